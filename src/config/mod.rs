@@ -1,0 +1,1 @@
+//! `.github/loopgate.yml` → `Policy`: parsing, presets, validation, schema, and messages with line and column.

@@ -1,0 +1,1 @@
+//! Understanding a failure: what makes it the same as another, where it comes from, and what would mend it.

@@ -1,0 +1,1 @@
+//! Loop state in hidden git refs: save (compare-and-swap), load, recover.

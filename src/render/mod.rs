@@ -1,0 +1,1 @@
+//! Decisions → what people read: comments, check runs, job summary, terminal.

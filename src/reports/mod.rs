@@ -1,0 +1,1 @@
+//! Bytes of tools → evidence: one file per format, recognised by content.

@@ -1,0 +1,1 @@
+//! Runs check commands: process groups, timeouts, capture, scheduling.

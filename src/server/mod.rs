@@ -1,0 +1,1 @@
+//! Webhook receiver, durable inbox, dirty set, workers, admin.

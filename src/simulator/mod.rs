@@ -1,0 +1,1 @@
+//! A GitHub on loopback, for the demo and the tests.
