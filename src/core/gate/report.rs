@@ -1,0 +1,307 @@
+//! The outcome of looking at one gate: where it stands, why it applies, and every word that was considered.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::{
+    ids::{CommentId, GateName, Login, ReviewId, Sha, TeamSlug, Timestamp, UserId},
+    snapshot::Permission,
+    stage::Stage,
+};
+
+/// Gate statuses of contracts.md.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateStatus {
+    /// Triggered, not asked for yet (`request: after_checks`).
+    #[default]
+    Pending,
+    NotApplicable,
+    Requested,
+    Approved,
+    Rejected,
+}
+
+impl GateStatus {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::NotApplicable => "not_applicable",
+            Self::Requested => "requested",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+/// One gate of one pull request at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GateReport {
+    pub name: GateName,
+    /// The gate holds the transition out of this stage.
+    pub holds: Stage,
+    pub holding: Holding,
+    pub standing: GateStanding,
+    /// Why it applies; empty when it does not.
+    pub matches: Vec<TriggerMatch>,
+    /// Digest of the diff that triggers it.
+    pub fingerprint: String,
+    /// Who can approve, as far as GitHub says.
+    pub eligible: EligibleApprovers,
+    /// Distinct people needed.
+    pub needed: u32,
+    /// Every approval, rejection, revocation and near miss about this gate, oldest first, with what came of it.
+    pub considered: Vec<Considered>,
+    pub label: String,
+}
+
+impl GateReport {
+    /// Whether it stands in the way now.
+    pub fn is_closed(&self) -> bool {
+        self.holding == Holding::Holds
+            && !matches!(self.standing, GateStanding::NotApplicable | GateStanding::Approved { .. })
+    }
+
+    pub const fn status(&self) -> GateStatus {
+        match self.standing {
+            GateStanding::NotApplicable => GateStatus::NotApplicable,
+            GateStanding::Open => GateStatus::Requested,
+            GateStanding::Approved { .. } => GateStatus::Approved,
+            GateStanding::Rejected { .. } => GateStatus::Rejected,
+        }
+    }
+}
+
+/// Whether a gate holds in the mode in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holding {
+    Holds,
+    /// Shown, without standing in the way: a preset in `autonomous` mode, or one in `hybrid` mode without approvers.
+    Advisory,
+}
+
+/// Where a gate stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GateStanding {
+    /// Nothing in the pull request triggers it.
+    NotApplicable,
+    /// Triggered and without a decision that counts.
+    Open,
+    Approved {
+        by: Vec<Approval>,
+    },
+    Rejected {
+        by: Login,
+        by_id: UserId,
+        at: Timestamp,
+        words: String,
+        url: String,
+    },
+}
+
+/// One approval that counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    pub by: Login,
+    pub by_id: UserId,
+    pub at: Timestamp,
+    /// The head it is bound to.
+    pub head: Sha,
+    pub source: WordSource,
+    pub url: String,
+}
+
+/// Where a word was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WordSource {
+    Comment(CommentId),
+    Review(ReviewId),
+}
+
+/// Why a gate applies, with the place to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriggerMatch {
+    /// None for matches about the pull request as a whole (labels, size, base branch).
+    pub file: Option<String>,
+    /// Line at the head, for added lines.
+    pub line: Option<u32>,
+    pub reason: MatchReason,
+}
+
+/// What matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MatchReason {
+    Always,
+    /// The path matches this glob.
+    Path {
+        glob: String,
+    },
+    /// The added line matches this pattern; `excerpt` is the line, shortened.
+    AddedLine {
+        pattern: String,
+        excerpt: String,
+    },
+    /// The patch is missing or unreadable, so it counts as matching.
+    Unreadable,
+    Dependency {
+        name: String,
+    },
+    NewTopLevelFolder {
+        folder: String,
+    },
+    Label {
+        label: String,
+    },
+    BaseBranch {
+        branch: String,
+    },
+    Author {
+        login: Login,
+    },
+    Size {
+        lines: u64,
+        files: u64,
+    },
+    Draft,
+    Finding {
+        rule: String,
+    },
+    /// The file list is not whole: every content trigger matches.
+    TooLarge,
+    /// The gate holds at its stage whatever changed (`supervised`).
+    Mode,
+}
+
+/// Who can approve a gate here and now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EligibleApprovers {
+    /// People known by name, the author and other excluded people left out.
+    pub people: BTreeSet<Login>,
+    pub teams: BTreeSet<TeamSlug>,
+    /// "Anybody with at least this permission".
+    pub permission: Option<Permission>,
+    /// Names of the policy that do not work, and why.
+    pub unusable: Vec<UnusableApprover>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnusableApprover {
+    pub name: String,
+    pub reason: String,
+}
+
+/// One word about a gate, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Considered {
+    pub by: Login,
+    pub by_id: UserId,
+    pub at: Timestamp,
+    pub source: WordSource,
+    pub url: String,
+    pub word: Word,
+    pub outcome: WordOutcome,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    Approve,
+    Reject,
+    Revoke,
+    Dismiss,
+    /// Talks about approving without being an approval.
+    NearMiss,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WordOutcome {
+    Counted,
+    /// A newer word of the same person, or a dismissal, replaced it.
+    Superseded,
+    Refused(Refusal),
+}
+
+/// Why a word does not count. Every variant becomes a sentence in [`render`](crate::render).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// They wrote the pull request. `only_hope`: nobody else could approve, so `allow_author` is suggested.
+    IsAuthor {
+        only_hope: OnlyHope,
+    },
+    /// They wrote or committed one of its commits.
+    IsContributor,
+    IsBot,
+    /// Written through an App, so not a person's own word.
+    ViaApp,
+    NotAnApprover,
+    /// Their rights could not be looked up, so they have none for now.
+    AuthorityUnknown {
+        reason: String,
+    },
+    AccountGone,
+    /// The comment was edited after it was written.
+    Edited,
+    Hidden,
+    /// Written before the gate's own diff took its present form.
+    DiffChanged {
+        seen: Sha,
+    },
+    /// It names another commit than the head.
+    OtherCommit {
+        named: Sha,
+    },
+    /// No head is known to have been seen before it was written.
+    NoHeadSeenBefore,
+    /// The review's commit is gone or not the head.
+    ReviewStale,
+    /// This gate takes only the other kind of approval.
+    WrongChannel {
+        wants_review: bool,
+    },
+    /// The line is not the approval phrase; the sentence says why and what to write.
+    Phrase(PhraseProblem),
+    ChecklistOpen {
+        open: usize,
+    },
+    /// The pull request is closed.
+    NotOpen,
+    /// The gate does not apply to this pull request.
+    NotTriggered,
+}
+
+/// Whether allowing the author is the only way a gate could ever open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnlyHope {
+    Yes,
+    No,
+}
+
+/// Why a line that talks about approving is not the phrase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "problem", rename_all = "snake_case")]
+pub enum PhraseProblem {
+    /// It asks.
+    Question,
+    /// It denies.
+    Negated,
+    /// It says when, if, once, unless or but.
+    Conditional,
+    /// It says what will be.
+    Future,
+    /// The phrase is there with other words around it on its line.
+    NotAlone,
+    /// Letters that only look like the phrase's.
+    Lookalike,
+    ShortSha,
+    UnknownGate {
+        named: String,
+        nearest: Option<GateName>,
+    },
+    /// It stands in a quote, code, heading, table, link, strike-through, …
+    NotPlainText {
+        inside: String,
+    },
+    /// A verdict without a gate: "approved".
+    NoGate,
+}
