@@ -51,8 +51,11 @@ pub enum GateTrigger {
     All(Vec<GateTrigger>),
     Not(Box<GateTrigger>),
     Always,
-    /// A touched path (either name of a rename) matches.
-    Paths(Vec<NameGlob>),
+    /// A touched path (either name of a rename) matches one glob, and none that excludes.
+    Paths {
+        globs: Vec<NameGlob>,
+        except: Vec<NameGlob>,
+    },
     /// An added line matches, in a file that none of the globs excludes.
     AddedLines {
         patterns: Vec<Pattern>,

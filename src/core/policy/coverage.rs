@@ -1,0 +1,104 @@
+//! The `coverage:` section: what each type of change must reach (evidence.md, Coverage by type of change).
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{NameGlob, Pattern};
+
+/// The `coverage:` section: what each type of change must reach.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoveragePolicy {
+    pub new_function: CoverageTarget,
+    pub bug_fix: CoverageTarget,
+    pub refactor: CoverageTarget,
+    pub api_endpoint: CoverageTarget,
+    pub integration: CoverageTarget,
+    pub required_tests: BTreeMap<CodeType, Vec<RequiredTest>>,
+    /// Touching one of these files makes the change an `api_endpoint`.
+    pub api_paths: Vec<NameGlob>,
+    /// How tests of a required sort are recognised by their names; a sort that is not listed stays unknown, which
+    /// never fails.
+    pub test_names: BTreeMap<RequiredTest, Vec<Pattern>>,
+    pub regression_proof: RegressionProof,
+}
+
+/// `coverage.prove_regression`: whether a bug fix must show a test that fails on the base and passes on the head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RegressionProof {
+    #[default]
+    NotAsked,
+    /// The tests the pull request adds or changes are run on both.
+    RunOnBoth,
+}
+
+impl Default for CoveragePolicy {
+    fn default() -> Self {
+        use RequiredTest as T;
+        Self {
+            new_function: CoverageTarget::Percent(80.0),
+            bug_fix: CoverageTarget::Percent(100.0),
+            refactor: CoverageTarget::MatchBase,
+            api_endpoint: CoverageTarget::Percent(90.0),
+            integration: CoverageTarget::Percent(80.0),
+            required_tests: BTreeMap::from([
+                (CodeType::NewFunction, vec![T::HappyPath, T::EdgeCases, T::ErrorHandling]),
+                (CodeType::BugFix, vec![T::RegressionTest]),
+                (CodeType::Refactor, vec![T::ExistingTestsPass]),
+                (CodeType::ApiEndpoint, vec![T::HappyPath, T::ErrorCases, T::IntegrationTest, T::ValidationTest]),
+                (CodeType::Integration, vec![T::IntegrationTest]),
+            ]),
+            api_paths: Vec::new(),
+            test_names: BTreeMap::new(),
+            regression_proof: RegressionProof::NotAsked,
+        }
+    }
+}
+
+impl CoveragePolicy {
+    pub const fn target(&self, code_type: CodeType) -> CoverageTarget {
+        match code_type {
+            CodeType::NewFunction => self.new_function,
+            CodeType::BugFix => self.bug_fix,
+            CodeType::Refactor => self.refactor,
+            CodeType::ApiEndpoint => self.api_endpoint,
+            CodeType::Integration => self.integration,
+        }
+    }
+}
+
+/// Coverage a type of change must reach.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CoverageTarget {
+    /// Of the changed lines, 0–100.
+    Percent(f64),
+    /// No loss of more than 0.1 point against the base.
+    MatchBase,
+}
+
+/// What kind of change a pull request is (contracts.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CodeType {
+    NewFunction,
+    BugFix,
+    Refactor,
+    ApiEndpoint,
+    Integration,
+}
+
+/// Tests a type of change must come with (contracts.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RequiredTest {
+    HappyPath,
+    EdgeCases,
+    ErrorHandling,
+    RegressionTest,
+    OriginalBugReproduction,
+    ExistingTestsPass,
+    ErrorCases,
+    IntegrationTest,
+    ValidationTest,
+}

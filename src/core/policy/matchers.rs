@@ -1,0 +1,58 @@
+//! Globs and regular expressions of the configuration, compiled once and compared by their source text.
+
+use globset::{Glob, GlobMatcher};
+use regex::Regex;
+
+/// A glob over names or paths, kept with its source text.
+#[derive(Clone, Debug)]
+pub struct NameGlob {
+    matcher: GlobMatcher,
+}
+
+impl NameGlob {
+    /// # Errors
+    /// When the text is not a glob.
+    pub fn parse(text: &str) -> Result<Self, globset::Error> {
+        Ok(Self { matcher: Glob::new(text)?.compile_matcher() })
+    }
+
+    pub fn matches(&self, name: &str) -> bool {
+        self.matcher.is_match(name)
+    }
+
+    pub fn as_str(&self) -> &str {
+        self.matcher.glob().glob()
+    }
+}
+
+impl PartialEq for NameGlob {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+/// A regular expression, compared by its source text.
+#[derive(Clone, Debug)]
+pub struct Pattern(Regex);
+
+impl Pattern {
+    /// # Errors
+    /// When the text is not a regular expression, or one that compiles to more than 1 MiB.
+    pub fn parse(text: &str) -> Result<Self, regex::Error> {
+        regex::RegexBuilder::new(text).size_limit(1 << 20).build().map(Self)
+    }
+
+    pub fn matches(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}

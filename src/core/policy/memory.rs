@@ -1,0 +1,51 @@
+//! The `memory:` section (evidence.md, Debug memory).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Switch;
+
+/// What is remembered of failures, and what is made of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryPolicy {
+    /// Days an ordinary failure is remembered.
+    pub retention_days: u32,
+    /// How many earlier runs are looked at.
+    pub lookback: u32,
+    /// Look up known failures before and after an attempt.
+    pub check_history: Switch,
+    /// Offer fixes that have worked before.
+    pub apply_learnings: Switch,
+    /// Save after each iteration of a local loop, not only at its end.
+    pub persist_per_iteration: Switch,
+    /// What one iteration found out is known to the next.
+    pub cross_iteration_learning: Switch,
+    pub patterns_to_check: Vec<PatternSource>,
+}
+
+impl Default for MemoryPolicy {
+    fn default() -> Self {
+        use PatternSource as P;
+        Self {
+            retention_days: 30,
+            lookback: 10,
+            check_history: Switch::On,
+            apply_learnings: Switch::On,
+            persist_per_iteration: Switch::On,
+            cross_iteration_learning: Switch::On,
+            patterns_to_check: vec![P::SimilarFileEdits, P::SameTestFailures, P::RecurringErrorTypes],
+        }
+    }
+}
+
+/// Where earlier failures are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PatternSource {
+    /// Failures of changes to the same files.
+    SimilarFileEdits,
+    /// Failures of the same tests.
+    SameTestFailures,
+    /// Failures of the same error type.
+    RecurringErrorTypes,
+}
