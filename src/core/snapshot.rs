@@ -24,6 +24,9 @@ pub struct Snapshot {
     pub app: AppIdentity,
     pub pull_request: PullRequest,
     pub files: ChangedFiles,
+    /// Names of the folders at the top of the base's tree, for telling new ones. None: not observed, so that a
+    /// folder whose changed files are all new counts as new.
+    pub base_folders: Option<BTreeSet<String>>,
     /// The commits of the pull request, oldest first.
     pub commits: Listing<Commit>,
     /// Issue comments, oldest first, ours included.

@@ -14,7 +14,7 @@ use super::{
     escalation::Trigger,
     evidence::{RetryClass, TestFramework},
     failure::Blame,
-    gate::GateStatus,
+    gate::{GateStatus, Objection},
     ids::{
         CheckName, CommentId, Fingerprint, GateName, Login, PrNumber, RepoName, RuleId, Score, Sha, Timestamp, UserId,
     },
@@ -136,6 +136,8 @@ impl LoopState {
 }
 
 /// A head commit, when it was first seen, and what each gate's diff looked like then.
+///
+/// The same commit is entered again when it is seen with another base or with other gates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SeenHead {
@@ -144,6 +146,9 @@ pub struct SeenHead {
     /// Digest of the diff that triggers each gate, for telling whether an approval still covers it.
     #[serde(default)]
     pub gates: BTreeMap<GateName, String>,
+    /// The base branch at that time; none in states written before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
 }
 
 /// The coding agent that wrote the pull request, when one did.
@@ -390,6 +395,12 @@ pub struct GateState {
     pub counted: BTreeMap<CommentId, String>,
     #[serde(default)]
     pub reminded_at: Option<Timestamp>,
+    /// Labels that opened it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub labels: BTreeSet<String>,
+    /// Rejections that stood when it was last looked at. They can only keep the gate closed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objections: Vec<Objection>,
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

@@ -8,6 +8,6 @@ pub use policy::{
     InvalidateOnPush, RequestTime,
 };
 pub use report::{
-    Approval, Considered, EligibleApprovers, GateReport, GateStanding, GateStatus, Holding, MatchReason, OnlyHope,
-    PhraseProblem, Refusal, TriggerMatch, UnusableApprover, Word, WordOutcome, WordSource,
+    Approval, Considered, EligibleApprovers, GateReport, GateStanding, GateStatus, Holding, MatchReason, Objection,
+    OnlyHope, PhraseProblem, Refusal, TriggerMatch, UnusableApprover, Word, WordOutcome, WordSource,
 };

@@ -1,6 +1,6 @@
 //! The outcome of looking at one gate: where it stands, why it applies, and every word that was considered.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -43,16 +43,28 @@ pub struct GateReport {
     pub holds: Stage,
     pub holding: Holding,
     pub standing: GateStanding,
-    /// Why it applies; empty when it does not.
+    /// Why it applies, the first 50; empty when it does not.
     pub matches: Vec<TriggerMatch>,
-    /// Digest of the diff that triggers it.
+    /// Matches beyond those kept.
+    pub matches_not_kept: usize,
+    /// Digest of the diff that triggers it; empty when it does not apply.
     pub fingerprint: String,
     /// Who can approve, as far as GitHub says.
     pub eligible: EligibleApprovers,
     /// Distinct people needed.
     pub needed: u32,
+    /// Approvals that count, whether or not they are enough.
+    pub approvals: Vec<Approval>,
+    /// Triggering files whose owners have not approved yet, where only their owners can.
+    pub awaiting_owners: BTreeSet<String>,
     /// Every approval, rejection, revocation and near miss about this gate, oldest first, with what came of it.
     pub considered: Vec<Considered>,
+    /// Approving comments that count or once did, with the SHA-256 of their body then: kept in
+    /// [`GateState::counted`](crate::core::state::GateState) so that a later edit is noticed.
+    pub counted: BTreeMap<CommentId, String>,
+    /// Objections that stand, kept in [`GateState::objections`](crate::core::state::GateState) so that deleting or
+    /// editing somebody's comment does not lift them.
+    pub objections: Vec<Objection>,
     pub label: String,
 }
 
@@ -61,6 +73,16 @@ impl GateReport {
     pub fn is_closed(&self) -> bool {
         self.holding == Holding::Holds
             && !matches!(self.standing, GateStanding::NotApplicable | GateStanding::Approved { .. })
+    }
+
+    /// Labels that open it, kept in [`GateState::labels`](crate::core::state::GateState): taking such a label away
+    /// does not close a gate that was requested because of it.
+    pub fn opening_labels(&self) -> BTreeSet<String> {
+        let label = |found: &TriggerMatch| match &found.reason {
+            MatchReason::Label { label } | MatchReason::LabelRemoved { label } => Some(label.clone()),
+            _ => None,
+        };
+        self.matches.iter().filter_map(label).collect()
     }
 
     pub const fn status(&self) -> GateStatus {
@@ -112,8 +134,21 @@ pub struct Approval {
     pub url: String,
 }
 
+/// A rejection that stands until the same person approves or revokes, or a maintainer dismisses it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Objection {
+    pub by: Login,
+    pub by_id: UserId,
+    pub at: Timestamp,
+    pub source: WordSource,
+    pub words: String,
+    pub url: String,
+}
+
 /// Where a word was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WordSource {
     Comment(CommentId),
     Review(ReviewId),
@@ -153,6 +188,12 @@ pub enum MatchReason {
     Label {
         label: String,
     },
+    /// The label that opened it was taken away; the gate had been requested and stays.
+    LabelRemoved {
+        label: String,
+    },
+    /// What the configuration excludes with `not:` is absent.
+    NotExcluded,
     BaseBranch {
         branch: String,
     },
@@ -183,6 +224,10 @@ pub struct EligibleApprovers {
     pub permission: Option<Permission>,
     /// Names of the policy that do not work, and why.
     pub unusable: Vec<UnusableApprover>,
+    /// The team a preset prefers, when it does not exist here and people with `permission` stand in for it.
+    pub absent_preset_team: Option<TeamSlug>,
+    /// Commits whose author GitHub does not know: somebody contributed whom nobody can exclude by name.
+    pub unattributed: Vec<Sha>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -243,9 +288,23 @@ pub enum Refusal {
     /// The comment was edited after it was written.
     Edited,
     Hidden,
-    /// Written before the gate's own diff took its present form.
+    /// The gate's own diff changed after the head it is bound to.
     DiffChanged {
         seen: Sha,
+    },
+    /// Another base branch than the pull request has now.
+    BaseChanged {
+        seen: String,
+    },
+    /// Written before anything in the pull request triggered the gate.
+    BeforeTrigger {
+        seen: Sha,
+    },
+    /// An event and the API disagree about the head: looked at again when they agree.
+    HeadUnsettled,
+    /// Comments, reviews or commits could not all be read, so that an objection or a contributor may be missing.
+    NotAllRead {
+        what: String,
     },
     /// It names another commit than the head.
     OtherCommit {
@@ -263,6 +322,14 @@ pub enum Refusal {
     Phrase(PhraseProblem),
     ChecklistOpen {
         open: usize,
+    },
+    /// The gate's checklist must be ticked and has not been posted.
+    ChecklistMissing,
+    /// Ending another's rejection takes permission maintain.
+    NeedsMaintain,
+    /// The person named in a dismissal has no rejection standing.
+    NothingToDismiss {
+        of: Login,
     },
     /// The pull request is closed.
     NotOpen,
@@ -304,4 +371,16 @@ pub enum PhraseProblem {
     },
     /// A verdict without a gate: "approved".
     NoGate,
+    /// It names a gate and a verdict in other words, or another order.
+    Wording,
+    /// A command that lacks what it needs, or has too much; `usage` is its form.
+    Usage {
+        usage: String,
+    },
+    UnknownCommand {
+        typed: String,
+        nearest: Option<String>,
+    },
+    /// Longer than GitHub's own limit: not read at all.
+    TooLong,
 }
