@@ -11,7 +11,10 @@ use chrono::TimeDelta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ids::{CheckName, Fingerprint, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId};
+use super::{
+    ids::{CheckName, Fingerprint, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
+    roster::TestId,
+};
 
 /// `schema` of an evidence document.
 pub const EVIDENCE_SCHEMA: &str = "loopgate.evidence/v1";
@@ -380,6 +383,9 @@ pub struct Failure {
     pub source: Option<SourceLocation>,
     /// Absent until [`failure::fingerprint`](crate::core::failure) has been computed.
     pub fingerprint: Option<Fingerprint>,
+    /// Finds the test in the [`Roster`](super::roster::Roster) of another attempt; none for what is not a test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_id: Option<TestId>,
 }
 
 impl Failure {

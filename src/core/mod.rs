@@ -12,6 +12,7 @@ pub mod hint;
 pub mod history;
 mod ids;
 pub mod policy;
+pub mod roster;
 pub mod snapshot;
 pub mod stage;
 pub mod state;

@@ -1,0 +1,354 @@
+//! Which tests there were and how each ended, at eight bytes a test: enough to tell new, fixed, added and removed
+//! tests of two attempts apart without keeping half a million names.
+
+use std::{fmt, str::FromStr};
+
+use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+use serde::{Deserialize, Serialize, de};
+
+const STATE_BITS: u32 = 3;
+const STATE_MASK: u64 = (1 << STATE_BITS) - 1;
+
+/// The identity of a test: 61 bits of the XXH3 hash of its file, class and name, so the same test has the same identity
+/// in every attempt and on every machine. Written as 16 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TestId(u64);
+
+impl TestId {
+    /// Identity of the test called `name` in `class` and `file`; what a report does not give is passed empty.
+    pub fn of(file: &str, class: &str, name: &str) -> Self {
+        use twox_hash::XxHash3_64 as Hash;
+        // Each part seeds the next: ("ab", "c") and ("a", "bc") differ, and nothing has to be joined.
+        let file = Hash::oneshot(file.as_bytes());
+        let class = Hash::oneshot_with_seed(file, class.as_bytes());
+        let name = Hash::oneshot_with_seed(class, name.as_bytes());
+        Self(name >> STATE_BITS)
+    }
+
+    /// The identity as a number below 2⁶¹.
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for TestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl fmt::Debug for TestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TestId({self})")
+    }
+}
+
+impl FromStr for TestId {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const EXPECTED: &str = "a test identity is 16 hexadecimal digits";
+        let digits = text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let bits = u64::from_str_radix(text, 16).map_err(|_| EXPECTED)?;
+        if digits && bits >> (u64::BITS - STATE_BITS) == 0 { Ok(Self(bits)) } else { Err(EXPECTED) }
+    }
+}
+
+impl Serialize for TestId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TestId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+/// How a test ended, all its runs on one commit taken together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TestState {
+    Skipped = 1,
+    Passed = 2,
+    /// Failed and passed on the same code; counts as passed.
+    Flaky = 3,
+    Failed = 4,
+    Errored = 5,
+}
+
+impl TestState {
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Errored)
+    }
+
+    /// The state of a test that was run again: any success makes it pass, flakily if it failed too (evidence.md).
+    pub fn rerun(self, again: Self) -> Self {
+        use TestState::{Flaky, Passed};
+        let succeeded = |state| matches!(state, Passed | Flaky);
+        match (self, again) {
+            (Passed, Passed) => Passed,
+            (first, second) if succeeded(first) || succeeded(second) => {
+                let failed = |state: Self| state.is_failure() || state == Flaky;
+                if failed(first) || failed(second) { Flaky } else { Passed }
+            }
+            (first, second) => first.max(second),
+        }
+    }
+
+    const fn from_bits(bits: u64) -> Option<Self> {
+        match bits {
+            1 => Some(Self::Skipped),
+            2 => Some(Self::Passed),
+            3 => Some(Self::Flaky),
+            4 => Some(Self::Failed),
+            5 => Some(Self::Errored),
+            _ => None,
+        }
+    }
+}
+
+/// One test of a [`Roster`], in 64 bits: the identity above, the state in the lowest three. Never zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RosterEntry(u64);
+
+impl RosterEntry {
+    pub const fn new(id: TestId, state: TestState) -> Self {
+        Self(id.0 << STATE_BITS | state as u64)
+    }
+
+    /// Reads what [`bits`](Self::bits) gave; none if that cannot have been an entry.
+    pub const fn from_bits(bits: u64) -> Option<Self> {
+        match TestState::from_bits(bits & STATE_MASK) {
+            Some(_) => Some(Self(bits)),
+            None => None,
+        }
+    }
+
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    pub const fn id(self) -> TestId {
+        TestId(self.0 >> STATE_BITS)
+    }
+
+    pub fn state(self) -> TestState {
+        TestState::from_bits(self.0 & STATE_MASK).expect("an entry is only made with a state in its low bits")
+    }
+}
+
+impl fmt::Debug for RosterEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.id(), self.state())
+    }
+}
+
+/// Whether a [`Roster`] holds every test that ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RosterExtent {
+    #[default]
+    Whole,
+    /// The report had more tests than are remembered, or gave some of them no name: what is not in the roster may
+    /// have run all the same, so it says nothing about added and removed tests.
+    Partial,
+}
+
+/// The tests of one attempt, sorted by identity. Serialised as base64 of eight bytes a test.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Roster {
+    entries: Vec<RosterEntry>,
+    extent: RosterExtent,
+}
+
+impl Roster {
+    /// Sorts the entries; of several with one identity the states are taken as reruns.
+    pub fn new(mut entries: Vec<RosterEntry>, extent: RosterExtent) -> Self {
+        entries.sort_unstable();
+        entries.dedup_by(|again, first| {
+            let same = again.id() == first.id();
+            if same {
+                *first = RosterEntry::new(first.id(), first.state().rerun(again.state()));
+            }
+            same
+        });
+        Self { entries, extent }
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub fn extent(&self) -> RosterExtent {
+        self.extent
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = RosterEntry> + '_ {
+        self.entries.iter().copied()
+    }
+
+    /// How this test ended, if it is known to have run.
+    pub fn state(&self, id: TestId) -> Option<TestState> {
+        let at = self.entries.binary_search_by_key(&id, |entry| entry.id()).ok()?;
+        Some(self.entries.get(at)?.state())
+    }
+
+    /// Adds the tests of another report of the same attempt.
+    pub fn merge(&mut self, other: Self) {
+        let extent = match (self.extent, other.extent) {
+            (RosterExtent::Whole, RosterExtent::Whole) => RosterExtent::Whole,
+            _ => RosterExtent::Partial,
+        };
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.extend(other.entries);
+        *self = Self::new(entries, extent);
+    }
+
+    /// What changed from `before` to this attempt. Added and removed tests are known only between whole rosters.
+    pub fn changes_since(&self, before: &Self) -> RosterChanges {
+        let mut changes = RosterChanges::default();
+        for now in self.iter() {
+            match (before.state(now.id()), now.state()) {
+                (_, TestState::Flaky) => changes.flaky.push(now.id()),
+                (Some(then), state) if then.is_failure() && state.is_failure() => changes.still_failing.push(now.id()),
+                (_, state) if state.is_failure() => changes.newly_failing.push(now.id()),
+                (Some(then), TestState::Passed) if then.is_failure() => changes.fixed.push(now.id()),
+                _ => {}
+            }
+        }
+        if (self.extent, before.extent) == (RosterExtent::Whole, RosterExtent::Whole) {
+            let missing_in = |other: &Self, here: &Self| -> Vec<TestId> {
+                here.iter().map(RosterEntry::id).filter(|id| other.state(*id).is_none()).collect()
+            };
+            changes.added = missing_in(before, self);
+            changes.removed = missing_in(self, before);
+        }
+        changes
+    }
+}
+
+/// The difference of two [`Roster`]s. A test that is new and fails is both added and newly failing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RosterChanges {
+    pub newly_failing: Vec<TestId>,
+    pub still_failing: Vec<TestId>,
+    pub fixed: Vec<TestId>,
+    /// Flaky in the later attempt.
+    pub flaky: Vec<TestId>,
+    pub added: Vec<TestId>,
+    pub removed: Vec<TestId>,
+}
+
+/// The marker in front of a roster that is not whole.
+const PARTIAL: &str = "partial:";
+
+impl Serialize for Roster {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes: Vec<u8> = self.entries.iter().flat_map(|entry| entry.bits().to_be_bytes()).collect();
+        let prefix = if self.extent == RosterExtent::Partial { PARTIAL } else { "" };
+        serializer.serialize_str(&format!("{prefix}{}", STANDARD_NO_PAD.encode(bytes)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Roster {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let (encoded, extent) = match text.strip_prefix(PARTIAL) {
+            Some(rest) => (rest, RosterExtent::Partial),
+            None => (text.as_str(), RosterExtent::Whole),
+        };
+        let bytes = STANDARD_NO_PAD.decode(encoded).map_err(de::Error::custom)?;
+        let (chunks, []) = bytes.as_chunks::<8>() else {
+            return Err(de::Error::custom("a roster holds eight bytes a test"));
+        };
+        let entry = |chunk: &[u8; 8]| RosterEntry::from_bits(u64::from_be_bytes(*chunk));
+        let entries: Option<Vec<_>> = chunks.iter().map(entry).collect();
+        let entries = entries.ok_or_else(|| de::Error::custom("a roster entry has no test state"))?;
+        Ok(Self::new(entries, extent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn roster(tests: &[(&str, TestState)]) -> Roster {
+        let entry = |(name, state): &(&str, TestState)| RosterEntry::new(TestId::of("f", "c", name), *state);
+        Roster::new(tests.iter().map(entry).collect(), RosterExtent::Whole)
+    }
+
+    #[test]
+    fn identity_tells_the_parts_apart_and_stays_what_it_is() {
+        assert_ne!(TestId::of("a", "b", "c"), TestId::of("a", "", "bc"));
+        assert_ne!(TestId::of("a", "b", "c"), TestId::of("b", "a", "c"));
+        // Rosters are kept between versions of Loopgate: this value must never change.
+        assert_eq!(TestId::of("src/a.rs", "a::tests", "adds").to_string(), "16a56a0cf08415a3");
+    }
+
+    #[test]
+    fn reruns_follow_any_success_makes_it_pass() {
+        use TestState::*;
+        let table = [
+            (Failed, Passed, Flaky),
+            (Passed, Failed, Flaky),
+            (Errored, Passed, Flaky),
+            (Flaky, Failed, Flaky),
+            (Flaky, Passed, Flaky),
+            (Passed, Passed, Passed),
+            (Skipped, Passed, Passed),
+            (Passed, Skipped, Passed),
+            (Failed, Errored, Errored),
+            (Failed, Skipped, Failed),
+            (Skipped, Skipped, Skipped),
+        ];
+        for (first, again, expected) in table {
+            assert_eq!(first.rerun(again), expected, "{first:?} then {again:?}");
+        }
+    }
+
+    #[test]
+    fn changes_between_two_attempts() {
+        use TestState::*;
+        let before = roster(&[("stays", Failed), ("mended", Failed), ("breaks", Passed), ("gone", Passed)]);
+        let after = roster(&[("stays", Errored), ("mended", Passed), ("breaks", Failed), ("fresh", Flaky)]);
+        let id = |name| vec![TestId::of("f", "c", name)];
+        let expected = RosterChanges {
+            newly_failing: id("breaks"),
+            still_failing: id("stays"),
+            fixed: id("mended"),
+            flaky: id("fresh"),
+            added: id("fresh"),
+            removed: id("gone"),
+        };
+        assert_eq!(after.changes_since(&before), expected);
+        let partial = Roster { extent: RosterExtent::Partial, ..before };
+        let changes = after.changes_since(&partial);
+        assert_eq!((changes.added, changes.removed), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_text_that_is_no_roster_is_refused() {
+        for text in ["\"A\"", "\"AAAAAAAAAAA\"", "\"!\"", "7", "\"partial\""] {
+            assert!(serde_json::from_str::<Roster>(text).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn rosters_round_trip(names in prop::collection::vec("[a-z]{1,4}", 0..20), partial: bool) {
+            let entry = |name: &String| RosterEntry::new(TestId::of("", "", name), TestState::Failed);
+            let extent = if partial { RosterExtent::Partial } else { RosterExtent::Whole };
+            let roster = Roster::new(names.iter().map(entry).collect(), extent);
+            let text = serde_json::to_string(&roster).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Roster>(&text).unwrap(), roster.clone());
+            for name in &names {
+                prop_assert_eq!(roster.state(TestId::of("", "", name)), Some(TestState::Failed));
+            }
+        }
+    }
+}
