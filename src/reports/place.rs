@@ -1,0 +1,147 @@
+//! Where in a document something stands: `testsuites/testsuite[2]("x")/testcase[0]/@time`.
+
+use std::fmt;
+
+/// The open elements of an XML document. Levels are reused, so that following a document allocates nothing per element.
+#[derive(Default)]
+pub(super) struct Place {
+    levels: Vec<Level>,
+    depth: usize,
+    /// Elements at the top; more than one if documents were put one behind the other.
+    roots: Counts,
+}
+
+#[derive(Default)]
+struct Level {
+    name: String,
+    /// Position among the siblings of the same name, from 0.
+    index: u32,
+    /// What tells it from its siblings for people, usually its `name` attribute.
+    label: String,
+    children: Counts,
+}
+
+/// How many children of each name an element has had. Names are few; the one just seen comes again.
+#[derive(Default)]
+struct Counts(Vec<(String, u32)>);
+
+/// Different child names counted per element; further ones share a count, which only blurs the index in a message.
+const MAX_NAMES: usize = 32;
+/// Bytes of a name or label in a path.
+const MAX_SHOWN: usize = 80;
+
+impl Counts {
+    fn next(&mut self, name: &str) -> u32 {
+        let known = self.0.iter().rposition(|(known, _)| known == name);
+        match known.and_then(|at| self.0.get_mut(at)) {
+            Some((_, count)) => {
+                let index = *count;
+                *count = count.saturating_add(1);
+                index
+            }
+            None => {
+                if self.0.len() < MAX_NAMES {
+                    self.0.push((name.to_owned(), 1));
+                }
+                0
+            }
+        }
+    }
+}
+
+impl Place {
+    /// How many elements are open.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    pub fn open(&mut self, name: &str) {
+        let name = &name[..name.floor_char_boundary(MAX_SHOWN)];
+        let siblings = match self.depth.checked_sub(1).and_then(|parent| self.levels.get_mut(parent)) {
+            Some(parent) => &mut parent.children,
+            None => &mut self.roots,
+        };
+        let index = siblings.next(name);
+        if self.levels.len() == self.depth {
+            self.levels.push(Level::default());
+        }
+        let level = &mut self.levels[self.depth];
+        level.name.clear();
+        level.name.push_str(name);
+        level.label.clear();
+        level.index = index;
+        level.children.0.clear();
+        self.depth += 1;
+    }
+
+    pub fn close(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// The name of the innermost open element.
+    pub fn name(&self) -> &str {
+        self.open_levels().last().map_or("", |level| &level.name)
+    }
+
+    /// Names the innermost open element for people.
+    pub fn label(&mut self, label: &str) {
+        if let Some(level) = self.depth.checked_sub(1).and_then(|at| self.levels.get_mut(at)) {
+            level.label.clear();
+            level.label.push_str(&label[..label.floor_char_boundary(MAX_SHOWN)]);
+        }
+    }
+
+    /// The place of an attribute of the innermost open element.
+    pub fn attribute(&self, name: &str) -> String {
+        format!("{self}/@{name}")
+    }
+
+    fn open_levels(&self) -> &[Level] {
+        &self.levels[..self.depth]
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.depth == 0 {
+            return f.write_str("the top");
+        }
+        for (depth, level) in self.open_levels().iter().enumerate() {
+            match (depth, level.index) {
+                (0, 0) => f.write_str(&level.name)?,
+                (0, index) => write!(f, "{}[{index}]", level.name)?,
+                (_, index) => write!(f, "/{}[{index}]", level.name)?,
+            }
+            if !level.label.is_empty() {
+                write!(f, "({:?})", level.label)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_siblings_of_one_name() {
+        let mut place = Place::default();
+        assert_eq!(place.to_string(), "the top");
+        place.open("testsuites");
+        for label in ["a", "b", "x"] {
+            place.open("testsuite");
+            place.label(label);
+            place.open("properties");
+            place.close();
+            place.open("testcase");
+            if label == "x" {
+                break;
+            }
+            place.close();
+            place.close();
+        }
+        assert_eq!(place.attribute("time"), r#"testsuites/testsuite[2]("x")/testcase[0]/@time"#);
+        assert_eq!((place.depth(), place.name()), (3, "testcase"));
+    }
+}

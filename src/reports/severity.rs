@@ -1,0 +1,26 @@
+//! The words tools have for how bad a finding is, on one scale.
+
+use crate::core::evidence::FindingSeverity;
+
+/// The severity a word stands for, whatever its case; none if it is no such word.
+pub(super) fn of_word(word: &str) -> Option<FindingSeverity> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "critical" | "blocker" | "fatal" => FindingSeverity::Critical,
+        "error" | "high" | "major" | "failure" => FindingSeverity::High,
+        "warning" | "warn" | "medium" | "moderate" | "minor" => FindingSeverity::Medium,
+        "low" | "info" | "information" => FindingSeverity::Low,
+        "note" | "notice" | "hint" | "help" | "style" | "none" => FindingSeverity::Note,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_scores() {
+        assert_eq!(of_word("ERROR"), Some(FindingSeverity::High));
+        assert_eq!(of_word("whatever"), None);
+    }
+}

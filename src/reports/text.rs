@@ -1,0 +1,224 @@
+//! What is done to every text that is kept: bounded, and free of what would garble a page or a terminal.
+
+use std::borrow::Cow;
+
+/// Most bytes of a message, of an expected and of an actual value.
+pub(super) const MAX_MESSAGE: usize = 8 * 1024;
+/// Most bytes of a stack trace.
+pub(super) const MAX_TRACE: usize = 32 * 1024;
+/// Most bytes of a name, a path, a class, a rule.
+pub(super) const MAX_NAME: usize = 2 * 1024;
+
+/// Collects a text that comes in pieces, keeping its head and its tail.
+#[derive(Debug, Default)]
+pub(super) struct Clip {
+    head: String,
+    tail: String,
+    /// Bytes dropped between head and tail.
+    dropped: usize,
+    limit: usize,
+}
+
+impl Clip {
+    pub fn new(limit: usize) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    pub fn clear(&mut self) {
+        self.head.clear();
+        self.tail.clear();
+        self.dropped = 0;
+    }
+
+    pub fn push(&mut self, piece: &str) {
+        let head_limit = self.limit / 4 * 3;
+        let room = head_limit.saturating_sub(self.head.len());
+        // Once the tail has begun the head is closed, even if a wide character left a byte of room.
+        let (into_head, rest) =
+            if self.tail.is_empty() && self.dropped == 0 { split(piece, room) } else { ("", piece) };
+        self.head.push_str(into_head);
+        if rest.is_empty() {
+            return;
+        }
+        self.tail.push_str(rest);
+        let tail_limit = self.limit - head_limit;
+        if self.tail.len() > 2 * tail_limit {
+            let (cut, _) = split(&self.tail, self.tail.len() - tail_limit);
+            let cut = cut.len();
+            self.dropped += cut;
+            self.tail.drain(..cut);
+        }
+    }
+
+    pub fn push_line(&mut self, line: &str) {
+        self.push(line);
+        self.push("\n");
+    }
+
+    /// The text, cleaned, with a note in the place of what was cut.
+    pub fn text(&self) -> String {
+        if self.dropped == 0 && self.head.len() + self.tail.len() <= self.limit {
+            return clean(&(self.head.clone() + &self.tail)).into_owned();
+        }
+        let tail_limit = self.limit - self.limit / 4 * 3;
+        let (cut, tail) = split(&self.tail, self.tail.len().saturating_sub(tail_limit));
+        let dropped = self.dropped + cut.len();
+        format!("{}\n[… {dropped} bytes cut …]\n{}", clean(&self.head), clean(tail))
+    }
+}
+
+/// Splits at `at` or, inside a character, before it.
+fn split(text: &str, at: usize) -> (&str, &str) {
+    text.split_at(text.floor_char_boundary(at))
+}
+
+/// The text cleaned and, if longer than `limit` bytes, with its middle cut out.
+pub(super) fn clipped(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return clean(text).into_owned();
+    }
+    let mut clip = Clip::new(limit);
+    clip.push(text);
+    clip.text()
+}
+
+/// A name or path: cleaned, and cut off at [`MAX_NAME`] with an ellipsis.
+pub(super) fn name(text: &str) -> String {
+    let (head, rest) = split(text, MAX_NAME);
+    let mut cleaned = clean(head).into_owned();
+    if !rest.is_empty() {
+        cleaned.push('…');
+    }
+    cleaned
+}
+
+/// A path as reports write it: cleaned, without a leading `./`.
+pub(super) fn path(text: &str) -> String {
+    name(text.strip_prefix("./").or_else(|| text.strip_prefix(".\\")).unwrap_or(text))
+}
+
+/// Endings of files that hold code, by which a name is told from a dotted class.
+const SOURCE_ENDINGS: [&str; 45] = [
+    "bats", "c", "cc", "cjs", "clj", "cljs", "cpp", "cs", "cts", "cxx", "dart", "erl", "ex", "exs", "fs", "go",
+    "groovy", "h", "hpp", "hs", "java", "jl", "js", "jsx", "kt", "kts", "lua", "m", "mjs", "mts", "php", "pl", "py",
+    "r", "rb", "rs", "scala", "sh", "svelte", "swift", "t", "ts", "tsx", "vb", "vue",
+];
+
+/// Whether the text is the path of a source file and not, say, `com.acme.CartTest` or `src/cart`.
+pub(super) fn looks_like_path(text: &str) -> bool {
+    let Some((stem, ending)) = text.rsplit_once('.') else { return false };
+    !stem.is_empty() && !text.contains('\n') && SOURCE_ENDINGS.binary_search(&ending).is_ok()
+}
+
+/// Whether XML 1.0 forbids the character, or it does nothing but move a cursor.
+fn is_unwanted(character: char) -> bool {
+    matches!(character, '\0'..='\u{8}' | '\u{B}'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{FFFE}' | '\u{FFFF}')
+}
+
+/// Takes out terminal escape sequences and control characters, and makes every line end `\n`.
+pub(super) fn clean(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unwanted) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_unwanted) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        rest = match from.chars().next() {
+            Some('\u{1B}') => after_escape(&from[1..]),
+            Some('\r') => {
+                out.push('\n');
+                from[1..].strip_prefix('\n').unwrap_or(&from[1..])
+            }
+            Some(other) => &from[other.len_utf8()..],
+            None => "",
+        };
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// What follows the escape sequence whose escape character stood before `text` (ECMA-48: CSI and OSC; any other
+/// escape is taken to be two characters long).
+fn after_escape(text: &str) -> &str {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some('[') => match text[1..].find(|c| ('\u{40}'..='\u{7E}').contains(&c) || is_unwanted(c) || c == '\n') {
+            Some(end) if text[1 + end..].starts_with(|c| ('\u{40}'..='\u{7E}').contains(&c)) => &text[2 + end..],
+            Some(end) => &text[1 + end..],
+            None => "",
+        },
+        Some(']') => match text.find(['\u{7}', '\u{1B}', '\n']) {
+            Some(end) if text[end..].starts_with("\u{1B}\\") => &text[end + 2..],
+            Some(end) if text[end..].starts_with('\u{7}') => &text[end + 1..],
+            Some(end) => &text[end..],
+            None => "",
+        },
+        Some(other) if !is_unwanted(other) && other != '\n' => chars.as_str(),
+        _ => text,
+    }
+}
+
+/// The first line that says something, trimmed.
+pub(super) fn first_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn cleaning() {
+        let table = [
+            ("plain\n\ttext é", "plain\n\ttext é"),
+            ("\u{1B}[31mred\u{1B}[0m", "red"),
+            ("\u{1B}[38;5;1mred\u{1B}[39m\u{1B}[K", "red"),
+            ("\u{1B}]8;;https://a.example\u{7}link\u{1B}]8;;\u{1B}\\", "link"),
+            ("\u{1B}]unended\nnext", "\nnext"),
+            ("\u{1B}[unended", "nended"),
+            ("\u{1B}[12\nnext", "\nnext"),
+            ("\u{1B}", ""),
+            ("\u{1B}(B", "B"),
+            ("nul\0 bell\u{7} c1\u{9B} ffff\u{FFFF}", "nul bell c1 ffff"),
+            ("dos\r\nmac\runix\n", "dos\nmac\nunix\n"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(clean(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_clip_keeps_head_and_tail() {
+        let mut clip = Clip::new(16);
+        for piece in ["0123456789", "abcdefghij", "éé", "KLMNOPQRST"] {
+            clip.push(piece);
+        }
+        assert_eq!(clip.text(), "0123456789ab\n[… 18 bytes cut …]\nQRST");
+        clip.clear();
+        clip.push("short");
+        assert_eq!(clip.text(), "short");
+    }
+
+    proptest! {
+        #[test]
+        fn cleaned_text_is_clean_and_stays(text in any::<String>()) {
+            let once = clean(&text).into_owned();
+            prop_assert!(!once.contains(is_unwanted));
+            prop_assert_eq!(clean(&once), once.as_str());
+        }
+
+        #[test]
+        fn clips_are_bounded(pieces in prop::collection::vec(any::<String>(), 0..20)) {
+            let mut clip = Clip::new(64);
+            pieces.iter().for_each(|piece| clip.push(piece));
+            prop_assert!(clip.text().len() <= 64 + 40, "{}", clip.text().len());
+            if pieces.concat().len() <= 64 {
+                prop_assert_eq!(clip.text(), clean(&pieces.concat()).into_owned());
+            }
+        }
+    }
+}
