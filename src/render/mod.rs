@@ -1,1 +1,95 @@
-//! Decisions → what people read: comments, check runs, job summary, terminal.
+//! Decisions → what people read: the status comment, check runs, gate requests, escalations, job summary, terminal.
+//!
+//! Everything here is pure: a decision, its snapshot and policy go in, text comes out. Longer texts live in
+//! `config/templates/`, single sentences in one named function each. Whatever came from outside passes through
+//! [`sanitize`] on its way, and every text obeys GitHub's size limit by saying less, not by being cut ([`fit`]).
+
+mod annotations;
+mod artifact;
+mod check_run;
+mod check_table;
+mod checklist;
+mod configuration;
+mod escalation;
+mod failure_card;
+mod fit;
+#[cfg(test)]
+mod fixtures;
+mod gate_card;
+mod gate_request;
+mod handoff;
+mod job_summary;
+mod links;
+mod machine;
+mod posts;
+mod refusal;
+mod sanitize;
+mod status;
+mod summary;
+mod templates;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod warning;
+mod words;
+
+use crate::core::{
+    decision::{Decision, Post},
+    policy::Policy,
+    snapshot::Snapshot,
+};
+
+pub use annotations::CheckAnnotation;
+pub use check_run::{CheckAction, CheckRunText};
+pub use fit::LIMIT;
+pub use job_summary::job_summary;
+pub use machine::STATUS_SCHEMA;
+pub use sanitize::{block as plain_block, line as plain_line};
+pub use status::STATUS_MARKER;
+pub use summary::{Iteration, IterationOutcome};
+pub use terminal::{Colour, report as terminal_report};
+
+/// Every text of one pull request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rendered {
+    pub status_comment: String,
+    /// `loopgate / verify`.
+    pub verify: CheckRunText,
+    /// `loopgate / gates`.
+    pub gates: CheckRunText,
+    /// One text per [`Post`] of the surface, each beginning with its [`marker`].
+    pub posts: Vec<(Post, String)>,
+    /// `artifact.md` of the state ref: the report of the last evaluation.
+    pub artifact: String,
+}
+
+/// Texts a repository may replace with its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnTemplates<'a> {
+    /// The text of `.github/loopgate/escalation.md` on the base branch.
+    pub escalation: Option<&'a str>,
+}
+
+/// Renders everything with the built-in templates.
+pub fn pull_request(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Rendered {
+    pull_request_with(decision, snapshot, policy, OwnTemplates::default())
+}
+
+/// Renders everything, with a repository's own templates where it has some.
+pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Policy, own: OwnTemplates<'_>) -> Rendered {
+    let subject = verdict::Subject { decision, snapshot, policy };
+    let posts = decision.surface.posts.iter().map(|post| (post.clone(), posts::text_of(&subject, post, own))).collect();
+    Rendered {
+        status_comment: status::comment(&subject),
+        verify: check_run::verify(&subject),
+        gates: check_run::gates(&subject),
+        posts,
+        artifact: artifact::report(&subject),
+    }
+}
+
+/// The hidden first line of a post, by which it is found again so that it is never posted twice.
+pub fn marker(post: &Post) -> String {
+    format!("<!-- loopgate:{} -->", post.key())
+}

@@ -1,0 +1,135 @@
+//! Annotations of the verify check: failures and uncovered lines, where they stand in the diff.
+
+use super::sanitize::{block, clip, clip_lines, line, path_in_address};
+use crate::core::{
+    decision::{FailureView, View},
+    failure::Blame,
+    snapshot::AnnotationLevel,
+};
+
+/// At most so many are sent, in batches of 50 (github.md).
+const MOST: usize = 200;
+/// Bytes of one message; the platform takes 64 KB.
+const MESSAGE: usize = 4_000;
+
+/// One annotation. All texts are plain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckAnnotation {
+    /// Relative to the repository's root.
+    pub path: String,
+    /// From 1.
+    pub start_line: u32,
+    pub end_line: u32,
+    pub level: AnnotationLevel,
+    pub title: String,
+    pub message: String,
+}
+
+/// The most severe first, and how many were left out.
+pub fn annotations(view: &View) -> (Vec<CheckAnnotation>, usize) {
+    let failures = view.failures.iter().filter_map(failure);
+    let uncovered = view.coverage.iter().flat_map(|coverage| &coverage.uncovered).filter_map(|range| uncovered(range));
+    let mut all: Vec<CheckAnnotation> = failures.chain(uncovered).collect();
+    all.sort_by_key(|annotation| std::cmp::Reverse(annotation.level));
+    let left_out = all.len().saturating_sub(MOST);
+    all.truncate(MOST);
+    (all, left_out)
+}
+
+fn failure(view: &FailureView) -> Option<CheckAnnotation> {
+    let (path, place) = view.failure.location()?;
+    path_in_address(path)?;
+    let at = place.unwrap_or(1).max(1);
+    let name = view.failure.test_name.as_deref().unwrap_or(view.check.as_str());
+    let level = if view.blame == Blame::PrCode { AnnotationLevel::Failure } else { AnnotationLevel::Warning };
+    let message = clip_lines(&block(&view.failure.error_message), 20);
+    let message = format!("{message}\n\nDo: {}\nCause: {}", line(&view.fix_strategy), line(&view.root_cause));
+    Some(CheckAnnotation {
+        path: path.to_owned(),
+        start_line: at,
+        end_line: at,
+        level,
+        title: clip(&line(&format!("{}: {name}", view.check)), 200).into_owned(),
+        message: clip(message.trim(), MESSAGE).into_owned(),
+    })
+}
+
+fn uncovered(range: &str) -> Option<CheckAnnotation> {
+    let (path, start_line, end_line) = parse_range(range)?;
+    path_in_address(path)?;
+    let what = if start_line == end_line { "This added line is" } else { "These added lines are" };
+    Some(CheckAnnotation {
+        path: path.to_owned(),
+        start_line,
+        end_line,
+        level: AnnotationLevel::Notice,
+        title: "not covered by tests".to_owned(),
+        message: format!("{what} not executed by any test."),
+    })
+}
+
+/// `src/a.rs:10-12` or `src/a.rs:10`.
+pub fn parse_range(range: &str) -> Option<(&str, u32, u32)> {
+    let (file, lines) = range.rsplit_once(':')?;
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+    (first >= 1 && last >= first && !file.is_empty()).then_some((file, first, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{core::evidence::SourceLocation, render::fixtures};
+
+    #[test]
+    fn failures_come_before_uncovered_lines() {
+        let (all, left_out) = annotations(&fixtures::first_failure().view);
+        let shown: Vec<_> = all.iter().map(|a| (a.path.as_str(), a.start_line, a.end_line, a.level)).collect();
+        assert_eq!(
+            shown,
+            [
+                ("src/auth/token.rs", 10, 10, AnnotationLevel::Failure),
+                ("src/auth/token.rs", 10, 11, AnnotationLevel::Notice)
+            ]
+        );
+        assert_eq!(left_out, 0);
+        insta::assert_snapshot!(format!("{}\n{}", all[0].title, all[0].message), @r"
+        unit: auth::rejects_expired
+        assertion `left == right` failed
+          left: Ok(())
+         right: Err(Expired)
+
+        Do: Compare with `expiry <= now` and reject
+        Cause: `is_valid` accepts a token in the second it expires
+        ");
+    }
+
+    #[test]
+    fn at_most_two_hundred_and_the_rest_is_counted() {
+        let mut view = fixtures::first_failure().view;
+        view.failures = vec![fixtures::failure(); 300];
+        let (all, left_out) = annotations(&view);
+        assert_eq!((all.len(), left_out), (200, 101));
+        assert!(all.iter().all(|annotation| annotation.level == AnnotationLevel::Failure));
+    }
+
+    #[test]
+    fn places_outside_the_repository_are_not_annotated() {
+        let mut view = fixtures::view();
+        for file in ["/usr/lib/x.rs", "../x.rs", ""] {
+            let mut failure = fixtures::failure();
+            failure.failure.source = Some(SourceLocation { file: file.into(), line: Some(1), function: None });
+            view.failures.push(failure);
+        }
+        assert_eq!(annotations(&view).0, []);
+    }
+
+    #[test]
+    fn ranges() {
+        assert_eq!(parse_range("src/a.rs:10-12"), Some(("src/a.rs", 10, 12)));
+        assert_eq!(parse_range("src/a.rs:10"), Some(("src/a.rs", 10, 10)));
+        for wrong in ["src/a.rs", "a:0-1", "a:3-2", ":1", "a:x", "a:99999999999"] {
+            assert_eq!(parse_range(wrong), None, "{wrong}");
+        }
+    }
+}

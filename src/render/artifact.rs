@@ -1,0 +1,82 @@
+//! `artifact.md` of the state ref: the report of the last evaluation, every rule included.
+
+use serde::Serialize;
+
+use super::{
+    fit::{self, Shorten, Shortened},
+    sanitize::{Markdown, short_text},
+    status::StatusModel,
+    templates,
+    verdict::{Subject, verdict},
+};
+use crate::core::{
+    decision::{RuleOutcome, RuleView},
+    policy::Severity,
+};
+
+/// Bytes: the state ref grows by at most 20 KB for an attempt, of which this is one file (quality.md).
+const LIMIT: usize = 12_000;
+/// Rules listed.
+const RULES: usize = 60;
+
+#[derive(Serialize)]
+struct Artifact {
+    #[serde(flatten)]
+    status: StatusModel,
+    title: Markdown,
+    rules: Vec<Rule>,
+}
+
+#[derive(Serialize)]
+struct Rule {
+    id: String,
+    severity: &'static str,
+    weight: f64,
+    outcome: Markdown,
+}
+
+impl Shorten for Artifact {
+    fn shorten(&mut self) -> Shortened {
+        match self.status.shorten() {
+            Shortened::Yes => Shortened::Yes,
+            Shortened::NothingLeft if self.rules.is_empty() => Shortened::NothingLeft,
+            Shortened::NothingLeft => {
+                self.rules.clear();
+                Shortened::Yes
+            }
+        }
+    }
+}
+
+pub(super) fn report(subject: &Subject<'_>) -> String {
+    let rules = &subject.decision.view.evaluation.rules;
+    let mut artifact = Artifact {
+        status: StatusModel::of(subject),
+        title: short_text(&subject.snapshot.pull_request.title, 200),
+        rules: rules.iter().take(RULES).map(rule).collect(),
+    };
+    fit::fit(&mut artifact, LIMIT, |artifact| templates::render("artifact.md", artifact))
+        .unwrap_or_else(|| verdict(subject).words)
+}
+
+fn rule(rule: &RuleView) -> Rule {
+    Rule {
+        id: rule.id.to_string(),
+        severity: severity(rule.severity),
+        weight: rule.weight,
+        outcome: match &rule.outcome {
+            RuleOutcome::Passed => Markdown::ours("✅ passed"),
+            RuleOutcome::Failed { fix } => Markdown::ours(format!("❌ {}", short_text(fix, 200))),
+            RuleOutcome::Unknown => Markdown::ours("➖ not known"),
+        },
+    }
+}
+
+/// Severities as people are shown them (loop.md, Evaluation).
+pub(super) const fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Fail => "High",
+        Severity::Warn => "Medium",
+        Severity::Info => "Low",
+    }
+}

@@ -1,0 +1,220 @@
+//! The texts of `loopgate / verify` and `loopgate / gates`.
+
+use serde::Serialize;
+
+use super::{
+    annotations::{CheckAnnotation, annotations},
+    configuration, fit,
+    gate_card::GateCard,
+    links::Links,
+    sanitize::{clip, line},
+    status::StatusModel,
+    templates,
+    verdict::Subject,
+    words,
+};
+use crate::core::{
+    CheckName,
+    decision::{CheckRunPlan, CheckStanding, Decision, Hold, NextAction, View},
+    evidence::CheckKind,
+    gate::{GateReport, GateStanding},
+};
+
+/// Limits of a button (github.md, Limits of the platform), in characters.
+const LABEL: usize = 20;
+const DESCRIPTION: usize = 40;
+const IDENTIFIER: usize = 20;
+/// Characters of a title.
+const TITLE: usize = 60;
+
+/// What a check run says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckRunText {
+    /// At most 60 characters, plain.
+    pub title: String,
+    /// Markdown.
+    pub summary: String,
+    /// Markdown: what is wrong in the configuration, when something is.
+    pub text: Option<String>,
+    /// The most severe first, at most 200.
+    pub annotations: Vec<CheckAnnotation>,
+    /// At most three.
+    pub actions: Vec<CheckAction>,
+}
+
+/// A button under a check run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckAction {
+    pub label: String,
+    pub description: String,
+    /// Comes back in the `requested_action` event: `retry`, `skip:<check>`, `explain`.
+    pub identifier: String,
+}
+
+pub(super) fn verify(subject: &Subject<'_>) -> CheckRunText {
+    let view = &subject.decision.view;
+    let (annotations, not_annotated) = annotations(view);
+    CheckRunText {
+        title: title(verify_title(subject)),
+        summary: verify_summary(subject, not_annotated),
+        text: configuration::check_text(&view.origin),
+        annotations,
+        actions: actions(subject.decision),
+    }
+}
+
+fn title(words: String) -> String {
+    clip(&line(&words), TITLE).into_owned()
+}
+
+/// The state of the evidence; gates and reviews are the other check's business.
+fn verify_title(subject: &Subject<'_>) -> String {
+    let view = &subject.decision.view;
+    if let Some(error) = view.origin.error() {
+        return format!("Configuration error at line {}, column {}", error.line, error.column);
+    }
+    let failing = words::failing(view);
+    match (&subject.decision.action, &view.evidence_held_by) {
+        (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
+            format!("Blocked: {}", words::trigger(*cause))
+        }
+        (_, Some(Hold::MissingEvidence(missing))) => format!("Waiting for {}", words::checks(missing)),
+        (_, Some(Hold::Capability(_))) => {
+            format!("{} of {} capabilities", view.capabilities.completed, view.capabilities.total)
+        }
+        (_, Some(Hold::Evaluation(phase))) => {
+            format!("Score {} of {} in phase {phase:?}", view.evaluation.score, view.evaluation.threshold)
+        }
+        (_, Some(Hold::Configuration)) => "The configuration could not be read".to_owned(),
+        _ if !failing.is_empty() => failed_title(subject, &failing),
+        _ => passed_title(view),
+    }
+}
+
+fn failed_title(subject: &Subject<'_>, failing: &[CheckName]) -> String {
+    let tests: u64 = subject.decision.view.checks.iter().map(failed_tests).sum();
+    let tests = if tests > 0 { format!(" ({})", words::count(tests, "test")) } else { String::new() };
+    format!("{} failed: {}{tests}", subject.attempt(), words::checks(failing))
+}
+
+fn failed_tests(check: &crate::core::decision::CheckView) -> u64 {
+    match &check.standing {
+        CheckStanding::Done(evidence) => evidence.results.map_or(0, |results| results.failed + results.errors),
+        _ => 0,
+    }
+}
+
+fn passed_title(view: &View) -> String {
+    let passed: u64 = view
+        .checks
+        .iter()
+        .map(|check| match &check.standing {
+            CheckStanding::Done(evidence) => evidence.results.map_or(0, |results| results.passed),
+            _ => 0,
+        })
+        .sum();
+    let checks = words::count(view.checks.len(), "check");
+    match passed {
+        0 => format!("Passed: {checks}, score {}", view.evaluation.score),
+        passed => format!("Passed: {checks}, {}, score {}", words::count(passed, "test"), view.evaluation.score),
+    }
+}
+
+fn verify_summary(subject: &Subject<'_>, not_annotated: usize) -> String {
+    #[derive(Serialize)]
+    struct Page<'a> {
+        #[serde(flatten)]
+        model: &'a StatusModel,
+        not_annotated: usize,
+    }
+    let mut model = StatusModel::of(subject);
+    let render = |model: &StatusModel| templates::render("check_run/verify.md", &Page { model, not_annotated });
+    fit::fit(&mut model, fit::LIMIT, render).unwrap_or_else(|| title(verify_title(subject)))
+}
+
+/// Retry, Skip and Explain, while the head fails and somebody can press them.
+fn actions(decision: &Decision) -> Vec<CheckAction> {
+    let failing = words::failing(&decision.view);
+    let over = matches!(decision.action, NextAction::Complete | NextAction::Stopped);
+    let running = decision.surface.verify == Some(CheckRunPlan::InProgress);
+    if over || running || failing.is_empty() && !matches!(decision.action, NextAction::WaitForHuman { .. }) {
+        return Vec::new();
+    }
+    let mut actions = vec![action("Retry", "Run the checks again on this commit", "retry")];
+    actions.extend(decision.view.checks.iter().find_map(|check| skip_action(check, &failing)));
+    actions.push(action("Explain", "Say why this stands where it stands", "explain"));
+    actions
+}
+
+/// Build and tests cannot be skipped; a name too long for the platform's limits has no button, only its command.
+fn skip_action(check: &crate::core::decision::CheckView, failing: &[CheckName]) -> Option<CheckAction> {
+    let skippable = !matches!(check.kind, CheckKind::Build | CheckKind::Test) && failing.contains(&check.name);
+    let (label, identifier) = (format!("Skip {}…", check.name), format!("skip:{}", check.name));
+    let fits = label.chars().count() <= LABEL && identifier.len() <= IDENTIFIER;
+    (skippable && fits).then(|| action(&label, "Go on without it; asks for a reason", &identifier))
+}
+
+fn action(label: &str, description: &str, identifier: &str) -> CheckAction {
+    debug_assert!(label.chars().count() <= LABEL && description.chars().count() <= DESCRIPTION);
+    CheckAction { label: label.to_owned(), description: description.to_owned(), identifier: identifier.to_owned() }
+}
+
+pub(super) fn gates(subject: &Subject<'_>) -> CheckRunText {
+    let view = &subject.decision.view;
+    CheckRunText {
+        title: title(gates_title(&view.gates)),
+        summary: gates_summary(subject),
+        text: configuration::check_text(&view.origin),
+        annotations: Vec::new(),
+        actions: Vec::new(),
+    }
+}
+
+fn gates_title(gates: &[GateReport]) -> String {
+    let named = |wanted: fn(&GateReport) -> bool| -> Vec<String> {
+        gates.iter().filter(|gate| wanted(gate)).map(|gate| gate.name.to_string()).collect()
+    };
+    let rejected = named(|gate| gate.is_closed() && matches!(gate.standing, GateStanding::Rejected { .. }));
+    let open = named(|gate| gate.is_closed() && matches!(gate.standing, GateStanding::Open));
+    let approved = named(|gate| matches!(gate.standing, GateStanding::Approved { .. }));
+    if !rejected.is_empty() {
+        format!("Rejected: {}", words::few(&rejected, 3))
+    } else if !open.is_empty() {
+        format!("Waiting for approval: {}", words::few(&open, 3))
+    } else if !approved.is_empty() {
+        format!("Approved: {}", words::few(&approved, 3))
+    } else {
+        "No gate applies".to_owned()
+    }
+}
+
+#[derive(Serialize)]
+struct GatesModel {
+    verdict: &'static str,
+    gates: fit::Shown<GateCard>,
+    quiet: String,
+}
+
+impl fit::Shorten for GatesModel {
+    fn shorten(&mut self) -> fit::Shortened {
+        self.gates.halve()
+    }
+}
+
+fn gates_summary(subject: &Subject<'_>) -> String {
+    let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
+    let (shown, quiet): (Vec<_>, Vec<_>) = view.gates.iter().partition(|gate| GateCard::is_worth_showing(gate));
+    let closed = view.gates.iter().any(GateReport::is_closed);
+    let quiet: Vec<String> = quiet.iter().map(|gate| gate.name.to_string()).collect();
+    let mut model = GatesModel {
+        verdict: match (closed, shown.is_empty()) {
+            (true, _) => "A gate is closed. The people named below open it.",
+            (false, true) => "Nothing in this pull request needs a gate.",
+            (false, false) => "No gate stands in the way.",
+        },
+        gates: shown.iter().map(|gate| GateCard::new(gate, subject, &links)).collect(),
+        quiet: words::few(&quiet, 20),
+    };
+    let render = |model: &GatesModel| templates::render("check_run/gates.md", model);
+    fit::fit(&mut model, fit::LIMIT, render).unwrap_or_else(|| gates_title(&view.gates))
+}

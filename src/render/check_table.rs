@@ -1,0 +1,102 @@
+//! The table of checks: kind, outcome, tests, duration, link.
+
+use serde::Serialize;
+
+use super::{
+    links::Links,
+    sanitize::{Markdown, short_text},
+    words,
+};
+use crate::core::{
+    decision::{CheckStanding, CheckView},
+    evidence::{CheckEvidence, CheckResults, Outcome, ReportQuality},
+};
+
+#[derive(Debug, Serialize)]
+pub struct CheckRow {
+    pub name: String,
+    pub kind: &'static str,
+    pub outcome: Markdown,
+    pub tests: String,
+    pub duration: String,
+    pub link: Markdown,
+    /// What readers must know about it beside its outcome: a broken report, a skip's reason.
+    pub note: Option<Markdown>,
+}
+
+pub fn row(check: &CheckView, links: &Links) -> CheckRow {
+    let mut row = CheckRow {
+        name: check.name.to_string(),
+        kind: check.kind.as_str(),
+        outcome: Markdown::default(),
+        tests: String::new(),
+        duration: String::new(),
+        link: Markdown::default(),
+        note: None,
+    };
+    row.outcome = Markdown::ours(match &check.standing {
+        CheckStanding::Missing => "⏳ no evidence yet".to_owned(),
+        CheckStanding::Running { url } => {
+            row.link = url.as_deref().map(|url| links.to("log", url)).unwrap_or_default();
+            "⏳ running".to_owned()
+        }
+        CheckStanding::TimedOutWaiting => "❌ no evidence in time".to_owned(),
+        CheckStanding::Skipped { by, reason } => {
+            row.note = Some(Markdown::ours(format!("{}: {}", words::person(by), short_text(reason, 200))));
+            "⏭️ skipped".to_owned()
+        }
+        CheckStanding::Refused { reason } => {
+            row.note = Some(short_text(reason, 300));
+            "❌ evidence refused".to_owned()
+        }
+        CheckStanding::Done(evidence) => {
+            fill(&mut row, evidence, links);
+            outcome(check, evidence)
+        }
+    });
+    row
+}
+
+fn fill(row: &mut CheckRow, evidence: &CheckEvidence, links: &Links) {
+    row.tests = evidence.results.as_ref().map(tests).unwrap_or_default();
+    row.duration = if evidence.duration_ms > 0 { words::duration(evidence.duration_ms) } else { String::new() };
+    row.link = evidence.url.as_deref().map(|url| links.to("log", url)).unwrap_or_default();
+    let unreadable = evidence.reports.iter().find(|report| report.quality == ReportQuality::Invalid);
+    row.note = match (unreadable, &evidence.skipped_because) {
+        (Some(report), _) => {
+            let why = report.notes.first().map_or("it is no report", String::as_str);
+            Some(Markdown::ours(format!(
+                "the report {} could not be read: {}",
+                super::sanitize::code(&report.path),
+                short_text(why, 200)
+            )))
+        }
+        (None, Some(because)) => Some(short_text(because, 200)),
+        (None, None) => None,
+    };
+}
+
+fn outcome(check: &CheckView, evidence: &CheckEvidence) -> String {
+    let failed = evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled;
+    let blame = check.blame.filter(|_| failed).and_then(words::blame);
+    let blame = blame.map(|blame| format!(" ({blame})")).unwrap_or_default();
+    format!("{}{blame}", words::outcome(evidence.outcome))
+}
+
+/// `8 of 10 passed, 1 flaky, 1 skipped`.
+pub fn tests(results: &CheckResults) -> String {
+    if results.total == 0 {
+        return "0".to_owned();
+    }
+    let mut said = if results.failed + results.errors == 0 && results.skipped == 0 {
+        format!("{} passed", results.passed)
+    } else {
+        format!("{} of {} passed", results.passed, results.total)
+    };
+    for (n, word) in [(results.skipped, "skipped"), (results.flaky, "flaky")] {
+        if n > 0 {
+            said.push_str(&format!(", {n} {word}"));
+        }
+    }
+    said
+}

@@ -1,0 +1,113 @@
+//! What is wrong in `.github/loopgate.yml`, where, and what governs meanwhile.
+
+use serde::Serialize;
+
+use super::{
+    sanitize::{Markdown, clip, code, fence, line, short_text},
+    templates,
+};
+use crate::core::policy::{ConfigError, PolicyOrigin};
+
+/// One paragraph for the status comment; none while the file is fine.
+pub fn note(origin: &PolicyOrigin) -> Option<Markdown> {
+    let error = origin.error()?;
+    let hint = error.hint.as_deref().map(|hint| format!(" {}", sentence(hint))).unwrap_or_default();
+    Some(Markdown::ours(format!(
+        "{} is wrong on the base branch, line {}, column {}: {}.{hint} Until it is mended, {}.",
+        code(&error.file),
+        error.line,
+        error.column,
+        short_text(&error.message, 300),
+        governs(origin)
+    )))
+}
+
+/// What is in force instead of the broken file.
+fn governs(origin: &PolicyOrigin) -> String {
+    match origin {
+        PolicyOrigin::LastGood { commit, .. } => {
+            format!("the last good configuration (commit {}) governs", code(&commit.short()))
+        }
+        _ => "the presets govern, since no earlier version of it is valid".to_owned(),
+    }
+}
+
+/// A hint may or may not be a whole sentence.
+fn sentence(hint: &str) -> Markdown {
+    let hint = short_text(hint, 200).into_string();
+    let mut letters = hint.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    let end = if hint.ends_with(['.', '?', '!']) { "" } else { "." };
+    Markdown::ours(format!("{first}{}{end}", letters.as_str()))
+}
+
+/// The line with a caret under the column, as compilers show it.
+pub fn frame(error: &ConfigError) -> String {
+    let number = error.line.to_string();
+    let pad = " ".repeat(number.len());
+    // A tab is as wide as the terminal likes; a space keeps the caret below its column.
+    let snippet = clip(&line_keeping_indent(&error.snippet), 160).into_owned();
+    let caret = " ".repeat(error.column.saturating_sub(1).min(160));
+    let hint = error.hint.as_deref().map(|hint| format!(" {}", line(hint))).unwrap_or_default();
+    format!(
+        "{pad}--> {}:{}:{}\n{pad} |\n{number} | {snippet}\n{pad} | {caret}^{hint}",
+        line(&error.file),
+        error.line,
+        error.column
+    )
+}
+
+fn line_keeping_indent(snippet: &str) -> String {
+    let first = snippet.lines().next().unwrap_or_default().replace('\t', " ");
+    let indent = first.len() - first.trim_start().len();
+    format!("{}{}", " ".repeat(indent), line(&first))
+}
+
+/// The check run's text.
+pub fn check_text(origin: &PolicyOrigin) -> Option<String> {
+    #[derive(Serialize)]
+    struct Model {
+        file: Markdown,
+        message: Markdown,
+        hint: Option<Markdown>,
+        frame: Markdown,
+        governs: Markdown,
+    }
+    let error = origin.error()?;
+    Some(templates::render(
+        "check_run/configuration.md",
+        &Model {
+            file: code(&error.file),
+            message: short_text(&error.message, 400),
+            hint: error.hint.as_deref().map(sentence),
+            frame: fence("text", &frame(error)),
+            governs: Markdown::ours(governs(origin)),
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::fixtures;
+
+    #[test]
+    fn the_frame_points_at_the_column() {
+        let decision = fixtures::broken_configuration();
+        insta::assert_snapshot!(frame(decision.view.origin.error().unwrap()), @r"
+          --> .github/loopgate.yml:14:5
+           |
+        14 |     aproach: [comment]
+           |     ^ did you mean `approve_by`?
+        ");
+    }
+
+    #[test]
+    fn the_note_says_what_governs() {
+        let origin = fixtures::broken_configuration().view.origin;
+        insta::assert_snapshot!(note(&origin).unwrap(), @"`.github/loopgate.yml` is wrong on the base branch, line 14, column 5: unknown key `aproach`. Did you mean `approve_by`? Until it is mended, the last good configuration (commit `b1b1b1b1`) governs.");
+        let PolicyOrigin::LastGood { broken_at, error, .. } = origin else { unreachable!() };
+        insta::assert_snapshot!(note(&PolicyOrigin::Presets { broken_at, error }).unwrap(), @"`.github/loopgate.yml` is wrong on the base branch, line 14, column 5: unknown key `aproach`. Did you mean `approve_by`? Until it is mended, the presets govern, since no earlier version of it is valid.");
+        assert_eq!(note(&PolicyOrigin::Defaults), None);
+    }
+}

@@ -1,0 +1,170 @@
+//! One failure as people need it: where, what, do what, why, and how to see it fail.
+
+use serde::Serialize;
+
+use super::{
+    fit::{Shortened, Shown},
+    links::{Links, place},
+    sanitize::{Markdown, clip_lines, code, fence, line, short_text, summary_code},
+    words,
+};
+use crate::core::{
+    decision::{FailureView, FeedbackLine, View},
+    evidence::Failure,
+};
+
+/// What `parts/failures.md` shows of one failure, collapsed.
+#[derive(Debug, Serialize)]
+pub struct FailureCard {
+    /// For the `<summary>` line, where no Markdown is read.
+    pub title: Markdown,
+    pub place: Option<Markdown>,
+    pub check: String,
+    pub kind: String,
+    /// "flaky", "fails on the base too": why it is not held against the pull request.
+    pub blame: Option<&'static str>,
+    pub message: Option<Markdown>,
+    pub expected: Option<Markdown>,
+    pub actual: Option<Markdown>,
+    pub action: Markdown,
+    pub reason: Option<Markdown>,
+    pub reproduce: Option<Markdown>,
+    pub cause: Markdown,
+    pub related: Option<Markdown>,
+    pub seen_before: Vec<Markdown>,
+    pub trace: Option<Markdown>,
+}
+
+/// One thing to do that no failure stands for: a reviewer's words, a rule.
+#[derive(Debug, Serialize)]
+pub struct Todo {
+    pub place: Markdown,
+    pub problem: Markdown,
+    pub action: Markdown,
+    pub reason: Markdown,
+    pub reproduce: Option<Markdown>,
+}
+
+/// Failures and other feedback of a head, the most telling first.
+#[derive(Debug, Default, Serialize)]
+pub struct Failures {
+    pub cards: Shown<FailureCard>,
+    pub todos: Shown<Todo>,
+    /// Failures the tools reported without keeping their texts.
+    pub not_kept: u64,
+}
+
+impl Failures {
+    pub fn of(view: &View, links: &Links, most: usize) -> Self {
+        let cards = view.failures.iter().map(|failure| card(failure, feedback_for(failure, view), links));
+        let answered = |feedback: &&FeedbackLine| view.failures.iter().any(|failure| speaks_of(feedback, failure));
+        let todos = view.feedback.iter().filter(|feedback| !answered(feedback)).map(|line| todo(line, links));
+        Self { cards: Shown::first(most, cards), todos: Shown::first(most, todos), not_kept: not_kept(view) }
+    }
+
+    /// Traces go first: whoever needs one finds it in the log.
+    pub fn drop_traces(&mut self) -> Shortened {
+        let mut shortened = Shortened::NothingLeft;
+        for card in &mut self.cards.items {
+            if card.trace.take().is_some() {
+                shortened = Shortened::Yes;
+            }
+        }
+        shortened
+    }
+}
+
+fn not_kept(view: &View) -> u64 {
+    use crate::core::decision::CheckStanding::Done;
+    view.checks
+        .iter()
+        .map(|check| if let Done(evidence) = &check.standing { evidence.failures_not_kept } else { 0 })
+        .sum()
+}
+
+fn feedback_for<'a>(failure: &FailureView, view: &'a View) -> Option<&'a FeedbackLine> {
+    view.feedback.iter().find(|feedback| speaks_of(feedback, failure))
+}
+
+/// Feedback and failure are joined by their place, and where several failures share one, by the test's name.
+fn speaks_of(feedback: &FeedbackLine, failure: &FailureView) -> bool {
+    let place = failure.failure.location().map_or_else(|| failure.check.to_string(), |(file, line)| place(file, line));
+    feedback.location == place
+        && failure
+            .failure
+            .test_name
+            .as_deref()
+            .is_none_or(|name| feedback.problem.contains(name) || feedback.action == failure.fix_strategy)
+}
+
+fn card(view: &FailureView, feedback: Option<&FeedbackLine>, links: &Links) -> FailureCard {
+    let failure = &view.failure;
+    FailureCard {
+        title: title(view),
+        place: failure.location().map(|(file, line)| links.place(file, line)),
+        check: view.check.to_string(),
+        kind: failure.error_class.as_deref().map_or_else(|| failure.error_type.as_str().to_owned(), line),
+        blame: words::blame(view.blame),
+        message: message(failure),
+        expected: failure.expected.as_deref().map(code),
+        actual: failure.actual.as_deref().map(code),
+        action: short_text(feedback.map_or(&view.fix_strategy, |feedback| &feedback.action), 400),
+        reason: feedback.map(|feedback| short_text(&feedback.reason, 400)).filter(|reason| !reason.is_empty()),
+        reproduce: feedback.and_then(|feedback| feedback.reproduce.as_deref()).map(code),
+        cause: cause(view),
+        related: related(view),
+        seen_before: view.patterns_matched.iter().take(3).map(|pattern| short_text(pattern, 300)).collect(),
+        trace: failure
+            .stack_trace
+            .as_deref()
+            .filter(|trace| !trace.trim().is_empty())
+            .map(|trace| fence("text", &clip_lines(trace, 24))),
+    }
+}
+
+/// The test, else what the tool calls the error, with the place.
+fn title(view: &FailureView) -> Markdown {
+    let failure = &view.failure;
+    let first_line = failure.error_message.lines().next().unwrap_or_default();
+    let what = failure.test_name.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(first_line);
+    let what = if what.trim().is_empty() { view.check.as_str() } else { what };
+    let at = failure.location().map(|(file, line)| format!(" at {}", summary_code(&place(file, line))));
+    Markdown::ours(format!("{}{}", summary_code(what), at.unwrap_or_default()))
+}
+
+fn message(failure: &Failure) -> Option<Markdown> {
+    let message = failure.error_message.trim();
+    (!message.is_empty()).then(|| fence("text", &clip_lines(message, 15)))
+}
+
+fn cause(view: &FailureView) -> Markdown {
+    Markdown::ours(format!(
+        "{} ({}, confidence {:.1})",
+        short_text(&view.root_cause, 300),
+        words::category(view.category),
+        view.confidence.clamp(0.0, 1.0)
+    ))
+}
+
+fn related(view: &FailureView) -> Option<Markdown> {
+    let names: Vec<String> = view.related.iter().map(|name| code(name).into_string()).collect();
+    (!names.is_empty()).then(|| Markdown::ours(words::few(&names, 5)))
+}
+
+fn todo(feedback: &FeedbackLine, links: &Links) -> Todo {
+    Todo {
+        place: place_of(&feedback.location, links),
+        problem: short_text(&feedback.problem, 400),
+        action: short_text(&feedback.action, 400),
+        reason: short_text(&feedback.reason, 400),
+        reproduce: feedback.reproduce.as_deref().map(code),
+    }
+}
+
+/// A location that reads `file:line` is linked.
+fn place_of(location: &str, links: &Links) -> Markdown {
+    match location.rsplit_once(':') {
+        Some((file, number)) if let Ok(line) = number.parse() => links.place(file, Some(line)),
+        _ => code(location),
+    }
+}

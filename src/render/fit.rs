@@ -1,0 +1,88 @@
+//! Keeping texts within GitHub's limit by leaving out the least important first, and saying so.
+//!
+//! A text is made from a model by a template. When it is too long the *model* is shortened, by whole items, and
+//! rendered again: nothing is ever cut inside a fence, a tag or a table.
+
+use serde::Serialize;
+
+/// UTF-8 bytes of a comment or of one check-run text (github.md, Limits: 65,535 characters, budget 65,000 bytes).
+pub const LIMIT: usize = 65_000;
+
+/// What can be said with less.
+pub trait Shorten {
+    /// Leaves out some of the least important that is still there.
+    fn shorten(&mut self) -> Shortened;
+}
+
+/// Whether there was anything left to leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortened {
+    Yes,
+    NothingLeft,
+}
+
+/// Renders the model, shortened until the text is at most `limit` bytes. None when even its shortest form is longer.
+pub fn fit<M: Shorten>(model: &mut M, limit: usize, render: impl Fn(&M) -> String) -> Option<String> {
+    loop {
+        let text = render(model);
+        if text.len() <= limit {
+            return Some(text);
+        }
+        if model.shorten() == Shortened::NothingLeft {
+            return None;
+        }
+    }
+}
+
+/// A list of which only the beginning may be shown; `omitted` says how many are not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shown<T> {
+    pub items: Vec<T>,
+    pub omitted: usize,
+}
+
+impl<T> Default for Shown<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), omitted: 0 }
+    }
+}
+
+impl<T> Shown<T> {
+    /// The first `most` of them.
+    pub fn first(most: usize, items: impl IntoIterator<Item = T>) -> Self {
+        let mut all = items.into_iter();
+        let items = all.by_ref().take(most).collect();
+        Self { items, omitted: all.count() }
+    }
+
+    /// Leaves out the second half.
+    pub fn halve(&mut self) -> Shortened {
+        self.keep(self.items.len() / 2)
+    }
+
+    /// Leaves out all but the first `most`.
+    pub fn keep(&mut self, most: usize) -> Shortened {
+        if self.items.len() <= most {
+            return Shortened::NothingLeft;
+        }
+        self.omitted += self.items.len() - most;
+        self.items.truncate(most);
+        Shortened::Yes
+    }
+}
+
+impl<T> FromIterator<T> for Shown<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Self { items: items.into_iter().collect(), omitted: 0 }
+    }
+}
+
+/// Takes the first of these steps that still shortens anything: name the least important first.
+pub fn shorten_first<M>(model: &mut M, steps: &[fn(&mut M) -> Shortened]) -> Shortened {
+    for step in steps {
+        if step(model) == Shortened::Yes {
+            return Shortened::Yes;
+        }
+    }
+    Shortened::NothingLeft
+}

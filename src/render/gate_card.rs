@@ -1,0 +1,178 @@
+//! One gate as the status comment, the check run and the job summary show it.
+
+use serde::Serialize;
+
+use super::{
+    fit::Shown,
+    links::Links,
+    refusal,
+    sanitize::{Markdown, address, code, short_text, text},
+    verdict::Subject,
+    words,
+};
+use crate::core::{
+    GateName, Login,
+    gate::{Approval, ApproveBy, GateReport, GateStanding, Holding, MatchReason, TriggerMatch, Word, WordOutcome},
+    policy::Policy,
+    snapshot::Lifecycle,
+};
+
+/// What `parts/gate.md` shows.
+#[derive(Debug, Serialize)]
+pub struct GateCard {
+    pub icon: &'static str,
+    pub name: String,
+    /// After the name: "holds VALIDATE → DOCUMENT."
+    pub state: Markdown,
+    /// Who does what to open it; none when nothing is to be done.
+    pub how: Option<Markdown>,
+    /// Why it applies.
+    pub why: Shown<Markdown>,
+    /// Words that do not count.
+    pub refused: Shown<Markdown>,
+    /// Names of the configuration that cannot approve, and why.
+    pub unusable: Shown<Markdown>,
+}
+
+/// How approvals of a gate are given, by the policy in force.
+pub fn approve_by(policy: &Policy, gate: &GateName) -> ApproveBy {
+    policy.gates.get(gate).map_or(ApproveBy::Comment, |gate| gate.approve_by)
+}
+
+impl GateCard {
+    pub fn new(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
+        let pull = &subject.snapshot.pull_request;
+        let by = approve_by(subject.policy, &report.name);
+        let gate = refusal::Gate { report, approve_by: by, head: pull.head.sha };
+        let merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
+        let (icon, state) = if merged && report.is_closed() {
+            ("⚠️", Markdown::ours("was closed when this was merged."))
+        } else {
+            standing(report, links)
+        };
+        let undecided = matches!(report.standing, GateStanding::Open);
+        Self {
+            icon,
+            name: report.name.to_string(),
+            state,
+            how: if merged { None } else { how(report, by) },
+            why: if undecided { why(report, links, 4) } else { Shown::default() },
+            refused: Shown::first(6, report.considered.iter().rev().filter_map(|word| refusal::line(word, &gate))),
+            unusable: if undecided { unusable(report) } else { Shown::default() },
+        }
+    }
+
+    /// Whether it says anything: a gate that does not apply and about which nobody spoke does not.
+    pub fn is_worth_showing(report: &GateReport) -> bool {
+        let refused = report.considered.iter().any(|word| matches!(word.outcome, WordOutcome::Refused(_)));
+        refused || !matches!(report.standing, GateStanding::NotApplicable)
+    }
+}
+
+fn standing(report: &GateReport, links: &Links) -> (&'static str, Markdown) {
+    let holds = words::transition(report.holds);
+    let (icon, state) = match (&report.standing, report.holding) {
+        (GateStanding::NotApplicable, _) => ("➖", "does not apply here.".to_owned()),
+        (GateStanding::Open, Holding::Holds) => ("🔒", format!("is closed and holds {holds}.")),
+        (GateStanding::Open, Holding::Advisory) => ("ℹ️", "applies, and holds nothing in this mode.".to_owned()),
+        (GateStanding::Approved { by }, _) => {
+            let who: Vec<String> = by.iter().map(|approval| approved(approval, links)).collect();
+            ("✅", format!("approved by {}.", words::and(&who)))
+        }
+        (GateStanding::Rejected { by, words, url, .. }, _) => ("❌", rejected(by, words, url)),
+    };
+    (icon, Markdown::ours(state))
+}
+
+fn approved(approval: &Approval, links: &Links) -> String {
+    format!("{} on {}", linked(&approval.by, &approval.url), links.commit(approval.head))
+}
+
+fn rejected(by: &Login, words: &str, url: &str) -> String {
+    let quoted = short_text(words, 300);
+    let colon = if quoted.is_empty() { ".".to_owned() } else { format!(": “{quoted}”") };
+    format!("rejected by {}{colon}", linked(by, url))
+}
+
+fn linked(who: &Login, url: &str) -> String {
+    let name = words::person(who);
+    address(url).map_or_else(|| name.to_string(), |url| format!("[{name}]({url})"))
+}
+
+/// "bob or carol (team acme/security) comments `security approved`."
+fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
+    let name = &report.name;
+    match &report.standing {
+        GateStanding::NotApplicable | GateStanding::Approved { .. } => None,
+        GateStanding::Rejected { by, .. } => Some(Markdown::ours(format!(
+            "{who} comments {} or {}; or a maintainer comments {}.",
+            refusal::phrase(name),
+            code(&format!("{name} approval revoked")),
+            code(&format!("/dismiss {name} @{by} reason")),
+            who = words::person(by)
+        ))),
+        GateStanding::Open => {
+            let approvers = text(&words::approvers(report));
+            let approves = refusal::approves(name, by);
+            let have = approvals(report);
+            Some(Markdown::ours(match (report.needed, have.as_slice()) {
+                (..=1, _) => format!("{approvers} {approves}."),
+                (needed, []) => format!("{needed} of {approvers}: each {approves}."),
+                (needed, have) => format!(
+                    "{needed} of {approvers}: each {approves}. So far: {}.",
+                    words::and(&have.iter().map(|who| words::person(who).into_string()).collect::<Vec<_>>())
+                ),
+            }))
+        }
+    }
+}
+
+/// Distinct people whose approval counts.
+fn approvals(report: &GateReport) -> Vec<&Login> {
+    let mut people: Vec<&Login> = Vec::new();
+    for word in &report.considered {
+        if word.word == Word::Approve && word.outcome == WordOutcome::Counted && !people.contains(&&word.by) {
+            people.push(&word.by);
+        }
+    }
+    people
+}
+
+/// Why a gate applies: places first said once each, with what matched there.
+pub fn why(report: &GateReport, links: &Links, most: usize) -> Shown<Markdown> {
+    Shown::first(most, report.matches.iter().map(|found| reason(found, links)))
+}
+
+fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
+    let what = match &found.reason {
+        MatchReason::Always => "every pull request needs it".to_owned(),
+        MatchReason::Path { glob } => format!("matches {}", code(glob)),
+        MatchReason::AddedLine { pattern, excerpt } => {
+            format!("adds {} (matches {})", code(excerpt), code(pattern))
+        }
+        MatchReason::Unreadable => "GitHub shows no readable diff of it, so it counts as matching".to_owned(),
+        MatchReason::Dependency { name } => format!("adds the dependency {}", code(name)),
+        MatchReason::NewTopLevelFolder { folder } => format!("the top-level folder {} is new", code(folder)),
+        MatchReason::Label { label } => format!("the label {} is set", code(label)),
+        MatchReason::BaseBranch { branch } => format!("the base branch is {}", code(branch)),
+        MatchReason::Author { login } => format!("{} wrote it", words::person(login)),
+        MatchReason::Size { lines, files } => {
+            format!("it changes {} in {}", words::count(*lines, "line"), words::count(*files, "file"))
+        }
+        MatchReason::Draft => "it is a draft".to_owned(),
+        MatchReason::Finding { rule } => format!("the finding {}", code(rule)),
+        MatchReason::TooLarge => "the pull request is too large to read".to_owned(),
+        MatchReason::Mode => "the mode is supervised: every gate holds".to_owned(),
+    };
+    Markdown::ours(match &found.file {
+        Some(file) => format!("{} {what}", links.in_diff(file, found.line)),
+        None => what,
+    })
+}
+
+pub fn unusable(report: &GateReport) -> Shown<Markdown> {
+    let said = |name: &crate::core::gate::UnusableApprover| {
+        Markdown::ours(format!("{} cannot approve: {}.", code(&name.name), short_text(&name.reason, 160)))
+    };
+    Shown::first(5, report.eligible.unusable.iter().map(said))
+}

@@ -1,0 +1,151 @@
+//! The comment that asks for a gate: who is asked, what to look at, what to ask oneself, exactly what to write.
+
+use serde::Serialize;
+
+use super::{
+    fit::{self, Shorten, Shortened, Shown},
+    gate_card,
+    links::Links,
+    marker,
+    sanitize::{Markdown, code, short_text},
+    templates,
+    verdict::Subject,
+    words,
+};
+use crate::core::{
+    GateName,
+    decision::{Post, Reviewer},
+    gate::{ApproveBy, ChecklistMode, GateReport},
+    snapshot::Readiness,
+};
+
+/// `gates/request.md` and the gate's own template on top of it.
+#[derive(Serialize)]
+struct Request {
+    marker: Markdown,
+    heading: String,
+    title: Markdown,
+    who: String,
+    approves: Markdown,
+    mentions: Markdown,
+    matches: Shown<Markdown>,
+    checklist_required: bool,
+    how: Markdown,
+    reject: Markdown,
+    author: Markdown,
+    binds: Markdown,
+    unusable: Shown<Markdown>,
+}
+
+impl Shorten for Request {
+    fn shorten(&mut self) -> Shortened {
+        match self.unusable.halve() {
+            Shortened::Yes => Shortened::Yes,
+            Shortened::NothingLeft => self.matches.halve(),
+        }
+    }
+}
+
+/// The request of one gate.
+pub(super) fn request(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
+    let Some(report) = subject.gate(gate) else {
+        return format!("{}\n### 🔒 The {gate} gate needs a decision\n", marker(post));
+    };
+    let mut model = Request::of(subject, report, post);
+    let render = |model: &Request| templates::render(template(gate), model);
+    fit::fit(&mut model, fit::LIMIT, render)
+        .unwrap_or_else(|| format!("{}\n### 🔒 The {gate} gate needs a decision\n", marker(post)))
+}
+
+fn template(gate: &GateName) -> &'static str {
+    match gate.as_str() {
+        "architecture" => "gates/architecture.md",
+        "security" => "gates/security.md",
+        "database" => "gates/database.md",
+        "external" => "gates/external.md",
+        "deploy" => "gates/deploy.md",
+        _ => "gates/custom.md",
+    }
+}
+
+impl Request {
+    fn of(subject: &Subject<'_>, report: &GateReport, post: &Post) -> Self {
+        let name = &report.name;
+        let links = Links::of(subject.snapshot);
+        let by = gate_card::approve_by(subject.policy, name);
+        let required = subject.policy.gates.get(name).map(|gate| gate.checklist) == Some(ChecklistMode::Required);
+        Self {
+            marker: Markdown::ours(marker(post)),
+            heading: format!("The {name} gate needs a decision"),
+            title: short_text(&subject.snapshot.pull_request.title, 150),
+            who: who(report),
+            approves: Markdown::ours(format!(
+                "{}, and the pull request waits before {} until then",
+                if report.needed > 1 { "decide" } else { "decides" },
+                report.holds.next().unwrap_or(report.holds).as_str()
+            )),
+            mentions: mentions(subject, report),
+            matches: gate_card::why(report, &links, 40),
+            checklist_required: required,
+            how: how(name, by),
+            reject: Markdown::ours(match by {
+                ApproveBy::Comment => format!("comment {}", code(&format!("{name} rejected"))),
+                ApproveBy::Review => "request changes in a review".to_owned(),
+                ApproveBy::CommentOrReview => {
+                    format!("comment {} or request changes in a review", code(&format!("{name} rejected")))
+                }
+            }),
+            author: words::person(&subject.snapshot.pull_request.author.login),
+            binds: Markdown::ours(binds(subject, report)),
+            unusable: gate_card::unusable(report),
+        }
+    }
+}
+
+fn who(report: &GateReport) -> String {
+    let who = words::approvers(report);
+    if report.needed > 1 { format!("{} of {who}", report.needed) } else { who }
+}
+
+fn how(name: &GateName, by: ApproveBy) -> Markdown {
+    let phrase = format!("Write this on a line of its own in a comment:\n\n```text\n{name} approved\n```");
+    let review = "*Files changed* → *Review changes* → *Approve*, on the head commit.";
+    Markdown::ours(match by {
+        ApproveBy::Comment => phrase,
+        ApproveBy::Review => format!("Approve in a review: {review}"),
+        ApproveBy::CommentOrReview => format!("{phrase}\n\nOr approve in a review: {review}"),
+    })
+}
+
+/// How long an approval lasts.
+fn binds(subject: &Subject<'_>, report: &GateReport) -> &'static str {
+    use crate::core::gate::InvalidateOnPush::{Any, Matching, Never};
+    match subject.policy.gates.get(&report.name).map_or(Matching, |gate| gate.invalidate_on_push) {
+        Matching => "An approval holds until a push changes the places above.",
+        Any => "An approval holds until the next push.",
+        Never => "An approval holds for the whole pull request.",
+    }
+}
+
+/// Review requests notify by themselves. Whoever may decide and is not asked that way is mentioned instead, except on
+/// a draft, where people are not called yet (gates.md, Requesting).
+fn mentions(subject: &Subject<'_>, report: &GateReport) -> Markdown {
+    let pull = &subject.snapshot.pull_request;
+    if pull.readiness == Readiness::Draft {
+        return Markdown::default();
+    }
+    let asked = &subject.decision.surface.request;
+    let eligible = &report.eligible;
+    let teams = eligible
+        .teams
+        .iter()
+        .filter(|team| !asked.contains(&Reviewer::Team((*team).clone())) && !pull.requested_teams.contains(team));
+    let people = eligible.people.iter().filter(|login| {
+        // Where there are teams, their members are among the people and are reached through them.
+        eligible.teams.is_empty()
+            && !asked.contains(&Reviewer::User((*login).clone()))
+            && !pull.requested_users.contains(login)
+    });
+    let mentions = teams.map(|team| format!("@{team}")).chain(people.map(|login| format!("@{login}")));
+    Markdown::ours(mentions.take(10).collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,51 @@
+//! The comments that must notify, each posted once.
+
+use serde::Serialize;
+
+use super::{
+    OwnTemplates, escalation, gate_request, marker,
+    sanitize::{Markdown, code, short_text, text},
+    templates,
+    verdict::Subject,
+    words,
+};
+use crate::core::{decision::Post, snapshot::Lifecycle};
+
+/// The text of one post, its marker first.
+pub(super) fn text_of(subject: &Subject<'_>, post: &Post, own: OwnTemplates<'_>) -> String {
+    match post {
+        Post::GateRequest { gate, .. } => gate_request::request(subject, gate, post),
+        Post::Escalation { trigger, .. } => match &subject.decision.view.escalation {
+            Some(view) => escalation::report(subject, view, post, own.escalation),
+            // The post outlived its cause: what is known without it is the cause's name.
+            None => format!(
+                "{}\n## Execution Feedback Escalation\n\nBlocked: {}.\n",
+                marker(post),
+                words::trigger(*trigger)
+            ),
+        },
+        Post::MergedOverOpenGates => bypassed(subject, post),
+    }
+}
+
+/// What was merged over, and by whom.
+fn bypassed(subject: &Subject<'_>, post: &Post) -> String {
+    #[derive(Serialize)]
+    struct Model {
+        by: Markdown,
+        at: Option<String>,
+        bypassed: Vec<Markdown>,
+        base: Markdown,
+    }
+    let (by, at) = match &subject.snapshot.pull_request.lifecycle {
+        Lifecycle::Merged { by, at } => (by.as_ref(), *at),
+        Lifecycle::Open | Lifecycle::Closed => (None, None),
+    };
+    let model = Model {
+        by: by.map_or_else(|| text("Somebody"), words::person),
+        at: at.map(words::moment),
+        bypassed: subject.decision.view.bypassed.iter().take(50).map(|what| short_text(what, 100)).collect(),
+        base: code(&subject.snapshot.pull_request.base.branch),
+    };
+    format!("{}\n{}", marker(post), templates::render("bypassed.md", &model))
+}

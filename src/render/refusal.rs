@@ -1,0 +1,224 @@
+//! Why a word about a gate does not count, said to the person who wrote it: who, why not, what to write instead.
+
+use super::{
+    sanitize::{Markdown, code, short_text, text},
+    words,
+};
+use crate::core::{
+    GateName, Sha,
+    gate::{ApproveBy, Considered, GateReport, OnlyHope, PhraseProblem, Refusal, WordOutcome, WordSource},
+};
+
+/// What is needed to tell somebody how to do it right.
+pub struct Gate<'a> {
+    pub report: &'a GateReport,
+    pub approve_by: ApproveBy,
+    pub head: Sha,
+}
+
+/// The phrase that approves a gate.
+pub fn phrase(gate: &GateName) -> Markdown {
+    code(&format!("{gate} approved"))
+}
+
+/// How a gate is approved: "comments `security approved`" after a name, as the sentence of an approver.
+pub fn approves(gate: &GateName, by: ApproveBy) -> Markdown {
+    Markdown::ours(match by {
+        ApproveBy::Comment => format!("comments {}", phrase(gate)),
+        ApproveBy::Review => "approves in a review".to_owned(),
+        ApproveBy::CommentOrReview => format!("comments {} or approves in a review", phrase(gate)),
+    })
+}
+
+/// The line under a gate about one word that does not count; none for words that do.
+pub fn line(word: &Considered, gate: &Gate<'_>) -> Option<Markdown> {
+    let WordOutcome::Refused(refusal) = &word.outcome else { return None };
+    let what = match word.source {
+        WordSource::Comment(_) => "comment",
+        WordSource::Review(_) => "review",
+    };
+    let what = match super::sanitize::address(&word.url) {
+        Some(url) => format!("[{what}]({url})"),
+        None => what.to_owned(),
+    };
+    let by = words::person(&word.by);
+    Some(Markdown::ours(format!("{by}’s {what} does not count: {}", sentence(refusal, &by, gate))))
+}
+
+/// Why, and what to do instead.
+fn sentence(refusal: &Refusal, by: &Markdown, gate: &Gate<'_>) -> String {
+    let name = &gate.report.name;
+    let again = match gate.approve_by {
+        ApproveBy::Comment => format!("comment {} anew", phrase(name)),
+        ApproveBy::Review => "approve in a review of the head commit".to_owned(),
+        ApproveBy::CommentOrReview => format!("comment {} anew, or approve in a review", phrase(name)),
+    };
+    match refusal {
+        Refusal::IsAuthor { only_hope: OnlyHope::No } => {
+            format!("{by} wrote this pull request. Somebody else decides: {}.", approvers(gate))
+        }
+        Refusal::IsAuthor { only_hope: OnlyHope::Yes } => format!(
+            "{by} wrote this pull request, and nobody else could approve it. To let authors approve this gate, set {} \
+             in the configuration on the base branch.",
+            code(&format!("gates.{name}.allow_author: true"))
+        ),
+        Refusal::IsContributor => {
+            format!("{by} wrote or committed part of this pull request. Somebody else decides: {}.", approvers(gate))
+        }
+        Refusal::IsBot => format!("{by} is a bot, and only people approve: {}.", approvers(gate)),
+        Refusal::ViaApp => format!("it was written through an App. {by} has to write it on GitHub’s own page."),
+        Refusal::NotAnApprover => format!("{by} is not an approver of this gate. It takes {}.", approvers(gate)),
+        Refusal::AuthorityUnknown { reason } => format!(
+            "GitHub did not say whether {by} may approve ({}). Loopgate asks again by itself.",
+            short_text(reason, 200)
+        ),
+        Refusal::AccountGone => format!("the account {by} is suspended or gone. It takes {}.", approvers(gate)),
+        Refusal::Edited => {
+            format!("it was edited, and GitHub does not say by whom. If it is still meant, {by} can {again}.")
+        }
+        Refusal::Hidden => format!("a moderator has hidden it. If it is still meant, {by} can {again}."),
+        Refusal::DiffChanged { seen } => format!(
+            "it was given for {}, and the code this gate is about has changed since. {by} is asked to look again and \
+             {again}.",
+            code(&seen.short())
+        ),
+        Refusal::OtherCommit { named } => format!(
+            "it names {}, and the head is {}. {by} can {again}, or with the head’s full id: {}.",
+            code(&named.short()),
+            code(&gate.head.short()),
+            code(&format!("{name} approved {}", gate.head))
+        ),
+        Refusal::NoHeadSeenBefore => {
+            format!("it is older than the first commit Loopgate saw here. {by} is asked to look and {again}.")
+        }
+        Refusal::ReviewStale => {
+            format!("it was given on an older commit. {by} is asked to look at the head and approve again.")
+        }
+        Refusal::WrongChannel { wants_review: true } => {
+            "this gate takes a review: *Files changed*, *Review changes*, *Approve*.".to_owned()
+        }
+        Refusal::WrongChannel { wants_review: false } => {
+            format!("this gate takes a comment: write {} on a line of its own.", phrase(name))
+        }
+        Refusal::Phrase(problem) => phrase_problem(problem, gate),
+        Refusal::ChecklistOpen { open } => format!(
+            "{} of the gate’s checklist {} still open. Tick {} in the request; the approval then counts as it stands.",
+            words::plural(*open, "box", "boxes"),
+            if *open == 1 { "is" } else { "are" },
+            if *open == 1 { "it" } else { "them" },
+        ),
+        Refusal::NotOpen => "the pull request is closed. Reopened, it is looked at from the beginning.".to_owned(),
+        Refusal::NotTriggered => "nothing here needs this gate, so there is nothing to approve.".to_owned(),
+    }
+}
+
+/// What is wrong with a line that is nearly the phrase.
+fn phrase_problem(problem: &PhraseProblem, gate: &Gate<'_>) -> String {
+    let name = &gate.report.name;
+    let phrase = phrase(name);
+    match problem {
+        PhraseProblem::Question => format!("it asks. To approve, write {phrase} on a line of its own."),
+        PhraseProblem::Negated => format!(
+            "it says no, in words Loopgate does not act on. To reject, write {}; to approve, {phrase}.",
+            code(&format!("{name} rejected"))
+        ),
+        PhraseProblem::Conditional => format!("it names a condition. Once that is met, write {phrase}."),
+        PhraseProblem::Future => format!("it announces an approval. When the time has come, write {phrase}."),
+        PhraseProblem::NotAlone => format!("other words stand on its line. Write {phrase} on a line of its own."),
+        PhraseProblem::Lookalike => {
+            format!("some of its letters only look like the phrase’s. Type {phrase} in plain letters.")
+        }
+        PhraseProblem::ShortSha => format!(
+            "a commit counts only with all 40 digits: {}. Without a commit, {phrase} is enough.",
+            code(&format!("{name} approved {}", gate.head))
+        ),
+        PhraseProblem::UnknownGate { named, nearest } => {
+            let named = code(named);
+            match nearest {
+                Some(nearest) => format!("there is no gate {named}. Did you mean {}?", self::phrase(nearest)),
+                None => format!("there is no gate {named}. This one is approved with {phrase}."),
+            }
+        }
+        PhraseProblem::NotPlainText { inside } => {
+            format!("it stands in {}, where it may be an example. Write {phrase} as plain text.", text(inside))
+        }
+        PhraseProblem::NoGate => format!("it does not say which gate. Write {phrase}."),
+    }
+}
+
+fn approvers(gate: &Gate<'_>) -> Markdown {
+    text(&words::approvers(gate.report))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        core::{gate::GateStanding, gate::Word, stage::Stage},
+        render::fixtures,
+    };
+
+    fn said(refusal: Refusal) -> String {
+        let report = fixtures::gate("security", Stage::Validate, GateStanding::Open);
+        let gate = Gate { report: &report, approve_by: ApproveBy::Comment, head: fixtures::sha(0xa1) };
+        let word = fixtures::considered("mallory", Word::Approve, WordOutcome::Refused(refusal));
+        line(&word, &gate).unwrap().into_string().replace("https://github.com/acme/widgets/pull/12#", "")
+    }
+
+    #[test]
+    fn every_refusal_says_why_and_what_to_do() {
+        use Refusal as R;
+        let refusals = [
+            R::IsAuthor { only_hope: OnlyHope::No },
+            R::IsAuthor { only_hope: OnlyHope::Yes },
+            R::IsContributor,
+            R::IsBot,
+            R::ViaApp,
+            R::NotAnApprover,
+            R::AuthorityUnknown { reason: "503 from GitHub".into() },
+            R::AccountGone,
+            R::Edited,
+            R::Hidden,
+            R::DiffChanged { seen: fixtures::sha(0x11) },
+            R::OtherCommit { named: fixtures::sha(0x11) },
+            R::NoHeadSeenBefore,
+            R::ReviewStale,
+            R::WrongChannel { wants_review: true },
+            R::WrongChannel { wants_review: false },
+            R::ChecklistOpen { open: 1 },
+            R::ChecklistOpen { open: 2 },
+            R::NotOpen,
+            R::NotTriggered,
+        ];
+        let said: Vec<String> = refusals.into_iter().map(said).collect();
+        insta::assert_snapshot!(said.join("\n"));
+    }
+
+    #[test]
+    fn every_near_miss_is_explained() {
+        use PhraseProblem as P;
+        let problems = [
+            P::Question,
+            P::Negated,
+            P::Conditional,
+            P::Future,
+            P::NotAlone,
+            P::Lookalike,
+            P::ShortSha,
+            P::UnknownGate { named: "secuirty".into(), nearest: Some(fixtures::gate_name("security")) },
+            P::UnknownGate { named: "@evil|gate".into(), nearest: None },
+            P::NotPlainText { inside: "a block quote".into() },
+            P::NoGate,
+        ];
+        let said: Vec<String> = problems.into_iter().map(|problem| said(Refusal::Phrase(problem))).collect();
+        insta::assert_snapshot!(said.join("\n"));
+    }
+
+    #[test]
+    fn words_that_count_need_no_line() {
+        let report = fixtures::gate("security", Stage::Validate, GateStanding::Open);
+        let gate = Gate { report: &report, approve_by: ApproveBy::Comment, head: fixtures::sha(0xa1) };
+        assert_eq!(line(&fixtures::considered("bob", Word::Approve, WordOutcome::Counted), &gate), None);
+        assert_eq!(line(&fixtures::considered("bob", Word::Approve, WordOutcome::Superseded), &gate), None);
+    }
+}

@@ -1,0 +1,358 @@
+//! Text from outside, made safe to show on GitHub.
+//!
+//! Test names, messages, branch names, titles: whoever opens a pull request chooses them. Shown as they are, they
+//! could mention people, close our code fences, forge our hidden markers, draw links, or hide words from the reader
+//! (github.md, What appears on a PR). Everything passes through here on its way into a [`Markdown`].
+//!
+//! GitHub looks for mentions, issue numbers and bare addresses in the *rendered* text, where a backslash or an entity
+//! no longer shows; only code spans and an invisible joiner inside the token keep it from finding them. So names and
+//! places that people copy are shown as code, unchanged, and prose gets the joiner.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{Serialize, Serializer};
+
+/// Invisible, no line break, and not part of any token GitHub looks for.
+const JOINER: char = '\u{2060}';
+
+/// Markdown that is safe to put on a pull request as it stands: our own words, or text that was made safe.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Markdown(String);
+
+impl Markdown {
+    /// Our own words, and texts put together from safe parts. Never for anything that came from outside.
+    pub(super) fn ours(words: impl Into<String>) -> Self {
+        Self(words.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn into_string(self) -> String {
+        self.0
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for Markdown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Templates escape every string except those that arrive marked as safe, and this is the only type that does.
+impl Serialize for Markdown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        minijinja::Value::from_safe_string(self.0.clone()).serialize(serializer)
+    }
+}
+
+/// One line of prose. What stands between single backticks stays a code span.
+pub fn text(raw: &str) -> Markdown {
+    prose(&line(raw))
+}
+
+/// One line of prose of at most `most` characters before escaping.
+pub fn short_text(raw: &str, most: usize) -> Markdown {
+    prose(&clip(&line(raw), most))
+}
+
+fn prose(line: &str) -> Markdown {
+    let pieces: Vec<&str> = line.split('`').collect();
+    let spans = || pieces.iter().skip(1).step_by(2);
+    if pieces.len().is_multiple_of(2) || spans().any(|span| span.trim().is_empty()) {
+        return Markdown(escape_prose(line));
+    }
+    let shown = pieces.iter().enumerate().map(|(i, piece)| match i % 2 {
+        0 => escape_prose(piece),
+        _ => code(piece).into_string(),
+    });
+    Markdown(shown.collect())
+}
+
+/// A code span: for names, places, commands, everything people copy.
+pub fn code(raw: &str) -> Markdown {
+    let content = clip(&line(raw), 300).into_owned();
+    if content.is_empty() {
+        return Markdown("(empty)".to_owned());
+    }
+    if content.contains('|') {
+        // Inside a table a bar ends the cell even within a code span; as an entity it does not.
+        return Markdown(format!("<code>{}</code>", as_entities(&content)));
+    }
+    let ticks = "`".repeat(longest_run(&content, '`') + 1);
+    let pad = if content.starts_with('`') || content.ends_with('`') { " " } else { "" };
+    Markdown(format!("{ticks}{pad}{content}{pad}{ticks}"))
+}
+
+/// Code for the `<summary>` line of a collapsed section, where no Markdown is read.
+pub fn summary_code(raw: &str) -> Markdown {
+    Markdown(format!("<code>{}</code>", escape_html(&clip(&line(raw), 160))))
+}
+
+/// A fenced block. The fence is longer than any run of backticks inside.
+pub fn fence(language: &'static str, raw: &str) -> Markdown {
+    let content = block(raw);
+    let ticks = "`".repeat(longest_run(&content, '`').max(2) + 1);
+    Markdown(format!("{ticks}{language}\n{}\n{ticks}", content.trim_end()))
+}
+
+/// One plain line without control characters or invisible ones, for places that read no Markdown: titles, terminals.
+pub fn line(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len());
+    for word in clean(raw).split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    break_markers(out)
+}
+
+/// Plain text with its lines kept.
+pub fn block(raw: &str) -> String {
+    break_markers(clean(raw))
+}
+
+/// At most `most` characters, the cut shown.
+pub fn clip(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        None => Cow::Borrowed(text),
+        Some(_) => {
+            let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+            Cow::Owned(format!("{}…", kept.trim_end()))
+        }
+    }
+}
+
+/// Head and tail of a long text, at most `most` lines of at most 400 characters, the cut counted.
+pub fn clip_lines(text: &str, most: usize) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let shown = |line: &&str| clip(line, 400).into_owned();
+    if lines.len() <= most {
+        return lines.iter().map(shown).collect::<Vec<_>>().join("\n");
+    }
+    let head = most.saturating_sub(most / 3);
+    let tail = most - head;
+    let cut = lines.len() - head - tail;
+    let mut kept: Vec<String> = lines.iter().take(head).map(shown).collect();
+    kept.push(format!("… {cut} lines cut …"));
+    kept.extend(lines.iter().skip(head + cut).map(shown));
+    kept.join("\n")
+}
+
+/// An address that may be linked: `http` or `https`, with every character escaped that could end a Markdown link.
+pub fn address(raw: &str) -> Option<String> {
+    let url = url::Url::parse(raw.trim()).ok()?;
+    if !matches!(url.scheme(), "https" | "http") || url.host_str().is_none() || !url.username().is_empty() {
+        return None;
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#@!$&+,;=%[]".contains(c);
+    let mut out = String::with_capacity(raw.len());
+    for c in url.as_str().chars() {
+        if plain(c) && !matches!(c, '[' | ']') {
+            out.push(c);
+        } else {
+            push_percent(&mut out, c);
+        }
+    }
+    (out.len() <= 1000).then_some(out)
+}
+
+/// Percent-encodes a path's segments; none for a path that leaves the repository.
+pub fn path_in_address(path: &str) -> Option<String> {
+    let leaves = path.starts_with('/') || path.contains('\\') || path.split('/').any(|part| part == "..");
+    if leaves || path.is_empty() || path.len() > 500 || path.chars().any(char::is_control) {
+        return None;
+    }
+    let mut out = String::with_capacity(path.len());
+    for c in path.chars() {
+        if c.is_ascii_alphanumeric() || "-._/".contains(c) {
+            out.push(c);
+        } else {
+            push_percent(&mut out, c);
+        }
+    }
+    Some(out)
+}
+
+fn push_percent(out: &mut String, c: char) {
+    let mut bytes = [0; 4];
+    for byte in c.encode_utf8(&mut bytes).bytes() {
+        out.push_str(&format!("%{byte:02X}"));
+    }
+}
+
+/// Removes what a reader cannot see: colour codes, control characters, direction overrides, invisible letters.
+/// Line breaks and tabs stay.
+fn clean(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len());
+    let mut chars = raw.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => skip_escape_sequence(&mut chars),
+            '\u{9b}' => skip_control_sequence(&mut chars),
+            '\n' | '\t' => out.push(c),
+            '\r' => {
+                if chars.peek() != Some(&'\n') {
+                    out.push('\n');
+                }
+            }
+            '\u{85}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
+            _ if c.is_control() || is_invisible(c) => {}
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// Characters that show nothing and so can only deceive: direction marks and overrides, zero-width spaces, soft
+/// hyphens, the tag block. The joiners U+200C and U+200D stay: scripts and emoji are written with them.
+const fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+
+/// What follows ESC: `[ … final`, `] … BEL` or `] … ESC \`, else one character.
+fn skip_escape_sequence(chars: &mut Chars<'_>) {
+    match chars.next() {
+        Some('[') => skip_control_sequence(chars),
+        Some(']') => {
+            while let Some(c) = chars.next() {
+                if c == '\u{7}' || c == '\u{1b}' && chars.next_if_eq(&'\\').is_some() {
+                    break;
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn skip_control_sequence(chars: &mut Chars<'_>) {
+    while chars.next_if(|c| matches!(c, '\u{20}'..='\u{3f}')).is_some() {}
+    chars.next_if(|c| matches!(c, '\u{40}'..='\u{7e}'));
+}
+
+/// Our hidden markers are found by their text, in code blocks too, so nobody else's text may hold the beginning of
+/// one.
+fn break_markers(text: String) -> String {
+    if text.contains("<!--") { text.replace("<!--", &format!("<!{JOINER}--")) } else { text }
+}
+
+/// Prose of one line → Markdown that shows exactly it and does nothing.
+fn escape_prose(line: &str) -> String {
+    let chars: Vec<char> = line.chars().collect();
+    let mut out = String::with_capacity(line.len() + line.len() / 8);
+    let list_mark = list_mark_end(&chars);
+    let hashes = hash_breaks(&chars);
+    for (i, &c) in chars.iter().enumerate() {
+        let (before, from) = chars.split_at(i);
+        let after = from.get(1..).unwrap_or_default();
+        let (previous, next) = (before.last().copied(), after.first().copied());
+        let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        match c {
+            '\\' | '`' | '*' | '[' | ']' | '|' | '~' => out.extend(['\\', c]),
+            '_' if is_word(previous) && is_word(next) => out.push('_'),
+            '_' => out.push_str("\\_"),
+            '<' => out.push_str("&lt;"),
+            '>' if i == 0 => out.push_str("&gt;"),
+            '&' if next.is_some_and(|c| c == '#' || c.is_ascii_alphanumeric()) => out.push_str("&amp;"),
+            // Dollars delimit mathematics.
+            '$' => out.push_str("&#36;"),
+            '@' => out.extend(['@', JOINER]),
+            '#' if next.is_some_and(|c| c.is_ascii_digit()) => {
+                out.push_str(if i == 0 { "\\#" } else { "#" });
+                out.push(JOINER);
+            }
+            '#' | '-' | '+' | '=' if i == 0 => out.extend(['\\', c]),
+            '-' if next.is_some_and(|c| c.is_ascii_digit()) && ends_with_ignoring_case(before, "gh") => {
+                out.extend(['-', JOINER]);
+            }
+            ':' if next == Some('/') || starts_shortcode(after) => out.extend([':', JOINER]),
+            '.' if ends_with_ignoring_case(before, "www") => out.extend([JOINER, '.']),
+            '.' | ')' if list_mark == Some(i) && next.is_none_or(|c| c == ' ') => out.extend(['\\', c]),
+            _ => out.push(c),
+        }
+        if hashes.contains(&i) {
+            out.push(JOINER);
+        }
+    }
+    out
+}
+
+/// Where the number of an ordered-list mark at the very beginning ends: `12.`, `3)`.
+fn list_mark_end(chars: &[char]) -> Option<usize> {
+    let digits = chars.iter().take_while(|c| c.is_ascii_digit()).count();
+    (digits > 0).then_some(digits)
+}
+
+/// Whether what follows a colon makes it an emoji shortcode: `rocket:`.
+fn starts_shortcode(after: &[char]) -> bool {
+    let name = after.iter().take_while(|c| c.is_ascii_alphanumeric() || "_+-".contains(**c)).count();
+    name > 0 && after.get(name) == Some(&':')
+}
+
+fn ends_with_ignoring_case(chars: &[char], end: &str) -> bool {
+    chars.len() >= end.len() && chars.iter().rev().zip(end.chars().rev()).all(|(a, b)| a.eq_ignore_ascii_case(&b))
+}
+
+/// After which characters to put a joiner so that no 7 to 40 hexadecimal digits in a row are taken for a commit.
+fn hash_breaks(chars: &[char]) -> Vec<usize> {
+    let mut breaks = Vec::new();
+    let mut start = 0;
+    for word in chars.split(|c| !c.is_alphanumeric() && *c != '_') {
+        let hexadecimal = word.iter().all(char::is_ascii_hexdigit) && word.iter().any(char::is_ascii_digit);
+        if (7..=40).contains(&word.len()) && hexadecimal {
+            breaks.extend((start + 5..start + word.len()).step_by(6));
+        }
+        start += word.len() + 1;
+    }
+    breaks
+}
+
+fn escape_html(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// Every ASCII punctuation character as an entity: inert in Markdown, HTML and tables alike.
+fn as_entities(line: &str) -> String {
+    let mut out = String::with_capacity(line.len() * 2);
+    for c in line.chars() {
+        if c.is_ascii_punctuation() {
+            out.push_str(&format!("&#{};", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn longest_run(text: &str, wanted: char) -> usize {
+    let mut longest = 0;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == wanted { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+#[cfg(test)]
+#[path = "sanitize_tests.rs"]
+mod tests;

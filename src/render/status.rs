@@ -1,0 +1,251 @@
+//! The sticky status comment: what a tired reviewer needs first, and the same facts for an agent at the end.
+
+use serde::Serialize;
+
+use super::{
+    check_table::{self, CheckRow},
+    checklist::{self, Tick},
+    escalation::EscalationCard,
+    failure_card::Failures,
+    fit::{self, LIMIT, Shorten, Shortened, Shown, shorten_first},
+    gate_card::GateCard,
+    handoff::Handoff,
+    links::Links,
+    machine,
+    sanitize::{Markdown, code, fence, short_text, text},
+    summary::{self, Iteration},
+    templates,
+    verdict::{self, Subject},
+    warning,
+};
+use crate::core::{
+    decision::{CommandReply, Compare, NextAction, ReplyOutcome},
+    evidence::ChangedCoverage,
+    state::Skip,
+};
+
+/// The hidden first line by which the comment is found again.
+pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
+
+/// What `status.md` shows, and what `job_summary.md` and `artifact.md` show of it.
+#[derive(Debug, Serialize)]
+pub struct StatusModel {
+    marker: Markdown,
+    icon: &'static str,
+    verdict: String,
+    stage_line: Markdown,
+    configuration: Option<Markdown>,
+    next: Vec<Markdown>,
+    escalation: Option<EscalationCard>,
+    checks: Shown<CheckRow>,
+    coverage: Option<Markdown>,
+    compare: Vec<Markdown>,
+    skips: Shown<Markdown>,
+    failures: Failures,
+    gates: Shown<GateCard>,
+    distance: Option<Distance>,
+    checklist: Vec<Tick>,
+    handoff: Option<Handoff>,
+    capabilities: Option<Markdown>,
+    replies: Shown<Markdown>,
+    warnings: Shown<Markdown>,
+    iteration: Option<IterationCard>,
+    state_ref: Markdown,
+    head: Markdown,
+    #[serde(skip)]
+    machine: machine::Status,
+}
+
+#[derive(Debug, Serialize)]
+struct IterationCard {
+    head: String,
+    block: Markdown,
+}
+
+/// `parts/distance.md`.
+#[derive(Debug, Serialize)]
+struct Distance {
+    score: String,
+    threshold: String,
+    gap: String,
+    failed_fail_rules: usize,
+    blocking: Markdown,
+    passed_rules: usize,
+    total_rules: usize,
+}
+
+/// The whole comment, within GitHub's limit.
+pub(super) fn comment(subject: &Subject<'_>) -> String {
+    let mut model = StatusModel::of(subject);
+    let render = |model: &StatusModel| {
+        #[derive(Serialize)]
+        struct Page<'a> {
+            #[serde(flatten)]
+            model: &'a StatusModel,
+            machine: Markdown,
+        }
+        templates::render("status.md", &Page { model, machine: model.machine.fenced() })
+    };
+    fit::fit(&mut model, LIMIT, render)
+        .unwrap_or_else(|| format!("{STATUS_MARKER}\n### {} {}\n", model.icon, text(&model.verdict)))
+}
+
+impl StatusModel {
+    pub(super) fn of(subject: &Subject<'_>) -> Self {
+        let Subject { decision, snapshot, .. } = *subject;
+        let (view, links) = (&decision.view, Links::of(snapshot));
+        let verdict = verdict::verdict(subject);
+        let head = snapshot.pull_request.head.sha;
+        let shown_gates = view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
+        Self {
+            marker: Markdown::ours(STATUS_MARKER),
+            icon: verdict.icon,
+            verdict: verdict.words,
+            stage_line: Markdown::ours(verdict::stage_line(view.stage)),
+            configuration: super::configuration::note(&view.origin),
+            next: verdict::next_steps(subject),
+            escalation: view.escalation.as_ref().map(|escalation| EscalationCard::of(subject, escalation)),
+            checks: view.checks.iter().map(|check| check_table::row(check, &links)).collect(),
+            coverage: view.coverage.as_ref().and_then(|coverage| coverage_line(coverage, &links)),
+            compare: view.compare.as_ref().map(compare_lines).unwrap_or_default(),
+            skips: view.skips.iter().map(skip_line).collect(),
+            failures: Failures::of(view, &links, 20),
+            gates: shown_gates.map(|gate| GateCard::new(gate, subject, &links)).collect(),
+            distance: view.distance.as_ref().map(Distance::of),
+            checklist: checklist::ticks(subject),
+            handoff: matches!(decision.action, NextAction::Complete).then(|| Handoff::of(subject, &links)),
+            capabilities: capabilities_line(subject),
+            replies: view.replies.iter().rev().map(reply_line).collect(),
+            warnings: view.warnings.iter().map(|warning| warning::sentence(warning, &links)).collect(),
+            iteration: Iteration::of(subject).map(|iteration| IterationCard::of(&iteration)),
+            state_ref: code(&summary::state_ref(subject)),
+            head: links.commit(head),
+            machine: machine::Status::of(subject),
+        }
+    }
+}
+
+impl Shorten for StatusModel {
+    /// The machine-readable part repeats what people read, so it goes before the failures do; open gates go last.
+    fn shorten(&mut self) -> Shortened {
+        shorten_first(
+            self,
+            &[
+                |model| model.failures.drop_traces(),
+                |model| model.failures.cards.keep(10),
+                |model| model.machine.shorten(),
+                |model| model.warnings.halve(),
+                |model| model.replies.halve(),
+                |model| model.handoff.as_mut().map_or(Shortened::NothingLeft, Handoff::shorten),
+                |model| model.skips.halve(),
+                |model| model.failures.todos.halve(),
+                |model| model.failures.cards.halve(),
+                |model| model.checks.halve(),
+                |model| model.gates.halve(),
+            ],
+        )
+    }
+}
+
+impl IterationCard {
+    fn of(iteration: &Iteration) -> Self {
+        let head = format!(
+            "Iteration {}/{} · phase {:?} · score {} · {}",
+            iteration.number,
+            iteration.max,
+            iteration.phase,
+            iteration.score,
+            iteration.outcome.as_str()
+        );
+        Self { head, block: fence("text", &iteration.lines().join("\n")) }
+    }
+}
+
+impl Distance {
+    fn of(distance: &crate::core::decision::DistanceToSuccess) -> Self {
+        let blocking: Vec<String> =
+            distance.blocking_rule_ids.iter().map(|rule| code(rule.as_str()).into_string()).collect();
+        Self {
+            score: distance.score.to_string(),
+            threshold: distance.threshold.to_string(),
+            gap: distance.gap.to_string(),
+            failed_fail_rules: distance.failed_fail_rules,
+            blocking: Markdown::ours(super::words::few(&blocking, 10)),
+            passed_rules: distance.passed_rules,
+            total_rules: distance.total_rules,
+        }
+    }
+}
+
+fn coverage_line(coverage: &ChangedCoverage, links: &Links) -> Option<Markdown> {
+    let percent = coverage.changed_percent()?;
+    let mut said = format!(
+        "{:.0} % of the changed lines are covered by tests ({} of {})",
+        percent.floor(),
+        coverage.changed_covered,
+        coverage.changed_total
+    );
+    let uncovered: Vec<String> = coverage.uncovered.iter().map(|range| range_link(range, links)).collect();
+    if !uncovered.is_empty() {
+        said.push_str(&format!("; not covered: {}", super::words::few(&uncovered, 5)));
+    }
+    Some(Markdown::ours(format!("{said}.")))
+}
+
+/// `file:first-last`, linked.
+fn range_link(range: &str, links: &Links) -> String {
+    match super::annotations::parse_range(range) {
+        Some((file, first, last)) => links.lines(file, first, last).into_string(),
+        None => code(range).into_string(),
+    }
+}
+
+fn compare_lines(compare: &Compare) -> Vec<Markdown> {
+    let named = |word: &str, names: &std::collections::BTreeSet<String>| {
+        let names: Vec<String> = names.iter().map(|name| code(name).into_string()).collect();
+        (!names.is_empty()).then(|| Markdown::ours(format!("{word}: {}", super::words::few(&names, 5))))
+    };
+    [
+        named("newly failing", &compare.new),
+        named("still failing", &compare.still),
+        named("fixed", &compare.fixed),
+        named("flaky", &compare.flaky),
+        named("tests removed", &compare.removed),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn skip_line(skip: &Skip) -> Markdown {
+    Markdown::ours(format!(
+        "{} skipped by {}: {}",
+        code(skip.check.as_str()),
+        super::words::person(&skip.by),
+        short_text(&skip.reason, 200)
+    ))
+}
+
+fn reply_line(reply: &CommandReply) -> Markdown {
+    let (icon, answer) = match &reply.outcome {
+        ReplyOutcome::Done(answer) => ("👍", answer),
+        ReplyOutcome::Refused(answer) => ("😕", answer),
+    };
+    Markdown::ours(format!(
+        "{icon} {} wrote {}: {}",
+        super::words::person(&reply.by),
+        code(&format!("/loop {}", reply.verb)),
+        short_text(answer, 600)
+    ))
+}
+
+/// Where capabilities are what it waits for, the verdict and the next step have said it.
+fn capabilities_line(subject: &Subject<'_>) -> Option<Markdown> {
+    let progress = &subject.decision.view.capabilities;
+    let said = matches!(subject.decision.action, NextAction::WaitForPush { .. });
+    let current =
+        progress.current.as_deref().map(|name| format!(", next: {}", short_text(name, 200))).unwrap_or_default();
+    (progress.total > 0 && !said).then(|| {
+        Markdown::ours(format!("{} of {} capabilities are done{current}.", progress.completed, progress.total))
+    })
+}

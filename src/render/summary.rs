@@ -1,0 +1,231 @@
+//! The iteration summary: one exact form for terminal, job summary and comment (contracts.md).
+
+use super::{sanitize, verdict::Subject};
+use crate::core::{
+    Score,
+    decision::{EvaluationVerdict, RuleOutcome},
+    policy::{Phase, Severity},
+    snapshot::Commit,
+};
+
+/// What the summary says. Texts in it may come from outside; [`Iteration::lines`] makes them plain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Iteration {
+    pub number: u32,
+    pub max: u32,
+    pub phase: Phase,
+    pub score: Score,
+    pub outcome: IterationOutcome,
+    pub plan: Vec<String>,
+    /// SHA-256 over the head's tree id, in hex; the first 8 digits are shown.
+    pub hash: String,
+    /// Empty: the first version.
+    pub changed: Vec<String>,
+    pub failed: Vec<String>,
+    pub warnings: Vec<String>,
+    /// The ref that holds the state.
+    pub artifact: String,
+    /// Rule id and one-line fix, shown on FAIL.
+    pub issues: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IterationOutcome {
+    Pass,
+    Fail,
+}
+
+impl IterationOutcome {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::Fail => "FAIL",
+        }
+    }
+}
+
+impl Iteration {
+    /// The iteration a decision evaluated; none while its evidence is incomplete.
+    pub(super) fn of(subject: &Subject<'_>) -> Option<Self> {
+        let (view, next) = (&subject.decision.view, &subject.decision.next);
+        let outcome = match view.evaluation.verdict {
+            EvaluationVerdict::Undecided => return None,
+            EvaluationVerdict::Passed(_) => IterationOutcome::Pass,
+            EvaluationVerdict::Failed => IterationOutcome::Fail,
+        };
+        let names = |severity: Severity| {
+            let failed =
+                view.evaluation.rules.iter().filter(move |rule| {
+                    rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed { .. })
+                });
+            failed.map(|rule| rule.id.to_string()).collect::<Vec<_>>()
+        };
+        let checks = next.prepared_checks.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let plan = if next.plan.is_empty() { checks } else { next.plan.clone() };
+        Some(Self {
+            number: view.attempt,
+            // A later streak counts on: 4/4 then, never 4/3.
+            max: next.max_iterations.max(view.attempt),
+            phase: view.evaluation.phase,
+            score: view.evaluation.score,
+            outcome,
+            plan,
+            hash: next.code_artifact.content_hash.clone(),
+            changed: changed(subject),
+            failed: names(Severity::Fail),
+            warnings: names(Severity::Warn),
+            artifact: state_ref(subject),
+            issues: issues(subject),
+        })
+    }
+
+    /// The summary's lines, without colour and without control characters.
+    pub fn lines(&self) -> Vec<String> {
+        let listed = |items: &[String], none: &str| {
+            if items.is_empty() {
+                none.to_owned()
+            } else {
+                sanitize::clip(&sanitize::line(&items.join(", ")), 300).into_owned()
+            }
+        };
+        let mut lines = vec![
+            format!(
+                "── Iteration {}/{} | Phase {:?} | Score: {} | {} ──",
+                self.number,
+                self.max,
+                self.phase,
+                self.score,
+                self.outcome.as_str()
+            ),
+            format!("Plan: {}", listed(&self.plan, "none")),
+            format!("Hash: {}", self.hash.get(..8).unwrap_or(&self.hash)),
+            format!("Changed: {}", listed(&self.changed, "initial generation")),
+            format!("Failed: {}", listed(&self.failed, "none")),
+            format!("Warnings: {}", listed(&self.warnings, "none")),
+            format!("Artifact: {}", self.artifact),
+        ];
+        if self.outcome == IterationOutcome::Fail {
+            let issue =
+                |(rule, fix): &(String, String)| format!("{rule}: {}", sanitize::clip(&sanitize::line(fix), 300));
+            lines.extend(self.issues.iter().take(30).map(issue));
+        }
+        lines
+    }
+}
+
+fn issues(subject: &Subject<'_>) -> Vec<(String, String)> {
+    let rules = &subject.decision.view.evaluation.rules;
+    let mut issues: Vec<_> = rules
+        .iter()
+        .filter(|rule| rule.severity != Severity::Info)
+        .filter_map(|rule| match &rule.outcome {
+            RuleOutcome::Failed { fix } => Some((rule.severity, rule.id.to_string(), fix.clone())),
+            RuleOutcome::Passed | RuleOutcome::Unknown => None,
+        })
+        .collect();
+    issues.sort_by_key(|(severity, ..)| std::cmp::Reverse(*severity));
+    issues.into_iter().map(|(_, rule, fix)| (rule, fix)).collect()
+}
+
+/// Where the loop's state is kept.
+pub(super) fn state_ref(subject: &Subject<'_>) -> String {
+    match subject.decision.next.pull_request {
+        Some(number) => format!("refs/loopgate/pr/{number}"),
+        None => format!("refs/loopgate/task/{}", subject.decision.next.task_alias),
+    }
+}
+
+/// What was pushed since the attempt before: the subjects of its commits. Empty for the first attempt.
+fn changed(subject: &Subject<'_>) -> Vec<String> {
+    let attempts = &subject.decision.next.attempts;
+    let number = subject.decision.view.attempt;
+    let Some(previous) = attempts.iter().rev().find(|attempt| attempt.number < number) else { return Vec::new() };
+    match commits_between(subject, Some(previous.head_sha), subject.snapshot.pull_request.head.sha) {
+        Some([]) => vec!["nothing".to_owned()],
+        Some(commits) => commits.iter().map(subject_line).collect(),
+        None => vec!["history rewritten".to_owned()],
+    }
+}
+
+/// The commits after one head up to another; none when either is no longer part of the pull request.
+pub(super) fn commits_between<'a>(
+    subject: &Subject<'a>,
+    after: Option<crate::core::Sha>,
+    upto: crate::core::Sha,
+) -> Option<&'a [Commit]> {
+    let commits = &subject.snapshot.commits.items;
+    let end = commits.iter().position(|commit| commit.sha == upto)? + 1;
+    let start = match after {
+        Some(sha) => commits.iter().position(|commit| commit.sha == sha)? + 1,
+        None => 0,
+    };
+    commits.get(start..end)
+}
+
+pub(super) fn subject_line(commit: &Commit) -> String {
+    commit.message.lines().next().unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::fixtures;
+
+    fn summary(decision: &crate::core::decision::Decision, snapshot: &crate::core::snapshot::Snapshot) -> String {
+        let policy = fixtures::policy();
+        Iteration::of(&Subject { decision, snapshot, policy: &policy }).unwrap().lines().join("\n")
+    }
+
+    #[test]
+    fn first_iteration_fails() {
+        insta::assert_snapshot!(summary(&fixtures::first_failure(), &fixtures::snapshot()), @r"
+        ── Iteration 1/3 | Phase A | Score: 0.71 | FAIL ──
+        Plan: build, unit, lint
+        Hash: 1a2b3c4d
+        Changed: initial generation
+        Failed: unit
+        Warnings: coverage
+        Artifact: refs/loopgate/pr/12
+        unit: make auth::rejects_expired pass
+        coverage: cover src/auth/token.rs:10-11
+        ");
+    }
+
+    #[test]
+    fn later_iteration_names_its_commits() {
+        let (decision, snapshot) = fixtures::same_error_again();
+        insta::assert_snapshot!(summary(&decision, &snapshot).lines().nth(3).unwrap(), @"Changed: Compare with <= instead");
+    }
+
+    #[test]
+    fn passing_iteration_lists_no_issues() {
+        let decision = fixtures::green(crate::core::decision::NextAction::WaitForMerge);
+        insta::assert_snapshot!(summary(&decision, &fixtures::snapshot()), @r"
+        ── Iteration 1/3 | Phase B | Score: 1.00 | PASS ──
+        Plan: build, unit, lint
+        Hash: 1a2b3c4d
+        Changed: initial generation
+        Failed: none
+        Warnings: none
+        Artifact: refs/loopgate/pr/12
+        ");
+    }
+
+    #[test]
+    fn hostile_texts_stay_on_their_line() {
+        let mut iteration = {
+            let (decision, snapshot) = (fixtures::first_failure(), fixtures::snapshot());
+            let policy = fixtures::policy();
+            Iteration::of(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy }).unwrap()
+        };
+        let lines = iteration.lines().len();
+        iteration.changed = vec!["a\n\u{1b}[2Jb\nFailed: none".into()];
+        assert_eq!(iteration.lines().len(), lines);
+    }
+
+    #[test]
+    fn nothing_is_summed_up_before_the_evidence_is_whole() {
+        let (decision, snapshot, policy) = (fixtures::waiting_for_evidence(), fixtures::snapshot(), fixtures::policy());
+        assert_eq!(Iteration::of(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy }), None);
+    }
+}

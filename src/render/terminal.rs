@@ -1,0 +1,181 @@
+//! The same facts for a terminal: plain lines, with colour where the terminal has it.
+
+use super::{
+    check_table,
+    links::place,
+    sanitize::{clip, clip_lines, line},
+    summary::{Iteration, IterationOutcome},
+    verdict::{self, Subject},
+    words,
+};
+use crate::core::{
+    decision::{CheckStanding, CheckView, Decision, FailureView},
+    evidence::Outcome,
+    policy::Policy,
+    snapshot::Snapshot,
+};
+
+/// Whether to colour. The caller knows the terminal and `NO_COLOR`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    Off,
+    On,
+}
+
+#[derive(Clone, Copy)]
+enum Paint {
+    Red = 31,
+    Green = 32,
+    Yellow = 33,
+    Dim = 2,
+    Bold = 1,
+}
+
+impl Colour {
+    fn paint(self, paint: Paint, words: &str) -> String {
+        match self {
+            Self::Off => words.to_owned(),
+            Self::On => format!("\u{1b}[{}m{words}\u{1b}[0m", paint as u8),
+        }
+    }
+}
+
+/// Failures shown; the rest is counted.
+const FAILURES: usize = 10;
+
+/// The report printed after an evaluation.
+pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, colour: Colour) -> String {
+    let subject = Subject { decision, snapshot, policy };
+    let mut lines = Vec::new();
+    lines.extend(checks(&decision.view.checks, colour));
+    for failure in decision.view.failures.iter().take(FAILURES) {
+        lines.push(String::new());
+        lines.extend(failure_lines(failure, &subject, colour));
+    }
+    let more = decision.view.failures.len().saturating_sub(FAILURES);
+    if more > 0 {
+        lines.push(format!("… and {} more", words::count(more, "failure")));
+    }
+    if let Some(iteration) = Iteration::of(&subject) {
+        lines.push(String::new());
+        lines.extend(iteration_lines(&iteration, colour));
+    }
+    if let Some(distance) = &decision.view.distance {
+        lines.push(format!("Distance: score {} of {}, {} short", distance.score, distance.threshold, distance.gap));
+    }
+    lines.push(String::new());
+    lines.push(colour.paint(Paint::Bold, &line(&verdict::verdict(&subject).words)));
+    lines.join("\n") + "\n"
+}
+
+/// The iteration summary with its head coloured.
+fn iteration_lines(iteration: &Iteration, colour: Colour) -> Vec<String> {
+    let mut lines = iteration.lines();
+    let paint = match iteration.outcome {
+        IterationOutcome::Pass => Paint::Green,
+        IterationOutcome::Fail => Paint::Red,
+    };
+    if let Some(head) = lines.first_mut() {
+        *head = colour.paint(paint, head);
+    }
+    lines
+}
+
+/// One aligned line per check.
+fn checks(checks: &[CheckView], colour: Colour) -> Vec<String> {
+    let width = checks.iter().map(|check| check.name.as_str().len()).max().unwrap_or(0);
+    let kind_width = checks.iter().map(|check| check.kind.as_str().len()).max().unwrap_or(0);
+    let aligned = |check: &CheckView| {
+        let (paint, mark, words) = standing(check);
+        let mut shown = format!(
+            "{} {:width$}  {}  {words}",
+            colour.paint(paint, mark),
+            check.name.as_str(),
+            // Padded before it is painted: colour codes have no width on the screen, but they have one here.
+            colour.paint(Paint::Dim, &format!("{:kind_width$}", check.kind.as_str())),
+        );
+        if let CheckStanding::Done(evidence) = &check.standing {
+            if let Some(results) = &evidence.results {
+                shown.push_str(&format!("  {}", check_table::tests(results)));
+            }
+            if evidence.duration_ms > 0 {
+                shown.push_str(&format!("  {}", colour.paint(Paint::Dim, &words::duration(evidence.duration_ms))));
+            }
+        }
+        shown
+    };
+    checks.iter().map(aligned).collect()
+}
+
+fn standing(check: &CheckView) -> (Paint, &'static str, String) {
+    let plain = |words: &str| words.to_owned();
+    match &check.standing {
+        CheckStanding::Missing => (Paint::Yellow, "?", plain("no evidence yet")),
+        CheckStanding::Running { .. } => (Paint::Yellow, "…", plain("running")),
+        CheckStanding::TimedOutWaiting => (Paint::Red, "✗", plain("no evidence in time")),
+        CheckStanding::Skipped { by, reason } => (Paint::Yellow, "-", format!("skipped by {by}: {}", line(reason))),
+        CheckStanding::Refused { reason } => (Paint::Red, "✗", format!("evidence refused: {}", line(reason))),
+        CheckStanding::Done(evidence) => match evidence.outcome {
+            Outcome::Passed => (Paint::Green, "✓", plain("passed")),
+            Outcome::Failed => (Paint::Red, "✗", plain("failed")),
+            Outcome::TimedOut => (Paint::Red, "✗", plain("timed out")),
+            Outcome::NoTestsExecuted => (Paint::Red, "✗", plain("no tests executed")),
+            Outcome::Cancelled => (Paint::Yellow, "-", plain("cancelled")),
+            Outcome::Skipped => {
+                let because = evidence.skipped_because.as_deref().map(|because| format!(": {}", line(because)));
+                (Paint::Yellow, "-", format!("skipped{}", because.unwrap_or_default()))
+            }
+        },
+    }
+}
+
+fn failure_lines(view: &FailureView, subject: &Subject<'_>, colour: Colour) -> Vec<String> {
+    let failure = &view.failure;
+    let name = line(failure.test_name.as_deref().unwrap_or(view.check.as_str()));
+    let at = failure.location().map(|(file, number)| format!(" at {}", line(&place(file, number)))).unwrap_or_default();
+    let blame = words::blame(view.blame).map(|blame| format!(" ({blame})")).unwrap_or_default();
+    let mut lines = vec![format!("{} {}{at}{blame}", colour.paint(Paint::Red, "✗"), colour.paint(Paint::Bold, &name))];
+    let message = clip_lines(&super::sanitize::block(&failure.error_message), 8);
+    lines.extend(message.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("    {line}")));
+    lines.push(format!("  do: {}", clip(&line(&view.fix_strategy), 300)));
+    let feedback = subject.decision.view.feedback.iter();
+    let reproduce = feedback.filter(|feedback| Some(feedback.location.as_str()) == location(view).as_deref());
+    if let Some(command) = reproduce.filter_map(|feedback| feedback.reproduce.as_deref()).next() {
+        lines.push(format!("  reproduce: {}", line(command)));
+    }
+    lines
+}
+
+fn location(view: &FailureView) -> Option<String> {
+    view.failure.location().map(|(file, number)| place(file, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::fixtures;
+
+    #[test]
+    fn a_failing_run() {
+        let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        insta::assert_snapshot!(report(&decision, &snapshot, &policy, Colour::Off));
+    }
+
+    #[test]
+    fn colour_changes_nothing_but_colour() {
+        let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let coloured = report(&decision, &snapshot, &policy, Colour::On);
+        assert!(coloured.contains("\u{1b}[31m"));
+        let plain = regex::Regex::new("\u{1b}\\[[0-9]+m").unwrap().replace_all(&coloured, "").into_owned();
+        assert_eq!(plain, report(&decision, &snapshot, &policy, Colour::Off));
+    }
+
+    #[test]
+    fn hostile_texts_cannot_drive_the_terminal() {
+        let (mut decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        decision.view.failures[0].failure.test_name = Some("a\u{1b}[2J\r\nb\u{202e}".into());
+        decision.view.failures[0].failure.error_message = "x\u{1b}]0;title\u{7}y\u{9b}31mz".into();
+        let shown = report(&decision, &snapshot, &policy, Colour::Off);
+        assert!(!shown.chars().any(|c| c.is_control() && c != '\n') && shown.contains("a b"), "{shown}");
+    }
+}

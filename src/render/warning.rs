@@ -1,0 +1,86 @@
+//! What people must know although it decides nothing.
+
+use super::{
+    links::Links,
+    sanitize::{Markdown, code, short_text},
+    words,
+};
+use crate::core::{decision::Warning, evidence::CheckKind};
+
+/// One sentence or two for one warning.
+pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
+    Markdown::ours(match warning {
+        Warning::NoCheckOfKind(kind) => format!(
+            "No {} is configured, so {}. Add one under {} in {}.",
+            code(&format!("kind: {}", kind.as_str())),
+            unproved(*kind),
+            code("verify.checks"),
+            code(".github/loopgate.yml")
+        ),
+        Warning::NotObserved(problem) => format!(
+            "Could not read {}: {}. What depends on it stays closed; Loopgate tries again.",
+            short_text(&problem.what, 120),
+            short_text(&problem.reason, 200)
+        ),
+        Warning::Forged(forged) => {
+            let by =
+                forged.app.as_deref().map_or_else(|| "somebody".to_owned(), |app| format!("the App {}", code(app)));
+            let check = code(&forged.name);
+            let see = forged.url.as_deref().map(|url| format!(" ({})", links.to("see", url))).unwrap_or_default();
+            format!("A check named {check} was written by {by}, not by Loopgate{see}. It is ignored.")
+        }
+        Warning::EvidenceRefused { artifact, reason } => {
+            format!("The evidence {} was refused: {}.", code(artifact), short_text(reason, 300))
+        }
+        Warning::StateRecovered { how } => {
+            format!("The saved state of this loop could not be read. It was recovered: {}.", short_text(how, 200))
+        }
+        Warning::TamperedComment { by, url } => format!(
+            "A {} of {} that had counted was changed afterwards. It no longer counts.",
+            links.to("comment", url),
+            words::person(by)
+        ),
+    })
+}
+
+const fn unproved(kind: CheckKind) -> &'static str {
+    match kind {
+        CheckKind::Build => "nothing shows that this builds",
+        CheckKind::Test => "nothing shows that this works",
+        _ => "nothing is known of it",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        core::snapshot::{ForgedCheck, ObservationProblem},
+        render::fixtures,
+    };
+
+    #[test]
+    fn every_warning() {
+        let links = Links::of(&fixtures::snapshot());
+        let warnings = [
+            Warning::NoCheckOfKind(CheckKind::Test),
+            Warning::NotObserved(ObservationProblem { what: "team acme/security".into(), reason: "404".into() }),
+            Warning::Forged(ForgedCheck {
+                name: "loopgate / verify".into(),
+                app: Some("github-actions".into()),
+                url: Some("https://github.com/acme/widgets/runs/3".into()),
+            }),
+            Warning::EvidenceRefused {
+                artifact: "loopgate-evidence-test".into(),
+                reason: "its head is not @ours".into(),
+            },
+            Warning::StateRecovered { how: "rebuilt from the history".into() },
+            Warning::TamperedComment {
+                by: fixtures::login("bob"),
+                url: "https://github.com/acme/widgets/pull/12#issuecomment-5".into(),
+            },
+        ];
+        let said: Vec<String> = warnings.iter().map(|warning| sentence(warning, &links).into_string()).collect();
+        insta::assert_snapshot!(said.join("\n"));
+    }
+}

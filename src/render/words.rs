@@ -1,0 +1,236 @@
+//! Small phrases that several texts share: durations, counts, lists of names, what a trigger or a stage is called.
+
+use super::sanitize::{Markdown, code, text};
+use crate::core::{
+    CheckName, Login, Timestamp,
+    decision::{CheckStanding, View},
+    escalation::Trigger,
+    evidence::Outcome,
+    failure::{Blame, RootCauseCategory},
+    gate::GateReport,
+    policy::{Policy, Recipient},
+    snapshot::Permission,
+    stage::Stage,
+};
+
+/// `850 ms`, `12.3 s`, `4 min 5 s`, `2 h 3 min`.
+pub fn duration(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0 => format!("{ms} ms"),
+        1..60 => format!("{}.{} s", seconds, ms % 1000 / 100),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// `20 Nov 2026, 10:15 UTC`.
+pub fn moment(at: Timestamp) -> String {
+    at.format("%-d %b %Y, %H:%M UTC").to_string()
+}
+
+/// `1 test`, `2 tests`.
+pub fn count(n: impl TryInto<u64>, one: &str) -> String {
+    let n = n.try_into().unwrap_or(u64::MAX);
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
+
+/// The same for words that do not simply take an s.
+pub fn plural(n: usize, one: &str, many: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn and(items: &[String]) -> String {
+    series(items, "and")
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub fn or(items: &[String]) -> String {
+    series(items, "or")
+}
+
+fn series(items: &[String], word: &str) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [most @ .., last] => format!("{} {word} {last}", most.join(", ")),
+    }
+}
+
+/// The first few of many: `a, b and 3 more`.
+pub fn few(items: &[String], most: usize) -> String {
+    match items.get(..most) {
+        Some(first) if items.len() > most => format!("{} and {} more", first.join(", "), items.len() - most),
+        _ => and(items),
+    }
+}
+
+/// Names of checks as plain words.
+pub fn checks(names: &[CheckName]) -> String {
+    few(&names.iter().map(ToString::to_string).collect::<Vec<_>>(), 4)
+}
+
+/// Names of checks as code.
+pub fn checks_code(names: &[CheckName]) -> Markdown {
+    Markdown::ours(few(&names.iter().map(|name| code(name.as_str()).into_string()).collect::<Vec<_>>(), 6))
+}
+
+/// An account's name, never as a mention.
+pub fn person(login: &Login) -> Markdown {
+    text(login.as_str())
+}
+
+/// Why a human is called, in words.
+pub const fn trigger(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::SecurityIssueFound => "a security problem was found",
+        Trigger::Tampering => "tests or thresholds were weakened",
+        Trigger::RegressionDetected => "tests that passed before fail now",
+        Trigger::CircularFailure => "the fixes go round in a circle",
+        Trigger::SameError => "the same error keeps coming back",
+        Trigger::TotalFailures => "too many attempts of this pull request have failed",
+        Trigger::MaxAttemptsReached => "all attempts are used up",
+        Trigger::Stagnation => "the score no longer improves",
+        Trigger::TimeoutExceeded => "a check ran into its own time limit",
+        Trigger::ExternalDependencyDown => "something outside the code that the checks need is down",
+        Trigger::AmbiguousRequirement => "the requirement can be read in more than one way",
+        Trigger::BudgetExhausted => "the budget for automatic fixes is used up",
+        Trigger::GateTimeout => "a gate has waited too long for its approvers",
+        Trigger::CoverageThresholdUnmet => "too few of the changed lines are covered by tests",
+        Trigger::NoChange => "the last attempt changed nothing",
+        Trigger::UnknownErrorType => "the failure is of a kind Loopgate does not know",
+    }
+}
+
+/// What a root cause is called.
+pub const fn category(category: RootCauseCategory) -> &'static str {
+    match category {
+        RootCauseCategory::NullUndefinedAccess => "access to a missing value",
+        RootCauseCategory::TypeMismatch => "type mismatch",
+        RootCauseCategory::MissingValidation => "missing validation",
+        RootCauseCategory::LogicError => "logic error",
+        RootCauseCategory::OffByOne => "off by one",
+        RootCauseCategory::RaceCondition => "race condition",
+        RootCauseCategory::ResourceLeak => "resource leak",
+        RootCauseCategory::MissingErrorHandling => "missing error handling",
+        RootCauseCategory::ApiMisuse => "wrong use of an API",
+        RootCauseCategory::ConfigurationError => "configuration error",
+        RootCauseCategory::DependencyIssue => "dependency problem",
+        RootCauseCategory::Environment => "environment",
+        RootCauseCategory::Other => "unclear",
+    }
+}
+
+/// Whose fault a failure is, where that is not the pull request's.
+pub const fn blame(blame: Blame) -> Option<&'static str> {
+    match blame {
+        Blame::PrCode => None,
+        Blame::Base => Some("fails on the base too"),
+        Blame::Flaky => Some("flaky"),
+        Blame::Infrastructure => Some("infrastructure"),
+        Blame::Inconclusive => Some("cause unclear"),
+    }
+}
+
+pub const fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "✅ passed",
+        Outcome::Failed => "❌ failed",
+        Outcome::TimedOut => "❌ timed out",
+        Outcome::NoTestsExecuted => "❌ no tests executed",
+        Outcome::Skipped => "⏭️ skipped",
+        Outcome::Cancelled => "⏹️ cancelled",
+    }
+}
+
+pub const fn permission(permission: Permission) -> &'static str {
+    match permission {
+        Permission::None => "no access",
+        Permission::Read => "read access",
+        Permission::Triage => "triage access",
+        Permission::Write => "write access",
+        Permission::Maintain => "maintain access",
+        Permission::Admin => "admin access",
+    }
+}
+
+/// `VALIDATE → DOCUMENT`.
+pub fn transition(from: Stage) -> String {
+    match from.next() {
+        Some(next) => format!("{} → {}", from.as_str(), next.as_str()),
+        None => from.as_str().to_owned(),
+    }
+}
+
+/// Names of the checks that failed on the head, in their order.
+pub fn failing(view: &View) -> Vec<CheckName> {
+    let fails = |standing: &CheckStanding| match standing {
+        CheckStanding::Done(evidence) => evidence.outcome.is_failure(),
+        CheckStanding::TimedOutWaiting | CheckStanding::Refused { .. } => true,
+        CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::Skipped { .. } => false,
+    };
+    view.checks.iter().filter(|check| fails(&check.standing)).map(|check| check.name.clone()).collect()
+}
+
+/// Who can open a gate, in plain words: "bob or carol (team acme/security)".
+pub fn approvers(gate: &GateReport) -> String {
+    let eligible = &gate.eligible;
+    let people: Vec<String> = eligible.people.iter().map(ToString::to_string).collect();
+    let teams: Vec<String> = eligible.teams.iter().map(|team| format!("team {team}")).collect();
+    let mut who = match (people.len(), teams.is_empty()) {
+        (0, _) => teams,
+        (1..=5, true) => people,
+        (1..=5, false) => vec![format!("{} ({})", or(&people), and(&teams))],
+        (_, true) => vec![few(&people, 5)],
+        (many, false) => vec![format!("{} ({many} people)", or(&teams))],
+    };
+    if let Some(level) = eligible.permission {
+        who.push(format!("anyone with {}", permission(level)));
+    }
+    if who.is_empty() { "nobody who could be found".to_owned() } else { or(&who) }
+}
+
+/// Those who are called when a trigger names nobody, in plain words.
+pub fn called(policy: &Policy) -> String {
+    let who: Vec<String> = policy.escalation.notify.iter().map(recipient).collect();
+    if who.is_empty() { "the maintainers".to_owned() } else { few(&who, 4) }
+}
+
+pub fn recipient(recipient: &Recipient) -> String {
+    match recipient {
+        Recipient::User(login) => login.to_string(),
+        Recipient::Team(team) => team.to_string(),
+        Recipient::GateApprovers(gate) => format!("the {gate} approvers"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        let cases =
+            [(0, "0 ms"), (850, "850 ms"), (12_345, "12.3 s"), (245_000, "4 min 5 s"), (7_380_000, "2 h 3 min")];
+        for (ms, shown) in cases {
+            assert_eq!(duration(ms), shown);
+        }
+    }
+
+    #[test]
+    fn lists() {
+        let items = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(and(&items(&["a"])), "a");
+        assert_eq!(and(&items(&["a", "b", "c"])), "a, b and c");
+        assert_eq!(or(&items(&["a", "b"])), "a or b");
+        assert_eq!(few(&items(&["a", "b", "c", "d"]), 2), "a, b and 2 more");
+        assert_eq!(few(&items(&["a", "b"]), 2), "a and b");
+    }
+
+    #[test]
+    fn counts() {
+        assert_eq!(count(1_usize, "test"), "1 test");
+        assert_eq!(count(0_u64, "test"), "0 tests");
+    }
+}
