@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::{
-    sanitize::{Markdown, clip, code, fence, line, short_text},
+    sanitize::{Markdown, code, fence, short_text},
     templates,
 };
-use crate::core::policy::{ConfigError, PolicyOrigin};
+use crate::core::policy::PolicyOrigin;
 
 /// One paragraph for the status comment; none while the file is fine.
 pub fn note(origin: &PolicyOrigin) -> Option<Markdown> {
@@ -41,28 +41,6 @@ fn sentence(hint: &str) -> Markdown {
     Markdown::ours(format!("{first}{}{end}", letters.as_str()))
 }
 
-/// The line with a caret under the column, as compilers show it.
-pub fn frame(error: &ConfigError) -> String {
-    let number = error.line.to_string();
-    let pad = " ".repeat(number.len());
-    // A tab is as wide as the terminal likes; a space keeps the caret below its column.
-    let snippet = clip(&line_keeping_indent(&error.snippet), 160).into_owned();
-    let caret = " ".repeat(error.column.saturating_sub(1).min(160));
-    let hint = error.hint.as_deref().map(|hint| format!(" {}", line(hint))).unwrap_or_default();
-    format!(
-        "{pad}--> {}:{}:{}\n{pad} |\n{number} | {snippet}\n{pad} | {caret}^{hint}",
-        line(&error.file),
-        error.line,
-        error.column
-    )
-}
-
-fn line_keeping_indent(snippet: &str) -> String {
-    let first = snippet.lines().next().unwrap_or_default().replace('\t', " ");
-    let indent = first.len() - first.trim_start().len();
-    format!("{}{}", " ".repeat(indent), line(&first))
-}
-
 /// The check run's text.
 pub fn check_text(origin: &PolicyOrigin) -> Option<String> {
     #[derive(Serialize)]
@@ -80,7 +58,7 @@ pub fn check_text(origin: &PolicyOrigin) -> Option<String> {
             file: code(&error.file),
             message: short_text(&error.message, 400),
             hint: error.hint.as_deref().map(sentence),
-            frame: fence("text", &frame(error)),
+            frame: fence("text", &error.to_string()),
             governs: Markdown::ours(governs(origin)),
         },
     ))
@@ -90,17 +68,6 @@ pub fn check_text(origin: &PolicyOrigin) -> Option<String> {
 mod tests {
     use super::*;
     use crate::render::fixtures;
-
-    #[test]
-    fn the_frame_points_at_the_column() {
-        let decision = fixtures::broken_configuration();
-        insta::assert_snapshot!(frame(decision.view.origin.error().unwrap()), @r"
-          --> .github/loopgate.yml:14:5
-           |
-        14 |     aproach: [comment]
-           |     ^ did you mean `approve_by`?
-        ");
-    }
 
     #[test]
     fn the_note_says_what_governs() {

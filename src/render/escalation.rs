@@ -117,7 +117,7 @@ pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &
     let note = note.map(|problem| {
         format!(
             "\n> The template {} was not used: {}. This is the built-in one.\n",
-            code(".github/loopgate/escalation.md"),
+            code(&subject.policy.escalation.template),
             short_text(&problem, 300)
         )
     });

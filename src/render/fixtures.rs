@@ -100,6 +100,7 @@ pub fn snapshot() -> Snapshot {
             blob: Some(sha(0xf1)),
             patch: Some(patch.into()),
         }]),
+        base_folders: None,
         commits: Listing::complete(vec![commit(0xa1, "Reject expired tokens\n\nThey were accepted for ever.")]),
         comments: Listing::complete(Vec::new()),
         reviews: Listing::complete(Vec::new()),
@@ -126,16 +127,7 @@ pub fn snapshot_after_three_pushes() -> Snapshot {
 }
 
 fn command(run: &str) -> CheckSource {
-    CheckSource::Command(CommandCheck {
-        run: run.into(),
-        working_directory: None,
-        environment: BTreeMap::new(),
-        timeout: TimeDelta::seconds(120),
-        reports: Vec::new(),
-        needs: Vec::new(),
-        empty_tests: EmptyTests::Fail,
-        fail_fast: FailFast::Off,
-    })
+    CheckSource::Command(CommandCheck::new(run))
 }
 
 fn gate_policy(holds: Stage, approve_by: ApproveBy) -> GatePolicy {
@@ -177,6 +169,7 @@ pub fn policy() -> Policy {
     ];
     Policy {
         origin: PolicyOrigin::Base { commit: sha(0xb0) },
+        activation: Activation::Active,
         mode: Mode::Hybrid,
         verify: VerifyPolicy { workflows: vec![".github/workflows/ci.yml".into()], checks },
         retry: LoopPolicy::default(),
@@ -188,9 +181,10 @@ pub fn policy() -> Policy {
             ..EscalationPolicy::default()
         },
         labels: LabelPolicy::default(),
-        fixer: FixerPolicy::None,
+        fixer: FixerPolicy::default(),
         memory: MemoryPolicy::default(),
         on_complete: OnComplete::KeepBranch,
+        state: StateBackend::default(),
     }
 }
 
@@ -208,7 +202,7 @@ pub fn state() -> LoopState {
         base_ref: "main".into(),
         base_sha: sha(0xb0),
         policy_sha: Some(sha(0xb0)),
-        first_seen_heads: vec![SeenHead { sha: sha(0xa1), at: at(0), gates: BTreeMap::new() }],
+        first_seen_heads: vec![SeenHead { sha: sha(0xa1), at: at(0), gates: BTreeMap::new(), base: None }],
         agent: None,
         code_artifact: CodeArtifact {
             path: Some("src/auth/token.rs".into()),
@@ -383,6 +377,7 @@ pub fn failure() -> FailureView {
                 function: Some("is_valid".into()),
             }),
             fingerprint: Some(Fingerprint::from_bytes([1; 8])),
+            test_id: None,
         },
         blame: Blame::PrCode,
         root_cause: "`is_valid` accepts a token in the second it expires".into(),
@@ -449,15 +444,20 @@ pub fn gate(name: &str, holds: Stage, standing: GateStanding) -> GateReport {
         holding: Holding::Holds,
         standing,
         matches: Vec::new(),
+        matches_not_kept: 0,
         fingerprint: "f1".into(),
         eligible: EligibleApprovers {
             people: BTreeSet::from([login("bob"), login("carol")]),
             teams: BTreeSet::from([team(&format!("acme/{name}"))]),
             permission: None,
-            unusable: Vec::new(),
+            ..EligibleApprovers::default()
         },
         needed: 1,
+        approvals: Vec::new(),
+        awaiting_owners: BTreeSet::new(),
         considered: Vec::new(),
+        counted: BTreeMap::new(),
+        objections: Vec::new(),
         label: format!("needs:{name}-review"),
     }
 }

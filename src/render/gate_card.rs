@@ -12,7 +12,7 @@ use super::{
 };
 use crate::core::{
     GateName, Login,
-    gate::{Approval, ApproveBy, GateReport, GateStanding, Holding, MatchReason, TriggerMatch, Word, WordOutcome},
+    gate::{Approval, ApproveBy, GateReport, GateStanding, Holding, MatchReason, TriggerMatch, WordOutcome},
     policy::Policy,
     snapshot::Lifecycle,
 };
@@ -30,8 +30,7 @@ pub struct GateCard {
     pub why: Shown<Markdown>,
     /// Words that do not count.
     pub refused: Shown<Markdown>,
-    /// Names of the configuration that cannot approve, and why.
-    pub unusable: Shown<Markdown>,
+    pub notes: Shown<Markdown>,
 }
 
 /// How approvals of a gate are given, by the policy in force.
@@ -58,7 +57,7 @@ impl GateCard {
             how: if merged { None } else { how(report, by) },
             why: if undecided { why(report, links, 4) } else { Shown::default() },
             refused: Shown::first(6, report.considered.iter().rev().filter_map(|word| refusal::line(word, &gate))),
-            unusable: if undecided { unusable(report) } else { Shown::default() },
+            notes: if undecided { notes(report, links) } else { Shown::default() },
         }
     }
 
@@ -114,33 +113,22 @@ fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
         GateStanding::Open => {
             let approvers = text(&words::approvers(report));
             let approves = refusal::approves(name, by);
-            let have = approvals(report);
+            let have: Vec<String> =
+                report.approvals.iter().map(|approval| words::person(&approval.by).into_string()).collect();
             Some(Markdown::ours(match (report.needed, have.as_slice()) {
                 (..=1, _) => format!("{approvers} {approves}."),
                 (needed, []) => format!("{needed} of {approvers}: each {approves}."),
-                (needed, have) => format!(
-                    "{needed} of {approvers}: each {approves}. So far: {}.",
-                    words::and(&have.iter().map(|who| words::person(who).into_string()).collect::<Vec<_>>())
-                ),
+                (needed, have) => format!("{needed} of {approvers}: each {approves}. So far: {}.", words::and(have)),
             }))
         }
     }
 }
 
-/// Distinct people whose approval counts.
-fn approvals(report: &GateReport) -> Vec<&Login> {
-    let mut people: Vec<&Login> = Vec::new();
-    for word in &report.considered {
-        if word.word == Word::Approve && word.outcome == WordOutcome::Counted && !people.contains(&&word.by) {
-            people.push(&word.by);
-        }
-    }
-    people
-}
-
-/// Why a gate applies: places first said once each, with what matched there.
+/// Why a gate applies, with the places to look at.
 pub fn why(report: &GateReport, links: &Links, most: usize) -> Shown<Markdown> {
-    Shown::first(most, report.matches.iter().map(|found| reason(found, links)))
+    let mut shown = Shown::first(most, report.matches.iter().map(|found| reason(found, links)));
+    shown.omitted += report.matches_not_kept;
+    shown
 }
 
 fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
@@ -154,6 +142,10 @@ fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
         MatchReason::Dependency { name } => format!("adds the dependency {}", code(name)),
         MatchReason::NewTopLevelFolder { folder } => format!("the top-level folder {} is new", code(folder)),
         MatchReason::Label { label } => format!("the label {} is set", code(label)),
+        MatchReason::LabelRemoved { label } => {
+            format!("the label {} asked for it, and taking it away does not take that back", code(label))
+        }
+        MatchReason::NotExcluded => "nothing here is on the list of what it leaves out".to_owned(),
         MatchReason::BaseBranch { branch } => format!("the base branch is {}", code(branch)),
         MatchReason::Author { login } => format!("{} wrote it", words::person(login)),
         MatchReason::Size { lines, files } => {
@@ -170,9 +162,30 @@ fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
     })
 }
 
-pub fn unusable(report: &GateReport) -> Shown<Markdown> {
-    let said = |name: &crate::core::gate::UnusableApprover| {
-        Markdown::ours(format!("{} cannot approve: {}.", code(&name.name), short_text(&name.reason, 160)))
-    };
-    Shown::first(5, report.eligible.unusable.iter().map(said))
+/// What stands in the way beside a missing word: owners who are yet to approve, names that cannot, a team that is not
+/// there, authors GitHub does not know.
+pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
+    let eligible = &report.eligible;
+    let owners = (!report.awaiting_owners.is_empty()).then(|| {
+        let files: Vec<String> =
+            report.awaiting_owners.iter().map(|file| links.in_diff(file, None).into_string()).collect();
+        format!("Their owners have not approved yet: {}.", words::few(&files, 5))
+    });
+    let absent = eligible.absent_preset_team.as_ref().map(|team| {
+        let instead = eligible.permission.map_or("other people", words::permission);
+        format!(
+            "The team {} is not here to be asked, so people with {instead} stand in for it.",
+            code(&team.to_string())
+        )
+    });
+    let unusable = eligible
+        .unusable
+        .iter()
+        .map(|name| format!("{} cannot approve: {}.", code(&name.name), short_text(&name.reason, 160)));
+    let unknown = (!eligible.unattributed.is_empty()).then(|| {
+        let commits: Vec<String> = eligible.unattributed.iter().map(|sha| links.commit(*sha).into_string()).collect();
+        format!("GitHub does not know who wrote {}. Whoever did must not approve.", words::few(&commits, 3))
+    });
+    let all = owners.into_iter().chain(absent).chain(unusable).chain(unknown);
+    Shown::first(6, all.map(Markdown::ours))
 }

@@ -34,12 +34,12 @@ struct Request {
     reject: Markdown,
     author: Markdown,
     binds: Markdown,
-    unusable: Shown<Markdown>,
+    notes: Shown<Markdown>,
 }
 
 impl Shorten for Request {
     fn shorten(&mut self) -> Shortened {
-        match self.unusable.halve() {
+        match self.notes.halve() {
             Shortened::Yes => Shortened::Yes,
             Shortened::NothingLeft => self.matches.halve(),
         }
@@ -97,7 +97,7 @@ impl Request {
             }),
             author: words::person(&subject.snapshot.pull_request.author.login),
             binds: Markdown::ours(binds(subject, report)),
-            unusable: gate_card::unusable(report),
+            notes: gate_card::notes(report, &links),
         }
     }
 }

@@ -82,6 +82,22 @@ fn sentence(refusal: &Refusal, by: &Markdown, gate: &Gate<'_>) -> String {
              {again}.",
             code(&seen.short())
         ),
+        Refusal::BaseChanged { seen } => format!(
+            "it was given when the base branch was {}, and that has changed. {by} is asked to look again and {again}.",
+            code(seen)
+        ),
+        Refusal::BeforeTrigger { seen } => format!(
+            "it was given for {}, when nothing here needed this gate yet. {by} is asked to look and {again}.",
+            code(&seen.short())
+        ),
+        Refusal::HeadUnsettled => {
+            "GitHub gives two answers about which commit is the head. Loopgate looks again by itself.".to_owned()
+        }
+        Refusal::NotAllRead { what } => format!(
+            "{} could not all be read, and something that speaks against it may be among the rest. Loopgate tries \
+             again by itself.",
+            short_text(what, 120)
+        ),
         Refusal::OtherCommit { named } => format!(
             "it names {}, and the head is {}. {by} can {again}, or with the head’s full id: {}.",
             code(&named.short()),
@@ -107,6 +123,14 @@ fn sentence(refusal: &Refusal, by: &Markdown, gate: &Gate<'_>) -> String {
             if *open == 1 { "is" } else { "are" },
             if *open == 1 { "it" } else { "them" },
         ),
+        Refusal::ChecklistMissing => {
+            "this gate’s checklist must be ticked first, and is not posted yet. The approval then counts as it stands."
+                .to_owned()
+        }
+        Refusal::NeedsMaintain => {
+            format!("ending somebody else’s rejection takes maintain access, which {by} has not.")
+        }
+        Refusal::NothingToDismiss { of } => format!("{} has not rejected this gate.", words::person(of)),
         Refusal::NotOpen => "the pull request is closed. Reopened, it is looked at from the beginning.".to_owned(),
         Refusal::NotTriggered => "nothing here needs this gate, so there is nothing to approve.".to_owned(),
     }
@@ -142,6 +166,13 @@ fn phrase_problem(problem: &PhraseProblem, gate: &Gate<'_>) -> String {
         PhraseProblem::NotPlainText { inside } => {
             format!("it stands in {}, where it may be an example. Write {phrase} as plain text.", text(inside))
         }
+        PhraseProblem::Wording => format!("the words must be exactly these: {phrase}."),
+        PhraseProblem::Usage { usage } => format!("the command is incomplete. It goes {}.", code(usage)),
+        PhraseProblem::UnknownCommand { typed, nearest } => match nearest {
+            Some(nearest) => format!("there is no command {}. Did you mean {}?", code(typed), code(nearest)),
+            None => format!("there is no command {}. {} lists them.", code(typed), code("/loop help")),
+        },
+        PhraseProblem::TooLong => format!("it is too long to be read. Write {phrase} in a comment of its own."),
         PhraseProblem::NoGate => format!("it does not say which gate. Write {phrase}."),
     }
 }
@@ -185,6 +216,13 @@ mod tests {
             R::ReviewStale,
             R::WrongChannel { wants_review: true },
             R::WrongChannel { wants_review: false },
+            R::BaseChanged { seen: "develop".into() },
+            R::BeforeTrigger { seen: fixtures::sha(0x11) },
+            R::HeadUnsettled,
+            R::NotAllRead { what: "the reviews".into() },
+            R::ChecklistMissing,
+            R::NeedsMaintain,
+            R::NothingToDismiss { of: fixtures::login("carol") },
             R::ChecklistOpen { open: 1 },
             R::ChecklistOpen { open: 2 },
             R::NotOpen,
@@ -209,6 +247,11 @@ mod tests {
             P::UnknownGate { named: "@evil|gate".into(), nearest: None },
             P::NotPlainText { inside: "a block quote".into() },
             P::NoGate,
+            P::Wording,
+            P::Usage { usage: "/dismiss security @user reason".into() },
+            P::UnknownCommand { typed: "/aprove".into(), nearest: Some("/approve".into()) },
+            P::UnknownCommand { typed: "/x".into(), nearest: None },
+            P::TooLong,
         ];
         let said: Vec<String> = problems.into_iter().map(|problem| said(Refusal::Phrase(problem))).collect();
         insta::assert_snapshot!(said.join("\n"));
