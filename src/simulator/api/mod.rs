@@ -1,0 +1,97 @@
+//! The REST face of the world: a table of routes per area, each answered by a plain function over the world.
+
+mod actions;
+mod app;
+mod auth;
+mod call;
+mod checks;
+mod commits;
+mod contents;
+mod envelope;
+mod git;
+mod issues;
+mod labels;
+mod people;
+mod pulls;
+mod repos;
+mod reviews;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, State},
+    middleware,
+    routing::{MethodFilter, on},
+};
+
+use self::call::{Call, Reply};
+use super::{Shared, refused::Refused, world::World};
+
+/// Answers one kind of request.
+type Handler = fn(&mut World, &Call) -> Answer;
+/// What a handler gives.
+type Answer = Result<Reply, Refused>;
+
+/// One line of an area's table.
+struct Route {
+    method: MethodFilter,
+    path: &'static str,
+    handler: Handler,
+}
+
+const fn get(path: &'static str, handler: Handler) -> Route {
+    Route { method: MethodFilter::GET, path, handler }
+}
+
+const fn post(path: &'static str, handler: Handler) -> Route {
+    Route { method: MethodFilter::POST, path, handler }
+}
+
+const fn put(path: &'static str, handler: Handler) -> Route {
+    Route { method: MethodFilter::PUT, path, handler }
+}
+
+const fn patch(path: &'static str, handler: Handler) -> Route {
+    Route { method: MethodFilter::PATCH, path, handler }
+}
+
+const fn delete(path: &'static str, handler: Handler) -> Route {
+    Route { method: MethodFilter::DELETE, path, handler }
+}
+
+const AREAS: &[&[Route]] = &[
+    actions::ROUTES,
+    app::ROUTES,
+    checks::ROUTES,
+    commits::ROUTES,
+    contents::ROUTES,
+    git::ROUTES,
+    issues::ROUTES,
+    labels::ROUTES,
+    people::ROUTES,
+    pulls::ROUTES,
+    repos::ROUTES,
+    reviews::ROUTES,
+];
+
+/// GitHub takes blobs up to 100 MB; nothing Loopgate sends comes near.
+const MAX_BODY: usize = 32 * 1024 * 1024;
+
+/// Everything that the simulated GitHub serves.
+pub(super) fn router(shared: Arc<Shared>) -> Router {
+    let mut router = Router::new();
+    for route in AREAS.iter().copied().flatten() {
+        let handler = route.handler;
+        let run = move |State(shared): State<Arc<Shared>>, call: Call| async move {
+            shared.write(|world| handler(world, &call)).unwrap_or_else(Reply::from)
+        };
+        router = router.route(route.path, on(route.method, run));
+    }
+    let routes = router
+        .fallback(async || Reply::from(Refused::not_found()))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .with_state(Arc::clone(&shared));
+    // Around the whole of it, because `/repositories/ID` is rewritten before a route is chosen.
+    Router::new().fallback_service(routes).layer(middleware::from_fn_with_state(shared, envelope::wrap))
+}

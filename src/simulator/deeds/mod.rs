@@ -1,0 +1,13 @@
+//! What can be done in the world: each deed checks the rights of who does it, changes the world, records it and sends
+//! the events that GitHub would send. The API handlers and the verbs of people share them.
+
+pub mod apps;
+pub mod checks;
+pub mod conversation;
+pub mod git;
+pub mod merging;
+pub mod people;
+pub mod pulls;
+pub mod repos;
+pub mod reviews;
+pub mod runs;

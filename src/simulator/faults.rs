@@ -1,0 +1,230 @@
+//! What goes wrong: rules consulted for every request and every delivery, reproducible from one seed.
+
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use regex::Regex;
+use serde_json::{Value, json};
+
+/// All faults in force. Rules are asked in the order they were added; the first that strikes decides.
+#[derive(Debug)]
+pub struct Faults {
+    requests: Vec<RequestFault>,
+    deliveries: Vec<DeliveryFault>,
+    random: fastrand::Rng,
+}
+
+/// How often a rule strikes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Often {
+    Always,
+    /// The next so many matches, then never again.
+    Times(u32),
+    /// Each match with this probability, 0 to 1.
+    Chance(f64),
+}
+
+/// What happens to a matching request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Harm {
+    /// Answered so instead of being carried out.
+    Answer { status: StatusCode, headers: Vec<(String, String)>, body: Value },
+    /// The connection closes before anything is done.
+    Drop,
+    /// It is carried out, and then the connection closes: the caller cannot know.
+    DropAnswer,
+    /// It is carried out and answered so long after.
+    Delay(Duration),
+    /// A GET is answered as the same one was answered the last time, as a lagging replica would.
+    Stale,
+}
+
+impl Harm {
+    /// `502 Bad Gateway` and its kin.
+    pub fn status(status: StatusCode) -> Self {
+        Self::Answer {
+            status,
+            headers: Vec::new(),
+            body: json!({ "message": status.canonical_reason().unwrap_or("Error") }),
+        }
+    }
+
+    /// A secondary rate limit: 403 with `retry-after`
+    /// (docs.github.com, Rate limits for the REST API: About secondary rate limits).
+    pub fn secondary_limit(retry_after_seconds: u32) -> Self {
+        Self::Answer {
+            status: StatusCode::FORBIDDEN,
+            headers: vec![("retry-after".into(), retry_after_seconds.to_string())],
+            body: json!({
+                "message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
+                "documentation_url": "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits",
+            }),
+        }
+    }
+}
+
+/// A rule about requests.
+#[derive(Clone, Debug)]
+pub struct RequestFault {
+    method: Option<Method>,
+    path: Regex,
+    often: Often,
+    harm: Harm,
+}
+
+impl RequestFault {
+    /// Requests whose path and query match `path`, anywhere in it.
+    pub fn on(path: &str, harm: Harm) -> Result<Self, regex::Error> {
+        Ok(Self { method: None, path: Regex::new(path)?, often: Often::Always, harm })
+    }
+
+    #[must_use]
+    pub fn method(mut self, method: Method) -> Self {
+        self.method = Some(method);
+        self
+    }
+
+    #[must_use]
+    pub fn often(mut self, often: Often) -> Self {
+        self.often = often;
+        self
+    }
+}
+
+/// What happens to a matching delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mishap {
+    /// Never sent and not in the deliveries list.
+    Lose,
+    /// Not sent; listed as failed, so that it can be redelivered.
+    Fail,
+    /// Sent twice with one GUID.
+    Duplicate,
+    /// Kept back until [`release`](super::Simulator::release_held) lets it go, so that later ones overtake it.
+    Hold,
+}
+
+/// A rule about deliveries.
+#[derive(Clone, Debug)]
+pub struct DeliveryFault {
+    event: Option<(String, Option<String>)>,
+    often: Often,
+    mishap: Mishap,
+}
+
+impl DeliveryFault {
+    pub fn any(mishap: Mishap) -> Self {
+        Self { event: None, often: Often::Always, mishap }
+    }
+
+    /// Only an event, `issue_comment`, or an event and action, `issue_comment.created`.
+    pub fn on(event: &str, mishap: Mishap) -> Self {
+        let event = match event.split_once('.') {
+            Some((event, action)) => (event.to_owned(), Some(action.to_owned())),
+            None => (event.to_owned(), None),
+        };
+        Self { event: Some(event), ..Self::any(mishap) }
+    }
+
+    #[must_use]
+    pub fn often(mut self, often: Often) -> Self {
+        self.often = often;
+        self
+    }
+}
+
+impl Faults {
+    pub fn new(seed: u64) -> Self {
+        Self { requests: Vec::new(), deliveries: Vec::new(), random: fastrand::Rng::with_seed(seed) }
+    }
+
+    pub fn add_request(&mut self, fault: RequestFault) {
+        self.requests.push(fault);
+    }
+
+    pub fn add_delivery(&mut self, fault: DeliveryFault) {
+        self.deliveries.push(fault);
+    }
+
+    /// Ends all faults.
+    pub fn clear(&mut self) {
+        self.requests.clear();
+        self.deliveries.clear();
+    }
+
+    /// Whether answers must be remembered so that stale ones can be given.
+    pub fn may_go_stale(&self) -> bool {
+        self.requests.iter().any(|fault| fault.harm == Harm::Stale)
+    }
+
+    pub fn strike_request(&mut self, method: &Method, path_and_query: &str) -> Option<Harm> {
+        let Self { requests, random, .. } = self;
+        let fits = |fault: &RequestFault| {
+            fault.method.as_ref().is_none_or(|m| m == method) && fault.path.is_match(path_and_query)
+        };
+        requests
+            .iter_mut()
+            .find_map(|fault| (fits(fault) && strikes(&mut fault.often, random)).then(|| fault.harm.clone()))
+    }
+
+    pub fn strike_delivery(&mut self, event: &str, action: Option<&str>) -> Option<Mishap> {
+        let Self { deliveries, random, .. } = self;
+        let fits = |fault: &DeliveryFault| match &fault.event {
+            None => true,
+            Some((name, wanted)) => name == event && wanted.as_deref().is_none_or(|wanted| action == Some(wanted)),
+        };
+        deliveries
+            .iter_mut()
+            .find_map(|fault| (fits(fault) && strikes(&mut fault.often, random)).then_some(fault.mishap))
+    }
+}
+
+fn strikes(often: &mut Often, random: &mut fastrand::Rng) -> bool {
+    match often {
+        Often::Always => true,
+        Often::Times(0) => false,
+        Often::Times(left) => {
+            *left -= 1;
+            true
+        }
+        Often::Chance(chance) => random.f64() < *chance,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_match_by_method_path_and_count() {
+        let mut faults = Faults::new(1);
+        let rule = RequestFault::on(r"/git/refs", Harm::Drop).unwrap().method(Method::PATCH).often(Often::Times(2));
+        faults.add_request(rule);
+        assert_eq!(faults.strike_request(&Method::GET, "/repos/a/b/git/refs/x"), None);
+        assert_eq!(faults.strike_request(&Method::PATCH, "/repos/a/b/pulls/1"), None);
+        let hits = (0..5).filter_map(|_| faults.strike_request(&Method::PATCH, "/repos/a/b/git/refs/x")).count();
+        assert_eq!(hits, 2);
+    }
+
+    #[test]
+    fn chances_repeat_with_the_seed() {
+        let run = |seed| {
+            let mut faults = Faults::new(seed);
+            faults.add_delivery(DeliveryFault::on("push", Mishap::Lose).often(Often::Chance(0.5)));
+            (0..64).map(|_| faults.strike_delivery("push", None).is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(run(3), run(3));
+        assert_ne!(run(3), run(4));
+        assert!(run(3).contains(&true) && run(3).contains(&false));
+    }
+
+    #[test]
+    fn delivery_rules_tell_actions_apart() {
+        let mut faults = Faults::new(1);
+        faults.add_delivery(DeliveryFault::on("issue_comment.created", Mishap::Hold));
+        assert_eq!(faults.strike_delivery("issue_comment", Some("edited")), None);
+        assert_eq!(faults.strike_delivery("issue_comment", Some("created")), Some(Mishap::Hold));
+        faults.clear();
+        assert_eq!(faults.strike_delivery("issue_comment", Some("created")), None);
+    }
+}

@@ -1,0 +1,125 @@
+//! Deliveries and their log.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::super::world::{DeliveryId, RepoId};
+use crate::core::{AppId, InstallationId, Timestamp};
+
+/// One attempt to deliver an event to an App.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    pub id: DeliveryId,
+    /// Of the event: a redelivery carries the same one.
+    pub guid: Uuid,
+    pub app: AppId,
+    pub url: String,
+    pub event: String,
+    pub action: Option<String>,
+    pub installation: Option<InstallationId>,
+    pub repository: Option<RepoId>,
+    /// The raw bytes that were signed.
+    pub payload: Bytes,
+    /// `sha256=…` over the payload.
+    pub signature: String,
+    pub attempt: Attempt,
+    /// When the event happened, then when it was sent.
+    pub at: Timestamp,
+    pub state: DeliveryState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    First,
+    /// A fault's second copy of a delivery.
+    Duplicate,
+    /// Asked for through the deliveries API.
+    Redelivery,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeliveryState {
+    Waiting,
+    /// Kept back by a fault.
+    Held,
+    InFlight,
+    /// Swallowed by a fault; GitHub would not know of it.
+    Lost,
+    Answered {
+        status: u16,
+        body: String,
+    },
+    /// Nobody answered; the reason in words.
+    Failed(String),
+}
+
+impl Delivery {
+    /// Answered with 2xx.
+    pub fn accepted(&self) -> bool {
+        matches!(self.state, DeliveryState::Answered { status: 200..=299, .. })
+    }
+
+    /// Whether an attempt was made, or would have been but for a [`Fail`](super::super::Mishap::Fail).
+    pub fn is_listed(&self) -> bool {
+        matches!(self.state, DeliveryState::Answered { .. } | DeliveryState::Failed(_))
+    }
+}
+
+/// Every delivery so far and the queue of those still to be sent.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    pub log: BTreeMap<DeliveryId, Delivery>,
+    pub queue: VecDeque<DeliveryId>,
+    in_flight: usize,
+    pub voice: Voice,
+}
+
+/// Whether deeds are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Voice {
+    #[default]
+    Loud,
+    /// No event leaves: as if every webhook of the deed were lost.
+    Silent,
+}
+
+impl Outbox {
+    pub fn push(&mut self, delivery: Delivery) {
+        if delivery.state == DeliveryState::Waiting {
+            self.queue.push_back(delivery.id);
+        }
+        self.log.insert(delivery.id, delivery);
+    }
+
+    /// Takes the next one out of the queue.
+    pub fn next(&mut self) -> Option<Delivery> {
+        let id = self.queue.pop_front()?;
+        let delivery = self.log.get_mut(&id)?;
+        delivery.state = DeliveryState::InFlight;
+        self.in_flight += 1;
+        Some(delivery.clone())
+    }
+
+    /// Notes how one that was taken ended.
+    pub fn finish(&mut self, id: DeliveryId, state: DeliveryState, at: Timestamp) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        if let Some(delivery) = self.log.get_mut(&id) {
+            (delivery.state, delivery.at) = (state, at);
+        }
+    }
+
+    /// Whether everything caused so far has been answered, has failed, or is held or lost.
+    pub fn is_settled(&self) -> bool {
+        self.queue.is_empty() && self.in_flight == 0
+    }
+
+    /// Lets held deliveries go, after all that waits already.
+    pub fn release(&mut self) {
+        for delivery in self.log.values_mut().filter(|delivery| delivery.state == DeliveryState::Held) {
+            delivery.state = DeliveryState::Waiting;
+            self.queue.push_back(delivery.id);
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Webhooks: what happened, told to the Apps that asked.
+//!
+//! A payload is rendered when its cause happens, so it shows the world as it was then. Deliveries leave one at a time
+//! in the order of their causes; [`sender`] carries them out.
+
+mod delivery;
+mod event;
+pub(super) mod sender;
+
+pub use delivery::{Attempt, Delivery, DeliveryState, Outbox, Voice};
+pub use event::{Audience, Event, Scope};
