@@ -1,1 +1,27 @@
-//! `.github/loopgate.yml` → `Policy`: parsing, presets, validation, schema, and messages with line and column.
+//! `.github/loopgate.yml` → [`Policy`](crate::core::policy::Policy).
+//!
+//! A text is read twice: for its values by `serde_yaml`, for its places by `saphyr-parser`; together they are a tree
+//! that knows where everything was written (`node`). Layers of trees are merged (`layer`), the result becomes the
+//! types of the file (`de`, `sections`), and these become the policy, every default filled in and every number in its
+//! range. Whatever is wrong on the way is told with line, column, the line itself, and what was probably meant.
+
+mod de;
+mod layer;
+mod leaf;
+mod load;
+mod lower;
+mod misfits;
+mod node;
+mod places;
+mod presets;
+mod problem;
+mod schema;
+mod sections;
+mod source;
+mod suggest;
+mod wrappers;
+
+pub use load::{ConfigErrors, Loaded, load, parse};
+pub use presets::presets;
+pub use schema::schema;
+pub use source::Source;

@@ -1,19 +1,31 @@
 //! Globs and regular expressions of the configuration, compiled once and compared by their source text.
 
-use globset::{Glob, GlobMatcher};
+use globset::{Glob, GlobBuilder, GlobMatcher};
 use regex::Regex;
 
-/// A glob over names or paths, kept with its source text.
+/// A glob over names or paths, compared by its source text.
 #[derive(Clone, Debug)]
 pub struct NameGlob {
     matcher: GlobMatcher,
 }
 
 impl NameGlob {
+    /// A glob over names, in which `*` matches everything, `/` included.
+    ///
     /// # Errors
     /// When the text is not a glob.
     pub fn parse(text: &str) -> Result<Self, globset::Error> {
         Ok(Self { matcher: Glob::new(text)?.compile_matcher() })
+    }
+
+    /// A glob over paths: `*` stops at `/` as in the path filters of workflows, and case does not matter, since a gate
+    /// must not be passed by renaming a folder.
+    ///
+    /// # Errors
+    /// When the text is not a glob.
+    pub fn path(text: &str) -> Result<Self, globset::Error> {
+        let glob = GlobBuilder::new(text).literal_separator(true).case_insensitive(true).build()?;
+        Ok(Self { matcher: glob.compile_matcher() })
     }
 
     pub fn matches(&self, name: &str) -> bool {

@@ -1,0 +1,262 @@
+//! From the tree to the types of the file, by serde; what does not fit is a [`Problem`] with its place.
+
+use std::{fmt, slice, sync::LazyLock};
+
+use indexmap::map;
+use serde::{
+    Deserializer,
+    de::{
+        self, DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, Unexpected, Visitor,
+        value::{StrDeserializer, U64Deserializer},
+    },
+    forward_to_deserialize_any,
+};
+
+use super::{
+    node::{Entry, Kind, Map, Node},
+    problem::{Problem, What},
+    wrappers::{LOCATED, ONE_OR_MANY, SHORT_OR_LONG, pack},
+};
+
+/// Makes a type of the file from a tree.
+pub(super) fn from_node<T: DeserializeOwned>(node: &Node) -> Result<T, Problem> {
+    T::deserialize(node).map_err(|problem| problem.at(node.place))
+}
+
+static NOTHING: LazyLock<Map> = LazyLock::new(Map::new);
+
+impl Node {
+    fn items(&self) -> Option<&[Self]> {
+        match &self.kind {
+            Kind::Null => Some(&[]),
+            Kind::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    fn entries(&self) -> Option<&Map> {
+        match &self.kind {
+            Kind::Null => Some(&NOTHING),
+            Kind::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    fn unexpected(&self) -> Unexpected<'_> {
+        match &self.kind {
+            Kind::Null => Unexpected::Unit,
+            Kind::Bool(value) => Unexpected::Bool(*value),
+            Kind::Whole(value) => Unexpected::Signed(*value),
+            Kind::Huge(value) => Unexpected::Unsigned(*value),
+            Kind::Float(value) => Unexpected::Float(*value),
+            Kind::Text(text) => Unexpected::Str(text),
+            Kind::List(_) => Unexpected::Seq,
+            Kind::Map(_) => Unexpected::Map,
+        }
+    }
+}
+
+/// A key with nothing after it, whose lines are perhaps commented out, is as if it were not there: an absent option,
+/// an empty list or map.
+impl<'de> Deserializer<'de> for &'de Node {
+    type Error = Problem;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        let result = match &self.kind {
+            Kind::Null => visitor.visit_unit(),
+            Kind::Bool(value) => visitor.visit_bool(*value),
+            Kind::Whole(value) => visitor.visit_i64(*value),
+            Kind::Huge(value) => visitor.visit_u64(*value),
+            Kind::Float(value) => visitor.visit_f64(*value),
+            Kind::Text(text) => visitor.visit_borrowed_str(text),
+            Kind::List(items) => visitor.visit_seq(Items(items.iter())),
+            Kind::Map(map) => visitor.visit_map(Entries { rest: map.iter(), value: None }),
+        };
+        result.map_err(|problem| problem.at(self.place))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.kind {
+            Kind::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.items() {
+            Some(items) => visitor.visit_seq(Items(items.iter())).map_err(|problem| problem.at(self.place)),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.entries() {
+            Some(map) => {
+                visitor.visit_map(Entries { rest: map.iter(), value: None }).map_err(|problem| problem.at(self.place))
+            }
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Problem> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Problem> {
+        let result = match name {
+            LOCATED => visitor.visit_seq(NumberThenValue::new(pack(self.place), self)),
+            ONE_OR_MANY => visitor.visit_seq(Items(self.items().unwrap_or(slice::from_ref(self)).iter())),
+            SHORT_OR_LONG => visitor.visit_seq(NumberThenValue::new(u64::from(self.entries().is_some()), self)),
+            _ => visitor.visit_newtype_struct(self),
+        };
+        result.map_err(|problem| problem.at(self.place))
+    }
+
+    /// A word, or one key that says which with a value that says what.
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Problem> {
+        let result = match &self.kind {
+            Kind::Text(word) => visitor.visit_enum(word.as_str().into_deserializer()),
+            Kind::Map(map) => match (map.first(), map.get_index(1)) {
+                (Some((key, entry)), None) => visitor.visit_enum(Variant { key, entry }),
+                (Some((first, _)), Some((second, entry))) => Err(two_at_once(first, second, variants).at(entry.key)),
+                (None, _) => Err(Problem::invalid_type(self.unexpected(), &OneOf(variants))),
+            },
+            _ => Err(Problem::invalid_type(self.unexpected(), &OneOf(variants))),
+        };
+        result.map_err(|problem| problem.at(self.place))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct tuple
+        tuple_struct identifier ignored_any
+    }
+}
+
+fn two_at_once(first: &str, second: &str, variants: &[&str]) -> Problem {
+    let problem = Problem::custom(format!("`{first}` and `{second}` stand side by side; one of them is expected"));
+    if variants.contains(&"any") && variants.contains(&"all") {
+        problem.hint("put them in a list under `any:` or `all:`, to say whether one is enough")
+    } else {
+        problem
+    }
+}
+
+/// What an enumeration takes, in words.
+struct OneOf(&'static [&'static str]);
+
+impl de::Expected for OneOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("one of ")?;
+        for (index, variant) in self.0.iter().enumerate() {
+            write!(f, "{}`{variant}`", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+struct Items<'de>(slice::Iter<'de, Node>);
+
+impl<'de> de::SeqAccess<'de> for Items<'de> {
+    type Error = Problem;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
+        self.0.next().map(|node| seed.deserialize(node).map_err(|problem| problem.at(node.place))).transpose()
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+struct Entries<'de> {
+    rest: map::Iter<'de, String, Entry>,
+    value: Option<&'de Node>,
+}
+
+impl<'de> de::MapAccess<'de> for Entries<'de> {
+    type Error = Problem;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Problem> {
+        let Some((key, entry)) = self.rest.next() else { return Ok(None) };
+        self.value = Some(&entry.node);
+        let key: StrDeserializer<'_, Problem> = key.as_str().into_deserializer();
+        seed.deserialize(key).map(Some).map_err(|problem| problem.at(entry.key))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Problem> {
+        let node = self.value.take().ok_or_else(|| Problem::custom("a value was asked for before its key"))?;
+        seed.deserialize(node).map_err(|problem| problem.at(node.place))
+    }
+}
+
+/// A variant of an enumeration with its value.
+struct Variant<'de> {
+    key: &'de str,
+    entry: &'de Entry,
+}
+
+impl<'de> de::EnumAccess<'de> for Variant<'de> {
+    type Error = Problem;
+    type Variant = &'de Node;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, &'de Node), Problem> {
+        let key: StrDeserializer<'_, Problem> = self.key.into_deserializer();
+        let variant = seed
+            .deserialize(key)
+            .map_err(|problem| Problem { what: What::UnknownKey(self.key.to_owned()), ..problem.at(self.entry.key) })?;
+        Ok((variant, &self.entry.node))
+    }
+}
+
+impl<'de> de::VariantAccess<'de> for &'de Node {
+    type Error = Problem;
+
+    fn unit_variant(self) -> Result<(), Problem> {
+        Err(Problem::custom("this word takes no value; write it alone").at(self.place))
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Problem> {
+        seed.deserialize(self).map_err(|problem| problem.at(self.place))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Problem> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Problem> {
+        self.deserialize_map(visitor)
+    }
+}
+
+/// What the [`wrappers`](super::wrappers) are made from: a number about the node, then its value.
+struct NumberThenValue<'de> {
+    number: Option<u64>,
+    node: &'de Node,
+}
+
+impl<'de> NumberThenValue<'de> {
+    const fn new(number: u64, node: &'de Node) -> Self {
+        Self { number: Some(number), node }
+    }
+}
+
+impl<'de> de::SeqAccess<'de> for NumberThenValue<'de> {
+    type Error = Problem;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
+        match self.number.take() {
+            Some(number) => seed.deserialize(U64Deserializer::new(number)).map(Some),
+            None => seed.deserialize(self.node).map(Some),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! One configuration out of several files: the presets below, the organisation's defaults on them, the repository's
+//! file on top (surfaces.md, Configuration). Maps are merged key by key; everything else is replaced.
+
+use super::{
+    node::{Entry, Kind, Map, Node},
+    problem::{Problem, shorten},
+};
+use crate::core::GateName;
+
+/// The layers as one tree.
+pub(super) struct Layered {
+    pub tree: Node,
+    /// Gates that a file speaks of, not only the presets.
+    pub configured_gates: Vec<GateName>,
+    /// What the repository wrote and the organisation does not allow it to; it has no effect.
+    pub overruled: Vec<Problem>,
+}
+
+/// Puts the layers on each other.
+pub(super) fn layered(builtin: Node, organisation: Option<Node>, mut repository: Option<Node>) -> Layered {
+    let overruled = match (&organisation, &mut repository) {
+        (Some(organisation), Some(repository)) => take_locked(organisation, repository),
+        _ => Vec::new(),
+    };
+    // From the top down, so that a gate that is `off` for the organisation and written by the repository stands on
+    // the preset, not on the word.
+    let written = match (organisation, repository) {
+        (Some(organisation), Some(repository)) => Some(merged(organisation, repository, &mut Vec::new())),
+        (one, other) => one.or(other),
+    };
+    let configured_gates = written
+        .iter()
+        .filter_map(|written| written.get("gates")?.node.as_map())
+        .flat_map(Map::keys)
+        .filter_map(|name| name.parse().ok())
+        .collect();
+    let tree = match written {
+        Some(written) => merged(builtin, written, &mut Vec::new()),
+        None => builtin,
+    };
+    Layered { tree, configured_gates, overruled }
+}
+
+fn merged(below: Node, above: Node, path: &mut Vec<String>) -> Node {
+    match (below, above) {
+        (below, Node { kind: Kind::Null, .. }) => below,
+        (Node { kind: Kind::Map(mut map), .. }, Node { kind: Kind::Map(upper), place })
+            if !is_one_thing(path, &upper) =>
+        {
+            for (key, entry) in upper {
+                let entry = match map.shift_remove_entry(&key) {
+                    None => entry,
+                    Some((key, below)) => {
+                        path.push(key);
+                        let node = merged(below.node, entry.node, path);
+                        path.pop();
+                        Entry { key: entry.key, node }
+                    }
+                };
+                map.insert(key, entry);
+            }
+            Node { place, kind: Kind::Map(map) }
+        }
+        (_, above) => above,
+    }
+}
+
+/// Maps that say one thing as a whole: a gate's condition, and a fixer of a new kind.
+fn is_one_thing(path: &[String], above: &Map) -> bool {
+    match path.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["gates", _, "when"] => true,
+        ["fixer"] | ["escalation", "senior"] => above.contains_key("kind"),
+        _ => false,
+    }
+}
+
+/// Takes out of the repository's tree what the organisation has locked.
+fn take_locked(organisation: &Node, repository: &mut Node) -> Vec<Problem> {
+    let locked = organisation.get("policy").and_then(|policy| policy.node.get("locked"));
+    let Some(Node { kind: Kind::List(paths), .. }) = locked.map(|entry| &entry.node) else { return Vec::new() };
+    let taken = paths.iter().filter_map(Node::as_text).filter_map(|path| {
+        let entry = repository.take(path)?;
+        let problem = Problem::unreadable(entry.key, format!("`{}` is locked by the organisation", shorten(path)));
+        Some(problem.hint("what is written here has no effect; remove it"))
+    });
+    taken.collect()
+}

@@ -1,0 +1,98 @@
+//! From texts to a policy, or to everything that is wrong with them.
+
+use super::{
+    layer::{self, Layered},
+    lower::Lowering,
+    misfits,
+    node::Node,
+    presets,
+    problem::Problem,
+    sections::file::Presence,
+    source::{Layer, Place, Source},
+};
+use crate::core::policy::{ConfigError, Policy};
+
+/// A policy, and what is worth a look although it is accepted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    pub policy: Policy,
+    pub warnings: Vec<ConfigError>,
+}
+
+/// Reads a repository's file. The policy's origin is the working tree; see [`Policy::with_origin`].
+///
+/// # Errors
+/// The first thing that is wrong with it.
+pub fn parse(file: &str, text: &str) -> Result<Policy, ConfigError> {
+    match load(None, Some(Source::new(file, text))) {
+        Ok(loaded) => Ok(loaded.policy),
+        Err(errors) => Err(errors.into_first()),
+    }
+}
+
+/// Reads a repository's file on top of its organisation's. Without the former, the policy is
+/// [`Activation::Off`](crate::core::policy::Activation::Off) unless the organisation says `enabled: true`.
+///
+/// # Errors
+/// Everything that is wrong, in the order of the files.
+pub fn load(organisation: Option<Source<'_>>, repository: Option<Source<'_>>) -> Result<Loaded, ConfigErrors> {
+    let sources = Sources { organisation, repository };
+    let read = |source: Option<Source<'_>>, layer| source.map(|source| Node::read(source, layer)).transpose();
+    let alone = |problem: Problem| sources.errors(vec![problem], None);
+    let builtin = presets::tree().clone();
+    let organisation = read(organisation, Layer::Organisation).map_err(alone)?;
+    let repository_tree = read(repository, Layer::Repository).map_err(alone)?;
+
+    let Layered { tree, configured_gates, overruled } = layer::layered(builtin, organisation, repository_tree);
+    let file = misfits::typed(&tree).map_err(|problems| sources.errors(problems, Some(&tree)))?;
+    let presence = if repository.is_some() { Presence::Present } else { Presence::Absent };
+    let mut cx = Lowering::default();
+    let policy = file.lower(presence, &configured_gates, &mut cx);
+    if !cx.problems.is_empty() {
+        return Err(sources.errors(cx.problems, Some(&tree)));
+    }
+    let warnings = overruled.into_iter().chain(cx.warnings);
+    Ok(Loaded { policy, warnings: warnings.map(|problem| sources.error(&problem, Some(&tree))).collect() })
+}
+
+/// Errors of a configuration: at least one, in the order of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigErrors(Vec<ConfigError>);
+
+impl ConfigErrors {
+    pub fn as_slice(&self) -> &[ConfigError] {
+        &self.0
+    }
+
+    /// The one to name where there is room for one.
+    pub fn into_first(self) -> ConfigError {
+        self.0.into_iter().next().expect("made only from a list with at least one error")
+    }
+}
+
+/// The texts, to quote from.
+#[derive(Clone, Copy)]
+struct Sources<'a> {
+    organisation: Option<Source<'a>>,
+    repository: Option<Source<'a>>,
+}
+
+impl Sources<'_> {
+    fn errors(&self, mut problems: Vec<Problem>, tree: Option<&Node>) -> ConfigErrors {
+        problems.sort_by_key(|problem| problem.place);
+        problems.dedup();
+        ConfigErrors(problems.iter().map(|problem| self.error(problem, tree)).collect())
+    }
+
+    fn error(&self, problem: &Problem, tree: Option<&Node>) -> ConfigError {
+        let place = problem.place.unwrap_or(Place::start(Layer::Repository));
+        let path = tree.and_then(|tree| tree.path_of(place)).unwrap_or_default();
+        let source = match place.layer {
+            Layer::Builtin => Some(presets::SOURCE),
+            Layer::Organisation => self.organisation,
+            Layer::Repository => self.repository,
+        };
+        let source = source.unwrap_or(Source::new("", ""));
+        source.error(place.line as usize, place.column as usize, problem.message(&path), problem.hint.clone())
+    }
+}

@@ -1,0 +1,206 @@
+//! What the sections share while they become a policy: the problems found so far, and matchers within limits.
+
+use std::{
+    collections::HashMap,
+    sync::{LazyLock, Mutex, PoisonError},
+};
+
+use super::{
+    problem::{Problem, shorten},
+    source::{Layer, Place},
+    wrappers::Located,
+};
+use crate::core::policy::{NameGlob, Pattern, Switch};
+
+/// A regular expression may compile to 1 MiB; so many of them fit in a server that holds many configurations.
+const MAX_PATTERNS: usize = 128;
+const MAX_GLOBS: usize = 2_000;
+
+/// A policy in the making. What is wrong is written down, and the making goes on, so that all of it can be told.
+#[derive(Debug, Default)]
+pub(super) struct Lowering {
+    pub problems: Vec<Problem>,
+    /// Accepted, but worth a look.
+    pub warnings: Vec<Problem>,
+    patterns: usize,
+    globs: usize,
+}
+
+/// Globs of paths that match, and of those that never do (written with a leading `!`).
+#[derive(Debug, Default)]
+pub(super) struct PathGlobs {
+    pub globs: Vec<NameGlob>,
+    pub except: Vec<NameGlob>,
+}
+
+impl Lowering {
+    pub fn refuse(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    /// Globs over paths. See [`NameGlob::path`] for how they match.
+    pub fn paths(&mut self, written: &[Located<String>]) -> PathGlobs {
+        let mut paths = PathGlobs::default();
+        for text in written {
+            let (list, glob) = match text.value.strip_prefix('!') {
+                Some(glob) => (&mut paths.except, glob),
+                None => (&mut paths.globs, text.value.as_str()),
+            };
+            list.extend(self.path_glob(text.place, glob));
+        }
+        if let (true, Some(first)) = (paths.globs.is_empty() && !paths.except.is_empty(), written.first()) {
+            let problem = Problem::wrong(first.place, "only paths that never match are listed");
+            self.refuse(problem.hint("begin the list with what does match, for example `\"**\"`"));
+        }
+        paths
+    }
+
+    /// Globs over paths where nothing can be excluded.
+    pub fn plain_paths(&mut self, written: &[Located<String>]) -> Vec<NameGlob> {
+        written.iter().filter_map(|text| self.path_glob(text.place, &text.value)).collect()
+    }
+
+    fn path_glob(&mut self, place: Place, glob: &str) -> Option<NameGlob> {
+        if let Some(relative) = glob.strip_prefix('/') {
+            let problem = Problem::wrong(place, "paths are relative to the root of the repository");
+            self.refuse(problem.hint(format!("write `{}`", shorten(relative))));
+            return None;
+        }
+        if glob.ends_with('/') {
+            let problem = Problem::wrong(place, format!("`{}` matches a folder, and files are matched", shorten(glob)));
+            self.refuse(problem.hint(format!("write `{}**`", shorten(glob))));
+            return None;
+        }
+        self.glob(place, glob, NameGlob::path)
+    }
+
+    /// A glob over names, in which `*` matches everything.
+    pub fn name_glob(&mut self, written: &Located<String>) -> Option<NameGlob> {
+        self.glob(written.place, &written.value, NameGlob::parse)
+    }
+
+    fn glob(
+        &mut self,
+        place: Place,
+        text: &str,
+        parse: fn(&str) -> Result<NameGlob, globset::Error>,
+    ) -> Option<NameGlob> {
+        if place.layer == Layer::Builtin {
+            return remembered(&BUILTIN_GLOBS, text, |text| parse(text).ok());
+        }
+        self.globs += 1;
+        if self.globs > MAX_GLOBS {
+            if self.globs == MAX_GLOBS + 1 {
+                self.refuse(Problem::wrong(place, format!("more than {MAX_GLOBS} globs in one configuration")));
+            }
+            return None;
+        }
+        if text.is_empty() {
+            self.refuse(Problem::wrong(place, "an empty glob matches nothing"));
+            return None;
+        }
+        match parse(text) {
+            Ok(glob) => Some(glob),
+            Err(error) => {
+                self.refuse(Problem::wrong(place, format!("`{}` is not a glob: {}", shorten(text), error.kind())));
+                None
+            }
+        }
+    }
+
+    /// A regular expression.
+    pub fn pattern(&mut self, written: &Located<String>) -> Option<Pattern> {
+        if written.place.layer == Layer::Builtin {
+            return remembered(&BUILTIN_PATTERNS, &written.value, |text| Pattern::parse(text).ok());
+        }
+        self.patterns += 1;
+        if self.patterns > MAX_PATTERNS {
+            if self.patterns == MAX_PATTERNS + 1 {
+                let problem = Problem::wrong(written.place, format!("more than {MAX_PATTERNS} regular expressions"));
+                self.refuse(problem.hint("join some of them with `|`"));
+            }
+            return None;
+        }
+        if written.value.is_empty() {
+            self.refuse(Problem::wrong(written.place, "an empty pattern matches every line"));
+            return None;
+        }
+        match Pattern::parse(&written.value) {
+            Ok(pattern) => Some(pattern),
+            Err(error) => {
+                let reason = error.to_string();
+                // The library draws a picture of the expression; its last line says what is wrong.
+                let reason = reason.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
+                let message = format!("`{}` is not a regular expression: {reason}", shorten(&written.value));
+                self.refuse(Problem::wrong(written.place, message));
+                None
+            }
+        }
+    }
+
+    pub fn patterns(&mut self, written: &[Located<String>]) -> Vec<Pattern> {
+        written.iter().filter_map(|text| self.pattern(text)).collect()
+    }
+
+    /// A path inside the repository.
+    pub fn inside_repository(&mut self, written: Located<String>) -> String {
+        let path = written.value.replace('\\', "/");
+        let leaves = path.starts_with('/') || path.contains(':') || path.split('/').any(|part| part == "..");
+        if leaves || path.is_empty() || path.contains('\0') {
+            let message = format!("`{}` is not a path inside the repository", shorten(&written.value));
+            self.refuse(Problem::wrong(written.place, message));
+        }
+        written.value
+    }
+
+    /// Text that must say something.
+    pub fn some_text(&mut self, written: Located<String>, what: &str) -> String {
+        if written.value.trim().is_empty() {
+            self.refuse(Problem::wrong(written.place, format!("{what} is empty")));
+        }
+        written.value
+    }
+
+    /// A label as the platform takes it: 1 to 50 characters.
+    pub fn label(&mut self, place: Place, name: String) -> String {
+        let length = name.chars().count();
+        if length > 50 {
+            let message = format!("a label has at most 50 characters; `{}` has {length}", shorten(&name));
+            self.refuse(Problem::wrong(place, message));
+        } else if name.trim().is_empty() || name.chars().any(char::is_control) {
+            self.refuse(Problem::wrong(place, "a label needs a visible name on one line"));
+        }
+        name
+    }
+}
+
+/// The presets are part of every configuration, and compiling their matchers is most of the work of reading one: it is
+/// done once. Their text is fixed, so these maps are bounded.
+static BUILTIN_GLOBS: Compiled<NameGlob> = LazyLock::new(Mutex::default);
+static BUILTIN_PATTERNS: Compiled<Pattern> = LazyLock::new(Mutex::default);
+
+type Compiled<T> = LazyLock<Mutex<HashMap<String, Option<T>>>>;
+
+fn remembered<T: Clone>(known: &Compiled<T>, text: &str, compile: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+    // A thread that panicked while compiling has left the map as it was.
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(text.to_owned()).or_insert_with(|| compile(text)).clone()
+}
+
+/// `true` or `false` as the switch it is.
+pub(super) const fn switch(written: Option<bool>, default: Switch) -> Switch {
+    match written {
+        Some(true) => Switch::On,
+        Some(false) => Switch::Off,
+        None => default,
+    }
+}
+
+/// One of two meanings of a truth value, or the default.
+pub(super) fn meaning<T>(written: Option<bool>, yes: T, no: T, default: T) -> T {
+    match written {
+        Some(true) => yes,
+        Some(false) => no,
+        None => default,
+    }
+}

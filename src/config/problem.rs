@@ -1,0 +1,160 @@
+//! What is wrong with a configuration, before it is known how to say it to people.
+
+use std::fmt;
+
+use serde::de;
+
+use super::{source::Place, suggest};
+
+/// One thing that is wrong, at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Problem {
+    /// Known as soon as the problem has left the value it was found in.
+    pub place: Option<Place>,
+    pub what: What,
+    pub hint: Option<String>,
+}
+
+/// The sentence about it depends on where the place is in the configuration's tree.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum What {
+    /// A key that nothing reads; the place is the key's.
+    UnknownKey(String),
+    /// A required key that is not there; the place is its map's.
+    MissingKey(&'static str),
+    /// Something about a value, or about a key's meaning here.
+    Wrong(String),
+    /// The text is not what can be read as a configuration at all.
+    Unreadable(String),
+}
+
+impl Problem {
+    pub fn wrong(place: Place, message: impl Into<String>) -> Self {
+        Self { place: Some(place), what: What::Wrong(message.into()), hint: None }
+    }
+
+    pub fn unreadable(place: Place, message: impl Into<String>) -> Self {
+        Self { place: Some(place), what: What::Unreadable(message.into()), hint: None }
+    }
+
+    pub fn missing(place: Place, key: &'static str) -> Self {
+        Self { place: Some(place), what: What::MissingKey(key), hint: None }
+    }
+
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// Keeps the innermost place.
+    #[must_use]
+    pub fn at(self, place: Place) -> Self {
+        Self { place: self.place.or(Some(place)), ..self }
+    }
+
+    fn placeless(what: What, hint: Option<String>) -> Self {
+        Self { place: None, what, hint }
+    }
+
+    /// The sentence for people, given the dotted path of the place.
+    pub fn message(&self, path: &str) -> String {
+        match (&self.what, path) {
+            (What::UnknownKey(key), "") => format!("unknown key `{}`", shorten(key)),
+            (What::UnknownKey(key), _) => format!("unknown key `{}` in `{path}`", shorten(key)),
+            (What::MissingKey(key), "") => format!("`{key}` is missing"),
+            (What::MissingKey(key), _) => format!("`{path}` lacks `{key}`"),
+            (What::Wrong(message), "") | (What::Unreadable(message), _) => message.clone(),
+            (What::Wrong(message), _) => format!("`{path}`: {message}"),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message(""))
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// What serde finds wrong while the tree is turned into the types of the file.
+impl de::Error for Problem {
+    /// A second line of the message is the hint.
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        let text = message.to_string();
+        match text.split_once('\n') {
+            Some((message, hint)) => Self::placeless(What::Wrong(message.to_owned()), Some(hint.to_owned())),
+            None => Self::placeless(What::Wrong(text), None),
+        }
+    }
+
+    fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let expected = in_plain_words(&expected.to_string());
+        let hint = match (found, expected.as_str()) {
+            (de::Unexpected::Bool(_) | de::Unexpected::Unsigned(_) | de::Unexpected::Float(_), "text") => {
+                Some("put it in quotes".to_owned())
+            }
+            (de::Unexpected::Str("yes" | "Yes" | "on" | "On"), "`true` or `false`") => Some("write `true`".to_owned()),
+            (de::Unexpected::Str("no" | "No" | "off" | "Off"), "`true` or `false`") => Some("write `false`".to_owned()),
+            (de::Unexpected::Str(text), "a number") if text.parse::<f64>().is_ok() => {
+                Some("leave out the quotes".to_owned())
+            }
+            _ => None,
+        };
+        Self::placeless(What::Wrong(format!("expected {expected}, found {}", describe(found))), hint)
+    }
+
+    fn invalid_value(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self::invalid_type(found, expected)
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        let message = format!("unknown value `{}`", shorten(variant));
+        Self::placeless(What::Wrong(message), Some(suggest::among(variant, expected)))
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        Self::placeless(What::UnknownKey(field.to_owned()), Some(suggest::among(field, expected)))
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::placeless(What::MissingKey(field), None)
+    }
+}
+
+/// serde's words for Rust's types are not our readers' words.
+fn in_plain_words(expected: &str) -> String {
+    match expected {
+        "a string" | "a borrowed string" => "text".to_owned(),
+        "a boolean" => "`true` or `false`".to_owned(),
+        "f64" | "f32" => "a number".to_owned(),
+        "u64" | "u32" | "usize" => "a whole number".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        "a map" => "keys with values".to_owned(),
+        other if other.starts_with("struct ") => "keys with values".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn describe(found: de::Unexpected<'_>) -> String {
+    match found {
+        de::Unexpected::Bool(value) => format!("`{value}`"),
+        de::Unexpected::Unsigned(value) => format!("the number {value}"),
+        de::Unexpected::Signed(value) => format!("the number {value}"),
+        de::Unexpected::Float(value) => format!("the number {value}"),
+        de::Unexpected::Str(value) => format!("the text `{}`", shorten(value)),
+        de::Unexpected::Unit | de::Unexpected::Option => "nothing".to_owned(),
+        de::Unexpected::Seq => "a list".to_owned(),
+        de::Unexpected::Map | de::Unexpected::StructVariant => "keys with values".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Messages quote hostile input; they never quote all of it, nor anything a terminal obeys.
+pub(super) fn shorten(text: &str) -> String {
+    let mut quoted: String = text.chars().take(60).flat_map(char::escape_debug).collect();
+    if text.chars().nth(60).is_some() {
+        quoted.push('…');
+    }
+    quoted.replace('`', "'")
+}

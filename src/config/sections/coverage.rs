@@ -1,0 +1,84 @@
+//! `coverage:`, what each type of change must reach.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    config::{
+        leaf::Target,
+        lower::{Lowering, meaning},
+        wrappers::{Located, NonEmpty, OneOrMany, ShortOr},
+    },
+    core::policy::{CodeType, CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest},
+};
+
+/// What each type of change must reach, in percent of the changed lines.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::config) struct CoverageSection {
+    /// New code. Default: 80.
+    new_function: Option<Written>,
+    /// A fix. Default: 100.
+    bug_fix: Option<Written>,
+    /// The same behaviour in other words. Default: match, no loss against the base.
+    refactor: Option<Written>,
+    /// A new or changed endpoint. Default: 90.
+    api_endpoint: Option<Written>,
+    /// Work with another system. Default: as new_function.
+    integration: Option<Written>,
+    /// Touching one of these files makes a change an api_endpoint. Default: none.
+    api_paths: Option<OneOrMany<Located<String>>>,
+    /// Regular expressions over test names that tell a required sort of test. A sort without any is not judged.
+    test_names: IndexMap<RequiredTest, NonEmpty<Located<String>>>,
+    /// Run the tests of a bug fix on the base too, where they must fail. Default: false.
+    prove_regression: Option<bool>,
+}
+
+/// A percentage, `match`, or both settings in full.
+type Written = ShortOr<Target, CoverageEntry>;
+
+/// What one type of change must reach.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct CoverageEntry {
+    /// In percent of the changed lines, or `match`: no loss against the base.
+    minimum_coverage: Option<Target>,
+    /// Sorts of tests it must come with.
+    required_tests: Option<Vec<RequiredTest>>,
+}
+
+impl CoverageSection {
+    pub fn lower(self, cx: &mut Lowering) -> CoveragePolicy {
+        let mut policy = CoveragePolicy::default();
+        let mut required = std::mem::take(&mut policy.required_tests);
+        let mut target = |code_type: CodeType, written: Option<Written>, default: CoverageTarget| {
+            let entry = match written {
+                None => return default,
+                Some(ShortOr::Short(target)) => return target.0,
+                Some(ShortOr::Long(entry)) => entry,
+            };
+            if let Some(tests) = entry.required_tests {
+                required.insert(code_type, tests);
+            }
+            entry.minimum_coverage.map_or(default, |target| target.0)
+        };
+        policy.new_function = target(CodeType::NewFunction, self.new_function, policy.new_function);
+        policy.bug_fix = target(CodeType::BugFix, self.bug_fix, policy.bug_fix);
+        policy.refactor = target(CodeType::Refactor, self.refactor, policy.refactor);
+        policy.api_endpoint = target(CodeType::ApiEndpoint, self.api_endpoint, policy.api_endpoint);
+        // "integration uses new_function's minimum" (contracts.md).
+        policy.integration = target(CodeType::Integration, self.integration, policy.new_function);
+        policy.required_tests = required;
+        policy.api_paths = self.api_paths.map_or_else(Vec::new, |paths| cx.plain_paths(&paths.0));
+        policy.test_names =
+            self.test_names.into_iter().map(|(sort, patterns)| (sort, cx.patterns(&patterns.0))).collect();
+        policy.regression_proof = meaning(
+            self.prove_regression,
+            RegressionProof::RunOnBoth,
+            RegressionProof::NotAsked,
+            policy.regression_proof,
+        );
+        policy
+    }
+}

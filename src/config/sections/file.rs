@@ -1,0 +1,145 @@
+//! The file as a whole.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    coverage::CoverageSection,
+    escalation::EscalationSection,
+    evaluate::EvaluateSection,
+    fixer::FixerSection,
+    gates::{self, GateSection},
+    labels::LabelsSection,
+    memory::MemorySection,
+    retry::LoopSection,
+    verify::VerifySection,
+};
+use crate::{
+    config::{
+        leaf::Version,
+        lower::{Lowering, meaning},
+        problem::Problem,
+        source::Layer,
+        wrappers::{Located, OffOr, ShortOr},
+    },
+    core::{
+        GateName,
+        policy::{Activation, LabelPolicy, Mode, OnComplete, Policy, PolicyOrigin, StateBackend},
+    },
+};
+
+/// Configuration of Loopgate: `.github/loopgate.yml`. Every key may be left out; config/loopgate.example.yml shows
+/// them all with their defaults.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::config) struct File {
+    /// Version of this format.
+    pub version: Option<Version>,
+    /// Whether Loopgate is active. True in a repository that has a file, false in one that has none, unless the
+    /// organisation's file says true.
+    pub enabled: Option<bool>,
+    /// Only in an organisation's file: what its repositories cannot change.
+    pub policy: Option<Located<PolicySection>>,
+    /// Which gates hold. Default: hybrid.
+    pub mode: Option<Mode>,
+    /// The checks, and whose evidence counts.
+    pub verify: VerifySection,
+    /// When to try again, and when to call a person.
+    #[serde(rename = "loop")]
+    pub retry: LoopSection,
+    /// Rules, weights and thresholds.
+    pub evaluate: EvaluateSection,
+    /// What each type of change must reach.
+    pub coverage: CoverageSection,
+    /// Gates by name. `architecture`, `security`, `database`, `external` and `deploy` are there already: what is
+    /// written is put on top of them, and `off` removes one. Any other name is a gate of your own.
+    pub gates: IndexMap<GateName, OffOr<Located<GateSection>>>,
+    /// Who is called, where, and with what.
+    pub escalation: EscalationSection,
+    /// The labels that tell where the loop stands, or `off`.
+    pub labels: Option<OffOr<LabelsSection>>,
+    /// Who tries to repair between attempts.
+    pub fixer: FixerSection,
+    /// What is remembered of failures.
+    pub memory: MemorySection,
+    /// Where the state of a loop is kept.
+    pub state: StateSection,
+    /// What happens once a pull request is merged.
+    pub on_complete: OnCompleteSection,
+}
+
+/// Limits an organisation sets for its repositories.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::config) struct PolicySection {
+    /// Sections or keys (`gates`, `loop.max_attempts`) that a repository's file cannot override.
+    pub locked: Vec<String>,
+}
+
+/// Where the state of a loop is kept.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::config) struct StateSection {
+    /// Default: ref.
+    backend: Option<StateBackend>,
+}
+
+/// What happens once a pull request is merged.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::config) struct OnCompleteSection {
+    /// Delete the head branch. Default: false.
+    delete_branch: Option<bool>,
+}
+
+/// Which of the layers there are beside the presets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::config) enum Presence {
+    Present,
+    Absent,
+}
+
+impl File {
+    /// The policy this file means. `configured` names the gates that are written outside the presets.
+    pub fn lower(self, repository: Presence, configured: &[GateName], cx: &mut Lowering) -> Policy {
+        if let Some(policy) = &self.policy
+            && policy.place.layer == Layer::Repository
+        {
+            let problem = Problem::wrong(policy.place, "only an organisation's file can lock settings");
+            cx.refuse(problem.hint("move it to `loopgate.yml` of the organisation's `.github` repository"));
+        }
+        let verify = self.verify.lower(cx);
+        Policy {
+            origin: match repository {
+                Presence::Present => PolicyOrigin::WorkingTree,
+                Presence::Absent => PolicyOrigin::Defaults,
+            },
+            activation: match (self.enabled, repository) {
+                (Some(true), _) | (None, Presence::Present) => Activation::Active,
+                (Some(false), _) | (None, Presence::Absent) => Activation::Off,
+            },
+            mode: self.mode.unwrap_or_default(),
+            retry: self.retry.lower(cx),
+            evaluate: self.evaluate.lower(&verify, cx),
+            coverage: self.coverage.lower(cx),
+            gates: gates::lower(self.gates, configured, cx),
+            escalation: self.escalation.lower(cx),
+            labels: match self.labels {
+                None => LabelPolicy::default(),
+                Some(ShortOr::Short(_)) => LabelPolicy::Off,
+                Some(ShortOr::Long(labels)) => LabelPolicy::On(labels.lower(cx)),
+            },
+            fixer: self.fixer.lower(cx),
+            memory: self.memory.lower(),
+            on_complete: meaning(
+                self.on_complete.delete_branch,
+                OnComplete::DeleteBranch,
+                OnComplete::KeepBranch,
+                OnComplete::default(),
+            ),
+            state: self.state.backend.unwrap_or_default(),
+            verify,
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! `gates:`, the approvals sensitive changes need.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use chrono::TimeDelta;
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::trigger::When;
+use crate::{
+    config::{
+        leaf::{Period, Transition, Whole},
+        lower::Lowering,
+        presets,
+        problem::Problem,
+        source::Place,
+        suggest,
+        wrappers::{Located, OffOr, OneOrMany, ShortOr},
+    },
+    core::{
+        GateName, Login, TeamSlug,
+        gate::{
+            ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy,
+            InvalidateOnPush, RequestTime,
+        },
+        snapshot::Permission,
+        stage::Stage,
+    },
+};
+
+/// A gate. A preset needs no key at all; a gate of your own needs `when`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::config) struct GateSection {
+    /// What opens it. Required for a gate of your own; replaces a preset's condition as a whole.
+    when: Option<Located<When>>,
+    /// The transition it holds. Default: VALIDATE -> DOCUMENT.
+    blocks: Option<Transition>,
+    /// Who may approve. Default: a preset's team if it exists, else people who may maintain the repository.
+    approvers: Option<Located<ApproversSection>>,
+    /// What counts as an approval. Default: [comment]; [review] for deploy.
+    approve_by: Option<Located<OneOrMany<ApprovalWay>>>,
+    /// When a push makes an approval stale. Default: matching, when the gate's own part of the diff changes.
+    invalidate_on_push: Option<InvalidateOnPush>,
+    /// Whether the author may approve. Default: false.
+    allow_author: Option<bool>,
+    /// Whether people who contributed a commit may approve. Default: false.
+    allow_contributors: Option<bool>,
+    /// Whether bots may approve. Default: false.
+    allow_bots: Option<bool>,
+    /// Whether every box of the gate's checklist must be ticked. Default: optional.
+    checklist: Option<ChecklistMode>,
+    /// When people are asked. Default: immediately.
+    request: Option<RequestTime>,
+    /// The label while it is pending, at most 50 characters. Default: "needs:<name>-review".
+    label: Option<Located<String>>,
+    /// How long until the approvers are reminded. Default: 24h.
+    remind_after: Option<Located<Period>>,
+    /// How long until a person is called. Default: 72h.
+    escalate_after: Option<Located<Period>>,
+}
+
+/// Who may approve: whoever matches one of these.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct ApproversSection {
+    /// Logins.
+    users: Option<OneOrMany<Login>>,
+    /// Teams as org/slug; members of their child teams count.
+    teams: Option<OneOrMany<TeamSlug>>,
+    /// Everybody with at least this permission on the repository.
+    permission: Option<ApproverPermission>,
+    /// The code owners of the files that opened the gate. Default: false.
+    codeowners: Option<bool>,
+    /// How many different people are needed. Default: 1.
+    count: Option<Located<Whole<1, 20>>>,
+}
+
+/// Permissions that can make an approver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ApproverPermission {
+    Write,
+    Maintain,
+    Admin,
+}
+
+/// What counts as an approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ApprovalWay {
+    /// A comment that says so: `security approved`.
+    Comment,
+    /// An approving review.
+    Review,
+}
+
+/// Makes the gates' policies; those that are `off` are gone. `configured` names the gates that are written outside
+/// the presets.
+pub(in crate::config) fn lower(
+    written: IndexMap<GateName, OffOr<Located<GateSection>>>,
+    configured: &[GateName],
+    cx: &mut Lowering,
+) -> BTreeMap<GateName, GatePolicy> {
+    let mut gates = BTreeMap::new();
+    let mut labels = HashMap::new();
+    for (name, gate) in written {
+        let ShortOr::Long(gate) = gate else { continue };
+        let definition = match configured.contains(&name) {
+            true => GateDefinition::Configured,
+            false => GateDefinition::Preset,
+        };
+        let label_place = gate.value.label.as_ref().map(|label| label.place);
+        let Some(gate) = gate.lower(&name, definition, cx) else { continue };
+        refuse_shared_label(&name, &gate.label, label_place, &mut labels, cx);
+        gates.insert(name, gate);
+    }
+    gates
+}
+
+/// Taking one gate's label away must not hide that another is pending.
+fn refuse_shared_label(
+    name: &GateName,
+    label: &str,
+    place: Option<Place>,
+    labels: &mut HashMap<String, GateName>,
+    cx: &mut Lowering,
+) {
+    let other = labels.insert(label.to_lowercase(), name.clone());
+    if let (Some(other), Some(place)) = (other, place) {
+        cx.refuse(Problem::wrong(place, format!("the gate `{other}` has this label too")));
+    }
+}
+
+impl Located<GateSection> {
+    fn lower(self, name: &GateName, definition: GateDefinition, cx: &mut Lowering) -> Option<GatePolicy> {
+        let Self { value: gate, place } = self;
+        let Some(when) = gate.when else {
+            let hint = match suggest::nearest(name.as_str(), presets::names().into_iter()).first() {
+                Some(preset) => format!("say when it opens, or did you mean the preset `{preset}`?"),
+                None => "say when it opens, for example `when: { paths: [\"src/billing/**\"] }`".to_owned(),
+            };
+            cx.refuse(Problem::missing(place, "when").hint(hint));
+            return None;
+        };
+        Some(GatePolicy {
+            definition,
+            trigger: when.value.lower(cx),
+            holds: gate.blocks.map_or(Stage::Validate, |transition| transition.from),
+            approvers: approvers(gate.approvers, name, cx),
+            approve_by: gate.approve_by.map_or(ApproveBy::Comment, |ways| approve_by(&ways, cx)),
+            invalidate_on_push: gate.invalidate_on_push.unwrap_or_default(),
+            exclusions: Exclusions {
+                author: exclusion(gate.allow_author),
+                contributors: exclusion(gate.allow_contributors),
+                bots: exclusion(gate.allow_bots),
+            },
+            checklist: gate.checklist.unwrap_or_default(),
+            request: gate.request.unwrap_or_default(),
+            label: label(gate.label, name, when.place, cx),
+            remind_after: gate.remind_after.as_ref().map_or(TimeDelta::hours(24), |period| period.value.0),
+            escalate_after: escalate_after(gate.remind_after.as_ref(), gate.escalate_after.as_ref(), cx),
+        })
+    }
+}
+
+fn approvers(written: Option<Located<ApproversSection>>, name: &GateName, cx: &mut Lowering) -> Approvers {
+    let preset_team = presets::team(name).map(str::to_owned);
+    let Some(Located { value: written, place }) = written else {
+        return Approvers { preset_team, ..Approvers::default() };
+    };
+    let users: BTreeSet<Login> = written.users.map_or_else(BTreeSet::new, |users| users.0.into_iter().collect());
+    let teams: BTreeSet<TeamSlug> = written.teams.map_or_else(BTreeSet::new, |teams| teams.0.into_iter().collect());
+    let permission = written.permission.map(ApproverPermission::lower);
+    let codeowners = match written.codeowners {
+        Some(true) => Codeowners::MayApprove,
+        Some(false) | None => Codeowners::Ignored,
+    };
+    let only_users = teams.is_empty() && permission.is_none() && codeowners == Codeowners::Ignored;
+    let names_nobody = users.is_empty() && only_users;
+    let count = written.count.as_ref().map_or(1, |count| count.value.0);
+    if only_users && !users.is_empty() && users.len() < count as usize {
+        let place = written.count.map_or(place, |count| count.place);
+        let problem = Problem::wrong(place, format!("{count} people are needed and {} may approve", users.len()));
+        cx.refuse(problem.hint("nobody could ever open this gate: name more people, or a team"));
+    }
+    // A preset's team is a default: it goes when somebody is named.
+    let preset_team = preset_team.filter(|_| names_nobody);
+    Approvers { users, teams, permission, codeowners, count, preset_team }
+}
+
+impl ApproverPermission {
+    const fn lower(self) -> Permission {
+        match self {
+            Self::Write => Permission::Write,
+            Self::Maintain => Permission::Maintain,
+            Self::Admin => Permission::Admin,
+        }
+    }
+}
+
+fn approve_by(ways: &Located<OneOrMany<ApprovalWay>>, cx: &mut Lowering) -> ApproveBy {
+    let has = |way| ways.value.0.contains(&way);
+    match (has(ApprovalWay::Comment), has(ApprovalWay::Review)) {
+        (true, true) => ApproveBy::CommentOrReview,
+        (true, false) => ApproveBy::Comment,
+        (false, true) => ApproveBy::Review,
+        (false, false) => {
+            let problem = Problem::wrong(ways.place, "nothing would count as an approval");
+            cx.refuse(problem.hint("write `[comment]`, `[review]` or both"));
+            ApproveBy::Comment
+        }
+    }
+}
+
+const fn exclusion(allowed: Option<bool>) -> Exclusion {
+    match allowed {
+        Some(true) => Exclusion::Allowed,
+        Some(false) | None => Exclusion::Excluded,
+    }
+}
+
+/// A gate's own label, or one made of its name; `place` is where to complain when that is too long.
+fn label(written: Option<Located<String>>, name: &GateName, place: Place, cx: &mut Lowering) -> String {
+    match written {
+        Some(label) => cx.label(label.place, label.value),
+        None => cx.label(place, format!("needs:{name}-review")),
+    }
+}
+
+fn escalate_after(
+    remind: Option<&Located<Period>>,
+    escalate: Option<&Located<Period>>,
+    cx: &mut Lowering,
+) -> TimeDelta {
+    let reminded = remind.map_or(TimeDelta::hours(24), |period| period.value.0);
+    let escalated = escalate.map_or(TimeDelta::hours(72), |period| period.value.0);
+    if let (true, Some(written)) = (escalated < reminded, escalate.or(remind)) {
+        let problem = Problem::wrong(written.place, "a person would be called before the approvers are reminded");
+        cx.refuse(problem.hint("`remind_after` (24h unless set) comes before `escalate_after` (72h unless set)"));
+    }
+    escalated
+}

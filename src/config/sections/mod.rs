@@ -1,0 +1,14 @@
+//! The sections of the file: for each, how it is written (types that are also its schema) and what it means (its part
+//! of the [`Policy`](crate::core::policy::Policy)). Doc comments of the written types are what editors show.
+
+pub(super) mod coverage;
+pub(super) mod escalation;
+pub(super) mod evaluate;
+pub(super) mod file;
+pub(super) mod fixer;
+pub(super) mod gates;
+pub(super) mod labels;
+pub(super) mod memory;
+pub(super) mod retry;
+pub(super) mod trigger;
+pub(super) mod verify;
