@@ -61,6 +61,9 @@ impl Lowering {
     }
 
     fn path_glob(&mut self, place: Place, glob: &str) -> Option<NameGlob> {
+        if place.layer == Layer::Builtin {
+            return remembered(&BUILTIN_PATHS, glob, |glob| NameGlob::path(glob).ok());
+        }
         if let Some(relative) = glob.strip_prefix('/') {
             let problem = Problem::wrong(place, "paths are relative to the root of the repository");
             self.refuse(problem.hint(format!("write `{}`", shorten(relative))));
@@ -85,9 +88,6 @@ impl Lowering {
         text: &str,
         parse: fn(&str) -> Result<NameGlob, globset::Error>,
     ) -> Option<NameGlob> {
-        if place.layer == Layer::Builtin {
-            return remembered(&BUILTIN_GLOBS, text, |text| parse(text).ok());
-        }
         self.globs += 1;
         if self.globs > MAX_GLOBS {
             if self.globs == MAX_GLOBS + 1 {
@@ -176,7 +176,7 @@ impl Lowering {
 
 /// The presets are part of every configuration, and compiling their matchers is most of the work of reading one: it is
 /// done once. Their text is fixed, so these maps are bounded.
-static BUILTIN_GLOBS: Compiled<NameGlob> = LazyLock::new(Mutex::default);
+static BUILTIN_PATHS: Compiled<NameGlob> = LazyLock::new(Mutex::default);
 static BUILTIN_PATTERNS: Compiled<Pattern> = LazyLock::new(Mutex::default);
 
 type Compiled<T> = LazyLock<Mutex<HashMap<String, Option<T>>>>;

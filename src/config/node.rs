@@ -134,7 +134,7 @@ impl Node {
     /// of the map that holds the key that stands there.
     pub fn path_of(&self, place: Place) -> Option<String> {
         let mut path = Path::default();
-        self.find(place, &mut path).then(|| path.0)
+        self.find(place, &mut path).then_some(path.0)
     }
 
     fn find(&self, place: Place, path: &mut Path) -> bool {
