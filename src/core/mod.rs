@@ -3,6 +3,7 @@
 //! `decide` is the heart: what was observed of a pull request, the state of its loop, the policy and the time go
 //! in; a decision comes out. The App, the Action, the command line, the demo and every test call the same function.
 
+pub mod command;
 pub mod decision;
 pub mod escalation;
 pub mod evidence;

@@ -75,6 +75,11 @@ impl GateReport {
             && !matches!(self.standing, GateStanding::NotApplicable | GateStanding::Approved { .. })
     }
 
+    /// Whether it applies and has no decision yet.
+    pub const fn is_waiting(&self) -> bool {
+        matches!(self.standing, GateStanding::Open)
+    }
+
     /// Labels that open it, kept in [`GateState::labels`](crate::core::state::GateState): taking such a label away
     /// does not close a gate that was requested because of it.
     pub fn opening_labels(&self) -> BTreeSet<String> {

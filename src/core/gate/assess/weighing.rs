@@ -1,0 +1,412 @@
+//! One gate: every word about it weighed, and what they come to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    Tampered,
+    binding::Binding,
+    checklist,
+    holding::holding,
+    sighting,
+    words::{Said, Utterance, What, about, by_id},
+};
+use crate::core::{
+    gate::{
+        authority::{Authority, Contributors, Grant, not_all_read},
+        policy::GatePolicy,
+        report::{Approval, Considered, GateReport, GateStanding, Objection, Refusal, WordOutcome, WordSource},
+        trigger::Triggered,
+    },
+    hint::Hint,
+    ids::{CommentId, GateName, UserId},
+    policy::Mode,
+    snapshot::{Completeness, Lifecycle, ReviewVerdict, Snapshot},
+    state::{GateState, LoopState, SeenHead},
+};
+
+/// What is the same for all gates.
+pub(super) struct Scene<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) state: &'a LoopState,
+    pub(super) said: &'a [Utterance<'a>],
+    pub(super) contributors: &'a Contributors,
+    /// The record of heads, ending with the present one.
+    pub(super) record: &'a [SeenHead],
+}
+
+/// What is one gate's own.
+pub(super) struct Own<'a> {
+    pub(super) name: &'a GateName,
+    pub(super) policy: &'a GatePolicy,
+    pub(super) mode: Mode,
+    pub(super) triggered: Option<&'a Triggered>,
+    pub(super) fingerprint: &'a str,
+}
+
+/// The gate's report, and its counted comments that were tampered with.
+pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> (GateReport, Vec<Tampered>) {
+    let paths = paths(scene.snapshot, own);
+    let authority = Authority::resolve(own.policy, scene.snapshot, scene.contributors, &paths);
+    let mut weighing = Weighing::new(scene, own, &authority);
+    weighing.weigh();
+    let tampered = weighing.tampered();
+    let standing = weighing.standing();
+    let (matches, matches_not_kept) =
+        own.triggered.map_or((Vec::new(), 0), |found| (found.matches.clone(), found.not_kept));
+    let report = GateReport {
+        name: own.name.clone(),
+        holds: own.policy.holds,
+        holding: holding(own.name, own.policy, own.mode, scene.snapshot),
+        standing,
+        matches,
+        matches_not_kept,
+        fingerprint: own.fingerprint.to_owned(),
+        eligible: authority.eligible(),
+        needed: own.policy.approvers.count.max(1),
+        approvals: weighing.approvals.iter().map(|(approval, _)| approval.clone()).collect(),
+        awaiting_owners: weighing.awaiting_owners(),
+        considered: weighing.considered(),
+        counted: weighing.counted(),
+        objections: weighing.objections,
+        label: own.policy.label.clone(),
+    };
+    (report, tampered)
+}
+
+/// Both names of every file in the gate's own diff.
+fn paths(snapshot: &Snapshot, own: &Own<'_>) -> Vec<String> {
+    let files = own.triggered.map(|found| found.scope.files(snapshot.files.known())).unwrap_or_default();
+    files.into_iter().flat_map(|file| file.paths()).map(str::to_owned).collect()
+}
+
+/// The words about one gate while they are weighed.
+struct Weighing<'a> {
+    scene: &'a Scene<'a>,
+    own: &'a Own<'a>,
+    authority: &'a Authority<'a>,
+    remembered: Option<&'a GateState>,
+    said: Vec<Said>,
+    /// What came of each word.
+    outcomes: Vec<WordOutcome>,
+    approvals: Vec<(Approval, Grant)>,
+    objections: Vec<Objection>,
+    /// Somebody objects of whom it could not be learned whether they may.
+    doubtful_objection: bool,
+}
+
+impl<'a> Weighing<'a> {
+    fn new(scene: &'a Scene<'a>, own: &'a Own<'a>, authority: &'a Authority<'a>) -> Self {
+        let remembered = scene.state.gates.get(own.name);
+        let mut said: Vec<Said> =
+            scene.said.iter().flat_map(|utterance| about(utterance, own.name, scene.snapshot)).collect();
+        let takes_reviews = own.policy.approve_by.reviews();
+        said.retain(|word| match word.what {
+            What::ReviewApproved { .. } | What::ReviewRejected { .. } | What::ReviewDismissed => takes_reviews,
+            _ => true,
+        });
+        for word in &mut said {
+            if word.void.is_none() && authority.is_bot(&word.by) {
+                word.void = Some(Refusal::IsBot);
+            } else if word.void.is_none() && changed_since_counted(word, remembered, scene.snapshot) {
+                word.void = Some(Refusal::Edited);
+            }
+        }
+        let outcomes = vec![WordOutcome::Superseded; said.len()];
+        let (approvals, objections) = (Vec::new(), Vec::new());
+        Self { scene, own, authority, remembered, said, outcomes, approvals, objections, doubtful_objection: false }
+    }
+
+    fn weigh(&mut self) {
+        if self.own.triggered.is_none() {
+            self.outcomes.fill(WordOutcome::Refused(Refusal::NotTriggered));
+            return;
+        }
+        for at in 0..self.said.len() {
+            let outcome = self.outcome(at);
+            self.outcomes[at] = outcome;
+        }
+        self.remember_objections();
+    }
+
+    /// What comes of a word, given all that was said after it.
+    fn outcome(&mut self, at: usize) -> WordOutcome {
+        let word = self.said[at].clone();
+        if let What::NearMiss(miss) = word.what {
+            return WordOutcome::Refused(Refusal::Phrase(miss.problem));
+        }
+        if let Some(refusal) = word.void {
+            return WordOutcome::Refused(refusal);
+        }
+        match &word.what {
+            What::Approve { .. } | What::ReviewApproved { .. } => match self.approval(&word) {
+                Err(refusal) => WordOutcome::Refused(refusal),
+                Ok(_) if self.is_taken_back(at) => WordOutcome::Superseded,
+                Ok((approval, grant)) => {
+                    self.approvals.retain(|(earlier, _)| earlier.by_id != approval.by_id);
+                    self.supersede_approvals(at);
+                    self.approvals.push((approval, grant));
+                    WordOutcome::Counted
+                }
+            },
+            What::Reject { words } | What::ReviewRejected { words } => self.objection(at, words),
+            What::Revoke | What::ReviewDismissed => WordOutcome::Counted,
+            What::Dismiss { of } => self.dismissal(at, of),
+            What::NearMiss(_) => WordOutcome::Superseded,
+        }
+    }
+
+    /// Only the newest approval of a person that counts is shown as counting.
+    fn supersede_approvals(&mut self, at: usize) {
+        let by = self.said[at].by.id;
+        for earlier in 0..at {
+            let word = &self.said[earlier];
+            let approves = matches!(word.what, What::Approve { .. } | What::ReviewApproved { .. });
+            if word.by.id == by && approves && self.outcomes[earlier] == WordOutcome::Counted {
+                self.outcomes[earlier] = WordOutcome::Superseded;
+            }
+        }
+    }
+
+    /// Whether the same person rejected, revoked or lost a review after this approval.
+    fn is_taken_back(&self, at: usize) -> bool {
+        self.later(at).any(|word| {
+            matches!(
+                word.what,
+                What::Reject { .. } | What::ReviewRejected { .. } | What::Revoke | What::ReviewDismissed
+            )
+        })
+    }
+
+    /// Genuine words of the same person after this one. Whether a person still objects is told by their own newest
+    /// word, whatever else is wrong with it as an approval.
+    fn later(&self, at: usize) -> impl Iterator<Item = &Said> {
+        let by = self.said[at].by.id;
+        self.said[at + 1..].iter().filter(move |word| word.by.id == by && word.void.is_none())
+    }
+
+    fn approval(&self, word: &Said) -> Result<(Approval, Grant), Refusal> {
+        if let Some(refusal) = self.authority.excluded(&word.by) {
+            return Err(refusal);
+        }
+        let grant = self.authority.grant(&word.by)?;
+        if let Some(what) = self.not_all_read() {
+            return Err(Refusal::NotAllRead { what: what.to_owned() });
+        }
+        let approve_by = self.own.policy.approve_by;
+        if matches!(word.what, What::Approve { .. }) && !approve_by.comments() {
+            return Err(Refusal::WrongChannel { wants_review: true });
+        }
+        if !sighting::is_settled(self.scene.snapshot) {
+            return Err(Refusal::HeadUnsettled);
+        }
+        let head = self.bind(word)?;
+        if let Some(refusal) = checklist::open(self.own.name, self.own.policy, self.scene.snapshot) {
+            return Err(refusal);
+        }
+        let (by, url) = (word.by.login.clone(), word.url.clone());
+        Ok((Approval { by, by_id: word.by.id, at: word.at, head, source: word.source, url }, grant))
+    }
+
+    fn bind(&self, word: &Said) -> Result<crate::core::ids::Sha, Refusal> {
+        let binding = Binding {
+            gate: self.own.name,
+            fingerprint: self.own.fingerprint,
+            mode: self.own.policy.invalidate_on_push,
+            pull_request: &self.scene.snapshot.pull_request,
+            record: self.scene.record,
+        };
+        match (&word.what, word.source) {
+            (What::ReviewApproved { commit }, _) => binding.of_review(*commit, word.at),
+            (What::Approve { commit: Some(commit) }, _) => binding.of_commit(*commit, word.at),
+            (_, WordSource::Review(_)) => Err(Refusal::ReviewStale),
+            (_, WordSource::Comment(_)) => binding.of_comment(word.at),
+        }
+    }
+
+    /// What could not be read whole. An objection or a contributor may be in the missing part.
+    fn not_all_read(&self) -> Option<&'static str> {
+        let snapshot = self.scene.snapshot;
+        let incomplete = |completeness: Completeness, what| (completeness == Completeness::Incomplete).then_some(what);
+        not_all_read(&snapshot.commits)
+            .or_else(|| incomplete(snapshot.comments.completeness, "the comments"))
+            .or_else(|| incomplete(snapshot.reviews.completeness, "the reviews"))
+    }
+
+    /// A rejection stands whoever else approves, until its writer takes it back or a maintainer ends it.
+    fn objection(&mut self, at: usize, words: &str) -> WordOutcome {
+        let word = &self.said[at];
+        // Naming somebody as co-author must not silence their objection: exclusions are for approvals.
+        let granted = self.authority.grant(&word.by);
+        let taken_back = self.later(at).any(|later| lifts(&later.what)) || self.is_dismissed(at);
+        match granted {
+            _ if taken_back => WordOutcome::Superseded,
+            Ok(_) => {
+                let objection = Objection {
+                    by: word.by.login.clone(),
+                    by_id: word.by.id,
+                    at: word.at,
+                    source: word.source,
+                    words: words.to_owned(),
+                    url: word.url.clone(),
+                };
+                self.objections.retain(|earlier| earlier.by_id != objection.by_id);
+                self.objections.push(objection);
+                WordOutcome::Counted
+            }
+            Err(refusal) => {
+                self.doubtful_objection |= matches!(refusal, Refusal::AuthorityUnknown { .. });
+                WordOutcome::Refused(refusal)
+            }
+        }
+    }
+
+    fn is_dismissed(&self, at: usize) -> bool {
+        let of = &self.said[at].by.login;
+        self.said[at + 1..].iter().any(|word| self.dismisses(word, of))
+    }
+
+    fn dismisses(&self, word: &Said, login: &crate::core::ids::Login) -> bool {
+        let named = matches!(&word.what, What::Dismiss { of } if of == login);
+        named && word.void.is_none() && self.authority.may_dismiss(&word.by).is_ok()
+    }
+
+    fn dismissal(&self, at: usize, of: &crate::core::ids::Login) -> WordOutcome {
+        let word = &self.said[at];
+        if let Err(refusal) = self.authority.may_dismiss(&word.by) {
+            return WordOutcome::Refused(refusal);
+        }
+        let rejects = |what: &What| matches!(what, What::Reject { .. } | What::ReviewRejected { .. });
+        let said = self.said[..at].iter().any(|earlier| earlier.by.login == *of && rejects(&earlier.what));
+        let known = self.remembered.is_some_and(|gate| gate.objections.iter().any(|objection| objection.by == *of));
+        if said || known {
+            WordOutcome::Counted
+        } else {
+            WordOutcome::Refused(Refusal::NothingToDismiss { of: of.clone() })
+        }
+    }
+
+    /// Objections whose comment is gone, hidden or edited stand: deleting somebody's words does not speak for them.
+    fn remember_objections(&mut self) {
+        let Some(remembered) = self.remembered else { return };
+        for objection in &remembered.objections {
+            let present = |word: &Said| {
+                word.source == objection.source
+                    && word.void.is_none()
+                    && matches!(word.what, What::Reject { .. } | What::ReviewRejected { .. })
+            };
+            let ended = |word: &Said| {
+                word.at > objection.at
+                    && word.void.is_none()
+                    && (word.by.id == objection.by_id
+                        && (lifts(&word.what)
+                            || matches!(word.what, What::Reject { .. } | What::ReviewRejected { .. }))
+                        || self.dismisses(word, &objection.by))
+            };
+            let review_ended = matches!(objection.source, WordSource::Review(id)
+                if self.scene.snapshot.reviews.items.iter().any(|review| review.id == id && review.verdict == ReviewVerdict::Dismissed));
+            if review_ended || self.said.iter().any(|word| present(word) || ended(word)) {
+                continue;
+            }
+            let account = crate::core::snapshot::Account {
+                id: objection.by_id,
+                login: objection.by.clone(),
+                kind: crate::core::snapshot::AccountKind::User,
+            };
+            match self.authority.grant(&account) {
+                Ok(_) | Err(Refusal::AuthorityUnknown { .. }) => self.objections.push(objection.clone()),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn awaiting_owners(&self) -> BTreeSet<String> {
+        self.authority.awaiting_owners(self.approvals.iter().map(|(_, grant)| grant))
+    }
+
+    fn standing(&self) -> GateStanding {
+        if self.own.triggered.is_none() {
+            return GateStanding::NotApplicable;
+        }
+        if let Some(newest) = self.objections.iter().max_by_key(|objection| objection.at) {
+            let Objection { by, by_id, at, words, url, .. } = newest.clone();
+            return GateStanding::Rejected { by, by_id, at, words, url };
+        }
+        let people: BTreeSet<UserId> = self.approvals.iter().map(|(approval, _)| approval.by_id).collect();
+        let enough = people.len() >= self.own.policy.approvers.count.max(1) as usize;
+        let closed = self.scene.snapshot.pull_request.lifecycle == Lifecycle::Closed;
+        if enough && !closed && !self.doubtful_objection && self.awaiting_owners().is_empty() {
+            GateStanding::Approved { by: self.approvals.iter().map(|(approval, _)| approval.clone()).collect() }
+        } else {
+            GateStanding::Open
+        }
+    }
+
+    fn considered(&self) -> Vec<Considered> {
+        let shown = |word: &Said| match word.what {
+            What::ReviewDismissed => false,
+            // Talk about a gate that does not apply is talk.
+            What::NearMiss(_) => self.own.triggered.is_some(),
+            // So is an ordinary review.
+            What::ReviewApproved { .. } | What::ReviewRejected { .. } => self.own.triggered.is_some(),
+            _ => true,
+        };
+        let of = |(word, outcome): (&Said, &WordOutcome)| Considered {
+            by: word.by.login.clone(),
+            by_id: word.by.id,
+            at: word.at,
+            source: word.source,
+            url: word.url.clone(),
+            word: word.what.word(),
+            outcome: outcome.clone(),
+        };
+        self.said.iter().zip(&self.outcomes).filter(|(word, _)| shown(word)).map(of).collect()
+    }
+
+    /// Digests of the comments that count, and of those that counted and are still there.
+    fn counted(&self) -> BTreeMap<CommentId, String> {
+        let comments = by_id(self.scene.snapshot);
+        let earlier = self.remembered.map(|gate| gate.counted.clone()).unwrap_or_default();
+        let mut counted: BTreeMap<_, _> = earlier.into_iter().filter(|(id, _)| comments.contains_key(id)).collect();
+        for (approval, _) in &self.approvals {
+            if let WordSource::Comment(id) = approval.source
+                && let Some(comment) = comments.get(&id)
+            {
+                counted.entry(id).or_insert_with(|| digest(&comment.body));
+            }
+        }
+        counted
+    }
+
+    fn tampered(&self) -> Vec<Tampered> {
+        let comments = by_id(self.scene.snapshot);
+        let counted = self.remembered.into_iter().flat_map(|gate| &gate.counted);
+        let changed = counted.filter_map(|(id, then)| {
+            let comment = comments.get(id).filter(|comment| digest(&comment.body) != *then)?;
+            let by_writer = self.scene.snapshot.hints.iter().any(|hint| {
+                matches!(hint, Hint::CommentEdited { comment, editor, .. } if comment == id && *editor == comments[id].author.id)
+            });
+            let (gate, by, url) = (self.own.name.clone(), comment.author.clone(), comment.url.clone());
+            (!by_writer).then_some(Tampered { gate, comment: *id, by, url })
+        });
+        changed.collect()
+    }
+}
+
+/// Words that take back a person's own rejection.
+const fn lifts(what: &What) -> bool {
+    matches!(what, What::Approve { .. } | What::ReviewApproved { .. } | What::Revoke)
+}
+
+/// `updated_at` has a granularity of seconds; the digest of a body that counted sees what it does not.
+fn changed_since_counted(word: &Said, remembered: Option<&GateState>, snapshot: &Snapshot) -> bool {
+    let WordSource::Comment(id) = word.source else { return false };
+    let Some(then) = remembered.and_then(|gate| gate.counted.get(&id)) else { return false };
+    snapshot.comments.items.iter().any(|comment| comment.id == id && digest(&comment.body) != *then)
+}
+
+/// SHA-256 in hex.
+fn digest(body: &str) -> String {
+    hex::encode(Sha256::digest(body.as_bytes()))
+}

@@ -1,0 +1,262 @@
+//! Raw HTML inside a comment: which elements are open at a point of the text.
+//!
+//! Markdown lets HTML pass through, so a paragraph may stand inside `<details>` or `<del>` without Markdown knowing.
+//! This follows the tags well enough to say whether a paragraph is in the open. Where a browser's repair of broken
+//! markup could be read in two ways, the reading chosen leaves more text uncounted, never less.
+
+use super::visible::Inside;
+
+/// The raw HTML elements open at a point of a comment.
+#[derive(Debug, Default)]
+pub(super) struct OpenElements {
+    open: Vec<Element>,
+    unfinished: Option<Unfinished>,
+}
+
+#[derive(Debug)]
+struct Element {
+    name: String,
+    /// What stands in it does not count; none for `<details open>`.
+    hides: Option<Inside>,
+}
+
+/// Markup that a piece of raw HTML began and did not end: a browser reads on through the paragraphs that follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unfinished {
+    Comment,
+    /// A tag without its `>`. Nothing after it can be trusted to be text.
+    Tag,
+}
+
+/// Whether closing tags are believed. In a table cell or a quote a browser ignores those of elements opened outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closing {
+    Heeded,
+    Ignored,
+}
+
+/// A piece of text found between tags, and what it stands in.
+pub(super) type Piece<'a> = (&'a str, Inside);
+
+impl OpenElements {
+    /// Why text at this point does not count, if it does not.
+    pub(super) fn hides(&self) -> Option<Inside> {
+        match self.unfinished {
+            Some(Unfinished::Comment) => Some(Inside::HtmlComment),
+            Some(Unfinished::Tag) => Some(Inside::Html),
+            None => self.open.iter().find_map(|element| element.hides),
+        }
+    }
+
+    /// Reads a piece of raw HTML, and returns the text that stands in it: never counting, but worth a word to whoever
+    /// wrote an approval there.
+    pub(super) fn read<'a>(&mut self, html: &'a str, closing: Closing) -> Vec<Piece<'a>> {
+        let mut pieces = Vec::new();
+        let mut rest = html;
+        while !rest.is_empty() {
+            rest = match self.unfinished {
+                Some(Unfinished::Comment) => self.comment(rest, &mut pieces),
+                Some(Unfinished::Tag) => {
+                    pieces.push((rest, Inside::Html));
+                    ""
+                }
+                None => self.markup(rest, closing, &mut pieces),
+            };
+        }
+        pieces
+    }
+
+    /// Reads up to the end of the comment; an unfinished one stays open.
+    fn comment<'a>(&mut self, rest: &'a str, pieces: &mut Vec<Piece<'a>>) -> &'a str {
+        // `<!-->` and `<!--->` are whole comments; `--!>` ends one too (HTML standard, 13.2.5).
+        let end = ["-->", "--!>"].iter().filter_map(|end| Some((rest.find(end)?, end.len()))).min();
+        let Some((at, length)) = end else {
+            pieces.push((rest, Inside::HtmlComment));
+            return "";
+        };
+        self.unfinished = None;
+        pieces.push((&rest[..at], Inside::HtmlComment));
+        &rest[at + length..]
+    }
+
+    /// Reads text up to a tag, and the tag.
+    fn markup<'a>(&mut self, rest: &'a str, closing: Closing, pieces: &mut Vec<Piece<'a>>) -> &'a str {
+        let Some(at) = rest.find('<') else {
+            pieces.push((rest, self.hides().unwrap_or(Inside::Html)));
+            return "";
+        };
+        pieces.push((&rest[..at], self.hides().unwrap_or(Inside::Html)));
+        let after = &rest[at + 1..];
+        if let Some(comment) = after.strip_prefix("!--") {
+            if let Some(whole) = comment.strip_prefix('>').or_else(|| comment.strip_prefix("->")) {
+                return whole;
+            }
+            self.unfinished = Some(Unfinished::Comment);
+            return comment;
+        }
+        let (is_end, name_on) = after.strip_prefix('/').map_or((false, after), |name| (true, name));
+        if name_on.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            let Some((tag, rest)) = Tag::read(name_on) else {
+                self.unfinished = Some(Unfinished::Tag);
+                return "";
+            };
+            match (is_end, closing) {
+                (false, _) => self.opened(&tag),
+                (true, Closing::Heeded) => self.closed(&tag.name),
+                (true, Closing::Ignored) => {}
+            }
+            rest
+        } else if is_end || after.starts_with(['!', '?']) {
+            // Declarations, CDATA and processing instructions: browsers read them as comments up to the next `>`.
+            after.split_once('>').map_or("", |(_, rest)| rest)
+        } else {
+            after
+        }
+    }
+
+    fn opened(&mut self, tag: &Tag) {
+        match role(&tag.name) {
+            Role::Nothing => {}
+            Role::Details => {
+                let hides = (!tag.open).then_some(Inside::ClosedDetails);
+                self.open.push(Element { name: tag.name.clone(), hides });
+            }
+            Role::Hides(inside) => self.open.push(Element { name: tag.name.clone(), hides: Some(inside) }),
+        }
+    }
+
+    /// A closing tag closes the innermost element if it is of that name, past those whose end tag may be left out.
+    /// Any other is ignored: that can only leave more text uncounted.
+    fn closed(&mut self, name: &str) {
+        let implied = |element: &&Element| matches!(element.name.as_str(), "p" | "li" | "dd" | "dt");
+        let skipped = self.open.iter().rev().take_while(|element| implied(element) && element.name != name).count();
+        let innermost = self.open.len() - skipped;
+        if self.open[..innermost].last().is_some_and(|element| element.name == name) {
+            self.open.truncate(innermost - 1);
+        }
+    }
+}
+
+/// A tag's name, and whether it has the attribute `open`.
+struct Tag {
+    name: String,
+    open: bool,
+}
+
+impl Tag {
+    /// Reads from a tag's name past its `>`. None when the `>` is missing.
+    fn read(text: &str) -> Option<(Self, &str)> {
+        let name_end = text.find(|c: char| c.is_ascii_whitespace() || c == '/' || c == '>')?;
+        let mut tag = Self { name: text[..name_end].to_ascii_lowercase(), open: false };
+        let mut rest = &text[name_end..];
+        loop {
+            rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
+            if let Some(after) = rest.strip_prefix('>') {
+                return Some((tag, after));
+            }
+            // A stray `=` belongs to the attribute's name (HTML standard, 13.2.5.32).
+            let first = rest.chars().next()?.len_utf8();
+            let delimiter = |c: char| c.is_ascii_whitespace() || matches!(c, '=' | '>' | '/');
+            let end = first + rest[first..].find(delimiter)?;
+            tag.open |= rest[..end].eq_ignore_ascii_case("open");
+            rest = rest[end..].trim_start_matches(|c: char| c.is_ascii_whitespace());
+            if let Some(value) = rest.strip_prefix('=') {
+                rest = after_value(value.trim_start_matches(|c: char| c.is_ascii_whitespace()))?;
+            }
+        }
+    }
+}
+
+fn after_value(text: &str) -> Option<&str> {
+    for quote in ['"', '\''] {
+        if let Some(quoted) = text.strip_prefix(quote) {
+            return quoted.split_once(quote).map(|(_, rest)| rest);
+        }
+    }
+    text.find(|c: char| c.is_ascii_whitespace() || c == '>').map(|end| &text[end..])
+}
+
+enum Role {
+    /// Holds no text (`<br>`), only changes its looks, or is no HTML at all: `Vec<String>` in prose is a tag too.
+    Nothing,
+    Details,
+    Hides(Inside),
+}
+
+/// gates.md counts a paragraph "at top level, in a list item or in `<details open>`": any other element hides.
+fn role(name: &str) -> Role {
+    match name {
+        "details" => Role::Details,
+        "blockquote" | "q" => Role::Hides(Inside::Quote),
+        "pre" | "code" | "tt" | "kbd" | "samp" | "var" | "xmp" | "listing" | "plaintext" => Role::Hides(Inside::Code),
+        "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "h7" | "h8" => Role::Hides(Inside::Heading),
+        "table" | "thead" | "tbody" | "tfoot" | "tr" | "td" | "th" | "caption" | "colgroup" => {
+            Role::Hides(Inside::Table)
+        }
+        "s" | "del" | "strike" => Role::Hides(Inside::Strikethrough),
+        "a" => Role::Hides(Inside::Link),
+        "address" | "article" | "aside" | "audio" | "bdi" | "bdo" | "body" | "button" | "canvas" | "center" | "dd"
+        | "dialog" | "dir" | "div" | "dl" | "dt" | "fieldset" | "figcaption" | "figure" | "footer" | "form"
+        | "frameset" | "head" | "header" | "hgroup" | "html" | "iframe" | "legend" | "li" | "main" | "map" | "math"
+        | "menu" | "nav" | "noembed" | "noframes" | "noscript" | "object" | "ol" | "optgroup" | "option" | "p"
+        | "picture" | "rp" | "rt" | "ruby" | "script" | "section" | "select" | "style" | "summary" | "svg"
+        | "template" | "textarea" | "title" | "ul" | "video" => Role::Hides(Inside::Html),
+        _ => Role::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(html: &[&str]) -> Option<Inside> {
+        let mut elements = OpenElements::default();
+        for piece in html {
+            elements.read(piece, Closing::Heeded);
+        }
+        elements.hides()
+    }
+
+    #[test]
+    fn what_is_open_after_markup() {
+        use Inside::*;
+        for (html, hides) in [
+            (&["<details>"][..], Some(ClosedDetails)),
+            (&["<DETAILS OPEN><Summary>x</Summary>"], None),
+            (&["<details open=\"\">"], None),
+            (&["<details data-open>"], Some(ClosedDetails)),
+            (&["<details =open>"], Some(ClosedDetails)),
+            (&["<details x=open>"], Some(ClosedDetails)),
+            (&["<details class=\"a > open\">"], Some(ClosedDetails)),
+            (&["<details>", "</details>"], None),
+            (&["<details><details open>"], Some(ClosedDetails)),
+            (&["<details open><details>", "</details>"], None),
+            (&["<details><p>", "</details>"], None),
+            // In a table a browser ignores this closing tag.
+            (&["<details><table>", "</details>", "</table>"], Some(ClosedDetails)),
+            (&["<del>"], Some(Strikethrough)),
+            (&["<b>", "Vec<String>"], None),
+            (&["a < b and c > d"], None),
+            (&["<br><img src=x><hr/>"], None),
+            (&["<!-- <details> -->"], None),
+            (&["<!-- ", "</x>"], Some(HtmlComment)),
+            (&["<!-- ", "--> "], None),
+            (&["<!-->", "<!--->"], None),
+            (&["<!-- --!><del>"], Some(Strikethrough)),
+            (&["<div title=\"", "</div>\">"], Some(Html)),
+            (&["<details"], Some(Html)),
+            (&["<?php <details> ?>"], None),
+            (&["</details>"], None),
+        ] {
+            assert_eq!(after(html), hides, "{html:?}");
+        }
+    }
+
+    #[test]
+    fn text_between_tags_is_told() {
+        let mut elements = OpenElements::default();
+        let told = elements.read("<div>a<!--b--><del>c</del></div>", Closing::Heeded);
+        let told: Vec<_> = told.into_iter().filter(|(text, _)| !text.is_empty()).collect();
+        assert_eq!(told, [("a", Inside::Html), ("b", Inside::HtmlComment), ("c", Inside::Html)]);
+    }
+}

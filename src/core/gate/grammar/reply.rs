@@ -1,0 +1,128 @@
+//! Quoted e-mails without quote marks: what some mail programs append below an answer sent by e-mail.
+//!
+//! After a line that introduces a quoted mail, the rest is somebody else's words. When a Markdown quote follows that
+//! line, the quote is the quoted mail, and what comes after it is the writer's own.
+
+use super::visible::{Inside, Line};
+
+/// How many lines an introduction may be wrapped over.
+const WRAPPED: usize = 3;
+
+/// Marks every line of a quoted mail.
+pub(super) fn mark(lines: &mut [Line]) {
+    let quoted_from = (0..lines.len()).find_map(|at| introduced(&lines[at..]).map(|length| at + length));
+    let Some(from) = quoted_from else { return };
+    for line in &mut lines[from..] {
+        if line.alien.is_none_or(|(at, _)| at > 0) {
+            line.alien = Some((0, Inside::EmailReply));
+        }
+    }
+}
+
+/// The number of lines that introduce a quoted mail here, if any do and no Markdown quote follows them.
+fn introduced(lines: &[Line]) -> Option<usize> {
+    let length = attribution(lines).or_else(|| separator(lines)).or_else(|| header(lines))?;
+    let quote_follows = lines.get(length).is_some_and(|next| next.wholly_inside() == Some(Inside::Quote));
+    (!quote_follows).then_some(length)
+}
+
+/// "On Mon, 16 Nov 2026 at 10:00, Alice <…> wrote:", in the languages mail programs most often speak.
+fn attribution(lines: &[Line]) -> Option<usize> {
+    const FORMS: [(&str, &str); 8] = [
+        ("on ", "wrote:"),
+        ("am ", ":"),
+        ("le ", "écrit :"),
+        ("le ", "écrit\u{a0}:"),
+        ("el ", "escribió:"),
+        ("il ", "scritto:"),
+        ("em ", "escreveu:"),
+        ("op ", "schreef:"),
+    ];
+    let first = lines.first()?;
+    let open = first.text.trim_start().to_lowercase();
+    let forms = FORMS.iter().filter(|(start, _)| open.starts_with(start));
+    let mut joined = String::new();
+    for (count, line) in lines.iter().take(WRAPPED).enumerate() {
+        joined.push_str(&line.text.to_lowercase());
+        joined.push(' ');
+        let text = joined.trim_end();
+        // German and Dutch put the name after the verb; a mail address or a time of day makes it an introduction.
+        let fits = |end: &str| match end {
+            ":" => text.ends_with(':') && text.contains("schrieb"),
+            end => text.ends_with(end),
+        };
+        if forms.clone().any(|(_, end)| fits(end)) && text.contains(|c: char| c.is_ascii_digit() || c == '@') {
+            return Some(count + 1);
+        }
+    }
+    None
+}
+
+/// "-----Original Message-----" and its like.
+fn separator(lines: &[Line]) -> Option<usize> {
+    const NAMES: [&str; 5] =
+        ["original message", "forwarded message", "ursprüngliche nachricht", "message d'origine", "mensaje original"];
+    let text = lines.first()?.text.trim().to_lowercase();
+    let name = text.trim_matches(['-', '—', '–', '_', ' ']);
+    (text.starts_with(['-', '—', '–', '_']) && NAMES.contains(&name)).then_some(1)
+}
+
+/// A block of mail headers: "From: …" and at least one other below it.
+fn header(lines: &[Line]) -> Option<usize> {
+    let starts = |line: &Line, names: &[&str]| {
+        let text = line.text.trim_start().to_lowercase();
+        names.iter().any(|name| text.starts_with(name))
+    };
+    if !starts(lines.first()?, &["from:", "von:", "de:", "da:", "van:"]) {
+        return None;
+    }
+    const OTHERS: [&str; 10] =
+        ["sent:", "date:", "to:", "subject:", "cc:", "gesendet:", "an:", "betreff:", "envoyé :", "objet :"];
+    let more = lines[1..].iter().take_while(|line| starts(line, &OTHERS)).count();
+    (more > 0).then_some(1 + more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::visible::lines;
+
+    fn own(body: &str) -> Vec<String> {
+        lines(body).into_iter().filter(|line| line.alien.is_none()).map(|line| line.text).collect()
+    }
+
+    #[test]
+    fn what_follows_an_introduction_is_quoted() {
+        for introduction in [
+            "On Mon, Nov 16, 2026 at 10:00 AM Alice Example <notifications@example.com> wrote:",
+            "On Mon, Nov 16, 2026 at 10:00 AM Alice Example <\nnotifications@example.com> wrote:",
+            "On 16/11/2026 10:00, Alice wrote:",
+            "Am 16.11.2026 um 10:00 schrieb Alice:",
+            "Le 16 nov. 2026 à 10:00, Alice a écrit :",
+            "-----Original Message-----",
+            "---------- Forwarded message ---------",
+            "From: Alice\nSent: Monday\nTo: Bob\nSubject: Re: x",
+        ] {
+            let body = format!("thanks\n\n{introduction}\n\nsecurity approved\n\nmore");
+            let own = own(&body);
+            assert!(!own.iter().any(|line| line.contains("approved") || line == "more"), "{introduction}: {own:?}");
+            assert_eq!(own.first().map(String::as_str), Some("thanks"));
+        }
+    }
+
+    #[test]
+    fn an_answer_below_a_marked_quote_is_the_writers_own() {
+        assert_eq!(
+            own("On 16/11/2026, Alice wrote:\n> what about it?\n\nsecurity approved").last().unwrap(),
+            "security approved"
+        );
+    }
+
+    #[test]
+    fn prose_is_not_an_introduction() {
+        for prose in
+            ["On Monday I wrote:", "From: here to there", "On 3 machines it works", "From: x\nthen: y", "---\n\nx"]
+        {
+            assert!(own(&format!("{prose}\n\nsecurity approved")).contains(&"security approved".to_owned()), "{prose}");
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! What a reader of a comment sees as its writer's own plain words, line by line (gates.md, How to approve).
+//!
+//! Only lines of paragraphs count: at top level, in a list item, or in `<details open>`. Everything else is read too,
+//! with what it stands in, because an approval standing there deserves an answer.
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+use super::{
+    html::{Closing, OpenElements, Piece},
+    reply,
+};
+
+/// GitHub's own limit is 65,536 characters of at most 4 bytes. A longer text did not come from there.
+pub(super) const LONGEST_BODY: usize = 4 * 65_536;
+
+/// What words stand in that do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inside {
+    Quote,
+    EmailReply,
+    Code,
+    Suggestion,
+    Heading,
+    Table,
+    Strikethrough,
+    Link,
+    Image,
+    ClosedDetails,
+    Html,
+    HtmlComment,
+    Footnote,
+    TaskItem,
+}
+
+impl Inside {
+    /// As it is named to the person: "it stands in …".
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Quote => "a quote",
+            Self::EmailReply => "a quoted e-mail",
+            Self::Code => "code",
+            Self::Suggestion => "a suggestion block",
+            Self::Heading => "a heading",
+            Self::Table => "a table",
+            Self::Strikethrough => "struck-through text",
+            Self::Link => "a link",
+            Self::Image => "an image's description",
+            Self::ClosedDetails => "a closed details block",
+            Self::Html => "HTML",
+            Self::HtmlComment => "an HTML comment",
+            Self::Footnote => "a footnote",
+            Self::TaskItem => "a task-list item",
+        }
+    }
+}
+
+/// One line of text as a reader sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) text: String,
+    /// Line of the source it begins on, from 1.
+    pub(super) number: u32,
+    /// The first stretch that does not count: where it begins in `text`, and what it stands in.
+    pub(super) alien: Option<(usize, Inside)>,
+}
+
+impl Line {
+    /// The whole line, if every word of it counts.
+    pub(super) fn plain(&self) -> Option<&str> {
+        self.alien.is_none().then_some(&self.text)
+    }
+
+    /// What all of the line stands in, if none of it counts.
+    pub(super) fn wholly_inside(&self) -> Option<Inside> {
+        let (at, inside) = self.alien?;
+        self.text[..at].trim().is_empty().then_some(inside)
+    }
+}
+
+/// The lines of a comment or review body, in order. A body above [`LONGEST_BODY`] bytes has none.
+pub(super) fn lines(body: &str) -> Vec<Line> {
+    if body.len() > LONGEST_BODY {
+        return Vec::new();
+    }
+    // A lone carriage return ends a line too (CommonMark 2.1).
+    let source = body.replace("\r\n", "\n").replace('\r', "\n");
+    let mut reader = Reader::new(&source);
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_GFM;
+    for (event, range) in Parser::new_ext(&source, options).into_offset_iter() {
+        reader.event(event, range.start);
+    }
+    reader.flush();
+    reply::mark(&mut reader.lines);
+    reader.lines
+}
+
+/// Follows the Markdown events and cuts the text into lines.
+struct Reader {
+    lines: Vec<Line>,
+    current: Option<Line>,
+    /// The Markdown elements open at this point.
+    containers: Vec<Container>,
+    elements: OpenElements,
+    /// The HTML block being read.
+    raw: String,
+    /// Offsets at which the lines of the source begin.
+    starts: Vec<usize>,
+}
+
+struct Container {
+    hides: Option<Inside>,
+    is_item: bool,
+}
+
+impl Reader {
+    fn new(source: &str) -> Self {
+        let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', source.as_bytes()).map(|at| at + 1)).collect();
+        let (lines, containers) = (Vec::new(), Vec::new());
+        Self { lines, current: None, containers, elements: OpenElements::default(), raw: String::new(), starts }
+    }
+
+    fn event(&mut self, event: Event<'_>, at: usize) {
+        match event {
+            Event::Start(tag) => self.start(&tag),
+            Event::End(tag) => self.end(tag, at),
+            Event::Text(text) => self.text(&text, at, self.hides()),
+            Event::Code(text) => self.text(&text, at, Some(self.hides().unwrap_or(Inside::Code))),
+            Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text, at, Some(Inside::Code)),
+            Event::InlineHtml(html) => self.inline_html(&html, at),
+            Event::Html(html) => self.raw.push_str(&html),
+            Event::FootnoteReference(_) => self.append("", at, Some(Inside::Footnote)),
+            Event::SoftBreak | Event::HardBreak | Event::Rule => self.flush(),
+            Event::TaskListMarker(_) => {
+                if let Some(item) = self.containers.iter_mut().rev().find(|container| container.is_item) {
+                    item.hides = Some(Inside::TaskItem);
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>) {
+        if !is_inline(&tag.to_end()) {
+            self.flush();
+        }
+        let hides = match tag {
+            Tag::BlockQuote(_) => Some(Inside::Quote),
+            Tag::CodeBlock(CodeBlockKind::Fenced(info)) if info.trim_start().starts_with("suggestion") => {
+                Some(Inside::Suggestion)
+            }
+            Tag::CodeBlock(_) | Tag::MetadataBlock(_) => Some(Inside::Code),
+            Tag::Heading { .. } => Some(Inside::Heading),
+            Tag::Table(_) | Tag::TableHead | Tag::TableRow | Tag::TableCell => Some(Inside::Table),
+            Tag::FootnoteDefinition(_) => Some(Inside::Footnote),
+            Tag::Strikethrough => Some(Inside::Strikethrough),
+            Tag::Link { .. } => Some(Inside::Link),
+            Tag::Image { .. } => Some(Inside::Image),
+            Tag::HtmlBlock => Some(Inside::Html),
+            Tag::Paragraph | Tag::List(_) | Tag::Item | Tag::Emphasis | Tag::Strong => None,
+            // Extensions that are not switched on.
+            Tag::DefinitionList
+            | Tag::DefinitionListTitle
+            | Tag::DefinitionListDefinition
+            | Tag::Superscript
+            | Tag::Subscript => Some(Inside::Html),
+        };
+        self.containers.push(Container { hides, is_item: matches!(tag, Tag::Item) });
+    }
+
+    fn end(&mut self, tag: TagEnd, at: usize) {
+        self.containers.pop();
+        if tag == TagEnd::HtmlBlock {
+            let html = std::mem::take(&mut self.raw);
+            let pieces = self.elements.read(&html, self.closing());
+            self.pieces(pieces, at);
+        }
+        if !is_inline(&tag) {
+            self.flush();
+        }
+    }
+
+    fn inline_html(&mut self, html: &str, at: usize) {
+        self.append("", at, Some(Inside::Html));
+        let pieces = self.elements.read(html, self.closing());
+        let comments = pieces.into_iter().filter(|(_, inside)| *inside == Inside::HtmlComment).collect();
+        // What a comment says is a line of its own: it is no part of the sentence around it.
+        let sentence = self.current.take();
+        self.pieces(comments, at);
+        self.flush();
+        self.current = sentence;
+    }
+
+    fn pieces(&mut self, pieces: Vec<Piece<'_>>, at: usize) {
+        for (text, inside) in pieces {
+            self.text(text, at, Some(inside));
+            self.flush();
+        }
+    }
+
+    /// Closing tags are believed only in paragraphs at top level and in list items.
+    fn closing(&self) -> Closing {
+        let heeded = self.containers.iter().all(|container| container.hides.is_none() || container.is_item);
+        if heeded { Closing::Heeded } else { Closing::Ignored }
+    }
+
+    fn hides(&self) -> Option<Inside> {
+        self.containers.iter().find_map(|container| container.hides).or_else(|| self.elements.hides())
+    }
+
+    /// Text of code and HTML blocks holds line ends; text of paragraphs does not.
+    fn text(&mut self, text: &str, at: usize, inside: Option<Inside>) {
+        let mut from = at;
+        for (index, part) in text.split('\n').enumerate() {
+            if index > 0 {
+                self.flush();
+            }
+            self.append(part, from, inside);
+            from += part.len() + 1;
+        }
+    }
+
+    fn append(&mut self, text: &str, at: usize, inside: Option<Inside>) {
+        let number = self.starts.partition_point(|&start| start <= at);
+        let new = || Line { text: String::new(), number: u32::try_from(number).unwrap_or(u32::MAX), alien: None };
+        let line = self.current.get_or_insert_with(new);
+        if let (None, Some(inside)) = (line.alien, inside) {
+            line.alien = Some((line.text.len(), inside));
+        }
+        line.text.push_str(text);
+    }
+
+    fn flush(&mut self) {
+        self.lines.extend(self.current.take().filter(|line| !line.text.trim().is_empty()));
+    }
+}
+
+/// Elements within a line of text, as opposed to blocks.
+const fn is_inline(tag: &TagEnd) -> bool {
+    matches!(
+        tag,
+        TagEnd::Emphasis
+            | TagEnd::Strong
+            | TagEnd::Strikethrough
+            | TagEnd::Link
+            | TagEnd::Image
+            | TagEnd::Superscript
+            | TagEnd::Subscript
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each line as `number: text`, and what it stands in behind a bar.
+    fn read(body: &str) -> Vec<String> {
+        let show = |line: Line| match line.alien {
+            None => format!("{}: {}", line.number, line.text),
+            Some((0, inside)) => format!("{}: {} | {}", line.number, line.text, inside.as_str()),
+            Some((at, inside)) => format!("{}: {} | {} from {at}", line.number, line.text, inside.as_str()),
+        };
+        lines(body).into_iter().map(show).collect()
+    }
+
+    #[test]
+    fn paragraphs_are_cut_at_soft_and_hard_breaks() {
+        assert_eq!(read("a\nb  \nc\\\nd\r\ne\rf"), ["1: a", "2: b", "3: c", "4: d", "5: e", "6: f"]);
+    }
+
+    #[test]
+    fn emphasis_is_ignored_and_escapes_are_read() {
+        assert_eq!(read("**archi***tecture* __ap__\\_x &amp; y"), ["1: architecture ap_x & y"]);
+    }
+
+    #[test]
+    fn list_items_count_and_task_items_do_not() {
+        let body = "- a\n- b\n  - c\n\n1. d\n\n   e\n\n- [ ] f\n- [x] g\n\n  h";
+        let expected = [
+            "1: a",
+            "2: b",
+            "3: c",
+            "5: d",
+            "7: e",
+            "9: f | a task-list item",
+            "10: g | a task-list item",
+            "12: h | a task-list item",
+        ];
+        assert_eq!(read(body), expected);
+    }
+
+    #[test]
+    fn what_stands_elsewhere_is_told() {
+        for (body, expected) in [
+            ("> a", "1: a | a quote"),
+            ("> > a", "1: a | a quote"),
+            ("> [!NOTE]\n> a", "2: a | a quote"),
+            ("- > a", "1: a | a quote"),
+            ("```\na\n```", "2: a | code"),
+            ("~~~suggestion\na\n~~~", "2: a | a suggestion block"),
+            ("    a", "1: a | code"),
+            ("`a`", "1: a | code"),
+            ("# a", "1: a | a heading"),
+            ("a\n---", "1: a | a heading"),
+            ("~~a~~", "1: a | struck-through text"),
+            ("~a~", "1: a | struck-through text"),
+            ("[a](https://x.y)", "1: a | a link"),
+            ("<https://x.y>", "1: https://x.y | a link"),
+            ("![a](x.png)", "1: a | an image's description"),
+            ("<!-- a -->", "1:  a  | an HTML comment"),
+            ("<div>a</div>", "1: a | HTML"),
+            ("<details>\n\na\n\n</details>", "3: a | a closed details block"),
+            ("x <!-- a", "1: x <!-- a"),
+            ("b `c` d", "1: b c d | code from 2"),
+            ("a <b>c</b>", "1: a c | HTML from 2"),
+        ] {
+            assert_eq!(read(body), [expected], "{body:?}");
+        }
+    }
+
+    #[test]
+    fn lazy_continuation_belongs_to_the_quote() {
+        assert_eq!(read("> a\nb\n\nc"), ["1: a | a quote", "2: b | a quote", "4: c"]);
+    }
+
+    #[test]
+    fn tables_are_read_cell_by_cell() {
+        assert_eq!(read("|a|b|\n|-|-|\n|c|d|").len(), 4);
+        assert!(read("|a|b|\n|-|-|\n|c|d|").iter().all(|line| line.ends_with("| a table")));
+    }
+
+    #[test]
+    fn paragraphs_in_open_details_count() {
+        let body = "<details open>\n<summary>s</summary>\n\na\n\n- b\n\n</details>\n\nc";
+        assert_eq!(read(body), ["1: s | HTML", "4: a", "6: b", "10: c"]);
+    }
+
+    #[test]
+    fn html_that_stays_open_hides_what_follows() {
+        assert_eq!(read("x <del>\n\na"), ["1: x  | HTML from 2", "3: a | struck-through text"]);
+        assert_eq!(read("<div><!--\n\na")[0], "3: a | an HTML comment");
+        assert_eq!(read("Vec<String>\n\na"), ["1: Vec | HTML from 3", "3: a"]);
+    }
+
+    #[test]
+    fn a_closing_tag_in_a_cell_closes_nothing_outside() {
+        let body = "<details>\n\n|x|\n|-|\n|</details>|\n\na";
+        assert_eq!(read(body).last().map(String::as_str), Some("7: a | a closed details block"));
+    }
+
+    #[test]
+    fn footnotes_do_not_count() {
+        assert_eq!(read("a[^1]\n\n[^1]: b"), ["1: a | a footnote from 1", "3: b | a footnote"]);
+    }
+
+    #[test]
+    fn a_body_beyond_the_limit_has_no_lines() {
+        assert_eq!(lines(&"a\n".repeat(LONGEST_BODY / 2 + 1)), []);
+    }
+}

@@ -1,0 +1,354 @@
+//! The dependency that one line of a manifest names, knowing as much of its section as the patch has shown.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Form, Lock};
+
+/// Reads a manifest line by line.
+pub(super) struct Reader {
+    form: Form,
+    section: Section,
+}
+
+/// What is known of the section a line stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    /// The patch begins in the middle of it: the form of each line decides.
+    Unseen,
+    Dependencies,
+    Other,
+}
+
+macro_rules! pattern {
+    ($text:expr) => {{
+        static PATTERN: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new($text).expect("a constant that the tests compile"));
+        &*PATTERN
+    }};
+}
+
+fn captured(pattern: &Regex, line: &str) -> Option<String> {
+    let found = pattern.captures(line)?;
+    found.iter().skip(1).flatten().next().map(|name| name.as_str().to_owned())
+}
+
+impl Reader {
+    pub(super) const fn new(form: Form) -> Self {
+        Self { form, section: Section::Unseen }
+    }
+
+    /// The dependency this line names, if it names one; also moves on to the section that it opens.
+    pub(super) fn dependency(&mut self, line: &str) -> Option<String> {
+        let line = line.trim_end();
+        match self.form {
+            Form::CargoToml => self.cargo(line),
+            Form::Pipfile => self.toml_keys(line, |table| matches!(table, "packages" | "dev-packages")),
+            Form::PyProject => self.pyproject(line),
+            Form::PackageJson => self.json(line, is_npm_section, is_npm_version),
+            Form::ComposerJson => self.json(line, |key| matches!(key, "require" | "require-dev"), |_| false),
+            Form::Requirements => requirement(line.trim()),
+            Form::SetupFile => self.setup_file(line),
+            Form::GoMod => self.go_mod(line),
+            Form::Pom => captured(pattern!(r"<artifactId>\s*([^<\s]+)\s*</artifactId>"), line),
+            Form::Gradle => gradle(line),
+            Form::VersionCatalog => captured(pattern!(r#"^\s*[\w.-]+\s*=.*(?:module|group|id)\s*=\s*"([^"]+)""#), line),
+            Form::Gemfile => captured(
+                pattern!(r#"^\s*(?:gem|\w+\.add_(?:runtime_|development_)?dependency)[\s(]+["']([^"']+)["']"#),
+                line,
+            ),
+            Form::NuGetXml => captured(
+                pattern!(
+                    r#"<(?:PackageReference|PackageVersion|GlobalPackageReference)\s[^>]*Include\s*=\s*"([^"]+)"|<package\s[^>]*id\s*=\s*"([^"]+)""#
+                ),
+                line,
+            ),
+            Form::Lock(lock) => locked(lock, line),
+        }
+    }
+
+    /// Follows TOML tables: whether the line is a table's header, and the name a `[dependencies.x]` header gives.
+    fn toml_header(&mut self, line: &str, is_dependencies: impl Fn(&str) -> bool) -> Option<Option<String>> {
+        let header = line.trim().strip_prefix('[')?.trim_start_matches('[');
+        let table = header.split(']').next()?.trim().replace(['"', '\''], "");
+        self.section = Section::Other;
+        if is_dependencies(&table) {
+            self.section = Section::Dependencies;
+            return Some(None);
+        }
+        let named = table.rsplit_once('.').filter(|(parent, _)| is_dependencies(parent));
+        Some(named.map(|(_, name)| name.to_owned()))
+    }
+
+    fn cargo(&mut self, line: &str) -> Option<String> {
+        let is_dependencies = |table: &str| table.rsplit('.').next().is_some_and(|last| last.ends_with("dependencies"));
+        if let Some(named) = self.toml_header(line, is_dependencies) {
+            return named;
+        }
+        let (key, value) = toml_entry(line)?;
+        let key = key.split('.').next()?.trim_matches('"').to_owned();
+        match self.section {
+            Section::Dependencies => Some(key),
+            Section::Other => None,
+            Section::Unseen => (is_cargo_requirement(value) && !is_package_key(&key)).then_some(key),
+        }
+    }
+
+    fn toml_keys(&mut self, line: &str, is_dependencies: impl Fn(&str) -> bool) -> Option<String> {
+        if let Some(named) = self.toml_header(line, is_dependencies) {
+            return named;
+        }
+        let (key, value) = toml_entry(line)?;
+        let counts = match self.section {
+            Section::Dependencies => true,
+            Section::Other => false,
+            Section::Unseen => is_version(value.trim_matches('"')) || value.starts_with('{'),
+        };
+        counts.then(|| key.trim_matches('"').to_owned())
+    }
+
+    fn pyproject(&mut self, line: &str) -> Option<String> {
+        let poetry = |table: &str| {
+            table.starts_with("tool.poetry") && table.ends_with("dependencies") || table == "tool.pdm.dependencies"
+        };
+        if line.trim().starts_with('[') && !line.trim().ends_with(',') && !line.trim_start().starts_with("[\"") {
+            return self.toml_header(line, poetry).flatten();
+        }
+        if self.section == Section::Dependencies {
+            let (key, _) = toml_entry(line)?;
+            return (key != "python").then(|| key.trim_matches('"').to_owned());
+        }
+        // PEP 621 lists requirements as strings, one per line or after `dependencies = [`.
+        let text = line.trim();
+        let text = text.split_once('[').filter(|(key, _)| key.trim_end().ends_with('=')).map_or(text, |(_, list)| list);
+        quoted_requirement(text)
+    }
+
+    /// Objects of a JSON manifest: `"name": "version"` in a section, or of a telling form where none is in sight.
+    fn json(
+        &mut self,
+        line: &str,
+        is_section: impl Fn(&str) -> bool,
+        is_version: impl Fn(&str) -> bool,
+    ) -> Option<String> {
+        let text = line.trim();
+        if text.starts_with('}') {
+            self.section = Section::Other;
+            return None;
+        }
+        let found = pattern!(r#"^"((?:[^"\\]|\\.)+)"\s*:\s*(?:(\{)|"((?:[^"\\]|\\.)*)")?"#).captures(text)?;
+        let key = found.get(1)?.as_str();
+        if found.get(2).is_some() {
+            let opens = is_section(key) && !text.contains('}');
+            self.section = if opens { Section::Dependencies } else { Section::Other };
+            return None;
+        }
+        let value = found.get(3)?.as_str();
+        // Composer's names hold a slash and nothing else in its manifest looks like one with a version.
+        let telling = is_version(value) && !is_npm_field(key) || key.contains('/') && self::is_version(value);
+        let counts = match self.section {
+            Section::Dependencies => true,
+            Section::Other => false,
+            Section::Unseen => telling,
+        };
+        counts.then(|| key.to_owned())
+    }
+
+    fn setup_file(&mut self, line: &str) -> Option<String> {
+        let text = line.trim();
+        // Python code quotes its requirements; an INI file indents them below its key.
+        if text.contains(['"', '\'']) {
+            let list = text.split_once('[').map_or(text, |(_, list)| list);
+            return quoted_requirement(list).filter(|_| has_operator(list));
+        }
+        let key =
+            text.split_once('=').map(|(key, _)| key.trim()).filter(|key| !key.ends_with(['>', '<', '=', '!', '~']));
+        if let Some(key) = key.filter(|_| !line.starts_with([' ', '\t'])) {
+            let lists = key.ends_with("requires") || key.ends_with("require");
+            self.section = if lists { Section::Dependencies } else { Section::Other };
+            return None;
+        }
+        if text.starts_with('[') {
+            let extras = text == "[options.extras_require]";
+            self.section = if extras { Section::Dependencies } else { Section::Other };
+            return None;
+        }
+        let counts = match self.section {
+            Section::Dependencies => true,
+            Section::Other => false,
+            Section::Unseen => has_operator(text),
+        };
+        if counts { requirement(text) } else { None }
+    }
+
+    fn go_mod(&mut self, line: &str) -> Option<String> {
+        let text = line.trim();
+        if text.ends_with('(') {
+            let requires = text.starts_with("require") || text.starts_with("tool");
+            self.section = if requires { Section::Dependencies } else { Section::Other };
+            return None;
+        }
+        if text == ")" {
+            self.section = Section::Unseen;
+            return None;
+        }
+        // What others need indirectly is dragged along, not chosen.
+        if self.section == Section::Other || text.ends_with("// indirect") {
+            return None;
+        }
+        captured(pattern!(r"^(?:require\s+)?([\w.~-]+\.[\w.-]+(?:/[\w.~-]+)*)\s+v\d"), text)
+    }
+}
+
+fn toml_entry(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once('=')?;
+    let key = key.trim();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '"');
+    (!key.is_empty() && key.chars().all(plain)).then(|| (key, value.trim()))
+}
+
+/// A version requirement or a table that says where a crate comes from.
+fn is_cargo_requirement(value: &str) -> bool {
+    let table = value.starts_with('{') && pattern!(r"\b(?:version|git|path|workspace|registry)\s*=").is_match(value);
+    let inherited = value == "true";
+    table || inherited || value.strip_prefix('"').is_some_and(is_version)
+}
+
+/// Keys of `[package]` and of profiles whose values look like versions.
+fn is_package_key(key: &str) -> bool {
+    const KEYS: [&str; 16] = [
+        "version",
+        "edition",
+        "rust-version",
+        "resolver",
+        "license",
+        "name",
+        "authors",
+        "description",
+        "homepage",
+        "repository",
+        "documentation",
+        "readme",
+        "publish",
+        "debug",
+        "strip",
+        "lto",
+    ];
+    KEYS.contains(&key)
+        || [
+            "opt-level",
+            "debug-assertions",
+            "overflow-checks",
+            "incremental",
+            "harness",
+            "test",
+            "doctest",
+            "bench",
+            "autobins",
+            "default",
+            "required-features",
+            "codegen-units",
+            "panic",
+        ]
+        .contains(&key)
+}
+
+fn is_version(text: &str) -> bool {
+    pattern!(r#"^\s*(?:[\^~]|[<>=!]=?|\*|v?\d)"#).is_match(text)
+}
+
+fn is_npm_section(key: &str) -> bool {
+    matches!(key, "dependencies" | "devDependencies" | "peerDependencies" | "optionalDependencies" | "resolutions")
+}
+
+fn is_npm_version(value: &str) -> bool {
+    const FROM: [&str; 11] = [
+        "workspace:",
+        "npm:",
+        "file:",
+        "link:",
+        "git+",
+        "git:",
+        "github:",
+        "http://",
+        "https://",
+        "catalog:",
+        "portal:",
+    ];
+    is_version(value) || value == "latest" || value == "next" || FROM.iter().any(|start| value.starts_with(start))
+}
+
+/// Fields of package.json whose values look like versions or addresses.
+fn is_npm_field(key: &str) -> bool {
+    const FIELDS: [&str; 13] = [
+        "version",
+        "node",
+        "npm",
+        "yarn",
+        "pnpm",
+        "vscode",
+        "bun",
+        "homepage",
+        "url",
+        "packageManager",
+        "license",
+        "port",
+        "repository",
+    ];
+    FIELDS.contains(&key)
+}
+
+/// A line of a requirements file: `name`, `name[extra]>=1`, `name @ url`, `-e git+…#egg=name`.
+fn requirement(text: &str) -> Option<String> {
+    if let Some(egg) = text.split_once("#egg=") {
+        return Some(egg.1.split(['&', ' ', '[']).next()?.to_ascii_lowercase());
+    }
+    if let Some(address) = text.strip_prefix("-e ").or_else(|| text.strip_prefix("--editable ")) {
+        return address.contains("://").then(|| address.trim().to_owned());
+    }
+    captured(pattern!(r"^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(?:$|[<>=!~@;#,]|\s#)"), text)
+        .map(|name| normalised(&name))
+}
+
+/// Python's names know no case and take `-`, `_` and `.` for the same.
+fn normalised(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['_', '.'], "-")
+}
+
+/// The first quoted requirement of a list.
+fn quoted_requirement(text: &str) -> Option<String> {
+    let text = text.trim();
+    let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let (inner, after) = text[1..].split_once(quote)?;
+    // A key of a table is quoted too.
+    if after.trim_start().starts_with([':', '=']) {
+        return None;
+    }
+    requirement(inner)
+}
+
+fn has_operator(text: &str) -> bool {
+    ["==", ">=", "<=", "~=", "!=", ">", "<", " @ "].iter().any(|operator| text.contains(operator))
+}
+
+fn gradle(line: &str) -> Option<String> {
+    let dependency = pattern!(
+        r#"^\s*(?:\w*[iI]mplementation|\w*[aA]pi|compile|\w*[cC]ompileOnly|\w*[rR]untimeOnly|\w*[aA]nnotationProcessor|\w*[kK]apt|\w*[kK]sp|classpath|provided|runtime|testCompile|developmentOnly|coreLibraryDesugaring)\b[\s(]+(?:(?:enforcedPlatform|platform|kotlin|project)\s*\()?\s*(?:["']([^"':]+(?::[^"':]+)?)|(libs\.[\w.]+))"#
+    );
+    captured(dependency, line).or_else(|| captured(pattern!(r#"^\s*id[\s(]+["']([^"']+)["']"#), line))
+}
+
+fn locked(lock: Lock, line: &str) -> Option<String> {
+    match lock {
+        Lock::Toml => captured(pattern!(r#"^name = "([^"]+)""#), line),
+        Lock::Npm => captured(pattern!(r#"^\s*"(?:[^"]*/)?node_modules/([^"]+)": \{"#), line)
+            .filter(|name| !name.contains("node_modules/")),
+        Lock::Yarn => captured(pattern!(r#"^"?(@?[^@\s"]+)@"#), line),
+        Lock::Pnpm => captured(pattern!(r#"^  ['"]?/?(@?[^@\s'"]+)@[^:]*:"#), line),
+        Lock::Composer => captured(pattern!(r#"^\s*"name": "([^"/]+/[^"]+)""#), line),
+        Lock::Bundler => captured(pattern!(r"^    ([\w.-]+) \("), line),
+        Lock::GoSum => captured(pattern!(r"^(\S+) v[^\s/]+ h1:"), line),
+        Lock::Pipenv => captured(pattern!(r#"^ {8}"([A-Za-z0-9._-]+)": \{"#), line),
+    }
+}
