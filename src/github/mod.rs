@@ -1,1 +1,26 @@
-//! The only room that speaks to GitHub: client, observe, act, webhook payloads, artifacts.
+//! The only room that speaks to GitHub.
+//!
+//! [`Github`] holds the credentials and hands out one [`Client`] per installation.
+
+mod auth;
+mod cache;
+mod client;
+mod clock;
+mod error;
+mod identity;
+mod paging;
+mod path;
+mod retry;
+mod secret;
+mod transport;
+mod usage;
+
+pub use auth::{AppCredentials, Credentials};
+pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
+pub use client::{Client, Github, Setup};
+pub use clock::{Clock, SystemClock};
+pub use error::{Error, ErrorKind};
+pub use retry::Patience;
+pub use secret::Secret;
+pub use transport::ApiUrl;
+pub use usage::Usage;

@@ -1,0 +1,185 @@
+//! Who we are to GitHub: an App that proves itself with a signed token and acts through short-lived installation
+//! tokens, or the bearer of one plain token.
+
+use std::fmt;
+
+use chrono::TimeDelta;
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+
+use super::{Error, Secret};
+use crate::core::{AppId, Timestamp};
+
+/// What requests are signed with.
+#[derive(Debug, Clone)]
+pub enum Credentials {
+    App(AppCredentials),
+    /// `GITHUB_TOKEN` of a workflow, or somebody's personal access token.
+    Token(Secret),
+}
+
+/// An App and its private key.
+#[derive(Clone)]
+pub struct AppCredentials {
+    pub id: AppId,
+    key: EncodingKey,
+}
+
+impl AppCredentials {
+    /// # Errors
+    /// When `pem` is no RSA private key in PEM form (PKCS#1 or PKCS#8).
+    pub fn new(id: AppId, pem: &Secret) -> Result<Self, Error> {
+        // Secret managers and .env files often carry the key on one line, its line breaks written as `\n`.
+        let text = pem.expose().replace("\\n", "\n");
+        let key = EncodingKey::from_rsa_pem(text.trim().as_bytes())
+            .map_err(|_| Error::Setup("the App's private key is not an RSA key in PEM form".into()))?;
+        Ok(Self { id, key })
+    }
+
+    /// The App's own signed token.
+    ///
+    /// Issued a minute in the past for clocks that differ, and good for nine minutes of the ten that GitHub allows
+    /// (<https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app>).
+    pub(super) fn jwt(&self, now: Timestamp) -> Result<Secret, Error> {
+        let claims = Claims {
+            iat: (now - TimeDelta::seconds(60)).timestamp(),
+            exp: (now + TimeDelta::minutes(9)).timestamp(),
+            iss: self.id.to_string(),
+        };
+        jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &self.key)
+            .map(Secret::new)
+            .map_err(|error| Error::Setup(format!("the App's private key cannot sign: {error}")))
+    }
+}
+
+impl fmt::Debug for AppCredentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AppCredentials").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+#[derive(Serialize)]
+struct Claims {
+    iat: i64,
+    exp: i64,
+    iss: String,
+}
+
+/// An installation's token as GitHub hands it out. It lives an hour.
+#[derive(Debug, Clone)]
+pub(super) struct InstallationToken {
+    pub token: Secret,
+    pub expires_at: Timestamp,
+}
+
+/// The answer to `POST /app/installations/{id}/access_tokens`.
+#[derive(Deserialize)]
+pub(super) struct TokenAnswer {
+    token: String,
+    expires_at: Timestamp,
+}
+
+impl From<TokenAnswer> for InstallationToken {
+    fn from(answer: TokenAnswer) -> Self {
+        Self { token: Secret::new(answer.token), expires_at: answer.expires_at }
+    }
+}
+
+/// The current token of one installation, renewed by one caller while the others wait for it.
+#[derive(Debug, Default)]
+pub(super) struct TokenSlot(Mutex<Option<InstallationToken>>);
+
+/// Tokens are renewed this long before they expire, so that no request is under way when they do.
+const RENEW_EARLY: TimeDelta = TimeDelta::minutes(5);
+
+impl TokenSlot {
+    /// The current token; `renew` is called when there is none, when it is about to expire, or when it is `refused`,
+    /// the one GitHub has just answered 401 to. The lock is held meanwhile: that is what makes the renewal single.
+    pub async fn current<F>(&self, now: Timestamp, refused: Option<&Secret>, renew: F) -> Result<Secret, Error>
+    where
+        F: AsyncFnOnce() -> Result<InstallationToken, Error>,
+    {
+        let mut slot = self.0.lock().await;
+        if let Some(held) = slot.as_ref()
+            && now < held.expires_at - RENEW_EARLY
+            && refused != Some(&held.token)
+        {
+            return Ok(held.token.clone());
+        }
+        *slot = None;
+        let fresh = renew().await?;
+        Ok(slot.insert(fresh).token.clone())
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
+    use chrono::Utc;
+
+    use super::*;
+
+    /// A key of nobody's, made for these tests.
+    pub const TEST_KEY: &str = include_str!("testdata/app-key.pem");
+
+    fn app() -> AppCredentials {
+        AppCredentials::new(AppId::new(7), &Secret::new(TEST_KEY)).unwrap()
+    }
+
+    #[test]
+    fn the_jwt_carries_the_app_and_allows_for_skewed_clocks() {
+        let now = Timestamp::from_timestamp(1_800_000_000, 0).unwrap();
+        let jwt = app().jwt(now).unwrap();
+        let payload = jwt.expose().split('.').nth(1).unwrap();
+        let claims: serde_json::Value =
+            serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(payload).unwrap()).unwrap();
+        assert_eq!(claims, serde_json::json!({ "iat": 1_799_999_940, "exp": 1_800_000_540, "iss": "7" }));
+    }
+
+    #[test]
+    fn a_key_on_one_line_is_read_and_a_wrong_one_is_named_without_being_printed() {
+        let one_line = TEST_KEY.trim().replace('\n', "\\n");
+        assert!(AppCredentials::new(AppId::new(7), &Secret::new(one_line)).is_ok());
+        let error = AppCredentials::new(AppId::new(7), &Secret::new("hunter2")).unwrap_err().to_string();
+        assert!(error.contains("PEM") && !error.contains("hunter2"), "{error}");
+        assert!(!format!("{:?}", app()).contains("BEGIN"));
+    }
+
+    fn token(text: &str, expires_at: Timestamp) -> InstallationToken {
+        InstallationToken { token: Secret::new(text), expires_at }
+    }
+
+    #[tokio::test]
+    async fn many_callers_share_one_renewal() {
+        let (slot, renewals, now) = (TokenSlot::default(), AtomicU32::new(0), Utc::now());
+        let ask = || {
+            slot.current(now, None, async || {
+                tokio::task::yield_now().await;
+                renewals.fetch_add(1, Ordering::Relaxed);
+                Ok(token("t1", now + TimeDelta::hours(1)))
+            })
+        };
+        let answers = futures::future::join_all((0..20).map(|_| ask())).await;
+        assert!(answers.into_iter().all(|answer| answer.unwrap().expose() == "t1"));
+        assert_eq!(renewals.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test]
+    async fn a_token_is_renewed_before_it_expires_and_when_it_is_refused() {
+        let (slot, now) = (TokenSlot::default(), Utc::now());
+        let hour = now + TimeDelta::hours(1);
+        let first = slot.current(now, None, async || Ok(token("t1", hour))).await.unwrap();
+        let kept = slot.current(now, None, async || panic!("still good")).await.unwrap();
+        assert_eq!(first, kept);
+        let renewed = slot.current(now, Some(&first), async || Ok(token("t2", hour))).await.unwrap();
+        assert_eq!(renewed.expose(), "t2");
+        let late = slot.current(now, Some(&first), async || panic!("another caller renewed it already")).await.unwrap();
+        assert_eq!(late.expose(), "t2");
+        let soon = hour - TimeDelta::minutes(4);
+        let early = slot.current(soon, None, async || Ok(token("t3", soon + TimeDelta::hours(1)))).await.unwrap();
+        assert_eq!(early.expose(), "t3");
+    }
+}

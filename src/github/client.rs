@@ -1,0 +1,482 @@
+//! The client: credentials, retries, cache and limits around each exchange with GitHub.
+//!
+//! Concurrency: reads of one installation run side by side, at most [`READS_AT_ONCE`]; writes go one after the other
+//! (GitHub's documentation asks for it), with the pauses of [`Pace`]. A token is renewed by one caller while the
+//! others wait. Once a rate limit is met, nothing more is sent for that installation until it ends: going on could
+//! get the App banned. Two processes of one App share GitHub's limits without knowing of each other; each meets the
+//! limit by itself and waits.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bytes::Bytes;
+use http::{Method, header};
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::sync::{Mutex as AsyncMutex, OnceCell, Semaphore};
+
+use super::{
+    Clock, Credentials, Error, MemoryCache, ResponseCache, Secret, SystemClock, Usage,
+    auth::{TokenAnswer, TokenSlot},
+    cache::{CacheKey, CachedAnswer},
+    retry::{Patience, Repeat, Verdict, judge},
+    transport::{Accept, ApiUrl, Broken, Incoming, Outgoing, Transport},
+    usage::{Meter, Pace, Permit},
+};
+use crate::core::{InstallationId, Timestamp, snapshot::AppIdentity};
+
+/// Reads of one installation under way at the same time; GitHub tolerates 100 over all of an App's processes.
+const READS_AT_ONCE: usize = 20;
+/// Redirects within the API followed for one request.
+const MOST_HOPS: u32 = 3;
+/// Bytes of a JSON answer at most: a page of 100 comments of 65,536 characters fits.
+const JSON_LIMIT: usize = 32 << 20;
+
+/// One GitHub, with the credentials to act on it. Made once per process.
+#[derive(Clone)]
+pub struct Github {
+    hub: Arc<Hub>,
+    clients: Arc<Mutex<HashMap<Option<InstallationId>, Client>>>,
+    identity: Arc<OnceCell<AppIdentity>>,
+}
+
+struct Hub {
+    transport: Transport,
+    credentials: Credentials,
+    cache: Arc<dyn ResponseCache>,
+    clock: Arc<dyn Clock>,
+    patience: Patience,
+    meter: Meter,
+}
+
+/// What a [`Github`] is made of beside its address and credentials.
+pub struct Setup {
+    pub cache: Arc<dyn ResponseCache>,
+    pub clock: Arc<dyn Clock>,
+    pub patience: Patience,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self { cache: Arc::new(MemoryCache::default()), clock: Arc::new(SystemClock), patience: Patience::default() }
+    }
+}
+
+impl Github {
+    /// Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// When no HTTP client can be set up, for example without any trusted certificates.
+    pub fn new(api: ApiUrl, credentials: Credentials, setup: Setup) -> Result<Self, Error> {
+        let Setup { cache, clock, patience } = setup;
+        let transport = Transport::new(api)?;
+        let hub = Hub { transport, credentials, cache, clock, patience, meter: Meter::default() };
+        Ok(Self { hub: Arc::new(hub), clients: Arc::default(), identity: Arc::default() })
+    }
+
+    /// The client of an installation; every caller gets the same one. Without an installation, or with a plain token,
+    /// it acts as the App itself or as the token's bearer.
+    pub fn client(&self, installation: Option<InstallationId>) -> Client {
+        let installation = match self.hub.credentials {
+            Credentials::App(_) => installation,
+            Credentials::Token(_) => None,
+        };
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.entry(installation).or_insert_with(|| Client::new(self.hub.clone(), installation)).clone()
+    }
+
+    /// Who we are here; asked once.
+    ///
+    /// # Errors
+    /// When GitHub does not say.
+    pub async fn identity(&self) -> Result<AppIdentity, Error> {
+        let ask = || super::identity::ask(self, &self.hub.credentials);
+        self.identity.get_or_try_init(ask).await.cloned()
+    }
+
+    pub fn usage(&self) -> Usage {
+        self.hub.meter.usage()
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.hub.clock.now()
+    }
+}
+
+/// Asks and tells GitHub things on behalf of one installation.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    hub: Arc<Hub>,
+    installation: Option<InstallationId>,
+    token: TokenSlot,
+    reading: Semaphore,
+    writing: AsyncMutex<Pace>,
+    limit: Mutex<Limit>,
+}
+
+/// The rate limit met last.
+#[derive(Debug, Default)]
+struct Limit {
+    until: Option<Timestamp>,
+    /// Limits met in a row.
+    strikes: u32,
+}
+
+impl Client {
+    fn new(hub: Arc<Hub>, installation: Option<InstallationId>) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                hub,
+                installation,
+                token: TokenSlot::default(),
+                reading: Semaphore::new(READS_AT_ONCE),
+                writing: AsyncMutex::default(),
+                limit: Mutex::default(),
+            }),
+        }
+    }
+
+    pub fn installation(&self) -> Option<InstallationId> {
+        self.shared.installation
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.shared.hub.clock.now()
+    }
+
+    /// Reads a JSON document, conditionally when it was read before.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+        let page = self.get_page(path).await?;
+        parse(path, &page.body)
+    }
+
+    /// Reads bytes that the path names by their content (a commit, a blob, an artifact id), or `None` where there are
+    /// none. Asked once: neither can change.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`] but not found; [`Error::TooLarge`] above `limit` bytes.
+    pub(crate) async fn get_immutable(&self, path: &str, accept: Accept, limit: usize) -> Result<Option<Bytes>, Error> {
+        let key = self.key(path, accept)?;
+        match self.shared.hub.cache.get(&key).as_deref() {
+            Some(CachedAnswer::Immutable(body)) => return Ok(Some(body.clone())),
+            Some(CachedAnswer::ImmutablyAbsent) => return Ok(None),
+            Some(CachedAnswer::Tagged { .. }) | None => {}
+        }
+        let request = Outgoing { method: Method::GET, target: path, accept, etag: None, body: None, limit };
+        let answer = match self.read(&request).await {
+            Ok(answer) => CachedAnswer::Immutable(answer.or_redirected(path)?.body),
+            Err(Error::NotFound { .. }) => CachedAnswer::ImmutablyAbsent,
+            Err(error) => return Err(error),
+        };
+        let body = match &answer {
+            CachedAnswer::Immutable(body) => Some(body.clone()),
+            CachedAnswer::Tagged { .. } | CachedAnswer::ImmutablyAbsent => None,
+        };
+        self.shared.hub.cache.put(key, answer);
+        Ok(body)
+    }
+
+    /// [`get_immutable`](Self::get_immutable) for a JSON document.
+    ///
+    /// # Errors
+    /// As there, and when the answer has another shape.
+    pub(crate) async fn get_immutable_json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Error> {
+        let body = self.get_immutable(path, Accept::Json, JSON_LIMIT).await?;
+        body.map(|body| parse(path, &body)).transpose()
+    }
+
+    /// Remembers what a path that names its content will answer, because we have just written it.
+    pub(crate) fn remember(&self, path: &str, accept: Accept, body: Bytes) {
+        if let Ok(key) = self.key(path, accept) {
+            self.shared.hub.cache.put(key, CachedAnswer::Immutable(body));
+        }
+    }
+
+    /// What [`remember`](Self::remember) was told of a path, or an earlier read found there.
+    pub(crate) fn recall(&self, path: &str, accept: Accept) -> Option<Bytes> {
+        match self.shared.hub.cache.get(&self.key(path, accept).ok()?).as_deref() {
+            Some(CachedAnswer::Immutable(body)) => Some(body.clone()),
+            _ => None,
+        }
+    }
+
+    /// One page of a list, with its paging links.
+    pub(super) async fn get_page(&self, path: &str) -> Result<Page, Error> {
+        let key = self.key(path, Accept::Json)?;
+        let known = self.shared.hub.cache.get(&key);
+        let (etag, known) = match known.as_deref() {
+            Some(CachedAnswer::Tagged { etag, link, body }) => (Some(etag.as_str()), Some((link, body))),
+            _ => (None, None),
+        };
+        let request =
+            Outgoing { method: Method::GET, target: path, accept: Accept::Json, etag, body: None, limit: JSON_LIMIT };
+        let answer = self.read(&request).await?.or_redirected(path)?;
+        let text = |name| answer.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let link = text(header::LINK);
+        if let (304, Some((known_link, body))) = (answer.status.as_u16(), known) {
+            self.shared.hub.meter.not_modified();
+            return Ok(Page { link: link.or_else(|| known_link.clone()), body: body.clone() });
+        }
+        if let Some(etag) = text(header::ETAG) {
+            let answer = CachedAnswer::Tagged { etag, link: link.clone(), body: answer.body.clone() };
+            self.shared.hub.cache.put(key, answer);
+        }
+        Ok(Page { link, body: answer.body })
+    }
+
+    /// Where a download redirects to, followed without our token (archives: the address is signed and lives a minute).
+    ///
+    /// # Errors
+    /// Every kind of [`Error`]; [`Error::TooLarge`] above `limit` bytes.
+    pub(crate) async fn download(&self, path: &str, limit: usize) -> Result<Bytes, Error> {
+        let request =
+            Outgoing { method: Method::GET, target: path, accept: Accept::Json, etag: None, body: None, limit };
+        let answer = self.read(&request).await?;
+        let Some(location) = answer.location().filter(|_| answer.is_redirect()) else {
+            return Ok(answer.body);
+        };
+        self.shared.hub.meter.read();
+        match self.shared.hub.transport.fetch_elsewhere(location, limit).await {
+            Ok(answer) if answer.status.is_success() => Ok(answer.body),
+            Ok(answer) => Err(unavailable(path, &format!("the download answered {}", answer.status.as_u16()))),
+            Err(broken) => Err(error_of(broken, path, limit)),
+        }
+    }
+
+    /// Sends a change. Writes of one installation wait for each other.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`]. A change that must not be made twice and got no clear answer is
+    /// [`Error::Unavailable`]: it may have been made.
+    pub(crate) async fn write<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+        repeat: Repeat,
+    ) -> Result<T, Error> {
+        let answer = self.send_write(method, path, Some(body), repeat).await?;
+        parse(path, &answer.body)
+    }
+
+    /// [`write`](Self::write) where only the success matters.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) async fn tell(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&impl Serialize>,
+        repeat: Repeat,
+    ) -> Result<(), Error> {
+        self.send_write(method, path, body, repeat).await.map(drop)
+    }
+
+    async fn send_write(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&impl Serialize>,
+        repeat: Repeat,
+    ) -> Result<Incoming, Error> {
+        let body = match body.map(serde_json::to_vec) {
+            Some(Ok(bytes)) => Some(Bytes::from(bytes)),
+            None => None,
+            Some(Err(error)) => return Err(unreadable(path, &format!("our own request: {error}"))),
+        };
+        let request = Outgoing { method, target: path, accept: Accept::Json, etag: None, body, limit: JSON_LIMIT };
+        let mut pace = self.shared.writing.lock().await;
+        if repeat == Repeat::Never {
+            match pace.book(self.now()) {
+                Permit::Now => {}
+                Permit::After(pause) => tokio::time::sleep(pause).await,
+                Permit::NotBefore(until) => return Err(Error::RateLimited { until }),
+            }
+        }
+        self.exchange(&request, repeat).await?.or_redirected(path)
+    }
+
+    async fn read(&self, request: &Outgoing<'_>) -> Result<Incoming, Error> {
+        // The semaphore is never closed; without a permit the limit is merely not kept.
+        let _permit = self.shared.reading.acquire().await.ok();
+        self.exchange(request, Repeat::Safe).await
+    }
+
+    /// Sends a request until it is answered for good.
+    async fn exchange(&self, request: &Outgoing<'_>, repeat: Repeat) -> Result<Incoming, Error> {
+        let (hub, path) = (&self.shared.hub, request.target);
+        let mut address = hub.transport.address(path)?;
+        let (mut refused, mut retries, mut hops) = (None, 0, 0);
+        loop {
+            self.respect_limit()?;
+            let token = self.token(refused.as_ref()).await?;
+            self.count(request);
+            let outcome = hub.transport.send(&address, request, &token).await;
+            let failed = match outcome {
+                Ok(answer) if answer.is_redirect() => match answer.location().map(|to| hub.transport.address(to)) {
+                    // A renamed repository answers with its address by id, which takes the same request.
+                    Some(Ok(moved)) if hops < MOST_HOPS => {
+                        address = moved;
+                        hops += 1;
+                        continue;
+                    }
+                    Some(_) => return Ok(answer),
+                    None => return Err(unreadable(path, "a redirect to nowhere")),
+                },
+                Ok(answer) => match self.judge(path, &answer) {
+                    Verdict::Success | Verdict::NotModified => return Ok(answer),
+                    Verdict::RenewToken(_) if refused.is_none() && self.renews() => {
+                        refused = Some(token);
+                        continue;
+                    }
+                    Verdict::Again(error) if repeat == Repeat::Safe => error,
+                    Verdict::RenewToken(error) | Verdict::Again(error) | Verdict::Failed(error) => return Err(error),
+                },
+                Err(Broken::Unclear(message)) if repeat == Repeat::Never => return Err(unavailable(path, &message)),
+                Err(Broken::TooLarge) => return Err(error_of(Broken::TooLarge, path, request.limit)),
+                Err(broken) => error_of(broken, path, request.limit),
+            };
+            if retries == hub.patience.retries {
+                return Err(failed);
+            }
+            tracing::debug!(path, error = %failed, "asking again");
+            tokio::time::sleep(hub.patience.pause_before(retries)).await;
+            retries += 1;
+        }
+    }
+
+    fn judge(&self, path: &str, answer: &Incoming) -> Verdict {
+        let mut limit = self.shared.limit.lock().unwrap_or_else(PoisonError::into_inner);
+        let verdict = judge(path, answer.status, &answer.headers, &answer.body, limit.strikes, self.now());
+        match &verdict {
+            Verdict::Failed(Error::RateLimited { until }) => {
+                *limit = Limit { until: Some(*until), strikes: limit.strikes + 1 };
+                tracing::warn!(path, %until, "rate limited");
+            }
+            Verdict::Success | Verdict::NotModified => *limit = Limit::default(),
+            _ => {}
+        }
+        verdict
+    }
+
+    fn respect_limit(&self) -> Result<(), Error> {
+        let limit = self.shared.limit.lock().unwrap_or_else(PoisonError::into_inner);
+        match limit.until {
+            Some(until) if self.now() < until => Err(Error::RateLimited { until }),
+            _ => Ok(()),
+        }
+    }
+
+    fn count(&self, request: &Outgoing<'_>) {
+        if request.method == Method::GET {
+            self.shared.hub.meter.read();
+        } else {
+            self.shared.hub.meter.write();
+        }
+    }
+
+    fn renews(&self) -> bool {
+        self.shared.installation.is_some()
+    }
+
+    async fn token(&self, refused: Option<&Secret>) -> Result<Secret, Error> {
+        let now = self.now();
+        let app = match (&self.shared.hub.credentials, self.shared.installation) {
+            (Credentials::Token(token), _) => return Ok(token.clone()),
+            (Credentials::App(app), None) => return app.jwt(now),
+            (Credentials::App(app), Some(_)) => app,
+        };
+        let renew = async || self.ask_for_token(&app.jwt(now)?).await;
+        self.shared.token.current(now, refused, renew).await
+    }
+
+    async fn ask_for_token(&self, jwt: &Secret) -> Result<super::auth::InstallationToken, Error> {
+        let (hub, id) = (&self.shared.hub, self.shared.installation.map_or(0, InstallationId::get));
+        let path = format!("/app/installations/{id}/access_tokens");
+        let address = hub.transport.address(&path)?;
+        let request = Outgoing {
+            method: Method::POST,
+            target: &path,
+            accept: Accept::Json,
+            etag: None,
+            body: Some(Bytes::from_static(b"{}")),
+            limit: 1 << 20,
+        };
+        let mut retries = 0;
+        loop {
+            // A second token does no harm, so this may be repeated whatever happened to the first request.
+            hub.meter.read();
+            let failed = match hub.transport.send(&address, &request, jwt).await {
+                Ok(answer) => match self.judge(&path, &answer) {
+                    Verdict::Success => return parse::<TokenAnswer>(&path, &answer.body).map(Into::into),
+                    Verdict::Again(error) => error,
+                    Verdict::NotModified => return Err(unreadable(&path, "304")),
+                    Verdict::RenewToken(error) | Verdict::Failed(error) => return Err(error),
+                },
+                Err(broken) => error_of(broken, &path, request.limit),
+            };
+            if retries == hub.patience.retries {
+                return Err(failed);
+            }
+            tokio::time::sleep(hub.patience.pause_before(retries)).await;
+            retries += 1;
+        }
+    }
+
+    fn key(&self, path: &str, accept: Accept) -> Result<CacheKey, Error> {
+        let url = self.shared.hub.transport.address(path)?;
+        Ok(CacheKey { installation: self.shared.installation, url, accept: accept.as_str() })
+    }
+}
+
+/// One page of an answer and its `Link` header.
+pub(super) struct Page {
+    pub link: Option<String>,
+    pub body: Bytes,
+}
+
+impl Incoming {
+    fn is_redirect(&self) -> bool {
+        matches!(self.status.as_u16(), 301 | 302 | 303 | 307 | 308)
+    }
+
+    fn location(&self) -> Option<&str> {
+        self.headers.get(header::LOCATION)?.to_str().ok()
+    }
+
+    /// An answer that sends elsewhere is none, but for downloads.
+    fn or_redirected(self, path: &str) -> Result<Self, Error> {
+        if self.is_redirect() { Err(unreadable(path, "a redirect away from the API")) } else { Ok(self) }
+    }
+}
+
+pub(super) fn parse<T: DeserializeOwned>(path: &str, body: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(body).map_err(|error| unreadable(path, &error.to_string()))
+}
+
+fn unreadable(path: &str, message: &str) -> Error {
+    Error::Unreadable { path: path.to_owned(), message: message.to_owned() }
+}
+
+fn unavailable(path: &str, message: &str) -> Error {
+    Error::Unavailable { path: path.to_owned(), message: message.to_owned(), retry_at: None }
+}
+
+fn error_of(broken: Broken, path: &str, limit: usize) -> Error {
+    match broken {
+        Broken::NeverSent(message) | Broken::Unclear(message) => unavailable(path, &message),
+        Broken::TooLarge => Error::TooLarge { path: path.to_owned(), limit },
+    }
+}
+
+#[cfg(test)]
+mod tests;

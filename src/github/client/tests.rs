@@ -1,0 +1,391 @@
+use std::{
+    sync::atomic::{AtomicI64, AtomicU32, Ordering},
+    time::Duration,
+};
+
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+use wiremock::{
+    Mock, MockServer, Request, Respond, ResponseTemplate,
+    matchers::{body_json, header as has_header, header_exists, method, path, query_param, query_param_is_missing},
+};
+
+use super::*;
+use crate::{
+    core::{AppId, snapshot::Completeness},
+    github::{AppCredentials, auth::tests::TEST_KEY},
+};
+
+/// A loopback GitHub, a client of it, and a clock that only moves when told.
+struct Bench {
+    server: MockServer,
+    github: Github,
+    clock: Arc<AtomicI64>,
+}
+
+const START: i64 = 1_800_000_000;
+
+impl Bench {
+    async fn with(credentials: Credentials) -> Self {
+        let server = MockServer::start().await;
+        let clock = Arc::new(AtomicI64::new(START));
+        let hands = clock.clone();
+        let setup = Setup {
+            clock: Arc::new(move || Timestamp::from_timestamp(hands.load(Ordering::Relaxed), 0).unwrap()),
+            patience: Patience { retries: 2, pause: Duration::ZERO },
+            ..Setup::default()
+        };
+        let github = Github::new(ApiUrl::parse(&server.uri()).unwrap(), credentials, setup).unwrap();
+        Self { server, github, clock }
+    }
+
+    async fn with_token() -> Self {
+        Self::with(Credentials::Token(Secret::new("t0ken"))).await
+    }
+
+    async fn with_app() -> Self {
+        let app = AppCredentials::new(AppId::new(7), &Secret::new(TEST_KEY)).unwrap();
+        Self::with(Credentials::App(app)).await
+    }
+
+    fn client(&self) -> Client {
+        self.github.client(Some(InstallationId::new(9)))
+    }
+
+    fn pass(&self, time: TimeDelta) {
+        self.clock.fetch_add(time.num_seconds(), Ordering::Relaxed);
+    }
+
+    /// Answers `GET /x` with these, one after the other; the last one stays.
+    async fn answers(&self, verb: &str, answers: Vec<ResponseTemplate>) -> Arc<AtomicU32> {
+        let asked = Arc::new(AtomicU32::new(0));
+        let respond = InTurn { answers, asked: asked.clone() };
+        Mock::given(method(verb)).and(path("/x")).respond_with(respond).mount(&self.server).await;
+        asked
+    }
+
+    /// Hands out installation tokens `t1`, `t2`, … that live for an hour.
+    async fn hands_out_tokens(&self) -> Arc<AtomicU32> {
+        let asked = Arc::new(AtomicU32::new(0));
+        let (count, clock) = (asked.clone(), self.clock.clone());
+        let respond = move |_: &Request| {
+            let nth = count.fetch_add(1, Ordering::Relaxed) + 1;
+            let expires = Timestamp::from_timestamp(clock.load(Ordering::Relaxed) + 3_600, 0).unwrap();
+            ResponseTemplate::new(201).set_body_json(json!({ "token": format!("t{nth}"), "expires_at": expires }))
+        };
+        Mock::given(method("POST"))
+            .and(path("/app/installations/9/access_tokens"))
+            .and(header_exists("authorization"))
+            .respond_with(respond)
+            .mount(&self.server)
+            .await;
+        asked
+    }
+}
+
+struct InTurn {
+    answers: Vec<ResponseTemplate>,
+    asked: Arc<AtomicU32>,
+}
+
+impl Respond for InTurn {
+    fn respond(&self, _: &Request) -> ResponseTemplate {
+        let nth = self.asked.fetch_add(1, Ordering::Relaxed) as usize;
+        self.answers[nth.min(self.answers.len() - 1)].clone()
+    }
+}
+
+fn ok(body: Value) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(body)
+}
+
+fn status(code: u16) -> ResponseTemplate {
+    ResponseTemplate::new(code)
+}
+
+#[tokio::test]
+async fn a_request_says_who_we_are_and_what_we_speak() {
+    let bench = Bench::with_token().await;
+    Mock::given(method("GET"))
+        .and(path("/x"))
+        .and(has_header("authorization", "Bearer t0ken"))
+        .and(has_header("accept", "application/vnd.github+json"))
+        .and(has_header("x-github-api-version", "2022-11-28"))
+        .and(header_exists("user-agent"))
+        .respond_with(ok(json!(1)))
+        .expect(1)
+        .mount(&bench.server)
+        .await;
+    assert_eq!(bench.client().get::<u32>("/x").await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_read_is_repeated_after_5xx_and_given_up_after_two_retries() {
+    let bench = Bench::with_token().await;
+    let asked = bench.answers("GET", vec![status(502), status(500), ok(json!(1))]).await;
+    assert_eq!(bench.client().get::<u32>("/x").await.unwrap(), 1);
+    assert_eq!(asked.load(Ordering::Relaxed), 3);
+
+    let bench = Bench::with_token().await;
+    let asked = bench.answers("GET", vec![status(503)]).await;
+    let error = bench.client().get::<u32>("/x").await.unwrap_err();
+    assert!(matches!(error.kind(), super::super::ErrorKind::Fault { retry_at: None }), "{error}");
+    assert_eq!(asked.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
+async fn a_creation_is_never_sent_twice_and_an_absolute_update_is() {
+    let bench = Bench::with_token().await;
+    let posted = bench.answers("POST", vec![status(502), ok(json!({}))]).await;
+    let client = bench.client();
+    let error = client.write::<Value>(Method::POST, "/x", &json!({}), Repeat::Never).await.unwrap_err();
+    assert!(matches!(error, Error::Unavailable { .. }));
+    assert_eq!(posted.load(Ordering::Relaxed), 1);
+    let patched = bench.answers("PATCH", vec![status(502), ok(json!({}))]).await;
+    client.write::<Value>(Method::PATCH, "/x", &json!({}), Repeat::Safe).await.unwrap();
+    assert_eq!(patched.load(Ordering::Relaxed), 2);
+    assert_eq!(bench.github.usage(), Usage { total: 3, not_modified: 0, writes: 3 });
+}
+
+#[tokio::test]
+async fn nothing_is_sent_before_a_rate_limit_ends() {
+    let bench = Bench::with_token().await;
+    let limit = ResponseTemplate::new(429).insert_header("retry-after", "30");
+    let asked = bench.answers("GET", vec![limit, ok(json!(1))]).await;
+    let (client, until) = (bench.client(), Timestamp::from_timestamp(START + 30, 0).unwrap());
+    for _ in 0..3 {
+        assert_eq!(client.get::<u32>("/x").await.unwrap_err(), Error::RateLimited { until });
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 1, "asked once, then kept quiet");
+    bench.pass(TimeDelta::seconds(30));
+    assert_eq!(client.get::<u32>("/x").await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_secondary_limit_without_headers_waits_longer_each_time() {
+    let bench = Bench::with_token().await;
+    let body = json!({ "message": "You have exceeded a secondary rate limit. Please wait a few minutes." });
+    let limited = || ResponseTemplate::new(403).set_body_json(body.clone());
+    bench.answers("GET", vec![limited(), limited(), ok(json!(1)), limited()]).await;
+    let client = bench.client();
+    for minutes in [1, 2] {
+        let until = client.now() + TimeDelta::minutes(minutes);
+        assert_eq!(client.get::<u32>("/x").await.unwrap_err(), Error::RateLimited { until });
+        bench.pass(TimeDelta::minutes(minutes));
+    }
+    assert_eq!(client.get::<u32>("/x").await.unwrap(), 1);
+    let until = client.now() + TimeDelta::minutes(1);
+    assert_eq!(client.get::<u32>("/x").await.unwrap_err(), Error::RateLimited { until }, "a success forgives");
+}
+
+#[tokio::test]
+async fn an_unchanged_answer_is_read_from_the_cache() {
+    let bench = Bench::with_token().await;
+    Mock::given(path("/x"))
+        .and(has_header("if-none-match", "\"v1\""))
+        .respond_with(status(304))
+        .expect(2)
+        .mount(&bench.server)
+        .await;
+    Mock::given(path("/x"))
+        .respond_with(ok(json!([1, 2])).insert_header("etag", "\"v1\""))
+        .with_priority(9)
+        .expect(1)
+        .mount(&bench.server)
+        .await;
+    for _ in 0..3 {
+        assert_eq!(bench.client().get::<Vec<u32>>("/x").await.unwrap(), [1, 2]);
+    }
+    assert_eq!(bench.github.usage(), Usage { total: 3, not_modified: 2, writes: 0 });
+}
+
+#[tokio::test]
+async fn what_is_named_by_its_content_is_asked_for_once_even_if_absent() {
+    let bench = Bench::with_token().await;
+    let asked = bench.answers("GET", vec![status(404)]).await;
+    for _ in 0..2 {
+        assert_eq!(bench.client().get_immutable("/x", Accept::Raw, 10).await.unwrap(), None);
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    bench.client().remember("/y", Accept::Raw, Bytes::from_static(b"y"));
+    assert_eq!(bench.client().get_immutable("/y", Accept::Raw, 10).await.unwrap().unwrap(), "y");
+}
+
+#[tokio::test]
+async fn an_answer_larger_than_asked_for_is_refused() {
+    let bench = Bench::with_token().await;
+    bench.answers("GET", vec![status(200).set_body_bytes(vec![b'x'; 11])]).await;
+    let error = bench.client().get_immutable("/x", Accept::Raw, 10).await.unwrap_err();
+    assert_eq!(error, Error::TooLarge { path: "/x".into(), limit: 10 });
+}
+
+fn page(server: &MockServer, numbers: std::ops::Range<u32>, next: Option<u32>, last: Option<u32>) -> ResponseTemplate {
+    let link = |relation: &str, page: Option<u32>| {
+        page.map(|page| format!("<{}/list?per_page=100&page={page}>; rel=\"{relation}\"", server.uri()))
+    };
+    let links: Vec<_> = [link("next", next), link("last", last)].into_iter().flatten().collect();
+    let answer = ok(json!(numbers.collect::<Vec<_>>()));
+    if links.is_empty() { answer } else { answer.insert_header("link", links.join(", ").as_str()) }
+}
+
+async fn three_pages(bench: &Bench) {
+    let server = &bench.server;
+    let first = page(server, 0..100, Some(2), Some(3));
+    Mock::given(path("/list")).and(query_param_is_missing("page")).respond_with(first).mount(server).await;
+    for (nth, answer) in [("2", page(server, 100..200, Some(3), Some(3))), ("3", page(server, 200..205, None, None))] {
+        Mock::given(path("/list")).and(query_param("page", nth)).respond_with(answer).mount(server).await;
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_read_over_all_its_pages_in_order() {
+    let bench = Bench::with_token().await;
+    three_pages(&bench).await;
+    let list = bench.client().list::<Vec<u32>>("/list", 30).await.unwrap();
+    assert_eq!(list.items, (0..205).collect::<Vec<_>>());
+    assert_eq!(list.completeness, Completeness::Complete);
+    assert_eq!(bench.github.usage().total, 3);
+}
+
+#[tokio::test]
+async fn a_list_cut_at_its_cap_says_so() {
+    let bench = Bench::with_token().await;
+    three_pages(&bench).await;
+    let list = bench.client().list::<Vec<u32>>("/list", 2).await.unwrap();
+    assert_eq!((list.items.len(), list.completeness), (200, Completeness::Incomplete));
+}
+
+#[tokio::test]
+async fn a_page_that_was_the_last_one_may_not_be_any_more() {
+    let bench = Bench::with_token().await;
+    let server = &bench.server;
+    let full = page(server, 0..100, None, None).insert_header("etag", "\"full\"");
+    Mock::given(path("/list"))
+        .and(has_header("if-none-match", "\"full\""))
+        .respond_with(status(304))
+        .mount(server)
+        .await;
+    Mock::given(path("/list"))
+        .and(query_param_is_missing("page"))
+        .respond_with(full)
+        .with_priority(9)
+        .mount(server)
+        .await;
+    let second = Arc::new(AtomicU32::new(0));
+    let answers = vec![ok(json!([])), ok(json!([100]))];
+    Mock::given(path("/list"))
+        .and(query_param("page", "2"))
+        .respond_with(InTurn { answers, asked: second })
+        .mount(server)
+        .await;
+    assert_eq!(bench.client().list::<Vec<u32>>("/list", 30).await.unwrap().items.len(), 100);
+    assert_eq!(bench.client().list::<Vec<u32>>("/list", 30).await.unwrap().items.len(), 101);
+}
+
+#[tokio::test]
+async fn many_requests_share_one_token() {
+    let bench = Bench::with_app().await;
+    let tokens = bench.hands_out_tokens().await;
+    Mock::given(path("/x"))
+        .and(has_header("authorization", "Bearer t1"))
+        .respond_with(ok(json!(1)))
+        .mount(&bench.server)
+        .await;
+    let client = bench.client();
+    let all = futures::future::try_join_all((0..30).map(|_| client.get::<u32>("/x"))).await.unwrap();
+    assert_eq!((all.len(), tokens.load(Ordering::Relaxed)), (30, 1));
+}
+
+#[tokio::test]
+async fn a_token_is_renewed_once_when_it_is_refused_and_early_before_it_expires() {
+    let bench = Bench::with_app().await;
+    let tokens = bench.hands_out_tokens().await;
+    let bad = || status(401).set_body_json(json!({ "message": "Bad credentials" }));
+    Mock::given(path("/x"))
+        .and(has_header("authorization", "Bearer t1"))
+        .respond_with(bad())
+        .mount(&bench.server)
+        .await;
+    Mock::given(path("/x")).respond_with(ok(json!(1))).with_priority(9).mount(&bench.server).await;
+    let client = bench.client();
+    assert_eq!(client.get::<u32>("/x").await.unwrap(), 1);
+    assert_eq!(tokens.load(Ordering::Relaxed), 2);
+    bench.pass(TimeDelta::minutes(56));
+    client.get::<u32>("/x").await.unwrap();
+    assert_eq!(tokens.load(Ordering::Relaxed), 3, "four minutes of life are too few");
+
+    let bench = Bench::with_app().await;
+    let tokens = bench.hands_out_tokens().await;
+    bench.answers("GET", vec![bad()]).await;
+    let error = bench.client().get::<u32>("/x").await.unwrap_err();
+    assert!(matches!(error, Error::Unauthorized { .. }), "{error}");
+    assert_eq!(tokens.load(Ordering::Relaxed), 2, "renewed once, not for ever");
+}
+
+#[tokio::test]
+async fn a_renamed_repository_is_followed_and_nothing_else() {
+    let bench = Bench::with_token().await;
+    let moved = status(301).insert_header("location", format!("{}/repositories/1/x", bench.server.uri()).as_str());
+    bench.answers("POST", vec![moved]).await;
+    Mock::given(method("POST"))
+        .and(path("/repositories/1/x"))
+        .and(body_json(json!({ "a": 1 })))
+        .respond_with(ok(json!(5)))
+        .mount(&bench.server)
+        .await;
+    let client = bench.client();
+    let answer: u32 = client.write(Method::POST, "/x", &json!({ "a": 1 }), Repeat::Safe).await.unwrap();
+    assert_eq!(answer, 5);
+    bench.answers("GET", vec![status(302).insert_header("location", "http://127.0.0.1:9/evil")]).await;
+    assert!(matches!(client.get::<u32>("/x").await.unwrap_err(), Error::Unreadable { .. }));
+}
+
+#[tokio::test]
+async fn a_download_is_followed_elsewhere_without_the_token() {
+    let bench = Bench::with_token().await;
+    let storage = MockServer::start().await;
+    bench.answers("GET", vec![status(302).insert_header("location", format!("{}/zip", storage.uri()).as_str())]).await;
+    let no_token = |request: &Request| {
+        assert!(!request.headers.contains_key("authorization"));
+        status(200).set_body_bytes(b"PK".to_vec())
+    };
+    Mock::given(path("/zip")).respond_with(no_token).expect(2).mount(&storage).await;
+    assert_eq!(bench.client().download("/x", 10).await.unwrap(), "PK");
+    assert!(matches!(bench.client().download("/x", 1).await.unwrap_err(), Error::TooLarge { .. }));
+}
+
+#[tokio::test]
+async fn who_we_are_is_asked_once() {
+    let bench = Bench::with_app().await;
+    Mock::given(path("/app"))
+        .respond_with(ok(json!({ "id": 7, "slug": "loopgate" })))
+        .expect(1)
+        .mount(&bench.server)
+        .await;
+    Mock::given(path("/users/loopgate%5Bbot%5D"))
+        .respond_with(ok(json!({ "id": 77, "login": "loopgate[bot]" })))
+        .expect(1)
+        .mount(&bench.server)
+        .await;
+    for _ in 0..2 {
+        let identity = bench.github.identity().await.unwrap();
+        assert_eq!((identity.bot.as_str(), identity.bot_id.unwrap().get()), ("loopgate[bot]", 77));
+    }
+}
+
+#[tokio::test]
+async fn a_workflow_token_acts_as_github_actions() {
+    let bench = Bench::with_token().await;
+    let refused = json!({ "message": "Resource not accessible by integration" });
+    Mock::given(path("/user")).respond_with(status(403).set_body_json(refused)).mount(&bench.server).await;
+    Mock::given(path("/apps/github-actions"))
+        .respond_with(ok(json!({ "id": 15368, "slug": "github-actions" })))
+        .mount(&bench.server)
+        .await;
+    Mock::given(path("/users/github-actions%5Bbot%5D"))
+        .respond_with(ok(json!({ "id": 41898282, "login": "github-actions[bot]" })))
+        .mount(&bench.server)
+        .await;
+    let identity = bench.github.identity().await.unwrap();
+    assert_eq!((identity.id.get(), identity.bot.as_str()), (15368, "github-actions[bot]"));
+}

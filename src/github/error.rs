@@ -1,0 +1,91 @@
+//! What can go wrong between us and GitHub, told apart by what to do about it.
+
+use crate::core::Timestamp;
+
+/// A request that did not end well.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// 404: it does not exist, or GitHub does not show it to us; the two are not distinguishable.
+    #[error("GitHub shows no {path} to Loopgate (404)")]
+    NotFound { path: String },
+    /// 403 that is no rate limit: a permission is missing. `needs` is GitHub's own list, such as `checks=write`.
+    #[error("not permitted: {path} ({}){}", message, needed(needs.as_deref()))]
+    Forbidden { path: String, needs: Option<String>, message: String },
+    /// Any other 4xx: the request was understood and refused.
+    #[error("GitHub refused {path} ({status}: {message})")]
+    Rejected { path: String, status: u16, message: String },
+    /// A primary or secondary rate limit; nothing more is sent for this installation before `until`.
+    #[error("GitHub's rate limit is used up until {}", until.format("%Y-%m-%d %H:%M:%S UTC"))]
+    RateLimited { until: Timestamp },
+    /// The credentials are not accepted, also after a renewal.
+    #[error("GitHub does not accept the credentials ({message})")]
+    Unauthorized { message: String },
+    /// A 5xx or a broken connection, after the retries that were safe.
+    #[error("GitHub did not answer {path} ({message})")]
+    Unavailable { path: String, message: String, retry_at: Option<Timestamp> },
+    /// The answer is not what the documentation promises.
+    #[error("GitHub's answer to {path} could not be read ({message})")]
+    Unreadable { path: String, message: String },
+    /// The answer is larger than what is asked for can be.
+    #[error("GitHub's answer to {path} is larger than {limit} bytes")]
+    TooLarge { path: String, limit: usize },
+    /// The client could not be set up: a key or an address that is none.
+    #[error("{0}")]
+    Setup(String),
+}
+
+fn needed(needs: Option<&str>) -> String {
+    needs.map(|needs| format!(" — it needs {needs}")).unwrap_or_default()
+}
+
+/// The two kinds of error of this house, and the one that is neither: waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Expected; said to the people concerned. Repeating it changes nothing.
+    Refusal,
+    /// Unexpected; logged, and tried again later, not before the moment where one is given.
+    Fault { retry_at: Option<Timestamp> },
+    /// GitHub asks to wait.
+    Wait { until: Timestamp },
+}
+
+impl Error {
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NotFound { .. } | Self::Forbidden { .. } | Self::Rejected { .. } | Self::TooLarge { .. } => {
+                ErrorKind::Refusal
+            }
+            Self::RateLimited { until } => ErrorKind::Wait { until: *until },
+            Self::Unavailable { retry_at, .. } => ErrorKind::Fault { retry_at: *retry_at },
+            Self::Unauthorized { .. } | Self::Unreadable { .. } | Self::Setup(_) => ErrorKind::Fault { retry_at: None },
+        }
+    }
+
+    /// The answer, when it is one that says no.
+    ///
+    /// # Errors
+    /// Gives back what is no refusal: faults and waits end whatever is under way.
+    pub fn refusal(self) -> Result<Self, Self> {
+        match self.kind() {
+            ErrorKind::Refusal => Ok(self),
+            ErrorKind::Fault { .. } | ErrorKind::Wait { .. } => Err(self),
+        }
+    }
+}
+
+/// Turns "not found" into `None`.
+pub(crate) trait OrAbsent<T> {
+    /// # Errors
+    /// Every error but [`Error::NotFound`].
+    fn or_absent(self) -> Result<Option<T>, Error>;
+}
+
+impl<T> OrAbsent<T> for Result<T, Error> {
+    fn or_absent(self) -> Result<Option<T>, Error> {
+        match self {
+            Ok(value) => Ok(Some(value)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Lists over several pages.
+
+use serde::de::DeserializeOwned;
+
+use super::{
+    Client, Error,
+    client::{Page, parse},
+};
+use crate::core::snapshot::{Completeness, Listing};
+
+/// The shape of one page of a list.
+pub(crate) trait PageOf: DeserializeOwned {
+    type Item;
+    fn items(self) -> Vec<Self::Item>;
+}
+
+impl<T: DeserializeOwned> PageOf for Vec<T> {
+    type Item = T;
+    fn items(self) -> Vec<T> {
+        self
+    }
+}
+
+/// Entries of a page, the largest the platform gives.
+const PER_PAGE: usize = 100;
+/// Further pages asked for at the same time.
+const AT_ONCE: usize = 6;
+
+impl Client {
+    /// Reads a list whole, or its first `most` pages: then it is [`Completeness::Incomplete`].
+    ///
+    /// `path` must not set `per_page` or `page` itself.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`], when any of the pages has one.
+    pub(crate) async fn list<P: PageOf>(&self, path: &str, most: usize) -> Result<Listing<P::Item>, Error> {
+        let joint = if path.contains('?') { '&' } else { '?' };
+        let path = &format!("{path}{joint}per_page={PER_PAGE}");
+        let mut answer = self.get_page(path).await?;
+        let mut items = parse::<P>(path, &answer.body)?.items();
+        let mut read = 1;
+        // The number of pages is in the first one's links: the others can be asked for side by side.
+        if let Some(last) = link(&answer, "last").and_then(page_number) {
+            for batch in (2..=last.min(most)).collect::<Vec<_>>().chunks(AT_ONCE) {
+                let asked = batch.iter().map(|page| async move {
+                    let path = format!("{path}&page={page}");
+                    let answer = self.get_page(&path).await?;
+                    Ok::<_, Error>((parse::<P>(&path, &answer.body)?.items(), answer))
+                });
+                for (more, page) in futures::future::try_join_all(asked).await? {
+                    items.extend(more);
+                    answer = page;
+                    read += 1;
+                }
+            }
+        }
+        loop {
+            // A page answered 304 may carry the links it had when it was the last one, so a page that is exactly full
+            // is never taken to be the end.
+            let next = match link(&answer, "next") {
+                Some(next) => next.to_owned(),
+                None if items.len() == read * PER_PAGE => format!("{path}&page={}", read + 1),
+                None => return Ok(Listing::complete(items)),
+            };
+            if read >= most {
+                return Ok(Listing { items, completeness: Completeness::Incomplete });
+            }
+            answer = self.get_page(&next).await?;
+            let more = parse::<P>(&next, &answer.body)?.items();
+            if more.is_empty() {
+                return Ok(Listing::complete(items));
+            }
+            items.extend(more);
+            read += 1;
+        }
+    }
+}
+
+/// The target of one relation of a `Link` header: `<https://…?page=2>; rel="next", …`.
+fn link<'p>(page: &'p Page, relation: &str) -> Option<&'p str> {
+    let wanted = format!("rel=\"{relation}\"");
+    page.link.as_deref()?.split(',').find_map(|part| {
+        let (target, attributes) = part.trim().strip_prefix('<')?.split_once('>')?;
+        attributes.contains(&wanted).then_some(target)
+    })
+}
+
+/// The number in a link's `page` parameter; links by cursor have none.
+fn page_number(link: &str) -> Option<usize> {
+    let (_, query) = link.split_once('?')?;
+    query.split('&').find_map(|pair| pair.strip_prefix("page=")?.parse().ok())
+}
+
+/// Pages that wrap their list in an object.
+macro_rules! wrapped_pages {
+    ($($page:ident . $field:ident of $item:ty;)*) => {$(
+        #[derive(serde::Deserialize)]
+        pub(crate) struct $page {
+            $field: Vec<$item>,
+        }
+        impl $crate::github::paging::PageOf for $page {
+            type Item = $item;
+            fn items(self) -> Vec<$item> {
+                self.$field
+            }
+        }
+    )*};
+}
+pub(crate) use wrapped_pages;

@@ -1,0 +1,42 @@
+//! Paths of the REST API, with names from outside in them.
+
+use crate::core::RepoName;
+
+/// `/repos/{owner}/{name}`; both parts are plain by construction.
+pub(crate) fn repo(name: &RepoName) -> String {
+    format!("/repos/{name}")
+}
+
+/// One segment of a path or one value of a query: everything but letters, digits and `-._~` escaped.
+pub(crate) fn escape(text: &str) -> String {
+    escape_but(text, "")
+}
+
+/// Several segments: slashes stay.
+pub(crate) fn escape_path(text: &str) -> String {
+    escape_but(text, "/")
+}
+
+fn escape_but(text: &str, kept: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        let c = char::from(byte);
+        if c.is_ascii_alphanumeric() || "-._~".contains(c) || kept.contains(c) {
+            escaped.push(c);
+        } else {
+            escaped.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_their_segment() {
+        assert_eq!(escape("needs: a/b?x#é"), "needs%3A%20a%2Fb%3Fx%23%C3%A9");
+        assert_eq!(escape_path("feature/a b"), "feature/a%20b");
+    }
+}

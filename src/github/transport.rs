@@ -1,0 +1,225 @@
+//! One HTTP exchange: octocrab carries the bytes, and does nothing else. Its retries repeat POSTs and its token
+//! handling sends tokens only to one host name, so both stay off; see [`retry`](super::retry) and
+//! [`auth`](super::auth).
+
+use std::{io, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use octocrab::Octocrab;
+
+use super::{Error, Secret};
+
+/// The REST API's version this room is written for
+/// (<https://docs.github.com/en/rest/about-the-rest-api/api-versions>).
+const API_VERSION: &str = "2022-11-28";
+
+/// Media types asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Accept {
+    Json,
+    /// The bytes of a file or archive themselves.
+    Raw,
+}
+
+impl Accept {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "application/vnd.github+json",
+            Self::Raw => "application/vnd.github.raw+json",
+        }
+    }
+}
+
+/// Where the API is: `https://api.github.com`, or `https://HOST/api/v3` of a GitHub Enterprise Server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiUrl(String);
+
+impl ApiUrl {
+    /// # Errors
+    /// When it is no absolute http or https address.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let text = text.trim().trim_end_matches('/');
+        let usable = text.parse::<Uri>().is_ok_and(|uri| {
+            matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() && uri.query().is_none()
+        });
+        if usable { Ok(Self(text.to_owned())) } else { Err(Error::Setup(format!("`{text}` is no address of an API"))) }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for ApiUrl {
+    fn default() -> Self {
+        Self("https://api.github.com".to_owned())
+    }
+}
+
+/// One request, ready to be sent any number of times.
+#[derive(Debug, Clone)]
+pub(crate) struct Outgoing<'a> {
+    pub method: Method,
+    /// Path and query below the API's address, or a whole address of the same API as paging links give it.
+    pub target: &'a str,
+    pub accept: Accept,
+    pub etag: Option<&'a str>,
+    pub body: Option<Bytes>,
+    /// Bytes of the answer at most.
+    pub limit: usize,
+}
+
+/// An answer read to its end.
+#[derive(Debug, Clone)]
+pub(crate) struct Incoming {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+/// Why there is no answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// The connection was never made: the request cannot have had an effect.
+    NeverSent(String),
+    /// It may or may not have had one.
+    Unclear(String),
+    TooLarge,
+}
+
+/// How long a connection may take to come about, and a read to bring something.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Sends requests to one API.
+#[derive(Debug, Clone)]
+pub(crate) struct Transport {
+    octocrab: Octocrab,
+    api: ApiUrl,
+}
+
+impl Transport {
+    /// Must be called within a tokio runtime.
+    pub(crate) fn new(api: ApiUrl) -> Result<Self, Error> {
+        let octocrab = Octocrab::builder()
+            .base_uri(api.as_str())
+            .map_err(|error| Error::Setup(error.to_string()))?
+            .set_connect_timeout(Some(CONNECT_TIMEOUT))
+            .set_read_timeout(Some(READ_TIMEOUT))
+            .set_write_timeout(Some(READ_TIMEOUT))
+            .build()
+            .map_err(|error| Error::Setup(format!("no HTTP client: {error}")))?;
+        Ok(Self { octocrab, api })
+    }
+
+    /// The whole address of a target.
+    ///
+    /// # Errors
+    /// When a link points outside the API: tokens are sent nowhere else.
+    pub(crate) fn address(&self, target: &str) -> Result<String, Error> {
+        let api = self.api.as_str();
+        if target.starts_with('/') {
+            return Ok(format!("{api}{target}"));
+        }
+        let inside = target.strip_prefix(api).is_some_and(|rest| rest.starts_with('/'));
+        if inside {
+            Ok(target.to_owned())
+        } else {
+            Err(Error::Unreadable {
+                path: target.chars().take(200).collect(),
+                message: "not an address of the API".into(),
+            })
+        }
+    }
+
+    pub(crate) async fn send(&self, address: &str, request: &Outgoing<'_>, token: &Secret) -> Result<Incoming, Broken> {
+        let mut builder = Request::builder()
+            .method(request.method.clone())
+            .uri(address)
+            .header(header::AUTHORIZATION, format!("Bearer {}", token.expose()))
+            .header(header::ACCEPT, request.accept.as_str())
+            .header("x-github-api-version", API_VERSION);
+        if let Some(etag) = request.etag {
+            builder = builder.header(header::IF_NONE_MATCH, etag);
+        }
+        if request.body.is_some() {
+            builder = builder.header(header::CONTENT_TYPE, "application/json");
+        }
+        let mut ready = builder
+            .body(request.body.clone().unwrap_or_default())
+            .map_err(|error| Broken::NeverSent(error.to_string()))?;
+        if let Some(authorization) = ready.headers_mut().get_mut(header::AUTHORIZATION) {
+            authorization.set_sensitive(true);
+        }
+        let answer = self.octocrab.send(ready.map(Into::into)).await.map_err(|error| broken(&error))?;
+        let (parts, body) = answer.into_parts();
+        let body = match Limited::new(body, request.limit).collect().await {
+            Ok(whole) => whole.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => return Err(Broken::TooLarge),
+            Err(error) => return Err(Broken::Unclear(innermost(error.as_ref()))),
+        };
+        Ok(Incoming { status: parts.status, headers: parts.headers, body })
+    }
+
+    /// Reads a pre-signed address elsewhere, as archive downloads are redirected to: without our token.
+    pub(crate) async fn fetch_elsewhere(&self, address: &str, limit: usize) -> Result<Incoming, Broken> {
+        let request = Request::get(address)
+            .body(octocrab::OctoBody::empty())
+            .map_err(|error| Broken::NeverSent(error.to_string()))?;
+        let answer = self.octocrab.send(request).await.map_err(|error| broken(&error))?;
+        let (parts, body) = answer.into_parts();
+        match Limited::new(body, limit).collect().await {
+            Ok(whole) => Ok(Incoming { status: parts.status, headers: parts.headers, body: whole.to_bytes() }),
+            Err(error) if error.is::<LengthLimitError>() => Err(Broken::TooLarge),
+            Err(error) => Err(Broken::Unclear(innermost(error.as_ref()))),
+        }
+    }
+}
+
+fn broken(error: &octocrab::Error) -> Broken {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(inner) = cause {
+        if inner.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused) {
+            return Broken::NeverSent("connection refused".into());
+        }
+        cause = inner.source();
+    }
+    Broken::Unclear(innermost(error))
+}
+
+/// The innermost cause says most in fewest words.
+fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(inner) = innermost.source() {
+        innermost = inner;
+    }
+    innermost.to_string().chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn tokens_go_nowhere_but_to_the_api() {
+        let transport = Transport::new(ApiUrl::parse("https://ghe.example/api/v3/").unwrap()).unwrap();
+        assert_eq!(transport.address("/repos/a/b").unwrap(), "https://ghe.example/api/v3/repos/a/b");
+        let next = "https://ghe.example/api/v3/repositories/1/issues?page=2";
+        assert_eq!(transport.address(next).unwrap(), next);
+        for outside in
+            ["https://evil.example/x", "https://ghe.example/api/v3.evil.example/x", "http://ghe.example/api/v3/x"]
+        {
+            assert!(transport.address(outside).is_err(), "{outside}");
+        }
+    }
+
+    #[test]
+    fn only_addresses_of_apis_are_taken() {
+        assert_eq!(ApiUrl::parse("http://127.0.0.1:3000/").unwrap().as_str(), "http://127.0.0.1:3000");
+        for bad in ["", "api.github.com", "ftp://x", "https://", "https://x/?y"] {
+            assert!(ApiUrl::parse(bad).is_err(), "{bad}");
+        }
+    }
+}
