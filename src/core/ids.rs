@@ -21,7 +21,7 @@ pub struct Malformed {
 }
 
 impl Malformed {
-    fn new(text: &str, expected: &'static str) -> Self {
+    pub(crate) fn new(text: &str, expected: &'static str) -> Self {
         Self { text: text.to_owned(), expected }
     }
 }

@@ -1,1 +1,29 @@
-//! Loop state in hidden git refs: save (compare-and-swap), load, recover.
+//! Loop state in hidden git refs: load, recover, save.
+//!
+//! A run lives in one ref, `refs/loopgate/pr/12` or `refs/loopgate/task/fix-login`, whose commits are its audit trail
+//! and whose compare-and-swap is the only lock there is: any number of servers, workflow runs and terminals may work
+//! on one run (loop.md, State). [`StateStore`] knows the documents; [`GitObjects`] is what it needs of a git database,
+//! implemented over GitHub's API by [`github`](crate::github) and over a local repository by [`LocalRepository`].
+//!
+//! Races: two writers that load the same tip both write a commit on it, and one of them moves the ref; the other gets
+//! [`RefsError::RefMoved`], loads again and decides again. A writer that dies between commit and ref leaves an
+//! unreachable commit, which git forgets. A reader that sees an old tip (reads may lag a write) decides on old ground
+//! and is refused when it saves.
+
+mod attempt;
+mod local;
+mod name;
+mod objects;
+mod recover;
+mod store;
+mod subject;
+
+#[cfg(test)]
+pub(crate) mod fake;
+
+pub use attempt::{AttemptFile, Follows};
+pub use local::LocalRepository;
+pub use name::RefName;
+pub use objects::{GitObjects, NewCommit, RefsError};
+pub use store::{Loaded, Remembered, Save, StateStore};
+pub use subject::subject;

@@ -1,0 +1,154 @@
+//! `attempts/NNN.json`: the whole record of one attempt, kept small.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{RefsError, store::document};
+use crate::core::{
+    decision::{AttemptRecord, FailureView},
+    evidence::{CheckEvidence, Failure},
+    state::AttemptDigest,
+};
+
+/// `schema` of an attempt.
+const ATTEMPT_SCHEMA: &str = "loopgate.attempt/v1";
+/// Bytes of one attempt at most (quality.md: the ref grows by no more than 20 KB per attempt).
+const MOST_BYTES: usize = 16_000;
+/// Bytes of an attempt that are read at most.
+pub(super) const READ_LIMIT: usize = 1 << 20;
+
+/// One attempt's document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttemptFile {
+    number: u32,
+    text: String,
+}
+
+/// How much of a record is written; tried in this order until it fits.
+#[derive(Debug, Clone, Copy)]
+struct Detail {
+    failures: usize,
+    characters: usize,
+    log: usize,
+}
+
+const DETAILS: [Detail; 4] = [
+    Detail { failures: 20, characters: 1_000, log: 1_000 },
+    Detail { failures: 10, characters: 300, log: 300 },
+    Detail { failures: 3, characters: 120, log: 0 },
+    Detail { failures: 0, characters: 0, log: 0 },
+];
+
+impl AttemptFile {
+    /// Writes a record down, with as much detail as fits.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn of(record: &AttemptRecord, follows_a_failure: Follows) -> Result<Self, RefsError> {
+        let mut text = String::new();
+        for detail in DETAILS {
+            text = document(&whole(record, follows_a_failure, detail))?;
+            if text.len() <= MOST_BYTES {
+                break;
+            }
+        }
+        Ok(Self { number: record.digest.number, text })
+    }
+
+    pub(super) fn path(&self) -> String {
+        path(self.number)
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// What came before an attempt: it decides its feedback phase (contracts.md).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follows {
+    Nothing,
+    AFailure,
+}
+
+pub(super) fn path(number: u32) -> String {
+    format!("attempts/{number:03}.json")
+}
+
+fn whole(record: &AttemptRecord, follows: Follows, detail: Detail) -> Value {
+    let digest = &record.digest;
+    json!({
+        "schema": ATTEMPT_SCHEMA,
+        "attempt": digest.number,
+        "head_sha": digest.head_sha,
+        "tree_hash": digest.tree_hash,
+        "at": digest.at,
+        "phase": match follows { Follows::Nothing => "execute_tests", Follows::AFailure => "verify_fix" },
+        "decision": record.decision,
+        "score": digest.score,
+        "failed_rules": digest.failed_rules,
+        "checks": record.checks.iter().map(|check| shortened_check(check, detail)).collect::<Vec<_>>(),
+        "coverage": record.coverage,
+        "compare": record.compare,
+        "analysis": record.analysis.iter().take(detail.failures).map(|view| analysis(view, detail)).collect::<Vec<_>>(),
+        "fix_applied": null,
+        "feedback": record.feedback.iter().take(detail.failures.max(3)).collect::<Vec<_>>(),
+        "digest": digest,
+    })
+}
+
+fn shortened_check(check: &CheckEvidence, detail: Detail) -> CheckEvidence {
+    let kept = check.failures.len().min(detail.failures);
+    let (_, log_tail) = split_tail(&check.log_tail, detail.log);
+    CheckEvidence {
+        log_cut_bytes: check.log_cut_bytes
+            + u64::try_from(check.log_head.len() + check.log_tail.len() - log_tail.len()).unwrap_or(u64::MAX),
+        log_head: String::new(),
+        log_tail: log_tail.to_owned(),
+        failures: check.failures.iter().take(kept).map(|failure| shortened_failure(failure, detail)).collect(),
+        failures_not_kept: check.failures_not_kept + u64::try_from(check.failures.len() - kept).unwrap_or(u64::MAX),
+        findings: check.findings.iter().take(detail.failures).cloned().collect(),
+        reports: check.reports.iter().take(detail.failures).cloned().collect(),
+        ..check.clone()
+    }
+}
+
+fn shortened_failure(failure: &Failure, detail: Detail) -> Failure {
+    let cut = |text: &str| text.chars().take(detail.characters).collect::<String>();
+    Failure {
+        error_message: cut(&failure.error_message),
+        stack_trace: failure.stack_trace.as_deref().map(cut),
+        expected: failure.expected.as_deref().map(cut),
+        actual: failure.actual.as_deref().map(cut),
+        ..failure.clone()
+    }
+}
+
+fn analysis(view: &FailureView, detail: Detail) -> Value {
+    let cut = |text: &str| text.chars().take(detail.characters).collect::<String>();
+    json!({
+        "check": view.check,
+        "test_name": view.failure.test_name,
+        "root_cause": cut(&view.root_cause),
+        "category": view.category,
+        "fix_strategy": cut(&view.fix_strategy),
+        "confidence": view.confidence,
+        "patterns_matched": view.patterns_matched,
+        "related": view.related.iter().take(detail.failures).collect::<Vec<_>>(),
+    })
+}
+
+/// The last `bytes` bytes of a text, cut at a character.
+fn split_tail(text: &str, bytes: usize) -> (&str, &str) {
+    let mut at = text.len().saturating_sub(bytes);
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    text.split_at(at)
+}
+
+/// What recovery needs of an attempt's document.
+#[derive(Deserialize)]
+pub(super) struct Digested {
+    pub digest: AttemptDigest,
+}

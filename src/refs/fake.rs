@@ -1,0 +1,134 @@
+//! A git database in memory, for tests.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Mutex,
+};
+
+use serde_json::Map;
+
+use super::{GitObjects, NewCommit, RefName, RefsError};
+use crate::core::{
+    Sha,
+    decision::{AttemptRecord, Compare, DecisionWord},
+    history::{Event, EventStatus, HistoryLine},
+    policy::Phase,
+    state::{LoopState, Step},
+};
+
+/// Commits with whole trees, and refs.
+#[derive(Debug, Default)]
+pub(crate) struct FakeObjects(Mutex<World>);
+
+#[derive(Debug, Default)]
+struct World {
+    refs: HashMap<RefName, Sha>,
+    commits: HashMap<Sha, Commit>,
+}
+
+#[derive(Debug, Clone)]
+struct Commit {
+    parent: Option<Sha>,
+    subject: String,
+    tree: BTreeMap<String, String>,
+}
+
+impl FakeObjects {
+    /// Subjects from the tip of a ref back.
+    pub(crate) fn log(&self, name: &RefName) -> Vec<String> {
+        let world = self.0.lock().unwrap();
+        let mut at = world.refs.get(name).copied();
+        let mut log = Vec::new();
+        while let Some(commit) = at.map(|sha| &world.commits[&sha]) {
+            log.push(commit.subject.clone());
+            at = commit.parent;
+        }
+        log
+    }
+
+    pub(crate) fn file(&self, name: &RefName, path: &str) -> Option<String> {
+        let world = self.0.lock().unwrap();
+        world.commits[world.refs.get(name)?].tree.get(path).cloned()
+    }
+}
+
+impl GitObjects for FakeObjects {
+    async fn read_ref(&self, name: &RefName) -> Result<Option<Sha>, RefsError> {
+        Ok(self.0.lock().unwrap().refs.get(name).copied())
+    }
+
+    async fn read_file(&self, commit: Sha, path: &str, limit: usize) -> Result<Option<Vec<u8>>, RefsError> {
+        let world = self.0.lock().unwrap();
+        match world.commits[&commit].tree.get(path) {
+            Some(text) if text.len() > limit => Err(RefsError::TooLarge { path: path.to_owned(), limit }),
+            text => Ok(text.map(|text| text.clone().into_bytes())),
+        }
+    }
+
+    async fn parent(&self, commit: Sha) -> Result<Option<Sha>, RefsError> {
+        Ok(self.0.lock().unwrap().commits[&commit].parent)
+    }
+
+    async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
+        let mut world = self.0.lock().unwrap();
+        let mut tree = commit.parent.map(|parent| world.commits[&parent].tree.clone()).unwrap_or_default();
+        tree.extend(commit.files.iter().cloned());
+        let mut id = [0; 20];
+        id[..8].copy_from_slice(&(world.commits.len() as u64 + 1).to_be_bytes());
+        let sha = Sha::from_bytes(id);
+        world.commits.insert(sha, Commit { parent: commit.parent, subject: commit.subject.to_owned(), tree });
+        Ok(sha)
+    }
+
+    async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<(), RefsError> {
+        let mut world = self.0.lock().unwrap();
+        if world.refs.get(name).copied() != old {
+            return Err(RefsError::RefMoved { name: name.clone() });
+        }
+        world.refs.insert(name.clone(), new);
+        Ok(())
+    }
+
+    async fn delete_ref(&self, name: &RefName) -> Result<(), RefsError> {
+        self.0.lock().unwrap().refs.remove(name);
+        Ok(())
+    }
+}
+
+/// The example state of contracts.md, with a field of a newer writer.
+pub(crate) fn sample_state() -> LoopState {
+    serde_json::from_str(include_str!("testdata/loop-state.json")).unwrap()
+}
+
+/// A line of its history.
+pub(crate) fn line(event: Event, iteration: u32) -> HistoryLine {
+    let state = sample_state();
+    HistoryLine {
+        ts: state.updated_at,
+        run_id: state.run_id,
+        iteration,
+        phase: Phase::A,
+        step: Step::Evaluate,
+        event,
+        status: EventStatus::Ok,
+        payload: Map::new(),
+    }
+}
+
+/// An attempt's record with nothing in it but its number.
+pub(crate) fn record(number: u32) -> AttemptRecord {
+    let digest = serde_json::json!({
+        "number": number, "headSha": sample_state().head_sha, "treeHash": "1a2b", "at": sample_state().updated_at,
+        "result": "fail", "blame": "pr_code", "score": 0.5, "phase": "A", "failedRules": ["unit"],
+        "failedChecks": ["unit"], "fingerprints": [], "failingTests": ["a::b"], "summary": "unit: boom",
+    });
+    AttemptRecord {
+        digest: serde_json::from_value(digest).unwrap(),
+        decision: DecisionWord::Retry,
+        checks: Vec::new(),
+        coverage: None,
+        compare: Compare::default(),
+        analysis: Vec::new(),
+        feedback: Vec::new(),
+    }
+}

@@ -1,0 +1,59 @@
+//! Names of hidden refs.
+
+use std::fmt;
+
+use crate::core::{Malformed, PrNumber};
+
+/// A ref under `refs/loopgate/`. It shows in no branch list, starts no workflow, and a plain clone does not fetch it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RefName(String);
+
+impl RefName {
+    /// The state of a pull request's loop.
+    pub fn pull_request(number: PrNumber) -> Self {
+        Self(format!("loopgate/pr/{number}"))
+    }
+
+    /// Where that goes a fortnight after its end.
+    pub fn archive(number: PrNumber) -> Self {
+        Self(format!("loopgate/archive/{number}"))
+    }
+
+    /// The state of a local loop.
+    ///
+    /// # Errors
+    /// When the alias is no lowercase hyphen slug of 3–64 characters (loop.md, Reflex loop).
+    pub fn task(alias: &str) -> Result<Self, Malformed> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if (3..=64).contains(&alias.len()) && alias.chars().all(plain) && !alias.starts_with('-') {
+            Ok(Self(format!("loopgate/task/{alias}")))
+        } else {
+            Err(Malformed::new(alias, "an alias (lower-case letters, digits and hyphens, 3 to 64 of them)"))
+        }
+    }
+
+    /// The name below `refs/`, as GitHub's API writes it in paths.
+    pub fn short(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RefName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "refs/{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_whole_refs() {
+        assert_eq!(RefName::pull_request(PrNumber::new(12)).to_string(), "refs/loopgate/pr/12");
+        assert_eq!(RefName::task("fix-login").unwrap().to_string(), "refs/loopgate/task/fix-login");
+        for bad in ["ab", "Fix-login", "a b c", "a/b/c", "../../heads/main", "-abc", &"a".repeat(65)] {
+            assert!(RefName::task(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What the state store needs of a git database.
+
+use std::future::Future;
+
+use super::RefName;
+use crate::core::{Sha, Timestamp};
+
+/// A git database with refs: the one a repository has on GitHub, or the one on this machine.
+pub trait GitObjects: Sync {
+    /// The commit a ref points at, if it exists.
+    fn read_ref(&self, name: &RefName) -> impl Future<Output = Result<Option<Sha>, RefsError>> + Send;
+
+    /// The bytes of a file in a commit's tree, if it is there.
+    ///
+    /// # Errors
+    /// [`RefsError::TooLarge`] above `limit` bytes.
+    fn read_file(
+        &self,
+        commit: Sha,
+        path: &str,
+        limit: usize,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, RefsError>> + Send;
+
+    /// The first parent of a commit, if it has one.
+    fn parent(&self, commit: Sha) -> impl Future<Output = Result<Option<Sha>, RefsError>> + Send;
+
+    /// Writes blobs, tree and commit; nothing points at it yet.
+    fn write_commit(&self, commit: NewCommit<'_>) -> impl Future<Output = Result<Sha, RefsError>> + Send;
+
+    /// Moves a ref from `old` (none: it must not exist) to `new`, a commit on top of it.
+    ///
+    /// # Errors
+    /// [`RefsError::RefMoved`] when the ref is not at `old`.
+    fn compare_and_swap(
+        &self,
+        name: &RefName,
+        old: Option<Sha>,
+        new: Sha,
+    ) -> impl Future<Output = Result<(), RefsError>> + Send;
+
+    /// Removes a ref; it is fine if it is gone already.
+    fn delete_ref(&self, name: &RefName) -> impl Future<Output = Result<(), RefsError>> + Send;
+}
+
+/// A commit to write.
+#[derive(Debug, Clone, Copy)]
+pub struct NewCommit<'a> {
+    /// The commit whose files stay where `files` does not replace them.
+    pub parent: Option<Sha>,
+    pub files: &'a [(String, String)],
+    pub subject: &'a str,
+}
+
+/// What can go wrong with a ref or what it points at.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RefsError {
+    /// Somebody else was faster; load again and decide from what is there.
+    #[error("{name} was moved by somebody else")]
+    RefMoved { name: RefName },
+    #[error("{path} is larger than {limit} bytes")]
+    TooLarge { path: String, limit: usize },
+    #[error("not inside a git repository: start one with `git init`, then make a first commit")]
+    NoRepository,
+    /// Expected, and repeating it changes nothing: a permission is missing.
+    #[error("{0}")]
+    Refused(String),
+    /// Unexpected; worth another try, not before `retry_at`.
+    #[error("{message}")]
+    Fault { message: String, retry_at: Option<Timestamp> },
+}

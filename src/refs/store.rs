@@ -1,0 +1,227 @@
+//! The documents of a run, in the tree of its ref: `loop-state.json`, `history.jsonl`, `attempts/NNN.json`,
+//! `artifact.md`.
+
+use serde::Serialize;
+
+use super::{
+    GitObjects, NewCommit, RefName, RefsError,
+    attempt::AttemptFile,
+    recover::{self, Damaged},
+};
+use crate::core::{
+    Sha,
+    history::{Event, EventStatus, HistoryLine},
+    state::{LOOP_STATE_SCHEMA, LoopState},
+};
+
+pub(super) const STATE_FILE: &str = "loop-state.json";
+pub(super) const HISTORY_FILE: &str = "history.jsonl";
+const ARTIFACT_FILE: &str = "artifact.md";
+/// Bytes read at most; what is larger was not written by us.
+pub(super) const STATE_LIMIT: usize = 2 << 20;
+pub(super) const HISTORY_LIMIT: usize = 8 << 20;
+
+/// Loads and saves one run.
+#[derive(Debug, Clone)]
+pub struct StateStore<'g, G> {
+    pub(super) objects: &'g G,
+    name: RefName,
+}
+
+/// A run as its ref holds it.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The commit it was read from; none when the ref does not exist.
+    pub tip: Option<Sha>,
+    pub remembered: Remembered,
+}
+
+/// What is left of earlier reconciles.
+#[derive(Debug)]
+pub enum Remembered {
+    /// There is no ref: a new run.
+    Nothing,
+    State(Box<LoopState>),
+    /// The state is missing or unusable.
+    Damaged(Box<Damaged>),
+}
+
+impl Loaded {
+    /// The state to go on from, and how it was recovered if it had to be. `begin` makes the state of a new run.
+    pub fn state(&self, begin: impl FnOnce() -> LoopState) -> (LoopState, Option<String>) {
+        match &self.remembered {
+            Remembered::Nothing => (begin(), None),
+            Remembered::State(state) => (state.as_ref().clone(), None),
+            Remembered::Damaged(damaged) => {
+                let (state, how) = damaged.rebuild(begin);
+                (state, Some(how))
+            }
+        }
+    }
+
+    /// The state as it was found, if it was whole.
+    pub fn intact(&self) -> Option<&LoopState> {
+        match &self.remembered {
+            Remembered::State(state) => Some(state),
+            Remembered::Nothing | Remembered::Damaged(_) => None,
+        }
+    }
+}
+
+/// What one reconcile wants kept.
+#[derive(Debug)]
+pub struct Save<'a> {
+    pub state: &'a LoopState,
+    /// To be appended to the history.
+    pub lines: &'a [HistoryLine],
+    pub attempt: Option<AttemptFile>,
+    /// The rendered report of the last evaluation, in Markdown.
+    pub artifact: &'a str,
+    /// The subject of the commit.
+    pub subject: &'a str,
+}
+
+impl<'g, G: GitObjects> StateStore<'g, G> {
+    pub const fn new(objects: &'g G, name: RefName) -> Self {
+        Self { objects, name }
+    }
+
+    /// Reads the state, or what can be saved of it.
+    ///
+    /// # Errors
+    /// When the git database does not answer. Damage is no error: it is recovered from and told.
+    pub async fn load(&self) -> Result<Loaded, RefsError> {
+        let Some(tip) = self.objects.read_ref(&self.name).await? else {
+            return Ok(Loaded { tip: None, remembered: Remembered::Nothing });
+        };
+        let remembered = match self.state_at(tip).await? {
+            Ok(state) => Remembered::State(Box::new(state)),
+            Err(why) => Remembered::Damaged(Box::new(recover::salvage(self, tip, why).await?)),
+        };
+        Ok(Loaded { tip: Some(tip), remembered })
+    }
+
+    /// The state in a commit, or why it is unusable.
+    pub(super) async fn state_at(&self, commit: Sha) -> Result<Result<LoopState, String>, RefsError> {
+        let read = self.objects.read_file(commit, STATE_FILE, STATE_LIMIT).await;
+        let bytes = match read {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(Err(format!("{STATE_FILE} is missing"))),
+            Err(error @ RefsError::TooLarge { .. }) => return Ok(Err(error.to_string())),
+            Err(error) => return Err(error),
+        };
+        Ok(match serde_json::from_slice::<LoopState>(&bytes) {
+            Ok(state) if state.schema == LOOP_STATE_SCHEMA => Ok(state),
+            Ok(_) => Err(format!("{STATE_FILE} is of another schema than {LOOP_STATE_SCHEMA}")),
+            Err(error) => Err(format!("{STATE_FILE} cannot be read: {error}")),
+        })
+    }
+
+    /// The lines of the history in a commit that can be read; none when there is no such file.
+    ///
+    /// # Errors
+    /// When the git database does not answer, or the file is larger than 8 MiB.
+    pub async fn history(&self, commit: Sha) -> Result<Vec<HistoryLine>, RefsError> {
+        let bytes = self.objects.read_file(commit, HISTORY_FILE, HISTORY_LIMIT).await?.unwrap_or_default();
+        Ok(recover::readable_lines(&bytes))
+    }
+
+    /// Writes one commit on the loaded tip and moves the ref to it. Nothing is written, and `None` returned, when
+    /// nothing but [`LoopState::updated_at`] differs from what was loaded.
+    ///
+    /// # Errors
+    /// [`RefsError::RefMoved`] when somebody saved since: load and decide again.
+    pub async fn save(&self, loaded: &Loaded, save: &Save<'_>) -> Result<Option<Sha>, RefsError> {
+        if loaded.intact().is_some_and(|before| is_same(before, save.state))
+            && save.lines.is_empty()
+            && save.attempt.is_none()
+        {
+            return Ok(None);
+        }
+        let mut files = vec![(STATE_FILE.to_owned(), document(save.state)?)];
+        let lines = self.lines_to_append(loaded, save);
+        if !lines.is_empty() {
+            files.push((HISTORY_FILE.to_owned(), self.appended(loaded.tip, &lines).await?));
+        }
+        if let Some(attempt) = &save.attempt {
+            files.push((attempt.path(), attempt.text().to_owned()));
+        }
+        files.push((ARTIFACT_FILE.to_owned(), save.artifact.to_owned()));
+        let commit = NewCommit { parent: loaded.tip, files: &files, subject: save.subject };
+        let commit = self.objects.write_commit(commit).await?;
+        self.objects.compare_and_swap(&self.name, loaded.tip, commit).await?;
+        Ok(Some(commit))
+    }
+
+    /// Moves the run to another ref, as it is: to the archive, or back.
+    ///
+    /// # Errors
+    /// [`RefsError::RefMoved`] when the other ref exists with another commit.
+    pub async fn move_to(&self, other: &RefName, tip: Sha) -> Result<(), RefsError> {
+        if self.objects.read_ref(other).await? != Some(tip) {
+            self.objects.compare_and_swap(other, None, tip).await?;
+        }
+        self.objects.delete_ref(&self.name).await
+    }
+
+    /// A recovery is noted in the history too, before whatever came after it.
+    fn lines_to_append(&self, loaded: &Loaded, save: &Save<'_>) -> Vec<HistoryLine> {
+        let mut lines = save.lines.to_vec();
+        if let Remembered::Damaged(damaged) = &loaded.remembered {
+            let payload = [("recovered".to_owned(), damaged.to_string().into())].into_iter().collect();
+            let state = save.state;
+            let note = HistoryLine {
+                ts: state.updated_at,
+                run_id: state.run_id.clone(),
+                iteration: state.iteration,
+                phase: state.phase,
+                step: state.current_step,
+                event: Event::Resumed,
+                status: EventStatus::Fail,
+                payload,
+            };
+            lines.insert(0, note);
+        }
+        lines
+    }
+
+    /// The history with lines appended. What stands there stays byte for byte; a history too large to have been
+    /// written by us is left to the older commits, and a new one begun.
+    async fn appended(&self, tip: Option<Sha>, lines: &[HistoryLine]) -> Result<String, RefsError> {
+        let before = match tip {
+            None => None,
+            Some(tip) => match self.objects.read_file(tip, HISTORY_FILE, HISTORY_LIMIT).await {
+                Ok(before) => before,
+                Err(RefsError::TooLarge { .. }) => None,
+                Err(error) => return Err(error),
+            },
+        };
+        let mut text = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        for line in lines {
+            text.push_str(&serde_json::to_string(line).map_err(unwritable)?);
+            text.push('\n');
+        }
+        Ok(text)
+    }
+}
+
+/// Equal in everything but the time of the last change.
+fn is_same(before: &LoopState, after: &LoopState) -> bool {
+    before == &LoopState { updated_at: before.updated_at, ..after.clone() }
+}
+
+pub(super) fn document(value: &impl Serialize) -> Result<String, RefsError> {
+    let mut text = serde_json::to_string_pretty(value).map_err(unwritable)?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn unwritable(error: serde_json::Error) -> RefsError {
+    RefsError::Fault { message: format!("the state cannot be written as JSON: {error}"), retry_at: None }
+}
+
+#[cfg(test)]
+mod tests;

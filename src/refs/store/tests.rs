@@ -1,0 +1,187 @@
+use serde_json::Value;
+
+use super::*;
+use crate::{
+    core::{PrNumber, evidence::CheckEvidence, state::RunStatus},
+    refs::{
+        Follows,
+        fake::{FakeObjects, line, record, sample_state},
+    },
+};
+
+fn name() -> RefName {
+    RefName::pull_request(PrNumber::new(12))
+}
+
+fn save<'a>(state: &'a LoopState, lines: &'a [HistoryLine]) -> Save<'a> {
+    Save { state, lines, attempt: None, artifact: "# report\n", subject: "attempt 1: retry" }
+}
+
+fn attempt(number: u32) -> AttemptFile {
+    AttemptFile::of(&record(number), Follows::Nothing).unwrap()
+}
+
+fn other(title: &str) -> LoopState {
+    LoopState { title: title.into(), ..sample_state() }
+}
+
+/// Commits files as somebody else would, past the store.
+async fn meddle(objects: &FakeObjects, files: &[(&str, &str)]) {
+    let files: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+    let parent = objects.read_ref(&name()).await.unwrap();
+    let commit = NewCommit { parent, files: &files, subject: "meddled" };
+    let commit = objects.write_commit(commit).await.unwrap();
+    objects.compare_and_swap(&name(), parent, commit).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_run_is_saved_and_loaded_as_it_was_unknown_fields_included() {
+    let objects = FakeObjects::default();
+    let store = StateStore::new(&objects, name());
+    let nothing = store.load().await.unwrap();
+    assert!(nothing.tip.is_none() && matches!(nothing.remembered, Remembered::Nothing));
+    let state = sample_state();
+    store.save(&nothing, &save(&state, &[line(Event::RunStarted, 1)])).await.unwrap().unwrap();
+    let loaded = store.load().await.unwrap();
+    assert_eq!(loaded.intact(), Some(&state));
+    assert_eq!(loaded.intact().unwrap().extra["fromTheFuture"]["kept"], true);
+    assert_eq!(objects.file(&name(), "artifact.md").unwrap(), "# report\n");
+}
+
+#[tokio::test]
+async fn nothing_is_saved_when_only_the_time_has_passed() {
+    let objects = FakeObjects::default();
+    let store = StateStore::new(&objects, name());
+    let state = sample_state();
+    store.save(&store.load().await.unwrap(), &save(&state, &[])).await.unwrap();
+    let loaded = store.load().await.unwrap();
+    let later = LoopState { updated_at: state.updated_at + chrono::TimeDelta::hours(1), ..state };
+    assert_eq!(store.save(&loaded, &save(&later, &[])).await.unwrap(), None);
+    assert!(store.save(&loaded, &save(&later, &[line(Event::CommandRun, 1)])).await.unwrap().is_some());
+    assert_eq!(objects.log(&name()).len(), 2);
+}
+
+#[tokio::test]
+async fn the_history_only_grows_and_attempts_stay() {
+    let objects = FakeObjects::default();
+    let store = StateStore::new(&objects, name());
+    let state = sample_state();
+    for (number, event) in [(1, Event::RunStarted), (2, Event::EvaluationDone)] {
+        let loaded = store.load().await.unwrap();
+        let lines = [line(event, number)];
+        let save = Save { attempt: Some(attempt(number)), ..save(&state, &lines) };
+        store.save(&loaded, &save).await.unwrap();
+    }
+    let history = objects.file(&name(), HISTORY_FILE).unwrap();
+    assert_eq!(history.lines().count(), 2);
+    assert!(history.starts_with(r#"{"ts":"2026-11-20T10:15:00Z","run_id":"pr-12-20261120-101500","iteration":1,"#));
+    for path in ["attempts/001.json", "attempts/002.json"] {
+        let written: Value = serde_json::from_str(&objects.file(&name(), path).unwrap()).unwrap();
+        assert_eq!(written["schema"], "loopgate.attempt/v1");
+    }
+}
+
+#[tokio::test]
+async fn of_two_writers_one_is_told_to_look_again() {
+    let objects = FakeObjects::default();
+    let store = StateStore::new(&objects, name());
+    let (one, two) = (store.load().await.unwrap(), store.load().await.unwrap());
+    store.save(&one, &save(&other("one"), &[])).await.unwrap();
+    let lost = store.save(&two, &save(&other("two"), &[])).await.unwrap_err();
+    assert_eq!(lost, RefsError::RefMoved { name: name() });
+    let again = store.load().await.unwrap();
+    assert_eq!(again.intact().unwrap().title, "one");
+    store.save(&again, &save(&other("two"), &[])).await.unwrap();
+    assert_eq!(store.load().await.unwrap().intact().unwrap().title, "two");
+}
+
+#[tokio::test]
+async fn a_broken_state_is_rebuilt_from_history_and_attempts() {
+    let objects = FakeObjects::default();
+    let store = StateStore::new(&objects, name());
+    let state = sample_state();
+    let lines = [line(Event::RunStarted, 1), line(Event::EvaluationDone, 1)];
+    let first = Save { attempt: Some(attempt(1)), ..save(&state, &lines) };
+    store.save(&store.load().await.unwrap(), &first).await.unwrap();
+    for broken in ["{", "[]", r#"{"schema":"loopgate.loop-state/v9"}"#, "\u{0}"] {
+        meddle(&objects, &[(STATE_FILE, broken)]).await;
+        let loaded = store.load().await.unwrap();
+        let fresh = LoopState { run_id: "pr-12-new".into(), attempts: Vec::new(), ..sample_state() };
+        let (rebuilt, how) = loaded.state(|| fresh);
+        assert_eq!(rebuilt.run_id, state.run_id, "the run goes on");
+        assert_eq!(rebuilt.attempts, [record(1).digest]);
+        assert!(how.unwrap().ends_with("rebuilt from 2 lines of history and 1 attempts"));
+    }
+    let loaded = store.load().await.unwrap();
+    store.save(&loaded, &save(&state, &[])).await.unwrap().expect("a recovery is always saved");
+    let history = store.history(store.load().await.unwrap().tip.unwrap()).await.unwrap();
+    assert!(history.last().unwrap().payload["recovered"].as_str().unwrap().contains("rebuilt"), "and noted");
+}
+
+#[tokio::test]
+async fn without_a_history_the_newest_good_parent_counts_and_without_any_a_new_run_begins() {
+    let objects = FakeObjects::default();
+    let store = StateStore::new(&objects, name());
+    meddle(&objects, &[(STATE_FILE, "nonsense")]).await;
+    let (state, how) = store.load().await.unwrap().state(|| other("fresh"));
+    assert_eq!(state.title, "fresh");
+    assert!(how.unwrap().contains("a new run was begun"));
+
+    store.save(&store.load().await.unwrap(), &save(&other("good"), &[])).await.unwrap();
+    for _ in 0..3 {
+        meddle(&objects, &[(STATE_FILE, "nonsense"), (HISTORY_FILE, "nonsense\n{\"event\":1}\n")]).await;
+    }
+    let (state, how) = store.load().await.unwrap().state(|| other("fresh"));
+    assert_eq!(state.title, "good");
+    assert!(how.unwrap().contains("went back to the state of commit"));
+}
+
+#[tokio::test]
+async fn an_oversized_state_is_not_read() {
+    let objects = FakeObjects::default();
+    let store = StateStore::new(&objects, name());
+    meddle(&objects, &[(STATE_FILE, &" ".repeat(STATE_LIMIT + 1))]).await;
+    let (_, how) = store.load().await.unwrap().state(sample_state);
+    assert!(how.unwrap().contains("larger than"));
+}
+
+#[tokio::test]
+async fn a_run_moves_to_the_archive_and_back() {
+    let objects = FakeObjects::default();
+    let store = StateStore::new(&objects, name());
+    let ended = LoopState { status: RunStatus::Completed, ..sample_state() };
+    let tip = store.save(&store.load().await.unwrap(), &save(&ended, &[])).await.unwrap().unwrap();
+    let archive = RefName::archive(PrNumber::new(12));
+    store.move_to(&archive, tip).await.unwrap();
+    assert!(store.load().await.unwrap().tip.is_none());
+    let archived = StateStore::new(&objects, archive);
+    assert_eq!(archived.load().await.unwrap().intact(), Some(&ended));
+    archived.move_to(&name(), tip).await.unwrap();
+    assert_eq!(store.load().await.unwrap().tip, Some(tip));
+}
+
+#[test]
+fn an_attempt_stays_small_however_much_it_has_to_tell() {
+    let mut record = record(3);
+    let mut check = CheckEvidence::bare(
+        "unit".parse().unwrap(),
+        crate::core::evidence::CheckKind::Test,
+        crate::core::evidence::Outcome::Failed,
+    );
+    check.log_tail = "é".repeat(50_000);
+    check.failures = (0..200)
+        .map(|nth| crate::core::evidence::Failure {
+            test_name: Some(format!("test_{nth}")),
+            error_message: "x".repeat(4_000),
+            stack_trace: Some("y".repeat(30_000)),
+            ..Default::default()
+        })
+        .collect();
+    record.checks = vec![check; 5];
+    let file = AttemptFile::of(&record, Follows::AFailure).unwrap();
+    assert!(file.text().len() <= 20_000, "{}", file.text().len());
+    let written: Value = serde_json::from_str(file.text()).unwrap();
+    assert_eq!((&written["attempt"], &written["phase"]), (&3.into(), &"verify_fix".into()));
+    let check = &written["checks"][0];
+    assert_eq!(check["failures"].as_array().unwrap().len() as u64 + check["failures_not_kept"].as_u64().unwrap(), 200);
+}
