@@ -1,0 +1,168 @@
+//! Hidden refs through GitHub's Git database API (github.md, Loop state in hidden refs).
+//!
+//! A compare-and-swap is a fast-forward-only update: the new commit's parent is the tip that was read, so an update
+//! that is no fast-forward means that somebody else moved the ref. Ref reads may lag a write; that a tip was replaced
+//! by us is remembered, and going on from the newer one is right even if it was not: it is still a fast-forward.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Client, Error, ErrorKind, error::OrAbsent as _, path, retry::Repeat, transport::Accept};
+use crate::{
+    core::{RepoName, Sha},
+    refs::{GitObjects, NewCommit, RefName, RefsError},
+};
+
+/// The git database of one repository on GitHub.
+#[derive(Clone)]
+pub struct GithubObjects {
+    client: Client,
+    repository: RepoName,
+}
+
+#[derive(Deserialize)]
+struct Reference {
+    object: Object,
+}
+
+#[derive(Deserialize)]
+struct Object {
+    sha: Sha,
+}
+
+#[derive(Deserialize)]
+struct Commit {
+    tree: Object,
+    parents: Vec<Object>,
+}
+
+impl GithubObjects {
+    pub const fn new(client: Client, repository: RepoName) -> Self {
+        Self { client, repository }
+    }
+
+    fn path(&self, below: impl fmt::Display) -> String {
+        format!("{}/git/{below}", path::repo(&self.repository))
+    }
+
+    fn file_path(&self, commit: Sha, file: &str) -> String {
+        format!("{}/contents/{}?ref={commit}", path::repo(&self.repository), path::escape_path(file))
+    }
+
+    /// Not a path of GitHub's: the name under which it is remembered what we replaced a tip by.
+    fn replaced_path(&self, name: &RefName, old: Sha) -> String {
+        self.path(format_args!("replaced/{}/{old}", name.short()))
+    }
+
+    async fn commit(&self, sha: Sha) -> Result<Commit, RefsError> {
+        let path = self.path(format_args!("commits/{sha}"));
+        let commit = self.client.get_immutable_json(&path).await.map_err(told)?;
+        commit.ok_or_else(|| RefsError::Refused(format!("commit {} is gone", sha.short())))
+    }
+}
+
+impl GitObjects for GithubObjects {
+    async fn read_ref(&self, name: &RefName) -> Result<Option<Sha>, RefsError> {
+        let path = self.path(format_args!("ref/{}", name.short()));
+        let found = match self.client.get::<Reference>(&path).await.or_absent() {
+            Ok(found) => found.map(|reference| reference.object.sha),
+            // An empty repository has no refs at all (409).
+            Err(Error::Rejected { status: 409, .. }) => None,
+            Err(error) => return Err(told(error)),
+        };
+        let mut tip = found;
+        while let Some(newer) = tip.and_then(|tip| self.client.recall(&self.replaced_path(name, tip), Accept::Raw)) {
+            tip = std::str::from_utf8(&newer).ok().and_then(|text| text.parse().ok());
+        }
+        Ok(tip.or(found))
+    }
+
+    async fn read_file(&self, commit: Sha, file: &str, limit: usize) -> Result<Option<Vec<u8>>, RefsError> {
+        match self.client.get_immutable(&self.file_path(commit, file), Accept::Raw, limit).await {
+            Ok(bytes) => Ok(bytes.map(|bytes| bytes.to_vec())),
+            Err(Error::TooLarge { limit, .. }) => Err(RefsError::TooLarge { path: file.to_owned(), limit }),
+            Err(error) => Err(told(error)),
+        }
+    }
+
+    async fn parent(&self, commit: Sha) -> Result<Option<Sha>, RefsError> {
+        Ok(self.commit(commit).await?.parents.first().map(|parent| parent.sha))
+    }
+
+    async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
+        let entries: Vec<Value> = commit
+            .files
+            .iter()
+            .map(|(path, content)| json!({ "path": path, "mode": "100644", "type": "blob", "content": content }))
+            .collect();
+        let mut body = json!({ "tree": entries });
+        if let Some(parent) = commit.parent {
+            body["base_tree"] = json!(self.commit(parent).await?.tree.sha);
+        }
+        let send = async |below: &str, body: &Value| -> Result<Sha, RefsError> {
+            // Named by their content: a second one is the same, or harmless.
+            let object: Object =
+                self.client.write(Method::POST, &self.path(below), body, Repeat::Safe).await.map_err(told)?;
+            Ok(object.sha)
+        };
+        let tree = send("trees", &body).await?;
+        let parents: Vec<Sha> = commit.parent.into_iter().collect();
+        let sha = send("commits", &json!({ "message": commit.subject, "tree": tree, "parents": parents })).await?;
+        // What we have just written need not be read back at the next reconcile.
+        let parents: Vec<_> = parents.iter().map(|parent| json!({ "sha": parent })).collect();
+        let known = json!({ "tree": { "sha": tree }, "parents": parents }).to_string();
+        self.client.remember(&self.path(format_args!("commits/{sha}")), Accept::Json, known.into());
+        for (path, content) in commit.files {
+            self.client.remember(&self.file_path(sha, path), Accept::Raw, Bytes::from(content.clone()));
+        }
+        Ok(sha)
+    }
+
+    async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<(), RefsError> {
+        let answer = match old {
+            None => {
+                let body = json!({ "ref": name.to_string(), "sha": new });
+                self.client.tell(Method::POST, &self.path("refs"), Some(&body), Repeat::Safe).await
+            }
+            Some(_) => {
+                let body = json!({ "sha": new, "force": false });
+                let path = self.path(format_args!("refs/{}", name.short()));
+                self.client.tell(Method::PATCH, &path, Some(&body), Repeat::Safe).await
+            }
+        };
+        match answer {
+            Ok(()) => {
+                if let Some(old) = old {
+                    let newer = Bytes::from(new.to_string());
+                    self.client.remember(&self.replaced_path(name, old), Accept::Raw, newer);
+                }
+                Ok(())
+            }
+            // Not a fast-forward, exists already, does not exist: the message differs by version, the remedy does not.
+            Err(Error::Rejected { status: 409 | 422, .. } | Error::NotFound { .. }) => {
+                Err(RefsError::RefMoved { name: name.clone() })
+            }
+            Err(error) => Err(told(error)),
+        }
+    }
+
+    async fn delete_ref(&self, name: &RefName) -> Result<(), RefsError> {
+        let path = self.path(format_args!("refs/{}", name.short()));
+        match self.client.tell(Method::DELETE, &path, None::<&()>, Repeat::Safe).await {
+            Ok(()) | Err(Error::NotFound { .. } | Error::Rejected { status: 422, .. }) => Ok(()),
+            Err(error) => Err(told(error)),
+        }
+    }
+}
+
+fn told(error: Error) -> RefsError {
+    match error.kind() {
+        ErrorKind::Refusal => RefsError::Refused(error.to_string()),
+        ErrorKind::Fault { retry_at } => RefsError::Fault { message: error.to_string(), retry_at },
+        ErrorKind::Wait { until } => RefsError::Fault { message: error.to_string(), retry_at: Some(until) },
+    }
+}
