@@ -2,6 +2,7 @@
 //!
 //! [`Github`] holds the credentials and hands out one [`Client`] per installation.
 
+mod artifacts;
 mod auth;
 mod cache;
 mod client;
@@ -11,6 +12,7 @@ mod identity;
 mod objects;
 mod paging;
 mod path;
+mod resolve;
 mod retry;
 mod secret;
 mod transport;

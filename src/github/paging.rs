@@ -95,7 +95,7 @@ fn page_number(link: &str) -> Option<usize> {
 macro_rules! wrapped_pages {
     ($($page:ident . $field:ident of $item:ty;)*) => {$(
         #[derive(serde::Deserialize)]
-        pub(crate) struct $page {
+        struct $page {
             $field: Vec<$item>,
         }
         impl $crate::github::paging::PageOf for $page {

@@ -1,6 +1,6 @@
 //! `attempts/NNN.json`: the whole record of one attempt, kept small.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{RefsError, store::document};

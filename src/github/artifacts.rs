@@ -1,0 +1,165 @@
+//! Evidence artifacts: archives that a pull request's own code may have produced.
+//!
+//! Nothing in one is believed before its size, its shape and its origin are checked, and nothing of it is ever written
+//! to disk. The allow-list of workflow files proves where evidence comes from, not what it says: whoever edits such a
+//! file opens the security gate (surfaces.md, The Action).
+
+use std::io::{Cursor, Read as _};
+
+use zip::ZipArchive;
+
+use crate::core::{
+    RepoName, Sha, WorkflowRunId,
+    evidence::{EVIDENCE_SCHEMA, Evidence},
+};
+
+/// Names of evidence artifacts begin with this.
+pub(super) const PREFIX: &str = "loopgate-evidence";
+/// Bytes of an archive at most.
+pub(super) const ARCHIVE_LIMIT: usize = 8 << 20;
+/// The one entry that is read.
+const ENTRY: &str = "evidence.json";
+/// Bytes of that entry at most, unpacked.
+const ENTRY_LIMIT: u64 = 16 << 20;
+/// Entries of an archive at most.
+const MOST_ENTRIES: usize = 100;
+/// Checks in one document at most.
+const MOST_CHECKS: usize = 200;
+
+/// Where an artifact was found: what GitHub says of the run that uploaded it.
+#[derive(Debug, Clone)]
+pub(super) struct Origin<'a> {
+    pub repository: &'a RepoName,
+    /// The pull request's head.
+    pub head: Sha,
+    pub run: WorkflowRunId,
+    /// The commit the run is about.
+    pub run_head: Sha,
+    /// The newest attempt of the run.
+    pub run_attempt: u32,
+    /// The run's workflow file, normalised.
+    pub path: &'a str,
+    /// Workflow files that may bring evidence, normalised.
+    pub allowed: &'a [String],
+}
+
+/// Reads an archive's evidence and checks that it belongs where it was found. The error is a sentence for people.
+pub(super) fn read(archive: &[u8], origin: &Origin<'_>) -> Result<Evidence, String> {
+    let document = unpack(archive)?;
+    let evidence: Evidence = serde_json::from_slice(&document).map_err(|error| {
+        format!("{ENTRY} does not follow the schema {EVIDENCE_SCHEMA}: {error}").chars().take(300).collect::<String>()
+    })?;
+    check(&evidence, origin)?;
+    Ok(evidence)
+}
+
+/// The bytes of the one entry that counts.
+fn unpack(archive: &[u8]) -> Result<Vec<u8>, String> {
+    if archive.len() > ARCHIVE_LIMIT {
+        return Err(too_large());
+    }
+    let mut archive =
+        ZipArchive::new(Cursor::new(archive)).map_err(|error| format!("it is no zip archive: {error}"))?;
+    if archive.len() > MOST_ENTRIES {
+        return Err(format!("it holds more than {MOST_ENTRIES} files"));
+    }
+    if archive.has_duplicate_names() {
+        return Err("it holds two files of the same name".into());
+    }
+    for name in archive.file_names() {
+        let name = name.map_err(|error| format!("it holds a file without a readable name: {error}"))?;
+        if !is_plain(&name) {
+            let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
+            return Err(format!("it holds a file named `{shown}`"));
+        }
+    }
+    let mut entry = archive.by_name(ENTRY).map_err(|_| format!("it holds no readable {ENTRY}"))?;
+    if !entry.is_file() || entry.size() > ENTRY_LIMIT {
+        return Err(too_large());
+    }
+    // The size an entry declares is its author's claim; what it unpacks to is counted while it does.
+    let mut document = Vec::new();
+    let read = entry.by_ref().take(ENTRY_LIMIT + 1).read_to_end(&mut document);
+    match read {
+        Ok(_) if document.len() as u64 > ENTRY_LIMIT => Err(too_large()),
+        Ok(_) => Ok(document),
+        Err(error) => Err(format!("its {ENTRY} cannot be unpacked: {error}")),
+    }
+}
+
+fn too_large() -> String {
+    format!("it is larger than {} MB packed or {} MB unpacked", ARCHIVE_LIMIT >> 20, ENTRY_LIMIT >> 20)
+}
+
+/// A relative path that stays where it is unpacked.
+fn is_plain(name: &str) -> bool {
+    !name.starts_with('/')
+        && !name.contains(['\\', '\0', ':'])
+        && name.trim_end_matches('/').split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+fn check(evidence: &Evidence, origin: &Origin<'_>) -> Result<(), String> {
+    if evidence.schema != EVIDENCE_SCHEMA {
+        return Err(format!("its schema is not {EVIDENCE_SCHEMA}"));
+    }
+    if &evidence.repository != origin.repository {
+        return Err("it is about another repository".into());
+    }
+    if evidence.head_sha != origin.head || origin.run_head != origin.head {
+        return Err(format!(
+            "it is about commit {}, not about the head {}",
+            evidence.head_sha.short(),
+            origin.head.short()
+        ));
+    }
+    if !origin.allowed.iter().any(|allowed| allowed == origin.path) {
+        return Err(format!("its workflow {} is not listed in verify.workflows", origin.path));
+    }
+    let Some(workflow) = &evidence.workflow else {
+        return Err("it does not say which workflow run it comes from".into());
+    };
+    if workflow.run_id != origin.run || normalise(&workflow.path, origin.repository) != origin.path {
+        return Err("it names another workflow run than the one that uploaded it".into());
+    }
+    if !(1..=origin.run_attempt).contains(&workflow.run_attempt) {
+        return Err(format!("it names attempt {} of a run with {}", workflow.run_attempt, origin.run_attempt));
+    }
+    if evidence.checks.len() > MOST_CHECKS {
+        return Err(format!("it holds more than {MOST_CHECKS} checks"));
+    }
+    Ok(())
+}
+
+/// A workflow file's path without `@ref`, and without `owner/name/` where that is this repository. A file of another
+/// repository (a required workflow of the organisation) keeps its whole name, so that the two are never mixed up.
+pub(super) fn normalise(path: &str, repository: &RepoName) -> String {
+    let path = path.split_once('@').map_or(path, |(path, _)| path);
+    let mut parts = path.splitn(3, '/');
+    if let (Some(owner), Some(name), Some(rest)) = (parts.next(), parts.next(), parts.next())
+        && rest.starts_with(".github/")
+        && format!("{owner}/{name}").parse::<RepoName>().is_ok_and(|of| &of == repository)
+    {
+        return rest.to_owned();
+    }
+    path.trim_start_matches("./").to_owned()
+}
+
+/// Of evidence for the same job and matrix leg only the newest counts: the later run, then its later attempt.
+pub(super) fn newest_of_each(mut accepted: Vec<Evidence>) -> Vec<Evidence> {
+    let key = |evidence: &Evidence| {
+        let workflow = evidence.workflow.clone();
+        workflow.map(|workflow| (workflow.path, workflow.job, workflow.matrix))
+    };
+    let age = |evidence: &Evidence| evidence.workflow.as_ref().map(|workflow| (workflow.run_id, workflow.run_attempt));
+    accepted.sort_by_key(|evidence| std::cmp::Reverse(age(evidence)));
+    let mut newest: Vec<Evidence> = Vec::new();
+    for evidence in accepted {
+        if !newest.iter().any(|kept| key(kept) == key(&evidence)) {
+            newest.push(evidence);
+        }
+    }
+    newest
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Which pull requests does an event concern? Payloads do not say it reliably: their `pull_requests` is empty for
+//! forks, and no proof otherwise. So they are looked up.
+
+use serde::Deserialize;
+
+use super::{Client, Error, error::OrAbsent as _, paging::wrapped_pages, path};
+use crate::core::{PrNumber, RepoName, Sha};
+
+/// Pages of open pull requests read at most: 3,000 of them.
+const MOST_PAGES: usize = 30;
+
+#[derive(Deserialize)]
+struct Pull {
+    number: PrNumber,
+    state: String,
+    head: Tip,
+    base: Side,
+}
+
+#[derive(Deserialize)]
+struct Tip {
+    sha: Sha,
+}
+
+#[derive(Deserialize)]
+struct Side {
+    repo: Option<Named>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    full_name: RepoName,
+}
+
+wrapped_pages! {
+    Repositories.repositories of Named;
+}
+
+impl Client {
+    /// The open pull requests whose head is this commit; several may be, from forks too.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`]; an unknown commit has none.
+    pub async fn pull_requests_with_head(&self, repository: &RepoName, head: Sha) -> Result<Vec<PrNumber>, Error> {
+        let path = format!("{}/commits/{head}/pulls", path::repo(repository));
+        // 422 is the answer for a commit that is not there.
+        let found = match self.list::<Vec<Pull>>(&path, 3).await.or_absent() {
+            Ok(found) => found.map(|listing| listing.items).unwrap_or_default(),
+            Err(Error::Rejected { status: 422, .. }) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        // The list holds every pull request the commit is part of, also ones of repositories that forked this one.
+        let concerned = found.into_iter().filter(|pull| {
+            pull.state == "open"
+                && pull.head.sha == head
+                && pull.base.repo.as_ref().is_none_or(|base| &base.full_name == repository)
+        });
+        Ok(concerned.map(|pull| pull.number).collect())
+    }
+
+    /// The open pull requests of a repository, all or those into one branch.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn open_pull_requests(&self, repository: &RepoName, into: Option<&str>) -> Result<Vec<PrNumber>, Error> {
+        let base = into.map(|branch| format!("&base={}", path::escape(branch))).unwrap_or_default();
+        let path = format!("{}/pulls?state=open{base}", path::repo(repository));
+        let pulls = self.list::<Vec<Pull>>(&path, MOST_PAGES).await?;
+        Ok(pulls.items.into_iter().map(|pull| pull.number).collect())
+    }
+
+    /// The repositories this installation may see.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn repositories(&self) -> Result<Vec<RepoName>, Error> {
+        let found = self.list::<Repositories>("/installation/repositories", MOST_PAGES).await?;
+        Ok(found.items.into_iter().map(|repository| repository.full_name).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path, matchers::query_param};
+
+    use super::*;
+    use crate::github::{ApiUrl, Credentials, Github, Secret, Setup};
+
+    const HEAD: &str = "0123456789abcdef0123456789abcdef01234567";
+    const OTHER: &str = "1111111111111111111111111111111111111111";
+
+    async fn client(server: &MockServer) -> Client {
+        let credentials = Credentials::Token(Secret::new("t"));
+        Github::new(ApiUrl::parse(&server.uri()).unwrap(), credentials, Setup::default()).unwrap().client(None)
+    }
+
+    fn pull(number: u64, state: &str, head: &str, base: &str) -> Value {
+        json!({ "number": number, "state": state, "head": { "sha": head }, "base": { "repo": { "full_name": base } } })
+    }
+
+    #[tokio::test]
+    async fn a_head_is_looked_up_by_its_commit_and_only_what_is_open_here_counts() {
+        let server = MockServer::start().await;
+        let pulls = [
+            pull(1, "open", HEAD, "acme/widgets"),
+            pull(2, "closed", HEAD, "acme/widgets"),
+            pull(3, "open", OTHER, "acme/widgets"),
+            pull(4, "open", HEAD, "fork/widgets"),
+            pull(5, "open", HEAD, "Acme/Widgets"),
+        ];
+        Mock::given(path(format!("/repos/acme/widgets/commits/{HEAD}/pulls")))
+            .respond_with(ResponseTemplate::new(200).set_body_json(json!(pulls)))
+            .mount(&server)
+            .await;
+        Mock::given(path(format!("/repos/acme/widgets/commits/{OTHER}/pulls")))
+            .respond_with(ResponseTemplate::new(422))
+            .mount(&server)
+            .await;
+        let (client, repository) = (client(&server).await, "acme/widgets".parse().unwrap());
+        let found = client.pull_requests_with_head(&repository, HEAD.parse().unwrap()).await.unwrap();
+        assert_eq!(found, [PrNumber::new(1), PrNumber::new(5)]);
+        let none = client.pull_requests_with_head(&repository, OTHER.parse().unwrap()).await.unwrap();
+        assert_eq!(none, []);
+    }
+
+    #[tokio::test]
+    async fn a_branch_name_stays_a_value() {
+        let server = MockServer::start().await;
+        Mock::given(path("/repos/acme/widgets/pulls"))
+            .and(query_param("base", "release/1.0&state=all"))
+            .and(query_param("state", "open"))
+            .respond_with(ResponseTemplate::new(200).set_body_json(json!([pull(7, "open", HEAD, "acme/widgets")])))
+            .mount(&server)
+            .await;
+        let client = client(&server).await;
+        let repository = "acme/widgets".parse().unwrap();
+        let found = client.open_pull_requests(&repository, Some("release/1.0&state=all")).await.unwrap();
+        assert_eq!(found, [PrNumber::new(7)]);
+    }
+}
