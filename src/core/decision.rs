@@ -462,3 +462,14 @@ pub enum ReactionKind {
     #[serde(rename = "confused")]
     NotAccepted,
 }
+
+impl ReactionKind {
+    /// GitHub's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Seen => "eyes",
+            Self::Done => "+1",
+            Self::NotAccepted => "confused",
+        }
+    }
+}

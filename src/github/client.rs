@@ -208,6 +208,46 @@ impl Client {
         }
     }
 
+    /// Whether something is there: 2xx or 404.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`] but not found.
+    pub(crate) async fn exists(&self, path: &str) -> Result<bool, Error> {
+        let request = Outgoing {
+            method: Method::GET,
+            target: path,
+            accept: Accept::Json,
+            etag: None,
+            body: None,
+            limit: JSON_LIMIT,
+        };
+        match self.read(&request).await {
+            Ok(answer) => answer.or_redirected(path).map(|_| true),
+            Err(Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads something once that the key names by its content, whatever requests it takes. The key is a path below the
+    /// API that GitHub does not have. What cannot be written as JSON is not kept.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(crate) async fn once<T: Serialize + DeserializeOwned>(
+        &self,
+        key: &str,
+        read: impl AsyncFnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if let Some(known) = self.recall(key, Accept::Json).and_then(|known| serde_json::from_slice(&known).ok()) {
+            return Ok(known);
+        }
+        let found = read().await?;
+        if let Ok(bytes) = serde_json::to_vec(&found) {
+            self.remember(key, Accept::Json, bytes.into());
+        }
+        Ok(found)
+    }
+
     /// One page of a list, with its paging links.
     pub(super) async fn get_page(&self, path: &str) -> Result<Page, Error> {
         let key = self.key(path, Accept::Json)?;

@@ -5,11 +5,14 @@
 mod artifacts;
 mod auth;
 mod cache;
+mod check_names;
 mod client;
 mod clock;
 mod error;
 mod identity;
+mod marker;
 mod objects;
+mod observe;
 mod paging;
 mod path;
 mod resolve;
@@ -17,13 +20,18 @@ mod retry;
 mod secret;
 mod transport;
 mod usage;
+mod wire;
 
 pub use auth::{AppCredentials, Credentials};
 pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
+pub use check_names::OwnCheck;
 pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};
 pub use error::{Error, ErrorKind};
 pub use objects::GithubObjects;
+pub use observe::{
+    AuthorityQuestions, Ground, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, Reading, Target,
+};
 pub use retry::Patience;
 pub use secret::Secret;
 pub use transport::ApiUrl;

@@ -1,0 +1,289 @@
+//! What GitHub says about the rights of the people and teams that matter for the decision.
+//!
+//! A look-up that fails is an answer too: no authority, with the reason. Only a rate limit ends the observation, since
+//! then nothing at all can be asked for a while.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::{TryFutureExt as _, future::try_join_all};
+use serde::Deserialize;
+
+use super::fresh::Fresh;
+use crate::{
+    core::{
+        Login, RepoName, TeamSlug, UserId,
+        snapshot::{Authority, NamedAccount, Permission, Standing, TeamStanding},
+    },
+    github::{Client, Error, ErrorKind, error::OrAbsent as _, path, wire::User},
+};
+
+/// Whom to look up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuthorityQuestions {
+    /// Who spoke, by the login they bear now.
+    pub people: BTreeMap<UserId, Login>,
+    /// Accounts the policy names.
+    pub logins: BTreeSet<Login>,
+    pub teams: BTreeSet<TeamSlug>,
+}
+
+/// People looked up at most; who is beyond has no authority.
+const MOST_PEOPLE: usize = 100;
+/// Pages of an organisation's teams, and of a team's members, read at most.
+const MOST_PAGES: usize = 20;
+
+/// Looks up rights, and believes the answers for five minutes.
+#[derive(Default)]
+pub(super) struct Registry {
+    people: Fresh<(RepoName, UserId), Standing>,
+    logins: Fresh<Login, NamedAccount>,
+    teams: Fresh<(RepoName, TeamSlug), TeamStanding>,
+    organisations: Fresh<String, Organisation>,
+}
+
+/// Which teams an organisation has.
+#[derive(Debug, Clone)]
+enum Organisation {
+    Teams(BTreeSet<TeamSlug>),
+    /// It does not say, with the reason: we lack `members: read`.
+    Closed(String),
+}
+
+impl Registry {
+    pub(super) async fn look_up(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        questions: &AuthorityQuestions,
+    ) -> Result<Authority, Error> {
+        let organisations = self.organisations(client, repository, &questions.teams).await?;
+        let teams = questions.teams.iter().map(|team| {
+            let standing = self.team(client, repository, team, organisations.get(team.org()));
+            standing.map_ok(|standing| (team.clone(), standing))
+        });
+        let logins =
+            questions.logins.iter().map(|login| self.login(client, login).map_ok(|account| (login.clone(), account)));
+        let people = questions
+            .people
+            .iter()
+            .take(MOST_PEOPLE)
+            .map(|(id, login)| self.person(client, repository, *id, login).map_ok(|standing| (*id, standing)));
+        let (teams, logins, people) =
+            futures::try_join!(try_join_all(teams), try_join_all(logins), try_join_all(people))?;
+        let teams: BTreeMap<_, _> = teams.into_iter().collect();
+        let people = people.into_iter().map(|(id, standing)| (id, with_teams(standing, id, &teams))).collect();
+        Ok(Authority { people, logins: logins.into_iter().collect(), teams })
+    }
+
+    async fn person(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        id: UserId,
+        login: &Login,
+    ) -> Result<Standing, Error> {
+        let (key, now) = ((repository.clone(), id), client.now());
+        if let Some(known) = self.people.get(&key, now) {
+            return Ok(known);
+        }
+        // `[bot]` must be escaped; bots have no say, but they are told so.
+        let path = format!("{}/collaborators/{}/permission", path::repo(repository), path::escape(login.as_str()));
+        let standing = match client.get::<Rights>(&path).await {
+            // The login may belong to somebody else by now: ids are never reused.
+            Ok(rights) if rights.user.as_ref().is_some_and(|user| user.id != id) => Standing::Gone,
+            Ok(rights) => Standing::Known { permission: rights.permission(), teams: BTreeSet::new() },
+            Err(error) => return Ok(Standing::Unknown(reason(error)?)),
+        };
+        self.people.put(key, standing.clone(), now);
+        Ok(standing)
+    }
+
+    async fn login(&self, client: &Client, login: &Login) -> Result<NamedAccount, Error> {
+        let now = client.now();
+        if let Some(known) = self.logins.get(login, now) {
+            return Ok(known);
+        }
+        let account = match client.get::<User>(&format!("/users/{}", path::escape(login.as_str()))).await.or_absent() {
+            Ok(Some(user)) => NamedAccount::Known(user.into()),
+            Ok(None) => NamedAccount::Missing,
+            Err(error) => return Ok(NamedAccount::Unknown(reason(error)?)),
+        };
+        self.logins.put(login.clone(), account.clone(), now);
+        Ok(account)
+    }
+
+    async fn team(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        team: &TeamSlug,
+        organisation: Option<&Organisation>,
+    ) -> Result<TeamStanding, Error> {
+        let (key, now) = ((repository.clone(), team.clone()), client.now());
+        if let Some(known) = self.teams.get(&key, now) {
+            return Ok(known);
+        }
+        match organisation {
+            Some(Organisation::Closed(reason)) => return Ok(TeamStanding::Unknown(reason.clone())),
+            Some(Organisation::Teams(teams)) if !teams.contains(team) => return Ok(TeamStanding::Missing),
+            Some(Organisation::Teams(_)) | None => {}
+        }
+        let standing = match ask_for_team(client, repository, team).await {
+            Ok(standing) => standing,
+            Err(error) => return Ok(TeamStanding::Unknown(reason(error)?)),
+        };
+        self.teams.put(key, standing.clone(), now);
+        Ok(standing)
+    }
+
+    /// The organisations of teams that must be asked about. Most presets name teams that most organisations do not
+    /// have: one list answers for all of them.
+    async fn organisations(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        teams: &BTreeSet<TeamSlug>,
+    ) -> Result<BTreeMap<String, Organisation>, Error> {
+        let unknown = |team: &&TeamSlug| self.teams.get(&(repository.clone(), (*team).clone()), client.now()).is_none();
+        let names: BTreeSet<_> = teams.iter().filter(unknown).map(|team| team.org().to_owned()).collect();
+        let asked = names.into_iter().map(|name| async {
+            let organisation = self.organisation(client, &name).await?;
+            Ok((name, organisation))
+        });
+        Ok(try_join_all(asked).await?.into_iter().collect())
+    }
+    async fn organisation(&self, client: &Client, name: &str) -> Result<Organisation, Error> {
+        #[derive(Deserialize)]
+        struct Team {
+            slug: String,
+        }
+        let (key, now) = (name.to_owned(), client.now());
+        if let Some(known) = self.organisations.get(&key, now) {
+            return Ok(known);
+        }
+        let slug = |team: Team| format!("{name}/{}", team.slug).parse().ok();
+        // A person's account has no teams (404).
+        let organisation = match client.list::<Vec<Team>>(&format!("/orgs/{name}/teams"), MOST_PAGES).await.or_absent()
+        {
+            Ok(listed) => {
+                let teams = listed.map(|listing| listing.items).unwrap_or_default();
+                Organisation::Teams(teams.into_iter().filter_map(slug).collect())
+            }
+            Err(error) => return Ok(Organisation::Closed(reason(error)?)),
+        };
+        self.organisations.put(key, organisation.clone(), now);
+        Ok(organisation)
+    }
+}
+
+async fn ask_for_team(client: &Client, repository: &RepoName, team: &TeamSlug) -> Result<TeamStanding, Error> {
+    let base = format!("/orgs/{}/teams/{}", team.org(), team.slug());
+    let (access, members) = (format!("{base}/repos/{repository}"), format!("{base}/members"));
+    // Members include those of child teams
+    // (<https://docs.github.com/en/rest/teams/members#list-team-members>).
+    let (access, members) = futures::join!(client.exists(&access), client.list::<Vec<User>>(&members, MOST_PAGES));
+    if !access? {
+        return Ok(TeamStanding::NoAccess);
+    }
+    let member = |user: User| Some((user.id, user.login.parse().ok()?));
+    Ok(TeamStanding::Usable { members: members?.items.into_iter().filter_map(member).collect() })
+}
+
+/// Why there is no answer, for people.
+fn reason(error: Error) -> Result<String, Error> {
+    match error.kind() {
+        ErrorKind::Wait { .. } => Err(error),
+        ErrorKind::Refusal | ErrorKind::Fault { .. } => Ok(error.to_string()),
+    }
+}
+
+fn with_teams(standing: Standing, id: UserId, teams: &BTreeMap<TeamSlug, TeamStanding>) -> Standing {
+    let Standing::Known { permission, .. } = standing else { return standing };
+    let is_member =
+        |standing: &TeamStanding| matches!(standing, TeamStanding::Usable { members } if members.contains_key(&id));
+    let teams = teams.iter().filter(|(_, standing)| is_member(standing)).map(|(team, _)| team.clone()).collect();
+    Standing::Known { permission, teams }
+}
+
+/// `GET …/collaborators/{login}/permission`.
+#[derive(Deserialize)]
+struct Rights {
+    permission: Option<String>,
+    role_name: Option<String>,
+    user: Option<RightsOfUser>,
+}
+
+#[derive(Deserialize)]
+struct RightsOfUser {
+    id: UserId,
+    permissions: Option<Flags>,
+}
+
+#[derive(Deserialize)]
+struct Flags {
+    #[serde(default)]
+    admin: bool,
+    #[serde(default)]
+    maintain: bool,
+    #[serde(default)]
+    push: bool,
+    #[serde(default)]
+    triage: bool,
+    #[serde(default)]
+    pull: bool,
+}
+
+impl Rights {
+    /// The flags say it exactly, custom roles included; `role_name` says it for the built-in roles; `permission` folds
+    /// maintain into write and triage into read
+    /// (<https://docs.github.com/en/rest/collaborators/collaborators#get-repository-permissions-for-a-user>).
+    fn permission(&self) -> Permission {
+        if let Some(flags) = self.user.as_ref().and_then(|user| user.permissions.as_ref()) {
+            return match flags {
+                Flags { admin: true, .. } => Permission::Admin,
+                Flags { maintain: true, .. } => Permission::Maintain,
+                Flags { push: true, .. } => Permission::Write,
+                Flags { triage: true, .. } => Permission::Triage,
+                Flags { pull: true, .. } => Permission::Read,
+                _ => Permission::None,
+            };
+        }
+        let named = |role: &str| match role {
+            "admin" => Some(Permission::Admin),
+            "maintain" => Some(Permission::Maintain),
+            "write" => Some(Permission::Write),
+            "triage" => Some(Permission::Triage),
+            "read" => Some(Permission::Read),
+            "none" => Some(Permission::None),
+            _ => None,
+        };
+        let of = |role: &Option<String>| role.as_deref().and_then(named);
+        of(&self.role_name).or_else(|| of(&self.permission)).unwrap_or(Permission::None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exact_permission_is_read_from_flags_role_or_plain_permission() {
+        for (answer, permission) in [
+            (
+                r#"{"permission":"write","role_name":"maintain","user":{"id":1,"permissions":{"maintain":true,"push":true}}}"#,
+                Permission::Maintain,
+            ),
+            (
+                r#"{"permission":"write","role_name":"releaser","user":{"id":1,"permissions":{"push":true,"pull":true}}}"#,
+                Permission::Write,
+            ),
+            (r#"{"permission":"write","role_name":"maintain","user":{"id":1}}"#, Permission::Maintain),
+            (r#"{"permission":"read","role_name":"triage"}"#, Permission::Triage),
+            (r#"{"permission":"write","role_name":"releaser"}"#, Permission::Write),
+            (r#"{"permission":"none","user":{"id":1,"permissions":{}}}"#, Permission::None),
+            (r#"{}"#, Permission::None),
+        ] {
+            assert_eq!(serde_json::from_str::<Rights>(answer).unwrap().permission(), permission, "{answer}");
+        }
+    }
+}

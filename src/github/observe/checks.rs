@@ -1,0 +1,316 @@
+//! Check runs and commit statuses of a commit: ours, other people's, and other people's with our names.
+
+use serde::{Deserialize, Serialize};
+
+use super::surface::OwnCheckRun;
+use crate::{
+    core::{
+        AppId, CheckName, CheckRunId, RepoName, Sha, Timestamp,
+        evidence::{CheckEvidence, CheckKind, Outcome},
+        policy::{CheckSource, ExternalSource, VerifyPolicy},
+        snapshot::{
+            Annotation, AnnotationLevel, AppIdentity, CheckProgress, Completeness, Conclusion, ExternalCheck,
+            ForgedCheck, Listing, ObservationProblem,
+        },
+    },
+    github::{Client, Error, check_names::OwnCheck, paging::wrapped_pages, path},
+};
+
+/// Pages of check runs and of statuses read at most.
+const MOST_PAGES: usize = 10;
+/// Failing checks whose annotations are read, and pages of each.
+const MOST_ANNOTATED: usize = 10;
+const ANNOTATION_PAGES: usize = 2;
+
+wrapped_pages! {
+    CheckRuns.check_runs of WireRun;
+    CombinedStatus.statuses of WireStatus;
+}
+
+#[derive(Deserialize)]
+struct WireRun {
+    id: CheckRunId,
+    name: String,
+    status: String,
+    conclusion: Option<String>,
+    started_at: Option<Timestamp>,
+    completed_at: Option<Timestamp>,
+    html_url: Option<String>,
+    external_id: Option<String>,
+    app: Option<App>,
+    output: Option<Output>,
+}
+
+#[derive(Deserialize)]
+struct App {
+    id: AppId,
+    slug: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Output {
+    title: Option<String>,
+    summary: Option<String>,
+    annotations_count: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct WireStatus {
+    context: String,
+    state: String,
+    target_url: Option<String>,
+    description: Option<String>,
+    created_at: Option<Timestamp>,
+    updated_at: Option<Timestamp>,
+}
+
+/// What is on one commit.
+#[derive(Debug, Default)]
+pub(super) struct Checks {
+    pub own: Vec<OwnCheckRun>,
+    pub external: Vec<ExternalCheck>,
+    pub forged: Vec<ForgedCheck>,
+    pub problems: Vec<ObservationProblem>,
+    /// Annotations that can be read, by the external check's place in the list.
+    annotated: Vec<(usize, u64)>,
+}
+
+/// Reads both kinds of check of a commit.
+pub(super) async fn read(
+    client: &Client,
+    repository: &RepoName,
+    commit: Sha,
+    us: &AppIdentity,
+) -> Result<Checks, Error> {
+    let base = format!("{}/commits/{commit}", path::repo(repository));
+    let (runs_path, status_path) = (format!("{base}/check-runs"), format!("{base}/status"));
+    let runs = client.list::<CheckRuns>(&runs_path, MOST_PAGES);
+    let statuses = client.list::<CombinedStatus>(&status_path, MOST_PAGES);
+    let (runs, statuses) = futures::join!(runs, statuses);
+    let mut checks = Checks::default();
+    for run in checks.tolerated("check runs", runs)? {
+        checks.add_run(run, us);
+    }
+    for status in checks.tolerated("commit statuses", statuses)? {
+        checks.add_status(status);
+    }
+    Ok(checks)
+}
+
+/// Reads the check runs of a commit, without its statuses.
+pub(super) async fn read_runs(
+    client: &Client,
+    repository: &RepoName,
+    commit: Sha,
+    us: &AppIdentity,
+) -> Result<Checks, Error> {
+    let path = format!("{}/commits/{commit}/check-runs", path::repo(repository));
+    let mut checks = Checks::default();
+    for run in client.list::<CheckRuns>(&path, MOST_PAGES).await?.items {
+        checks.add_run(run, us);
+    }
+    Ok(checks)
+}
+
+impl Checks {
+    /// A list, or nothing and the reason where it may not be read.
+    fn tolerated<T>(&mut self, what: &str, listing: Result<Listing<T>, Error>) -> Result<Vec<T>, Error> {
+        let reason = match listing {
+            Ok(listing) if listing.completeness == Completeness::Complete => return Ok(listing.items),
+            Ok(listing) => {
+                let reason = "there are too many to read them all".to_owned();
+                self.problems.push(ObservationProblem { what: what.to_owned(), reason });
+                return Ok(listing.items);
+            }
+            Err(error) => error.refusal()?.to_string(),
+        };
+        self.problems.push(ObservationProblem { what: what.to_owned(), reason });
+        Ok(Vec::new())
+    }
+
+    fn add_run(&mut self, run: WireRun, us: &AppIdentity) {
+        let progress = progress(&run.status, run.conclusion.as_deref(), run.completed_at);
+        let annotations = run.output.as_ref().and_then(|output| output.annotations_count);
+        match OwnCheck::named(&run.name) {
+            Some(check) if run.app.as_ref().is_some_and(|app| app.id == us.id) => self.own.push(OwnCheckRun {
+                id: run.id,
+                check,
+                progress,
+                external_id: run.external_id,
+                annotations: annotations.unwrap_or(0),
+            }),
+            Some(_) => {
+                let app = run.app.and_then(|app| app.slug);
+                self.forged.push(ForgedCheck { name: run.name, app, url: run.html_url });
+            }
+            None => {
+                if annotations != Some(0) {
+                    self.annotated.push((self.external.len(), annotations.unwrap_or(0)));
+                }
+                let output = run.output.map(|output| [output.title, output.summary]);
+                let summary: Vec<_> = output.into_iter().flatten().flatten().filter(|text| !text.is_empty()).collect();
+                self.external.push(ExternalCheck {
+                    id: Some(run.id),
+                    name: run.name,
+                    app: run.app.and_then(|app| app.slug),
+                    progress,
+                    started_at: run.started_at,
+                    url: run.html_url,
+                    annotations: Vec::new(),
+                    summary: (!summary.is_empty()).then(|| summary.join("\n\n")),
+                });
+            }
+        }
+    }
+
+    fn add_status(&mut self, status: WireStatus) {
+        if OwnCheck::named(&status.context).is_some() {
+            // We never write statuses: whoever uses our name there is not us.
+            self.forged.push(ForgedCheck { name: status.context, app: None, url: status.target_url });
+            return;
+        }
+        let conclusion = match status.state.as_str() {
+            "success" => Some(Conclusion::Success),
+            "failure" | "error" => Some(Conclusion::Failure),
+            _ => None,
+        };
+        let at = status.updated_at;
+        self.external.push(ExternalCheck {
+            id: None,
+            name: status.context,
+            app: None,
+            progress: conclusion
+                .map_or(CheckProgress::InProgress, |conclusion| CheckProgress::Completed { conclusion, at }),
+            started_at: status.created_at,
+            url: status.target_url,
+            annotations: Vec::new(),
+            summary: status.description.filter(|text| !text.is_empty()),
+        });
+    }
+
+    /// Whether a check that the policy maps has failed.
+    pub(super) fn has_mapped_failure(&self, verify: &VerifyPolicy) -> bool {
+        self.external.iter().any(|check| has_failed(check) && is_mapped(check, verify))
+    }
+
+    /// What is known of a check of the policy here, from the newest check run that has ended.
+    pub(super) fn outcome(&self, name: &CheckName, kind: CheckKind, source: &ExternalSource) -> Option<CheckEvidence> {
+        let found = self.external.iter().filter(|check| is_from(check, source)).max_by_key(|check| check.started_at)?;
+        let CheckProgress::Completed { conclusion, .. } = found.progress else { return None };
+        let outcome = match conclusion {
+            Conclusion::Success | Conclusion::Neutral => Outcome::Passed,
+            Conclusion::TimedOut => Outcome::TimedOut,
+            Conclusion::Skipped => Outcome::Skipped,
+            Conclusion::Cancelled | Conclusion::Stale => Outcome::Cancelled,
+            Conclusion::Failure | Conclusion::ActionRequired | Conclusion::StartupFailure => Outcome::Failed,
+        };
+        Some(CheckEvidence { url: found.url.clone(), ..CheckEvidence::bare(name.clone(), kind, outcome) })
+    }
+
+    /// Reads the annotations of failing checks that the policy maps to a kind: they are its failures.
+    pub(super) async fn annotate(
+        &mut self,
+        client: &Client,
+        repository: &RepoName,
+        verify: &VerifyPolicy,
+    ) -> Result<(), Error> {
+        let wanted = |check: &ExternalCheck| has_failed(check) && is_mapped(check, verify);
+        let places = self.annotated.iter().filter(|(place, _)| self.external.get(*place).is_some_and(wanted));
+        let reads = places.take(MOST_ANNOTATED).filter_map(|(place, count)| {
+            let check = self.external.get(*place)?;
+            Some(async move { Ok::<_, Error>((*place, annotations(client, repository, check, *count).await?)) })
+        });
+        for (place, annotations) in futures::future::try_join_all(reads).await? {
+            if let Some(check) = self.external.get_mut(place) {
+                check.annotations = annotations;
+            }
+        }
+        Ok(())
+    }
+}
+
+const fn has_failed(check: &ExternalCheck) -> bool {
+    use Conclusion::{ActionRequired, Failure, StartupFailure, TimedOut};
+    let CheckProgress::Completed { conclusion, .. } = check.progress else { return false };
+    matches!(conclusion, Failure | TimedOut | ActionRequired | StartupFailure)
+}
+
+/// Whether the policy takes this check for one of its own.
+fn is_mapped(check: &ExternalCheck, verify: &VerifyPolicy) -> bool {
+    verify.checks.values().any(|policy| match &policy.source {
+        CheckSource::External(source) => is_from(check, source),
+        CheckSource::Command(_) => false,
+    })
+}
+
+fn is_from(check: &ExternalCheck, source: &ExternalSource) -> bool {
+    source.name.matches(&check.name) && source.app.as_deref().is_none_or(|app| check.app.as_deref() == Some(app))
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireAnnotation {
+    path: String,
+    start_line: u32,
+    annotation_level: Option<String>,
+    title: Option<String>,
+    message: Option<String>,
+}
+
+/// The annotations of a check run that has ended: kept for as long as it ended then, with so many.
+async fn annotations(
+    client: &Client,
+    repository: &RepoName,
+    check: &ExternalCheck,
+    count: u64,
+) -> Result<Vec<Annotation>, Error> {
+    let Some(id) = check.id else { return Ok(Vec::new()) };
+    let ended = match check.progress {
+        CheckProgress::Completed { at: Some(at), .. } => at.timestamp(),
+        _ => 0,
+    };
+    let path = format!("{}/check-runs/{id}/annotations", path::repo(repository));
+    let read = async || match client.list::<Vec<WireAnnotation>>(&path, ANNOTATION_PAGES).await {
+        Ok(listing) => Ok(listing.items),
+        // What a failing check says in detail is welcome, and not needed.
+        Err(error) => error.refusal().map(|_| Vec::new()),
+    };
+    let listed = client.once(&format!("{path}@{ended}-{count}"), read).await?;
+    Ok(listed.into_iter().map(annotation).collect())
+}
+
+fn annotation(wire: WireAnnotation) -> Annotation {
+    Annotation {
+        path: wire.path,
+        line: wire.start_line,
+        level: match wire.annotation_level.as_deref() {
+            Some("failure") => AnnotationLevel::Failure,
+            Some("warning") => AnnotationLevel::Warning,
+            _ => AnnotationLevel::Notice,
+        },
+        title: wire.title.filter(|title| !title.is_empty()),
+        message: wire.message.unwrap_or_default(),
+    }
+}
+
+/// A status and conclusion in GitHub's words. Unknown ones count as what says least: still running, or neutral.
+pub(super) fn progress(status: &str, conclusion: Option<&str>, at: Option<Timestamp>) -> CheckProgress {
+    match status {
+        "completed" => CheckProgress::Completed { conclusion: conclusion_of(conclusion.unwrap_or_default()), at },
+        "queued" | "waiting" | "requested" | "pending" => CheckProgress::Queued,
+        _ => CheckProgress::InProgress,
+    }
+}
+
+fn conclusion_of(word: &str) -> Conclusion {
+    match word {
+        "success" => Conclusion::Success,
+        "failure" => Conclusion::Failure,
+        "cancelled" => Conclusion::Cancelled,
+        "skipped" => Conclusion::Skipped,
+        "timed_out" => Conclusion::TimedOut,
+        "action_required" => Conclusion::ActionRequired,
+        "stale" => Conclusion::Stale,
+        "startup_failure" => Conclusion::StartupFailure,
+        _ => Conclusion::Neutral,
+    }
+}

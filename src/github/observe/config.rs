@@ -1,0 +1,225 @@
+//! What governs: the configuration at the base branch's head, its code owners, and the branch's own rules.
+//!
+//! Never read from the pull request, so that it cannot relax its own gates (gates.md).
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use super::fresh::Fresh;
+use crate::{
+    core::{
+        RepoName, Sha,
+        policy::{Activation, ConfigError, Policy, PolicyOrigin},
+    },
+    github::{Client, Error, error::OrAbsent as _, path, transport::Accept},
+};
+
+/// The repository's configuration file.
+pub(super) const FILE: &str = ".github/loopgate.yml";
+/// Bytes of it at most.
+const FILE_LIMIT: usize = 256 << 10;
+/// Older versions tried when the newest does not validate (surfaces.md, Configuration).
+const MOST_VERSIONS: usize = 20;
+/// Where GitHub looks for code owners, in its order
+/// (<https://docs.github.com/en/repositories/managing-your-repositorys-settings-and-features/customizing-your-repository/about-code-owners>).
+const CODEOWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
+/// GitHub ignores a larger one.
+const CODEOWNERS_LIMIT: usize = 3 << 20;
+
+/// How configuration text becomes policy.
+#[derive(Clone, Copy)]
+pub struct Reading {
+    pub parse: fn(file: &str, text: &str) -> Result<Policy, ConfigError>,
+    /// What governs where nothing validates.
+    pub presets: fn() -> Policy,
+}
+
+/// The base branch as it is now.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(super) struct BaseBranch {
+    pub commit: Tip,
+    #[serde(default)]
+    pub protected: bool,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(super) struct Tip {
+    pub sha: Sha,
+}
+
+/// The base branch; none when it was deleted.
+pub(super) async fn branch(client: &Client, repository: &RepoName, name: &str) -> Result<Option<BaseBranch>, Error> {
+    client.get(&format!("{}/branches/{}", path::repo(repository), path::escape_path(name))).await.or_absent()
+}
+
+/// The policy in force at a commit of the base branch; none where the repository has no configuration file, or one
+/// that switches Loopgate off: then nothing is observed and nothing written.
+pub(super) async fn policy(
+    client: &Client,
+    repository: &RepoName,
+    tip: Sha,
+    reading: Reading,
+) -> Result<Option<Policy>, Error> {
+    let Some(text) = file(client, repository, tip).await? else { return Ok(None) };
+    let policy = match parse(&text, reading) {
+        Ok(policy) => policy.with_origin(PolicyOrigin::Base { commit: tip }),
+        Err(error) => last_good(client, repository, tip, error, reading).await?,
+    };
+    Ok((policy.activation == Activation::Active).then_some(policy))
+}
+
+/// The text of the file in a commit; too large a file is one that does not validate.
+async fn file(client: &Client, repository: &RepoName, commit: Sha) -> Result<Option<FileText>, Error> {
+    let path = format!("{}/contents/{FILE}?ref={commit}", path::repo(repository));
+    match client.get_immutable(&path, Accept::Raw, FILE_LIMIT).await {
+        Ok(bytes) => Ok(bytes.map(|bytes| FileText::of(&bytes))),
+        Err(Error::TooLarge { .. }) => Ok(Some(FileText::Unreadable("the file is larger than 256 KB"))),
+        Err(error) => Err(error),
+    }
+}
+
+enum FileText {
+    Text(String),
+    Unreadable(&'static str),
+}
+
+impl FileText {
+    fn of(bytes: &[u8]) -> Self {
+        std::str::from_utf8(bytes).map_or(Self::Unreadable("the file is not UTF-8"), |text| Self::Text(text.to_owned()))
+    }
+}
+
+fn parse(text: &FileText, reading: Reading) -> Result<Policy, ConfigError> {
+    match text {
+        FileText::Text(text) => (reading.parse)(FILE, text),
+        FileText::Unreadable(why) => Err(ConfigError {
+            file: FILE.to_owned(),
+            line: 1,
+            column: 1,
+            snippet: String::new(),
+            message: (*why).to_owned(),
+            hint: None,
+        }),
+    }
+}
+
+/// The newest older version that validates, else the presets. The commits of a file up to a commit never change.
+async fn last_good(
+    client: &Client,
+    repository: &RepoName,
+    tip: Sha,
+    error: ConfigError,
+    reading: Reading,
+) -> Result<Policy, Error> {
+    let path = format!(
+        "{}/commits?sha={tip}&path={}&per_page={}",
+        path::repo(repository),
+        path::escape(FILE),
+        MOST_VERSIONS + 1
+    );
+    let versions = client.get_immutable_json::<Vec<Tip>>(&path).await?.unwrap_or_default();
+    for version in versions.iter().skip(1) {
+        let Some(text) = file(client, repository, version.sha).await? else { continue };
+        if let Ok(policy) = parse(&text, reading) {
+            return Ok(policy.with_origin(PolicyOrigin::LastGood { commit: version.sha, broken_at: tip, error }));
+        }
+    }
+    Ok((reading.presets)().with_origin(PolicyOrigin::Presets { broken_at: tip, error }))
+}
+
+/// The code owners' file in a commit: the first that exists counts.
+pub(super) async fn codeowners(client: &Client, repository: &RepoName, tip: Sha) -> Result<Option<String>, Error> {
+    for place in CODEOWNERS {
+        let path = format!("{}/contents/{place}?ref={tip}", path::repo(repository));
+        match client.get_immutable(&path, Accept::Raw, CODEOWNERS_LIMIT).await {
+            Ok(Some(bytes)) => return Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Ok(None) | Err(Error::TooLarge { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// The folders at the top of a commit's tree.
+pub(super) async fn folders(
+    client: &Client,
+    repository: &RepoName,
+    tip: Sha,
+) -> Result<Option<BTreeSet<String>>, Error> {
+    #[derive(Deserialize)]
+    struct Tree {
+        tree: Vec<Entry>,
+        #[serde(default)]
+        truncated: bool,
+    }
+    #[derive(Deserialize)]
+    struct Entry {
+        path: String,
+        #[serde(rename = "type")]
+        kind: String,
+    }
+    let path = format!("{}/git/trees/{tip}", path::repo(repository));
+    let tree = client.get_immutable_json::<Tree>(&path).await?.filter(|tree| !tree.truncated);
+    let folder = |entry: Entry| matches!(entry.kind.as_str(), "tree" | "commit").then_some(entry.path);
+    Ok(tree.map(|tree| tree.tree.into_iter().filter_map(folder).collect()))
+}
+
+/// What branches ask for, as last read.
+#[derive(Default)]
+pub(super) struct BranchRules(Fresh<(RepoName, String), u32>);
+
+impl BranchRules {
+    /// How many approvals the branch's rules ask for: rulesets first, then classic protection where we may read it
+    /// (that takes administration rights we do not ask for; a 403 or 404 counts as none).
+    pub(super) async fn required_approvals(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        name: &str,
+        branch: BaseBranch,
+    ) -> Result<u32, Error> {
+        let (key, now) = ((repository.clone(), name.to_owned()), client.now());
+        if let Some(known) = self.0.get(&key, now) {
+            return Ok(known);
+        }
+        let mut approvals = by_rulesets(client, repository, name).await?;
+        if branch.protected && approvals == 0 {
+            approvals = by_protection(client, repository, name).await?;
+        }
+        self.0.put(key, approvals, now);
+        Ok(approvals)
+    }
+}
+
+#[derive(Deserialize)]
+struct Rule {
+    #[serde(rename = "type")]
+    kind: String,
+    parameters: Option<Parameters>,
+}
+
+#[derive(Deserialize)]
+struct Parameters {
+    #[serde(default)]
+    required_approving_review_count: u32,
+}
+
+async fn by_rulesets(client: &Client, repository: &RepoName, branch: &str) -> Result<u32, Error> {
+    let path = format!("{}/rules/branches/{}", path::repo(repository), path::escape_path(branch));
+    let rules = match client.list::<Vec<Rule>>(&path, 3).await {
+        Ok(rules) => rules.items,
+        Err(error) => error.refusal().map(|_| Vec::new())?,
+    };
+    let reviews = rules.into_iter().filter(|rule| rule.kind == "pull_request").filter_map(|rule| rule.parameters);
+    Ok(reviews.map(|parameters| parameters.required_approving_review_count).max().unwrap_or(0))
+}
+
+async fn by_protection(client: &Client, repository: &RepoName, branch: &str) -> Result<u32, Error> {
+    let branch = path::escape_path(branch);
+    let path = format!("{}/branches/{branch}/protection/required_pull_request_reviews", path::repo(repository));
+    match client.get::<Parameters>(&path).await {
+        Ok(parameters) => Ok(parameters.required_approving_review_count),
+        Err(error) => error.refusal().map(|_| 0),
+    }
+}

@@ -1,0 +1,119 @@
+//! What people said: comments and reviews.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    core::{
+        AppId, CommentId, PrNumber, RepoName, ReviewId, Sha, Timestamp,
+        snapshot::{Comment, Listing, Review, ReviewVerdict, Visibility},
+    },
+    github::{
+        Client, Error, path,
+        wire::{User, account},
+    },
+};
+
+/// Pages of comments and of reviews read at most: 5,000 of each.
+const MOST_PAGES: usize = 50;
+
+#[derive(Deserialize)]
+struct WireComment {
+    id: CommentId,
+    user: Option<User>,
+    performed_via_github_app: Option<App>,
+    body: Option<String>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    html_url: String,
+    /// Null, or why it is hidden.
+    #[serde(default)]
+    minimized: Value,
+    #[serde(default)]
+    reactions: BTreeMap<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct App {
+    id: AppId,
+}
+
+#[derive(Deserialize)]
+struct WireReview {
+    id: ReviewId,
+    user: Option<User>,
+    state: String,
+    body: Option<String>,
+    commit_id: Option<Sha>,
+    submitted_at: Option<Timestamp>,
+    html_url: String,
+}
+
+/// Comments, and how often each was given which reaction.
+pub(super) struct Comments {
+    pub listing: Listing<Comment>,
+    pub reactions: BTreeMap<CommentId, BTreeMap<String, u64>>,
+}
+
+pub(super) async fn comments(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Comments, Error> {
+    let path = format!("{}/issues/{number}/comments", path::repo(repository));
+    let listing = client.list::<Vec<WireComment>>(&path, MOST_PAGES).await?;
+    let mut reactions = BTreeMap::new();
+    let mut items = Vec::with_capacity(listing.items.len());
+    for wire in listing.items {
+        let counts = wire.reactions.iter().filter_map(|(kind, count)| Some((kind.clone(), count.as_u64()?)));
+        let given: BTreeMap<_, _> = counts.filter(|(kind, count)| *count > 0 && kind != "total_count").collect();
+        if !given.is_empty() {
+            reactions.insert(wire.id, given);
+        }
+        items.push(comment(wire));
+    }
+    Ok(Comments { listing: Listing { items, completeness: listing.completeness }, reactions })
+}
+
+fn comment(wire: WireComment) -> Comment {
+    let hidden = !matches!(wire.minimized, Value::Null | Value::Bool(false));
+    Comment {
+        id: wire.id,
+        author: account(wire.user),
+        via_app: wire.performed_via_github_app.map(|app| app.id),
+        body: wire.body.unwrap_or_default(),
+        created_at: wire.created_at,
+        updated_at: wire.updated_at,
+        visibility: if hidden { Visibility::Hidden } else { Visibility::Shown },
+        url: wire.html_url,
+    }
+}
+
+pub(super) async fn reviews(
+    client: &Client,
+    repository: &RepoName,
+    number: PrNumber,
+) -> Result<Listing<Review>, Error> {
+    let path = format!("{}/pulls/{number}/reviews", path::repo(repository));
+    let listing = client.list::<Vec<WireReview>>(&path, MOST_PAGES).await?;
+    let items = listing.items.into_iter().filter_map(review).collect();
+    Ok(Listing { items, completeness: listing.completeness })
+}
+
+/// Our own unsubmitted reviews have no time and say nothing yet.
+fn review(wire: WireReview) -> Option<Review> {
+    let verdict = match wire.state.to_ascii_uppercase().as_str() {
+        "APPROVED" => ReviewVerdict::Approved,
+        "CHANGES_REQUESTED" => ReviewVerdict::ChangesRequested,
+        "DISMISSED" => ReviewVerdict::Dismissed,
+        "PENDING" => ReviewVerdict::Pending,
+        _ => ReviewVerdict::Commented,
+    };
+    Some(Review {
+        id: wire.id,
+        author: account(wire.user),
+        verdict,
+        body: wire.body.unwrap_or_default(),
+        commit: wire.commit_id,
+        submitted_at: wire.submitted_at?,
+        url: wire.html_url,
+    })
+}

@@ -1,0 +1,178 @@
+//! Workflow runs of the head, and the evidence artifacts they uploaded.
+
+use serde::{Deserialize, Serialize};
+
+use super::checks::progress;
+use crate::{
+    core::{
+        RepoName, Sha, Timestamp, WorkflowRunId,
+        evidence::Evidence,
+        policy::VerifyPolicy,
+        snapshot::{CheckProgress, ReceivedEvidence, WorkflowRun},
+    },
+    github::{Client, Error, artifacts, paging::wrapped_pages, path, transport::Accept},
+};
+
+/// Pages of workflow runs, and of artifacts of one run, read at most.
+const MOST_PAGES: usize = 3;
+/// Evidence artifacts read of one head at most.
+const MOST_ARTIFACTS: usize = 60;
+/// Refused artifacts told of at most.
+const MOST_REFUSALS: usize = 10;
+
+wrapped_pages! {
+    Runs.workflow_runs of WireRun;
+    Artifacts.artifacts of WireArtifact;
+}
+
+#[derive(Deserialize)]
+struct WireRun {
+    id: WorkflowRunId,
+    path: String,
+    head_sha: Sha,
+    run_attempt: Option<u32>,
+    status: Option<String>,
+    conclusion: Option<String>,
+    html_url: Option<String>,
+    run_started_at: Option<Timestamp>,
+    created_at: Option<Timestamp>,
+    updated_at: Option<Timestamp>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireArtifact {
+    id: u64,
+    name: String,
+    size_in_bytes: u64,
+    #[serde(default)]
+    expired: bool,
+}
+
+/// A workflow run on the head, with the commit GitHub says it is about.
+#[derive(Debug, Clone)]
+pub(super) struct HeadRun {
+    pub run: WorkflowRun,
+    head: Sha,
+}
+
+/// The workflow runs on a commit, of all workflows.
+pub(super) async fn runs(client: &Client, repository: &RepoName, head: Sha) -> Result<Vec<HeadRun>, Error> {
+    let path = format!("{}/actions/runs?head_sha={head}", path::repo(repository));
+    let listing = client.list::<Runs>(&path, MOST_PAGES).await?;
+    Ok(listing.items.into_iter().map(|wire| head_run(wire, repository)).collect())
+}
+
+fn head_run(wire: WireRun, repository: &RepoName) -> HeadRun {
+    let status = wire.status.as_deref().unwrap_or("queued");
+    let run = WorkflowRun {
+        id: wire.id,
+        path: artifacts::normalise(&wire.path, repository),
+        attempt: wire.run_attempt.unwrap_or(1),
+        progress: progress(status, wire.conclusion.as_deref(), wire.updated_at),
+        url: wire.html_url,
+        started_at: wire.run_started_at.or(wire.created_at),
+    };
+    HeadRun { run, head: wire.head_sha }
+}
+
+/// The runs whose workflows may bring evidence.
+pub(super) fn listed<'r>(runs: &'r [HeadRun], repository: &RepoName, verify: &VerifyPolicy) -> Vec<&'r HeadRun> {
+    let listed: Vec<_> = verify.workflows.iter().map(|workflow| artifacts::normalise(workflow, repository)).collect();
+    runs.iter().filter(|run| listed.contains(&run.run.path)).collect()
+}
+
+/// Reads the evidence of listed runs. Artifacts never change, and those of a run that has ended are all there are: both
+/// are asked for once.
+pub(super) async fn read(
+    client: &Client,
+    repository: &RepoName,
+    head: Sha,
+    runs: &[&HeadRun],
+) -> Result<Vec<ReceivedEvidence>, Error> {
+    let lists = runs.iter().map(|run| async move {
+        match artifacts_of(client, repository, &run.run).await {
+            Ok(artifacts) => Ok(artifacts.into_iter().map(|artifact| (*run, artifact)).collect()),
+            Err(error) => error.refusal().map(|_| Vec::new()),
+        }
+    });
+    let lists: Vec<Vec<_>> = futures::future::try_join_all(lists).await?;
+    let mut found: Vec<_> = lists.into_iter().flatten().collect();
+    // The newest first, so that a flood of artifacts cannot hide them.
+    found.sort_by_key(|(run, artifact)| std::cmp::Reverse((run.run.id, artifact.id)));
+    let flooded = found.len() > MOST_ARTIFACTS;
+    found.truncate(MOST_ARTIFACTS);
+    let reads = found.iter().map(|(run, artifact)| receive(client, repository, head, run, artifact));
+    let reads = futures::future::try_join_all(reads).await?;
+    let (mut accepted, mut received) = (Vec::new(), Vec::new());
+    for ((run, artifact), read) in found.iter().zip(reads) {
+        match read {
+            Ok(evidence) => accepted.push(evidence),
+            Err(reason) => received.push(refused(&artifact.name, Some(&run.run.path), reason)),
+        }
+    }
+    received.truncate(MOST_REFUSALS);
+    if flooded {
+        let reason = format!("the head has more than {MOST_ARTIFACTS} evidence artifacts; the oldest were not read");
+        received.push(refused(artifacts::PREFIX, None, reason));
+    }
+    let newest = artifacts::newest_of_each(accepted).into_iter();
+    received.extend(newest.map(|evidence| ReceivedEvidence::Accepted(Box::new(evidence))));
+    Ok(received)
+}
+
+fn refused(artifact: &str, workflow: Option<&str>, reason: String) -> ReceivedEvidence {
+    let artifact = artifact.chars().take(100).collect();
+    ReceivedEvidence::Refused { artifact, workflow: workflow.map(str::to_owned), reason }
+}
+
+async fn artifacts_of(client: &Client, repository: &RepoName, run: &WorkflowRun) -> Result<Vec<WireArtifact>, Error> {
+    let path = format!("{}/actions/runs/{}/artifacts", path::repo(repository), run.id);
+    let list = async || -> Result<Vec<WireArtifact>, Error> {
+        let listing = client.list::<Artifacts>(&path, MOST_PAGES).await?;
+        Ok(listing.items.into_iter().filter(|artifact| artifact.name.starts_with(artifacts::PREFIX)).collect())
+    };
+    match run.progress {
+        CheckProgress::Completed { .. } => client.once(&format!("{path}@{}", run.attempt), list).await,
+        CheckProgress::Queued | CheckProgress::InProgress => list().await,
+    }
+}
+
+/// One artifact's evidence, or the sentence that says why it is none.
+async fn receive(
+    client: &Client,
+    repository: &RepoName,
+    head: Sha,
+    run: &HeadRun,
+    artifact: &WireArtifact,
+) -> Result<Result<Evidence, String>, Error> {
+    if artifact.expired {
+        return Ok(Err("it has expired".into()));
+    }
+    let limit = artifacts::ARCHIVE_LIMIT;
+    if artifact.size_in_bytes > limit as u64 {
+        return Ok(Err(format!("it is larger than {} MB", limit >> 20)));
+    }
+    let path = format!("{}/actions/artifacts/{}/zip", path::repo(repository), artifact.id);
+    let archive = match client.recall(&path, Accept::Raw) {
+        Some(archive) => archive,
+        None => match client.download(&path, limit).await {
+            Ok(archive) => {
+                client.remember(&path, Accept::Raw, archive.clone());
+                archive
+            }
+            Err(error) => return error.refusal().map(|error| Err(error.to_string())),
+        },
+    };
+    let allowed = [run.run.path.clone()];
+    let origin = artifacts::Origin {
+        repository,
+        head,
+        run: run.run.id,
+        run_head: run.head,
+        run_attempt: run.run.attempt,
+        path: &run.run.path,
+        // Only runs of listed workflows come this far.
+        allowed: &allowed,
+    };
+    Ok(artifacts::read(&archive, &origin))
+}

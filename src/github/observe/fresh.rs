@@ -1,0 +1,55 @@
+//! Answers believed for a few minutes.
+
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    sync::{Mutex, PoisonError},
+};
+
+use chrono::TimeDelta;
+
+use crate::core::Timestamp;
+
+/// How long what GitHub says of people, teams and branches is believed (gates.md, Who may approve).
+const LIFE: TimeDelta = TimeDelta::minutes(5);
+/// Answers remembered at most; beyond that all are asked for again.
+const MOST: usize = 10_000;
+
+/// Remembers answers, each for [`LIFE`].
+#[derive(Debug)]
+pub(super) struct Fresh<K, V>(Mutex<HashMap<K, (Timestamp, V)>>);
+
+impl<K, V> Default for Fresh<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Fresh<K, V> {
+    pub(super) fn get(&self, key: &K, now: Timestamp) -> Option<V> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(key).filter(|(read_at, _)| now - *read_at < LIFE).map(|(_, value)| value.clone())
+    }
+
+    pub(super) fn put(&self, key: K, value: V, now: Timestamp) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.insert(key, (now, value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_grow_old() {
+        let (fresh, start) = (Fresh::default(), Timestamp::from_timestamp(1_800_000_000, 0).unwrap());
+        fresh.put("a", 1, start);
+        assert_eq!(fresh.get(&"a", start + TimeDelta::seconds(299)), Some(1));
+        assert_eq!(fresh.get(&"a", start + TimeDelta::minutes(5)), None);
+        assert_eq!(fresh.get(&"b", start), None);
+    }
+}

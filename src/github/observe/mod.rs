@@ -1,0 +1,490 @@
+//! What is: one pull request read from the API, concurrently and conditionally, and nothing that the decision does not
+//! need.
+//!
+//! Reading goes in two steps. The [`Ground`] is what must be known before anything may be written: the pull request,
+//! its head's checks and the policy. Then the rest, while the first visible trace is already being left:
+//!
+//! ```text
+//! 1  pull request · comments · reviews
+//! 2  base branch · files · commits · check runs · statuses · workflow runs     of the head just seen
+//! 3  configuration                                                            at the base branch's head
+//! 4  rules · rights · annotations · artifacts · …
+//! ```
+//!
+//! Of an unchanged pull request steps 1 and 2 are asked again, each answered 304; what commits determine is kept, and
+//! rights are believed for five minutes. A push between two reads is noticed, and everything read again.
+
+mod authority;
+mod checks;
+mod config;
+mod conversation;
+mod evidence;
+mod fresh;
+mod pull;
+mod questions;
+mod surface;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+pub use self::{
+    authority::AuthorityQuestions,
+    config::Reading,
+    surface::{ObservedSurface, OwnCheckRun, OwnComment},
+};
+use self::{
+    authority::Registry,
+    checks::Checks,
+    config::{BaseBranch, BranchRules, Tip},
+    conversation::Comments,
+    evidence::HeadRun,
+    fresh::Fresh,
+    pull::{HeadMoved, Pull},
+};
+use super::{Client, Error, Github, error::OrAbsent as _, paging::wrapped_pages, path};
+use crate::core::{
+    CheckRunId, PrNumber, RepoName, Sha, Timestamp,
+    gate::{Codeowners, GateTrigger},
+    hint::Hint,
+    policy::{CheckSource, Policy},
+    snapshot::{
+        AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Commit, Completeness, FileStatus,
+        Lifecycle, Listing, ObservationProblem, Review, Snapshot,
+    },
+    state::LoopState,
+};
+
+/// Reads pull requests. Made once per process: it remembers what it may believe for a while.
+pub struct Observer {
+    github: Github,
+    reading: Reading,
+    registry: Registry,
+    rules: BranchRules,
+    /// Repositories that had no configuration a moment ago: there everything else is asked for only once one appears.
+    dormant: Fresh<RepoName, ()>,
+}
+
+/// Which pull request to read.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    pub repository: &'a RepoName,
+    pub number: PrNumber,
+}
+
+/// What must be known before anything may be written.
+pub struct Ground {
+    us: AppIdentity,
+    pull: Pull,
+    tip: Sha,
+    branch: Option<BaseBranch>,
+    policy: Policy,
+    comments: Comments,
+    reviews: Listing<Review>,
+    files: ChangedFiles,
+    commits: Listing<Commit>,
+    checks: Checks,
+    runs: Vec<HeadRun>,
+    problems: Vec<ObservationProblem>,
+}
+
+/// One pull request, observed.
+pub struct Observation {
+    pub snapshot: Snapshot,
+    pub policy: Policy,
+    pub surface: ObservedSurface,
+}
+
+/// How often reading starts over because of pushes meanwhile.
+const MOST_RESTARTS: usize = 3;
+
+impl Observer {
+    pub fn new(github: Github, reading: Reading) -> Self {
+        Self {
+            github,
+            reading,
+            registry: Registry::default(),
+            rules: BranchRules::default(),
+            dormant: Fresh::default(),
+        }
+    }
+
+    /// Whether the repository had no configuration when it was last looked at, a moment ago.
+    pub fn is_dormant(&self, repository: &RepoName) -> bool {
+        self.dormant.get(repository, self.github.now()).is_some()
+    }
+
+    /// Reads what must be known before anything may be written; `None` where Loopgate is not switched on.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`]; not found when there is no such pull request.
+    pub async fn ground(&self, client: &Client, target: Target<'_>) -> Result<Option<Ground>, Error> {
+        let us = self.github.identity().await?;
+        for _ in 0..MOST_RESTARTS {
+            if let Ok(ground) = self.try_ground(client, target, &us).await? {
+                return Ok(ground);
+            }
+        }
+        let path = format!("{}/pulls/{}", path::repo(target.repository), target.number);
+        Err(Error::Unavailable { path, message: "the head moved while it was read".into(), retry_at: None })
+    }
+
+    async fn try_ground(
+        &self,
+        client: &Client,
+        target: Target<'_>,
+        us: &AppIdentity,
+    ) -> Result<Result<Option<Ground>, HeadMoved>, Error> {
+        let Target { repository, number } = target;
+        let read_pull = pull::read(client, repository, number);
+        let talk = async || {
+            let comments = conversation::comments(client, repository, number);
+            let reviews = conversation::reviews(client, repository, number);
+            futures::try_join!(comments, reviews)
+        };
+        let (pull, base, head, talk) = if self.is_dormant(repository) {
+            let pull = read_pull.await?;
+            let base = self.base_side(client, repository, &pull).await?;
+            if base.policy.is_none() {
+                return Ok(Ok(None));
+            }
+            let (head, talk) = futures::try_join!(head_side(client, repository, &pull, us), talk())?;
+            (pull, base, head, talk)
+        } else {
+            let sides = async {
+                let pull = read_pull.await?;
+                let base = self.base_side(client, repository, &pull);
+                let (base, head) = futures::try_join!(base, head_side(client, repository, &pull, us))?;
+                Ok((pull, base, head))
+            };
+            let ((pull, base, head), talk) = futures::try_join!(sides, talk())?;
+            (pull, base, head, talk)
+        };
+        let Some(policy) = base.policy else {
+            self.dormant.put(repository.clone(), (), client.now());
+            return Ok(Ok(None));
+        };
+        let Ok(head) = head else { return Ok(Err(HeadMoved)) };
+        let mut pull = pull;
+        pull.pull_request.head.tree = head.tree;
+        pull.pull_request.base.sha = base.tip;
+        let mut problems = head.problems;
+        let (comments, reviews) = talk;
+        for (what, completeness) in [("comments", comments.listing.completeness), ("reviews", reviews.completeness)] {
+            if completeness == Completeness::Incomplete {
+                let reason = "there are too many to read them all".to_owned();
+                problems.push(ObservationProblem { what: what.to_owned(), reason });
+            }
+        }
+        Ok(Ok(Some(Ground {
+            us: us.clone(),
+            pull,
+            tip: base.tip,
+            branch: base.branch,
+            policy,
+            comments,
+            reviews,
+            files: head.files,
+            commits: head.commits,
+            checks: head.checks,
+            runs: head.runs,
+            problems,
+        })))
+    }
+
+    /// The base branch and the policy at its head. A branch that is gone leaves the commit it was compared with.
+    async fn base_side(&self, client: &Client, repository: &RepoName, pull: &Pull) -> Result<BaseSide, Error> {
+        let branch = config::branch(client, repository, &pull.pull_request.base.branch).await?;
+        let tip = branch.map_or(pull.compared_base, |BaseBranch { commit: Tip { sha }, .. }| sha);
+        let policy = config::policy(client, repository, tip, self.reading).await?;
+        Ok(BaseSide { branch, tip, policy })
+    }
+
+    /// Reads the rest. `previous` is the state as it was saved, if there is one.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn complete(
+        &self,
+        client: &Client,
+        target: Target<'_>,
+        ground: Ground,
+        hints: Vec<Hint>,
+        previous: Option<&LoopState>,
+    ) -> Result<Observation, Error> {
+        let Target { repository, .. } = target;
+        let Ground { us, mut pull, tip, branch, policy, comments, reviews, files, commits, mut checks, runs, problems } =
+            ground;
+        let head = pull.pull_request.head.sha;
+        let asked = questions::questions(repository, &us, &policy, &comments.listing.items, &reviews.items);
+        let listed = evidence::listed(&runs, repository, &policy.verify);
+        let base_branch = pull.pull_request.base.branch.clone();
+
+        let required_approvals = async {
+            match branch {
+                Some(branch) => self.rules.required_approvals(client, repository, &base_branch, branch).await,
+                None => Ok(0),
+            }
+        };
+        let (required_approvals, authority, base_evidence, evidence, codeowners, base_folders, superseded, known_since) =
+            futures::try_join!(
+                required_approvals,
+                self.registry.look_up(client, repository, &asked),
+                async {
+                    checks.annotate(client, repository, &policy.verify).await?;
+                    base_evidence(client, repository, pull.compared_base, &us, &checks, &policy).await
+                },
+                evidence::read(client, repository, head, &listed),
+                codeowners(client, repository, tip, &policy, previous),
+                base_folders(client, repository, tip, &files, &policy),
+                superseded(client, repository, head, &us, previous),
+                known_since(client, repository, &pull, &hints, previous),
+            )?;
+        pull.pull_request.head.known_since = known_since;
+
+        let mut problems = problems;
+        problems.append(&mut checks.problems);
+        let (status_comments, posts) = surface::own_comments(&comments.listing.items, &us);
+        let surface = ObservedSurface {
+            repository: repository.clone(),
+            number: pull.pull_request.number,
+            head,
+            labels: pull.pull_request.labels.clone(),
+            requested_users: pull.pull_request.requested_users.clone(),
+            requested_teams: pull.pull_request.requested_teams.clone(),
+            author: pull.pull_request.author.login.clone(),
+            reviewed: reviews.items.iter().map(|review| review.author.login.clone()).collect(),
+            status_comments,
+            posts,
+            check_runs: checks.own,
+            superseded,
+            reactions: comments.reactions,
+            us: us.bot_id,
+        };
+        let snapshot = Snapshot {
+            repository: repository.clone(),
+            app: us,
+            pull_request: pull.pull_request,
+            files,
+            base_folders,
+            commits,
+            comments: comments.listing,
+            reviews,
+            checks: checks.external,
+            forged_checks: checks.forged,
+            evidence,
+            workflow_runs: listed.into_iter().map(|run| run.run.clone()).collect(),
+            base_evidence,
+            required_approvals,
+            authority,
+            codeowners,
+            hints,
+            problems,
+        };
+        Ok(Observation { snapshot, policy, surface })
+    }
+}
+
+impl Ground {
+    pub const fn head(&self) -> Sha {
+        self.pull.pull_request.head.sha
+    }
+
+    /// Our check runs on the head, as far as there are any.
+    pub fn check_runs(&self) -> &[OwnCheckRun] {
+        &self.checks.own
+    }
+
+    /// Adds check runs that were begun since.
+    pub fn begun(&mut self, runs: impl IntoIterator<Item = OwnCheckRun>) {
+        self.checks.own.extend(runs);
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.pull.pull_request.lifecycle == Lifecycle::Open
+    }
+}
+
+struct BaseSide {
+    branch: Option<BaseBranch>,
+    tip: Sha,
+    policy: Option<Policy>,
+}
+
+/// What the head commit determines, and what is said about it.
+struct HeadSide {
+    files: ChangedFiles,
+    commits: Listing<Commit>,
+    tree: Sha,
+    checks: Checks,
+    runs: Vec<HeadRun>,
+    problems: Vec<ObservationProblem>,
+}
+
+async fn head_side(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+    us: &AppIdentity,
+) -> Result<Result<HeadSide, HeadMoved>, Error> {
+    let head = pull.pull_request.head.sha;
+    let (files, commits, checks, runs) = futures::join!(
+        pull::files(client, repository, pull),
+        pull::commits(client, repository, pull),
+        checks::read(client, repository, head, us),
+        evidence::runs(client, repository, head),
+    );
+    let mut problems = Vec::new();
+    let mut problem = |what: &str, error: Error| {
+        problems.push(ObservationProblem { what: what.to_owned(), reason: error.to_string() });
+    };
+    // A diff that GitHub cannot show is one that must be taken to touch everything.
+    let files = match files {
+        Ok(Ok(files)) => files,
+        Ok(Err(HeadMoved)) => return Ok(Err(HeadMoved)),
+        Err(error) => ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() },
+    };
+    let Ok(commits) = commits? else { return Ok(Err(HeadMoved)) };
+    let runs = match runs {
+        Ok(runs) => runs,
+        Err(error) => {
+            problem("workflow runs", error.refusal()?);
+            Vec::new()
+        }
+    };
+    Ok(Ok(HeadSide { files, commits: commits.listing, tree: commits.head_tree, checks: checks?, runs, problems }))
+}
+
+/// CODEOWNERS matter where they may approve, and where somebody must be called because attempts fail.
+async fn codeowners(
+    client: &Client,
+    repository: &RepoName,
+    tip: Sha,
+    policy: &Policy,
+    previous: Option<&LoopState>,
+) -> Result<Option<String>, Error> {
+    let approve = policy.gates.values().any(|gate| gate.approvers.codeowners == Codeowners::MayApprove);
+    let called = policy.escalation.notify.is_empty() && previous.is_some_and(|state| state.total_failures() > 0);
+    if approve || called { config::codeowners(client, repository, tip).await } else { Ok(None) }
+}
+
+/// The base's folders matter where a gate asks for new ones and a file was added in some folder.
+async fn base_folders(
+    client: &Client,
+    repository: &RepoName,
+    tip: Sha,
+    files: &ChangedFiles,
+    policy: &Policy,
+) -> Result<Option<BTreeSet<String>>, Error> {
+    let asks = policy.gates.values().any(|gate| asks_for_folders(&gate.trigger));
+    let adds = |file: &ChangedFile| {
+        matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied) && file.path.contains('/')
+    };
+    if asks && files.known().iter().any(adds) { config::folders(client, repository, tip).await } else { Ok(None) }
+}
+
+fn asks_for_folders(trigger: &GateTrigger) -> bool {
+    match trigger {
+        GateTrigger::NewTopLevelFolder => true,
+        GateTrigger::Any(inner) | GateTrigger::All(inner) => inner.iter().any(asks_for_folders),
+        GateTrigger::Not(inner) => asks_for_folders(inner),
+        _ => false,
+    }
+}
+
+/// Our check runs that still run on the head of before.
+async fn superseded(
+    client: &Client,
+    repository: &RepoName,
+    head: Sha,
+    us: &AppIdentity,
+    previous: Option<&LoopState>,
+) -> Result<Vec<CheckRunId>, Error> {
+    let Some(old) = previous.map(|state| state.head_sha).filter(|old| *old != head) else { return Ok(Vec::new()) };
+    let checks = match checks::read_runs(client, repository, old, us).await {
+        Ok(checks) => checks,
+        // The commit may be gone after a force-push, and its check runs with it.
+        Err(error) => return error.refusal().map(|_| Vec::new()),
+    };
+    let running = checks.own.iter().filter(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
+    Ok(running.map(|run| run.id).collect())
+}
+
+/// The checks of the commit the head is compared with, where one of the head's fails: the ground for blame.
+async fn base_evidence(
+    client: &Client,
+    repository: &RepoName,
+    base: Sha,
+    us: &AppIdentity,
+    checks: &Checks,
+    policy: &Policy,
+) -> Result<Option<BaseEvidence>, Error> {
+    if !checks.has_mapped_failure(&policy.verify) {
+        return Ok(None);
+    }
+    let on_base = match checks::read_runs(client, repository, base, us).await {
+        Ok(checks) => checks,
+        Err(error) => return error.refusal().map(|_| None),
+    };
+    let mut evidence = BTreeMap::new();
+    for (name, check) in &policy.verify.checks {
+        if let CheckSource::External(source) = &check.source
+            && let Some(found) = on_base.outcome(name, check.kind, source)
+        {
+            evidence.insert(name.clone(), found);
+        }
+    }
+    Ok((!evidence.is_empty()).then_some(BaseEvidence { sha: base, checks: evidence, coverage: None }))
+}
+
+wrapped_pages! {
+    Suites.check_suites of Suite;
+}
+
+#[derive(Deserialize)]
+struct Suite {
+    created_at: Option<Timestamp>,
+}
+
+/// When a server first knew the head, for pull requests whose events were missed (gates.md, What an approval is bound
+/// to): the creation of its first check suite, not before the pull request's own.
+///
+/// Only where no other head is known. A commit may be pushed to another branch, its suite created, long before a pull
+/// request's branch is moved to it: where the head has changed unseen, nothing says when, so it counts as seen now.
+async fn known_since(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+    hints: &[Hint],
+    previous: Option<&LoopState>,
+) -> Result<Option<Timestamp>, Error> {
+    let head = pull.pull_request.head.sha;
+    let hinted = hints.iter().any(|hint| matches!(hint, Hint::HeadSeen { sha, .. } if *sha == head));
+    if previous.is_some() || hinted || pull.pull_request.lifecycle != Lifecycle::Open {
+        return Ok(None);
+    }
+    let path = format!("{}/commits/{head}/check-suites", path::repo(repository));
+    let suites = match client.list::<Suites>(&path, 1).await.or_absent() {
+        Ok(suites) => suites.map(|listing| listing.items).unwrap_or_default(),
+        Err(error) => return error.refusal().map(|_| None),
+    };
+    let first = suites.iter().filter_map(|suite| suite.created_at).min();
+    Ok(first.map(|first| first.max(pull.pull_request.created_at)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_send<T: Send>(future: T) -> T {
+        future
+    }
+
+    #[test]
+    fn reading_can_move_between_threads() {
+        let _ = |observer: &Observer, client: &Client, target: Target<'_>, ground: Ground| {
+            drop(is_send(observer.ground(client, target)));
+            drop(is_send(observer.complete(client, target, ground, Vec::new(), None)));
+        };
+    }
+}

@@ -1,0 +1,321 @@
+//! The pull request itself, its files and its commits.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    core::{
+        Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp,
+        snapshot::{
+            Base, ChangedFile, ChangedFiles, Commit, Completeness, FileStatus, Head, Lifecycle, Listing, PullRequest,
+            Readiness,
+        },
+    },
+    github::{
+        Client, Error, path,
+        wire::{User, account},
+    },
+};
+
+/// GitHub lists no more changed files than this
+/// (<https://docs.github.com/en/rest/pulls/pulls#list-pull-requests-files>).
+const MOST_FILES: usize = 3_000;
+/// Pages of files and of commits (at most 250 of those) read.
+const FILE_PAGES: usize = 30;
+const COMMIT_PAGES: usize = 3;
+
+#[derive(Debug, Deserialize)]
+struct Wire {
+    number: PrNumber,
+    title: String,
+    body: Option<String>,
+    user: Option<User>,
+    state: String,
+    #[serde(default)]
+    merged: bool,
+    merged_at: Option<Timestamp>,
+    merged_by: Option<Person>,
+    #[serde(default)]
+    draft: bool,
+    head: WireHead,
+    base: WireBase,
+    #[serde(default)]
+    labels: Vec<Label>,
+    #[serde(default)]
+    requested_reviewers: Vec<Person>,
+    #[serde(default)]
+    requested_teams: Vec<Team>,
+    created_at: Timestamp,
+    html_url: String,
+    #[serde(default)]
+    changed_files: usize,
+}
+
+#[derive(Debug, Deserialize)]
+struct WireHead {
+    sha: Sha,
+    #[serde(rename = "ref")]
+    branch: String,
+    repo: Option<Repository>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WireBase {
+    sha: Sha,
+    #[serde(rename = "ref")]
+    branch: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Repository {
+    full_name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Person {
+    login: String,
+}
+
+impl Person {
+    fn login(self) -> Option<Login> {
+        self.login.parse().ok()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Team {
+    slug: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Label {
+    name: String,
+}
+
+/// A pull request without what its commits and the base's head tell.
+#[derive(Debug, Clone)]
+pub(super) struct Pull {
+    pub pull_request: PullRequest,
+    /// How many files GitHub says it changes.
+    pub changed_files: usize,
+    /// The base commit it is compared with. The base branch may have moved on.
+    pub compared_base: Sha,
+}
+
+pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Pull, Error> {
+    let wire: Wire = client.get(&format!("{}/pulls/{number}", path::repo(repository))).await?;
+    let team = |team: Team| format!("{}/{}", repository.owner(), team.slug).parse::<TeamSlug>().ok();
+    let lifecycle = match (wire.merged || wire.merged_at.is_some(), wire.state.as_str()) {
+        (true, _) => Lifecycle::Merged { by: wire.merged_by.and_then(Person::login), at: wire.merged_at },
+        (false, "open") => Lifecycle::Open,
+        (false, _) => Lifecycle::Closed,
+    };
+    let pull_request = PullRequest {
+        number: wire.number,
+        title: wire.title,
+        body: wire.body.unwrap_or_default(),
+        author: account(wire.user),
+        lifecycle,
+        readiness: if wire.draft { Readiness::Draft } else { Readiness::Ready },
+        head: Head {
+            sha: wire.head.sha,
+            // Until the commits are read.
+            tree: wire.head.sha,
+            branch: wire.head.branch,
+            repository: wire.head.repo.and_then(|repo| repo.full_name.parse().ok()),
+            known_since: None,
+        },
+        base: Base { branch: wire.base.branch, sha: wire.base.sha },
+        labels: wire.labels.into_iter().map(|label| label.name).collect(),
+        requested_users: wire.requested_reviewers.into_iter().filter_map(Person::login).collect(),
+        requested_teams: wire.requested_teams.into_iter().filter_map(team).collect::<BTreeSet<_>>(),
+        created_at: wire.created_at,
+        url: wire.html_url,
+    };
+    Ok(Pull { pull_request, changed_files: wire.changed_files, compared_base: wire.base.sha })
+}
+
+/// A file as listed, and as kept: the cache holds no more than what is used.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct WireFile {
+    filename: String,
+    previous_filename: Option<String>,
+    status: FileStatus,
+    additions: u32,
+    deletions: u32,
+    sha: Option<Sha>,
+    patch: Option<String>,
+    #[serde(skip_serializing)]
+    contents_url: Option<String>,
+}
+
+/// What was read is of another head than the one asked about: look again.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct HeadMoved;
+
+/// The changed files of exactly this head: read once, since two commits determine them.
+///
+/// The list is asked for by number, so it may be of a newer head than the one just seen. What is kept must be of the
+/// head it is kept for, or a quick push back and forth could show the gates another diff than the one that is merged:
+/// every entry names the commit it was listed for.
+pub(super) async fn files(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+) -> Result<Result<ChangedFiles, HeadMoved>, Error> {
+    let PullRequest { number, head, .. } = &pull.pull_request;
+    let base = pull.compared_base;
+    let path = format!("{}/pulls/{number}/files", path::repo(repository));
+    let key = format!("{path}@{base}...{}", head.sha);
+    let known = client.once::<Kept<Vec<WireFile>>>(&key, async || {
+        let listing = client.list::<Vec<WireFile>>(&path, FILE_PAGES).await?;
+        let elsewhere = |file: &WireFile| {
+            let url = file.contents_url.as_deref().filter(|_| file.status != FileStatus::Removed);
+            let named = url.and_then(|url| url.rsplit_once("ref=")).and_then(|(_, sha)| sha.parse::<Sha>().ok());
+            named.is_some_and(|named| named != head.sha)
+        };
+        if listing.items.iter().any(elsewhere) {
+            return Ok(Kept::Moved);
+        }
+        let whole = listing.completeness == Completeness::Complete;
+        Ok(Kept::Of { items: listing.items, whole })
+    });
+    Ok(match known.await? {
+        Kept::Moved => Err(HeadMoved),
+        Kept::Of { items, whole } => Ok(changed_files(items, whole, pull.changed_files)),
+    })
+}
+
+/// What is kept of a list that belongs to one head.
+#[derive(Debug, Serialize, Deserialize)]
+enum Kept<T> {
+    Of {
+        items: T,
+        whole: bool,
+    },
+    /// Never kept, see [`Client::once`].
+    #[serde(skip)]
+    Moved,
+}
+
+fn changed_files(listed: Vec<WireFile>, whole: bool, announced: usize) -> ChangedFiles {
+    let count = listed.len();
+    let known = listed.into_iter().map(changed_file).collect();
+    if !whole || count >= MOST_FILES || count < announced {
+        let reason = format!("GitHub lists {count} of {} changed files", announced.max(count));
+        ChangedFiles::TooLarge { known, reason }
+    } else {
+        ChangedFiles::Complete(known)
+    }
+}
+
+fn changed_file(file: WireFile) -> ChangedFile {
+    let removed = file.status == FileStatus::Removed;
+    ChangedFile {
+        path: file.filename,
+        previous_path: file.previous_filename,
+        status: file.status,
+        additions: file.additions,
+        deletions: file.deletions,
+        blob: file.sha.filter(|_| !removed),
+        patch: file.patch,
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct WireCommit {
+    sha: Sha,
+    commit: Details,
+    author: Option<Maybe>,
+    committer: Option<Maybe>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Details {
+    message: String,
+    author: Option<Signature>,
+    committer: Option<Signature>,
+    tree: Tree,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Signature {
+    #[serde(default)]
+    email: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Tree {
+    sha: Sha,
+}
+
+/// GitHub writes an author it cannot attribute as `null` or as `{}`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Maybe {
+    Somebody(User),
+    Nobody {},
+}
+
+/// The commits of a pull request, and the tree of its head.
+#[derive(Debug)]
+pub(super) struct Commits {
+    pub listing: Listing<Commit>,
+    pub head_tree: Sha,
+}
+
+/// The commits up to exactly this head: read once.
+pub(super) async fn commits(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+) -> Result<Result<Commits, HeadMoved>, Error> {
+    let PullRequest { number, head, .. } = &pull.pull_request;
+    let path = format!("{}/pulls/{number}/commits", path::repo(repository));
+    let key = format!("{path}@{}...{}", pull.compared_base, head.sha);
+    let known = client.once::<Kept<Vec<WireCommit>>>(&key, async || {
+        let listing = client.list::<Vec<WireCommit>>(&path, COMMIT_PAGES).await?;
+        // At most 250 are listed, the newest last: beyond that the head is not among them.
+        let whole = listing.items.len() < 250 && listing.completeness == Completeness::Complete;
+        let ends_at_head = listing.items.last().is_some_and(|last| last.sha == head.sha);
+        if whole && !ends_at_head && !listing.items.is_empty() {
+            return Ok(Kept::Moved);
+        }
+        Ok(Kept::Of { items: listing.items, whole })
+    });
+    let Kept::Of { items, whole } = known.await? else { return Ok(Err(HeadMoved)) };
+    let head_tree = match items.iter().find(|commit| commit.sha == head.sha) {
+        Some(commit) => commit.commit.tree.sha,
+        None => tree_of(client, repository, head.sha).await?,
+    };
+    let completeness = if whole { Completeness::Complete } else { Completeness::Incomplete };
+    let listing = Listing { items: items.into_iter().map(commit).collect(), completeness };
+    Ok(Ok(Commits { listing, head_tree }))
+}
+
+async fn tree_of(client: &Client, repository: &RepoName, commit: Sha) -> Result<Sha, Error> {
+    #[derive(Deserialize)]
+    struct Answer {
+        tree: Tree,
+    }
+    let path = format!("{}/git/commits/{commit}", path::repo(repository));
+    let answer = client.get_immutable_json::<Answer>(&path).await?;
+    answer.map(|commit| commit.tree.sha).ok_or(Error::NotFound { path })
+}
+
+fn commit(wire: WireCommit) -> Commit {
+    let somebody = |maybe: Option<Maybe>| match maybe {
+        Some(Maybe::Somebody(user)) => Some(user.into()),
+        Some(Maybe::Nobody {}) | None => None,
+    };
+    let email = |signature: Option<Signature>| signature.map(|signature| signature.email).unwrap_or_default();
+    Commit {
+        sha: wire.sha,
+        message: wire.commit.message,
+        author: somebody(wire.author),
+        committer: somebody(wire.committer),
+        author_email: email(wire.commit.author),
+        committer_email: email(wire.commit.committer),
+    }
+}

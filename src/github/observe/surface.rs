@@ -1,0 +1,93 @@
+//! What of ours is on the pull request already: the other side of the difference that [`act`](super::super::act)
+//! applies.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    core::{
+        CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, TeamSlug, UserId,
+        decision::ReactionKind,
+        snapshot::{AppIdentity, CheckProgress, Comment},
+    },
+    github::{OwnCheck, marker::Marker},
+};
+
+/// Our own traces on a pull request, and what of the pull request they are compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObservedSurface {
+    pub repository: RepoName,
+    pub number: PrNumber,
+    pub head: Sha,
+    /// All labels, ours and others'.
+    pub labels: BTreeSet<String>,
+    pub requested_users: BTreeSet<Login>,
+    pub requested_teams: BTreeSet<TeamSlug>,
+    pub author: Login,
+    /// Who gave a review: asking again would only annoy.
+    pub reviewed: BTreeSet<Login>,
+    /// Our status comments, oldest first; all but the first are doubles.
+    pub status_comments: Vec<OwnComment>,
+    /// Keys of the posts that are there already.
+    pub posts: BTreeSet<String>,
+    /// Our check runs on the head.
+    pub check_runs: Vec<OwnCheckRun>,
+    /// Our check runs on heads of before that are still in progress.
+    pub superseded: Vec<CheckRunId>,
+    /// How often each comment was given each reaction, by anybody.
+    pub reactions: BTreeMap<CommentId, BTreeMap<String, u64>>,
+    /// Our account, for telling our reactions from others'.
+    pub us: Option<UserId>,
+}
+
+/// A comment of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnComment {
+    pub id: CommentId,
+    pub body: String,
+}
+
+/// A check run of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnCheckRun {
+    pub id: CheckRunId,
+    pub check: OwnCheck,
+    pub progress: CheckProgress,
+    /// Digests of the text and annotations it shows, as we left them.
+    pub external_id: Option<String>,
+    pub annotations: u64,
+}
+
+impl ObservedSurface {
+    /// How often a comment was given this reaction.
+    pub fn count(&self, comment: CommentId, kind: ReactionKind) -> u64 {
+        self.reactions.get(&comment).and_then(|given| given.get(kind.as_str())).copied().unwrap_or(0)
+    }
+
+    /// The check run that stands for a check now: the newest.
+    pub fn check_run(&self, check: OwnCheck) -> Option<&OwnCheckRun> {
+        self.check_runs.iter().filter(|run| run.check == check).max_by_key(|run| run.id)
+    }
+}
+
+/// Our comments among all: the status comments and the keys of the posts. A marker alone proves nothing, anybody can
+/// write one.
+pub(super) fn own_comments(comments: &[Comment], us: &AppIdentity) -> (Vec<OwnComment>, BTreeSet<String>) {
+    let mut status = Vec::new();
+    let mut posts = BTreeSet::new();
+    for comment in comments.iter().filter(|comment| is_ours(comment, us)) {
+        match Marker::of(&comment.body) {
+            Some(Marker::Status) => status.push(OwnComment { id: comment.id, body: comment.body.clone() }),
+            Some(Marker::Post(key)) => drop(posts.insert(key)),
+            None => {}
+        }
+    }
+    status.sort_by_key(|comment| comment.id);
+    (status, posts)
+}
+
+fn is_ours(comment: &Comment, us: &AppIdentity) -> bool {
+    match us.bot_id {
+        Some(id) => comment.author.id == id,
+        None => comment.author.login == us.bot,
+    }
+}
