@@ -2,6 +2,7 @@
 //!
 //! [`Github`] holds the credentials and hands out one [`Client`] per installation.
 
+mod act;
 mod artifacts;
 mod auth;
 mod cache;
@@ -9,6 +10,7 @@ mod check_names;
 mod client;
 mod clock;
 mod error;
+mod fresh;
 mod identity;
 mod marker;
 mod objects;
@@ -22,6 +24,7 @@ mod transport;
 mod usage;
 mod wire;
 
+pub use act::{Effect, Executed, Executor, Presence, Problem, plan};
 pub use auth::{AppCredentials, Credentials};
 pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
 pub use check_names::OwnCheck;

@@ -8,13 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::{TryFutureExt as _, future::try_join_all};
 use serde::Deserialize;
 
-use super::fresh::Fresh;
 use crate::{
     core::{
         Login, RepoName, TeamSlug, UserId,
         snapshot::{Authority, NamedAccount, Permission, Standing, TeamStanding},
     },
-    github::{Client, Error, ErrorKind, error::OrAbsent as _, path, wire::User},
+    github::{Client, Error, ErrorKind, error::OrAbsent as _, fresh::Fresh, path, wire::User},
 };
 
 /// Whom to look up.

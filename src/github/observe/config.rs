@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::fresh::Fresh;
 use crate::{
     core::{
         RepoName, Sha,
         policy::{Activation, ConfigError, Policy, PolicyOrigin},
     },
-    github::{Client, Error, error::OrAbsent as _, path, transport::Accept},
+    github::{Client, Error, error::OrAbsent as _, fresh::Fresh, path, transport::Accept},
 };
 
 /// The repository's configuration file.

@@ -19,7 +19,6 @@ mod checks;
 mod config;
 mod conversation;
 mod evidence;
-mod fresh;
 mod pull;
 mod questions;
 mod surface;
@@ -39,10 +38,9 @@ use self::{
     config::{BaseBranch, BranchRules, Tip},
     conversation::Comments,
     evidence::HeadRun,
-    fresh::Fresh,
     pull::{HeadMoved, Pull},
 };
-use super::{Client, Error, Github, error::OrAbsent as _, paging::wrapped_pages, path};
+use super::{Client, Error, Github, error::OrAbsent as _, fresh::Fresh, paging::wrapped_pages, path};
 use crate::core::{
     CheckRunId, PrNumber, RepoName, Sha, Timestamp,
     gate::{Codeowners, GateTrigger},

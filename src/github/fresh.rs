@@ -1,8 +1,7 @@
-//! Answers believed for a few minutes.
+//! Answers believed for a few minutes, in memory.
 
 use std::{
-    collections::HashMap,
-    hash::Hash,
+    collections::BTreeMap,
     sync::{Mutex, PoisonError},
 };
 
@@ -17,7 +16,7 @@ const MOST: usize = 10_000;
 
 /// Remembers answers, each for [`LIFE`].
 #[derive(Debug)]
-pub(super) struct Fresh<K, V>(Mutex<HashMap<K, (Timestamp, V)>>);
+pub(crate) struct Fresh<K, V>(Mutex<BTreeMap<K, (Timestamp, V)>>);
 
 impl<K, V> Default for Fresh<K, V> {
     fn default() -> Self {
@@ -25,13 +24,13 @@ impl<K, V> Default for Fresh<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V: Clone> Fresh<K, V> {
-    pub(super) fn get(&self, key: &K, now: Timestamp) -> Option<V> {
+impl<K: Ord, V: Clone> Fresh<K, V> {
+    pub(crate) fn get(&self, key: &K, now: Timestamp) -> Option<V> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(key).filter(|(read_at, _)| now - *read_at < LIFE).map(|(_, value)| value.clone())
     }
 
-    pub(super) fn put(&self, key: K, value: V, now: Timestamp) {
+    pub(crate) fn put(&self, key: K, value: V, now: Timestamp) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST {
             known.clear();

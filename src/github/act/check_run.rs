@@ -1,0 +1,146 @@
+//! Check runs as the API writes them, and what they are compared by.
+
+use std::fmt;
+
+use chrono::SecondsFormat;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::CheckRunWrite;
+use crate::{
+    core::{
+        Sha, Timestamp,
+        decision::CheckRunPlan,
+        snapshot::{AnnotationLevel, CheckProgress, Conclusion},
+    },
+    render::{CheckAnnotation, CheckRunText},
+};
+
+/// Annotations one request takes
+/// (<https://docs.github.com/en/rest/checks/runs#update-a-check-run>); further ones follow in further requests.
+pub(super) const PER_REQUEST: usize = 50;
+
+/// What a check run shows, in short: kept in its `external_id`, so that comparing needs no second look at its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Digest {
+    text: String,
+    pub annotations: String,
+}
+
+const SCHEME: &str = "loopgate-1";
+
+impl Digest {
+    pub(super) fn parse(external_id: &str) -> Option<Self> {
+        let mut parts = external_id.split(':');
+        let (scheme, text, annotations) = (parts.next()?, parts.next()?, parts.next()?);
+        (scheme == SCHEME).then(|| Self { text: text.to_owned(), annotations: annotations.to_owned() })
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{SCHEME}:{}:{}", self.text, self.annotations)
+    }
+}
+
+pub(super) fn digest(state: CheckRunPlan, text: &CheckRunText) -> Digest {
+    let CheckRunText { title, summary, text: details, annotations, actions } = text;
+    Digest {
+        text: short_hash(&format!("{:?}", (state, title, summary, details, actions))),
+        annotations: short_hash(&format!("{annotations:?}")),
+    }
+}
+
+fn short_hash(text: &str) -> String {
+    hex::encode(&Sha256::digest(text.as_bytes())[..8])
+}
+
+/// Whether a check run is in the state it should be in.
+pub(super) fn shows(progress: &CheckProgress, state: CheckRunPlan) -> bool {
+    match (progress, state) {
+        (CheckProgress::InProgress | CheckProgress::Queued, CheckRunPlan::InProgress) => true,
+        (CheckProgress::Completed { conclusion, .. }, CheckRunPlan::Completed(wished)) => *conclusion == wished,
+        _ => false,
+    }
+}
+
+/// Whether a check run can be taken there: one that has ended stays ended.
+pub(super) const fn can_become(progress: &CheckProgress, state: CheckRunPlan) -> bool {
+    !matches!((progress, state), (CheckProgress::Completed { .. }, CheckRunPlan::InProgress))
+}
+
+/// The body of the request that creates a run on `head`, with its first annotations.
+pub(super) fn creation(write: &CheckRunWrite, head: Sha, now: Timestamp) -> Value {
+    let mut body = update(write, now);
+    body["name"] = json!(write.check.name());
+    body["head_sha"] = json!(head);
+    body["started_at"] = json!(time(now));
+    body
+}
+
+/// The body of the request that changes a run, with its first annotations.
+pub(super) fn update(write: &CheckRunWrite, now: Timestamp) -> Value {
+    let CheckRunWrite { state, text, annotations, digest, .. } = write;
+    let actions: Vec<_> = text
+        .actions
+        .iter()
+        .map(|action| {
+            json!({ "label": action.label, "description": action.description, "identifier": action.identifier })
+        })
+        .collect();
+    let first = &annotations[..annotations.len().min(PER_REQUEST)];
+    let mut body = json!({ "external_id": digest, "output": output(text, first), "actions": actions });
+    match state {
+        CheckRunPlan::InProgress => body["status"] = json!("in_progress"),
+        CheckRunPlan::Completed(conclusion) => end(&mut body, *conclusion, now),
+    }
+    body
+}
+
+/// The bodies that add the annotations after the first batch.
+pub(super) fn further_annotations(write: &CheckRunWrite) -> impl Iterator<Item = Value> {
+    let further = write.annotations.get(PER_REQUEST..).unwrap_or_default();
+    further.chunks(PER_REQUEST).map(|batch| json!({ "output": output(&write.text, batch) }))
+}
+
+/// The body that ends a run of an older head.
+pub(super) fn cancellation(now: Timestamp) -> Value {
+    let mut body = json!({});
+    end(&mut body, Conclusion::Cancelled, now);
+    body
+}
+
+fn end(body: &mut Value, conclusion: Conclusion, now: Timestamp) {
+    body["status"] = json!("completed");
+    body["conclusion"] = json!(conclusion);
+    body["completed_at"] = json!(time(now));
+}
+
+fn time(moment: Timestamp) -> String {
+    moment.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+fn output(text: &CheckRunText, annotations: &[CheckAnnotation]) -> Value {
+    let annotations: Vec<_> = annotations.iter().map(annotation).collect();
+    let mut output = json!({ "title": text.title, "summary": text.summary, "annotations": annotations });
+    if let Some(details) = &text.text {
+        output["text"] = json!(details);
+    }
+    output
+}
+
+fn annotation(annotation: &CheckAnnotation) -> Value {
+    let level = match annotation.level {
+        AnnotationLevel::Notice => "notice",
+        AnnotationLevel::Warning => "warning",
+        AnnotationLevel::Failure => "failure",
+    };
+    json!({
+        "path": annotation.path,
+        "start_line": annotation.start_line,
+        "end_line": annotation.end_line,
+        "annotation_level": level,
+        "title": annotation.title,
+        "message": annotation.message,
+    })
+}

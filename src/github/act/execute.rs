@@ -1,0 +1,300 @@
+//! Carries effects out. One that is refused is reported, and the rest goes on; a fault or a rate limit ends it, since
+//! the next effect would meet the same.
+
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{CheckRunWrite, Effect, Presence, check_run};
+use crate::{
+    core::{
+        CheckRunId, CommentId, RepoName, UserId,
+        decision::{ReactionKind, Reviewer},
+        snapshot::CheckProgress,
+    },
+    github::{Client, Error, ObservedSurface, OwnCheck, OwnCheckRun, fresh::Fresh, path, retry::Repeat, wire::User},
+};
+
+/// Carries effects out, and remembers for a while what need not be tried again.
+#[derive(Default)]
+pub struct Executor {
+    /// Labels that are known to exist.
+    labels: Fresh<(RepoName, String), ()>,
+    /// Reviewers that GitHub would not have, and why.
+    refused_reviewers: Fresh<(RepoName, u64, Reviewer), String>,
+    /// Reactions that are known to be ours.
+    reactions: Fresh<(CommentId, ReactionKind), ()>,
+}
+
+/// What came of a list of effects.
+#[derive(Debug, Default, PartialEq)]
+pub struct Executed {
+    /// Effects that changed something.
+    pub done: usize,
+    pub problems: Vec<Problem>,
+}
+
+/// An effect that GitHub refused.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// What was to be done: "request a review by alice".
+    pub what: String,
+    pub reason: String,
+}
+
+/// Where the effects take place.
+struct Place<'a> {
+    client: &'a Client,
+    surface: &'a ObservedSurface,
+}
+
+/// Whether an effect had something to do.
+enum Did {
+    Something,
+    Nothing,
+}
+
+impl Executor {
+    /// Carries the effects out one after the other.
+    ///
+    /// # Errors
+    /// Faults and rate limits; what was done before them stays done.
+    pub async fn execute(
+        &self,
+        client: &Client,
+        surface: &ObservedSurface,
+        effects: &[Effect],
+    ) -> Result<Executed, Error> {
+        let place = Place { client, surface };
+        let mut executed = Executed::default();
+        for effect in effects {
+            match self.carry_out(&place, effect).await {
+                Ok(Did::Something) => executed.done += 1,
+                Ok(Did::Nothing) => {}
+                Err(error) => {
+                    let reason = error.refusal()?.to_string();
+                    let what = describe(effect);
+                    tracing::warn!(what, reason, "effect refused");
+                    executed.problems.push(Problem { what, reason });
+                }
+            }
+        }
+        Ok(executed)
+    }
+
+    /// Begins both check runs of a head that has none yet: the first thing people see. What they say follows.
+    ///
+    /// # Errors
+    /// As [`execute`](Self::execute); a refusal is left to that, which will meet and tell it.
+    pub async fn begin_check_runs(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        head: crate::core::Sha,
+        present: &[OwnCheckRun],
+    ) -> Result<Vec<OwnCheckRun>, Error> {
+        let mut begun = Vec::new();
+        for check in OwnCheck::ALL.into_iter().filter(|check| !present.iter().any(|run| run.check == *check)) {
+            let body = json!({ "name": check.name(), "head_sha": head, "status": "in_progress" });
+            let path = format!("{}/check-runs", path::repo(repository));
+            match client.write::<Created>(Method::POST, &path, &body, Repeat::Never).await {
+                Ok(Created { id }) => begun.push(OwnCheckRun {
+                    id,
+                    check,
+                    progress: CheckProgress::InProgress,
+                    external_id: None,
+                    annotations: 0,
+                }),
+                Err(error) => return error.refusal().map(|_| begun),
+            }
+        }
+        Ok(begun)
+    }
+
+    async fn carry_out(&self, place: &Place<'_>, effect: &Effect) -> Result<Did, Error> {
+        match effect {
+            Effect::CreateCheckRun(write) => place.create_check_run(write).await?,
+            Effect::UpdateCheckRun { id, write } => place.update_check_run(*id, write).await?,
+            Effect::CancelCheckRun(id) => {
+                let body = check_run::cancellation(place.client.now());
+                place.tell(Method::PATCH, &format!("check-runs/{id}"), Some(&body), Repeat::Safe).await?;
+            }
+            Effect::CreateStatusComment { body } | Effect::PostComment { body, .. } => {
+                let below = format!("issues/{}/comments", place.surface.number);
+                place.tell(Method::POST, &below, Some(&json!({ "body": body })), Repeat::Never).await?;
+            }
+            Effect::UpdateStatusComment { comment, body } => {
+                let below = format!("issues/comments/{comment}");
+                place.tell(Method::PATCH, &below, Some(&json!({ "body": body })), Repeat::Safe).await?;
+            }
+            Effect::DeleteComment(comment) => place.remove(&format!("issues/comments/{comment}"), None).await?,
+            Effect::CreateLabel { name, color, description } => {
+                return self.create_label(place, name, color, description).await;
+            }
+            Effect::AddLabels(names) => {
+                let below = format!("issues/{}/labels", place.surface.number);
+                place.tell(Method::POST, &below, Some(&json!({ "labels": names })), Repeat::Safe).await?;
+            }
+            Effect::RemoveLabel(name) => {
+                let below = format!("issues/{}/labels/{}", place.surface.number, path::escape(name));
+                place.remove(&below, None).await?;
+            }
+            Effect::RequestReviewer(reviewer) => return self.request_reviewer(place, reviewer).await,
+            Effect::WithdrawReviewer(reviewer) => {
+                place.remove(&place.reviewers_path(), Some(&reviewer_body(reviewer))).await?;
+            }
+            Effect::React { comment, kind, presence } => return self.react(place, *comment, *kind, *presence).await,
+        }
+        Ok(Did::Something)
+    }
+
+    /// Adding a label that does not exist would make one without colour or description. One that exists is left as the
+    /// repository has it.
+    async fn create_label(&self, place: &Place<'_>, name: &str, color: &str, description: &str) -> Result<Did, Error> {
+        let (key, now) = ((place.surface.repository.clone(), name.to_lowercase()), place.client.now());
+        if self.labels.get(&key, now).is_some() {
+            return Ok(Did::Nothing);
+        }
+        let body = json!({ "name": name, "color": color, "description": description });
+        let did = match place.tell(Method::POST, "labels", Some(&body), Repeat::Safe).await {
+            Ok(()) => Did::Something,
+            // It exists (422); any other fault of the label shows when it is added.
+            Err(Error::Rejected { status: 422, .. }) => Did::Nothing,
+            Err(error) => return Err(error),
+        };
+        self.labels.put(key, (), now);
+        Ok(did)
+    }
+
+    /// One at a time: a single name that GitHub does not take fails a whole request.
+    async fn request_reviewer(&self, place: &Place<'_>, reviewer: &Reviewer) -> Result<Did, Error> {
+        let surface = place.surface;
+        let key = (surface.repository.clone(), surface.number.get(), reviewer.clone());
+        let (path, now) = (place.reviewers_path(), place.client.now());
+        if let Some(message) = self.refused_reviewers.get(&key, now) {
+            return Err(Error::Rejected { path, status: 422, message });
+        }
+        let asked = place.tell(Method::POST, &path, Some(&reviewer_body(reviewer)), Repeat::Safe).await;
+        if let Err(Error::Rejected { message, .. }) = &asked {
+            self.refused_reviewers.put(key, message.clone(), now);
+        }
+        asked.map(|()| Did::Something)
+    }
+
+    /// Giving a reaction twice changes nothing, but it is a write; so one that may be ours is looked at first.
+    async fn react(
+        &self,
+        place: &Place<'_>,
+        comment: CommentId,
+        kind: ReactionKind,
+        presence: Presence,
+    ) -> Result<Did, Error> {
+        let (key, now) = ((comment, kind), place.client.now());
+        if presence == Presence::PerhapsOurs {
+            if self.reactions.get(&key, now).is_some() || place.is_ours(comment, kind).await? {
+                self.reactions.put(key, (), now);
+                return Ok(Did::Nothing);
+            }
+        }
+        let body = json!({ "content": kind.as_str() });
+        place.tell(Method::POST, &format!("issues/comments/{comment}/reactions"), Some(&body), Repeat::Safe).await?;
+        self.reactions.put(key, (), now);
+        Ok(Did::Something)
+    }
+}
+
+#[derive(Deserialize)]
+struct Created {
+    id: CheckRunId,
+}
+
+impl Place<'_> {
+    fn path(&self, below: &str) -> String {
+        format!("{}/{below}", path::repo(&self.surface.repository))
+    }
+
+    fn reviewers_path(&self) -> String {
+        format!("pulls/{}/requested_reviewers", self.surface.number)
+    }
+
+    async fn tell(&self, method: Method, below: &str, body: Option<&Value>, repeat: Repeat) -> Result<(), Error> {
+        self.client.tell(method, &self.path(below), body, repeat).await
+    }
+
+    /// Takes away; what is gone already is gone.
+    async fn remove(&self, below: &str, body: Option<&Value>) -> Result<(), Error> {
+        match self.tell(Method::DELETE, below, body, Repeat::Safe).await {
+            Err(Error::NotFound { .. }) => Ok(()),
+            answer => answer,
+        }
+    }
+
+    async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {
+        let body = check_run::creation(write, self.surface.head, self.client.now());
+        let Created { id } = self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
+        self.annotate(id, write).await
+    }
+
+    async fn update_check_run(&self, id: CheckRunId, write: &CheckRunWrite) -> Result<(), Error> {
+        let body = check_run::update(write, self.client.now());
+        // Annotations add up: a second request would show them twice.
+        let repeat = if write.annotations.is_empty() { Repeat::Safe } else { Repeat::Never };
+        self.tell(Method::PATCH, &format!("check-runs/{id}"), Some(&body), repeat).await?;
+        self.annotate(id, write).await
+    }
+
+    async fn annotate(&self, id: CheckRunId, write: &CheckRunWrite) -> Result<(), Error> {
+        for body in check_run::further_annotations(write) {
+            self.tell(Method::PATCH, &format!("check-runs/{id}"), Some(&body), Repeat::Never).await?;
+        }
+        Ok(())
+    }
+
+    async fn is_ours(&self, comment: CommentId, kind: ReactionKind) -> Result<bool, Error> {
+        #[derive(Deserialize)]
+        struct Reaction {
+            user: Option<User>,
+        }
+        let Some(us) = self.surface.us else { return Ok(false) };
+        let content = path::escape(kind.as_str());
+        let path = self.path(&format!("issues/comments/{comment}/reactions?content={content}"));
+        let given = self.client.list::<Vec<Reaction>>(&path, 3).await?;
+        let by = |reaction: &Reaction| reaction.user.as_ref().map(|user: &User| user.id);
+        Ok(given.items.iter().filter_map(by).any(|id: UserId| id == us))
+    }
+}
+
+fn reviewer_body(reviewer: &Reviewer) -> Value {
+    match reviewer {
+        Reviewer::User(login) => json!({ "reviewers": [login] }),
+        Reviewer::Team(team) => json!({ "reviewers": [], "team_reviewers": [team.slug()] }),
+    }
+}
+
+/// What was to be done, as the problem is told to people.
+fn describe(effect: &Effect) -> String {
+    let name = |reviewer: &Reviewer| match reviewer {
+        Reviewer::User(login) => login.to_string(),
+        Reviewer::Team(team) => team.to_string(),
+    };
+    match effect {
+        Effect::CreateCheckRun(write) | Effect::UpdateCheckRun { write, .. } => {
+            format!("write the check run {}", write.check.name())
+        }
+        Effect::CancelCheckRun(_) => "cancel a check run of an older head".to_owned(),
+        Effect::CreateStatusComment { .. } | Effect::UpdateStatusComment { .. } => {
+            "write the status comment".to_owned()
+        }
+        Effect::DeleteComment(_) => "delete a second status comment".to_owned(),
+        Effect::CreateLabel { name, .. } => format!("create the label {name}"),
+        Effect::AddLabels(names) => format!("add the labels {}", names.join(", ")),
+        Effect::RemoveLabel(name) => format!("remove the label {name}"),
+        Effect::RequestReviewer(reviewer) => format!("request a review by {}", name(reviewer)),
+        Effect::WithdrawReviewer(reviewer) => format!("withdraw the review request to {}", name(reviewer)),
+        Effect::PostComment { key, .. } => format!("post the comment {key}"),
+        Effect::React { .. } => "react to a comment".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+use serde_json::Value;
+use wiremock::{
+    Mock, MockServer, Request, ResponseTemplate,
+    matchers::{body_partial_json, method, path},
+};
+
+use super::*;
+use crate::{
+    core::{decision::CheckRunPlan, snapshot::Conclusion},
+    github::{
+        ApiUrl, Credentials, Github, Patience, Secret, Setup,
+        act::{
+            check_run,
+            plan::tests::{check_text, untouched},
+        },
+    },
+};
+
+struct Bench {
+    server: MockServer,
+    client: Client,
+    executor: Executor,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let server = MockServer::start().await;
+        let patience = Patience { retries: 1, pause: std::time::Duration::ZERO };
+        let setup = Setup { patience, ..Setup::default() };
+        let api = ApiUrl::parse(&server.uri()).unwrap();
+        let github = Github::new(api, Credentials::Token(Secret::new("t")), setup).unwrap();
+        Self { server, client: github.client(None), executor: Executor::default() }
+    }
+
+    async fn answer(&self, verb: &str, at: &str, answer: ResponseTemplate) {
+        Mock::given(method(verb))
+            .and(path(format!("/repos/acme/widgets/{at}")))
+            .respond_with(answer)
+            .mount(&self.server)
+            .await;
+    }
+
+    async fn execute(&self, effects: &[Effect]) -> Result<Executed, Error> {
+        self.executor.execute(&self.client, &untouched(), effects).await
+    }
+
+    /// Method, path below the repository and body of every request so far.
+    async fn requests(&self) -> Vec<(String, String, Value)> {
+        let requests = self.server.received_requests().await.unwrap();
+        let below = |request: &Request| request.url.path().trim_start_matches("/repos/acme/widgets/").to_owned();
+        let body = |request: &Request| serde_json::from_slice(&request.body).unwrap_or_default();
+        requests.iter().map(|request| (request.method.to_string(), below(request), body(request))).collect()
+    }
+}
+
+fn ok(status: u16, body: Value) -> ResponseTemplate {
+    ResponseTemplate::new(status).set_body_json(body)
+}
+
+fn invalid(message: &str) -> ResponseTemplate {
+    ok(422, json!({ "message": message }))
+}
+
+fn write(annotations: u32) -> CheckRunWrite {
+    let state = CheckRunPlan::Completed(Conclusion::Failure);
+    let text = check_text("Attempt 1 failed", annotations);
+    let digest = check_run::digest(state, &text).to_string();
+    CheckRunWrite { check: OwnCheck::Verify, state, annotations: text.annotations.clone(), text, digest }
+}
+
+#[tokio::test]
+async fn annotations_go_out_in_batches_of_fifty() {
+    let bench = Bench::new().await;
+    bench.answer("POST", "check-runs", ok(201, json!({ "id": 9 }))).await;
+    bench.answer("PATCH", "check-runs/9", ok(200, json!({ "id": 9 }))).await;
+    let executed = bench.execute(&[Effect::CreateCheckRun(write(120))]).await.unwrap();
+    assert_eq!((executed.done, executed.problems.len()), (1, 0));
+    let sent: Vec<_> = bench
+        .requests()
+        .await
+        .into_iter()
+        .map(|(verb, _, body)| (verb, body["output"]["annotations"].as_array().unwrap().len()))
+        .collect();
+    assert_eq!(sent, [("POST".into(), 50), ("PATCH".into(), 50), ("PATCH".into(), 20)]);
+}
+
+#[tokio::test]
+async fn a_check_run_carries_its_state_text_and_digest() {
+    let bench = Bench::new().await;
+    bench.answer("POST", "check-runs", ok(201, json!({ "id": 9 }))).await;
+    bench.execute(&[Effect::CreateCheckRun(write(0))]).await.unwrap();
+    let (_, _, body) = bench.requests().await.remove(0);
+    assert_eq!(body["name"], "loopgate / verify");
+    assert_eq!(body["head_sha"], untouched().head.to_string());
+    assert_eq!((&body["status"], &body["conclusion"]), (&json!("completed"), &json!("failure")));
+    assert_eq!(body["output"]["title"], "Attempt 1 failed");
+    let digest = check_run::Digest::parse(body["external_id"].as_str().unwrap()).unwrap();
+    assert_eq!(digest, check_run::digest(write(0).state, &write(0).text));
+}
+
+#[tokio::test]
+async fn a_bad_name_is_reported_and_the_rest_goes_on() {
+    let bench = Bench::new().await;
+    let refusal = "Reviews may only be requested from collaborators.";
+    Mock::given(method("POST"))
+        .and(path("/repos/acme/widgets/pulls/12/requested_reviewers"))
+        .and(body_partial_json(json!({ "reviewers": ["mallory"] })))
+        .respond_with(invalid(refusal))
+        .with_priority(1)
+        .mount(&bench.server)
+        .await;
+    bench.answer("POST", "pulls/12/requested_reviewers", ok(201, json!({}))).await;
+    let ask = |login: &str| Effect::RequestReviewer(Reviewer::User(login.parse().unwrap()));
+    let team = Effect::RequestReviewer(Reviewer::Team("acme/security".parse().unwrap()));
+    let effects = [ask("mallory"), ask("bob"), team];
+    for _ in 0..2 {
+        let executed = bench.execute(&effects).await.unwrap();
+        assert_eq!(executed.done, 2);
+        assert_eq!(executed.problems[0].what, "request a review by mallory");
+        assert!(executed.problems[0].reason.contains(refusal));
+    }
+    let asked = bench.requests().await;
+    assert_eq!(asked.iter().filter(|(_, _, body)| body["reviewers"] == json!(["mallory"])).count(), 1, "not again");
+    assert!(asked.iter().any(|(_, _, body)| body["team_reviewers"] == json!(["security"])));
+}
+
+#[tokio::test]
+async fn a_missing_permission_is_named_and_the_rest_goes_on() {
+    let bench = Bench::new().await;
+    let forbidden = ok(403, json!({ "message": "Resource not accessible by integration" }))
+        .insert_header("x-accepted-github-permissions", "checks=write");
+    bench.answer("POST", "check-runs", forbidden).await;
+    bench.answer("POST", "issues/12/comments", ok(201, json!({}))).await;
+    let comment = Effect::CreateStatusComment { body: "x".into() };
+    let executed = bench.execute(&[Effect::CreateCheckRun(write(0)), comment]).await.unwrap();
+    assert_eq!(executed.done, 1);
+    assert_eq!(executed.problems[0].what, "write the check run loopgate / verify");
+    assert!(executed.problems[0].reason.ends_with("it needs checks=write"), "{}", executed.problems[0].reason);
+}
+
+#[tokio::test]
+async fn a_rate_limit_ends_it() {
+    let bench = Bench::new().await;
+    bench.answer("POST", "issues/12/labels", ResponseTemplate::new(429).insert_header("retry-after", "60")).await;
+    let effects = [Effect::AddLabels(vec!["a".into()]), Effect::DeleteComment(CommentId::new(1))];
+    assert!(matches!(bench.execute(&effects).await.unwrap_err(), Error::RateLimited { .. }));
+    assert_eq!(bench.requests().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_label_is_made_with_colour_and_description_where_it_is_missing() {
+    let bench = Bench::new().await;
+    bench.answer("POST", "labels", invalid("Validation Failed")).await;
+    let label = Effect::CreateLabel { name: "loop:retry".into(), color: "d93f0b".into(), description: "why".into() };
+    for _ in 0..2 {
+        let executed = bench.execute(std::slice::from_ref(&label)).await.unwrap();
+        assert_eq!(executed, Executed::default(), "one that exists is no problem");
+    }
+    let requests = bench.requests().await;
+    let body = json!({ "name": "loop:retry", "color": "d93f0b", "description": "why" });
+    assert_eq!(requests, [("POST".into(), "labels".into(), body)], "and it is not asked for twice");
+}
+
+#[tokio::test]
+async fn what_is_gone_need_not_be_removed() {
+    let bench = Bench::new().await;
+    let executed = bench.execute(&[Effect::RemoveLabel("needs: a/b".into())]).await.unwrap();
+    assert_eq!(executed.problems, []);
+    let requests = bench.requests().await;
+    assert_eq!(requests[0].1, "issues/12/labels/needs%3A%20a%2Fb");
+}
+
+#[tokio::test]
+async fn a_reaction_is_given_unless_it_is_ours_already() {
+    let bench = Bench::new().await;
+    let at = "issues/comments/5/reactions";
+    bench.answer("GET", at, ok(200, json!([{ "user": { "id": 1, "login": "bob" } }, { "user": null }]))).await;
+    bench.answer("POST", at, ok(201, json!({}))).await;
+    let react = |presence| Effect::React { comment: CommentId::new(5), kind: ReactionKind::Done, presence };
+    assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 1, "it was only bob's");
+    assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 0, "now it is known to be ours");
+
+    let bench = Bench::new().await;
+    bench.answer("GET", at, ok(200, json!([{ "user": { "id": 77, "login": "loopgate[bot]" } }]))).await;
+    assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 0);
+    assert_eq!(bench.requests().await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_unclear_post_is_left_to_the_next_reconcile() {
+    let bench = Bench::new().await;
+    bench.answer("POST", "issues/12/comments", ResponseTemplate::new(502)).await;
+    let post = Effect::PostComment { key: "gate:security:1".into(), body: "x".into() };
+    assert!(bench.execute(&[post]).await.is_err());
+    assert_eq!(bench.requests().await.len(), 1);
+}

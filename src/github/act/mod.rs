@@ -1,0 +1,82 @@
+//! Makes a pull request look as it should: the difference between what was observed and what is wished, as data, and
+//! the one place that carries it out.
+//!
+//! Every effect is idempotent or looked up before: a crash anywhere is healed by the next reconcile, which observes
+//! what is there and plans the rest. Two writers at once can both find no status comment and both write one; the next
+//! reconcile keeps the older and deletes the other. A post by two writers at once is possible only before either's
+//! state was saved, and the state ref lets one of them save.
+
+mod check_run;
+mod execute;
+mod plan;
+
+use crate::{
+    core::{
+        CheckRunId, CommentId,
+        decision::{CheckRunPlan, ReactionKind, Reviewer},
+    },
+    github::OwnCheck,
+    render::{CheckAnnotation, CheckRunText},
+};
+
+pub use execute::{Executed, Executor, Problem};
+pub use plan::plan;
+
+/// One change to make.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// A check run on the head, with all it says.
+    CreateCheckRun(CheckRunWrite),
+    UpdateCheckRun {
+        id: CheckRunId,
+        write: CheckRunWrite,
+    },
+    /// A check run on a head that is not the head any more.
+    CancelCheckRun(CheckRunId),
+    CreateStatusComment {
+        body: String,
+    },
+    UpdateStatusComment {
+        comment: CommentId,
+        body: String,
+    },
+    DeleteComment(CommentId),
+    /// Colour and description, where the repository does not have it yet.
+    CreateLabel {
+        name: String,
+        color: String,
+        description: String,
+    },
+    AddLabels(Vec<String>),
+    RemoveLabel(String),
+    RequestReviewer(Reviewer),
+    WithdrawReviewer(Reviewer),
+    PostComment {
+        key: String,
+        body: String,
+    },
+    React {
+        comment: CommentId,
+        kind: ReactionKind,
+        presence: Presence,
+    },
+}
+
+/// Whether somebody has given a comment the same reaction already; it may have been us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    Absent,
+    PerhapsOurs,
+}
+
+/// A check run as it should be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckRunWrite {
+    pub check: OwnCheck,
+    pub state: CheckRunPlan,
+    pub text: CheckRunText,
+    /// Those to send: none when the run shows the same ones already.
+    pub annotations: Vec<CheckAnnotation>,
+    /// Kept in the check run's `external_id`: what it shows, to be compared with what it should show.
+    pub digest: String,
+}

@@ -1,0 +1,123 @@
+//! The difference between what is there and what should be: pure.
+
+use super::{CheckRunWrite, Effect, Presence, check_run};
+use crate::{
+    core::decision::{CheckRunPlan, LabelWish, Reviewer, StatusCommentWish, Surface},
+    github::{ObservedSurface, OwnCheck, marker::Marker},
+    render::{CheckRunText, Rendered},
+};
+
+/// What must be done, in this order: what people watch first, what notifies last.
+pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    effects.extend(check_run_effect(observed, OwnCheck::Verify, wished.verify, &texts.verify));
+    effects.extend(check_run_effect(observed, OwnCheck::Gates, wished.gates, &texts.gates));
+    effects.extend(status_comment(observed, wished.status_comment, &texts.status_comment));
+    effects.extend(labels(observed, wished));
+    effects.extend(reviewers(observed, wished));
+    effects.extend(posts(observed, texts));
+    effects.extend(reactions(observed, wished));
+    effects.extend(observed.superseded.iter().map(|id| Effect::CancelCheckRun(*id)));
+    effects
+}
+
+fn check_run_effect(
+    observed: &ObservedSurface,
+    check: OwnCheck,
+    wished: Option<CheckRunPlan>,
+    text: &CheckRunText,
+) -> Option<Effect> {
+    let state = wished?;
+    let digest = check_run::digest(state, text);
+    let write =
+        |annotations| CheckRunWrite { check, state, text: text.clone(), annotations, digest: digest.to_string() };
+    let Some(run) = observed.check_run(check) else {
+        return Some(Effect::CreateCheckRun(write(text.annotations.clone())));
+    };
+    let shown = run.external_id.as_deref().and_then(check_run::Digest::parse);
+    if shown.as_ref() == Some(&digest) && check_run::shows(&run.progress, state) {
+        return None;
+    }
+    // Annotations are only ever added to a run, and a run that has ended does not start again: then a new one takes
+    // its place (people see the newest of a name).
+    let same_annotations = shown.is_some_and(|shown| shown.annotations == digest.annotations);
+    if check_run::can_become(&run.progress, state) && (same_annotations || run.annotations == 0) {
+        let annotations = if same_annotations { Vec::new() } else { text.annotations.clone() };
+        Some(Effect::UpdateCheckRun { id: run.id, write: write(annotations) })
+    } else {
+        Some(Effect::CreateCheckRun(write(text.annotations.clone())))
+    }
+}
+
+fn status_comment(observed: &ObservedSurface, wish: StatusCommentWish, text: &str) -> Vec<Effect> {
+    let StatusCommentWish::Upsert = wish else { return Vec::new() };
+    let body = Marker::Status.on(text);
+    let Some((kept, doubles)) = observed.status_comments.split_first() else {
+        return vec![Effect::CreateStatusComment { body }];
+    };
+    let mut effects: Vec<_> = doubles.iter().map(|double| Effect::DeleteComment(double.id)).collect();
+    if !same_text(&kept.body, &body) {
+        effects.push(Effect::UpdateStatusComment { comment: kept.id, body });
+    }
+    effects
+}
+
+/// GitHub gives bodies back with other line ends and without trailing blanks than they were sent with.
+fn same_text(shown: &str, wished: &str) -> bool {
+    let lines = |text: &str| text.trim_end().replace("\r\n", "\n");
+    lines(shown) == lines(wished)
+}
+
+fn labels(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
+    // GitHub compares label names without regard to case.
+    let on = |name: &str| observed.labels.iter().find(|label| label.eq_ignore_ascii_case(name));
+    let mut effects = Vec::new();
+    let mut missing = Vec::new();
+    for (name, wish) in &wished.labels {
+        match (wish, on(name)) {
+            (LabelWish::Present { color, description }, None) => {
+                let (color, description) = (color.clone(), description.clone());
+                effects.push(Effect::CreateLabel { name: name.clone(), color, description });
+                missing.push(name.clone());
+            }
+            (LabelWish::Absent, Some(label)) => effects.push(Effect::RemoveLabel(label.clone())),
+            (LabelWish::Present { .. }, Some(_)) | (LabelWish::Absent, None) => {}
+        }
+    }
+    if !missing.is_empty() {
+        effects.push(Effect::AddLabels(missing));
+    }
+    effects
+}
+
+fn reviewers(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
+    let asked = |reviewer: &Reviewer| match reviewer {
+        Reviewer::User(login) => observed.requested_users.contains(login),
+        Reviewer::Team(team) => observed.requested_teams.contains(team),
+    };
+    // An author cannot be asked, and who has given a review already has answered.
+    let pointless = |reviewer: &Reviewer| match reviewer {
+        Reviewer::User(login) => *login == observed.author || observed.reviewed.contains(login),
+        Reviewer::Team(_) => false,
+    };
+    let request = wished.request.iter().filter(|reviewer| !asked(reviewer) && !pointless(reviewer));
+    let withdraw = wished.withdraw.iter().filter(|reviewer| asked(reviewer) && !wished.request.contains(reviewer));
+    request.cloned().map(Effect::RequestReviewer).chain(withdraw.cloned().map(Effect::WithdrawReviewer)).collect()
+}
+
+fn posts(observed: &ObservedSurface, texts: &Rendered) -> Vec<Effect> {
+    let missing =
+        texts.posts.iter().map(|(post, text)| (post.key(), text)).filter(|(key, _)| !observed.posts.contains(key));
+    missing.map(|(key, text)| Effect::PostComment { body: Marker::Post(key.clone()).on(text), key }).collect()
+}
+
+fn reactions(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
+    let react = |(comment, kind): (&_, &_)| {
+        let presence = if observed.count(*comment, *kind) > 0 { Presence::PerhapsOurs } else { Presence::Absent };
+        Effect::React { comment: *comment, kind: *kind, presence }
+    };
+    wished.reactions.iter().map(react).collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests;

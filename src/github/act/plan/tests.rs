@@ -1,0 +1,270 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::{
+    core::{
+        CheckRunId, CommentId, PrNumber, UserId,
+        decision::{Post, ReactionKind},
+        snapshot::{AnnotationLevel, CheckProgress, Conclusion},
+    },
+    github::{OwnCheckRun, OwnComment},
+    render::CheckAnnotation,
+};
+
+/// A pull request that Loopgate has not touched.
+pub(in super::super) fn untouched() -> ObservedSurface {
+    ObservedSurface {
+        repository: "acme/widgets".parse().unwrap(),
+        number: PrNumber::new(12),
+        head: "0123456789abcdef0123456789abcdef01234567".parse().unwrap(),
+        labels: BTreeSet::new(),
+        requested_users: BTreeSet::new(),
+        requested_teams: BTreeSet::new(),
+        author: "alice".parse().unwrap(),
+        reviewed: BTreeSet::new(),
+        status_comments: Vec::new(),
+        posts: BTreeSet::new(),
+        check_runs: Vec::new(),
+        superseded: Vec::new(),
+        reactions: BTreeMap::new(),
+        us: Some(UserId::new(77)),
+    }
+}
+
+pub(in super::super) fn check_text(title: &str, annotations: u32) -> CheckRunText {
+    let annotation = |line| CheckAnnotation {
+        path: "src/a.rs".into(),
+        start_line: line,
+        end_line: line,
+        level: AnnotationLevel::Failure,
+        title: "unit".into(),
+        message: "boom".into(),
+    };
+    CheckRunText {
+        title: title.into(),
+        summary: "summary".into(),
+        text: None,
+        annotations: (1..=annotations).map(annotation).collect(),
+        actions: Vec::new(),
+    }
+}
+
+fn texts() -> Rendered {
+    Rendered {
+        status_comment: "<!-- loopgate:status -->\nall well\n".into(),
+        verify: check_text("verify", 0),
+        gates: check_text("gates", 0),
+        posts: Vec::new(),
+        artifact: String::new(),
+    }
+}
+
+fn request() -> Post {
+    Post::GateRequest { gate: "security".parse().unwrap(), round: 1 }
+}
+
+/// What a whole surface looks like on which nothing is left to do, applied by hand as GitHub would apply it.
+fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
+    let mut next = 100;
+    let mut id = || {
+        next += 1;
+        next
+    };
+    for effect in effects {
+        match effect.clone() {
+            Effect::CreateCheckRun(write) => surface.check_runs.push(shown(CheckRunId::new(id()), &write, 0)),
+            Effect::UpdateCheckRun { id, write } => {
+                let run = surface.check_runs.iter_mut().find(|run| run.id == id).unwrap();
+                *run = shown(id, &write, run.annotations);
+            }
+            Effect::CancelCheckRun(id) => surface.superseded.retain(|run| *run != id),
+            Effect::CreateStatusComment { body } => {
+                surface.status_comments.push(OwnComment { id: CommentId::new(id()), body });
+            }
+            Effect::UpdateStatusComment { comment, body } => {
+                surface.status_comments.iter_mut().find(|shown| shown.id == comment).unwrap().body = body;
+            }
+            Effect::DeleteComment(comment) => surface.status_comments.retain(|shown| shown.id != comment),
+            Effect::CreateLabel { .. } => {}
+            Effect::AddLabels(names) => surface.labels.extend(names),
+            Effect::RemoveLabel(name) => drop(surface.labels.remove(&name)),
+            Effect::RequestReviewer(Reviewer::User(login)) => drop(surface.requested_users.insert(login)),
+            Effect::RequestReviewer(Reviewer::Team(team)) => drop(surface.requested_teams.insert(team)),
+            Effect::WithdrawReviewer(Reviewer::User(login)) => drop(surface.requested_users.remove(&login)),
+            Effect::WithdrawReviewer(Reviewer::Team(team)) => drop(surface.requested_teams.remove(&team)),
+            Effect::PostComment { key, .. } => drop(surface.posts.insert(key)),
+            Effect::React { comment, kind, .. } => {
+                surface.reactions.entry(comment).or_default().insert(kind.as_str().into(), 1);
+            }
+        }
+    }
+}
+
+fn shown(id: CheckRunId, write: &CheckRunWrite, before: u64) -> OwnCheckRun {
+    let progress = match write.state {
+        CheckRunPlan::InProgress => CheckProgress::InProgress,
+        CheckRunPlan::Completed(conclusion) => CheckProgress::Completed { conclusion, at: None },
+    };
+    let annotations = before + write.annotations.len() as u64;
+    OwnCheckRun { id, check: write.check, progress, external_id: Some(write.digest.clone()), annotations }
+}
+
+fn everything() -> (Surface, Rendered) {
+    let wished = Surface {
+        labels: BTreeMap::from([
+            ("loop:retry".into(), LabelWish::Present { color: "d93f0b".into(), description: "a fix is needed".into() }),
+            ("loop:passed".into(), LabelWish::Absent),
+        ]),
+        request: BTreeSet::from([
+            Reviewer::User("bob".parse().unwrap()),
+            Reviewer::Team("acme/security".parse().unwrap()),
+        ]),
+        withdraw: BTreeSet::from([Reviewer::User("carol".parse().unwrap())]),
+        verify: Some(CheckRunPlan::Completed(Conclusion::Failure)),
+        gates: Some(CheckRunPlan::InProgress),
+        status_comment: StatusCommentWish::Upsert,
+        posts: vec![request()],
+        reactions: BTreeMap::from([(CommentId::new(5), ReactionKind::Done)]),
+    };
+    let verify = check_text("verify", 120);
+    (wished, Rendered { verify, posts: vec![(request(), "please look".into())], ..texts() })
+}
+
+fn names(effects: &[Effect]) -> Vec<String> {
+    let name = |effect: &Effect| {
+        let debug = format!("{effect:?}");
+        debug.split([' ', '(', '{']).next().unwrap_or_default().to_owned()
+    };
+    effects.iter().map(name).collect()
+}
+
+#[test]
+fn everything_is_done_once_and_then_nothing_is_left() {
+    let (wished, texts) = everything();
+    let mut surface = untouched();
+    surface.labels.extend(["LOOP:passed".to_owned(), "mine".to_owned()]);
+    surface.requested_users.insert("carol".parse().unwrap());
+    surface.superseded.push(CheckRunId::new(3));
+    let effects = plan(&surface, &wished, &texts);
+    assert_eq!(
+        names(&effects),
+        [
+            "CreateCheckRun",
+            "CreateCheckRun",
+            "CreateStatusComment",
+            "RemoveLabel",
+            "CreateLabel",
+            "AddLabels",
+            "RequestReviewer",
+            "RequestReviewer",
+            "WithdrawReviewer",
+            "PostComment",
+            "React",
+            "CancelCheckRun"
+        ]
+    );
+    apply(&mut surface, &effects);
+    assert_eq!(surface.labels, ["loop:retry", "mine"].map(str::to_owned).into());
+    let left = plan(&surface, &wished, &texts);
+    // A reaction that is there may be somebody else's: it is looked at, not given again.
+    assert_eq!(names(&left), ["React"]);
+    assert!(matches!(left[0], Effect::React { presence: Presence::PerhapsOurs, .. }));
+}
+
+#[test]
+fn a_closed_pull_request_is_left_alone() {
+    let mut surface = untouched();
+    surface.labels.insert("loop:retry".into());
+    surface.status_comments.push(OwnComment { id: CommentId::new(1), body: "old".into() });
+    assert_eq!(plan(&surface, &Surface::default(), &texts()), []);
+}
+
+fn status_only() -> Surface {
+    Surface { status_comment: StatusCommentWish::Upsert, ..Surface::default() }
+}
+
+#[test]
+fn the_oldest_status_comment_is_kept_and_doubles_go() {
+    let mut surface = untouched();
+    let comment = |id, body: &str| OwnComment { id: CommentId::new(id), body: body.into() };
+    surface.status_comments = vec![comment(1, "old"), comment(2, "old"), comment(3, "old")];
+    let body = texts().status_comment;
+    assert_eq!(
+        plan(&surface, &status_only(), &texts()),
+        [
+            Effect::DeleteComment(CommentId::new(2)),
+            Effect::DeleteComment(CommentId::new(3)),
+            Effect::UpdateStatusComment { comment: CommentId::new(1), body },
+        ]
+    );
+}
+
+#[test]
+fn line_ends_and_trailing_blanks_are_no_difference() {
+    let mut surface = untouched();
+    let body = texts().status_comment.trim_end().replace('\n', "\r\n");
+    surface.status_comments = vec![OwnComment { id: CommentId::new(1), body }];
+    assert_eq!(plan(&surface, &status_only(), &texts()), []);
+}
+
+#[test]
+fn reviewers_who_cannot_or_need_not_be_asked_are_not() {
+    let user = |login: &str| Reviewer::User(login.parse().unwrap());
+    let wished = Surface {
+        request: BTreeSet::from([user("alice"), user("bob"), user("carol"), user("dave")]),
+        withdraw: BTreeSet::from([user("bob"), user("erin")]),
+        ..Surface::default()
+    };
+    let mut surface = untouched();
+    surface.requested_users.insert("Bob".parse().unwrap());
+    surface.reviewed.insert("carol".parse().unwrap());
+    assert_eq!(plan(&surface, &wished, &texts()), [Effect::RequestReviewer(user("dave"))]);
+}
+
+/// What happens to the verify check run of a commit that shows `before`, when it should show `after`.
+fn changed(before: (CheckRunPlan, CheckRunText), after: (CheckRunPlan, CheckRunText)) -> Vec<String> {
+    let mut surface = untouched();
+    for (state, verify) in [before] {
+        let wished = Surface { verify: Some(state), ..Surface::default() };
+        let effects = plan(&surface, &wished, &Rendered { verify, ..texts() });
+        apply(&mut surface, &effects);
+    }
+    let (state, verify) = after;
+    let wished = Surface { verify: Some(state), ..Surface::default() };
+    let effects = plan(&surface, &wished, &Rendered { verify, ..texts() });
+    let sent = effects.iter().map(|effect| match effect {
+        Effect::CreateCheckRun(write) => format!("create with {}", write.annotations.len()),
+        Effect::UpdateCheckRun { write, .. } => format!("update with {}", write.annotations.len()),
+        other => format!("{other:?}"),
+    });
+    sent.collect()
+}
+
+#[test]
+fn a_check_run_is_changed_only_where_it_differs_and_replaced_where_it_cannot_be_changed() {
+    use CheckRunPlan::{Completed, InProgress};
+    let (failure, success) = (Completed(Conclusion::Failure), Completed(Conclusion::Success));
+    let text = check_text;
+    for (what, before, after, expected) in [
+        ("same", (failure, text("a", 2)), (failure, text("a", 2)), vec![]),
+        ("ended", (InProgress, text("a", 0)), (failure, text("b", 2)), vec!["update with 2"]),
+        ("other title", (failure, text("a", 2)), (failure, text("b", 2)), vec!["update with 0"]),
+        ("first annotations", (failure, text("a", 0)), (failure, text("a", 2)), vec!["update with 2"]),
+        ("other annotations", (failure, text("a", 2)), (failure, text("a", 3)), vec!["create with 3"]),
+        ("fixed", (failure, text("a", 2)), (success, text("b", 0)), vec!["create with 0"]),
+        ("runs again", (failure, text("a", 0)), (InProgress, text("a", 0)), vec!["create with 0"]),
+        ("turned", (failure, text("a", 0)), (success, text("b", 0)), vec!["update with 0"]),
+    ] {
+        assert_eq!(changed(before, after), expected, "{what}");
+    }
+}
+
+#[test]
+fn a_check_run_that_somebody_else_ended_differently_is_put_right() {
+    let wished = Surface { verify: Some(CheckRunPlan::Completed(Conclusion::Failure)), ..Surface::default() };
+    let mut surface = untouched();
+    let effects = plan(&surface, &wished, &texts());
+    apply(&mut surface, &effects);
+    surface.check_runs[0].progress = CheckProgress::Completed { conclusion: Conclusion::Success, at: None };
+    assert_eq!(names(&plan(&surface, &wished, &texts())), ["UpdateCheckRun"]);
+}
