@@ -17,6 +17,7 @@ mod objects;
 mod observe;
 mod paging;
 mod path;
+mod reconcile;
 mod resolve;
 mod retry;
 mod secret;
@@ -35,6 +36,7 @@ pub use objects::GithubObjects;
 pub use observe::{
     AuthorityQuestions, Ground, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, Reading, Target,
 };
+pub use reconcile::{Deciding, Failed, Job, Outcome, Reconcile, Settled, Summary};
 pub use retry::Patience;
 pub use secret::Secret;
 pub use transport::ApiUrl;

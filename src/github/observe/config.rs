@@ -140,6 +140,25 @@ pub(super) async fn codeowners(client: &Client, repository: &RepoName, tip: Sha)
     Ok(None)
 }
 
+/// The repository's own escalation report, in a commit (github.md, What appears on a PR).
+const ESCALATION_TEMPLATE: &str = ".github/loopgate/escalation.md";
+
+/// Its text, where there is one that can be read.
+///
+/// # Errors
+/// Faults and rate limits.
+pub(in crate::github) async fn escalation_template(
+    client: &Client,
+    repository: &RepoName,
+    tip: Sha,
+) -> Result<Option<String>, Error> {
+    let path = format!("{}/contents/{ESCALATION_TEMPLATE}?ref={tip}", path::repo(repository));
+    match client.get_immutable(&path, Accept::Raw, FILE_LIMIT).await {
+        Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok())),
+        Err(error) => error.refusal().map(|_| None),
+    }
+}
+
 /// The folders at the top of a commit's tree.
 pub(super) async fn folders(
     client: &Client,

@@ -27,6 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
+pub(super) use self::config::escalation_template;
 pub use self::{
     authority::AuthorityQuestions,
     config::Reading,
@@ -48,7 +49,7 @@ use crate::core::{
     policy::{CheckSource, Policy},
     snapshot::{
         AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Commit, Completeness, FileStatus,
-        Lifecycle, Listing, ObservationProblem, Review, Snapshot,
+        Lifecycle, Listing, ObservationProblem, PullRequest, Review, Snapshot,
     },
     state::LoopState,
 };
@@ -284,22 +285,14 @@ impl Observer {
 }
 
 impl Ground {
-    pub const fn head(&self) -> Sha {
-        self.pull.pull_request.head.sha
+    /// The pull request, its head's tree and the base branch's head known.
+    pub const fn pull_request(&self) -> &PullRequest {
+        &self.pull.pull_request
     }
 
     /// Our check runs on the head, as far as there are any.
     pub fn check_runs(&self) -> &[OwnCheckRun] {
         &self.checks.own
-    }
-
-    /// Adds check runs that were begun since.
-    pub fn begun(&mut self, runs: impl IntoIterator<Item = OwnCheckRun>) {
-        self.checks.own.extend(runs);
-    }
-
-    pub fn is_open(&self) -> bool {
-        self.pull.pull_request.lifecycle == Lifecycle::Open
     }
 }
 

@@ -1,0 +1,390 @@
+//! One turn of the controller: observe, decide, save, act (house.md, Idea).
+//!
+//! Races: a push between observing and acting makes the surface wrong until its own event is reconciled, which is
+//! accepted since check runs are bound to the head they were decided for. Two reconciles of one pull request (two
+//! servers, a server and a workflow) decide on the same state; the ref lets one of them save, and the other decides
+//! again from what is there. The state is saved before anything is shown, so what is shown twice was decided twice.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
+use chrono::TimeDelta;
+
+use super::{
+    Client, Error, ErrorKind, Executor, Github, GithubObjects, Ground, Observation, Observer, OwnCheckRun, Problem,
+    Reading, Target, observe::escalation_template, plan,
+};
+use crate::{
+    core::{
+        InstallationId, PrNumber, RepoName, Sha, Timestamp,
+        decision::{Decision, DecisionWord, Post},
+        hint::Hint,
+        policy::Policy,
+        snapshot::{Lifecycle, ObservationProblem, Snapshot},
+        state::{LoopState, VerificationResult},
+    },
+    refs::{self, AttemptFile, Follows, Loaded, RefName, RefsError, Save, StateStore},
+    render::{self, OwnTemplates, Rendered},
+};
+
+/// The pure part of a turn.
+#[derive(Clone, Copy)]
+pub struct Deciding {
+    /// The state of a run that has just begun.
+    pub begin: fn(&Snapshot, &Policy, Timestamp) -> LoopState,
+    pub decide: fn(&Snapshot, &LoopState, &Policy, Timestamp) -> Decision,
+}
+
+/// Reconciles pull requests of one GitHub. Made once per process.
+pub struct Reconcile {
+    github: Github,
+    observer: Observer,
+    executor: Executor,
+    deciding: Deciding,
+    problems: ProblemMemory,
+}
+
+/// A pull request to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// None where a plain token is used.
+    pub installation: Option<InstallationId>,
+    pub repository: RepoName,
+    pub number: PrNumber,
+    /// What only events tell.
+    pub hints: Vec<Hint>,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The next moment at which time alone changes something.
+    pub revisit_at: Option<Timestamp>,
+    pub result: Settled,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// The repository has not switched Loopgate on: nothing was looked at or written.
+    Dormant,
+    /// There is nothing to loop over: the pull request is gone, or it had ended before Loopgate came.
+    Nothing,
+    Decided(Summary),
+}
+
+/// A decision in short, for logs and the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    pub word: DecisionWord,
+    /// The subject of the state commit: "attempt 2: retry — 1 failed rule (unit)".
+    pub subject: String,
+    pub run_id: String,
+    pub attempt: u32,
+    /// The state commit, when something was saved.
+    pub saved: Option<Sha>,
+    /// Changes made to the pull request.
+    pub effects: usize,
+    /// What GitHub refused; it is told on the pull request too.
+    pub problems: Vec<Problem>,
+}
+
+/// A turn that did not come to its end. What was saved and shown stays; the next turn goes on from there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Failed {
+    pub reason: String,
+    /// Not before this moment, where GitHub named one.
+    pub retry_at: Option<Timestamp>,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        let retry_at = match error.kind() {
+            ErrorKind::Refusal => None,
+            ErrorKind::Fault { retry_at } => retry_at,
+            ErrorKind::Wait { until } => Some(until),
+        };
+        Self { reason: error.to_string(), retry_at }
+    }
+}
+
+impl From<RefsError> for Failed {
+    fn from(error: RefsError) -> Self {
+        let retry_at = match &error {
+            RefsError::Fault { retry_at, .. } => *retry_at,
+            _ => None,
+        };
+        Self { reason: error.to_string(), retry_at }
+    }
+}
+
+/// Saves tried before the turn is given up to whoever keeps being faster.
+const MOST_SAVES: usize = 5;
+/// How long the state of an ended run stays where it is (loop.md, State).
+const ARCHIVED_AFTER: TimeDelta = TimeDelta::days(14);
+
+impl Reconcile {
+    pub fn new(github: Github, reading: Reading, deciding: Deciding) -> Self {
+        Self {
+            observer: Observer::new(github.clone(), reading),
+            github,
+            executor: Executor::default(),
+            deciding,
+            problems: ProblemMemory::default(),
+        }
+    }
+
+    /// Looks at one pull request, decides, and makes it look as it should.
+    ///
+    /// What GitHub refused is told on the pull request, so a turn that met something new is followed by another.
+    ///
+    /// # Errors
+    /// [`Failed`] when GitHub does not answer, asks to wait, or shows too little to decide.
+    pub async fn run(&self, job: &Job, now: Timestamp) -> Result<Outcome, Failed> {
+        let known = self.problems.of(job);
+        let outcome = self.turn(job, &known, now).await?;
+        match &outcome.result {
+            Settled::Decided(summary) if self.problems.remember(job, &summary.problems) != known => {
+                self.turn(job, &summary.problems, now).await
+            }
+            _ => Ok(outcome),
+        }
+    }
+
+    async fn turn(&self, job: &Job, problems: &[Problem], now: Timestamp) -> Result<Outcome, Failed> {
+        let client = self.github.client(job.installation);
+        let objects = GithubObjects::new(client.clone(), job.repository.clone());
+        let store = StateStore::new(&objects, RefName::pull_request(job.number));
+        let Some((ground, loaded)) = self.ground(&client, job, &store).await? else {
+            return Ok(nothing(Settled::Dormant));
+        };
+        let Some(loaded) = find_archived(job, &ground, loaded, &store, &objects, now).await? else {
+            return Ok(nothing(Settled::Nothing));
+        };
+        let mut observation = self.observe(&client, job, ground, &loaded).await?;
+        let told = problems
+            .iter()
+            .map(|Problem { what, reason }| ObservationProblem { what: what.clone(), reason: reason.clone() });
+        observation.snapshot.problems.extend(told);
+
+        let Decided { decision, texts, saved, refused, ended } =
+            self.decide_and_save(&client, &observation, loaded, &store, now).await?;
+        let effects = plan(&observation.surface, &decision.surface, &texts);
+        let executed = self.executor.execute(&client, &observation.surface, &effects).await?;
+        let revisit_at = match ended {
+            Some((tip, at)) if saved.is_none() && now >= at + ARCHIVED_AFTER => {
+                store.move_to(&RefName::archive(job.number), tip).await?;
+                None
+            }
+            Some((_, at)) => {
+                Some(decision.revisit_at.map_or(at + ARCHIVED_AFTER, |then| then.min(at + ARCHIVED_AFTER)))
+            }
+            None => decision.revisit_at,
+        };
+        let summary = Summary {
+            word: decision.action.word(),
+            subject: refs::subject(&decision),
+            run_id: decision.next.run_id.clone(),
+            attempt: decision.view.attempt,
+            saved,
+            effects: executed.done,
+            problems: refused.into_iter().chain(executed.problems).collect(),
+        };
+        Ok(Outcome { revisit_at, result: Settled::Decided(summary) })
+    }
+
+    /// The ground and the saved state, side by side where Loopgate may be switched on.
+    async fn ground(
+        &self,
+        client: &Client,
+        job: &Job,
+        store: &StateStore<'_, GithubObjects>,
+    ) -> Result<Option<(Ground, Loaded)>, Failed> {
+        let target = Target { repository: &job.repository, number: job.number };
+        let ground = async {
+            match self.observer.ground(client, target).await {
+                Err(Error::NotFound { .. }) => Ok(None),
+                read => read.map_err(Failed::from),
+            }
+        };
+        let load = async { store.load().await.map_err(Failed::from) };
+        if self.observer.is_dormant(&job.repository) {
+            let Some(ground) = ground.await? else { return Ok(None) };
+            return Ok(Some((ground, load.await?)));
+        }
+        let (ground, loaded) = futures::try_join!(ground, load)?;
+        Ok(ground.map(|ground| (ground, loaded)))
+    }
+
+    /// The rest of the observation, while a head that has no check runs of ours is given them: the first thing people
+    /// see of us.
+    async fn observe(
+        &self,
+        client: &Client,
+        job: &Job,
+        ground: Ground,
+        loaded: &Loaded,
+    ) -> Result<Observation, Failed> {
+        let target = Target { repository: &job.repository, number: job.number };
+        let pull_request = ground.pull_request();
+        let (open, head) = (pull_request.lifecycle == Lifecycle::Open, pull_request.head.sha);
+        let present = ground.check_runs().to_vec();
+        let begin = async {
+            if open {
+                self.executor.begin_check_runs(client, &job.repository, head, &present).await
+            } else {
+                Ok(Vec::<OwnCheckRun>::new())
+            }
+        };
+        let complete = self.observer.complete(client, target, ground, job.hints.clone(), loaded.intact());
+        let (begun, mut observation) = futures::try_join!(begin, complete)?;
+        observation.surface.check_runs.extend(begun);
+        Ok(observation)
+    }
+
+    /// Decides and saves, again from the newer state as long as somebody else saves first.
+    async fn decide_and_save(
+        &self,
+        client: &Client,
+        observation: &Observation,
+        mut loaded: Loaded,
+        store: &StateStore<'_, GithubObjects>,
+        now: Timestamp,
+    ) -> Result<Decided, Failed> {
+        for _ in 0..MOST_SAVES {
+            let (state, decision) = self.decide(observation, &loaded, now);
+            let texts = texts(client, observation, &decision).await?;
+            let follows = match &state.last_verification {
+                Some(last) if last.result == VerificationResult::Fail => Follows::AFailure,
+                _ => Follows::Nothing,
+            };
+            let attempt = decision.attempt.as_ref().map(|record| AttemptFile::of(record, follows)).transpose()?;
+            let subject = refs::subject(&decision);
+            let save = Save {
+                state: &decision.next,
+                lines: &decision.events,
+                attempt,
+                artifact: &texts.artifact,
+                subject: &subject,
+            };
+            let (saved, refused) = match store.save(&loaded, &save).await {
+                Ok(saved) => (saved, None),
+                Err(RefsError::RefMoved { .. }) => {
+                    loaded = store.load().await?;
+                    continue;
+                }
+                // Without a saved state attempts are not counted, but people must be told why: so this goes on.
+                Err(RefsError::Refused(reason)) => (None, Some(Problem { what: "save the state".into(), reason })),
+                Err(error) => return Err(error.into()),
+            };
+            let open = observation.snapshot.pull_request.lifecycle == Lifecycle::Open;
+            let ended = loaded.tip.filter(|_| !open).map(|tip| (tip, state.updated_at));
+            return Ok(Decided { decision, texts, saved, refused, ended });
+        }
+        Err(Failed { reason: "the state was saved by others again and again meanwhile".into(), retry_at: None })
+    }
+
+    fn decide(&self, observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopState, Decision) {
+        let Observation { snapshot, policy, .. } = observation;
+        let (state, recovered) = loaded.state(|| (self.deciding.begin)(snapshot, policy, now));
+        let decision = match recovered {
+            None => (self.deciding.decide)(snapshot, &state, policy, now),
+            Some(how) => {
+                let mut snapshot = snapshot.clone();
+                snapshot.problems.push(ObservationProblem { what: "the saved state".to_owned(), reason: how });
+                (self.deciding.decide)(&snapshot, &state, policy, now)
+            }
+        };
+        (state, decision)
+    }
+}
+
+/// A decision that is saved, or could not be.
+struct Decided {
+    decision: Decision,
+    texts: Rendered,
+    saved: Option<Sha>,
+    refused: Option<Problem>,
+    /// The tip and the time of the last change of a run whose pull request is closed.
+    ended: Option<(Sha, Timestamp)>,
+}
+
+const fn nothing(result: Settled) -> Outcome {
+    Outcome { revisit_at: None, result }
+}
+
+/// The texts of a decision; a repository's own escalation report is read only when one is about to be posted.
+async fn texts(client: &Client, observation: &Observation, decision: &Decision) -> Result<Rendered, Failed> {
+    let Observation { snapshot, policy, surface } = observation;
+    let is_new = |post: &Post| matches!(post, Post::Escalation { .. }) && !surface.posts.contains(&post.key());
+    let own = if decision.surface.posts.iter().any(is_new) {
+        escalation_template(client, &snapshot.repository, snapshot.pull_request.base.sha).await?
+    } else {
+        None
+    };
+    let own = OwnTemplates { escalation: own.as_deref() };
+    Ok(render::pull_request_with(decision, snapshot, policy, own))
+}
+
+/// Looks in the archive where a pull request has no state although it could have had one: a run comes back when its
+/// pull request is reopened, and what ended before Loopgate came, or is archived, is left alone.
+async fn find_archived(
+    job: &Job,
+    ground: &Ground,
+    loaded: Loaded,
+    store: &StateStore<'_, GithubObjects>,
+    objects: &GithubObjects,
+    now: Timestamp,
+) -> Result<Option<Loaded>, Failed> {
+    let pull_request = ground.pull_request();
+    let open = pull_request.lifecycle == Lifecycle::Open;
+    if loaded.tip.is_some() || (open && now < pull_request.created_at + ARCHIVED_AFTER) {
+        return Ok(Some(loaded));
+    }
+    let archived = StateStore::new(objects, RefName::archive(job.number));
+    let Some(tip) = archived.load().await?.tip else {
+        let merged_lately = match &pull_request.lifecycle {
+            Lifecycle::Merged { at: Some(at), .. } => now < *at + ARCHIVED_AFTER,
+            _ => false,
+        };
+        return Ok((open || merged_lately).then_some(loaded));
+    };
+    if !open {
+        return Ok(None);
+    }
+    archived.move_to(&RefName::pull_request(job.number), tip).await?;
+    Ok(Some(store.load().await?))
+}
+
+/// What GitHub refused at the last turn of each pull request.
+///
+/// It is told in the status comment, so forgetting it (a restart) costs one turn that finds out again.
+#[derive(Default)]
+struct ProblemMemory(Mutex<BTreeMap<(RepoName, PrNumber), Vec<Problem>>>);
+
+/// Pull requests with problems remembered at most.
+const MOST_REMEMBERED: usize = 10_000;
+
+impl ProblemMemory {
+    fn of(&self, job: &Job) -> Vec<Problem> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&(job.repository.clone(), job.number)).cloned().unwrap_or_default()
+    }
+
+    /// Replaces what is known, and gives it back.
+    fn remember(&self, job: &Job, problems: &[Problem]) -> Vec<Problem> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_REMEMBERED {
+            known.clear();
+        }
+        let key = (job.repository.clone(), job.number);
+        if problems.is_empty() {
+            known.remove(&key);
+        } else {
+            known.insert(key, problems.to_vec());
+        }
+        problems.to_vec()
+    }
+}
