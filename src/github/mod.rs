@@ -34,7 +34,7 @@ pub use clock::{Clock, SystemClock};
 pub use error::{Error, ErrorKind};
 pub use objects::GithubObjects;
 pub use observe::{
-    AuthorityQuestions, Ground, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, Reading, Target,
+    AuthorityQuestions, Ground, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, Target,
 };
 pub use reconcile::{Deciding, Failed, Job, Outcome, Reconcile, Settled, Summary};
 pub use retry::Patience;

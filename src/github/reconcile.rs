@@ -14,7 +14,7 @@ use chrono::TimeDelta;
 
 use super::{
     Client, Error, ErrorKind, Executor, Github, GithubObjects, Ground, Observation, Observer, OwnCheckRun, Problem,
-    Reading, Target, observe::escalation_template, plan,
+    Target, observe::escalation_template, plan,
 };
 use crate::{
     core::{
@@ -126,9 +126,9 @@ const MOST_SAVES: usize = 5;
 const ARCHIVED_AFTER: TimeDelta = TimeDelta::days(14);
 
 impl Reconcile {
-    pub fn new(github: Github, reading: Reading, deciding: Deciding) -> Self {
+    pub fn new(github: Github, deciding: Deciding) -> Self {
         Self {
-            observer: Observer::new(github.clone(), reading),
+            observer: Observer::new(github.clone()),
             github,
             executor: Executor::default(),
             deciding,

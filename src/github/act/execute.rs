@@ -190,11 +190,11 @@ impl Executor {
         presence: Presence,
     ) -> Result<Did, Error> {
         let (key, now) = ((comment, kind), place.client.now());
-        if presence == Presence::PerhapsOurs {
-            if self.reactions.get(&key, now).is_some() || place.is_ours(comment, kind).await? {
-                self.reactions.put(key, (), now);
-                return Ok(Did::Nothing);
-            }
+        if presence == Presence::PerhapsOurs
+            && (self.reactions.get(&key, now).is_some() || place.is_ours(comment, kind).await?)
+        {
+            self.reactions.put(key, (), now);
+            return Ok(Did::Nothing);
         }
         let body = json!({ "content": kind.as_str() });
         place.tell(Method::POST, &format!("issues/comments/{comment}/reactions"), Some(&body), Repeat::Safe).await?;

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use crate::{
+    config,
     core::{
         RepoName, Sha,
         policy::{Activation, ConfigError, Policy, PolicyOrigin},
@@ -25,14 +26,6 @@ const MOST_VERSIONS: usize = 20;
 const CODEOWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
 /// GitHub ignores a larger one.
 const CODEOWNERS_LIMIT: usize = 3 << 20;
-
-/// How configuration text becomes policy.
-#[derive(Clone, Copy)]
-pub struct Reading {
-    pub parse: fn(file: &str, text: &str) -> Result<Policy, ConfigError>,
-    /// What governs where nothing validates.
-    pub presets: fn() -> Policy,
-}
 
 /// The base branch as it is now.
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -54,16 +47,11 @@ pub(super) async fn branch(client: &Client, repository: &RepoName, name: &str) -
 
 /// The policy in force at a commit of the base branch; none where the repository has no configuration file, or one
 /// that switches Loopgate off: then nothing is observed and nothing written.
-pub(super) async fn policy(
-    client: &Client,
-    repository: &RepoName,
-    tip: Sha,
-    reading: Reading,
-) -> Result<Option<Policy>, Error> {
+pub(super) async fn policy(client: &Client, repository: &RepoName, tip: Sha) -> Result<Option<Policy>, Error> {
     let Some(text) = file(client, repository, tip).await? else { return Ok(None) };
-    let policy = match parse(&text, reading) {
+    let policy = match parse(&text) {
         Ok(policy) => policy.with_origin(PolicyOrigin::Base { commit: tip }),
-        Err(error) => last_good(client, repository, tip, error, reading).await?,
+        Err(error) => last_good(client, repository, tip, error).await?,
     };
     Ok((policy.activation == Activation::Active).then_some(policy))
 }
@@ -89,9 +77,9 @@ impl FileText {
     }
 }
 
-fn parse(text: &FileText, reading: Reading) -> Result<Policy, ConfigError> {
+fn parse(text: &FileText) -> Result<Policy, ConfigError> {
     match text {
-        FileText::Text(text) => (reading.parse)(FILE, text),
+        FileText::Text(text) => config::parse(FILE, text),
         FileText::Unreadable(why) => Err(ConfigError {
             file: FILE.to_owned(),
             line: 1,
@@ -104,13 +92,7 @@ fn parse(text: &FileText, reading: Reading) -> Result<Policy, ConfigError> {
 }
 
 /// The newest older version that validates, else the presets. The commits of a file up to a commit never change.
-async fn last_good(
-    client: &Client,
-    repository: &RepoName,
-    tip: Sha,
-    error: ConfigError,
-    reading: Reading,
-) -> Result<Policy, Error> {
+async fn last_good(client: &Client, repository: &RepoName, tip: Sha, error: ConfigError) -> Result<Policy, Error> {
     let path = format!(
         "{}/commits?sha={tip}&path={}&per_page={}",
         path::repo(repository),
@@ -120,11 +102,11 @@ async fn last_good(
     let versions = client.get_immutable_json::<Vec<Tip>>(&path).await?.unwrap_or_default();
     for version in versions.iter().skip(1) {
         let Some(text) = file(client, repository, version.sha).await? else { continue };
-        if let Ok(policy) = parse(&text, reading) {
+        if let Ok(policy) = parse(&text) {
             return Ok(policy.with_origin(PolicyOrigin::LastGood { commit: version.sha, broken_at: tip, error }));
         }
     }
-    Ok((reading.presets)().with_origin(PolicyOrigin::Presets { broken_at: tip, error }))
+    Ok(config::presets().with_origin(PolicyOrigin::Presets { broken_at: tip, error }))
 }
 
 /// The code owners' file in a commit: the first that exists counts.

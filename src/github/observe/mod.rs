@@ -30,7 +30,6 @@ use serde::Deserialize;
 pub(super) use self::config::escalation_template;
 pub use self::{
     authority::AuthorityQuestions,
-    config::Reading,
     surface::{ObservedSurface, OwnCheckRun, OwnComment},
 };
 use self::{
@@ -57,7 +56,6 @@ use crate::core::{
 /// Reads pull requests. Made once per process: it remembers what it may believe for a while.
 pub struct Observer {
     github: Github,
-    reading: Reading,
     registry: Registry,
     rules: BranchRules,
     /// Repositories that had no configuration a moment ago: there everything else is asked for only once one appears.
@@ -98,14 +96,8 @@ pub struct Observation {
 const MOST_RESTARTS: usize = 3;
 
 impl Observer {
-    pub fn new(github: Github, reading: Reading) -> Self {
-        Self {
-            github,
-            reading,
-            registry: Registry::default(),
-            rules: BranchRules::default(),
-            dormant: Fresh::default(),
-        }
+    pub fn new(github: Github) -> Self {
+        Self { github, registry: Registry::default(), rules: BranchRules::default(), dormant: Fresh::default() }
     }
 
     /// Whether the repository had no configuration when it was last looked at, a moment ago.
@@ -143,7 +135,7 @@ impl Observer {
         };
         let (pull, base, head, talk) = if self.is_dormant(repository) {
             let pull = read_pull.await?;
-            let base = self.base_side(client, repository, &pull).await?;
+            let base = base_side(client, repository, &pull).await?;
             if base.policy.is_none() {
                 return Ok(Ok(None));
             }
@@ -152,7 +144,7 @@ impl Observer {
         } else {
             let sides = async {
                 let pull = read_pull.await?;
-                let base = self.base_side(client, repository, &pull);
+                let base = base_side(client, repository, &pull);
                 let (base, head) = futures::try_join!(base, head_side(client, repository, &pull, us))?;
                 Ok((pull, base, head))
             };
@@ -189,14 +181,6 @@ impl Observer {
             runs: head.runs,
             problems,
         })))
-    }
-
-    /// The base branch and the policy at its head. A branch that is gone leaves the commit it was compared with.
-    async fn base_side(&self, client: &Client, repository: &RepoName, pull: &Pull) -> Result<BaseSide, Error> {
-        let branch = config::branch(client, repository, &pull.pull_request.base.branch).await?;
-        let tip = branch.map_or(pull.compared_base, |BaseBranch { commit: Tip { sha }, .. }| sha);
-        let policy = config::policy(client, repository, tip, self.reading).await?;
-        Ok(BaseSide { branch, tip, policy })
     }
 
     /// Reads the rest. `previous` is the state as it was saved, if there is one.
@@ -300,6 +284,14 @@ struct BaseSide {
     branch: Option<BaseBranch>,
     tip: Sha,
     policy: Option<Policy>,
+}
+
+/// The base branch and the policy at its head. A branch that is gone leaves the commit it was compared with.
+async fn base_side(client: &Client, repository: &RepoName, pull: &Pull) -> Result<BaseSide, Error> {
+    let branch = config::branch(client, repository, &pull.pull_request.base.branch).await?;
+    let tip = branch.map_or(pull.compared_base, |BaseBranch { commit: Tip { sha }, .. }| sha);
+    let policy = config::policy(client, repository, tip).await?;
+    Ok(BaseSide { branch, tip, policy })
 }
 
 /// What the head commit determines, and what is said about it.

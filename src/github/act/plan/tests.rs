@@ -224,14 +224,13 @@ fn reviewers_who_cannot_or_need_not_be_asked_are_not() {
 /// What happens to the verify check run of a commit that shows `before`, when it should show `after`.
 fn changed(before: (CheckRunPlan, CheckRunText), after: (CheckRunPlan, CheckRunText)) -> Vec<String> {
     let mut surface = untouched();
-    for (state, verify) in [before] {
+    let to_show = |surface: &ObservedSurface, (state, verify): (CheckRunPlan, CheckRunText)| {
         let wished = Surface { verify: Some(state), ..Surface::default() };
-        let effects = plan(&surface, &wished, &Rendered { verify, ..texts() });
-        apply(&mut surface, &effects);
-    }
-    let (state, verify) = after;
-    let wished = Surface { verify: Some(state), ..Surface::default() };
-    let effects = plan(&surface, &wished, &Rendered { verify, ..texts() });
+        plan(surface, &wished, &Rendered { verify, ..texts() })
+    };
+    let effects = to_show(&surface, before);
+    apply(&mut surface, &effects);
+    let effects = to_show(&surface, after);
     let sent = effects.iter().map(|effect| match effect {
         Effect::CreateCheckRun(write) => format!("create with {}", write.annotations.len()),
         Effect::UpdateCheckRun { write, .. } => format!("update with {}", write.annotations.len()),
