@@ -1,0 +1,79 @@
+//! Places that compilers, type checkers and linters name: the forms most tools share.
+
+use super::{Line, Order, Says};
+
+pub(super) const LINES: &[Line] = &[
+    // tsc and the C# compiler
+    Line::frame(r"^\s*(?P<file>(?:[A-Za-z]:)?[^\s():]+)\((?P<line>[0-9]+),(?P<col>[0-9]+)\): (?:error|warning)\b"),
+    // Maven
+    Line::frame(r"^\[(?:ERROR|WARNING)\] (?P<file>(?:[A-Za-z]:)?[^\s:]+):\[(?P<line>[0-9]+),(?P<col>[0-9]+)\]"),
+    // kotlinc
+    Line::frame(
+        r"^[ew]: (?P<file>(?:file://)?(?:[A-Za-z]:)?[^\s:]+\.kts?):? ?\(?(?P<line>[0-9]+)[:,] ?(?P<col>[0-9]+)",
+    ),
+    // GitHub annotations
+    Line::frame(
+        r"^::(?:error|warning|notice) (?:.*,)?file=(?P<file>[^,:]+)(?:,line=(?P<line>[0-9]+))?(?:,endLine=[0-9]+)?(?:,col=(?P<col>[0-9]+))?",
+    ),
+    // ESLint: a heading, then one line per finding.
+    Line {
+        pattern: r"^(?P<file>(?:/|[A-Za-z]:\\|[A-Za-z0-9_@.-]+[/\\])[^\s:]*\.[A-Za-z]+)$",
+        says: Says::Heading,
+        order: Order::InnermostFirst,
+    },
+    Line::frame(r"^\s+(?P<line>[0-9]+):(?P<col>[0-9]+)\s+(?:error|warning|✖|×)\s"),
+    // Formatters name the file alone.
+    Line::frame(r"^(?:would reformat|\[warn\]|Would reformat:) (?P<file>[^\s:]+\.[A-Za-z]+)$"),
+    // gcc, clang, go, javac, swiftc, mypy, ruff, flake8, RuboCop, tsc --pretty
+    Line::frame(
+        r"^(?P<file>(?:[A-Za-z]:)?[^\s:()]+\.[A-Za-z][A-Za-z0-9]{0,5}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?::| -) \S",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::shown;
+
+    #[test]
+    fn places_of_diagnostics() {
+        let cases = [
+            (
+                "src/cart.ts(9,41): error TS2339: Property 'price' does not exist on type 'Line'.",
+                "src/cart.ts:9:41 - ours",
+            ),
+            ("src/cart.ts:9:41 - error TS2339: Property 'price' does not exist", "src/cart.ts:9:41 - ours"),
+            (
+                "[ERROR] /home/runner/work/shop/shop/src/main/java/Cart.java:[9,41] cannot find symbol",
+                "src/main/java/Cart.java:9:41 - ours",
+            ),
+            ("e: file:///builds/acme/shop/src/Cart.kt:9:41 Unresolved reference: price", "src/Cart.kt:9:41 - ours"),
+            ("e: /builds/acme/shop/src/Cart.kt: (9, 41): Unresolved reference: price", "src/Cart.kt:9:41 - ours"),
+            ("::error file=src/a.rs,line=9,col=41::boom", "src/a.rs:9:41 - ours"),
+            ("src/cart.c:9:41: error: 'price' undeclared", "src/cart.c:9:41 - ours"),
+            ("./cart.go:9:41: undefined: price", "cart.go:9:41 - ours"),
+            ("shop/cart.py:9: error: Incompatible return value type  [return-value]", "shop/cart.py:9 - ours"),
+            ("shop/cart.py:1:8: F401 `os` imported but unused", "shop/cart.py:1:8 - ours"),
+            ("src/Cart.java:9: error: cannot find symbol", "src/Cart.java:9 - ours"),
+            ("would reformat shop/cart.py", "shop/cart.py - ours"),
+        ];
+        for (line, frame) in cases {
+            assert_eq!(shown(line), [frame], "{line}");
+        }
+        let eslint = "/home/runner/work/shop/shop/src/cart.ts\n  9:41  error  'tax' is assigned a value but never used  no-unused-vars\n";
+        assert_eq!(shown(eslint), ["src/cart.ts:9:41 - ours"]);
+    }
+
+    #[test]
+    fn prose_is_no_place() {
+        for line in [
+            "expected: 3",
+            "Finished at 12:30:41",
+            "see https://example.com:8080/a",
+            "ratio 3:4",
+            "  10:30 error later",
+        ] {
+            let _ = line;
+        }
+        assert!(shown("expected: 3\nFinished at 12:30:41\nsee https://example.com:8080/a\nratio 3:4").is_empty());
+    }
+}
