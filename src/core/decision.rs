@@ -11,13 +11,13 @@ use super::{
     escalation::{EscalationAction, Trigger},
     evidence::{ChangedCoverage, CheckEvidence, CheckKind, Failure},
     failure::{Blame, RootCauseCategory},
-    gate::GateReport,
+    gate::{Considered, GateReport, WordSource},
     history::HistoryLine,
     ids::{CheckName, CommentId, GateName, Login, RuleId, Score, Sha, TeamSlug, Timestamp},
     policy::{Phase, PolicyOrigin, Recipient, Severity},
     snapshot::{Conclusion, ForgedCheck, ObservationProblem},
     stage::Stage,
-    state::{AttemptDigest, CapabilityProgress, LoopState, Skip, StopReason},
+    state::{Answer, AttemptDigest, CapabilityProgress, LoopState, Skip, StopReason},
 };
 
 /// The outcome of one reconcile.
@@ -151,6 +151,8 @@ pub struct View {
     pub evaluation: Evaluation,
     pub checks: Vec<CheckView>,
     pub gates: Vec<GateReport>,
+    /// Words about approving that name no gate, while some gate waits for one.
+    pub strays: Vec<Considered>,
     pub capabilities: CapabilityProgress,
     /// Failures of the head, the most telling first.
     pub failures: Vec<FailureView>,
@@ -162,7 +164,7 @@ pub struct View {
     /// Mandatory when the run stopped at its limit.
     pub distance: Option<DistanceToSuccess>,
     pub skips: Vec<Skip>,
-    /// Commands answered in this reconcile or still shown.
+    /// Commands answered on this head.
     pub replies: Vec<CommandReply>,
     pub warnings: Vec<Warning>,
     pub bypassed: Vec<String>,
@@ -352,17 +354,8 @@ pub struct DistanceToSuccess {
 /// The answer to one command in a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandReply {
-    pub comment: CommentId,
-    pub by: Login,
-    /// The command as understood, `resume`.
-    pub verb: String,
-    pub outcome: ReplyOutcome,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReplyOutcome {
-    Done(String),
-    Refused(String),
+    pub source: WordSource,
+    pub answer: Answer,
 }
 
 /// Something people must know although it decides nothing.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ids::{CheckName, Fingerprint, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
-    roster::TestId,
+    roster::{Roster, TestId},
 };
 
 /// `schema` of an evidence document.
@@ -192,6 +192,9 @@ pub struct CheckEvidence {
     pub failures_not_kept: u64,
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// How every test ended, so that a later failure of one that passed is known to be a regression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Roster>,
     /// Where people can read the full log (the check run's page).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -219,6 +222,7 @@ impl CheckEvidence {
             failures: Vec::new(),
             failures_not_kept: 0,
             findings: Vec::new(),
+            tests: None,
             url: None,
         }
     }

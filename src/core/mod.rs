@@ -3,21 +3,40 @@
 //! `decide` is the heart: what was observed of a pull request, the state of its loop, the policy and the time go
 //! in; a decision comes out. The App, the Action, the command line, the demo and every test call the same function.
 
+pub mod attempt;
+mod begin;
+pub mod call;
+pub mod capability;
 pub mod command;
+mod decide;
 pub mod decision;
+pub mod describe;
 pub mod escalation;
+pub mod evaluate;
 pub mod evidence;
 pub mod failure;
+#[cfg(test)]
+pub(crate) mod fixtures;
 pub mod gate;
+mod gatekeeping;
+pub mod gather;
 pub mod hint;
 pub mod history;
 mod ids;
+pub mod iteration;
+mod orders;
 pub mod policy;
+pub mod retry;
+pub mod review;
 pub mod roster;
+mod run;
 pub mod snapshot;
 pub mod stage;
 pub mod state;
+mod surface;
+pub mod walk;
 
+pub use decide::decide;
 pub use ids::{
     AppId, CheckName, CheckRunId, CommentId, Fingerprint, GateName, InstallationId, Login, Malformed, PrNumber,
     RepoName, ReviewId, RuleId, Score, Sha, TeamSlug, Timestamp, UserId, WorkflowRunId,

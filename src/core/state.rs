@@ -14,11 +14,12 @@ use super::{
     escalation::Trigger,
     evidence::{RetryClass, TestFramework},
     failure::Blame,
-    gate::{GateStatus, Objection},
+    gate::{GateStatus, Objection, WordSource},
     ids::{
         CheckName, CommentId, Fingerprint, GateName, Login, PrNumber, RepoName, RuleId, Score, Sha, Timestamp, UserId,
     },
     policy::{Backoff, CodeType, Phase},
+    roster::{Roster, TestId},
     stage::{Stage, StageStatus},
 };
 
@@ -108,9 +109,9 @@ pub struct LoopState {
     /// Causes released by a person, such as `tampering`.
     #[serde(default)]
     pub accepted: BTreeSet<Trigger>,
-    /// Comments whose commands were carried out or refused: never twice.
+    /// Comments and reviews whose commands were carried out or refused, with what was answered: never twice.
     #[serde(default)]
-    pub handled_comments: BTreeMap<CommentId, Acknowledgement>,
+    pub answered: Vec<Answered>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// Fields of newer writers.
@@ -124,9 +125,10 @@ impl LoopState {
         self.failures.total
     }
 
-    /// The digest of the attempt made of this head, if it was counted.
+    /// The digest of the last attempt, if it was made of this head. A head that comes back after another one was tried
+    /// is a new attempt: going round in a circle costs attempts too.
     pub fn attempt_of(&self, head: Sha) -> Option<&AttemptDigest> {
-        self.attempts.iter().find(|attempt| attempt.head_sha == head)
+        self.attempts.last().filter(|attempt| attempt.head_sha == head)
     }
 
     /// The head commit that was known when something was written at `moment`: the last one first seen before it.
@@ -519,8 +521,14 @@ pub struct AttemptDigest {
     pub failed_checks: Vec<CheckName>,
     /// Fingerprints of the failures that are the pull request's own.
     pub fingerprints: BTreeSet<Fingerprint>,
-    /// Failing tests by name, at most 200.
-    pub failing_tests: BTreeSet<String>,
+    /// Failing tests by name, at most 200, with their identity where the report gave one.
+    pub failing_tests: BTreeMap<String, Option<TestId>>,
+    /// How every test ended; kept for the two newest attempts only, and for at most 2,500 tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Roster>,
+    /// What kind of failure it was, for the classes that are not simply retried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_class: Option<RetryClass>,
     /// One line for retry tables: "unit: assertion failed at src/a.rs:12".
     pub summary: String,
 }
@@ -555,10 +563,75 @@ pub struct Resume {
     pub at: Timestamp,
 }
 
-/// How a comment was answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A comment or review whose commands were answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    pub source: WordSource,
+    pub answers: Vec<Answer>,
+}
+
+/// What was answered to one command of a comment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    pub by: Login,
+    /// The command as understood, `resume`.
+    pub verb: String,
+    pub outcome: AnswerOutcome,
+    /// The head the answer was given on.
+    pub head_sha: Sha,
+}
+
+/// What came of a command. [`render`](crate::render) has the sentence for each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Acknowledgement {
-    Done,
-    Refused,
+pub enum AnswerOutcome {
+    /// The status comment shows what was asked for.
+    Shown,
+    /// Looked at everything again, now.
+    LookedAgain,
+    Resumed,
+    Stopped,
+    Skipped {
+        check: CheckName,
+    },
+    Refused(CommandRefusal),
+}
+
+/// Why a command was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandRefusal {
+    NeedsWrite,
+    /// The author of the pull request, or somebody with write.
+    NeedsAuthorOrWrite,
+    NeedsApproverOf {
+        gate: GateName,
+    },
+    /// Whoever wrote the code does not skip its checks, nor accept weakened tests.
+    OwnWork,
+    /// Their rights could not be looked up.
+    RightsUnknown,
+    /// The comment was edited: whose words it holds is not known.
+    Edited,
+    NothingToResume,
+    /// The cause is released only with `--accept`.
+    NeedsAccept {
+        cause: Trigger,
+    },
+    UnknownCheck {
+        check: CheckName,
+        nearest: Option<CheckName>,
+    },
+    /// `build` and `test` are not skipped here.
+    NeverSkipped {
+        check: CheckName,
+    },
+    UnknownCommand {
+        typed: String,
+        nearest: Option<String>,
+    },
+    Usage {
+        usage: String,
+    },
 }

@@ -120,7 +120,7 @@ pub(crate) fn record(number: u32) -> AttemptRecord {
     let digest = serde_json::json!({
         "number": number, "headSha": sample_state().head_sha, "treeHash": "1a2b", "at": sample_state().updated_at,
         "result": "fail", "blame": "pr_code", "score": 0.5, "phase": "A", "failedRules": ["unit"],
-        "failedChecks": ["unit"], "fingerprints": [], "failingTests": ["a::b"], "summary": "unit: boom",
+        "failedChecks": ["unit"], "fingerprints": [], "failingTests": { "a::b": null }, "summary": "unit: boom",
     });
     AttemptRecord {
         digest: serde_json::from_value(digest).unwrap(),

@@ -268,7 +268,7 @@ pub fn state() -> LoopState {
         blocked: None,
         resumes: Vec::new(),
         accepted: BTreeSet::new(),
-        handled_comments: BTreeMap::new(),
+        answered: Vec::new(),
         created_at: at(0),
         updated_at: at(5),
         extra: serde_json::Map::new(),
@@ -290,7 +290,9 @@ pub fn attempt(number: u32, head: u8, result: VerificationResult, score_: u32, s
         failed_rules: names("unit").iter().map(|name| name.parse().unwrap()).collect(),
         failed_checks: names("unit").iter().map(|name| name.parse().unwrap()).collect(),
         fingerprints: if failed { BTreeSet::from([Fingerprint::from_bytes([1; 8])]) } else { BTreeSet::new() },
-        failing_tests: names("auth::rejects_expired").into_iter().collect(),
+        failing_tests: names("auth::rejects_expired").into_iter().map(|name| (name, None)).collect(),
+        tests: None,
+        retry_class: None,
         summary: summary.into(),
     }
 }
@@ -419,6 +421,7 @@ pub fn view() -> View {
         escalation: None,
         distance: None,
         skips: Vec::new(),
+        strays: Vec::new(),
         replies: Vec::new(),
         warnings: Vec::new(),
         bypassed: Vec::new(),

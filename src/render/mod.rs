@@ -23,6 +23,7 @@ mod links;
 mod machine;
 mod posts;
 mod refusal;
+mod reply;
 mod sanitize;
 mod status;
 mod summary;

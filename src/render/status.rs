@@ -19,7 +19,7 @@ use super::{
     warning,
 };
 use crate::core::{
-    decision::{CommandReply, Compare, NextAction, ReplyOutcome},
+    decision::{Compare, NextAction},
     evidence::ChangedCoverage,
     state::Skip,
 };
@@ -115,7 +115,7 @@ impl StatusModel {
             checklist: checklist::ticks(subject),
             handoff: matches!(decision.action, NextAction::Complete).then(|| Handoff::of(subject, &links)),
             capabilities: capabilities_line(subject),
-            replies: view.replies.iter().rev().map(reply_line).collect(),
+            replies: view.replies.iter().rev().map(super::reply::line).collect(),
             warnings: view.warnings.iter().map(|warning| warning::sentence(warning, &links)).collect(),
             iteration: Iteration::of(subject).map(|iteration| IterationCard::of(&iteration)),
             state_ref: code(&summary::state_ref(subject)),
@@ -223,19 +223,6 @@ fn skip_line(skip: &Skip) -> Markdown {
         code(skip.check.as_str()),
         super::words::person(&skip.by),
         short_text(&skip.reason, 200)
-    ))
-}
-
-fn reply_line(reply: &CommandReply) -> Markdown {
-    let (icon, answer) = match &reply.outcome {
-        ReplyOutcome::Done(answer) => ("👍", answer),
-        ReplyOutcome::Refused(answer) => ("😕", answer),
-    };
-    Markdown::ours(format!(
-        "{icon} {} wrote {}: {}",
-        super::words::person(&reply.by),
-        code(&format!("/loop {}", reply.verb)),
-        short_text(answer, 600)
     ))
 }
 

@@ -1,0 +1,332 @@
+//! An attempt: the head commit once its verification has ended, with blame, comparison and analysis.
+
+use std::collections::BTreeSet;
+
+use super::{
+    begin,
+    decision::{CheckStanding, Compare, Evaluation, FailureView, FeedbackLine, RuleOutcome},
+    describe,
+    evidence::{CheckKind, Failure, RetryClass},
+    failure::{self, Blame, Changes, CheckContext, Circumstances, FeedbackItem},
+    gather::{GatheredCheck, HeadEvidence},
+    ids::{CheckName, Fingerprint, Timestamp},
+    policy::{Baseline, CheckPolicy, CheckSource, CommandCheck, Policy, Severity},
+    roster::Roster,
+    snapshot::{BaseEvidence, ChangedFiles, Snapshot},
+    state::{AttemptDigest, LoopState, VerificationResult},
+};
+
+/// Most tests of which a roster is kept in the state, so that the state stays small.
+const ROSTER_LIMIT: usize = 2_500;
+/// Most names and fingerprints kept of one attempt.
+const KEPT_PER_ATTEMPT: usize = 200;
+
+/// What one failing check comes down to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckBlame {
+    pub check: CheckName,
+    pub blame: Blame,
+    pub class: RetryClass,
+}
+
+/// Blames every failing check of the head.
+pub fn blames(evidence: &HeadEvidence, base: Option<&BaseEvidence>) -> Vec<CheckBlame> {
+    let failing = evidence.checks.iter().filter(|(_, check)| check.has_failed());
+    failing
+        .map(|(name, check)| CheckBlame {
+            check: name.clone(),
+            blame: blame_of(name, check, base),
+            class: class_of(check),
+        })
+        .collect()
+}
+
+fn class_of(check: &GatheredCheck) -> RetryClass {
+    match &check.standing {
+        CheckStanding::TimedOutWaiting => RetryClass::External,
+        CheckStanding::Done(evidence) => failure::retry_class(evidence),
+        _ => RetryClass::Code,
+    }
+}
+
+fn blame_of(name: &CheckName, check: &GatheredCheck, base: Option<&BaseEvidence>) -> Blame {
+    match &check.standing {
+        CheckStanding::Refused { .. } => Blame::Inconclusive,
+        CheckStanding::Done(evidence) => {
+            let circumstances = Circumstances { base: base.and_then(|base| base.checks.get(name)), flaky: None };
+            // A scanner that exits with 0 fails by its findings, and those are the pull request's own.
+            failure::blame_check(evidence, &circumstances).map_or(Blame::PrCode, |verdict| verdict.blame)
+        }
+        _ => Blame::Infrastructure,
+    }
+}
+
+/// The failures of the head, each with its blame and analysis, the most telling first: compile errors, then
+/// regressions, then the rest, and the pull request's own before others'.
+pub fn failures(
+    evidence: &HeadEvidence,
+    blames: &[CheckBlame],
+    changes: &Changes,
+    regressed: &BTreeSet<String>,
+) -> Vec<FailureView> {
+    let mut views: Vec<FailureView> = Vec::new();
+    for blame in blames {
+        let Some(found) = evidence.checks.get(&blame.check).and_then(GatheredCheck::evidence) else { continue };
+        let kept = &found.failures[..found.failures.len().min(KEPT_PER_ATTEMPT)];
+        for (failure, analysis) in kept.iter().zip(failure::analyse_all(kept, changes)) {
+            views.push(FailureView {
+                check: blame.check.clone(),
+                failure: Failure { fingerprint: Some(failure::fingerprint(failure)), ..failure.clone() },
+                blame: blame.blame,
+                root_cause: analysis.root_cause,
+                category: analysis.category,
+                fix_strategy: analysis.fix_strategy,
+                confidence: analysis.confidence.as_f64(),
+                patterns_matched: analysis.patterns_matched,
+                related: analysis.related,
+            });
+        }
+    }
+    let kind = |view: &FailureView| evidence.checks.get(&view.check).map(|check| check.kind);
+    views.sort_by_key(|view| {
+        let own = view.blame != Blame::PrCode;
+        let compile = kind(view) != Some(CheckKind::Build);
+        let regression = !view.failure.test_name.as_ref().is_some_and(|name| regressed.contains(name));
+        (own, compile, regression)
+    });
+    views
+}
+
+/// The files a pull request changes, as failures are mapped to them.
+pub fn changes(files: &ChangedFiles) -> Changes {
+    Changes::new(files.known().iter().map(|file| failure::ChangedFile {
+        path: file.path.clone(),
+        added: file.added_lines().unwrap_or_default().into_iter().map(|(line, _)| line..=line).collect(),
+    }))
+}
+
+/// Most failures that become feedback; no reader works through more.
+const FEEDBACK_LIMIT: usize = 20;
+
+/// What to do about the head: an item per distinct failure, then per failing rule, then what people objected to.
+pub fn feedback(
+    failures: &[FailureView],
+    evaluation: &Evaluation,
+    rejections: &[(String, String)],
+    changes: &Changes,
+    policy: &Policy,
+) -> Vec<FeedbackLine> {
+    let mut seen = BTreeSet::new();
+    let distinct = failures.iter().filter(|view| seen.insert(view.failure.fingerprint)).take(FEEDBACK_LIMIT);
+    let mut items: Vec<FeedbackLine> = distinct.map(|view| of_failure(view, changes, policy)).collect();
+    let explained: BTreeSet<&str> = failures.iter().map(|view| view.check.as_str()).collect();
+    for rule in evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info) {
+        if let RuleOutcome::Failed { fix } = &rule.outcome
+            && !explained.contains(rule.id.as_str())
+        {
+            items.push(FeedbackLine {
+                location: rule.id.to_string(),
+                problem: format!("The rule “{}” does not hold.", rule.description),
+                action: sentence(fix),
+                reason: "It counts in the score that the loop asks for.".to_owned(),
+                reproduce: None,
+            });
+        }
+    }
+    items.extend(rejections.iter().map(|(who, words)| FeedbackLine {
+        location: who.clone(),
+        problem: words.clone(),
+        action: "Change what is objected to and push, or answer them and ask for another look.".to_owned(),
+        reason: "Their objection stands until they approve or revoke it.".to_owned(),
+        reproduce: None,
+    }));
+    items
+}
+
+fn of_failure(view: &FailureView, changes: &Changes, policy: &Policy) -> FeedbackLine {
+    let check = policy.verify.checks.get(&view.check);
+    let command = check.and_then(command_of).map(|command| command.run.as_str());
+    let context = check.map(|check| CheckContext {
+        name: &view.check,
+        kind: check.kind,
+        framework: command.map(begin::framework_of),
+        command,
+    });
+    let item = FeedbackItem::of(&view.failure, changes, context.as_ref());
+    FeedbackLine {
+        location: item.location.to_string(),
+        problem: item.problem,
+        action: item.action,
+        reason: item.reason,
+        reproduce: item.reproduce,
+    }
+}
+
+fn command_of(check: &CheckPolicy) -> Option<&CommandCheck> {
+    match &check.source {
+        CheckSource::Command(command) => Some(command),
+        CheckSource::External(_) => None,
+    }
+}
+
+/// A clause as a sentence.
+fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    let first: String = letters.next().map(|letter| letter.to_uppercase().collect()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+}
+
+/// Whether the head passed, failed through its own code, or cannot be judged.
+pub fn result(
+    evidence: &HeadEvidence,
+    evaluation: &Evaluation,
+    blames: &[CheckBlame],
+    policy: &Policy,
+) -> Option<(VerificationResult, Option<Blame>)> {
+    if !evidence.missing().is_empty() {
+        return None;
+    }
+    if evaluation.passed() {
+        return Some((VerificationResult::Pass, None));
+    }
+    match blames.iter().map(|blame| blame.blame).min() {
+        // A score that is short without a failing check is the pull request's own.
+        None | Some(Blame::PrCode) => Some((VerificationResult::Fail, Some(Blame::PrCode))),
+        Some(Blame::Base) if policy.retry.baseline == Baseline::New => Some((VerificationResult::Pass, None)),
+        Some(Blame::Base) => Some((VerificationResult::Fail, Some(Blame::Base))),
+        // Nothing is known of the code: no attempt was made.
+        Some(Blame::Flaky | Blame::Infrastructure | Blame::Inconclusive) => None,
+    }
+}
+
+/// The digest of the head's attempt. A head that was counted before keeps its number and time.
+pub fn digest(
+    snapshot: &Snapshot,
+    state: &LoopState,
+    evidence: &HeadEvidence,
+    evaluation: &Evaluation,
+    (result, blame): (VerificationResult, Option<Blame>),
+    blames: &[CheckBlame],
+    now: Timestamp,
+) -> AttemptDigest {
+    let head = &snapshot.pull_request.head;
+    let before = state.attempt_of(head.sha);
+    let own: Vec<&CheckBlame> = blames.iter().filter(|blame| blame.blame == Blame::PrCode).collect();
+    let failures: Vec<&Failure> = own
+        .iter()
+        .filter_map(|blame| evidence.checks.get(&blame.check)?.evidence())
+        .flat_map(|check| &check.failures)
+        .take(KEPT_PER_ATTEMPT)
+        .collect();
+    let mut fingerprints: BTreeSet<Fingerprint> =
+        failures.iter().map(|failure| failure::fingerprint(failure)).collect();
+    // A check that fails without saying how is still the same error when it fails the same way again.
+    for blame in own.iter().filter(|blame| says_nothing(evidence, &blame.check)) {
+        fingerprints.insert(failure::fingerprint(&silent_failure(evidence, &blame.check)));
+    }
+    AttemptDigest {
+        number: before.map_or_else(|| next_number(state), |before| before.number),
+        head_sha: head.sha,
+        tree_hash: describe::tree_hash(head.tree),
+        at: before.map_or(now, |before| before.at),
+        result,
+        blame,
+        score: evaluation.score,
+        phase: evaluation.phase,
+        failed_rules: evaluation.failed_rules(),
+        failed_checks: evidence.failing(),
+        fingerprints,
+        failing_tests: failures
+            .iter()
+            .filter_map(|failure| Some((failure.test_name.clone()?, failure.test_id)))
+            .collect(),
+        tests: roster(evidence),
+        retry_class: own.iter().map(|blame| blame.class).max_by_key(|class| urgency(*class)),
+        summary: summary(result, blames, &failures),
+    }
+}
+
+/// The number of the next attempt to be counted.
+pub fn next_number(state: &LoopState) -> u32 {
+    state.attempts.last().map_or(0, |last| last.number) + 1
+}
+
+fn says_nothing(evidence: &HeadEvidence, check: &CheckName) -> bool {
+    evidence.checks.get(check).and_then(GatheredCheck::evidence).is_none_or(|found| found.failures.is_empty())
+}
+
+/// Stands in for a check that failed without one failure in its reports.
+fn silent_failure(evidence: &HeadEvidence, check: &CheckName) -> Failure {
+    let outcome = evidence.checks.get(check).and_then(GatheredCheck::evidence).map(|found| found.outcome.as_str());
+    Failure {
+        test_name: Some(check.to_string()),
+        error_class: outcome.map(str::to_owned),
+        error_message: format!("{check} did not pass"),
+        ..Failure::default()
+    }
+}
+
+/// Which class decides when several checks fail.
+const fn urgency(class: RetryClass) -> u8 {
+    match class {
+        RetryClass::External => 0,
+        RetryClass::Performance => 1,
+        RetryClass::Code => 2,
+        RetryClass::Logic => 3,
+        RetryClass::Security => 4,
+    }
+}
+
+fn roster(evidence: &HeadEvidence) -> Option<Roster> {
+    let rosters = evidence.checks.values().filter_map(|check| check.evidence()?.tests.clone());
+    let all = rosters.reduce(|mut all, more| {
+        all.merge(more);
+        all
+    })?;
+    (all.len() <= ROSTER_LIMIT).then_some(all)
+}
+
+fn summary(result: VerificationResult, blames: &[CheckBlame], failures: &[&Failure]) -> String {
+    if result == VerificationResult::Pass {
+        return "all required checks pass".to_owned();
+    }
+    let checks = blames.iter().map(|blame| blame.check.as_str()).collect::<Vec<_>>().join(", ");
+    let first = failures.first().map(|failure| {
+        let message = failure.error_message.lines().next().unwrap_or_default();
+        let message: String = message.chars().take(160).collect();
+        let named = failure.test_name.as_deref().filter(|name| !message.contains(name));
+        let named = named.map(|name| format!("{} — ", name.chars().take(120).collect::<String>())).unwrap_or_default();
+        format!("{named}{message}")
+    });
+    match (checks.as_str(), first) {
+        ("", _) => "the score is short".to_owned(),
+        (checks, None) => checks.to_owned(),
+        (checks, Some(first)) => format!("{checks}: {first}"),
+    }
+}
+
+/// Puts the digest in its place and keeps rosters of tests for the two newest attempts only.
+pub fn record(attempts: &mut Vec<AttemptDigest>, digest: AttemptDigest) {
+    match attempts.last_mut().filter(|last| last.number == digest.number) {
+        Some(same) => *same = digest,
+        None => attempts.push(digest),
+    }
+    let old = attempts.len().saturating_sub(2);
+    for attempt in &mut attempts[..old] {
+        attempt.tests = None;
+    }
+}
+
+/// Compares the attempt with the one before it, by names of tests.
+pub fn compare(attempts: &[AttemptDigest], digest: &AttemptDigest) -> Compare {
+    let before = attempts.iter().rev().find(|attempt| attempt.number < digest.number);
+    let now: BTreeSet<&String> = digest.failing_tests.keys().collect();
+    let then: BTreeSet<&String> = before.map(|before| before.failing_tests.keys().collect()).unwrap_or_default();
+    let names = |names: Vec<&&String>| names.into_iter().map(|name| (*name).clone()).collect();
+    Compare {
+        new: names(now.difference(&then).collect()),
+        still: names(now.intersection(&then).collect()),
+        fixed: names(then.difference(&now).collect()),
+        ..Compare::default()
+    }
+}

@@ -1,0 +1,160 @@
+//! Calling a human: whether a cause stands, whom it concerns, and the one question to put to them (loop.md,
+//! Escalation).
+
+use std::collections::BTreeSet;
+
+use super::{
+    decision::{EscalationView, FailureView, Question},
+    escalation::{EscalationAction, Trigger},
+    ids::{GateName, Timestamp},
+    policy::{EscalationPolicy, Policy, Recipient},
+    retry::{self, Judgement},
+    state::{AttemptDigest, Blocked, LoopState},
+};
+
+/// What a trigger does under this policy.
+pub fn action_of(trigger: Trigger, policy: &EscalationPolicy) -> EscalationAction {
+    policy.triggers.get(&trigger).map_or_else(|| trigger.default_action(), |own| own.action)
+}
+
+/// The triggers that stop the loop, the most urgent first; the others are only flagged.
+pub fn stopping(triggers: &BTreeSet<Trigger>, policy: &EscalationPolicy) -> Vec<Trigger> {
+    let stops = |trigger: &Trigger| action_of(*trigger, policy) != EscalationAction::FlagAndContinue;
+    triggers.iter().copied().filter(stops).collect()
+}
+
+/// Whether the cause that blocks the run still stands: a resume lifts any; a passing attempt lifts those that need no
+/// person's decision.
+pub fn still_stands(blocked: &Blocked, state: &LoopState) -> bool {
+    let resumed = state.resumes.iter().any(|resume| resume.at > blocked.since);
+    let last = state.attempts.last();
+    let passes =
+        last.is_some_and(|last| last.result == super::state::VerificationResult::Pass && last.number > blocked.attempt);
+    !resumed && (blocked.trigger.needs_a_decision() || !passes)
+}
+
+/// The cause to record when these triggers hold and none did before.
+pub fn block(triggers: &[Trigger], state: &LoopState, now: Timestamp) -> Option<Blocked> {
+    let (first, also) = triggers.split_first()?;
+    Some(Blocked {
+        trigger: *first,
+        also: also.to_vec(),
+        attempt: state.attempts.last().map_or(state.iteration, |last| last.number),
+        head_sha: state.head_sha,
+        since: now,
+    })
+}
+
+/// Everything the report needs beside the view.
+pub fn describe(
+    blocked: &Blocked,
+    judgement: &Judgement,
+    state: &LoopState,
+    policy: &Policy,
+    failures: &[FailureView],
+) -> EscalationView {
+    // The run as it stood when the human was called: later pushes do not rewrite the report.
+    let upto = state.attempts.iter().take_while(|attempt| attempt.number <= blocked.attempt);
+    let history: Vec<AttemptDigest> = upto.cloned().collect();
+    let best = retry::best(&history).map(|best| (best.number, best.head_sha, best.score));
+    EscalationView {
+        trigger: blocked.trigger,
+        also: blocked.also.clone(),
+        action: action_of(blocked.trigger, &policy.escalation),
+        since: blocked.since,
+        attempt: blocked.attempt,
+        pattern: judgement.pattern.clone().unwrap_or_else(|| in_words(blocked.trigger).to_owned()),
+        question: question(blocked, failures),
+        recipients: recipients(blocked.trigger, policy),
+        history,
+        best,
+    }
+}
+
+/// A trigger as a sentence's beginning.
+pub const fn in_words(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::SecurityIssueFound => "a security check found an issue",
+        Trigger::Tampering => "tests or thresholds were weakened",
+        Trigger::RegressionDetected => "tests that passed before fail now",
+        Trigger::CircularFailure => "the attempts go round in a circle",
+        Trigger::SameError => "the same error keeps coming back",
+        Trigger::TotalFailures => "the run has failed too often",
+        Trigger::MaxAttemptsReached => "the attempts are used up",
+        Trigger::Stagnation => "the score stands still",
+        Trigger::TimeoutExceeded => "a check does not end",
+        Trigger::ExternalDependencyDown => "something outside the pull request is down",
+        Trigger::AmbiguousRequirement => "it is unclear what is wanted",
+        Trigger::BudgetExhausted => "the budget for fixes is used up",
+        Trigger::GateTimeout => "a gate has waited too long for its approval",
+        Trigger::CoverageThresholdUnmet => "only the coverage is missing",
+        Trigger::NoChange => "the same code was tried again",
+        Trigger::UnknownErrorType => "the error is of no known kind",
+    }
+}
+
+/// Whom the trigger calls: its own recipients, else the defaults of loop.md, else `notify`.
+fn recipients(trigger: Trigger, policy: &Policy) -> BTreeSet<Recipient> {
+    let own = policy.escalation.triggers.get(&trigger).map(|own| own.to.as_slice()).unwrap_or_default();
+    if !own.is_empty() {
+        return own.iter().cloned().collect();
+    }
+    if trigger == Trigger::SecurityIssueFound
+        && let Some((gate, _)) = security_gate(policy)
+    {
+        return BTreeSet::from([Recipient::GateApprovers(gate.clone())]);
+    }
+    policy.escalation.notify.iter().cloned().collect()
+}
+
+fn security_gate(policy: &Policy) -> Option<(&GateName, &super::gate::GatePolicy)> {
+    policy.gates.iter().find(|(name, _)| name.as_str() == "security")
+}
+
+/// One specific decision to take. Where the failure shows two sides, they are the options.
+fn question(blocked: &Blocked, failures: &[FailureView]) -> Question {
+    let attempts = match blocked.attempt {
+        1 => "After 1 attempt".to_owned(),
+        more => format!("After {more} attempts"),
+    };
+    let sided = failures.iter().find_map(|view| {
+        let failure = &view.failure;
+        let name = failure.test_name.as_deref().unwrap_or(view.check.as_str());
+        Some((name, failure.expected.as_deref()?, failure.actual.as_deref()?))
+    });
+    if let Some((name, expected, actual)) = sided {
+        return Question {
+            text: format!("{attempts} `{name}` still disagrees with the code. Which side is right?"),
+            options: vec![
+                format!("The test: it expects `{expected}`. Change the code."),
+                format!("The code: it gives `{actual}`. Change the test, and say so in a comment."),
+                "Neither: describe what should happen.".to_owned(),
+            ],
+        };
+    }
+    let (text, options): (&str, &[&str]) = match blocked.trigger {
+        Trigger::SecurityIssueFound => {
+            ("is the finding real?", &["Yes: it must be fixed before anything else.", "No: record why, then resume."])
+        }
+        Trigger::ExternalDependencyDown => (
+            "should the loop wait or go on without this check?",
+            &["Wait until it is back, then resume.", "Skip the check with a reason."],
+        ),
+        Trigger::TimeoutExceeded => (
+            "does the code hang, or is the check too slow for its timeout?",
+            &[
+                "The code hangs: fix it and push.",
+                "The check is slow: raise its timeout on the base branch, then resume.",
+            ],
+        ),
+        _ => (
+            "how should this go on?",
+            &[
+                "Another try: push a fix, then resume.",
+                "Stop this approach: close the pull request.",
+                "Take it over by hand.",
+            ],
+        ),
+    };
+    Question { text: format!("{attempts}, {text}"), options: options.iter().map(|&option| option.to_owned()).collect() }
+}

@@ -1,0 +1,263 @@
+//! The heart: what was observed, what is remembered, what governs and the time go in; one [`Decision`] comes out.
+//!
+//! No I/O, no clock, no randomness: the same snapshot gives the same decision, in whatever order and however often
+//! events led to it. Reads top down like loop.md.
+
+use super::{
+    attempt::{self, CheckBlame},
+    call,
+    decision::{AttemptRecord, CheckView, Decision, DecisionWord, Evaluation, Hold, NextAction, View, Warning},
+    evaluate,
+    evidence::CheckKind,
+    failure::Blame,
+    gate::{self, Assessment, GateReport},
+    gatekeeping,
+    gather::{self, HeadEvidence},
+    ids::{CheckName, GateName, Timestamp},
+    orders,
+    policy::{Policy, PolicyOrigin},
+    retry, review,
+    run::Run,
+    snapshot::{Lifecycle, ReceivedEvidence, Snapshot},
+    stage::Stage,
+    state::{LoopState, RunStatus, StopReason},
+    surface,
+    walk::{self, Configuration, Heed, Walk},
+};
+
+/// Decides what comes next for one pull request.
+///
+/// ```text
+/// gates and words → commands → evidence → evaluation → attempt → walks → action → surface
+/// ```
+pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Timestamp) -> Decision {
+    let mut run = Run::continuing(snapshot, state, policy, now);
+    let findings = gather::findings(snapshot);
+    let assessment = gate::assess(snapshot, state, policy, &findings, now);
+    run.see(assessment.sighting.clone());
+    run.describe_pull_request();
+    orders::carry_out(&mut run, &assessment.commands);
+
+    let head_since = run.head_since();
+    let evidence = gather::gather(snapshot, policy, &run.next.skips, head_since, now);
+    let rules = evaluate::rules(policy, run.next.code_artifact.code_type);
+    let evaluation = evaluate::evaluate(&snapshot.files, &evidence, policy, &rules, run.next.phase);
+    let blames = attempt::blames(&evidence, snapshot.base_evidence.as_ref());
+    run.switch_phase(&evaluation);
+    let counted = run.count_attempt(&evidence, &evaluation, &blames);
+
+    let review = review::standing(snapshot, &policy.retry);
+    let ground = walk::Ground {
+        configuration: match policy.origin {
+            PolicyOrigin::Presets { .. } => Configuration::Unusable,
+            _ => Configuration::Usable,
+        },
+        evidence: &evidence,
+        evaluation: &evaluation,
+        gates: &assessment.gates,
+        capabilities: &run.next.capabilities,
+        capability_mode: policy.retry.capabilities,
+        readiness: snapshot.pull_request.readiness,
+        review: &review,
+        lifecycle: &snapshot.pull_request.lifecycle,
+    };
+    let evidence_walk = walk::walk(&ground, Heed::EvidenceOnly);
+    let stage_walk = walk::walk(&ground, Heed::Gates);
+
+    let judgement = retry::judge(&run.next.attempts, &run.next.resumes, &policy.retry);
+    let changes = attempt::changes(&snapshot.files);
+    let failures = attempt::failures(&evidence, &blames, &changes, &judgement.regressed);
+    run.remember_failures(&judgement, &failures, evidence_walk.reached);
+    let fresh_block = run.call_or_release(&judgement, &blames);
+    let gatekeeping =
+        gatekeeping::follow_up(&assessment.gates, snapshot, &run.next, &policy.gates, evidence_walk.reached, now);
+    run.keep_gates(&gatekeeping);
+
+    let action = next_action(&run, &evidence, &blames, &stage_walk, fresh_block);
+    run.settle(&action, &evaluation, &evidence, &stage_walk, &evidence_walk, &assessment.gates, &rules);
+
+    let rejections = run.rejections(&assessment.gates, &review);
+    let feedback = attempt::feedback(&failures, &evaluation, &rejections, &changes, policy);
+    let view = View {
+        origin: policy.origin.clone(),
+        stage: run.next.state,
+        evidence_stage: evidence_walk.reached,
+        held_by: stage_walk.held_by.clone(),
+        evidence_held_by: evidence_walk.held_by.clone(),
+        attempt: run.next.iteration,
+        max_attempts: policy.retry.max_attempts,
+        distance: has_stopped_short(&run.next, &evaluation).then(|| evaluate::distance(&evaluation)),
+        escalation: run
+            .next
+            .blocked
+            .as_ref()
+            .map(|blocked| call::describe(blocked, &judgement, &run.next, policy, &failures)),
+        checks: check_views(&evidence, &blames),
+        capabilities: run.next.capabilities.clone(),
+        compare: counted.as_ref().map(|counted| counted.compare.clone()),
+        coverage: evidence.coverage.clone(),
+        skips: run.next.skips.clone(),
+        replies: run.replies(),
+        warnings: warnings(snapshot, policy, &assessment),
+        strays: assessment.strays.clone(),
+        bypassed: run.next.bypassed.clone(),
+        feedback: feedback.clone(),
+        evaluation,
+        failures: failures.clone(),
+        gates: assessment.gates.clone(),
+    };
+    let record = counted.filter(|counted| counted.is_news).map(|counted| AttemptRecord {
+        digest: counted.digest,
+        decision: action.word(),
+        checks: evidence.checks.values().filter_map(|check| check.evidence().cloned()).collect(),
+        coverage: evidence.coverage.clone(),
+        compare: counted.compare,
+        analysis: failures,
+        feedback,
+    });
+    let surface = surface::surface(
+        &surface::Ground {
+            snapshot,
+            policy,
+            next: &run.next,
+            action: &action,
+            evidence_walk: &evidence_walk,
+            assessment: &assessment,
+            replies: &view.replies,
+        },
+        gatekeeping,
+    );
+    let revisit_at = revisit(&run, &evidence, &assessment.gates, head_since);
+    let (next, events) = run.finish();
+    Decision { action, next, events, attempt: record, view, surface, revisit_at }
+}
+
+/// The order of loop.md, "What next?": the first that matches wins.
+fn next_action(
+    run: &Run<'_>,
+    evidence: &HeadEvidence,
+    blames: &[CheckBlame],
+    stage_walk: &Walk,
+    fresh_block: bool,
+) -> NextAction {
+    match run.snapshot.pull_request.lifecycle {
+        Lifecycle::Merged { .. } => return NextAction::Complete,
+        Lifecycle::Closed => return NextAction::Stopped,
+        Lifecycle::Open => {}
+    }
+    if run.next.stop.reason == Some(StopReason::UserStop) {
+        return NextAction::Stopped;
+    }
+    if let Some(blocked) = &run.next.blocked {
+        let cause = blocked.trigger;
+        return if fresh_block { NextAction::Escalate { cause } } else { NextAction::WaitForHuman { cause } };
+    }
+    let attempt = run.next.iteration;
+    match &stage_walk.held_by {
+        None => NextAction::Complete,
+        Some(Hold::Gate(gate)) if stage_walk.reached <= Stage::Implement && is_rejected(run, gate) => {
+            NextAction::Retry { attempt }
+        }
+        Some(Hold::Gate(gate)) => NextAction::WaitForApproval { gate: gate.clone() },
+        Some(Hold::MissingEvidence(missing)) => NextAction::WaitForEvidence { missing: missing.clone() },
+        // Failures that say nothing about the code: the evidence is still to come.
+        Some(Hold::Failing(_)) if !evidence.missing().is_empty() => {
+            NextAction::WaitForEvidence { missing: evidence.missing() }
+        }
+        Some(Hold::Failing(_) | Hold::Evaluation(_)) if judges_nothing(blames) => {
+            NextAction::WaitForEvidence { missing: evidence.failing() }
+        }
+        Some(Hold::Failing(_) | Hold::Evaluation(_) | Hold::ChangesRequested(_) | Hold::Configuration) => {
+            let judgement = retry::judge(&run.next.attempts, &run.next.resumes, &run.policy.retry);
+            if retry::has_given_up(&judgement, &run.policy.retry) {
+                NextAction::Stopped
+            } else {
+                NextAction::Retry { attempt }
+            }
+        }
+        Some(Hold::Capability(capability)) => NextAction::WaitForPush { capability: capability.clone() },
+        Some(Hold::Draft) => NextAction::WaitForReady,
+        Some(Hold::Review { .. }) => NextAction::WaitForReview,
+        Some(Hold::Merge) => NextAction::WaitForMerge,
+    }
+}
+
+fn is_rejected(run: &Run<'_>, gate: &GateName) -> bool {
+    run.next.gates.get(gate).is_some_and(|state| state.status == gate::GateStatus::Rejected)
+}
+
+/// Whether every failing check fails for reasons outside the code.
+fn judges_nothing(blames: &[CheckBlame]) -> bool {
+    let outside =
+        |blame: &CheckBlame| matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive | Blame::Flaky);
+    !blames.is_empty() && blames.iter().all(outside)
+}
+
+/// Whether a run stopped, or called a human, without passing.
+fn has_stopped_short(state: &LoopState, evaluation: &Evaluation) -> bool {
+    !evaluation.passed() && matches!(state.status, RunStatus::Escalated | RunStatus::Failed | RunStatus::Aborted)
+}
+
+fn check_views(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckView> {
+    let blame = |name: &CheckName| blames.iter().find(|blame| &blame.check == name).map(|blame| blame.blame);
+    evidence
+        .checks
+        .iter()
+        .map(|(name, check)| CheckView {
+            name: name.clone(),
+            kind: check.kind,
+            standing: check.standing.clone(),
+            blame: blame(name),
+        })
+        .collect()
+}
+
+fn warnings(snapshot: &Snapshot, policy: &Policy, assessment: &Assessment) -> Vec<Warning> {
+    let configured = |kind: CheckKind| policy.verify.checks.values().any(|check| check.kind == kind);
+    let mut warnings: Vec<Warning> = [CheckKind::Build, CheckKind::Test]
+        .into_iter()
+        .filter(|kind| !configured(*kind))
+        .map(Warning::NoCheckOfKind)
+        .collect();
+    warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
+    warnings.extend(
+        assessment
+            .tampered
+            .iter()
+            .map(|tampered| Warning::TamperedComment { by: tampered.by.login.clone(), url: tampered.url.clone() }),
+    );
+    warnings.extend(snapshot.forged_checks.iter().cloned().map(Warning::Forged));
+    warnings.extend(snapshot.evidence.iter().filter_map(|received| match received {
+        ReceivedEvidence::Refused { artifact, reason, .. } => {
+            Some(Warning::EvidenceRefused { artifact: artifact.clone(), reason: reason.clone() })
+        }
+        ReceivedEvidence::Accepted(_) => None,
+    }));
+    warnings
+}
+
+/// When time alone changes the decision next: evidence becomes overdue, an outside failure escalates, an open gate is
+/// read again (hiding a comment sends no event).
+fn revisit(run: &Run<'_>, evidence: &HeadEvidence, gates: &[GateReport], head_since: Timestamp) -> Option<Timestamp> {
+    if run.snapshot.pull_request.lifecycle != Lifecycle::Open {
+        return None;
+    }
+    let overdue = (!evidence.missing().is_empty()).then_some(head_since + run.policy.retry.evidence_timeout);
+    let external = (!evidence.failing().is_empty()).then(|| run.external_deadline());
+    let triggered = gates
+        .iter()
+        .any(|gate| gate.holding == gate::Holding::Holds && gate.status() != gate::GateStatus::NotApplicable);
+    let again = triggered.then_some(run.now + chrono::TimeDelta::minutes(15));
+    [overdue, external, again].into_iter().flatten().filter(|at| *at > run.now).min()
+}
+
+/// The word a script sees.
+impl Decision {
+    pub const fn word(&self) -> DecisionWord {
+        self.action.word()
+    }
+}
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

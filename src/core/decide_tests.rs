@@ -1,0 +1,307 @@
+//! Stories of one pull request, and the properties every story has.
+
+use chrono::TimeDelta;
+use proptest::prelude::*;
+
+use super::decide;
+use crate::core::fixtures::*;
+use crate::core::{
+    decision::{CheckRunPlan, DecisionWord, Hold, LabelWish, NextAction, Post},
+    escalation::Trigger,
+    hint::Hint,
+    history::Event,
+    snapshot::{CheckProgress, Conclusion, Lifecycle, Readiness, WorkflowRun},
+    stage::Stage,
+    state::{LoopState, RunStatus, StopReason},
+};
+
+fn shown_label(story: &Story) -> Vec<&str> {
+    let labels = &story.last.as_ref().unwrap().surface.labels;
+    let shown =
+        |(name, wish): (&'_ String, &LabelWish)| matches!(wish, LabelWish::Present { .. }) && name.starts_with("loop:");
+    labels.iter().filter(|label| shown(*label)).map(|(name, _)| name.as_str()).collect()
+}
+
+fn escalations(story: &Story) -> Vec<Post> {
+    let posts = &story.last.as_ref().unwrap().surface.posts;
+    posts.iter().filter(|post| matches!(post, Post::Escalation { .. })).cloned().collect()
+}
+
+#[test]
+fn an_opened_pull_request_waits_for_its_evidence() {
+    let mut story = Story::opened();
+    let decision = story.decide();
+    assert_eq!(
+        decision.action,
+        NextAction::WaitForEvidence { missing: vec!["build".parse().unwrap()] },
+        "build comes first on the line"
+    );
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::InProgress));
+    assert_eq!(decision.events[0].event, Event::RunStarted);
+    assert_eq!(shown_label(&story), ["loop:verifying"]);
+    assert!(story.state.attempts.is_empty(), "nothing was attempted yet");
+}
+
+#[test]
+fn a_failing_head_is_retried_and_the_same_error_escalates_at_the_third_attempt() {
+    let mut story = Story::opened();
+    for (head, word) in [(1, DecisionWord::Retry), (2, DecisionWord::Retry), (3, DecisionWord::Escalate)] {
+        assert_eq!(story.push(head, &["rounds"], &[]).word(), word, "head {head}");
+    }
+    let blocked = story.state.blocked.clone().unwrap();
+    assert_eq!((blocked.trigger, blocked.attempt), (Trigger::SameError, 3));
+    assert_eq!(blocked.also, [Trigger::MaxAttemptsReached]);
+    assert_eq!(story.state.status, RunStatus::Escalated);
+    assert_eq!(story.state.stop.reason, Some(StopReason::IterationLimit));
+    assert_eq!(story.last.as_ref().unwrap().surface.verify, Some(CheckRunPlan::Completed(Conclusion::ActionRequired)));
+    assert!(story.last.as_ref().unwrap().view.distance.is_some(), "mandatory at the limit");
+    assert_eq!(shown_label(&story), ["loop:blocked"]);
+
+    // Looking again calls nobody again.
+    let posts = escalations(&story);
+    let again = story.decide();
+    assert_eq!(again.action, NextAction::WaitForHuman { cause: Trigger::SameError });
+    assert!(again.events.is_empty());
+    assert_eq!(escalations(&story), posts);
+}
+
+#[test]
+fn breaking_another_test_is_a_regression() {
+    let mut story = Story::opened();
+    story.push(1, &["rounds"], &["parses"]);
+    let decision = story.push(2, &["parses"], &["rounds"]);
+    assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::RegressionDetected });
+    let escalation = decision.view.escalation.as_ref().unwrap();
+    assert_eq!(escalation.pattern, "passed before and fails now: `parses`");
+    assert_eq!(decision.view.compare.as_ref().unwrap().fixed.iter().collect::<Vec<_>>(), ["rounds"]);
+}
+
+#[test]
+fn a_passing_push_lifts_a_block_and_ships() {
+    let mut story = Story::opened();
+    for head in 1..=3 {
+        story.push(head, &["rounds"], &[]);
+    }
+    let decision = story.push(4, &[], &["rounds"]);
+    assert_eq!(decision.action, NextAction::WaitForMerge);
+    assert_eq!(decision.view.stage, Stage::Ship);
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Success)));
+    assert_eq!(story.state.status, RunStatus::Passed);
+    assert!(story.state.blocked.is_none());
+    assert_eq!(story.state.failures.history.iter().filter(|record| record.resolved_at.is_none()).count(), 0);
+
+    story.snapshot.pull_request.lifecycle = Lifecycle::Merged { by: Some(login("bob")), at: None };
+    assert_eq!(story.decide().action, NextAction::Complete);
+    assert_eq!((story.state.status, story.state.state), (RunStatus::Completed, Stage::Complete));
+    assert!(story.state.bypassed.is_empty());
+    let events = story.decide().events.len();
+    assert_eq!(events, 0, "completing happens once");
+}
+
+#[test]
+fn merging_over_a_failing_check_is_named_once() {
+    let mut story = Story::opened();
+    story.push(1, &["rounds"], &[]);
+    story.snapshot.pull_request.lifecycle = Lifecycle::Merged { by: Some(login("bob")), at: None };
+    let decision = story.decide();
+    assert_eq!(decision.next.bypassed, ["unit rule"]);
+    assert!(decision.events.iter().any(|line| line.event == Event::MergedWithOpenGates));
+    assert_eq!(decision.surface.posts, [Post::MergedOverOpenGates]);
+    let again = story.decide();
+    assert_eq!(again.surface.posts, [Post::MergedOverOpenGates], "found again by its marker, not posted again");
+    assert!(again.events.is_empty());
+}
+
+#[test]
+fn a_closed_pull_request_is_left_alone() {
+    let mut story = Story::opened();
+    story.push(1, &["rounds"], &[]);
+    story.snapshot.pull_request.lifecycle = Lifecycle::Closed;
+    let decision = story.decide();
+    assert_eq!(decision.action, NextAction::Stopped);
+    assert_eq!(decision.surface, Default::default());
+    assert_eq!(story.state.status, RunStatus::Stopped);
+}
+
+#[test]
+fn evidence_that_never_comes_is_outside_trouble_and_costs_no_attempt() {
+    let mut story = Story::opened();
+    story.decide();
+    assert_eq!(story.last.as_ref().unwrap().revisit_at, Some(start() + TimeDelta::minutes(61)));
+    story.now += TimeDelta::minutes(90);
+    let decision = story.decide();
+    assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }), "{:?}", decision.action);
+    assert!(story.state.attempts.is_empty());
+    story.now += TimeDelta::minutes(60);
+    assert_eq!(story.decide().action, NextAction::Escalate { cause: Trigger::ExternalDependencyDown });
+}
+
+#[test]
+fn a_running_workflow_is_waited_for_even_if_one_leg_passed() {
+    let mut story = Story::opened();
+    story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
+    story.snapshot.workflow_runs = vec![WorkflowRun {
+        id: crate::core::WorkflowRunId::new(5),
+        path: ".github/workflows/ci.yml".to_owned(),
+        attempt: 1,
+        progress: CheckProgress::InProgress,
+        url: None,
+        started_at: None,
+    }];
+    assert!(matches!(story.decide().action, NextAction::WaitForEvidence { .. }));
+}
+
+#[test]
+fn evidence_of_another_head_is_no_evidence() {
+    let mut story = Story::opened();
+    story.snapshot.evidence = vec![evidence(sha(9), &[], &["rounds"])];
+    assert!(matches!(story.decide().action, NextAction::WaitForEvidence { .. }));
+}
+
+#[test]
+fn a_rerun_of_the_same_head_replaces_its_attempt() {
+    let mut story = Story::opened();
+    story.push(1, &["rounds"], &[]);
+    assert_eq!(story.push(1, &[], &["rounds"]).action, NextAction::WaitForMerge);
+    assert_eq!(story.state.attempts.len(), 1);
+    assert_eq!(story.state.failures.total, 0);
+}
+
+#[test]
+fn capabilities_that_remain_hold_without_failing_anything() {
+    let mut story = Story::opened();
+    story.snapshot.pull_request.body = "## Capabilities\n- [x] up\n- [ ] down\n".to_owned();
+    let decision = story.push(1, &[], &["rounds"]);
+    assert_eq!(decision.action, NextAction::WaitForPush { capability: "down".to_owned() });
+    assert_eq!(decision.view.stage, Stage::Implement);
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::InProgress));
+}
+
+#[test]
+fn a_draft_waits_to_be_ready_with_green_verification() {
+    let mut story = Story::opened();
+    story.snapshot.pull_request.readiness = Readiness::Draft;
+    let decision = story.push(1, &[], &["rounds"]);
+    assert_eq!(decision.action, NextAction::WaitForReady);
+    assert_eq!(decision.view.held_by, Some(Hold::Draft));
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Success)));
+}
+
+#[test]
+fn required_approvals_are_waited_for() {
+    let mut story = Story::opened();
+    story.snapshot.required_approvals = 1;
+    assert_eq!(story.push(1, &[], &["rounds"]).action, NextAction::WaitForReview);
+    assert_eq!(story.last.unwrap().view.held_by, Some(Hold::Review { have: 0, need: 1 }));
+}
+
+/// What may happen to a pull request between two decisions.
+#[derive(Clone, Debug)]
+enum Step {
+    Push { head: u8, failing: Vec<&'static str> },
+    Comment { login: &'static str, body: &'static str },
+    Wait { minutes: i64 },
+    Draft(Readiness),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let tests = prop::sample::subsequence(vec!["a", "b", "c"], 0..=3);
+    let words = prop::sample::select(vec!["/loop resume", "/loop retry", "/loop stop no", "hello", "/loop skip unit"]);
+    prop_oneof![
+        (1..20u8, tests).prop_map(|(head, failing)| Step::Push { head, failing }),
+        (prop::sample::select(vec!["alice", "bob", "carol"]), words)
+            .prop_map(|(login, body)| Step::Comment { login, body }),
+        (1..200i64).prop_map(|minutes| Step::Wait { minutes }),
+        prop::sample::select(vec![Readiness::Draft, Readiness::Ready]).prop_map(Step::Draft),
+    ]
+}
+
+fn play(steps: &[Step]) -> Story {
+    let mut story = Story::opened();
+    for step in steps {
+        match step {
+            Step::Push { head, failing } => {
+                let passing: Vec<&str> = ["a", "b", "c"].into_iter().filter(|test| !failing.contains(test)).collect();
+                story.push(*head, failing, &passing);
+            }
+            Step::Comment { login, body } => {
+                story.comment(login, body);
+            }
+            Step::Wait { minutes } => {
+                story.now += TimeDelta::minutes(*minutes);
+                story.decide();
+            }
+            Step::Draft(readiness) => {
+                story.snapshot.pull_request.readiness = *readiness;
+                story.decide();
+            }
+        }
+    }
+    story
+}
+
+/// The state as the next process reads it.
+fn reread(state: &LoopState) -> LoopState {
+    serde_json::from_str(&serde_json::to_string(state).unwrap()).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn deciding_is_deterministic(steps in prop::collection::vec(step(), 1..12)) {
+        let story = play(&steps);
+        let once = decide(&story.snapshot, &story.state, &story.policy, story.now);
+        let twice = decide(&story.snapshot, &story.state, &story.policy, story.now);
+        prop_assert_eq!(once, twice);
+    }
+
+    #[test]
+    fn deciding_twice_changes_nothing(steps in prop::collection::vec(step(), 1..12)) {
+        let story = play(&steps);
+        let first = decide(&story.snapshot, &story.state, &story.policy, story.now);
+        let second = decide(&story.snapshot, &first.next, &story.policy, story.now);
+        prop_assert_eq!(&second.next, &first.next);
+        prop_assert!(second.events.is_empty(), "{:?}", second.events);
+        prop_assert!(second.attempt.is_none());
+        prop_assert_eq!(second.surface, first.surface);
+    }
+
+    #[test]
+    fn the_state_survives_its_document(steps in prop::collection::vec(step(), 1..12)) {
+        let story = play(&steps);
+        prop_assert_eq!(reread(&story.state), story.state);
+    }
+
+    /// Events only say "look": looking in between, or being told the same again, changes nothing but the times.
+    #[test]
+    fn the_order_and_number_of_looks_is_irrelevant(
+        steps in prop::collection::vec(step(), 1..8),
+        hints in prop::collection::vec(0..3u8, 0..6),
+    ) {
+        let story = play(&steps);
+        let sighting = |n: &u8| Hint::HeadSeen { sha: sha(40 + n), at: start() + TimeDelta::minutes(i64::from(*n)) };
+        let mut forwards = story.snapshot.clone();
+        forwards.hints = hints.iter().map(sighting).collect();
+        let mut backwards = forwards.clone();
+        backwards.hints.reverse();
+        backwards.comments.items.reverse();
+        let one = decide(&forwards, &story.state, &story.policy, story.now);
+        let other = decide(&backwards, &story.state, &story.policy, story.now);
+        prop_assert_eq!(one.next.first_seen_heads, other.next.first_seen_heads);
+        prop_assert_eq!(one.action, other.action);
+        prop_assert_eq!(one.surface, other.surface);
+    }
+
+    #[test]
+    fn never_more_attempts_than_allowed_and_one_escalation_at_a_time(steps in prop::collection::vec(step(), 1..16)) {
+        let story = play(&steps);
+        let decision = story.last.as_ref().unwrap();
+        let escalations = decision.surface.posts.iter().filter(|post| matches!(post, Post::Escalation { .. })).count();
+        prop_assert!(escalations <= 1);
+        if matches!(decision.action, NextAction::Retry { .. }) {
+            prop_assert!(story.state.failures.count < story.policy.retry.max_attempts);
+            prop_assert!(story.state.failures.total < story.policy.retry.total_failures);
+        }
+    }
+}

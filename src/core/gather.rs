@@ -1,0 +1,276 @@
+//! Evidence of the head commit: for every check of the policy, what is known of it from artifacts, check runs, commit
+//! statuses and skips.
+
+use indexmap::IndexMap;
+
+use super::{
+    decision::CheckStanding,
+    evidence::{
+        ChangedCoverage, CheckEvidence, CheckKind, ErrorType, Evidence, Failure, Finding, Outcome, RetryClass,
+        SourceLocation,
+    },
+    ids::{CheckName, Timestamp},
+    policy::{CheckPolicy, CheckSource, ExternalSource, Policy},
+    snapshot::{AnnotationLevel, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence, Snapshot},
+    state::Skip,
+};
+
+/// What is known of every check of the policy on the head commit, in the policy's order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeadEvidence {
+    pub checks: IndexMap<CheckName, GatheredCheck>,
+    pub coverage: Option<ChangedCoverage>,
+}
+
+/// One check of the policy with what is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GatheredCheck {
+    pub kind: CheckKind,
+    pub standing: CheckStanding,
+}
+
+impl GatheredCheck {
+    /// Whether nothing more is expected of it.
+    pub const fn has_ended(&self) -> bool {
+        !matches!(self.standing, CheckStanding::Missing | CheckStanding::Running { .. })
+    }
+
+    /// Whether it ended in a way that speaks against the head.
+    pub fn has_failed(&self) -> bool {
+        match &self.standing {
+            CheckStanding::Done(evidence) if self.kind == CheckKind::Security => fails_on_security(evidence),
+            CheckStanding::Done(evidence) => evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled,
+            CheckStanding::TimedOutWaiting | CheckStanding::Refused { .. } => true,
+            CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::Skipped { .. } => false,
+        }
+    }
+
+    pub fn evidence(&self) -> Option<&CheckEvidence> {
+        match &self.standing {
+            CheckStanding::Done(evidence) => Some(evidence),
+            _ => None,
+        }
+    }
+}
+
+/// A scanner that reports findings fails on critical and high ones only; lower ones warn (loop.md, Evaluation).
+fn fails_on_security(evidence: &CheckEvidence) -> bool {
+    use super::evidence::FindingSeverity::High;
+    if evidence.findings.is_empty() {
+        return evidence.outcome.is_failure();
+    }
+    evidence.findings.iter().any(|finding| finding.severity >= High)
+}
+
+impl HeadEvidence {
+    /// Checks without an end, in the policy's order.
+    pub fn missing(&self) -> Vec<CheckName> {
+        self.names(|check| !check.has_ended())
+    }
+
+    pub fn failing(&self) -> Vec<CheckName> {
+        self.names(GatheredCheck::has_failed)
+    }
+
+    fn names(&self, wanted: impl Fn(&GatheredCheck) -> bool) -> Vec<CheckName> {
+        self.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
+    }
+
+    pub fn of_kind(&self, kind: CheckKind) -> impl Iterator<Item = (&CheckName, &GatheredCheck)> {
+        self.checks.iter().filter(move |(_, check)| check.kind == kind)
+    }
+
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.checks.values().filter_map(GatheredCheck::evidence).flat_map(|evidence| &evidence.findings)
+    }
+}
+
+impl HeadEvidence {
+    /// The evidence of checks that were executed here, one after the other.
+    pub fn of_checks(checks: impl IntoIterator<Item = CheckEvidence>, coverage: Option<ChangedCoverage>) -> Self {
+        let gathered = checks.into_iter().map(|check| {
+            let name = check.name.clone();
+            (name, GatheredCheck { kind: check.kind, standing: CheckStanding::Done(Box::new(check)) })
+        });
+        Self { checks: gathered.collect(), coverage }
+    }
+}
+
+/// Looks up every check of the policy in what was observed.
+///
+/// `head_since` is when the head was first seen: a check that has not ended
+/// [`evidence_timeout`](super::policy::LoopPolicy::evidence_timeout) later counts as failed.
+pub fn gather(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    skips: &[Skip],
+    head_since: Timestamp,
+    now: Timestamp,
+) -> HeadEvidence {
+    let overdue = now - head_since >= policy.retry.evidence_timeout;
+    let standing = |name: &CheckName, check: &CheckPolicy| {
+        if let Some(skip) = skips.iter().find(|skip| &skip.check == name) {
+            return CheckStanding::Skipped { by: skip.by.clone(), reason: skip.reason.clone() };
+        }
+        let found = match &check.source {
+            CheckSource::Command(_) => from_artifacts(snapshot, name),
+            CheckSource::External(source) => from_check_runs(snapshot, name, check.kind, source),
+        };
+        match found {
+            CheckStanding::Missing | CheckStanding::Running { .. } if overdue => CheckStanding::TimedOutWaiting,
+            found => found,
+        }
+    };
+    let checks = policy.verify.checks.iter();
+    HeadEvidence {
+        checks: checks
+            .map(|(name, check)| (name.clone(), GatheredCheck { kind: check.kind, standing: standing(name, check) }))
+            .collect(),
+        coverage: accepted(snapshot).find_map(|evidence| evidence.coverage.clone()),
+    }
+}
+
+/// Findings in the head's evidence, whatever check they are of.
+pub fn findings(snapshot: &Snapshot) -> Vec<Finding> {
+    accepted(snapshot).flat_map(|evidence| &evidence.checks).flat_map(|check| check.findings.iter().cloned()).collect()
+}
+
+fn accepted(snapshot: &Snapshot) -> impl Iterator<Item = &Evidence> {
+    snapshot.evidence.iter().filter_map(|received| match received {
+        ReceivedEvidence::Accepted(evidence) if evidence.head_sha == snapshot.pull_request.head.sha => {
+            Some(evidence.as_ref())
+        }
+        _ => None,
+    })
+}
+
+/// A command check's evidence comes in the artifacts of workflow runs; matrix legs and several workflows merge.
+fn from_artifacts(snapshot: &Snapshot, name: &CheckName) -> CheckStanding {
+    let legs = accepted(snapshot).flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name).cloned();
+    let running = snapshot.workflow_runs.iter().find(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
+    match (legs.reduce(merge), running) {
+        // A leg that is still running can only make a merged result worse, never better.
+        (Some(merged), Some(run)) if !merged.outcome.is_failure() => CheckStanding::Running { url: run.url.clone() },
+        (Some(merged), _) => CheckStanding::Done(Box::new(merged)),
+        (None, Some(run)) => CheckStanding::Running { url: run.url.clone() },
+        (None, None) => refusal(snapshot).map_or(CheckStanding::Missing, |reason| CheckStanding::Refused { reason }),
+    }
+}
+
+fn refusal(snapshot: &Snapshot) -> Option<String> {
+    snapshot.evidence.iter().find_map(|received| match received {
+        ReceivedEvidence::Refused { reason, .. } => Some(reason.clone()),
+        ReceivedEvidence::Accepted(_) => None,
+    })
+}
+
+/// The same check from two jobs: it passed only if both did.
+fn merge(one: CheckEvidence, other: CheckEvidence) -> CheckEvidence {
+    let (mut worse, better) = if badness(other.outcome) > badness(one.outcome) { (other, one) } else { (one, other) };
+    worse.duration_ms = worse.duration_ms.max(better.duration_ms);
+    if let Some(more) = &better.results {
+        worse.results.get_or_insert_default().add(more);
+    }
+    worse.reports.extend(better.reports);
+    worse.failures.extend(better.failures);
+    worse.failures_not_kept += better.failures_not_kept;
+    worse.findings.extend(better.findings);
+    match (&mut worse.tests, better.tests) {
+        (Some(tests), Some(more)) => tests.merge(more),
+        (tests @ None, more) => *tests = more,
+        (Some(_), None) => {}
+    }
+    worse
+}
+
+const fn badness(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Skipped => 0,
+        Outcome::Passed => 1,
+        Outcome::Cancelled => 2,
+        Outcome::NoTestsExecuted => 3,
+        Outcome::TimedOut => 4,
+        Outcome::Failed => 5,
+    }
+}
+
+/// An external check's evidence is the check run (or status) itself; several that match the glob must all pass.
+fn from_check_runs(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, source: &ExternalSource) -> CheckStanding {
+    let app_matches = |check: &ExternalCheck| source.app.as_ref().is_none_or(|app| check.app.as_ref() == Some(app));
+    let mut merged: Option<CheckEvidence> = None;
+    for check in snapshot.checks.iter().filter(|check| source.name.matches(&check.name) && app_matches(check)) {
+        match outcome_of(check) {
+            None => return CheckStanding::Running { url: check.url.clone() },
+            Some((outcome, class)) => {
+                let evidence = evidence_of(check, name, kind, outcome, class);
+                merged = Some(merged.map_or(evidence.clone(), |merged| merge(merged, evidence)));
+            }
+        }
+    }
+    merged.map_or(CheckStanding::Missing, |evidence| CheckStanding::Done(Box::new(evidence)))
+}
+
+/// None while no end is known: still running, waiting for somebody's approval to run, or made stale by GitHub.
+const fn outcome_of(check: &ExternalCheck) -> Option<(Outcome, Option<RetryClass>)> {
+    let CheckProgress::Completed { conclusion, .. } = check.progress else { return None };
+    match conclusion {
+        Conclusion::Success | Conclusion::Neutral => Some((Outcome::Passed, None)),
+        Conclusion::Skipped => Some((Outcome::Skipped, None)),
+        Conclusion::Failure => Some((Outcome::Failed, None)),
+        Conclusion::TimedOut => Some((Outcome::TimedOut, Some(RetryClass::Logic))),
+        Conclusion::Cancelled => Some((Outcome::Cancelled, Some(RetryClass::External))),
+        Conclusion::StartupFailure => Some((Outcome::Failed, Some(RetryClass::External))),
+        Conclusion::ActionRequired | Conclusion::Stale => None,
+    }
+}
+
+fn evidence_of(
+    check: &ExternalCheck,
+    name: &CheckName,
+    kind: CheckKind,
+    outcome: Outcome,
+    retry_class: Option<RetryClass>,
+) -> CheckEvidence {
+    let mut evidence = CheckEvidence::bare(name.clone(), kind, outcome);
+    evidence.retry_class = retry_class;
+    evidence.url.clone_from(&check.url);
+    if let (Some(start), CheckProgress::Completed { at: Some(end), .. }) = (check.started_at, check.progress) {
+        evidence.duration_ms = u64::try_from((end - start).num_milliseconds()).unwrap_or(0);
+    }
+    if outcome.is_failure() {
+        let failing = check.annotations.iter().filter(|annotation| annotation.level == AnnotationLevel::Failure);
+        evidence.failures = failing
+            .map(|annotation| Failure {
+                error_type: error_type_of(kind),
+                error_class: annotation.title.clone(),
+                error_message: annotation.message.clone(),
+                test_file: Some(annotation.path.clone()),
+                line_number: Some(annotation.line),
+                source: Some(SourceLocation {
+                    file: annotation.path.clone(),
+                    line: Some(annotation.line),
+                    function: None,
+                }),
+                ..Failure::default()
+            })
+            .collect();
+        if evidence.failures.is_empty() {
+            evidence.failures.push(Failure {
+                error_type: error_type_of(kind),
+                error_message: check.summary.clone().unwrap_or_else(|| format!("{} did not pass", check.name)),
+                ..Failure::default()
+            });
+        }
+    }
+    evidence
+}
+
+/// What an annotation of a check of this kind most probably is.
+const fn error_type_of(kind: CheckKind) -> ErrorType {
+    match kind {
+        CheckKind::Build => ErrorType::CompileError,
+        CheckKind::Lint => ErrorType::LintError,
+        CheckKind::Types => ErrorType::TypeError,
+        _ => ErrorType::Other,
+    }
+}

@@ -1,0 +1,184 @@
+//! Commands people gave in comments: who may give them, and what they change. Each is carried out once.
+
+use serde_json::json;
+
+use super::{
+    command::{Acceptable, Command, Right, Verb},
+    escalation::Trigger,
+    evidence::CheckKind,
+    gate::{CommandWord, PhraseProblem, Refusal},
+    history::Event,
+    ids::{CheckName, UserId},
+    policy::{CheckPolicy, ExecutionSkips},
+    run::Run,
+    snapshot::{Lifecycle, Permission, Standing},
+    state::{Answer, AnswerOutcome, Answered, CommandRefusal, Resume, RunStatus, Skip, Stop, StopReason},
+};
+
+/// Carries out the commands that were not answered yet, in the order they were written.
+pub(super) fn carry_out(run: &mut Run<'_>, commands: &[CommandWord]) {
+    if run.snapshot.pull_request.lifecycle != Lifecycle::Open {
+        return;
+    }
+    let mut fresh: Vec<Answered> = Vec::new();
+    for word in commands {
+        if run.next.answered.iter().any(|answered| answered.source == word.source) {
+            continue;
+        }
+        let Some(outcome) = answer_to(run, word) else { continue };
+        let verb = word.command.as_ref().map_or("?", |command| command.verb().as_str());
+        let answer = Answer { by: word.by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
+        match fresh.iter_mut().find(|answered| answered.source == word.source) {
+            Some(answered) => answered.answers.push(answer),
+            None => fresh.push(Answered { source: word.source, answers: vec![answer] }),
+        }
+    }
+    run.next.answered.extend(fresh);
+}
+
+/// None for what is nobody's own word (bots, Apps, hidden comments): it is not answered, lest two bots never stop.
+fn answer_to(run: &mut Run<'_>, word: &CommandWord) -> Option<AnswerOutcome> {
+    match (&word.void, &word.command) {
+        (Some(Refusal::Edited), _) => Some(AnswerOutcome::Refused(CommandRefusal::Edited)),
+        (Some(_), _) => None,
+        (None, Err(miss)) => refusal_of(miss.problem.clone()).map(AnswerOutcome::Refused),
+        (None, Ok(command)) => Some(order(run, word, command)),
+    }
+}
+
+/// Problems of a line that meant a command; those of a line that meant an approval are the gates' to answer.
+fn refusal_of(problem: PhraseProblem) -> Option<CommandRefusal> {
+    match problem {
+        PhraseProblem::UnknownCommand { typed, nearest } => Some(CommandRefusal::UnknownCommand { typed, nearest }),
+        PhraseProblem::Usage { usage } if usage.starts_with("/loop") => Some(CommandRefusal::Usage { usage }),
+        _ => None,
+    }
+}
+
+fn order(run: &mut Run<'_>, word: &CommandWord, command: &Command) -> AnswerOutcome {
+    if let Err(refusal) = may(run, word.by.id, command.verb()) {
+        return AnswerOutcome::Refused(refusal);
+    }
+    let outcome = execute(run, word, command);
+    if !matches!(outcome, AnswerOutcome::Refused(_)) {
+        run.happened(
+            Event::CommandRun,
+            json!({ "command": command.verb().as_str(), "by": word.by.login, "url": word.url }),
+        );
+    }
+    outcome
+}
+
+fn may(run: &Run<'_>, person: UserId, verb: Verb) -> Result<(), CommandRefusal> {
+    let has_write = match run.snapshot.authority.people.get(&person) {
+        Some(Standing::Known { permission, .. }) => Some(*permission >= Permission::Write),
+        Some(Standing::Gone) => Some(false),
+        Some(Standing::Unknown(_)) | None => None,
+    };
+    let is_author = person == run.snapshot.pull_request.author.id;
+    let needs_write = |otherwise| match has_write {
+        Some(true) => Ok(()),
+        Some(false) => Err(otherwise),
+        None => Err(CommandRefusal::RightsUnknown),
+    };
+    match verb.right(None) {
+        Right::Anyone => Ok(()),
+        Right::AuthorOrWrite if is_author => Ok(()),
+        Right::AuthorOrWrite => needs_write(CommandRefusal::NeedsAuthorOrWrite),
+        Right::Write => needs_write(CommandRefusal::NeedsWrite),
+        Right::GateApprovers(gate) => Err(CommandRefusal::NeedsApproverOf { gate }),
+    }
+}
+
+fn execute(run: &mut Run<'_>, word: &CommandWord, command: &Command) -> AnswerOutcome {
+    match command {
+        Command::Help
+        | Command::Status
+        | Command::History
+        | Command::Explain
+        | Command::Memory { .. }
+        | Command::LintConfig => AnswerOutcome::Shown,
+        Command::Next | Command::Run | Command::Retry => AnswerOutcome::LookedAgain,
+        Command::Resume { accept } => resume(run, word, accept.map(Acceptable::trigger)),
+        Command::Stop { reason } => {
+            run.next.status = RunStatus::Stopped;
+            run.next.stop = Stop {
+                passed: false,
+                reason: Some(StopReason::UserStop),
+                words: reason.clone(),
+                by: Some(word.by.login.clone()),
+            };
+            AnswerOutcome::Stopped
+        }
+        Command::Skip { check, reason } => skip(run, word, check, reason),
+    }
+}
+
+fn resume(run: &mut Run<'_>, word: &CommandWord, accept: Option<Trigger>) -> AnswerOutcome {
+    let stopped = run.next.stop.reason == Some(StopReason::UserStop);
+    match run.next.blocked.as_ref().map(|blocked| blocked.trigger) {
+        None if !stopped => return AnswerOutcome::Refused(CommandRefusal::NothingToResume),
+        Some(cause @ Trigger::Tampering) => {
+            if accept != Some(cause) {
+                return AnswerOutcome::Refused(CommandRefusal::NeedsAccept { cause });
+            }
+            if wrote_it(run, word.by.id) {
+                return AnswerOutcome::Refused(CommandRefusal::OwnWork);
+            }
+            run.next.accepted.insert(cause);
+        }
+        _ => {}
+    }
+    if stopped {
+        run.next.stop = Stop::default();
+        run.next.status = RunStatus::InProgress;
+    }
+    run.next.blocked = None;
+    run.next.resumes.push(Resume {
+        after_attempt: run.next.attempts.last().map_or(0, |last| last.number),
+        by: word.by.login.clone(),
+        by_id: word.by.id,
+        at: word.at,
+    });
+    run.happened(Event::Resumed, json!({ "by": word.by.login }));
+    AnswerOutcome::Resumed
+}
+
+fn skip(run: &mut Run<'_>, word: &CommandWord, check: &CheckName, reason: &str) -> AnswerOutcome {
+    let Some(configured) = run.policy.verify.checks.get(check) else {
+        let names = run.policy.verify.checks.keys();
+        let nearest = names.max_by(|one, other| likeness(check, one).total_cmp(&likeness(check, other))).cloned();
+        return AnswerOutcome::Refused(CommandRefusal::UnknownCheck { check: check.clone(), nearest });
+    };
+    if wrote_it(run, word.by.id) {
+        return AnswerOutcome::Refused(CommandRefusal::OwnWork);
+    }
+    if is_execution(configured) && run.policy.retry.skipping == ExecutionSkips::NeverBuildOrTest {
+        return AnswerOutcome::Refused(CommandRefusal::NeverSkipped { check: check.clone() });
+    }
+    if run.next.skips.iter().all(|skip| &skip.check != check) {
+        run.next.skips.push(Skip {
+            check: check.clone(),
+            reason: reason.to_owned(),
+            by: word.by.login.clone(),
+            at: word.at,
+        });
+        run.happened(Event::CheckSkipped, json!({ "check": check, "reason": reason, "by": word.by.login }));
+    }
+    AnswerOutcome::Skipped { check: check.clone() }
+}
+
+fn likeness(typed: &CheckName, known: &CheckName) -> f64 {
+    strsim::jaro_winkler(typed.as_str(), known.as_str())
+}
+
+const fn is_execution(check: &CheckPolicy) -> bool {
+    matches!(check.kind, CheckKind::Build | CheckKind::Test)
+}
+
+/// The pull request's author, and whoever authored or committed one of its commits.
+fn wrote_it(run: &Run<'_>, person: UserId) -> bool {
+    let snapshot = run.snapshot;
+    let committed = snapshot.commits.items.iter().flat_map(|commit| [&commit.author, &commit.committer]);
+    person == snapshot.pull_request.author.id || committed.flatten().any(|account| account.id == person)
+}

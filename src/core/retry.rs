@@ -1,0 +1,334 @@
+//! The retry policy: what a run of attempts amounts to (loop.md, Retry policy).
+//!
+//! Everything is derived from the list of attempts each time, never counted up: repeating, replacing or re-ordering
+//! what led to the list cannot change the outcome.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    escalation::Trigger,
+    evidence::RetryClass,
+    ids::{Fingerprint, Score},
+    policy::{AutoRetry, LoopPolicy, OnMax, OnRegression},
+    roster::{TestId, TestState},
+    state::{AttemptDigest, Resume, VerificationResult},
+};
+
+/// What the attempts so far amount to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// Failing attempts of the current streak.
+    pub streak: u32,
+    /// Consecutive attempts, up to the last, that share a fingerprint.
+    pub same_error: u32,
+    /// Failing attempts of the run; never resets.
+    pub total: u32,
+    /// How often in a row the score stood still.
+    pub stagnation: u32,
+    /// Reasons to call a human, the most urgent first.
+    pub triggers: BTreeSet<Trigger>,
+    /// Tests that passed before and fail in the last attempt.
+    pub regressed: BTreeSet<String>,
+    /// One line on what was recognised, for the report.
+    pub pattern: Option<String>,
+}
+
+/// Judges a run by its counted attempts, oldest first. Streaks start anew after each resume; totals do not.
+pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy) -> Judgement {
+    let total = count(attempts.iter().filter(|attempt| attempt.spent()).count());
+    let resumed_after = resumes.iter().map(|resume| resume.after_attempt).max().unwrap_or(0);
+    let since: Vec<&AttemptDigest> = attempts.iter().filter(|attempt| attempt.number > resumed_after).collect();
+    let mut judgement = Judgement { total, ..Judgement::default() };
+    let Some((last, earlier)) = since.split_last() else { return judgement };
+    if !last.spent() {
+        return judgement;
+    }
+    let spent: Vec<&AttemptDigest> = since.iter().copied().filter(|attempt| attempt.spent()).collect();
+    judgement.streak = streak(&since);
+    let (repeats, fingerprint) = longest_repeat(&since);
+    judgement.same_error = repeats;
+    judgement.stagnation = stagnation(&spent);
+    judgement.regressed = regressed(last, earlier);
+
+    let mut patterns = BTreeMap::new();
+    if last.retry_class == Some(RetryClass::Security) {
+        patterns.insert(Trigger::SecurityIssueFound, "a security check fails".to_owned());
+    }
+    if policy.regression == OnRegression::Escalate && !judgement.regressed.is_empty() {
+        let names = judgement.regressed.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        patterns.insert(Trigger::RegressionDetected, format!("passed before and fails now: {names}"));
+    }
+    if let Some(cycle) = circle(&spent) {
+        patterns.insert(Trigger::CircularFailure, cycle);
+    }
+    if repeats > policy.same_error {
+        let shown = fingerprint.map(|print| format!(" ({print})")).unwrap_or_default();
+        let pattern = format!("the same failure in {repeats} attempts in a row{shown}: {}", last.summary);
+        patterns.insert(Trigger::SameError, pattern);
+    }
+    if total >= policy.total_failures {
+        patterns.insert(Trigger::TotalFailures, format!("{total} failing attempts in this run"));
+    }
+    let performance_again = last.retry_class == Some(RetryClass::Performance)
+        && earlier.last().is_some_and(|before| before.retry_class == Some(RetryClass::Performance));
+    let attempts_used_up = judgement.streak >= policy.max_attempts || performance_again;
+    if attempts_used_up && policy.on_max == OnMax::Escalate || policy.test_fail == AutoRetry::Escalate {
+        let pattern = format!("{} failing attempts in a row, {}", judgement.streak, distinct(&spent));
+        patterns.insert(Trigger::MaxAttemptsReached, pattern);
+    }
+    if judgement.stagnation >= 2 {
+        patterns.insert(Trigger::Stagnation, "the score gained less than 0.02, twice in a row".to_owned());
+    }
+    if last.retry_class == Some(RetryClass::Logic) {
+        let pattern = format!("does not end by itself, so trying again would not either: {}", last.summary);
+        patterns.insert(Trigger::TimeoutExceeded, pattern);
+    }
+    if earlier.last().is_some_and(|before| before.spent() && before.tree_hash == last.tree_hash) {
+        patterns.insert(Trigger::NoChange, "the same code as the attempt before fails again".to_owned());
+    }
+    judgement.pattern = patterns.values().next().cloned();
+    judgement.triggers = patterns.into_keys().collect();
+    judgement
+}
+
+/// Whether the attempts are used up and nobody is to be called (`escalation_on_max: false`).
+pub fn has_given_up(judgement: &Judgement, policy: &LoopPolicy) -> bool {
+    policy.on_max == OnMax::Fail && judgement.streak >= policy.max_attempts
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Failing attempts at the end of the list, each sharing a fingerprint with the one before it.
+fn streak(attempts: &[&AttemptDigest]) -> u32 {
+    let mut length = 0;
+    let mut later: Option<&BTreeSet<Fingerprint>> = None;
+    for attempt in attempts.iter().rev() {
+        if !attempt.spent() {
+            break;
+        }
+        if later.is_some_and(|later| later.is_disjoint(&attempt.fingerprints)) {
+            break;
+        }
+        length += 1;
+        later = Some(&attempt.fingerprints);
+    }
+    length
+}
+
+/// The fingerprint of the last attempt that goes back furthest without a gap, and in how many attempts.
+fn longest_repeat(attempts: &[&AttemptDigest]) -> (u32, Option<Fingerprint>) {
+    let Some(last) = attempts.last() else { return (0, None) };
+    let run_of = |print: &Fingerprint| {
+        count(
+            attempts.iter().rev().take_while(|attempt| attempt.spent() && attempt.fingerprints.contains(print)).count(),
+        )
+    };
+    // The smallest fingerprint wins a tie, so that the outcome does not depend on an order.
+    let best = last
+        .fingerprints
+        .iter()
+        .map(|print| (run_of(print), *print))
+        .reduce(|best, next| if next.0 > best.0 { next } else { best });
+    best.map_or((0, None), |(run, print)| (run, Some(print)))
+}
+
+/// Tests that fail in the last attempt and passed in the one before it.
+fn regressed(last: &AttemptDigest, earlier: &[&AttemptDigest]) -> BTreeSet<String> {
+    let Some(before) = earlier.last().and_then(|before| before.tests.as_ref()) else { return BTreeSet::new() };
+    let was_green = |id: TestId| matches!(before.state(id), Some(TestState::Passed | TestState::Flaky));
+    let failing = last.failing_tests.iter().filter(|(_, id)| id.is_some_and(was_green));
+    failing.map(|(name, _)| name.clone()).collect()
+}
+
+/// A failure that was fixed, made room for another, and is back; or a tree that failed before and is back.
+fn circle(spent: &[&AttemptDigest]) -> Option<String> {
+    let (last, earlier) = spent.split_last()?;
+    let (before, older) = earlier.split_last()?;
+    let returned = older.iter().rev().find(|old| {
+        !old.fingerprints.is_disjoint(&last.fingerprints)
+            && last.fingerprints.intersection(&old.fingerprints).any(|print| !before.fingerprints.contains(print))
+    });
+    if let Some(old) = returned {
+        let (first, via, now) = (old.number, before.number, last.number);
+        return Some(format!("the failure of attempt {first} was gone in attempt {via} and is back in attempt {now}"));
+    }
+    let same_tree =
+        older.iter().rev().find(|old| old.tree_hash == last.tree_hash && before.tree_hash != last.tree_hash);
+    same_tree.map(|old| format!("attempt {} is the code of attempt {} again", last.number, old.number))
+}
+
+/// How many of the last steps gained less than 0.02 without a fail-severity blocker.
+fn stagnation(spent: &[&AttemptDigest]) -> u32 {
+    let stands_still = |pair: &&[&AttemptDigest]| {
+        let gained = i16::from(pair[1].score.hundredths()) - i16::from(pair[0].score.hundredths());
+        gained < 2 && pair.iter().all(|attempt| attempt.failed_rules.is_empty())
+    };
+    count(spent.windows(2).rev().take_while(|pair| stands_still(pair)).count())
+}
+
+fn distinct(spent: &[&AttemptDigest]) -> String {
+    let errors: BTreeSet<&Fingerprint> = spent.iter().flat_map(|attempt| &attempt.fingerprints).collect();
+    match errors.len() {
+        1 => "always the same error".to_owned(),
+        more => format!("{more} different errors"),
+    }
+}
+
+/// The attempt with the highest score; the earliest of equals.
+pub fn best(attempts: &[AttemptDigest]) -> Option<&AttemptDigest> {
+    let rank = |attempt: &AttemptDigest| (attempt.result == VerificationResult::Pass, attempt.score);
+    attempts.iter().reduce(|best, next| if rank(next) > rank(best) { next } else { best })
+}
+
+/// Score of the attempt before the last.
+pub fn previous_score(attempts: &[AttemptDigest]) -> Option<Score> {
+    attempts.iter().rev().nth(1).map(|attempt| attempt.score)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::{
+        failure::Blame,
+        ids::{Sha, Timestamp, UserId},
+        policy::Phase,
+        roster::{Roster, RosterEntry, RosterExtent},
+    };
+
+    /// An attempt that failed with these errors (one letter each); "" passed.
+    fn attempt(number: u32, errors: &str) -> AttemptDigest {
+        let byte = u8::try_from(number).unwrap();
+        AttemptDigest {
+            number,
+            head_sha: Sha::from_bytes([byte; 20]),
+            tree_hash: number.to_string(),
+            at: Timestamp::UNIX_EPOCH,
+            result: if errors.is_empty() { VerificationResult::Pass } else { VerificationResult::Fail },
+            blame: (!errors.is_empty()).then_some(Blame::PrCode),
+            score: Score::from_ratio(0.5, 1.0),
+            phase: Phase::A,
+            failed_rules: vec!["unit".parse().unwrap()],
+            failed_checks: vec!["unit".parse().unwrap()],
+            fingerprints: errors.bytes().map(|error| Fingerprint::from_bytes([error; 8])).collect(),
+            failing_tests: errors.chars().map(|error| (error.to_string(), Some(id(error)))).collect(),
+            tests: None,
+            retry_class: None,
+            summary: format!("unit: {errors}"),
+        }
+    }
+
+    fn id(test: char) -> TestId {
+        TestId::of("", "", &test.to_string())
+    }
+
+    fn run(errors: &[&str]) -> Vec<AttemptDigest> {
+        (1..).zip(errors).map(|(number, errors)| attempt(number, errors)).collect()
+    }
+
+    fn resume_after(attempt: u32) -> Resume {
+        Resume { after_attempt: attempt, by: "bob".parse().unwrap(), by_id: UserId::new(2), at: Timestamp::UNIX_EPOCH }
+    }
+
+    #[test]
+    fn triggers_by_the_run_of_errors() {
+        use Trigger as T;
+        let table: &[(&[&str], u32, &[T])] = &[
+            (&["a"], 1, &[]),
+            (&["a", "a"], 2, &[]),
+            (&["a", "a", "a"], 3, &[T::SameError, T::MaxAttemptsReached]),
+            // A different error starts a new streak.
+            (&["a", "b"], 1, &[]),
+            (&["a", "a", "b"], 1, &[]),
+            // One shared error keeps the streak, and is the same error only if it lasts.
+            (&["a", "ab", "b"], 3, &[T::MaxAttemptsReached]),
+            (&["ab", "bc", "bd"], 3, &[T::SameError, T::MaxAttemptsReached]),
+            // A pass ends the streak, and a pass last judges nothing.
+            (&["a", "a", "", "a"], 1, &[]),
+            (&["a", "a", ""], 0, &[]),
+            // A fixed, B broke, A again.
+            (&["a", "b", "a"], 1, &[T::CircularFailure]),
+            (&["a", "b", "c"], 1, &[]),
+        ];
+        for (errors, streak, triggers) in table {
+            let judgement = judge(&run(errors), &[], &LoopPolicy::default());
+            let got: Vec<Trigger> = judgement.triggers.iter().copied().collect();
+            assert_eq!((judgement.streak, got.as_slice()), (*streak, *triggers), "{errors:?}");
+        }
+    }
+
+    #[test]
+    fn a_resume_starts_a_new_streak_and_keeps_the_total() {
+        let attempts = run(&["a", "a", "a", "a"]);
+        let judgement = judge(&attempts, &[resume_after(3)], &LoopPolicy::default());
+        assert_eq!((judgement.streak, judgement.same_error, judgement.total), (1, 1, 4));
+        assert!(judgement.triggers.is_empty());
+        assert_eq!(judge(&attempts, &[resume_after(4)], &LoopPolicy::default()).streak, 0);
+    }
+
+    #[test]
+    fn total_failures_never_reset() {
+        let errors: Vec<String> = (b'a'..=b'j').map(|error| char::from(error).to_string()).collect();
+        let attempts = run(&errors.iter().map(String::as_str).collect::<Vec<_>>());
+        let triggers = judge(&attempts, &[resume_after(9)], &LoopPolicy::default()).triggers;
+        assert_eq!(triggers.into_iter().collect::<Vec<_>>(), [Trigger::TotalFailures]);
+    }
+
+    #[test]
+    fn a_test_that_passed_before_and_fails_now_is_a_regression() {
+        let mut attempts = run(&["a", "b"]);
+        let passed = ['b', 'c'].map(|test| RosterEntry::new(id(test), TestState::Passed));
+        attempts[0].tests = Some(Roster::new(passed.into(), RosterExtent::Whole));
+        let judgement = judge(&attempts, &[], &LoopPolicy::default());
+        assert_eq!(judgement.triggers.first(), Some(&Trigger::RegressionDetected));
+        assert_eq!(judgement.pattern.as_deref(), Some("passed before and fails now: `b`"));
+        let ignoring = LoopPolicy { regression: OnRegression::Ignore, ..LoopPolicy::default() };
+        assert!(judge(&attempts, &[], &ignoring).triggers.is_empty());
+    }
+
+    #[test]
+    fn the_same_code_again_is_no_change_and_older_code_again_is_a_circle() {
+        let mut attempts = run(&["a", "a"]);
+        attempts[1].tree_hash = attempts[0].tree_hash.clone();
+        assert!(judge(&attempts, &[], &LoopPolicy::default()).triggers.contains(&Trigger::NoChange));
+        let mut attempts = run(&["a", "b", "c"]);
+        attempts[2].tree_hash = attempts[0].tree_hash.clone();
+        assert!(judge(&attempts, &[], &LoopPolicy::default()).triggers.contains(&Trigger::CircularFailure));
+    }
+
+    #[test]
+    fn classes_that_are_not_simply_retried() {
+        let with = |classes: &[Option<RetryClass>]| {
+            let mut attempts = run(&["a", "b"][..classes.len()]);
+            for (attempt, class) in attempts.iter_mut().zip(classes) {
+                attempt.retry_class = *class;
+            }
+            judge(&attempts, &[], &LoopPolicy::default()).triggers.first().copied()
+        };
+        use RetryClass as C;
+        assert_eq!(with(&[Some(C::Logic)]), Some(Trigger::TimeoutExceeded));
+        assert_eq!(with(&[Some(C::Security)]), Some(Trigger::SecurityIssueFound));
+        assert_eq!(with(&[Some(C::Performance)]), None);
+        assert_eq!(with(&[Some(C::Performance), Some(C::Performance)]), Some(Trigger::MaxAttemptsReached));
+    }
+
+    #[test]
+    fn stagnation_needs_two_still_steps_without_a_blocker() {
+        let mut attempts = run(&["a", "b", "c"]);
+        assert!(!judge(&attempts, &[], &LoopPolicy::default()).triggers.contains(&Trigger::Stagnation));
+        for attempt in &mut attempts {
+            attempt.failed_rules.clear();
+        }
+        assert!(judge(&attempts, &[], &LoopPolicy::default()).triggers.contains(&Trigger::Stagnation));
+        attempts[2].score = Score::from_ratio(0.53, 1.0);
+        assert!(!judge(&attempts, &[], &LoopPolicy::default()).triggers.contains(&Trigger::Stagnation));
+    }
+
+    #[test]
+    fn without_escalation_on_max_the_run_gives_up_silently() {
+        let policy = LoopPolicy { on_max: OnMax::Fail, same_error: 9, ..LoopPolicy::default() };
+        let judgement = judge(&run(&["a", "a", "a"]), &[], &policy);
+        assert!(judgement.triggers.is_empty() && has_given_up(&judgement, &policy));
+    }
+}

@@ -1,0 +1,160 @@
+//! How the pull request should look: labels, check runs, reviewers, posts and reactions that follow from a decision.
+
+use std::collections::BTreeMap;
+
+use super::{
+    decision::{
+        CheckRunPlan, CommandReply, Hold, LabelWish, NextAction, Post, ReactionKind, StatusCommentWish, Surface,
+    },
+    gate::{Assessment, GateReport, GateStanding, GateStatus, WordSource},
+    gatekeeping,
+    ids::CommentId,
+    policy::{LabelPolicy, LoopLabel, Policy},
+    snapshot::{Conclusion, Lifecycle, Snapshot},
+    stage::Stage,
+    state::{AnswerOutcome, LoopState, RunStatus},
+    walk::Walk,
+};
+
+/// What the surface is derived from.
+pub struct Ground<'a> {
+    pub snapshot: &'a Snapshot,
+    pub policy: &'a Policy,
+    pub next: &'a LoopState,
+    pub action: &'a NextAction,
+    pub evidence_walk: &'a Walk,
+    pub assessment: &'a Assessment,
+    pub replies: &'a [CommandReply],
+}
+
+/// The whole surface. On a pull request that was closed unmerged nothing is written any more.
+pub fn surface(ground: &Ground<'_>, gatekeeping: gatekeeping::Outcome) -> Surface {
+    if ground.snapshot.pull_request.lifecycle == Lifecycle::Closed {
+        return Surface::default();
+    }
+    let open = ground.snapshot.pull_request.lifecycle == Lifecycle::Open;
+    Surface {
+        labels: labels(ground),
+        request: if open { gatekeeping.request } else { Default::default() },
+        withdraw: if open { gatekeeping.withdraw } else { Default::default() },
+        verify: Some(verify_check(ground)),
+        gates: Some(gates_check(ground)),
+        status_comment: StatusCommentWish::Upsert,
+        posts: posts(ground),
+        reactions: reactions(ground),
+    }
+}
+
+fn labels(ground: &Ground<'_>) -> BTreeMap<String, LabelWish> {
+    let mut wishes = BTreeMap::new();
+    if let LabelPolicy::On(labels) = &ground.policy.labels {
+        for label in labels.all() {
+            wishes.insert(label.name.clone(), LabelWish::Absent);
+        }
+        let (label, description) = match ground.action {
+            NextAction::WaitForEvidence { .. } => (&labels.verifying, "Checks are running"),
+            NextAction::Retry { .. } => (&labels.retry, "A fix is needed; the feedback says which"),
+            NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => (&labels.blocked, "A human has to decide"),
+            NextAction::Complete | NextAction::WaitForMerge => {
+                (&labels.passed, "Everything that was asked for is there")
+            }
+            NextAction::Stopped
+            | NextAction::WaitForApproval { .. }
+            | NextAction::WaitForPush { .. }
+            | NextAction::WaitForReady
+            | NextAction::WaitForReview => (&labels.waiting, "Waiting for a person"),
+        };
+        wishes.insert(label.name.clone(), present(label, description));
+    }
+    for gate in &ground.assessment.gates {
+        let status = ground.next.gates.get(&gate.name).map_or(GateStatus::Pending, |state| state.status);
+        let open = ground.snapshot.pull_request.lifecycle == Lifecycle::Open;
+        let wish = if open && matches!(status, GateStatus::Requested | GateStatus::Rejected) {
+            LabelWish::Present {
+                color: GATE_COLOUR.to_owned(),
+                description: format!("Waiting for the approval of the {} gate", gate.name),
+            }
+        } else {
+            LabelWish::Absent
+        };
+        wishes.insert(gate.label.clone(), wish);
+    }
+    wishes
+}
+
+/// Orange: somebody else's turn.
+const GATE_COLOUR: &str = "d93f0b";
+
+fn present(label: &LoopLabel, description: &str) -> LabelWish {
+    LabelWish::Present { color: label.colour.to_string(), description: description.to_owned() }
+}
+
+/// `loopgate / verify` follows the evidence walk alone: it is green when that reaches DOCUMENT.
+fn verify_check(ground: &Ground<'_>) -> CheckRunPlan {
+    use CheckRunPlan::{Completed, InProgress};
+    if ground.policy.origin.error().is_some() {
+        return Completed(Conclusion::ActionRequired);
+    }
+    match ground.next.status {
+        RunStatus::Stopped => return Completed(Conclusion::ActionRequired),
+        RunStatus::Failed | RunStatus::Aborted => return Completed(Conclusion::Failure),
+        _ => {}
+    }
+    if matches!(ground.action, NextAction::Escalate { .. } | NextAction::WaitForHuman { .. }) {
+        return Completed(Conclusion::ActionRequired);
+    }
+    if ground.evidence_walk.reached >= Stage::Document {
+        return Completed(Conclusion::Success);
+    }
+    match ground.evidence_walk.held_by {
+        Some(Hold::MissingEvidence(_) | Hold::Capability(_)) | None => InProgress,
+        Some(Hold::Failing(_)) if matches!(ground.action, NextAction::WaitForEvidence { .. }) => InProgress,
+        Some(_) => Completed(Conclusion::Failure),
+    }
+}
+
+/// `loopgate / gates` is green when no gate that holds is closed.
+fn gates_check(ground: &Ground<'_>) -> CheckRunPlan {
+    if ground.policy.origin.error().is_some() && ground.policy.gates.is_empty() {
+        return CheckRunPlan::Completed(Conclusion::ActionRequired);
+    }
+    let closed: Vec<&GateReport> = ground.assessment.gates.iter().filter(|gate| gate.is_closed()).collect();
+    let rejected = closed.iter().any(|gate| matches!(gate.standing, GateStanding::Rejected { .. }));
+    CheckRunPlan::Completed(match closed.as_slice() {
+        [] => Conclusion::Success,
+        _ if rejected => Conclusion::Failure,
+        _ => Conclusion::ActionRequired,
+    })
+}
+
+fn posts(ground: &Ground<'_>) -> Vec<Post> {
+    let mut posts = Vec::new();
+    if ground.snapshot.pull_request.lifecycle == Lifecycle::Open {
+        for (gate, state) in &ground.next.gates {
+            if state.status == GateStatus::Requested {
+                posts.push(Post::GateRequest { gate: gate.clone(), round: state.round });
+            }
+        }
+        if let Some(blocked) = &ground.next.blocked {
+            posts.push(Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt });
+        }
+    } else if !ground.next.bypassed.is_empty() {
+        posts.push(Post::MergedOverOpenGates);
+    }
+    posts
+}
+
+/// One reaction per comment: a refusal is shown before a success, so that nobody overlooks it.
+fn reactions(ground: &Ground<'_>) -> BTreeMap<CommentId, ReactionKind> {
+    let mut reactions = ground.assessment.reactions();
+    for reply in ground.replies {
+        let WordSource::Comment(comment) = reply.source else { continue };
+        let kind = match reply.answer.outcome {
+            AnswerOutcome::Refused(_) => ReactionKind::NotAccepted,
+            _ => ReactionKind::Done,
+        };
+        let shown = reactions.entry(comment).or_insert(kind);
+        *shown = (*shown).max(kind);
+    }
+    reactions
+}
