@@ -1,1 +1,28 @@
-//! Runs check commands: process groups, timeouts, capture, scheduling.
+//! Runs the checks of a policy as commands: each in its own process group, with a timeout, its output captured in
+//! bounded memory and read as a report, several at once.
+//!
+//! This room executes what the working tree says, so it never runs where a write token is: `verify` needs
+//! `contents: read` and nothing else.
+//!
+//! Concurrency: one task per running check; a check starts when the checks it needs have passed and a slot is free.
+//! Nothing is shared between tasks but the slots and the interrupt; a command that outlives its timeout loses its
+//! whole process group.
+
+mod capture;
+mod changes;
+mod check;
+mod checkout;
+mod command;
+mod host;
+mod interrupt;
+mod observer;
+mod report_files;
+mod schedule;
+
+pub use capture::Captured;
+pub use changes::Changes;
+pub use checkout::{Checkout, CheckoutError, Cleanliness};
+pub use command::{CommandLine, Ending, Finished};
+pub use interrupt::{Interrupt, Interrupter};
+pub use observer::{Observer, Quiet};
+pub use schedule::{Plan, Selection, SelectionError, run};

@@ -1,0 +1,172 @@
+//! What the working tree changes against the base branch, as git says.
+
+use std::{path::Path, process::Command};
+
+use crate::core::{
+    Sha,
+    snapshot::{ChangedFile, ChangedFiles, FileStatus},
+};
+
+/// Largest diff read, in bytes; a larger one is "too large to read".
+const DIFF_LIMIT: usize = 64 * 1024 * 1024;
+
+/// The commit a branch was made from, and what has changed since, uncommitted changes included.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changes {
+    pub merge_base: Sha,
+    pub files: ChangedFiles,
+}
+
+impl Changes {
+    /// Compares the working tree with where it left the base branch: `base` if given, else the remote's default
+    /// branch, else `main` or `master`. None where there is no such branch, or it is what is checked out.
+    pub fn against(root: &Path, base: Option<&str>) -> Option<Self> {
+        let candidates: Vec<String> = match base {
+            Some(base) => vec![format!("refs/remotes/origin/{base}"), base.to_owned()],
+            None => {
+                ["refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "main", "master"]
+                    .map(str::to_owned)
+                    .into()
+            }
+        };
+        let merge_base = candidates.iter().find_map(|branch| git(root, &["merge-base", branch, "HEAD"]))?;
+        let merge_base: Sha = merge_base.trim().parse().ok()?;
+        let diff = git(
+            root,
+            &[
+                "diff",
+                "--no-color",
+                "--no-ext-diff",
+                "--no-textconv",
+                "--find-renames",
+                "--src-prefix=a/",
+                "--dst-prefix=b/",
+                &merge_base.to_string(),
+            ],
+        )?;
+        let files = if diff.len() > DIFF_LIMIT {
+            ChangedFiles::TooLarge { known: Vec::new(), reason: format!("the diff has {} bytes", diff.len()) }
+        } else {
+            ChangedFiles::Complete(parse(&diff))
+        };
+        Some(Self { merge_base, files })
+    }
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").arg("-c").arg("core.quotePath=false").arg("-C").arg(root).args(arguments).output();
+    let output = output.ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The files of a git diff, with their hunks as patches.
+fn parse(diff: &str) -> Vec<ChangedFile> {
+    let mut files: Vec<ChangedFile> = Vec::new();
+    let mut patch: Option<String> = None;
+    for line in diff.split_inclusive('\n') {
+        let text = line.trim_end_matches('\n');
+        if let Some(names) = text.strip_prefix("diff --git ") {
+            close(files.last_mut(), patch.take());
+            files.push(named(names));
+            continue;
+        }
+        let Some(file) = files.last_mut() else { continue };
+        if text.starts_with("@@ ") || patch.is_some() {
+            match text.as_bytes().first() {
+                Some(b'+') => file.additions += 1,
+                Some(b'-') => file.deletions += 1,
+                _ => {}
+            }
+            patch.get_or_insert_default().push_str(line);
+        } else {
+            read_header(file, text);
+        }
+    }
+    close(files.last_mut(), patch);
+    files
+}
+
+fn close(file: Option<&mut ChangedFile>, patch: Option<String>) {
+    if let Some(file) = file {
+        file.patch = patch.map(|patch| patch.trim_end_matches('\n').to_owned());
+    }
+}
+
+/// `a/old b/new`: the same name twice unless the header says otherwise.
+fn named(names: &str) -> ChangedFile {
+    let half = names.len() / 2;
+    let path = names.get(half + 1..).and_then(|name| name.strip_prefix("b/")).unwrap_or(names);
+    ChangedFile {
+        path: path.to_owned(),
+        previous_path: None,
+        status: FileStatus::Modified,
+        additions: 0,
+        deletions: 0,
+        blob: None,
+        patch: None,
+    }
+}
+
+fn read_header(file: &mut ChangedFile, text: &str) {
+    if text.starts_with("new file mode") {
+        file.status = FileStatus::Added;
+    } else if text.starts_with("deleted file mode") {
+        file.status = FileStatus::Removed;
+    } else if let Some(old) = text.strip_prefix("rename from ") {
+        (file.status, file.previous_path) = (FileStatus::Renamed, Some(old.to_owned()));
+    } else if let Some(new) = text.strip_prefix("rename to ") {
+        new.clone_into(&mut file.path);
+    } else if let Some(new) = text.strip_prefix("+++ b/") {
+        // A name with blanks ends with a tab here.
+        new.trim_end_matches('\t').clone_into(&mut file.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_git_diff_becomes_changed_files() {
+        let diff = "\
+diff --git a/src/a b.rs b/src/a b.rs
+index 111..222 100644
+--- a/src/a b.rs\t
++++ b/src/a b.rs\t
+@@ -1,2 +1,2 @@ fn a() {
+ one
+-two
++2
+diff --git a/old.rs b/new.rs
+similarity index 100%
+rename from old.rs
+rename to new.rs
+diff --git a/logo.png b/logo.png
+new file mode 100644
+index 000..333
+Binary files /dev/null and b/logo.png differ
+diff --git a/gone.rs b/gone.rs
+deleted file mode 100644
+--- a/gone.rs
++++ /dev/null
+@@ -1 +0,0 @@
+--- a line that looks like a header
+";
+        let files = parse(diff);
+        let seen: Vec<_> = files
+            .iter()
+            .map(|file| (file.path.as_str(), file.status, file.additions, file.deletions, file.patch.is_some()))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("src/a b.rs", FileStatus::Modified, 1, 1, true),
+                ("new.rs", FileStatus::Renamed, 0, 0, false),
+                ("logo.png", FileStatus::Added, 0, 0, false),
+                ("gone.rs", FileStatus::Removed, 0, 1, true),
+            ]
+        );
+        assert_eq!(files[1].previous_path.as_deref(), Some("old.rs"));
+        assert_eq!(files[0].added_lines().unwrap(), [(2, "2")]);
+    }
+}

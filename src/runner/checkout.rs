@@ -1,0 +1,107 @@
+//! The working tree checks run in: where it is, and which commit it is.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::core::{RepoName, Sha};
+
+/// A git working tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkout {
+    /// The top of the working tree.
+    pub root: PathBuf,
+    pub head: Sha,
+    pub tree: Sha,
+    /// None when no branch is checked out, as in most CI.
+    pub branch: Option<String>,
+    /// `owner/name` of the remote called origin, if it is on a host with that form of address.
+    pub repository: Option<RepoName>,
+    pub cleanliness: Cleanliness,
+}
+
+/// Whether the working tree is what its head commit says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cleanliness {
+    Clean,
+    /// Files differ from the head commit, or are not tracked.
+    Changed,
+}
+
+/// Why there is no checkout to work in.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckoutError {
+    #[error("{} is not in a git repository; run `git init` and commit once, then try again", .0.display())]
+    NoRepository(PathBuf),
+    #[error("the repository has no commit yet; commit once, then try again")]
+    NoCommit,
+    #[error("git could not be run: {0}; install git, then try again")]
+    NoGit(std::io::Error),
+    #[error("git {0} printed what is not understood")]
+    Unreadable(&'static str),
+}
+
+impl Checkout {
+    /// Looks at the working tree around a directory.
+    ///
+    /// # Errors
+    /// When there is none, it has no commit, or git cannot be run.
+    pub fn around(directory: &Path) -> Result<Self, CheckoutError> {
+        let root = git(directory, &["rev-parse", "--show-toplevel"])?
+            .map(PathBuf::from)
+            .ok_or_else(|| CheckoutError::NoRepository(directory.to_owned()))?;
+        let id = |what: &'static str, revision: &str| -> Result<Sha, CheckoutError> {
+            let text = git(&root, &["rev-parse", "--verify", "--quiet", revision])?.ok_or(CheckoutError::NoCommit)?;
+            text.parse().map_err(|_| CheckoutError::Unreadable(what))
+        };
+        let changes = git(&root, &["status", "--porcelain", "--untracked-files=normal"])?.unwrap_or_default();
+        Ok(Self {
+            head: id("rev-parse HEAD", "HEAD")?,
+            tree: id("rev-parse HEAD^{tree}", "HEAD^{tree}")?,
+            branch: git(&root, &["symbolic-ref", "--short", "--quiet", "HEAD"])?,
+            repository: git(&root, &["remote", "get-url", "origin"])?.and_then(|url| repository_of(&url)),
+            cleanliness: if changes.is_empty() { Cleanliness::Clean } else { Cleanliness::Changed },
+            root,
+        })
+    }
+}
+
+/// What git prints, without the line end; none when it says no.
+fn git(directory: &Path, arguments: &[&str]) -> Result<Option<String>, CheckoutError> {
+    let output = Command::new("git").arg("-C").arg(directory).args(arguments).output().map_err(CheckoutError::NoGit)?;
+    let text = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+    Ok(output.status.success().then_some(text))
+}
+
+/// `owner/name` from `https://host/owner/name.git` or `git@host:owner/name.git`.
+fn repository_of(url: &str) -> Option<RepoName> {
+    let path = url.trim_end_matches('/').trim_end_matches(".git");
+    let mut parts = path.rsplit(['/', ':']);
+    let (name, owner) = (parts.next()?, parts.next()?);
+    format!("{owner}/{name}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_a_remote_name_the_repository() {
+        for (url, expected) in [
+            ("https://github.com/acme/widgets.git", Some("acme/widgets")),
+            ("git@github.com:acme/widgets.git", Some("acme/widgets")),
+            ("ssh://git@ghe.example:2222/acme/widgets/", Some("acme/widgets")),
+            ("widgets", None),
+        ] {
+            assert_eq!(repository_of(url).map(|name| name.to_string()).as_deref(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn outside_a_repository_the_error_says_how_to_start_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Checkout::around(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("git init"), "{error}");
+    }
+}

@@ -1,0 +1,308 @@
+//! One command: started in its own process group, read while it runs, ended at its timeout, measured.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Read},
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::oneshot;
+use wait4::{ResUse, Wait4};
+
+use super::{
+    capture::{Capture, Captured},
+    host,
+    interrupt::Interrupt,
+};
+
+/// How long a process group is given between TERM and KILL.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long output is still read after the whole group is gone: a process that left the group may hold the pipe.
+const DRAIN: Duration = Duration::from_secs(1);
+/// Bytes of output kept in the evidence of a check (evidence.md).
+const KEPT_OUTPUT: usize = 256 * 1024;
+/// Bytes read at once, and chunks in flight to the reader of reports.
+const CHUNK: usize = 64 * 1024;
+const CHUNKS_IN_FLIGHT: usize = 16;
+
+/// What to run, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    /// One line for the shell.
+    pub shell: String,
+    pub directory: PathBuf,
+    /// Added to the environment Loopgate itself runs in.
+    pub environment: BTreeMap<String, String>,
+    pub timeout: Duration,
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Exited(i32),
+    /// Ended by a signal that was not ours.
+    Signalled(i32),
+    /// Ended by us at its timeout.
+    TimedOut,
+    /// Ended by us because everything was to stop.
+    Interrupted,
+    /// The shell could not be started; why.
+    NotStarted(String),
+}
+
+/// What is known of a command that has ended.
+#[derive(Debug)]
+pub struct Finished<T> {
+    pub ending: Ending,
+    pub output: Captured,
+    pub wall: Duration,
+    /// CPU time of the command and everything it waited for.
+    pub cpu: Option<Duration>,
+    pub peak_rss_kb: Option<u64>,
+    /// What the reader made of the whole output.
+    pub read: Option<T>,
+}
+
+/// Runs a command to its end.
+///
+/// `reader` reads the whole output as it comes, on a thread of its own; `live` is called with each chunk. When the
+/// command has ended, nothing of its process group is left running.
+pub async fn run<T: Send + 'static>(
+    line: CommandLine,
+    mut interrupt: Interrupt,
+    reader: impl FnOnce(OutputReader) -> T + Send + 'static,
+    live: impl FnMut(&[u8]) + Send + 'static,
+) -> Finished<T> {
+    let started = Instant::now();
+    let (child, output) = match start(&line) {
+        Ok(started) => started,
+        Err(error) => {
+            return Finished {
+                ending: Ending::NotStarted(error.to_string()),
+                output: Captured::default(),
+                wall: started.elapsed(),
+                cpu: None,
+                peak_rss_kb: None,
+                read: None,
+            };
+        }
+    };
+    let group = host::Group::of(&child);
+    let (chunks, received) = sync_channel(CHUNKS_IN_FLIGHT);
+    let capture = Arc::new(Mutex::new(Capture::default()));
+    let pumped = on_thread({
+        let capture = Arc::clone(&capture);
+        move || pump(output, &capture, &chunks, live)
+    });
+    let read = on_thread(move || reader(OutputReader::new(received)));
+    let mut ended = on_thread(move || child.wait4());
+
+    let (result, by_us) = tokio::select! {
+        result = &mut ended => (result, None),
+        () = tokio::time::sleep(line.timeout) => (end(&group, &mut ended).await, Some(Ending::TimedOut)),
+        () = interrupt.interrupted() => (end(&group, &mut ended).await, Some(Ending::Interrupted)),
+    };
+    // The shell is gone; whatever it left in its group goes too.
+    group.kill();
+    // Somebody who left the group may hold the pipe still: what was written so far is what there is.
+    let _ = tokio::time::timeout(DRAIN, pumped).await;
+    let output = std::mem::take(&mut *capture.lock().unwrap_or_else(PoisonError::into_inner)).finish(KEPT_OUTPUT);
+    let read = tokio::time::timeout(DRAIN, read).await.ok().and_then(Result::ok);
+    let usage = result.ok().and_then(Result::ok);
+    Finished {
+        ending: by_us.unwrap_or_else(|| usage.as_ref().map_or(Ending::Interrupted, |usage| ending_of(usage.status))),
+        output,
+        wall: started.elapsed(),
+        cpu: usage.as_ref().map(|usage| usage.rusage.utime + usage.rusage.stime),
+        peak_rss_kb: usage.as_ref().map(|usage| usage.rusage.maxrss / 1024),
+        read,
+    }
+}
+
+/// Starts the shell with one pipe for both streams, so that their order is kept.
+fn start(line: &CommandLine) -> io::Result<(Child, io::PipeReader)> {
+    let (output, input) = io::pipe()?;
+    let mut command: Command = host::shell(&line.shell);
+    command
+        .current_dir(&line.directory)
+        .envs(&line.environment)
+        .stdin(Stdio::null())
+        .stdout(input.try_clone()?)
+        .stderr(input);
+    host::in_own_group(&mut command);
+    let child = command.spawn()?;
+    // `command` holds our ends of the pipe's input; the output ends only when they are closed.
+    drop(command);
+    Ok((child, output))
+}
+
+async fn end(
+    group: &host::Group,
+    ended: &mut oneshot::Receiver<io::Result<ResUse>>,
+) -> Result<io::Result<ResUse>, oneshot::error::RecvError> {
+    group.terminate();
+    match tokio::time::timeout(GRACE, &mut *ended).await {
+        Ok(result) => result,
+        Err(_) => {
+            group.kill();
+            ended.await
+        }
+    }
+}
+
+/// Copies the output into the capture, to the reader of reports, and to whoever watches.
+fn pump(
+    mut output: io::PipeReader,
+    capture: &Mutex<Capture>,
+    chunks: &SyncSender<Vec<u8>>,
+    mut live: impl FnMut(&[u8]),
+) {
+    let mut buffer = vec![0; CHUNK];
+    while let Ok(count @ 1..) = output.read(&mut buffer) {
+        let chunk = &buffer[..count];
+        capture.lock().unwrap_or_else(PoisonError::into_inner).push(chunk);
+        live(chunk);
+        // A reader that has seen enough hangs up; the output is still captured.
+        let _ = chunks.send(chunk.to_vec());
+    }
+}
+
+/// The output of a running command, as something to read from.
+#[derive(Debug)]
+pub struct OutputReader {
+    received: Receiver<Vec<u8>>,
+    chunk: io::Cursor<Vec<u8>>,
+}
+
+impl OutputReader {
+    fn new(received: Receiver<Vec<u8>>) -> Self {
+        Self { received, chunk: io::Cursor::default() }
+    }
+}
+
+impl Read for OutputReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.chunk.read(buffer)? {
+                0 if !buffer.is_empty() => match self.received.recv() {
+                    Ok(chunk) => self.chunk = io::Cursor::new(chunk),
+                    Err(_) => return Ok(0),
+                },
+                count => return Ok(count),
+            }
+        }
+    }
+}
+
+fn ending_of(status: ExitStatus) -> Ending {
+    match (status.code(), host::signal_of(status)) {
+        (Some(code), _) => Ending::Exited(code),
+        (None, Some(signal)) => Ending::Signalled(signal),
+        (None, None) => Ending::Interrupted,
+    }
+}
+
+/// Runs something blocking on a thread of its own. Not on the runtime's pool: a thread that never ends must not keep
+/// the program from ending.
+fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
+    let (sender, receiver) = oneshot::channel();
+    thread::spawn(move || sender.send(work()));
+    receiver
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::runner::Interrupter;
+
+    async fn sh(shell: &str, timeout: Duration) -> Finished<u64> {
+        let (_keep, interrupt) = Interrupter::new();
+        run(line(shell, timeout), interrupt, |mut output| io::copy(&mut output, &mut io::sink()).unwrap_or(0), |_| {})
+            .await
+    }
+
+    fn line(shell: &str, timeout: Duration) -> CommandLine {
+        CommandLine { shell: shell.into(), directory: std::env::temp_dir(), environment: BTreeMap::new(), timeout }
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn a_command_is_captured_measured_and_read() {
+        let got = sh("echo out; echo err >&2; exit 3", LONG).await;
+        assert_eq!(got.ending, Ending::Exited(3));
+        assert_eq!(got.output.head, "out\nerr\n");
+        assert_eq!(got.read, Some(8));
+        assert!(got.cpu.is_some() && got.peak_rss_kb.is_some_and(|kb| kb > 100));
+    }
+
+    #[tokio::test]
+    async fn a_signal_that_is_not_ours_is_told() {
+        assert_eq!(sh("kill -9 $$", LONG).await.ending, Ending::Signalled(9));
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_is_not_there_is_told() {
+        let (_keep, interrupt) = Interrupter::new();
+        let line = CommandLine { directory: "/nonexistent".into(), ..line("true", LONG) };
+        let got = run(line, interrupt, |_| (), |_| {}).await;
+        assert!(matches!(got.ending, Ending::NotStarted(_)), "{got:?}");
+    }
+
+    #[tokio::test]
+    async fn the_whole_group_goes_at_the_timeout() {
+        // A grandchild that outlives its parent and would hold the pipe for a minute.
+        let got = sh("sleep 60 & echo $!; sleep 60", Duration::from_millis(200)).await;
+        assert_eq!(got.ending, Ending::TimedOut);
+        assert!(got.wall < Duration::from_secs(5), "TERM was enough: {:?}", got.wall);
+        assert!(!is_running(got.output.head.trim()));
+    }
+
+    #[tokio::test]
+    async fn a_grandchild_left_behind_is_ended_too() {
+        let got = sh("sleep 60 & echo $!", LONG).await;
+        assert_eq!(got.ending, Ending::Exited(0));
+        assert!(!is_running(got.output.head.trim()));
+    }
+
+    #[tokio::test]
+    async fn an_interrupt_ends_it() {
+        let (interrupter, interrupt) = Interrupter::new();
+        let running =
+            tokio::spawn(run(line("echo on; sleep 60", LONG), interrupt, |_| (), move |_| interrupter.interrupt()));
+        assert_eq!(running.await.unwrap().ending, Ending::Interrupted);
+    }
+
+    #[tokio::test]
+    async fn a_flood_of_output_stays_in_bounds() {
+        let got = sh("head -c 20000000 /dev/zero | tr '\\0' x", LONG).await;
+        assert_eq!(got.read, Some(20_000_000));
+        assert_eq!(got.output.head.len() + got.output.tail.len(), KEPT_OUTPUT);
+        assert_eq!(got.output.cut_bytes, 20_000_000 - KEPT_OUTPUT as u64);
+    }
+
+    /// Whether the process is still there a moment later, zombies left to their parent aside: a kill is carried out
+    /// by the kernel when it gets to it.
+    fn is_running(pid: &str) -> bool {
+        assert!(pid.parse::<u32>().is_ok(), "{pid:?}");
+        let patience = Instant::now() + Duration::from_secs(2);
+        loop {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let state = stat.rsplit(") ").next().unwrap_or_default();
+            if stat.is_empty() || state.starts_with(['Z', 'X']) {
+                return false;
+            }
+            if Instant::now() > patience {
+                return true;
+            }
+            thread::yield_now();
+        }
+    }
+}

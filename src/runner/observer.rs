@@ -1,0 +1,16 @@
+//! Watching checks while they run.
+
+use crate::core::{CheckName, evidence::CheckEvidence};
+
+/// Told what happens, as it happens; from several threads at once.
+pub trait Observer: Send + Sync {
+    fn started(&self, _check: &CheckName) {}
+    fn output(&self, _check: &CheckName, _bytes: &[u8]) {}
+    fn ended(&self, _evidence: &CheckEvidence) {}
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Quiet;
+
+impl Observer for Quiet {}

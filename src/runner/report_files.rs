@@ -1,0 +1,101 @@
+//! Finding the report files a check promised.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use globset::GlobBuilder;
+
+/// Most files taken for one glob, and most directory entries looked at.
+const FILE_LIMIT: usize = 2_000;
+const ENTRY_LIMIT: usize = 500_000;
+/// Clocks of file systems may lag a little behind the clock of the system.
+const CLOCK_LAG: Duration = Duration::from_secs(2);
+
+/// The files that match a glob, relative to the directory the command ran in or, failing that, to the top of the
+/// repository. Never one outside the repository.
+pub fn find(glob: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
+    let found = below(glob, directory, root);
+    if found.is_empty() && directory != root { below(glob, root, root) } else { found }
+}
+
+/// Whether a file was written since a moment.
+pub fn is_newer(path: &Path, than: SystemTime) -> bool {
+    let written = path.metadata().and_then(|metadata| metadata.modified());
+    written.is_ok_and(|written| written + CLOCK_LAG >= than)
+}
+
+fn below(glob: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
+    let Ok(matcher) = GlobBuilder::new(glob).literal_separator(true).build().map(|glob| glob.compile_matcher()) else {
+        return Vec::new();
+    };
+    // The part without wildcards is where the search begins: `target/nextest/**/*.xml` never looks at `src`.
+    let fixed: PathBuf = Path::new(glob).iter().take_while(|part| !has_wildcard(&part.to_string_lossy())).collect();
+    let start = directory.join(&fixed);
+    if start.is_file() {
+        return if is_inside(&start, root) { vec![start] } else { Vec::new() };
+    }
+    let mut found = BTreeSet::new();
+    let mut folders = vec![start];
+    let mut looked_at = 0;
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = folder.read_dir() else { continue };
+        for entry in entries.flatten() {
+            looked_at += 1;
+            if looked_at > ENTRY_LIMIT || found.len() >= FILE_LIMIT {
+                return found.into_iter().collect();
+            }
+            let path = entry.path();
+            // Symbolic links are not followed: they may lead out, or round in a circle.
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && entry.file_name() != ".git" => folders.push(path),
+                Ok(kind) if kind.is_file() => {
+                    let relative = path.strip_prefix(directory).unwrap_or(&path);
+                    if matcher.is_match(relative) && is_inside(&path, root) {
+                        found.insert(path);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn has_wildcard(part: &str) -> bool {
+    part.contains(['*', '?', '[', '{'])
+}
+
+fn is_inside(path: &Path, root: &Path) -> bool {
+    match (path.canonicalize(), root.canonicalize()) {
+        (Ok(path), Ok(root)) => path.starts_with(root),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_find_files_below_the_directory_and_never_outside_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("repo");
+        for file in ["a/target/one.xml", "a/target/deep/two.xml", "b/other.txt", "../secret.xml"] {
+            let path = root.join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "x").unwrap();
+        }
+        let names = |glob: &str, directory: &str| -> Vec<String> {
+            let found = find(glob, &root.join(directory), &root);
+            found.iter().map(|path| path.strip_prefix(&root).unwrap().display().to_string()).collect()
+        };
+        assert_eq!(names("target/*.xml", "a"), ["a/target/one.xml"]);
+        assert_eq!(names("target/**/*.xml", "a"), ["a/target/deep/two.xml", "a/target/one.xml"]);
+        assert_eq!(names("b/other.txt", "a"), ["b/other.txt"], "relative to the top where not in the directory");
+        assert_eq!(names("../secret.xml", "."), Vec::<String>::new());
+        assert_eq!(names("**/none.xml", "."), Vec::<String>::new());
+    }
+}
