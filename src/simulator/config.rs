@@ -1,6 +1,9 @@
 //! How a simulated GitHub is set up.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    net::{Ipv4Addr, SocketAddr},
+};
 
 use chrono::TimeDelta;
 
@@ -12,6 +15,7 @@ use super::{
     key::{AppKey, UnusableKey},
     refused::Refused,
     requests::{RateLimits, RequestLog},
+    transcript::{Scribe, Transcript},
     world::{
         Sequence, World,
         account::{OrgRole, Role},
@@ -26,6 +30,10 @@ use crate::core::{AppId, InstallationId};
 #[derive(Clone, Debug)]
 pub struct Config {
     pub clock: Clock,
+    /// Where to listen; port 0 is any free one.
+    pub listen: SocketAddr,
+    /// Where the pages are that `html_url`s point at; none: at the API's own address, which has no pages.
+    pub pages_url: Option<String>,
     /// The same seed gives the same ids, GUIDs, tokens and faults.
     pub seed: u64,
     pub app_id: AppId,
@@ -38,6 +46,9 @@ pub struct Config {
     pub rate_limit: u32,
     /// How far the clock moves before everything that a person does, so that what they do has an order in time.
     pub pace: TimeDelta,
+    pub transcript: Transcript,
+    /// How many deliveries may be under way at once. One keeps them in the order of their causes.
+    pub delivery_lanes: usize,
 }
 
 /// The organisation that is there from the start.
@@ -50,6 +61,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             clock: Clock::system(),
+            listen: (Ipv4Addr::LOCALHOST, 0).into(),
+            pages_url: None,
             seed: 1,
             app_id: AppId::new(424_242),
             app_slug: "loopgate".into(),
@@ -58,6 +71,8 @@ impl Default for Config {
             webhook_secret: "a secret between the two".into(),
             rate_limit: 5_000,
             pace: TimeDelta::zero(),
+            transcript: Transcript::Off,
+            delivery_lanes: 1,
         }
     }
 }
@@ -99,10 +114,11 @@ impl Config {
     }
 
     /// The world as it is at the start.
-    pub(super) fn world(&self, base_url: String, key: &AppKey) -> Result<World, Refused> {
+    pub(super) fn world(&self, base_url: String, key: &AppKey, scribe: Scribe) -> Result<World, Refused> {
         let mut world = World {
             clock: self.clock.clone(),
             sequence: Sequence::new(self.seed),
+            pages_url: self.pages_url.clone().unwrap_or_else(|| base_url.clone()),
             base_url,
             accounts: Default::default(),
             teams: Default::default(),
@@ -113,6 +129,7 @@ impl Config {
             repos: Default::default(),
             outbox: Outbox::default(),
             requests: RequestLog::default(),
+            scribe,
             rate_limits: RateLimits::new(self.rate_limit),
             remembered: Default::default(),
             faults: Faults::new(self.seed),

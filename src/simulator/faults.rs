@@ -102,6 +102,8 @@ pub enum Mishap {
     Duplicate,
     /// Kept back until [`release`](super::Simulator::release_held) lets it go, so that later ones overtake it.
     Hold,
+    /// Overtaken by so many later ones (or by all there are, if there are fewer).
+    Late(usize),
 }
 
 /// A rule about deliveries.

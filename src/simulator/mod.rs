@@ -41,6 +41,7 @@ mod requests;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod transcript;
 mod verbs;
 mod world;
 
@@ -52,15 +53,16 @@ use std::{
 use chrono::TimeDelta;
 use tokio::{net::TcpListener, sync::watch, task::AbortHandle};
 
-use self::world::World;
 pub use self::{
     clock::Clock,
     config::{Config, StartError},
+    deeds::queue::{MergeGroup, QueueOutcome},
     faults::{DeliveryFault, Harm, Mishap, Often, RequestFault},
     hooks::{Delivery, DeliveryState},
     key::{AppKey, UnusableKey},
     refused::Refused,
     requests::{Conditional, RequestCounts, RequestRecord},
+    transcript::Transcript,
     verbs::{
         Admin, CheckRunView, CheckSpec, Ci, CommentView, CommitSpec, Mergeable, Person, Pr, PullSpec, PullState,
         PullView, RefView, ReviewView, RunSpec,
@@ -74,6 +76,7 @@ pub use self::{
         repo::{Protection, ProtectionSource, RequiredCheck, StaleReviews, Visibility},
     },
 };
+use self::{transcript::Scribe, world::World};
 use crate::core::{AppId, InstallationId};
 
 /// The world and those who wait for it to change.
@@ -134,16 +137,22 @@ impl Drop for Tasks {
 pub struct TimedOut(Duration);
 
 impl Simulator {
-    /// Listens on a free port of 127.0.0.1, in the running tokio runtime.
+    /// Listens on the configured loopback address, in the running tokio runtime.
+    ///
+    /// # Errors
+    /// When the address is taken, or the App's key cannot be used.
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let listener = TcpListener::bind(config.listen).await?;
         let base_url = format!("http://{}", listener.local_addr()?);
         let key = config.key()?;
-        let world = config.world(base_url, &key)?;
+        let world = config.world(base_url, &key, Scribe::open(&config.transcript)?)?;
         let shared = Arc::new(Shared { world: Mutex::new(world), version: watch::Sender::new(0) });
         let router = api::router(Arc::clone(&shared));
         let serve = tokio::spawn(async move { axum::serve(listener, router).await });
-        let send = tokio::spawn(hooks::sender::run(Arc::downgrade(&shared)));
+        let mut tasks = vec![serve.abort_handle()];
+        for _ in 0..config.delivery_lanes.max(1) {
+            tasks.push(tokio::spawn(hooks::sender::run(Arc::downgrade(&shared))).abort_handle());
+        }
         Ok(Self {
             shared,
             key,
@@ -151,7 +160,7 @@ impl Simulator {
             installation: config.installation_id,
             webhook_secret: config.webhook_secret.into(),
             pace: config.pace,
-            _tasks: Arc::new(Tasks(vec![serve.abort_handle(), send.abort_handle()])),
+            _tasks: Arc::new(Tasks(tasks)),
         })
     }
 }

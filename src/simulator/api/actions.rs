@@ -2,7 +2,8 @@
 
 use chrono::TimeDelta;
 use http::StatusCode;
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{
     Answer, Route,
@@ -29,6 +30,9 @@ pub const ROUTES: &[Route] = &[
     post("/repos/{owner}/{repo}/actions/runs/{id}/rerun", rerun),
     post("/repos/{owner}/{repo}/actions/runs/{id}/rerun-failed-jobs", rerun),
     get("/repos/{owner}/{repo}/actions/runs/{id}/artifacts", artifacts_of_run),
+    get("/repos/{owner}/{repo}/actions/runs/{id}/jobs", jobs),
+    post("/repos/{owner}/{repo}/actions/workflows/{workflow}/dispatches", dispatch_workflow),
+    post("/repos/{owner}/{repo}/dispatches", dispatch_repository),
     get("/repos/{owner}/{repo}/actions/artifacts", artifacts),
     get("/repos/{owner}/{repo}/actions/artifacts/{id}", show_artifact),
     get("/repos/{owner}/{repo}/actions/artifacts/{id}/zip", download),
@@ -69,6 +73,48 @@ fn rerun(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, WRITE)?;
     world.rerun(actor, repo, run_id(call)?)?;
     Ok(Reply::created(json!({})))
+}
+
+/// The one job of the run's last attempt, whose id is that of its check run.
+fn jobs(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    let run = world.workflow_run(repo.id, run_id(call)?)?;
+    let job = repo.check_runs.values().rfind(|check| check.suite == run.suite && check.name == run.job);
+    Ok(call.counted_list("jobs", job.into_iter().collect(), |job| shape::job(world, repo, run, job)))
+}
+
+#[derive(Deserialize)]
+struct WorkflowDispatch {
+    #[serde(rename = "ref")]
+    reference: String,
+    #[serde(default)]
+    inputs: Value,
+}
+
+fn dispatch_workflow(world: &mut World, call: &Call) -> Answer {
+    let (actor, repo) = call.write(world, WRITE)?;
+    let wish: WorkflowDispatch = call.json()?;
+    world
+        .resolve(repo, &wish.reference)
+        .ok_or_else(|| Refused::unprocessable(format!("No ref found for: {}", wish.reference)))?;
+    let payload = json!({ "workflow": call.param("workflow"), "ref": wish.reference, "inputs": wish.inputs });
+    world.dispatch(actor, repo, "workflow_dispatch", payload)?;
+    Ok(Reply::no_content())
+}
+
+#[derive(Deserialize)]
+struct RepositoryDispatch {
+    event_type: String,
+    #[serde(default)]
+    client_payload: Value,
+}
+
+fn dispatch_repository(world: &mut World, call: &Call) -> Answer {
+    let (actor, repo) = call.write(world, &[(Area::Contents, Level::Write)])?;
+    let wish: RepositoryDispatch = call.json()?;
+    let payload = json!({ "event_type": wish.event_type, "client_payload": wish.client_payload });
+    world.dispatch(actor, repo, "repository_dispatch", payload)?;
+    Ok(Reply::no_content())
 }
 
 fn artifacts_of_run(world: &mut World, call: &Call) -> Answer {

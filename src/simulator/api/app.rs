@@ -171,7 +171,7 @@ fn revoke_token(world: &mut World, call: &Call) -> Answer {
 
 fn rate_limit(world: &mut World, call: &Call) -> Answer {
     let (name, now) = (call.caller.name(world), world.clock.now());
-    let limit = world.rate_limits.per_hour;
+    let limit = super::limits::allowance(world, &name);
     let (used, reset) = world.rate_limits.window(&name, now);
     let rate = json!({
         "limit": limit, "remaining": limit.saturating_sub(used), "reset": reset.timestamp(), "used": used,

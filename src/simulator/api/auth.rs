@@ -70,6 +70,9 @@ impl Caller {
         match found.ok_or_else(Refused::bad_credentials)?.holder.clone() {
             Holder::Person(user) => Ok(Self::Person(user)),
             Holder::Installation { id, permissions, repositories } => {
+                if world.installations.get(&id).is_some_and(|installation| installation.suspended.is_some()) {
+                    return Err(Refused::forbidden("This installation has been suspended"));
+                }
                 Ok(Self::Installation { id, permissions, repositories })
             }
         }

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::auth::Caller;
 use crate::{
-    core::{PrNumber, Sha},
+    core::{PrNumber, Sha, Timestamp},
     simulator::{Shared, refused::Refused},
 };
 
@@ -74,6 +74,11 @@ impl Call {
 
     pub fn query(&self, name: &str) -> Option<&str> {
         self.query.get(name).map(String::as_str)
+    }
+
+    /// A time in the query; what is none counts as not given.
+    pub fn time(&self, name: &str) -> Option<Timestamp> {
+        self.query(name)?.parse().ok()
     }
 
     /// The body; an empty one counts as `{}`.

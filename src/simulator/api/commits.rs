@@ -1,7 +1,7 @@
 //! Commits, comparisons, and the checks of a commit.
 
 use http::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Answer, Route,
@@ -10,9 +10,9 @@ use super::{
     checks, get,
 };
 use crate::{
-    core::{Sha, Timestamp},
+    core::Sha,
     simulator::{
-        git::FileChange,
+        git::{FileChange, Objects},
         refused::Refused,
         shape,
         world::{
@@ -33,6 +33,8 @@ const READ: Needs = &[(Area::Contents, Level::Read)];
 const READ_PULLS: Needs = &[(Area::PullRequests, Level::Read)];
 /// docs.github.com, REST, Compare two commits: at most 250 commits without paging, and 300 files.
 const MAX_COMPARED_FILES: usize = 300;
+const MAX_COMPARED_COMMITS: usize = 250;
+const MAX_DIFF_LINES: usize = 20_000;
 
 /// A ref may hold slashes, so what follows it is told apart here and not by the router.
 fn below_commit(world: &mut World, call: &Call) -> Answer {
@@ -66,8 +68,7 @@ fn list(world: &mut World, call: &Call) -> Answer {
     refuse_empty(repo)?;
     let start = call.query("sha").unwrap_or(&repo.default_branch);
     let tip = world.resolve(id, start).ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, "Not Found"))?;
-    let time = |name: &str| call.query(name).and_then(|text| text.parse::<Timestamp>().ok());
-    let (since, until) = (time("since"), time("until"));
+    let (since, until) = (call.time("since"), call.time("until"));
     let objects = world.objects(repo);
     let wanted = |sha: &Sha| {
         let Some(commit) = objects.commit(*sha) else { return false };
@@ -105,6 +106,9 @@ fn show(world: &mut World, call: &Call, name: &str) -> Answer {
     let objects = world.objects(repo);
     let parent = objects.commit(sha).and_then(|commit| commit.parents.first().copied());
     let changes = objects.diff(parent, sha);
+    if call.accepts("diff") {
+        return diff_reply(objects, &changes);
+    }
     let lines: Vec<_> = changes.iter().map(|change| objects.line_diff(change)).collect();
     let totals = (lines.iter().map(|l| l.additions).sum(), lines.iter().map(|l| l.deletions).sum());
     let (page, headers) = call.page(changes);
@@ -141,7 +145,13 @@ fn compare(world: &mut World, call: &Call) -> Answer {
     let objects = world.objects(repo);
     let no_ancestor = || Refused::new(StatusCode::NOT_FOUND, format!("No common ancestor between {base} and {head}."));
     let found = objects.compare(base, head).ok_or_else(no_ancestor)?;
-    let (commits, headers) = call.page(found.ahead.clone());
+    let (commits, headers) = match (call.query("page"), call.query("per_page")) {
+        (None, None) => (found.ahead.iter().copied().take(MAX_COMPARED_COMMITS).collect(), Vec::new()),
+        _ => call.page(found.ahead.clone()),
+    };
+    if call.accepts("diff") {
+        return diff_reply(objects, &objects.diff(Some(found.merge_base), head));
+    }
     // Files are on the first page only (docs.github.com, REST, Compare two commits).
     let first = call.query("page").is_none_or(|page| page == "1");
     let mut changes = if first { objects.diff(Some(found.merge_base), head) } else { Vec::new() };
@@ -149,6 +159,24 @@ fn compare(world: &mut World, call: &Call) -> Answer {
     let files = files(world, repo, head, &changes);
     let reply = Reply::ok(shape::comparison(world, repo, (base, head), &found, (&commits, files)));
     Ok(headers.into_iter().fold(reply, |reply, (name, value)| reply.header(name, value)))
+}
+
+/// The `diff` media type: text, or 406 if there is too much of it
+/// (docs.github.com, Limits for viewing content and diffs in a repository: 300 files, 20,000 lines).
+pub(super) fn diff_reply(objects: &Objects, changes: &[FileChange]) -> Answer {
+    let too_large = |what: &str| {
+        let error = json!({ "resource": "PullRequest", "field": "diff", "code": "too_large" });
+        let message = format!("Sorry, the diff exceeded the maximum number of {what}");
+        Err(Refused::new(StatusCode::NOT_ACCEPTABLE, message).error(error))
+    };
+    if changes.len() > MAX_COMPARED_FILES {
+        return too_large("files (300).");
+    }
+    let text = objects.unified_diff(changes);
+    if text.lines().count() > MAX_DIFF_LINES {
+        return too_large("lines (20000).");
+    }
+    Ok(Reply::raw("application/vnd.github.diff; charset=utf-8", text.into()))
 }
 
 /// `branch`, a sha, or `user:branch` of a fork.

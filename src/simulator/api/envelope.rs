@@ -11,128 +11,153 @@ use axum::{
 use bytes::Bytes;
 use futures::stream;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
-use sha2::{Digest as _, Sha256};
 
-use super::{auth::Caller, call::Reply};
+use super::{auth::Caller, call::Reply, conditional, limits};
 use crate::simulator::{
     Shared,
     faults::Harm,
     refused::Refused,
     requests::{Conditional, RequestRecord},
-    world::{World, repo::Repo},
+    world::{RepoId, World},
 };
 
-pub async fn wrap(State(shared): State<Arc<Shared>>, mut request: Request, next: Next) -> Response {
-    let (method, uri) = (request.method().clone(), request.uri().clone());
-    let target = uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
-    let (caller, name, harm) = shared.quietly(|world| {
-        let caller = Caller::identify(world, request.headers());
-        let name = caller.as_ref().map_or_else(|_| "anonymous".to_owned(), |caller| caller.name(world));
-        (caller, name, world.faults.strike_request(&method, &target))
-    });
-    let condition = request.headers().get(header::IF_NONE_MATCH).cloned();
-    let conditional = if condition.is_some() { Conditional::Yes } else { Conditional::No };
-    let log =
-        Log { shared: Arc::clone(&shared), method: method.clone(), uri: uri.clone(), conditional, actor: name.clone() };
-
-    let mut response = match harm {
-        Some(Harm::Drop) => return log.dropped(),
-        Some(Harm::Answer { status, headers, body }) => return log.answered(injected(status, &headers, &body)),
-        Some(Harm::Stale) if method == Method::GET => {
-            match shared.quietly(|world| world.remembered.get(&(name.clone(), target.clone())).cloned()) {
-                Some((headers, body)) => with_headers(StatusCode::OK, headers, body),
-                None => carry_out(&shared, caller, &name, &mut request, next).await,
-            }
+/// Lets a request through to its handler, or does to it what a fault says; logs it once it is known how it ended.
+pub async fn wrap(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let (visit, harm) = Visit::begin(&shared, &request);
+    let (request, sent) = visit.copy_body(request).await;
+    let answer = match harm {
+        Some(Harm::Drop) => None,
+        Some(Harm::Answer { status, headers, body }) => Some(injected(status, &headers, &body)),
+        Some(Harm::Stale) => match visit.remembered() {
+            Some((headers, body)) => Some(with_headers(StatusCode::OK, headers, body)),
+            None => Some(visit.carry_out(request, next).await),
+        },
+        Some(Harm::DropAnswer) => {
+            visit.carry_out(request, next).await;
+            None
         }
-        _ => carry_out(&shared, caller, &name, &mut request, next).await,
+        Some(Harm::Delay(time)) => {
+            let response = visit.carry_out(request, next).await;
+            tokio::time::sleep(time).await;
+            Some(response)
+        }
+        None => Some(visit.carry_out(request, next).await),
     };
-    if method == Method::GET && response.status() == StatusCode::OK {
-        response = tag(&shared, (name.clone(), target), condition, response).await;
-    }
-    shared.quietly(|world| rate_headers(world, &name, &mut response));
-    match harm {
-        Some(Harm::DropAnswer) => return log.dropped(),
-        Some(Harm::Delay(time)) => tokio::time::sleep(time).await,
-        _ => {}
-    }
-    log.answered(response)
+    visit.end(sent, answer).await
 }
 
-/// Checks the caller's credentials and rate, then lets the handler answer.
-async fn carry_out(
-    shared: &Shared,
+/// One request on its way through.
+struct Visit {
+    shared: Arc<Shared>,
+    method: Method,
+    uri: Uri,
     caller: Result<Caller, Refused>,
-    name: &str,
-    request: &mut Request,
-    next: Next,
-) -> Response {
-    let caller = match caller {
-        Ok(caller) => caller,
-        Err(refused) => return Reply::from(refused).into_response(),
-    };
-    if let Some(refused) = shared.quietly(|world| over_limit(world, &caller, name)) {
-        return Reply::from(refused).into_response();
-    }
-    request.extensions_mut().insert(caller);
-    let base = shared.quietly(|world| world.base_url.clone());
-    if let Some(uri) = absolute(shared, &base, request.uri()) {
-        *request.uri_mut() = uri;
-    }
-    next.run(std::mem::take(request)).await
+    /// The caller as the log names them.
+    name: String,
+    condition: Option<HeaderValue>,
 }
 
-/// The full URL of a request, with `/repositories/ID` written by name.
-fn absolute(shared: &Shared, base: &str, uri: &Uri) -> Option<Uri> {
-    let target = uri.path_and_query()?.as_str();
-    let by_name = target.strip_prefix("/repositories/").and_then(|rest| {
-        let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (id, rest) = rest.split_at(end);
-        let id = id.parse().ok()?;
-        let name = |repo: &Repo, world: &World| world.full_name(repo);
-        let name = shared
-            .quietly(|world| world.repos.get(&crate::simulator::world::RepoId(id)).map(|repo| name(repo, world)))?;
-        Some(format!("/repos/{name}{rest}"))
-    });
-    format!("{base}{}", by_name.as_deref().unwrap_or(target)).parse().ok()
-}
-
-fn over_limit(world: &mut World, caller: &Caller, name: &str) -> Option<Refused> {
-    let now = world.clock.now();
-    let (used, reset) = world.rate_limits.window(name, now);
-    if used < world.rate_limits.per_hour {
-        return None;
+impl Visit {
+    fn begin(shared: &Arc<Shared>, request: &Request) -> (Self, Option<Harm>) {
+        let (method, uri) = (request.method().clone(), request.uri().clone());
+        let (caller, name, harm) = shared.quietly(|world| {
+            let caller = Caller::identify(world, request.headers());
+            let name = caller.as_ref().map_or_else(|_| "anonymous".to_owned(), |caller| caller.name(world));
+            (caller, name, world.faults.strike_request(&method, target(&uri)))
+        });
+        let condition = request.headers().get(header::IF_NONE_MATCH).cloned();
+        (Self { shared: Arc::clone(shared), method, uri, caller, name, condition }, harm)
     }
-    let whom = match caller {
-        Caller::Installation { id, .. } => format!("installation ID {id}"),
-        _ => format!("user {name}"),
-    };
-    let refused = Refused::forbidden(format!("API rate limit exceeded for {whom}."));
-    Some(refused.header("x-ratelimit-reset", reset.timestamp().to_string()))
-}
 
-/// Gives an answer its ETag, or 304 if the caller has it already.
-async fn tag(shared: &Shared, key: (String, String), condition: Option<HeaderValue>, response: Response) -> Response {
-    let (mut parts, body) = response.into_parts();
-    let Ok(body) = to_bytes(body, usize::MAX).await else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
-    let etag = format!("W/\"{}\"", hex::encode(Sha256::digest(&body)));
-    let known = condition.is_some_and(|value| {
-        value.to_str().is_ok_and(|list| list.split(',').any(|one| one.trim() == etag || one.trim() == &etag[2..]))
-    });
-    // The form of the tag is ours, so it is always a header value.
-    parts.headers.extend(HeaderValue::from_str(&etag).ok().map(|etag| (header::ETAG, etag)));
-    shared.quietly(|world| {
-        if world.faults.may_go_stale() {
-            world.remembered.insert(key, (parts.headers.clone(), body.clone()));
+    fn key(&self) -> (String, String) {
+        (self.name.clone(), target(&self.uri).to_owned())
+    }
+
+    /// How the same GET was answered the last time.
+    fn remembered(&self) -> Option<(HeaderMap, Bytes)> {
+        let key = self.key();
+        self.shared.quietly(|world| world.remembered.get(&key).cloned()).filter(|_| self.method == Method::GET)
+    }
+
+    /// Checks the caller's credentials and rate, then lets the handler answer.
+    async fn carry_out(&self, mut request: Request, next: Next) -> Response {
+        let admitted = self.caller.clone().and_then(|caller| {
+            self.shared.quietly(|world| limits::check(world, &caller, &self.name))?;
+            Ok(caller)
+        });
+        let mut response = match admitted {
+            Err(refused) => Reply::from(refused).into_response(),
+            Ok(caller) => {
+                request.extensions_mut().insert(caller);
+                if let Some(uri) = self.shared.quietly(|world| absolute(world, &self.uri)) {
+                    *request.uri_mut() = uri;
+                }
+                next.run(request).await
+            }
+        };
+        if self.method == Method::GET && response.status() == StatusCode::OK {
+            response = conditional::answer(&self.shared, self.key(), self.condition.as_ref(), response).await;
         }
-    });
-    if known {
-        parts.headers.remove(header::CONTENT_TYPE);
-        return with_headers(StatusCode::NOT_MODIFIED, parts.headers, Bytes::new());
+        self.shared.quietly(|world| limits::spend(world, &self.name, &mut response));
+        response
     }
-    with_headers(StatusCode::OK, parts.headers, body)
+
+    /// The body of the request, if a transcript is kept.
+    async fn copy_body(&self, request: Request) -> (Request, Option<Bytes>) {
+        if !self.shared.quietly(|world| world.scribe.is_on()) {
+            return (request, None);
+        }
+        let (parts, body) = request.into_parts();
+        let body = to_bytes(body, super::MAX_BODY).await.unwrap_or_default();
+        (Request::from_parts(parts, Body::from(body.clone())), Some(body))
+    }
+
+    /// Writes the log. No answer closes the connection before anything is sent: its body fails at once.
+    async fn end(self, sent: Option<Bytes>, answer: Option<Response>) -> Response {
+        let status = answer.as_ref().map(Response::status);
+        let (answer, received) = match (answer, &sent) {
+            (Some(response), Some(_)) => {
+                let (parts, body) = response.into_parts();
+                let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+                (Some(Response::from_parts(parts, Body::from(body.clone()))), body)
+            }
+            (answer, _) => (answer, Bytes::new()),
+        };
+        let Self { shared, method, uri, name: actor, condition, .. } = self;
+        shared.write(|world| {
+            if let (Some(sent), Some(status)) = (sent, status) {
+                world.scribe.exchange((&method, target(&uri)), &sent, status, &received);
+            }
+            let conditional = if condition.is_some() { Conditional::Yes } else { Conditional::No };
+            let (path, query) = (uri.path().to_owned(), uri.query().map(str::to_owned));
+            let at = world.clock.now();
+            world.requests.0.push(RequestRecord { at, method, path, query, status, conditional, actor });
+        });
+        answer.unwrap_or_else(|| {
+            let broken = stream::once(async { Err::<Bytes, _>(std::io::Error::other("dropped by a fault")) });
+            Response::new(Body::from_stream(broken))
+        })
+    }
 }
 
-fn with_headers(status: StatusCode, headers: HeaderMap, body: Bytes) -> Response {
+/// Path and query.
+fn target(uri: &Uri) -> &str {
+    uri.path_and_query().map_or("/", |target| target.as_str())
+}
+
+/// The full URL of a request, with `/repositories/ID` written by name and GitHub Enterprise Server's prefix gone.
+fn absolute(world: &World, uri: &Uri) -> Option<Uri> {
+    let target = target(uri);
+    let target = target.strip_prefix("/api/v3").unwrap_or(target);
+    let by_name = target.strip_prefix("/repositories/").and_then(|rest| {
+        let (id, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let repo = world.repos.get(&RepoId(id.parse().ok()?))?;
+        Some(format!("/repos/{}{rest}", world.full_name(repo)))
+    });
+    format!("{}{}", world.base_url, by_name.as_deref().unwrap_or(target)).parse().ok()
+}
+
+pub(super) fn with_headers(status: StatusCode, headers: HeaderMap, body: Bytes) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
@@ -147,60 +172,4 @@ fn injected(status: StatusCode, headers: &[(String, String)], body: &serde_json:
         }
     }
     response
-}
-
-/// Counts the request, unless it was answered 304: those are free
-/// (docs.github.com, Best practices for using the REST API: Use conditional requests).
-fn rate_headers(world: &mut World, name: &str, response: &mut Response) {
-    let now = world.clock.now();
-    let limit = world.rate_limits.per_hour;
-    world.rate_limits.window(name, now);
-    if response.status() != StatusCode::NOT_MODIFIED {
-        world.rate_limits.spend(name);
-    }
-    let (used, reset) = world.rate_limits.window(name, now);
-    let used = used.min(limit);
-    for (name, value) in [
-        ("x-ratelimit-limit", u64::from(limit)),
-        ("x-ratelimit-remaining", u64::from(limit - used)),
-        ("x-ratelimit-used", u64::from(used)),
-        ("x-ratelimit-reset", reset.timestamp().unsigned_abs()),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from(value));
-    }
-    response.headers_mut().insert("x-ratelimit-resource", HeaderValue::from_static("core"));
-    response.headers_mut().insert("x-github-media-type", HeaderValue::from_static("github.v3; format=json"));
-    response.headers_mut().insert("x-github-api-version-selected", HeaderValue::from_static("2022-11-28"));
-}
-
-/// Writes a request's line in the log, once it is known how it ended.
-struct Log {
-    shared: Arc<Shared>,
-    method: Method,
-    uri: Uri,
-    conditional: Conditional,
-    actor: String,
-}
-
-impl Log {
-    fn answered(self, response: Response) -> Response {
-        self.write(Some(response.status()));
-        response
-    }
-
-    /// A body that fails at once: the server closes the connection before it has sent anything.
-    fn dropped(self) -> Response {
-        self.write(None);
-        let broken = stream::once(async { Err::<Bytes, _>(std::io::Error::other("dropped by a fault")) });
-        Response::new(Body::from_stream(broken))
-    }
-
-    fn write(self, status: Option<StatusCode>) {
-        let Self { shared, method, uri, conditional, actor } = self;
-        shared.write(|world| {
-            let at = world.clock.now();
-            let (path, query) = (uri.path().to_owned(), uri.query().map(str::to_owned));
-            world.requests.0.push(RequestRecord { at, method, path, query, status, conditional, actor });
-        });
-    }
 }

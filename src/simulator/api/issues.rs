@@ -10,7 +10,7 @@ use super::{
     delete, get, patch, post,
 };
 use crate::{
-    core::{CommentId, Timestamp},
+    core::CommentId,
     simulator::{
         deeds::{conversation::Novelty, pulls::PullEdit},
         refused::Refused,
@@ -18,12 +18,14 @@ use crate::{
         world::{
             World,
             app::{Area, Level},
-            issue::ReactionContent,
+            issue::{Issue, ReactionContent},
         },
     },
 };
 
 pub const ROUTES: &[Route] = &[
+    get("/repos/{owner}/{repo}/issues", list_issues),
+    get("/repos/{owner}/{repo}/issues/comments", list_all),
     post("/repos/{owner}/{repo}/issues", open_issue),
     get("/repos/{owner}/{repo}/issues/{number}", show),
     patch("/repos/{owner}/{repo}/issues/{number}", edit),
@@ -80,11 +82,42 @@ fn edit(world: &mut World, call: &Call) -> Answer {
     Ok(Reply::ok(shape::issue(world, world.repo(repo)?, world.issue(repo, number)?)))
 }
 
+/// Pull requests are issues too. Newest first.
+fn list_issues(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    let since = call.time("since");
+    let wanted = |issue: &&Issue| {
+        let state = match call.query("state").unwrap_or("open") {
+            "all" => true,
+            "closed" => !issue.is_open(),
+            _ => issue.is_open(),
+        };
+        let mut labels = call.query("labels").into_iter().flat_map(|names| names.split(','));
+        state && since.is_none_or(|since| issue.updated_at >= since) && labels.all(|name| issue.has_label(name))
+    };
+    Ok(call.list(repo.issues.values().rev().filter(wanted).collect(), |issue| shape::issue(world, repo, issue)))
+}
+
+/// Comments of every issue: oldest first, by creation or update.
+fn list_all(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    let since = call.time("since");
+    let mut comments: Vec<_> =
+        repo.comments.values().filter(|comment| since.is_none_or(|since| comment.updated_at >= since)).collect();
+    if call.query("sort") == Some("updated") {
+        comments.sort_by_key(|comment| comment.updated_at);
+    }
+    if call.query("direction") == Some("desc") {
+        comments.reverse();
+    }
+    Ok(call.list(comments, |comment| shape::comment(world, repo, comment)))
+}
+
 /// Oldest first; `since` compares with the time of the last update.
 fn list(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     let number = world.issue(repo.id, call.number()?)?.number;
-    let since = call.query("since").and_then(|text| text.parse::<Timestamp>().ok());
+    let since = call.time("since");
     let comments = repo.comments_of(number).filter(|c| since.is_none_or(|since| c.updated_at >= since)).collect();
     Ok(call.list(comments, |comment| shape::comment(world, repo, comment)))
 }

@@ -7,6 +7,7 @@ use super::{
     Answer, Route,
     auth::Needs,
     call::{Call, Reply},
+    commits::diff_reply,
     get, patch, post, put,
 };
 use crate::{
@@ -111,6 +112,9 @@ pub(super) fn pull_of<'w>(world: &'w World, call: &Call) -> Result<(&'w Repo, &'
 
 fn show(world: &mut World, call: &Call) -> Answer {
     let (repo, issue) = pull_of(world, call)?;
+    if call.accepts("diff") {
+        return diff_reply(world.objects(repo), &world.pull_changes(repo.id, issue.number)?);
+    }
     Ok(Reply::ok(shape::pull(world, repo, issue)))
 }
 

@@ -129,6 +129,7 @@ impl World {
         };
         self.repo_mut(repo)?.check_runs.insert(id, run);
         self.apply_check_change(repo, id, change)?;
+        self.record_check(actor, repo, id)?;
         self.check_event("created", actor, repo, id)?;
         self.check_completed(actor, repo, id)?;
         Ok(id)
@@ -151,11 +152,9 @@ impl World {
             return Err(Refused::forbidden(message));
         }
         let was_completed = run.progress.conclusion().is_some();
-        let name = run.name.clone();
         self.apply_check_change(repo, id, change)?;
+        self.record_check(actor, repo, id)?;
         if was_completed {
-            let state = self.check_run(repo, id)?.progress;
-            self.record(actor, repo, None, What::CheckRun { id, name, state: word(state) });
             return Ok(());
         }
         self.check_completed(actor, repo, id)
@@ -190,12 +189,18 @@ impl World {
         Ok(())
     }
 
+    fn record_check(&mut self, actor: Actor, repo: RepoId, id: CheckRunId) -> Result<(), Refused> {
+        let run = self.check_run(repo, id)?;
+        let (name, state) =
+            (run.name.clone(), run.progress.conclusion().map_or(run.progress.status(), Conclusion::as_str));
+        let what = What::CheckRun { id, sha: run.sha, name, state: state.to_owned() };
+        self.record(actor, repo, None, what);
+        Ok(())
+    }
+
     /// Sends a `check_run` event.
     fn check_event(&mut self, action: &'static str, actor: Actor, repo: RepoId, id: CheckRunId) -> Result<(), Refused> {
-        let run = self.check_run(repo, id)?;
-        let what = What::CheckRun { id, name: run.name.clone(), state: word(run.progress) };
         let told = self.check_payload(repo, id)?;
-        self.record(actor, repo, None, what);
         self.emit(Event::in_repo("check_run", action, repo, actor).with("check_run", told));
         Ok(())
     }
@@ -338,9 +343,4 @@ pub fn latest<'r>(runs: impl Iterator<Item = &'r CheckRun>) -> Vec<&'r CheckRun>
     let mut newest: Vec<_> = newest.into_values().collect();
     newest.sort_by_key(|run| run.id);
     newest
-}
-
-/// The conclusion, or the status until there is one.
-fn word(progress: Progress) -> String {
-    progress.conclusion().map_or(progress.status(), Conclusion::as_str).to_owned()
 }

@@ -152,7 +152,7 @@ impl World {
             ("deleted", after.is_none().into()),
             ("forced", forced.into()),
             ("base_ref", Value::Null),
-            ("compare", format!("{}/{}/compare/{old}...{new}", self.base_url, self.full_name(found)).into()),
+            ("compare", format!("{}/{}/compare/{old}...{new}", self.pages_url, self.full_name(found)).into()),
             ("commits", commits.into()),
             ("head_commit", after.map_or(Value::Null, |sha| self.pushed_commit(repo, sha))),
             ("pusher", json!({ "name": self.login(self.account_of(actor)), "email": pusher.email })),
@@ -170,7 +170,7 @@ impl World {
         };
         let (added, removed) = (paths(&|c| c.old.is_none()), paths(&|c| c.new.is_none()));
         let modified = paths(&|c| c.old.is_some() && c.new.is_some());
-        let url = format!("{}/{}/commit/{sha}", self.base_url, self.full_name(found));
+        let url = format!("{}/{}/commit/{sha}", self.pages_url, self.full_name(found));
         let more = json!({ "distinct": true, "url": url, "added": added, "removed": removed, "modified": modified });
         if let (Value::Object(told), Value::Object(more)) = (&mut told, more) {
             told.extend(more);

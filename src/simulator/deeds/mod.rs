@@ -8,6 +8,7 @@ pub mod git;
 pub mod merging;
 pub mod people;
 pub mod pulls;
+pub mod queue;
 pub mod repos;
 pub mod reviews;
 pub mod runs;

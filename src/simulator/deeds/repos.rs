@@ -92,12 +92,14 @@ impl World {
         if let Some(there) = self.repos.values().find(|repo| repo.owner == owner && repo.fork_of == Some(parent)) {
             return Ok(there.id);
         }
-        let Repo { name, visibility, network, refs, default_branch, .. } = self.repo(parent)?.clone();
+        let source = self.repo(parent)?;
+        let (name, visibility, network) = (source.name.clone(), source.visibility, source.network);
+        let default_branch = source.default_branch.clone();
+        let heads = source.refs.iter().filter(|(name, _)| name.starts_with("refs/heads/"));
+        let refs = heads.map(|(name, sha)| (name.clone(), *sha)).collect();
         let id = self.add_repo(owner, &name, visibility, network);
         let fork = self.repo_mut(id)?;
-        fork.fork_of = Some(parent);
-        fork.default_branch = default_branch;
-        fork.refs = refs.into_iter().filter(|(name, _)| name.starts_with("refs/heads/")).collect();
+        (fork.fork_of, fork.default_branch, fork.refs) = (Some(parent), default_branch, refs);
         let told = shape::repository(self, self.repo(id)?);
         let event = Event { action: None, ..Event::in_repo("fork", "", parent, actor) };
         self.emit(event.with("forkee", told));

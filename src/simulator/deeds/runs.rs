@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use chrono::TimeDelta;
+use serde_json::Value;
 
 use super::checks::CheckChange;
 use crate::{
@@ -130,6 +131,13 @@ impl World {
         self.begin_attempt(actor, repo, id)
     }
 
+    /// Asks for workflows to be started; here nothing runs, but the journal says so.
+    pub fn dispatch(&mut self, actor: Actor, repo: RepoId, event: &str, payload: Value) -> Result<(), Refused> {
+        self.need(actor, repo, Role::Write)?;
+        self.record(actor, repo, None, What::Dispatched { event: event.to_owned(), payload });
+        Ok(())
+    }
+
     fn run_event(
         &mut self,
         action: &'static str,
@@ -139,7 +147,7 @@ impl World {
     ) -> Result<(), Refused> {
         let (found, run) = (self.repo(repo)?, self.workflow_run(repo, id)?);
         let state = run.progress.conclusion().map_or(action, Conclusion::as_str).to_owned();
-        let what = What::Workflow { name: run.name.clone(), state };
+        let what = What::Workflow { id, sha: run.sha, name: run.name.clone(), state };
         let (told, workflow) = (shape::workflow_run(self, found, run), shape::workflow(self, found, run));
         self.record(actor, repo, None, what);
         let event = Event::in_repo("workflow_run", action, repo, actor).with("workflow_run", told);

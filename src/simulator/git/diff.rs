@@ -88,13 +88,8 @@ impl Objects {
         let exhaustive = removed.len() * added.len() <= MAX_RENAME_PAIRS;
         for (from, before) in removed {
             for (to, after) in added {
-                let score = if before.sha == after.sha {
-                    1.0
-                } else if exhaustive && before.mode == after.mode {
-                    self.similarity(*before, *after)
-                } else {
-                    0.0
-                };
+                let comparable = exhaustive && before.mode == after.mode;
+                let score = if comparable || before.sha == after.sha { self.similarity(*before, *after) } else { 0.0 };
                 if score >= SIMILAR_ENOUGH && !self.is_empty_file(*after) {
                     scored.push((score, from, to));
                 }
@@ -115,8 +110,10 @@ impl Objects {
         self.blob(entry.sha).is_some_and(|content| content.is_empty())
     }
 
-    fn similarity(&self, one: Entry, other: Entry) -> f32 {
+    /// How much of the lines two text files share, 0 to 1; 1 for the same content.
+    pub(super) fn similarity(&self, one: Entry, other: Entry) -> f32 {
         match (self.blob(one.sha), self.blob(other.sha)) {
+            _ if one.sha == other.sha => 1.0,
             (Some(a), Some(b)) if !is_binary(a) && !is_binary(b) => {
                 TextDiff::from_lines(&*String::from_utf8_lossy(a), &*String::from_utf8_lossy(b)).ratio()
             }

@@ -9,6 +9,7 @@ mod merge;
 mod object;
 mod patch;
 mod store;
+mod unified;
 
 pub use diff::FileChange;
 pub use history::Comparison;

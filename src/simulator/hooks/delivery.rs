@@ -71,7 +71,9 @@ impl Delivery {
 #[derive(Debug, Default)]
 pub struct Outbox {
     pub log: BTreeMap<DeliveryId, Delivery>,
-    pub queue: VecDeque<DeliveryId>,
+    queue: VecDeque<DeliveryId>,
+    /// Deliveries that still have to be overtaken by so many others.
+    late: Vec<(usize, DeliveryId)>,
     in_flight: usize,
     pub voice: Voice,
 }
@@ -89,13 +91,33 @@ impl Outbox {
     pub fn push(&mut self, delivery: Delivery) {
         if delivery.state == DeliveryState::Waiting {
             self.queue.push_back(delivery.id);
+            self.overtake();
         }
         self.log.insert(delivery.id, delivery);
     }
 
+    /// Queues one to be sent after `by` later ones, or once nothing else waits.
+    pub fn push_late(&mut self, delivery: Delivery, by: usize) {
+        self.late.push((by, delivery.id));
+        self.log.insert(delivery.id, delivery);
+    }
+
+    fn overtake(&mut self) {
+        for (left, _) in &mut self.late {
+            *left = left.saturating_sub(1);
+        }
+        let queue = &mut self.queue;
+        self.late.retain(|(left, id)| {
+            if *left == 0 {
+                queue.push_back(*id);
+            }
+            *left > 0
+        });
+    }
+
     /// Takes the next one out of the queue.
     pub fn next(&mut self) -> Option<Delivery> {
-        let id = self.queue.pop_front()?;
+        let id = self.queue.pop_front().or_else(|| (!self.late.is_empty()).then(|| self.late.remove(0).1))?;
         let delivery = self.log.get_mut(&id)?;
         delivery.state = DeliveryState::InFlight;
         self.in_flight += 1;
@@ -112,7 +134,7 @@ impl Outbox {
 
     /// Whether everything caused so far has been answered, has failed, or is held or lost.
     pub fn is_settled(&self) -> bool {
-        self.queue.is_empty() && self.in_flight == 0
+        self.queue.is_empty() && self.late.is_empty() && self.in_flight == 0
     }
 
     /// Lets held deliveries go, after all that waits already.

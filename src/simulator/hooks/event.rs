@@ -138,9 +138,10 @@ impl World {
 
     /// Queues one delivery, or what a fault makes of it.
     fn enqueue(&mut self, event: &Event, app: AppId, to: Option<InstallationId>, webhook: &Webhook, payload: Bytes) {
+        self.scribe.delivery(event.name, &payload);
         let mishap = self.faults.strike_delivery(event.name, event.action);
         let state = match mishap {
-            None | Some(Mishap::Duplicate) => DeliveryState::Waiting,
+            None | Some(Mishap::Duplicate | Mishap::Late(_)) => DeliveryState::Waiting,
             Some(Mishap::Hold) => DeliveryState::Held,
             Some(Mishap::Lose) => DeliveryState::Lost,
             Some(Mishap::Fail) => DeliveryState::Failed("failed to connect to host".into()),
@@ -165,9 +166,13 @@ impl World {
         };
         let again =
             Delivery { id: DeliveryId(self.sequence.number()), attempt: Attempt::Duplicate, ..delivery.clone() };
-        self.outbox.push(delivery);
-        if mishap == Some(Mishap::Duplicate) {
-            self.outbox.push(again);
+        match mishap {
+            Some(Mishap::Late(by)) => self.outbox.push_late(delivery, by),
+            Some(Mishap::Duplicate) => {
+                self.outbox.push(delivery);
+                self.outbox.push(again);
+            }
+            _ => self.outbox.push(delivery),
         }
     }
 

@@ -30,8 +30,8 @@ pub fn app(world: &World, app: &App) -> Value {
     json!({
         "id": app.id, "slug": app.slug, "node_id": node_id("App", app.id), "client_id": format!("Iv23li{:014}", app.id.get()),
         "owner": user(world, app.owner), "name": app.name, "description": "",
-        "external_url": format!("{}/apps/{}", world.base_url, app.slug),
-        "html_url": format!("{}/apps/{}", world.base_url, app.slug), "created_at": time(app.created_at),
+        "external_url": format!("{}/apps/{}", world.pages_url, app.slug),
+        "html_url": format!("{}/apps/{}", world.pages_url, app.slug), "created_at": time(app.created_at),
         "updated_at": time(app.created_at), "permissions": permissions(&app.permissions), "events": app.events,
     })
 }
@@ -51,7 +51,7 @@ pub fn installation(world: &World, installation: &Installation) -> Value {
         "repository_selection": installation.repositories.as_str(),
         "access_tokens_url": format!("{base}/app/installations/{id}/access_tokens"),
         "repositories_url": format!("{base}/installation/repositories"),
-        "html_url": format!("{base}/{settings}/installations/{id}"), "app_id": installation.app,
+        "html_url": format!("{}/{settings}/installations/{id}", world.pages_url), "app_id": installation.app,
         "app_slug": app.map(|app| &app.slug), "target_id": installation.account,
         "target_type": target.map_or("User", |account| account.type_name()),
         "permissions": permissions(&installation.permissions), "events": app.map(|app| &app.events),

@@ -76,7 +76,7 @@ pub fn check_suite(world: &World, repo: &Repo, suite: &CheckSuite) -> Value {
 pub fn status(world: &World, repo: &Repo, status: &CommitStatus) -> Value {
     json!({
         "url": format!("{}/statuses/{}", repo_url(world, repo), status.sha), "id": status.id,
-        "avatar_url": format!("{}/avatars/{}", world.base_url, status.creator),
+        "avatar_url": format!("{}/avatars/{}", world.pages_url, status.creator),
         "node_id": node_id("StatusContext", status.id), "state": status.state.as_str(),
         "description": status.description, "target_url": status.target_url, "context": status.context,
         "created_at": time(status.created_at), "updated_at": time(status.created_at),

@@ -21,7 +21,7 @@ pub use people::{
 };
 pub use pull::{pull, pull_brief, review, review_comment};
 pub use repo::{branch, protection, repo_full, repository, rules};
-pub use runs::{artifact, workflow, workflow_run};
+pub use runs::{artifact, job, workflow, workflow_run};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
@@ -50,7 +50,7 @@ fn repo_url(world: &World, repo: &Repo) -> String {
 
 /// The page of a repository.
 fn repo_page(world: &World, repo: &Repo) -> String {
-    format!("{}/{}", world.base_url, world.full_name(repo))
+    format!("{}/{}", world.pages_url, world.full_name(repo))
 }
 
 /// A path as part of a URL.

@@ -19,15 +19,15 @@ pub fn user(world: &World, id: UserId) -> Value {
         Some(account) => (account.id, account.login.as_str(), account.type_name()),
         None => (crate::simulator::world::GHOST, "ghost", "User"),
     };
-    let (base, kind_segment) = (&world.base_url, node_id("User", id));
+    let (base, pages, node_id) = (&world.base_url, &world.pages_url, node_id("User", id));
     let url = format!("{base}/users/{}", super::quoted(login));
     // A bot's page is that of its App.
     let page = match login.strip_suffix("[bot]") {
-        Some(slug) => format!("{base}/apps/{slug}"),
-        None => format!("{base}/{login}"),
+        Some(slug) => format!("{pages}/apps/{slug}"),
+        None => format!("{pages}/{login}"),
     };
     json!({
-        "login": login, "id": id, "node_id": kind_segment, "avatar_url": format!("{base}/avatars/{id}"),
+        "login": login, "id": id, "node_id": node_id, "avatar_url": format!("{pages}/avatars/{id}"),
         "gravatar_id": "", "url": url, "html_url": page, "followers_url": format!("{url}/followers"),
         "following_url": format!("{url}/following{{/other_user}}"), "gists_url": format!("{url}/gists{{/gist_id}}"),
         "starred_url": format!("{url}/starred{{/owner}}{{/repo}}"), "subscriptions_url": format!("{url}/subscriptions"),
@@ -60,7 +60,7 @@ pub fn organization(world: &World, account: &Account) -> Value {
         "hooks_url": format!("{url}/hooks"), "issues_url": format!("{url}/issues"),
         "members_url": format!("{url}/members{{/member}}"),
         "public_members_url": format!("{url}/public_members{{/member}}"),
-        "avatar_url": format!("{}/avatars/{}", world.base_url, account.id), "description": null,
+        "avatar_url": format!("{}/avatars/{}", world.pages_url, account.id), "description": null,
     })
 }
 
@@ -70,7 +70,7 @@ pub fn organization_full(world: &World, account: &Account) -> Value {
     merge(
         &mut full,
         json!({
-            "html_url": format!("{}/{}", world.base_url, account.login), "name": account.name, "type": "Organization",
+            "html_url": format!("{}/{}", world.pages_url, account.login), "name": account.name, "type": "Organization",
             "has_organization_projects": true, "has_repository_projects": true, "public_repos": 0, "public_gists": 0,
             "followers": 0, "following": 0, "created_at": time(account.created_at),
             "updated_at": time(account.created_at), "archived_at": null,
@@ -94,7 +94,7 @@ fn team_without_parent(world: &World, team: &Team) -> Value {
         "id": team.id, "node_id": node_id("Team", team.id), "name": team.name, "slug": team.slug,
         "description": null, "privacy": team.privacy.as_str(), "notification_setting": "notifications_enabled",
         "permission": "pull", "type": "organization", "organization_id": team.org, "url": url,
-        "html_url": format!("{}/orgs/{org}/teams/{}", world.base_url, team.slug),
+        "html_url": format!("{}/orgs/{org}/teams/{}", world.pages_url, team.slug),
         "members_url": format!("{url}/members{{/member}}"), "repositories_url": format!("{url}/repos"),
     })
 }

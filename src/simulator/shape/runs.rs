@@ -7,6 +7,7 @@ use super::{
 };
 use crate::simulator::world::{
     World,
+    checks::CheckRun,
     repo::Repo,
     runs::{Artifact, WorkflowRun},
 };
@@ -32,6 +33,23 @@ pub fn workflow_run(world: &World, repo: &Repo, run: &WorkflowRun) -> Value {
         "workflow_url": format!("{api}/actions/workflows/{}", run.workflow_id),
         "head_commit": head_commit(world, repo, run.sha), "repository": repository(world, repo),
         "head_repository": repository(world, head_repo),
+    })
+}
+
+/// `job`.
+pub fn job(world: &World, repo: &Repo, run: &WorkflowRun, job: &CheckRun) -> Value {
+    let api = repo_url(world, repo);
+    let run_url = format!("{api}/actions/runs/{}", run.id);
+    let check = super::check_run(world, repo, job);
+    json!({
+        "id": job.id, "run_id": run.id, "workflow_name": run.name, "head_branch": run.branch, "run_url": run_url,
+        "run_attempt": run.attempt, "node_id": node_id("CheckRun", job.id), "head_sha": run.sha,
+        "url": format!("{api}/actions/jobs/{}", job.id),
+        "html_url": format!("{}/actions/runs/{}/job/{}", repo_page(world, repo), run.id, job.id),
+        "status": check["status"], "conclusion": check["conclusion"], "created_at": check["started_at"],
+        "started_at": check["started_at"], "completed_at": check["completed_at"], "name": job.name, "steps": [],
+        "check_run_url": check["url"], "labels": ["ubuntu-latest"], "runner_id": null, "runner_name": null,
+        "runner_group_id": null, "runner_group_name": null,
     })
 }
 

@@ -67,6 +67,16 @@ async fn deliveries_are_lost_doubled_and_held() {
     sim.release_held();
     sim.settle().await;
     assert_eq!(texts().last().unwrap(), "Hold");
+    sim.add_delivery_fault(DeliveryFault::on("issue_comment", Mishap::Late(2)).often(Often::Times(1)));
+    for text in ["late", "first", "second", "third"] {
+        bob.comment(&pr, text).unwrap();
+    }
+    sim.settle().await;
+    assert_eq!(texts()[4..], ["first", "second", "late", "third"]);
+    sim.add_delivery_fault(DeliveryFault::on("issue_comment", Mishap::Late(9)).often(Often::Times(1)));
+    bob.comment(&pr, "late, but nobody comes after").unwrap();
+    sim.settle().await;
+    assert_eq!(texts().last().unwrap(), "late, but nobody comes after");
     let listed = Client::app(&sim, 540).get("/app/hook/deliveries").await.is(200).json();
     let failed = listed.as_array().unwrap().iter().find(|d| d["status_code"] == 0).unwrap();
     assert_eq!(failed["event"], "issue_comment");

@@ -7,18 +7,23 @@ mod conversation;
 mod faults;
 mod git;
 mod pulls;
+mod routes;
 mod webhooks;
 
 use chrono::TimeDelta;
 
 use self::client::Client;
-use super::{Clock, Config, Simulator};
+use super::{Clock, Config, Simulator, Transcript};
 use crate::core::RepoName;
 
 /// A simulator whose clock stands at a fixed time and moves a second with everything people do.
 async fn start() -> Simulator {
     let clock = Clock::fixed("2026-11-20T10:00:00Z".parse().unwrap());
-    Simulator::start(Config { clock, pace: TimeDelta::seconds(1), ..Config::default() }).await.unwrap()
+    // For a check of every answer against GitHub's own API description.
+    let transcript = std::env::var_os("LOOPGATE_SIMULATOR_TRANSCRIPT");
+    let transcript = transcript.map_or(Transcript::Off, |path| Transcript::Appended(path.into()));
+    let config = Config { clock, pace: TimeDelta::seconds(1), transcript, ..Config::default() };
+    Simulator::start(config).await.unwrap()
 }
 
 /// That, with a repository `acme/widgets`, and the App as a client.

@@ -182,6 +182,7 @@ async fn hidden_refs_cause_no_event_and_organisations_do() {
     admin.remove_org_member("acme", "bob").unwrap();
     admin.grant_team(&team, &repo, crate::simulator::Role::Read).unwrap();
     admin.suspend_app().unwrap();
+    assert_eq!(app.get("/repos/acme/widgets").await.is(403).message(), "This installation has been suspended");
     sim.user("olga").push_to(&repo, "main", CommitSpec::new("unheard").file("z", "z")).unwrap();
     admin.unsuspend_app().unwrap();
     admin.rename_repo(&repo, "gadgets").unwrap();

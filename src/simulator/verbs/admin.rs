@@ -1,9 +1,11 @@
 //! What owners and administrators do: people, teams, repositories, installations.
 
+use super::Pr;
 use crate::{
     core::{RepoName, TeamSlug, UserId},
     simulator::{
         Refused, Simulator,
+        deeds::queue::{MergeGroup, QueueOutcome},
         hooks::Voice,
         world::{
             TeamId, World,
@@ -182,6 +184,20 @@ impl Admin {
 
     pub fn delete_repo(&self, repo: &RepoName) -> Result<(), Refused> {
         self.act(|world, actor| world.delete_repo(actor, world.repo_named(repo)?))
+    }
+
+    /// Puts pull requests of one repository and base into the merge queue, as one group.
+    pub fn queue(&self, pulls: &[&Pr]) -> Result<MergeGroup, Refused> {
+        self.act(|world, actor| {
+            let repo = world.repo_named(&pulls.first().ok_or_else(Refused::not_found)?.repo)?;
+            let numbers: Vec<_> = pulls.iter().map(|pr| pr.number).collect();
+            world.enqueue_pulls(actor, repo, &numbers)
+        })
+    }
+
+    /// Ends a merge group.
+    pub fn finish_group(&self, repo: &RepoName, group: &MergeGroup, outcome: QueueOutcome) -> Result<(), Refused> {
+        self.act(|world, actor| world.finish_group(actor, world.repo_named(repo)?, group, outcome))
     }
 
     /// Suspends the App under test.

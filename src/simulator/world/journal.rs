@@ -1,7 +1,9 @@
 //! What a person watching would see happen, in order: the demo narrates it and draws its timelines from it.
 
+use serde_json::Value;
+
 use super::RepoId;
-use crate::core::{CheckRunId, CommentId, PrNumber, ReviewId, Sha, Timestamp, UserId};
+use crate::core::{CheckRunId, CommentId, PrNumber, ReviewId, Sha, Timestamp, UserId, WorkflowRunId};
 
 /// One visible happening.
 #[derive(Clone, Debug)]
@@ -49,6 +51,7 @@ pub enum What {
     },
     CheckRun {
         id: CheckRunId,
+        sha: Sha,
         name: String,
         state: String,
     },
@@ -63,8 +66,15 @@ pub enum What {
         sha: Option<Sha>,
     },
     Workflow {
+        id: WorkflowRunId,
+        sha: Sha,
         name: String,
         state: String,
+    },
+    /// Somebody asked for a `repository_dispatch` or `workflow_dispatch`.
+    Dispatched {
+        event: String,
+        payload: Value,
     },
 }
 

@@ -32,6 +32,7 @@ use super::{
     hooks::Outbox,
     refused::Refused,
     requests::{RateLimits, Remembered, RequestLog},
+    transcript::Scribe,
 };
 use crate::core::{AppId, InstallationId, PrNumber, RepoName, Timestamp, UserId};
 
@@ -40,8 +41,10 @@ use crate::core::{AppId, InstallationId, PrNumber, RepoName, Timestamp, UserId};
 pub struct World {
     pub clock: Clock,
     pub sequence: Sequence,
-    /// `http://127.0.0.1:PORT`, the base of every URL in answers.
+    /// `http://127.0.0.1:PORT`, the base of the API's URLs.
     pub base_url: String,
+    /// The base of `html_url`s.
+    pub pages_url: String,
     pub accounts: BTreeMap<UserId, Account>,
     pub teams: BTreeMap<TeamId, Team>,
     pub apps: BTreeMap<AppId, App>,
@@ -52,6 +55,7 @@ pub struct World {
     pub repos: BTreeMap<RepoId, Repo>,
     pub outbox: Outbox,
     pub requests: RequestLog,
+    pub scribe: Scribe,
     pub rate_limits: RateLimits,
     pub remembered: Remembered,
     pub faults: Faults,
@@ -138,7 +142,7 @@ impl World {
 
     /// The objects that a repository shares with its forks.
     pub fn objects(&self, repo: &Repo) -> &Objects {
-        &self.networks[repo.network.0]
+        self.networks.get(repo.network.0).expect("a network is made before its repositories and never removed")
     }
 
     pub fn objects_mut(&mut self, id: RepoId) -> Result<&mut Objects, Refused> {
