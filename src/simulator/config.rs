@@ -53,6 +53,8 @@ pub struct Config {
 
 /// The organisation that is there from the start.
 pub const ORG: &str = "acme";
+/// Its owner.
+pub const OWNER: &str = "olga";
 /// GitHub's own id of the Actions App.
 const ACTIONS_APP: AppId = AppId::new(15_368);
 const OTHER_CI_APP: AppId = AppId::new(515_151);
@@ -136,7 +138,7 @@ impl Config {
             journal: Vec::new(),
         };
         let org = world.add_org(ORG, Some(Role::Write))?;
-        let olga = world.add_user("olga")?;
+        let olga = world.add_user(OWNER)?;
         let owner = Actor::Person(olga);
         world.add_org_member(owner, org, olga, OrgRole::Owner)?;
         for member in ["alice", "bob", "carol"] {

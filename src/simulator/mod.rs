@@ -120,6 +120,12 @@ pub struct Simulator {
     _tasks: Arc<Tasks>,
 }
 
+impl std::fmt::Debug for Simulator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Simulator({})", self.url())
+    }
+}
+
 /// Ends the server and the sender with the last handle.
 struct Tasks(Vec<AbortHandle>);
 

@@ -90,6 +90,8 @@ impl RateLimits {
         *window
     }
 
+    /// Counts one request. Those answered 304 are free
+    /// (docs.github.com, Best practices for using the REST API: Use conditional requests).
     pub fn spend(&mut self, caller: &str) {
         if let Some((used, _)) = self.used.get_mut(caller) {
             *used += 1;

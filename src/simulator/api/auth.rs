@@ -11,8 +11,8 @@ use crate::{
         refused::Refused,
         world::{
             RepoId, World,
-            account::Role,
-            app::{Actor, Area, Holder, Level, Permissions, Selection},
+            account::{Account, Role},
+            app::{Actor, App, Area, Holder, Level, Permissions, Selection},
             repo::{Repo, Visibility},
         },
     },
@@ -42,12 +42,21 @@ struct Claims {
     iss: Issuer,
 }
 
-/// The App id as GitHub takes it, a number or its digits.
+/// The App as GitHub takes it: its id, as a number or in digits, or its client id.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Issuer {
     Number(u64),
     Text(String),
+}
+
+impl Issuer {
+    fn names(&self, app: &App) -> bool {
+        match self {
+            Self::Number(number) => *number == app.id.get(),
+            Self::Text(text) => *text == app.id.to_string() || *text == app.client_id(),
+        }
+    }
 }
 
 /// GitHub takes JWTs of at most ten minutes (docs.github.com, Generating a JSON web token for a GitHub App).
@@ -85,18 +94,12 @@ impl Caller {
         // The times are compared with the simulator's clock, below.
         validation.validate_exp = false;
         validation.required_spec_claims.clear();
-        let keys = world.apps.values().filter_map(|app| Some((app.id, app.public_key.as_ref()?)));
-        let (app, claims) = keys
-            .filter_map(|(id, key)| {
-                let decoded =
-                    jsonwebtoken::decode::<Claims>(token, &DecodingKey::from_rsa_der(key), &validation).ok()?;
-                Some((id, decoded.claims))
-            })
-            .find(|(id, claims)| match &claims.iss {
-                Issuer::Number(number) => *number == id.get(),
-                Issuer::Text(text) => *text == id.to_string(),
-            })
-            .ok_or_else(undecodable)?;
+        let signed_by = |app: &App| {
+            let key = DecodingKey::from_rsa_der(app.public_key.as_ref()?);
+            let claims = jsonwebtoken::decode::<Claims>(token, &key, &validation).ok()?.claims;
+            claims.iss.names(app).then_some((app.id, claims))
+        };
+        let (app, claims) = world.apps.values().find_map(signed_by).ok_or_else(undecodable)?;
         let now = world.clock.now().timestamp();
         if claims.exp <= now {
             Err(wrong(
@@ -219,11 +222,7 @@ impl Call {
     }
 
     /// Whoever asks about an organisation: its members, and Apps installed there with the permission.
-    pub fn organization<'w>(
-        &self,
-        world: &'w World,
-        needs: Needs,
-    ) -> Result<&'w crate::simulator::world::account::Account, Refused> {
+    pub fn organization<'w>(&self, world: &'w World, needs: Needs) -> Result<&'w Account, Refused> {
         let org = world.org(self.param("org"))?;
         match &self.caller {
             Caller::Person(user) if world.is_member(*user, org.id) => Ok(org),

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::auth::Caller;
 use crate::{
     core::{PrNumber, Sha, Timestamp},
-    simulator::{Shared, refused::Refused},
+    simulator::{Shared, refused::Refused, world::issue::Issue},
 };
 
 /// One request: who calls, the path's parts, query, body.
@@ -79,6 +79,15 @@ impl Call {
     /// A time in the query; what is none counts as not given.
     pub fn time(&self, name: &str) -> Option<Timestamp> {
         self.query(name)?.parse().ok()
+    }
+
+    /// Whether `state` (`open` if it is not given) asks for issues like this.
+    pub fn wants(&self, issue: &Issue) -> bool {
+        match self.query("state").unwrap_or("open") {
+            "all" => true,
+            "closed" => !issue.is_open(),
+            _ => issue.is_open(),
+        }
     }
 
     /// The body; an empty one counts as `{}`.

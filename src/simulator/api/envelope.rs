@@ -61,7 +61,7 @@ impl Visit {
     fn begin(shared: &Arc<Shared>, request: &Request) -> (Self, Option<Harm>) {
         let (method, uri) = (request.method().clone(), request.uri().clone());
         let (caller, name, harm) = shared.quietly(|world| {
-            let caller = Caller::identify(world, request.headers());
+            let caller = need_user_agent(request.headers()).and_then(|()| Caller::identify(world, request.headers()));
             let name = caller.as_ref().map_or_else(|_| "anonymous".to_owned(), |caller| caller.name(world));
             (caller, name, world.faults.strike_request(&method, target(&uri)))
         });
@@ -98,7 +98,13 @@ impl Visit {
         if self.method == Method::GET && response.status() == StatusCode::OK {
             response = conditional::answer(&self.shared, self.key(), self.condition.as_ref(), response).await;
         }
-        self.shared.quietly(|world| limits::spend(world, &self.name, &mut response));
+        let free = response.status() == StatusCode::NOT_MODIFIED || self.uri.path() == "/rate_limit";
+        self.shared.quietly(|world| {
+            if !free {
+                world.rate_limits.spend(&self.name);
+            }
+            limits::tell(world, &self.name, &mut response);
+        });
         response
     }
 
@@ -138,6 +144,15 @@ impl Visit {
             Response::new(Body::from_stream(broken))
         })
     }
+}
+
+/// "All API requests must include a valid User-Agent header" (docs.github.com, Getting started with the REST API).
+fn need_user_agent(headers: &HeaderMap) -> Result<(), Refused> {
+    if headers.contains_key(header::USER_AGENT) {
+        return Ok(());
+    }
+    let message = "Request forbidden by administrative rules. Please make sure your request has a User-Agent header";
+    Err(Refused::forbidden(message))
 }
 
 /// Path and query.

@@ -87,13 +87,10 @@ fn list_issues(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     let since = call.time("since");
     let wanted = |issue: &&Issue| {
-        let state = match call.query("state").unwrap_or("open") {
-            "all" => true,
-            "closed" => !issue.is_open(),
-            _ => issue.is_open(),
-        };
         let mut labels = call.query("labels").into_iter().flat_map(|names| names.split(','));
-        state && since.is_none_or(|since| issue.updated_at >= since) && labels.all(|name| issue.has_label(name))
+        call.wants(issue)
+            && since.is_none_or(|since| issue.updated_at >= since)
+            && labels.all(|name| issue.has_label(name))
     };
     Ok(call.list(repo.issues.values().rev().filter(wanted).collect(), |issue| shape::issue(world, repo, issue)))
 }

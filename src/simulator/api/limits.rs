@@ -1,7 +1,7 @@
 //! The hourly limit of each caller.
 
 use axum::response::Response;
-use http::{HeaderValue, StatusCode};
+use http::HeaderValue;
 
 use super::auth::Caller;
 use crate::simulator::{refused::Refused, world::World};
@@ -26,15 +26,9 @@ pub fn allowance(world: &World, name: &str) -> u32 {
     if name == "github-actions[bot]" { configured.min(1_000) } else { configured }
 }
 
-/// Counts a request, unless it was answered 304, and writes the headers that tell what is left
-/// (docs.github.com, Best practices for using the REST API: conditional requests are free).
-pub fn spend(world: &mut World, name: &str, response: &mut Response) {
-    let now = world.clock.now();
-    let limit = allowance(world, name);
-    world.rate_limits.window(name, now);
-    if response.status() != StatusCode::NOT_MODIFIED {
-        world.rate_limits.spend(name);
-    }
+/// Writes the headers that tell what is left.
+pub fn tell(world: &mut World, name: &str, response: &mut Response) {
+    let (limit, now) = (allowance(world, name), world.clock.now());
     let (used, reset) = world.rate_limits.window(name, now);
     let used = used.min(limit);
     for (name, value) in [

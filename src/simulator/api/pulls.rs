@@ -1,5 +1,6 @@
 //! Pull requests: read, open, edit, merge; their files and commits.
 
+use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -37,6 +38,7 @@ pub const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/pulls/{number}/commits", commits),
     get("/repos/{owner}/{repo}/pulls/{number}/merge", is_merged),
     put("/repos/{owner}/{repo}/pulls/{number}/merge", merge),
+    put("/repos/{owner}/{repo}/pulls/{number}/update-branch", update_branch),
 ];
 
 pub(super) const READ: Needs = &[(Area::PullRequests, Level::Read)];
@@ -52,12 +54,7 @@ fn list(world: &mut World, call: &Call) -> Answer {
     let wanted = |issue: &&Issue| {
         let Some(pull) = &issue.pull else { return false };
         let head = format!("{}:{}", world.login(pull.head.owner), pull.head.branch);
-        let state = match call.query("state").unwrap_or("open") {
-            "all" => true,
-            "closed" => !issue.is_open(),
-            _ => issue.is_open(),
-        };
-        state
+        call.wants(issue)
             && call.query("head").is_none_or(|wanted| wanted == head)
             && call.query("base").is_none_or(|wanted| wanted == pull.base_branch)
     };
@@ -191,4 +188,22 @@ fn merge(world: &mut World, call: &Call) -> Answer {
     };
     let sha = world.merge(actor, repo, number, MergeOrder { method, head, title, message })?;
     Ok(Reply::ok(json!({ "sha": sha, "merged": true, "message": "Pull Request successfully merged" })))
+}
+
+#[derive(Deserialize)]
+struct Update {
+    expected_head_sha: Option<Sha>,
+}
+
+fn update_branch(world: &mut World, call: &Call) -> Answer {
+    let (actor, repo) = call.write(world, WRITE)?;
+    let (number, update): (_, Update) = (call.number()?, call.json()?);
+    let head = world.pull(repo, number)?.head.sha;
+    if update.expected_head_sha.is_some_and(|expected| expected != head) {
+        return Err(Refused::unprocessable("expected head sha didn't match current head ref."));
+    }
+    world.update_branch(actor, repo, number)?;
+    let url = format!("{}/repos/{}/pulls/{number}", world.base_url, world.full_name(world.repo(repo)?));
+    let told = json!({ "message": "Updating pull request branch.", "url": url });
+    Ok(Reply::ok(told).status(StatusCode::ACCEPTED))
 }

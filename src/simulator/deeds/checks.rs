@@ -308,7 +308,7 @@ impl World {
                 Some(json!({ "name": name.strip_prefix("refs/heads/")?, "commit": { "sha": sha }, "protected": false }))
             })
             .collect();
-        let event = Event { action: None, ..Event::in_repo("status", "", repo, actor) }
+        let event = Event::plain("status", repo, actor)
             .with("id", status.id)
             .with("sha", status.sha.to_string())
             .with("name", self.full_name(found))

@@ -4,10 +4,11 @@
 pub mod apps;
 pub mod checks;
 pub mod conversation;
-pub mod git;
+pub mod heads;
 pub mod merging;
 pub mod people;
 pub mod pulls;
+pub mod push;
 pub mod queue;
 pub mod repos;
 pub mod reviews;

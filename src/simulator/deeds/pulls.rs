@@ -205,9 +205,17 @@ impl World {
     /// Closes a pull request without merging it. Nothing happens if it is closed already.
     pub fn close(&mut self, actor: Actor, repo: RepoId, number: PrNumber) -> Result<(), Refused> {
         self.need_author_or(actor, repo, number, Role::Triage)?;
+        self.mark_closed(actor, repo, number)
+    }
+
+    pub(super) fn mark_closed(&mut self, actor: Actor, repo: RepoId, number: PrNumber) -> Result<(), Refused> {
         let closed = Closed { by: self.account_of(actor), at: self.now() };
         let issue = self.issue_mut(repo, number)?;
-        if issue.closed.replace(closed).is_some() || issue.pull.is_none() {
+        if issue.closed.is_some() {
+            return Ok(());
+        }
+        issue.closed = Some(closed);
+        if issue.pull.is_none() {
             return Ok(());
         }
         self.pull_changed("closed", actor, (repo, number), What::Closed)

@@ -101,7 +101,7 @@ impl World {
         let fork = self.repo_mut(id)?;
         (fork.fork_of, fork.default_branch, fork.refs) = (Some(parent), default_branch, refs);
         let told = shape::repository(self, self.repo(id)?);
-        let event = Event { action: None, ..Event::in_repo("fork", "", parent, actor) };
+        let event = Event::plain("fork", parent, actor);
         self.emit(event.with("forkee", told));
         Ok(id)
     }

@@ -164,8 +164,10 @@ fn encode_commit(commit: &Commit) -> String {
     text
 }
 
+/// Git leaves out of names and addresses what would break the line.
 fn encode_signature(signature: &Signature) -> String {
-    format!("{} <{}> {} +0000", signature.name, signature.email, signature.at.timestamp())
+    let clean = |text: &str| text.replace(['<', '>', '\n', '\0'], "").trim().to_owned();
+    format!("{} <{}> {} +0000", clean(&signature.name), clean(&signature.email), signature.at.timestamp())
 }
 
 #[cfg(test)]

@@ -61,6 +61,11 @@ impl Event {
         }
     }
 
+    /// An event without actions: `push`, `status`, …
+    pub fn plain(name: &'static str, repo: RepoId, actor: Actor) -> Self {
+        Self { action: None, ..Self::in_repo(name, "", repo, actor) }
+    }
+
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
         self.body.push((key, value.into()));

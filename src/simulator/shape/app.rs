@@ -28,7 +28,7 @@ pub fn permissions(permissions: &Permissions) -> Value {
 /// `integration`.
 pub fn app(world: &World, app: &App) -> Value {
     json!({
-        "id": app.id, "slug": app.slug, "node_id": node_id("App", app.id), "client_id": format!("Iv23li{:014}", app.id.get()),
+        "id": app.id, "slug": app.slug, "node_id": node_id("App", app.id), "client_id": app.client_id(),
         "owner": user(world, app.owner), "name": app.name, "description": "",
         "external_url": format!("{}/apps/{}", world.pages_url, app.slug),
         "html_url": format!("{}/apps/{}", world.pages_url, app.slug), "created_at": time(app.created_at),

@@ -88,7 +88,7 @@ impl Client {
         headers: &[(&str, &str)],
     ) -> Result<Answer, hyper_util::client::legacy::Error> {
         let url = if path.starts_with("http") { path.to_owned() } else { format!("{}{path}", self.base) };
-        let mut request = http::Request::builder().method(method).uri(url);
+        let mut request = http::Request::builder().method(method).uri(url).header(header::USER_AGENT, "a test");
         if let Some(token) = &self.token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
         }

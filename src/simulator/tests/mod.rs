@@ -6,6 +6,7 @@ mod client;
 mod conversation;
 mod faults;
 mod git;
+mod octocrab;
 mod pulls;
 mod routes;
 mod webhooks;

@@ -6,6 +6,7 @@ use super::{
     client::{Client, Receiver},
     start_with_repo,
 };
+use crate::core::{AppId, InstallationId};
 use crate::simulator::{CheckSpec, CommitSpec, Conclusion, PullSpec, RunSpec, Verdict};
 
 #[tokio::test]
@@ -166,6 +167,21 @@ async fn checks_and_buttons_and_workflows() {
     let finished = hooks.last("workflow_run.completed");
     assert_eq!(finished["workflow_run"]["path"], ".github/workflows/ci.yml");
     assert_eq!(finished["workflow_run"]["pull_requests"][0]["number"], pr.number.get());
+}
+
+#[tokio::test]
+async fn a_second_instance_hears_the_same_under_its_own_name() {
+    let (sim, repo, _) = start_with_repo().await;
+    let other = sim.install_another("loopgate-two", AppId::new(77), InstallationId::new(78)).unwrap();
+    let (hooks, others) = (Receiver::attach(&sim).await, Receiver::attach(&other).await);
+    let pr = sim.user("alice").open_pull_request(&repo, PullSpec::new("x").file("x", "1\n")).unwrap();
+    let path = format!("/repos/acme/widgets/issues/{}/comments", pr.number);
+    let mine = Client::installation(&other).post(&path, json!({ "body": "hi" })).await.is(201).json();
+    assert_eq!(mine["user"]["login"], "loopgate-two[bot]");
+    sim.settle().await;
+    assert_eq!(hooks.names(), others.names());
+    assert_eq!(others.last("issue_comment.created")["installation"]["id"], 78);
+    assert_eq!(Client::app(&other, 60).get("/app").await.is(200).json()["id"], 77);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use crate::{
     core::{RepoName, TeamSlug, UserId},
     simulator::{
         Refused, Simulator,
+        config::OWNER,
         deeds::queue::{MergeGroup, QueueOutcome},
         hooks::Voice,
         world::{
@@ -36,7 +37,7 @@ impl Admin {
 
     fn act<T>(&self, deed: impl FnOnce(&mut World, Actor) -> Result<T, Refused>) -> Result<T, Refused> {
         self.sim.deed(self.voice, |world| {
-            let actor = Actor::Person(world.user_id("olga")?);
+            let actor = Actor::Person(world.user_id(OWNER)?);
             deed(world, actor)
         })
     }

@@ -5,6 +5,7 @@ use crate::{
     core::{CheckRunId, RepoName, Sha, WorkflowRunId},
     simulator::{
         Refused, Simulator,
+        config::OWNER,
         deeds::{checks::CheckChange, runs::NewRun},
         hooks::Voice,
         world::{
@@ -100,7 +101,7 @@ impl Simulator {
             });
             let (actor, branch, head_repo) = match pull {
                 Some((author, pull)) => (author, pull.head.branch.clone(), pull.head.repo.unwrap_or(id)),
-                None => (world.user_id("olga")?, found.default_branch.clone(), id),
+                None => (world.user_id(OWNER)?, found.default_branch.clone(), id),
             };
             let RunSpec { sha, path, name, event, job, .. } = spec;
             world.start_run(id, NewRun { name, path, event, sha, branch, head_repo, actor, job })

@@ -8,10 +8,12 @@ use crate::{
     simulator::{
         AppKey, Clock, Delivery, DeliveryFault, Happening, Refused, RequestCounts, RequestFault, RequestRecord,
         Simulator, TimedOut,
+        config::OWNER,
+        deeds::apps::NewApp,
         hooks::Voice,
         world::{
             World,
-            app::{Actor, Permissions, Selection, Webhook},
+            app::{Actor, App, Permissions, Selection, Webhook},
             repo::Visibility,
         },
     },
@@ -54,6 +56,21 @@ impl Simulator {
         });
     }
 
+    /// Installs a second App with the same rights and the same key, and gives a handle whose App it is: another
+    /// instance of the App under test on the same repositories.
+    pub fn install_another(&self, slug: &str, id: AppId, installation: InstallationId) -> Result<Self, Refused> {
+        self.shared.write(|world| {
+            let owner = Actor::Person(world.user_id(OWNER)?);
+            let first = world.apps.get(&self.app).ok_or_else(Refused::not_found)?;
+            let App { owner: org, permissions, events, public_key, .. } = first.clone();
+            let slug = slug.to_owned();
+            let name = slug.clone();
+            let app = world.register_app(NewApp { id, slug, name, owner: org, permissions, events, public_key })?;
+            world.install(owner, app, (installation, org), Selection::All)
+        })?;
+        Ok(Self { app: id, installation, ..self.clone() })
+    }
+
     /// Sends `ping`.
     pub fn ping(&self) {
         self.shared.write(|world| world.ping(self.app));
@@ -88,7 +105,7 @@ impl Simulator {
         let files: Vec<_> =
             files.iter().map(|(path, content)| ((*path).to_owned(), Some(content.as_bytes().to_vec()))).collect();
         self.shared.write(|world| {
-            let owner = Actor::Person(world.user_id("olga")?);
+            let owner = Actor::Person(world.user_id(OWNER)?);
             world.create_repo(owner, &name, visibility, &files)
         })?;
         Ok(name)

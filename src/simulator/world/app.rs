@@ -105,6 +105,13 @@ pub struct Webhook {
     pub secret: String,
 }
 
+impl App {
+    /// The other name that an App can sign its JWTs with.
+    pub fn client_id(&self) -> String {
+        format!("Iv23li{:014}", self.id.get())
+    }
+}
+
 /// An App on an account.
 #[derive(Clone, Debug)]
 pub struct Installation {
