@@ -13,8 +13,11 @@ async fn state_is_saved_in_a_hidden_ref() {
     let (sim, repo, app) = start_with_repo().await;
     let commit = async |parents: Vec<String>, text: &str, base: Option<String>| {
         let entry = json!({ "path": "attempts/001.json", "mode": "100644", "type": "blob", "content": text });
-        let tree =
-            app.post(&format!("{GIT}/trees"), json!({ "base_tree": base, "tree": [entry] })).await.is(201).json();
+        let mut tree = json!({ "tree": [entry] });
+        if let Some(base) = base {
+            tree["base_tree"] = base.into();
+        }
+        let tree = app.post(&format!("{GIT}/trees"), tree).await.is(201).json();
         let new = json!({ "message": text, "tree": tree["sha"], "parents": parents });
         app.post(&format!("{GIT}/commits"), new).await.is(201).json()
     };

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use super::{client::Client, start_with_repo};
+use super::{
+    client::{Client, Receiver},
+    start_with_repo,
+};
 use crate::{
     core::RepoName,
     simulator::{
@@ -92,6 +95,7 @@ async fn every_reading_route_answers() {
     app.get("/orgs/acme/members/mallory").await.is(404);
     app.get("/orgs/acme/teams/leads/repos/acme/widgets").await.is(204);
     app.get("/nowhere").await.is(404);
+    let _hooks = Receiver::attach(&sim).await;
     let jwt = Client::app(&sim, 540);
     for path in ["/app", "/app/installations", "/app/installations/9001", "/app/hook/config", "/app/hook/deliveries"] {
         jwt.get(path).await.is(200);
@@ -127,7 +131,7 @@ async fn a_merge_queue_tests_groups() {
     let alice = sim.user("alice");
     let one = alice.open_pull_request(&repo, PullSpec::new("one").file("one", "1\n")).unwrap();
     let two = alice.open_pull_request(&repo, PullSpec::new("two").file("two", "2\n")).unwrap();
-    let hooks = super::client::Receiver::attach(&sim).await;
+    let hooks = Receiver::attach(&sim).await;
     let group = sim.admin().queue(&[&one, &two]).unwrap();
     sim.settle().await;
     let told = &hooks.last("merge_group.checks_requested")["merge_group"];
