@@ -6,18 +6,19 @@
 //! and queues the webhooks that GitHub would send; the [`hooks`] sender delivers them over real HTTP, signed, one at
 //! a time in the order of their causes.
 //!
-//! ```no_run
-//! # async fn demo() -> Result<(), Box<dyn std::error::Error>> {
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use loopgate::simulator::{Config, PullSpec, Simulator};
 //! let sim = Simulator::start(Config::default()).await?;
-//! sim.set_webhook_url("http://127.0.0.1:8080/webhook");
+//! sim.set_webhook_url("http://127.0.0.1:9/webhook");
 //! let repo = sim.create_repo("acme/widgets", &[("README.md", "hello\n")])?;
 //! let alice = sim.user("alice");
 //! let pr = alice.open_pull_request(&repo, PullSpec::new("Add x").file("x.txt", "x\n"))?;
 //! alice.push(&pr, &[("x.txt", "y\n")], "Say y")?;
 //! sim.user("bob").comment(&pr, "architecture approved")?;
 //! sim.settle().await;
-//! assert_eq!(sim.pull_request(&pr)?.comments.len(), 1);
+//! assert_eq!(sim.pull_request(&pr)?.comments[0].author, "bob");
 //! # Ok(()) }
 //! ```
 //!
@@ -58,7 +59,7 @@ pub use self::{
     config::{Config, StartError},
     deeds::queue::{MergeGroup, QueueOutcome},
     faults::{DeliveryFault, Harm, Mishap, Often, RequestFault},
-    hooks::{Delivery, DeliveryState},
+    hooks::{Attempt, Delivery, DeliveryCounts, DeliveryState},
     key::{AppKey, UnusableKey},
     refused::Refused,
     requests::{Conditional, RequestCounts, RequestRecord},
@@ -68,6 +69,7 @@ pub use self::{
         PullView, RefView, ReviewView, RunSpec,
     },
     world::{
+        DeliveryId, RepoId,
         account::{OrgRole, Privacy, Role},
         app::{Area, Level, Permissions},
         checks::{Annotation, AnnotationLevel, Button, Conclusion, Progress, StatusState},

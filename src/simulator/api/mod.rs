@@ -92,6 +92,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
     }
     let routes = router
         .fallback(async || Reply::from(Refused::not_found()))
+        .method_not_allowed_fallback(async || Reply::from(Refused::not_found()))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(Arc::clone(&shared));
     // Around the whole of it, because `/repositories/ID` is rewritten before a route is chosen.

@@ -1,6 +1,6 @@
 //! Deliveries and their log.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use uuid::Uuid;
@@ -65,6 +65,17 @@ impl Delivery {
     pub fn is_listed(&self) -> bool {
         matches!(self.state, DeliveryState::Answered { .. } | DeliveryState::Failed(_))
     }
+}
+
+/// Totals over the deliveries that left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeliveryCounts {
+    /// Attempts that were answered or failed.
+    pub sent: usize,
+    /// Answered with 2xx.
+    pub accepted: usize,
+    /// Attempts beyond the first with the same GUID.
+    pub duplicate: usize,
 }
 
 /// Every delivery so far and the queue of those still to be sent.
@@ -135,6 +146,16 @@ impl Outbox {
     /// Whether everything caused so far has been answered, has failed, or is held or lost.
     pub fn is_settled(&self) -> bool {
         self.queue.is_empty() && self.late.is_empty() && self.in_flight == 0
+    }
+
+    pub fn counts(&self) -> DeliveryCounts {
+        let sent: Vec<_> = self.log.values().filter(|delivery| delivery.is_listed()).collect();
+        let distinct: BTreeSet<_> = sent.iter().map(|delivery| (delivery.app, delivery.guid)).collect();
+        DeliveryCounts {
+            sent: sent.len(),
+            accepted: sent.iter().filter(|delivery| delivery.accepted()).count(),
+            duplicate: sent.len() - distinct.len(),
+        }
     }
 
     /// Lets held deliveries go, after all that waits already.

@@ -3,7 +3,7 @@ use http::Method;
 use serde_json::json;
 
 use super::{client::Client, start, start_with_repo};
-use crate::simulator::{Area, Level, Role};
+use crate::simulator::{Area, Level, PullSpec, Role};
 
 #[tokio::test]
 async fn an_app_proves_itself_with_a_short_lived_jwt() {
@@ -79,7 +79,7 @@ async fn an_actions_token_reaches_one_repository_and_no_teams() {
     sim.admin().add_team("acme/security", &["bob"]).unwrap();
     let permissions = [(Area::Issues, Level::Write), (Area::Metadata, Level::Read)].into();
     let token = Client::with_token(&sim, Some(sim.actions_token(&repo, Some(permissions)).unwrap()));
-    let pr = sim.user("alice").open_pull_request(&repo, crate::simulator::PullSpec::new("x").file("x", "x")).unwrap();
+    let pr = sim.user("alice").open_pull_request(&repo, PullSpec::new("x").file("x", "x")).unwrap();
     let path = format!("/repos/acme/widgets/issues/{}/comments", pr.number);
     let comment = token.post(&path, json!({ "body": "hi" })).await.is(201).json();
     assert_eq!(comment["user"]["login"], "github-actions[bot]");
@@ -131,6 +131,23 @@ async fn permissions_come_from_every_side() {
     admin.suspend_user("bob").unwrap();
     app.get("/users/bob").await.is(404);
     app.get("/repos/acme/widgets/collaborators/bob/permission").await.is(404);
+}
+
+#[tokio::test]
+async fn what_deleted_accounts_wrote_is_ghosts() {
+    let (sim, repo, app) = start_with_repo().await;
+    let pr = sim.user("alice").open_pull_request(&repo, PullSpec::new("x").file("x", "x")).unwrap();
+    let comment = sim.user("bob").comment(&pr, "security approved").unwrap();
+    sim.admin().delete_user("bob").unwrap();
+    let told = app.get(&format!("/repos/acme/widgets/issues/comments/{comment}")).await.is(200).json();
+    assert_eq!(told["user"]["login"], "ghost");
+    app.get("/users/bob").await.is(404);
+    app.get("/repos/acme/widgets/collaborators/bob/permission").await.is(404);
+    assert!(sim.user("bob").comment(&pr, "I am gone").is_err());
+    // Somebody else takes the login: another account, with another id.
+    let usurper = sim.admin().add_user("bob").unwrap();
+    assert_eq!(app.get("/users/bob").await.is(200).json()["id"], usurper.get());
+    assert_eq!(app.get("/repos/acme/widgets/collaborators/bob/permission").await.is(200).json()["permission"], "read");
 }
 
 #[tokio::test]

@@ -77,6 +77,8 @@ async fn deliveries_are_lost_doubled_and_held() {
     bob.comment(&pr, "late, but nobody comes after").unwrap();
     sim.settle().await;
     assert_eq!(texts().last().unwrap(), "late, but nobody comes after");
+    let counts = sim.delivery_counts();
+    assert_eq!((counts.accepted, counts.duplicate), (hooks.all().len(), 1));
     let listed = Client::app(&sim, 540).get("/app/hook/deliveries").await.is(200).json();
     let failed = listed.as_array().unwrap().iter().find(|d| d["status_code"] == 0).unwrap();
     assert_eq!(failed["event"], "issue_comment");

@@ -95,6 +95,7 @@ async fn every_reading_route_answers() {
     app.get("/orgs/acme/members/mallory").await.is(404);
     app.get("/orgs/acme/teams/leads/repos/acme/widgets").await.is(204);
     app.get("/nowhere").await.is(404);
+    app.delete("/rate_limit").await.is(404);
     let _hooks = Receiver::attach(&sim).await;
     let jwt = Client::app(&sim, 540);
     for path in ["/app", "/app/installations", "/app/installations/9001", "/app/hook/config", "/app/hook/deliveries"] {

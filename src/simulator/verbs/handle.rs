@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use super::{Admin, Ci, Person};
 use crate::{
-    core::{AppId, InstallationId, RepoName, Sha},
+    core::{AppId, InstallationId, RepoName, Sha, UserId},
     simulator::{
-        AppKey, Clock, Delivery, DeliveryFault, Happening, Refused, RequestCounts, RequestFault, RequestRecord,
-        Simulator, TimedOut,
+        AppKey, Clock, Delivery, DeliveryCounts, DeliveryFault, Happening, Refused, RequestCounts, RequestFault,
+        RequestRecord, Simulator, TimedOut,
         config::OWNER,
         deeds::apps::NewApp,
         hooks::Voice,
         world::{
-            World,
+            RepoId, World,
             app::{Actor, App, Permissions, Selection, Webhook},
             repo::Visibility,
         },
@@ -145,6 +145,10 @@ impl Simulator {
         self.look(|world| world.outbox.log.values().cloned().collect())
     }
 
+    pub fn delivery_counts(&self) -> DeliveryCounts {
+        self.look(|world| world.outbox.counts())
+    }
+
     pub fn requests(&self) -> Vec<RequestRecord> {
         self.look(|world| world.requests.0.clone())
     }
@@ -163,8 +167,13 @@ impl Simulator {
         self.look(|world| world.journal.iter().skip(after).cloned().collect())
     }
 
+    /// The name of a repository of the journal, unless it was deleted.
+    pub fn repo_name(&self, id: RepoId) -> Option<RepoName> {
+        self.look(|world| world.full_name(world.repos.get(&id)?).parse().ok())
+    }
+
     /// The login behind an account id of the journal.
-    pub fn login(&self, id: crate::core::UserId) -> String {
+    pub fn login(&self, id: UserId) -> String {
         self.look(|world| world.login(id).to_owned())
     }
 
