@@ -1,6 +1,6 @@
 //! Opening, editing, closing pull requests and issues.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     core::PrNumber,
@@ -48,7 +48,14 @@ impl World {
         number: PrNumber,
     ) -> Result<Event, Refused> {
         let (found, issue) = (self.repo(repo)?, self.issue(repo, number)?);
-        let told = shape::pull(self, found, issue);
+        let mut told = shape::pull(self, found, issue);
+        if matches!(action, "opened" | "synchronize" | "reopened") {
+            // GitHub computes mergeability after it has sent these.
+            for key in ["mergeable", "rebaseable", "merge_commit_sha"] {
+                told[key] = Value::Null;
+            }
+            told["mergeable_state"] = "unknown".into();
+        }
         Ok(Event::in_repo("pull_request", action, repo, actor).with("number", number.get()).with("pull_request", told))
     }
 

@@ -63,6 +63,7 @@ async fn a_pull_requests_life_is_told_in_order() {
     );
     let head = sim.head(&pr).unwrap().to_string();
     assert_eq!(hooks.last("pull_request.synchronize")["after"], head.as_str());
+    assert_eq!(hooks.last("pull_request.synchronize")["pull_request"]["mergeable"], serde_json::Value::Null);
     assert_eq!(hooks.last("issue_comment.edited")["changes"]["body"]["from"], "hm");
     assert!(hooks.last("issue_comment.created")["issue"]["pull_request"]["url"].is_string());
     assert_eq!(hooks.last("pull_request.review_request_removed")["requested_reviewer"]["login"], "carol");
