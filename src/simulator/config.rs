@@ -22,7 +22,7 @@ use super::{
         app::{Actor, Area, Level, Permissions, Selection},
     },
 };
-use crate::core::{AppId, InstallationId};
+use crate::core::{AppId, InstallationId, UserId};
 
 /// Settings of a [`Simulator`](super::Simulator). The default is a small company: organisation `acme` with owner
 /// `olga` and members `alice`, `bob` and `carol` (who may write everywhere), outsiders `dave` and `mallory`, the App
@@ -138,27 +138,13 @@ impl Config {
             journal: Vec::new(),
         };
         let org = world.add_org(ORG, Some(Role::Write))?;
-        let olga = world.add_user(OWNER)?;
-        let owner = Actor::Person(olga);
-        world.add_org_member(owner, org, olga, OrgRole::Owner)?;
-        for member in ["alice", "bob", "carol"] {
-            let member = world.add_user(member)?;
-            world.add_org_member(owner, org, member, OrgRole::Member)?;
-        }
-        for outsider in ["dave", "mallory", "web-flow"] {
-            world.add_user(outsider)?;
-        }
-        world.set_emails("web-flow", &["noreply@github.com"])?;
+        let owner = populate(&mut world, org)?;
+        self.install_apps(&mut world, (org, owner), key)?;
+        Ok(world)
+    }
 
-        let ours = NewApp {
-            id: self.app_id,
-            slug: self.app_slug.clone(),
-            name: "Loopgate".into(),
-            owner: org,
-            permissions: our_permissions(),
-            events: EVENTS.iter().map(|event| (*event).to_owned()).collect(),
-            public_key: Some(key.public_der().clone()),
-        };
+    /// The App under test, another CI system and GitHub Actions, on all repositories of the organisation.
+    fn install_apps(&self, world: &mut World, (org, owner): (UserId, Actor), key: &AppKey) -> Result<(), Refused> {
         let app = |id, slug: &str, permissions| NewApp {
             id,
             slug: slug.into(),
@@ -168,19 +154,38 @@ impl Config {
             events: BTreeSet::new(),
             public_key: None,
         };
+        let ours = NewApp {
+            name: "Loopgate".into(),
+            events: EVENTS.iter().map(|event| (*event).to_owned()).collect(),
+            public_key: Some(key.public_der().clone()),
+            ..app(self.app_id, &self.app_slug, our_permissions())
+        };
         let ci = [(Area::Checks, Level::Write), (Area::Contents, Level::Read), (Area::Metadata, Level::Read)];
-        let other = app(OTHER_CI_APP, "other-ci", ci.into());
-        let actions = app(ACTIONS_APP, ACTIONS, actions_permissions());
-        for (new, installation) in [
-            (ours, self.installation_id),
-            (other, InstallationId::new(self.installation_id.get() + 1)),
-            (actions, InstallationId::new(self.installation_id.get() + 2)),
-        ] {
+        let others = [app(OTHER_CI_APP, "other-ci", ci.into()), app(ACTIONS_APP, ACTIONS, actions_permissions())];
+        for (new, nth) in std::iter::once(ours).chain(others).zip(0..) {
+            let installation = InstallationId::new(self.installation_id.get() + nth);
             let app = world.register_app(new)?;
             world.install(owner, app, (installation, org), Selection::All)?;
         }
-        Ok(world)
+        Ok(())
     }
+}
+
+/// The people of the default world; returns the owner.
+fn populate(world: &mut World, org: UserId) -> Result<Actor, Refused> {
+    let id = world.add_user(OWNER)?;
+    let owner = Actor::Person(id);
+    world.add_org_member(owner, org, id, OrgRole::Owner)?;
+    for member in ["alice", "bob", "carol"] {
+        let member = world.add_user(member)?;
+        world.add_org_member(owner, org, member, OrgRole::Member)?;
+    }
+    for outsider in ["dave", "mallory", "web-flow"] {
+        world.add_user(outsider)?;
+    }
+    // Commits made on the site carry this address.
+    world.set_emails("web-flow", &["noreply@github.com"])?;
+    Ok(owner)
 }
 
 /// What Loopgate asks for.
