@@ -37,6 +37,7 @@ mod surface;
 pub mod walk;
 
 pub use decide::decide;
+pub use hint::{Actor, Hint};
 pub use ids::{
     AppId, CheckName, CheckRunId, CommentId, Fingerprint, GateName, InstallationId, Login, Malformed, PrNumber,
     RepoName, ReviewId, RuleId, Score, Sha, TeamSlug, Timestamp, UserId, WorkflowRunId,

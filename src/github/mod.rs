@@ -23,6 +23,7 @@ mod retry;
 mod secret;
 mod transport;
 mod usage;
+pub mod webhook;
 mod wire;
 
 pub use act::{Effect, Executed, Executor, Presence, Problem, plan};

@@ -385,7 +385,7 @@ impl<'a> Weighing<'a> {
         let changed = counted.filter_map(|(id, then)| {
             let comment = comments.get(id).filter(|comment| digest(&comment.body) != *then)?;
             let by_writer = self.scene.snapshot.hints.iter().any(|hint| {
-                matches!(hint, Hint::CommentEdited { comment, editor, .. } if comment == id && *editor == comments[id].author.id)
+                matches!(hint, Hint::CommentEdited { comment, by, .. } if comment == id && by.id == comments[id].author.id)
             });
             let (gate, by, url) = (self.own.name.clone(), comment.author.clone(), comment.url.clone());
             (!by_writer).then_some(Tampered { gate, comment: *id, by, url })

@@ -1,0 +1,185 @@
+//! Webhook payloads: which pull requests does a delivery concern?
+//!
+//! A payload says *which* pull request to look at, never what to do there: what is true is read from the API
+//! (github.md, "Events handled"). [`route`] is pure and makes one pass over the body. The caller has checked the
+//! signature, so the body is GitHub's; what people wrote into it is still hostile.
+
+mod events;
+mod payload;
+mod screen;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, de::IgnoredAny};
+
+use crate::core::{AppId, Hint, InstallationId, Login, PrNumber, RepoName, Sha};
+
+/// Who we are, so that echoes of our own writes can be told from people's acts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnApp {
+    pub app_id: AppId,
+    /// The account the App acts as, `slug[bot]`. Without it (GitHub could not be asked yet) echoes of our comments
+    /// and labels are looked at once more, which changes nothing.
+    pub bot: Option<Login>,
+}
+
+/// What to look at.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    PullRequest {
+        repository: RepoName,
+        number: PrNumber,
+    },
+    /// The open pull requests with this head commit. Several may match, from forks too.
+    Head {
+        repository: RepoName,
+        sha: Sha,
+    },
+    /// The open pull requests into this branch.
+    Base {
+        repository: RepoName,
+        branch: String,
+    },
+    /// All open pull requests of the repository.
+    Repository(RepoName),
+    /// All open pull requests of the installation.
+    Installation,
+    /// The pull requests that a merge queue put between `base` and `head`.
+    MergeGroup {
+        repository: RepoName,
+        head: Sha,
+        base: Sha,
+        base_ref: String,
+    },
+}
+
+impl Target {
+    /// The repository, for everything but a whole installation.
+    pub fn repository(&self) -> Option<&RepoName> {
+        match self {
+            Self::PullRequest { repository, .. }
+            | Self::Head { repository, .. }
+            | Self::Base { repository, .. }
+            | Self::Repository(repository)
+            | Self::MergeGroup { repository, .. } => Some(repository),
+            Self::Installation => None,
+        }
+    }
+}
+
+/// What a delivery asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    pub installation: InstallationId,
+    /// Never empty; almost always one.
+    pub targets: Vec<Target>,
+    pub hints: Vec<Hint>,
+}
+
+/// Where a delivery goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Routed {
+    Work(Work),
+    /// Nothing to look at: acknowledged and counted, never queued.
+    Irrelevant(Irrelevant),
+    /// GitHub asks whether we are there.
+    Ping,
+}
+
+/// Why a delivery concerns nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Irrelevant {
+    UnknownEvent,
+    UnknownAction,
+    /// An echo of our own write.
+    OwnEvent,
+    /// A button or re-run of another App's check.
+    NotOurs,
+    /// A comment that holds no command and no gate word.
+    Chat,
+    /// An issue that is not a pull request.
+    NotAPullRequest,
+    /// A push that changes neither our configuration nor CODEOWNERS, or not to a branch.
+    NothingThatGoverns,
+    /// Sent by a repository's own webhook, not to an installation of the App.
+    NoInstallation,
+}
+
+impl Irrelevant {
+    /// One word for logs and metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownEvent => "unknown_event",
+            Self::UnknownAction => "unknown_action",
+            Self::OwnEvent => "own_event",
+            Self::NotOurs => "not_ours",
+            Self::Chat => "chat",
+            Self::NotAPullRequest => "not_a_pull_request",
+            Self::NothingThatGoverns => "nothing_that_governs",
+            Self::NoInstallation => "no_installation",
+        }
+    }
+}
+
+/// A body that cannot be read. Says where, and never quotes the body.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Misread {
+    #[error("the body is not JSON (line {line}, column {column})")]
+    NotJson { line: usize, column: usize },
+    #[error("the body is JSON, but not a `{event}` payload as GitHub documents it (line {line}, column {column})")]
+    Unexpected { event: String, line: usize, column: usize },
+    #[error("the `{event}` payload lacks a usable {field}")]
+    Lacking { event: String, field: &'static str },
+}
+
+/// Reads which pull requests the event `event` (the `X-GitHub-Event` header) with this body concerns.
+///
+/// Unknown events and actions are [`Irrelevant`].
+///
+/// # Errors
+/// [`Misread`] when the body is not JSON, or lacks a field that GitHub documents as always there.
+pub fn route(event: &str, body: &[u8], own: &OwnApp) -> Result<Routed, Misread> {
+    let reader = Reader { event, body, own };
+    match event {
+        "pull_request" => events::pull_request(&reader),
+        "issue_comment" => events::issue_comment(&reader),
+        "pull_request_review" => events::review(&reader),
+        "pull_request_review_comment" => events::review_comment(&reader),
+        "check_run" => events::check_run(&reader),
+        "check_suite" => events::check_suite(&reader),
+        "status" => events::status(&reader),
+        "workflow_run" => events::workflow_run(&reader),
+        "push" => events::push(&reader),
+        "merge_group" => events::merge_group(&reader),
+        "installation" => events::installation(&reader),
+        "installation_repositories" => events::installation_repositories(&reader),
+        "repository" => events::repository(&reader),
+        "team" | "membership" | "organization" => events::organization(&reader),
+        "ping" => reader.read::<IgnoredAny>().map(|_| Routed::Ping),
+        _ => reader.read::<IgnoredAny>().map(|_| Routed::Irrelevant(Irrelevant::UnknownEvent)),
+    }
+}
+
+/// One delivery while it is being routed.
+struct Reader<'a> {
+    event: &'a str,
+    body: &'a [u8],
+    own: &'a OwnApp,
+}
+
+impl<'a> Reader<'a> {
+    fn read<T: Deserialize<'a>>(&self) -> Result<T, Misread> {
+        serde_json::from_slice(self.body).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            if error.is_data() {
+                Misread::Unexpected { event: self.event.to_owned(), line, column }
+            } else {
+                Misread::NotJson { line, column }
+            }
+        })
+    }
+
+    fn lacking(&self, field: &'static str) -> Misread {
+        Misread::Lacking { event: self.event.to_owned(), field }
+    }
+}

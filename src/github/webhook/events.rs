@@ -1,0 +1,339 @@
+//! One function per event of github.md's table.
+
+use crate::core::{
+    Actor, CheckRunId, CommentId, Hint, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, UserId,
+};
+
+use super::{
+    Irrelevant, Misread, OwnApp, Reader, Routed, Target, Work,
+    payload::{
+        Account, CheckRunEvent, CheckSuiteEvent, Commit, Common, Id, InstallationEvent, IssueCommentEvent,
+        MergeGroupEvent, Number, OrganizationEvent, PullRequest, PullRequestEvent, PushEvent, Repository,
+        ReviewCommentEvent, ReviewEvent, StatusEvent, Text, WorkflowRunEvent,
+    },
+    screen,
+};
+
+type Answer = Result<Routed, Misread>;
+
+/// A hint names no more pull requests than this; more would be a commit that half a company shares.
+const NAMED_PULLS: usize = 20;
+
+/// GitHub lists at most this many commits of one push; a list this long may have been cut.
+const PUSH_COMMITS: usize = 2048;
+
+/// More added repositories than this are looked at as the whole installation.
+const ADDED_REPOSITORIES: usize = 100;
+
+pub(super) fn pull_request(reader: &Reader<'_>) -> Answer {
+    let event: PullRequestEvent<'_> = reader.read()?;
+    match event.common().action {
+        "opened" | "reopened" | "synchronize" => {
+            let seen = head_seen(&event.pull_request);
+            reader.work(event.common(), |repository| pull(repository, event.pull_request.number), seen)
+        }
+        "edited" | "ready_for_review" | "converted_to_draft" | "closed" => {
+            reader.work(event.common(), |repository| pull(repository, event.pull_request.number), None)
+        }
+        // These echo our own writes. The others above never do: a head pushed by our own fixer must be seen.
+        "labeled" | "unlabeled" | "review_requested" | "review_request_removed" => {
+            if reader.own.acted(event.common().sender) {
+                return irrelevant(Irrelevant::OwnEvent);
+            }
+            reader.work(event.common(), |repository| pull(repository, event.pull_request.number), None)
+        }
+        _ => irrelevant(Irrelevant::UnknownAction),
+    }
+}
+
+/// `updated_at` of these three actions is the moment of GitHub's own clock at which the head became this commit.
+fn head_seen(pull_request: &PullRequest<'_>) -> Option<Hint> {
+    let sha = sha(&pull_request.head.as_ref()?.sha)?;
+    Some(Hint::HeadSeen { sha, at: time(pull_request.updated_at.as_ref())? })
+}
+
+pub(super) fn issue_comment(reader: &Reader<'_>) -> Answer {
+    let event: IssueCommentEvent<'_> = reader.read()?;
+    if !matches!(event.common().action, "created" | "edited" | "deleted") {
+        return irrelevant(Irrelevant::UnknownAction);
+    }
+    if event.issue.pull_request.is_none() {
+        return irrelevant(Irrelevant::NotAPullRequest);
+    }
+    if reader.own.acted(event.common().sender) {
+        return irrelevant(Irrelevant::OwnEvent);
+    }
+    let now = event.comment.body.as_deref();
+    let before = event.changes.as_ref().and_then(|changes| changes.body.as_ref()?.from.as_deref());
+    if ![now, before].into_iter().flatten().any(screen::may_concern_us) {
+        return irrelevant(Irrelevant::Chat);
+    }
+    let comment = CommentId::new(event.comment.id);
+    let by = actor(event.common().sender);
+    let hint = match event.common().action {
+        "edited" => {
+            by.zip(time(event.comment.updated_at.as_ref())).map(|(by, at)| Hint::CommentEdited { comment, by, at })
+        }
+        "deleted" => by.map(|by| Hint::CommentDeleted { comment, by }),
+        _ => None,
+    };
+    reader.work(event.common(), |repository| pull(repository, event.issue.number), hint)
+}
+
+pub(super) fn review(reader: &Reader<'_>) -> Answer {
+    let event: ReviewEvent<'_> = reader.read()?;
+    let hint = match event.common().action {
+        "submitted" | "dismissed" => None,
+        "edited" => {
+            actor(event.common().sender).map(|by| Hint::ReviewEdited { review: ReviewId::new(event.review.id), by })
+        }
+        _ => return irrelevant(Irrelevant::UnknownAction),
+    };
+    if reader.own.acted(event.common().sender) {
+        return irrelevant(Irrelevant::OwnEvent);
+    }
+    reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hint)
+}
+
+pub(super) fn review_comment(reader: &Reader<'_>) -> Answer {
+    let event: ReviewCommentEvent<'_> = reader.read()?;
+    if event.common().action != "created" {
+        return irrelevant(Irrelevant::UnknownAction);
+    }
+    if reader.own.acted(event.common().sender) {
+        return irrelevant(Irrelevant::OwnEvent);
+    }
+    if !event.comment.body.as_deref().is_some_and(screen::may_concern_us) {
+        return irrelevant(Irrelevant::Chat);
+    }
+    reader.work(event.common(), |repository| pull(repository, event.pull_request.number), None)
+}
+
+pub(super) fn check_run(reader: &Reader<'_>) -> Answer {
+    let event: CheckRunEvent<'_> = reader.read()?;
+    let run = &event.check_run;
+    let ours = reader.own.owns(run.app.as_ref());
+    let check_run = CheckRunId::new(run.id);
+    let by = || actor(event.common().sender);
+    let hint = match event.common().action {
+        "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
+        "completed" => named(run.pull_requests.as_deref()),
+        "rerequested" | "requested_action" if !ours => return irrelevant(Irrelevant::NotOurs),
+        "rerequested" => by().map(|by| Hint::CheckRunRerequested { check_run, by }),
+        "requested_action" => {
+            let pressed = event.requested_action.as_ref().ok_or_else(|| reader.lacking("requested_action"))?;
+            // GitHub's own limit for identifiers is 20 characters.
+            let identifier = pressed.identifier.chars().take(20).collect();
+            by().map(|by| Hint::ButtonPressed { check_run, identifier, by })
+        }
+        _ => return irrelevant(Irrelevant::UnknownAction),
+    };
+    reader.head(event.common(), &run.head_sha, hint)
+}
+
+pub(super) fn check_suite(reader: &Reader<'_>) -> Answer {
+    let event: CheckSuiteEvent<'_> = reader.read()?;
+    let suite = &event.check_suite;
+    let ours = reader.own.owns(suite.app.as_ref());
+    let hint = match event.common().action {
+        "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
+        "completed" => named(suite.pull_requests.as_deref()),
+        "rerequested" if !ours => return irrelevant(Irrelevant::NotOurs),
+        "rerequested" => sha(&suite.head_sha)
+            .zip(actor(event.common().sender))
+            .map(|(sha, by)| Hint::CheckSuiteRerequested { sha, by }),
+        _ => return irrelevant(Irrelevant::UnknownAction),
+    };
+    reader.head(event.common(), &suite.head_sha, hint)
+}
+
+pub(super) fn status(reader: &Reader<'_>) -> Answer {
+    let event: StatusEvent<'_> = reader.read()?;
+    if reader.own.acted(event.common().sender) {
+        return irrelevant(Irrelevant::OwnEvent);
+    }
+    reader.head(event.common(), &event.sha, None)
+}
+
+pub(super) fn workflow_run(reader: &Reader<'_>) -> Answer {
+    let event: WorkflowRunEvent<'_> = reader.read()?;
+    if !matches!(event.common().action, "requested" | "completed") {
+        return irrelevant(Irrelevant::UnknownAction);
+    }
+    let run = &event.workflow_run;
+    reader.head(event.common(), &run.head_sha, named(run.pull_requests.as_deref()))
+}
+
+pub(super) fn push(reader: &Reader<'_>) -> Answer {
+    let event: PushEvent<'_> = reader.read()?;
+    let Some(branch) = event.git_ref.strip_prefix("refs/heads/") else {
+        return irrelevant(Irrelevant::NothingThatGoverns);
+    };
+    // A branch just made is the base of nothing yet; one that is gone closes its pull requests, which has its own event.
+    if event.created == Some(true) || event.deleted == Some(true) {
+        return irrelevant(Irrelevant::NothingThatGoverns);
+    }
+    // Commits that a forced push took away are in no list, and one without commits moved the branch to older ones.
+    let unlisted = event.forced == Some(true) || event.commits.is_empty() || event.commits.len() >= PUSH_COMMITS;
+    let touches = |what: fn(&str) -> bool| unlisted || event.commits.iter().any(|commit| touches(commit, what));
+    if event.repository.as_ref().is_some_and(|repository| is_org_defaults(repository, branch))
+        && touches(|path| path == "loopgate.yml")
+    {
+        return reader.work(event.common(), |_| Target::Installation, None);
+    }
+    if !touches(governs) {
+        return irrelevant(Irrelevant::NothingThatGoverns);
+    }
+    reader.work(event.common(), |repository| Target::Base { repository, branch: branch.to_owned() }, None)
+}
+
+/// The organisation's defaults are `loopgate.yml` in the repository `<org>/.github` (surfaces.md, Configuration).
+fn is_org_defaults(repository: &Repository<'_>, branch: &str) -> bool {
+    repository.full_name.ends_with("/.github") && repository.default_branch.as_deref() == Some(branch)
+}
+
+fn touches(commit: &Commit<'_>, what: fn(&str) -> bool) -> bool {
+    [&commit.added, &commit.modified, &commit.removed].into_iter().flatten().any(|path| what(path))
+}
+
+/// The files of a base branch that decide over its pull requests; GitHub reads CODEOWNERS in these three places.
+fn governs(path: &str) -> bool {
+    matches!(path, ".github/loopgate.yml" | ".github/CODEOWNERS" | "CODEOWNERS" | "docs/CODEOWNERS")
+}
+
+pub(super) fn merge_group(reader: &Reader<'_>) -> Answer {
+    let event: MergeGroupEvent<'_> = reader.read()?;
+    if event.common().action != "checks_requested" {
+        return irrelevant(Irrelevant::UnknownAction);
+    }
+    let group = &event.merge_group;
+    let head = sha(&group.head_sha).ok_or_else(|| reader.lacking("merge_group.head_sha"))?;
+    let base = sha(&group.base_sha).ok_or_else(|| reader.lacking("merge_group.base_sha"))?;
+    let base_ref = group.base_ref.to_string();
+    let hint = Hint::MergeGroup { head, base, base_ref: base_ref.clone() };
+    reader.work(event.common(), |repository| Target::MergeGroup { repository, head, base, base_ref }, Some(hint))
+}
+
+pub(super) fn installation(reader: &Reader<'_>) -> Answer {
+    let event: InstallationEvent<'_> = reader.read()?;
+    match event.common().action {
+        "created" | "deleted" | "suspend" | "unsuspend" | "new_permissions_accepted" => {
+            reader.anywhere(event.common(), vec![Target::Installation], None)
+        }
+        _ => irrelevant(Irrelevant::UnknownAction),
+    }
+}
+
+pub(super) fn installation_repositories(reader: &Reader<'_>) -> Answer {
+    let event: InstallationEvent<'_> = reader.read()?;
+    match event.common().action {
+        "added" if event.repositories_added.len() <= ADDED_REPOSITORIES => {
+            let named = event.repositories_added.iter().filter_map(|repository| repository.full_name.parse().ok());
+            let targets: Vec<_> = named.map(Target::Repository).collect();
+            if targets.is_empty() {
+                return Err(reader.lacking("repositories_added"));
+            }
+            reader.anywhere(event.common(), targets, None)
+        }
+        "added" => reader.anywhere(event.common(), vec![Target::Installation], None),
+        // We can no longer read what was taken away, so there is nothing to look at.
+        _ => irrelevant(Irrelevant::UnknownAction),
+    }
+}
+
+pub(super) fn repository(reader: &Reader<'_>) -> Answer {
+    let event: InstallationEvent<'_> = reader.read()?;
+    match event.common().action {
+        "renamed" | "transferred" | "deleted" => reader.work(event.common(), Target::Repository, None),
+        _ => irrelevant(Irrelevant::UnknownAction),
+    }
+}
+
+/// `team`, `membership` and `organization`: who may approve has changed. Which open pull requests that affects is
+/// found later, with the hint.
+pub(super) fn organization(reader: &Reader<'_>) -> Answer {
+    let event: OrganizationEvent<'_> = reader.read()?;
+    let hint = match (reader.event, event.common().action) {
+        ("team", "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository") => {
+            team(&event).ok_or_else(|| reader.lacking("team"))?
+        }
+        ("membership", "added" | "removed") => {
+            let member = actor(event.member.as_ref()).ok_or_else(|| reader.lacking("member"))?;
+            Hint::MemberChanged { member }
+        }
+        ("organization", "member_added" | "member_removed") => {
+            let user = event.membership.as_ref().and_then(|membership| membership.user.as_ref());
+            Hint::MemberChanged { member: actor(user).ok_or_else(|| reader.lacking("membership.user"))? }
+        }
+        _ => return irrelevant(Irrelevant::UnknownAction),
+    };
+    match &event.repository {
+        Some(_) => reader.work(event.common(), Target::Repository, Some(hint)),
+        None => reader.anywhere(event.common(), vec![Target::Installation], Some(hint)),
+    }
+}
+
+fn team(event: &OrganizationEvent<'_>) -> Option<Hint> {
+    let (organization, team) = (event.organization.as_ref()?, event.team.as_ref()?);
+    let team = format!("{}/{}", &*organization.login, &**team.slug.as_ref()?);
+    Some(Hint::TeamChanged { team: team.parse().ok()? })
+}
+
+impl Reader<'_> {
+    /// Work on one target of the payload's repository.
+    fn work(&self, common: Common<'_, '_>, target: impl FnOnce(RepoName) -> Target, hint: Option<Hint>) -> Answer {
+        let name = common.repository.ok_or_else(|| self.lacking("repository"))?;
+        let repository = name.full_name.parse().map_err(|_| self.lacking("repository.full_name"))?;
+        self.anywhere(common, vec![target(repository)], hint)
+    }
+
+    fn head(&self, common: Common<'_, '_>, head_sha: &str, hint: Option<Hint>) -> Answer {
+        let sha = sha(head_sha).ok_or_else(|| self.lacking("head commit"))?;
+        self.work(common, |repository| Target::Head { repository, sha }, hint)
+    }
+
+    fn anywhere(&self, common: Common<'_, '_>, targets: Vec<Target>, hint: Option<Hint>) -> Answer {
+        let Some(installation) = common.installation else {
+            return irrelevant(Irrelevant::NoInstallation);
+        };
+        let installation = InstallationId::new(installation.id);
+        Ok(Routed::Work(Work { installation, targets, hints: hint.into_iter().collect() }))
+    }
+}
+
+impl OwnApp {
+    fn acted(&self, sender: Option<&Account<'_>>) -> bool {
+        let (Some(bot), Some(sender)) = (&self.bot, sender) else { return false };
+        bot.as_str().eq_ignore_ascii_case(&sender.login)
+    }
+
+    fn owns(&self, app: Option<&Id>) -> bool {
+        app.is_some_and(|app| app.id == self.app_id.get())
+    }
+}
+
+fn irrelevant(why: Irrelevant) -> Answer {
+    Ok(Routed::Irrelevant(why))
+}
+
+fn pull(repository: RepoName, number: u64) -> Target {
+    Target::PullRequest { repository, number: PrNumber::new(number) }
+}
+
+fn sha(text: &str) -> Option<Sha> {
+    text.parse().ok()
+}
+
+fn time(text: Option<&Text<'_>>) -> Option<Timestamp> {
+    text?.parse().ok()
+}
+
+fn actor(account: Option<&Account<'_>>) -> Option<Actor> {
+    let account = account?;
+    Some(Actor { id: UserId::new(account.id), login: account.login.parse().ok()? })
+}
+
+fn named(pulls: Option<&[Number]>) -> Option<Hint> {
+    let pulls: Vec<_> = pulls?.iter().take(NAMED_PULLS).map(|pull| PrNumber::new(pull.number)).collect();
+    (!pulls.is_empty()).then_some(Hint::NamedPulls { pulls })
+}

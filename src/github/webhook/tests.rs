@@ -1,0 +1,264 @@
+//! Tables of events and where they go.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::core::{Actor, CheckRunId, CommentId, PrNumber, ReviewId, UserId};
+
+const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
+const BASE: &str = "89abcdef0123456789abcdef0123456789abcdef";
+
+fn own() -> OwnApp {
+    OwnApp { app_id: AppId::new(42), bot: Some("loopgate[bot]".parse().unwrap()) }
+}
+
+/// Adds what every payload carries; `event` wins.
+fn payload(event: Value) -> Vec<u8> {
+    let mut whole = json!({
+        "repository": { "id": 1, "full_name": "acme/widgets", "default_branch": "main", "owner": { "login": "acme" } },
+        "installation": { "id": 9001, "node_id": "x" },
+        "sender": { "id": 7, "login": "alice", "type": "User" },
+        "something_new": { "deep": [[[{}]]] },
+    });
+    let whole_map = whole.as_object_mut().unwrap();
+    whole_map.extend(event.as_object().unwrap().clone());
+    serde_json::to_vec(&whole).unwrap()
+}
+
+fn routed(event: &str, body: Value) -> Result<Routed, Misread> {
+    route(event, &payload(body), &own())
+}
+
+fn repository() -> RepoName {
+    "acme/widgets".parse().unwrap()
+}
+
+fn pull(number: u64) -> Target {
+    Target::PullRequest { repository: repository(), number: PrNumber::new(number) }
+}
+
+fn head() -> Target {
+    Target::Head { repository: repository(), sha: SHA.parse().unwrap() }
+}
+
+fn alice() -> Actor {
+    Actor { id: UserId::new(7), login: "alice".parse().unwrap() }
+}
+
+fn work(target: Target, hints: Vec<Hint>) -> Result<Routed, Misread> {
+    Ok(Routed::Work(Work { installation: InstallationId::new(9001), targets: vec![target], hints }))
+}
+
+fn nothing(why: Irrelevant) -> Result<Routed, Misread> {
+    Ok(Routed::Irrelevant(why))
+}
+
+fn bot() -> Value {
+    json!({ "id": 99, "login": "Loopgate[bot]", "type": "Bot" })
+}
+
+#[test]
+fn pull_request_events() {
+    let at = "2026-11-20T10:15:00Z";
+    let body = |action: &str| {
+        json!({ "action": action, "number": 12,
+                "pull_request": { "number": 12, "updated_at": at, "head": { "sha": SHA, "ref": "x" } } })
+    };
+    let seen = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: at.parse().unwrap() };
+    for action in ["opened", "reopened", "synchronize"] {
+        assert_eq!(routed("pull_request", body(action)), work(pull(12), vec![seen.clone()]), "{action}");
+    }
+    for action in ["edited", "ready_for_review", "converted_to_draft", "closed", "labeled", "unlabeled"] {
+        assert_eq!(routed("pull_request", body(action)), work(pull(12), vec![]), "{action}");
+    }
+    for action in ["assigned", "locked", "invented_tomorrow"] {
+        assert_eq!(routed("pull_request", body(action)), nothing(Irrelevant::UnknownAction), "{action}");
+    }
+    // An echo of our own label is dropped; a head that our own fixer pushed is not.
+    for (action, dropped) in [("labeled", true), ("review_requested", true), ("synchronize", false), ("opened", false)]
+    {
+        let mut body = body(action);
+        body["sender"] = bot();
+        let is_dropped = routed("pull_request", body) == nothing(Irrelevant::OwnEvent);
+        assert_eq!(is_dropped, dropped, "{action}");
+    }
+    // Optional fields may be absent.
+    let bare = json!({ "action": "opened", "pull_request": { "number": 12 } });
+    assert_eq!(routed("pull_request", bare), work(pull(12), vec![]));
+}
+
+#[test]
+fn comments_pass_the_screen_or_cost_nothing() {
+    let body = |action: &str, text: &str| {
+        json!({ "action": action, "issue": { "number": 12, "pull_request": { "url": "…" } },
+                "comment": { "id": 5, "body": text, "updated_at": "2026-11-20T10:15:00Z" } })
+    };
+    assert_eq!(routed("issue_comment", body("created", "security approved")), work(pull(12), vec![]));
+    assert_eq!(routed("issue_comment", body("created", "thanks a lot")), nothing(Irrelevant::Chat));
+    assert_eq!(routed("issue_comment", body("pinned", "/loop status")), nothing(Irrelevant::UnknownAction));
+
+    let deleted = Hint::CommentDeleted { comment: CommentId::new(5), by: alice() };
+    assert_eq!(routed("issue_comment", body("deleted", "security approved")), work(pull(12), vec![deleted]));
+    assert_eq!(routed("issue_comment", body("deleted", "thanks a lot")), nothing(Irrelevant::Chat));
+
+    // Edited: the old text counts as much as the new one.
+    let at = "2026-11-20T10:15:00Z".parse().unwrap();
+    let edited = Hint::CommentEdited { comment: CommentId::new(5), by: alice(), at };
+    for (from, to) in [("security approved", "never mind"), ("never mind", "security approved")] {
+        let mut body = body("edited", to);
+        body["changes"] = json!({ "body": { "from": from } });
+        assert_eq!(routed("issue_comment", body), work(pull(12), vec![edited.clone()]), "{from} -> {to}");
+    }
+    let mut chat = body("edited", "a");
+    chat["changes"] = json!({ "body": { "from": "b" } });
+    assert_eq!(routed("issue_comment", chat), nothing(Irrelevant::Chat));
+
+    let mut echo = body("created", "security approved");
+    echo["sender"] = bot();
+    assert_eq!(routed("issue_comment", echo), nothing(Irrelevant::OwnEvent));
+    let mut issue = body("created", "security approved");
+    issue["issue"] = json!({ "number": 12 });
+    assert_eq!(routed("issue_comment", issue), nothing(Irrelevant::NotAPullRequest));
+}
+
+#[test]
+fn reviews() {
+    let body = |action: &str| json!({ "action": action, "review": { "id": 3 }, "pull_request": { "number": 12 } });
+    assert_eq!(routed("pull_request_review", body("submitted")), work(pull(12), vec![]));
+    assert_eq!(routed("pull_request_review", body("dismissed")), work(pull(12), vec![]));
+    let edited = Hint::ReviewEdited { review: ReviewId::new(3), by: alice() };
+    assert_eq!(routed("pull_request_review", body("edited")), work(pull(12), vec![edited]));
+
+    let inline = |action: &str, text: &str| json!({ "action": action, "comment": { "id": 5, "body": text }, "pull_request": { "number": 12 } });
+    let event = "pull_request_review_comment";
+    assert_eq!(routed(event, inline("created", "/loop retry")), work(pull(12), vec![]));
+    assert_eq!(routed(event, inline("created", "nit: typo")), nothing(Irrelevant::Chat));
+    assert_eq!(routed(event, inline("edited", "/loop retry")), nothing(Irrelevant::UnknownAction));
+}
+
+#[test]
+fn checks_lead_to_their_head() {
+    let run = |action: &str, app: u64| {
+        json!({ "action": action, "requested_action": { "identifier": "retry" },
+                "check_run": { "id": 8, "head_sha": SHA, "app": { "id": app }, "pull_requests": [{ "number": 12 }] } })
+    };
+    let named = Hint::NamedPulls { pulls: vec![PrNumber::new(12)] };
+    let check_run = CheckRunId::new(8);
+    assert_eq!(routed("check_run", run("completed", 1)), work(head(), vec![named.clone()]));
+    assert_eq!(routed("check_run", run("completed", 42)), nothing(Irrelevant::OwnEvent));
+    assert_eq!(routed("check_run", run("created", 1)), nothing(Irrelevant::UnknownAction));
+    let again = Hint::CheckRunRerequested { check_run, by: alice() };
+    assert_eq!(routed("check_run", run("rerequested", 42)), work(head(), vec![again]));
+    let pressed = Hint::ButtonPressed { check_run, identifier: "retry".into(), by: alice() };
+    assert_eq!(routed("check_run", run("requested_action", 42)), work(head(), vec![pressed]));
+    assert_eq!(routed("check_run", run("requested_action", 1)), nothing(Irrelevant::NotOurs));
+
+    let suite = |action: &str, app: u64| json!({ "action": action, "check_suite": { "head_sha": SHA, "app": { "id": app }, "pull_requests": null } });
+    assert_eq!(routed("check_suite", suite("completed", 1)), work(head(), vec![]));
+    assert_eq!(routed("check_suite", suite("completed", 42)), nothing(Irrelevant::OwnEvent));
+    let again = Hint::CheckSuiteRerequested { sha: SHA.parse().unwrap(), by: alice() };
+    assert_eq!(routed("check_suite", suite("rerequested", 42)), work(head(), vec![again]));
+
+    assert_eq!(routed("status", json!({ "sha": SHA, "state": "success" })), work(head(), vec![]));
+    let run = |action: &str| json!({ "action": action, "workflow_run": { "head_sha": SHA, "pull_requests": [] } });
+    assert_eq!(routed("workflow_run", run("completed")), work(head(), vec![]));
+    assert_eq!(routed("workflow_run", run("in_progress")), nothing(Irrelevant::UnknownAction));
+}
+
+#[test]
+fn pushes_count_when_they_change_what_governs() {
+    let commit = |files: &[&str]| json!({ "id": SHA, "added": [], "modified": files, "removed": [] });
+    let push = |commits: Vec<Value>| json!({ "ref": "refs/heads/release/1.x", "forced": false, "commits": commits });
+    let base = || work(Target::Base { repository: repository(), branch: "release/1.x".into() }, vec![]);
+    for path in [".github/loopgate.yml", ".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"] {
+        let commits = vec![commit(&["src/a.rs"]), commit(&["README.md", path])];
+        assert_eq!(routed("push", push(commits)), base(), "{path}");
+    }
+    let harmless = || nothing(Irrelevant::NothingThatGoverns);
+    assert_eq!(routed("push", push(vec![commit(&["src/CODEOWNERS", "loopgate.yml"])])), harmless());
+    // What the list does not show may have changed anything.
+    assert_eq!(routed("push", push(vec![])), base());
+    assert_eq!(routed("push", push(vec![commit(&[]); PUSH_LIMIT])), base());
+    let with = |key: &str, value: Value| {
+        let mut body = push(vec![commit(&["src/a.rs"])]);
+        body[key] = value;
+        routed("push", body)
+    };
+    assert_eq!(with("forced", json!(true)), base());
+    let gone = json!({ "ref": "refs/heads/x", "deleted": true, "forced": true, "commits": [] });
+    assert_eq!(routed("push", gone), harmless());
+    assert_eq!(with("ref", json!("refs/tags/v1")), harmless());
+    // The organisation's defaults.
+    let defaults = |branch: &str, path: &str| {
+        json!({ "ref": format!("refs/heads/{branch}"), "commits": [commit(&[path])],
+                "repository": { "full_name": "acme/.github", "default_branch": "main" } })
+    };
+    assert_eq!(routed("push", defaults("main", "loopgate.yml")), work(Target::Installation, vec![]));
+    assert_eq!(routed("push", defaults("other", "loopgate.yml")), harmless());
+}
+const PUSH_LIMIT: usize = 2048;
+
+#[test]
+fn installations_repositories_and_teams() {
+    for action in ["created", "deleted", "suspend", "unsuspend", "new_permissions_accepted"] {
+        assert_eq!(routed("installation", json!({ "action": action })), work(Target::Installation, vec![]), "{action}");
+    }
+    let added = json!({ "action": "added", "repositories_added": [{ "id": 1, "full_name": "acme/widgets" }] });
+    let repo = || Target::Repository(repository());
+    assert_eq!(routed("installation_repositories", added), work(repo(), vec![]));
+    let many = vec![json!({ "full_name": "acme/widgets" }); 101];
+    let many = json!({ "action": "added", "repositories_added": many });
+    assert_eq!(routed("installation_repositories", many), work(Target::Installation, vec![]));
+    for action in ["renamed", "transferred", "deleted"] {
+        assert_eq!(routed("repository", json!({ "action": action })), work(repo(), vec![]), "{action}");
+    }
+
+    let organization = json!({ "login": "Acme" });
+    let team = Hint::TeamChanged { team: "acme/security".parse().unwrap() };
+    let body = json!({ "action": "edited", "team": { "slug": "security" }, "organization": organization });
+    assert_eq!(routed("team", body), work(repo(), vec![team.clone()]));
+    let body = json!({ "action": "deleted", "team": { "slug": "security" }, "organization": organization,
+                       "repository": null });
+    assert_eq!(routed("team", body), work(Target::Installation, vec![team]));
+    let member = Hint::MemberChanged { member: alice() };
+    let person = json!({ "id": 7, "login": "alice" });
+    let body = json!({ "action": "removed", "member": person, "team": { "deleted": true }, "repository": null });
+    assert_eq!(routed("membership", body), work(Target::Installation, vec![member.clone()]));
+    let body = json!({ "action": "member_removed", "membership": { "user": person }, "repository": null });
+    assert_eq!(routed("organization", body), work(Target::Installation, vec![member]));
+}
+
+#[test]
+fn merge_groups() {
+    let group = json!({ "head_sha": SHA, "base_sha": BASE, "base_ref": "refs/heads/main" });
+    let (head, base): (Sha, Sha) = (SHA.parse().unwrap(), BASE.parse().unwrap());
+    let base_ref = String::from("refs/heads/main");
+    assert_eq!(
+        routed("merge_group", json!({ "action": "checks_requested", "merge_group": group })),
+        work(
+            Target::MergeGroup { repository: repository(), head, base, base_ref: base_ref.clone() },
+            vec![Hint::MergeGroup { head, base, base_ref }],
+        )
+    );
+    let body = json!({ "action": "destroyed", "merge_group": group });
+    assert_eq!(routed("merge_group", body), nothing(Irrelevant::UnknownAction));
+}
+
+#[test]
+fn what_is_unknown_or_not_ours_is_ignored() {
+    assert_eq!(routed("ping", json!({ "zen": "…" })), Ok(Routed::Ping));
+    assert_eq!(routed("star", json!({ "action": "created" })), nothing(Irrelevant::UnknownEvent));
+    let body = json!({ "action": "opened", "pull_request": { "number": 1 }, "installation": null });
+    assert_eq!(routed("pull_request", body), nothing(Irrelevant::NoInstallation));
+}
+
+#[test]
+fn what_cannot_be_read_is_said_without_quoting_it() {
+    let error = |event: &str, body: &[u8]| route(event, body, &own()).unwrap_err().to_string();
+    insta::assert_snapshot!(error("star", b"payload=%7B%7D"), @"the body is not JSON (line 1, column 1)");
+    insta::assert_snapshot!(error("pull_request", b"{\"action\":\"opened\""), @"the body is not JSON (line 1, column 18)");
+    insta::assert_snapshot!(error("pull_request", br#"{"pull_request":{"number":"<script>"}}"#), @"the body is JSON, but not a `pull_request` payload as GitHub documents it (line 1, column 36)");
+    let sha = br#"{"sha":"main","repository":{"full_name":"a/b"}}"#;
+    insta::assert_snapshot!(error("status", sha), @"the `status` payload lacks a usable head commit");
+    assert!(matches!(route("star", &b"[".repeat(1_000_000), &own()), Err(Misread::NotJson { .. })));
+}
