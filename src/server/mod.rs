@@ -1,1 +1,36 @@
-//! Webhook receiver, durable inbox, dirty set, workers, admin.
+//! `loopgate serve`: receives webhooks, keeps them safe, and sees to it that every pull request they concern is
+//! looked at.
+//!
+//! ```text
+//! receive ─► inbox ─► dirty ─► worker ─► Reconciler
+//! (verify,   (one     (one     (calls, retries,
+//!  route)    fsync     entry    gives up)
+//!            for many) per PR)
+//! ```
+//! A delivery is answered once its row is on disk, and a row leaves the disk once a reconcile that began after it ended
+//! well. Everything between is rebuilt from the rows at start, so the process may die at any instant. The room knows
+//! nothing of what a reconcile does: that is the [`Reconciler`] it is given.
+
+mod clock;
+mod config;
+mod dirty;
+mod inbox;
+mod limiter;
+mod listener;
+mod metrics;
+mod pages;
+mod receive;
+mod reconciler;
+mod running;
+mod secret;
+mod storage;
+mod worker;
+
+pub use clock::{Clock, SystemClock};
+pub use config::{ConfigError, Problem, ServerConfig};
+pub use dirty::Limits;
+pub use pages::Check;
+pub use reconciler::{Again, Failed, Job, PullRequest, Reconciler, Unresolved};
+pub use running::{Running, Server, StartError, Stopped, stop_signal};
+pub use secret::{BadSignature, Secret, Signatures};
+pub use storage::{DeadLetter, DeliveryId, Key, StoreError};

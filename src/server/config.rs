@@ -1,0 +1,325 @@
+//! The environment contract of `loopgate serve` (server.md, Set-up).
+
+use std::{fs, net::SocketAddr, path::PathBuf};
+
+use jsonwebtoken::EncodingKey;
+use url::Url;
+
+use super::secret::Secret;
+use crate::core::AppId;
+
+/// A file that holds a secret is never larger; a larger one is something else.
+const SECRET_FILE_BYTES: u64 = 64 * 1024;
+
+/// What the server needs to know at start. Its `Debug` shows no secret.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ServerConfig {
+    pub app_id: AppId,
+    /// RSA, PEM; parsed once, so it is known to be a key.
+    pub private_key: Secret,
+    pub webhook_secret: Secret,
+    /// Accepted too, while the secret is being rotated.
+    pub webhook_secret_previous: Option<Secret>,
+    pub github_api_url: Url,
+    pub github_web_url: Url,
+    /// Where webhooks are received.
+    pub listen: SocketAddr,
+    /// Where operators look. Never the same as `listen`.
+    pub admin_listen: SocketAddr,
+    pub data_dir: PathBuf,
+    /// A filter as `tracing-subscriber` reads it.
+    pub log: String,
+}
+
+/// Everything that is wrong with the configuration, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the configuration does not allow a start:{}", list(.problems))]
+pub struct ConfigError {
+    pub problems: Vec<Problem>,
+}
+
+/// One variable that is missing or wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{variable}: {message}")]
+pub struct Problem {
+    pub variable: String,
+    /// What is wrong and what to do, without the value.
+    pub message: String,
+}
+
+fn list(problems: &[Problem]) -> String {
+    problems.iter().map(|problem| format!("\n  {problem}")).collect()
+}
+
+impl ServerConfig {
+    /// Reads the variables through `lookup`, which decides where they come from (file, then environment, then flags;
+    /// later ones win). An empty value counts as none. Every secret may also be given as the path of a file, in the
+    /// variable of the same name with `_FILE`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with every problem at once.
+    pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut reader = Reader { lookup, problems: Vec::new() };
+        let app_id = reader.required("LOOPGATE_APP_ID", "the number on the App's settings page", parse_app_id);
+        let private_key =
+            reader.secret("LOOPGATE_PRIVATE_KEY", "generate one on the App's settings page, Private keys");
+        let private_key = private_key.and_then(|key| reader.private_key(key));
+        let webhook_secret =
+            reader.secret("LOOPGATE_WEBHOOK_SECRET", "the secret of the App's webhook, on its settings page");
+        let webhook_secret_previous = reader.optional_secret("LOOPGATE_WEBHOOK_SECRET_PREVIOUS");
+        let github_api_url = reader.or("LOOPGATE_GITHUB_API_URL", "https://api.github.com", parse_url);
+        let github_web_url = reader.or("LOOPGATE_GITHUB_WEB_URL", "https://github.com", parse_url);
+        let listen = reader.or("LOOPGATE_LISTEN", "0.0.0.0:8080", parse_address);
+        let admin_listen = reader.or("LOOPGATE_ADMIN_LISTEN", "127.0.0.1:9090", parse_address);
+        let data_dir = reader.or("LOOPGATE_DATA_DIR", "./loopgate-data", |text| Ok(PathBuf::from(text)));
+        let log = reader.or("LOOPGATE_LOG", "info", |text| Ok(text.to_owned()));
+        if reader.text("DATABASE_URL").is_some() {
+            reader
+                .problem("DATABASE_URL", "this version keeps its inbox in LOOPGATE_DATA_DIR only; unset DATABASE_URL");
+        }
+        if let (Some(public), Some(admin)) = (listen, admin_listen)
+            && public == admin
+            && public.port() != 0
+        {
+            reader.problem(
+                "LOOPGATE_ADMIN_LISTEN",
+                "is LOOPGATE_LISTEN too; the admin pages need an address of their own",
+            );
+        }
+        let complete = || {
+            Some(Self {
+                app_id: app_id?,
+                private_key: private_key?,
+                webhook_secret: webhook_secret?,
+                webhook_secret_previous,
+                github_api_url: github_api_url?,
+                github_web_url: github_web_url?,
+                listen: listen?,
+                admin_listen: admin_listen?,
+                data_dir: data_dir?,
+                log: log?,
+            })
+        };
+        match complete() {
+            Some(config) if reader.problems.is_empty() => Ok(config),
+            _ => Err(ConfigError { problems: reader.problems }),
+        }
+    }
+}
+
+struct Reader<L> {
+    lookup: L,
+    problems: Vec<Problem>,
+}
+
+impl<L: Fn(&str) -> Option<String>> Reader<L> {
+    fn text(&self, variable: &str) -> Option<String> {
+        (self.lookup)(variable).filter(|text| !text.trim().is_empty())
+    }
+
+    fn problem(&mut self, variable: &str, message: impl Into<String>) {
+        self.problems.push(Problem { variable: variable.to_owned(), message: message.into() });
+    }
+
+    fn parsed<T>(&mut self, variable: &str, text: &str, parse: fn(&str) -> Result<T, String>) -> Option<T> {
+        parse(text.trim()).map_err(|message| self.problem(variable, message)).ok()
+    }
+
+    fn required<T>(&mut self, variable: &str, hint: &str, parse: fn(&str) -> Result<T, String>) -> Option<T> {
+        match self.text(variable) {
+            Some(text) => self.parsed(variable, &text, parse),
+            None => {
+                self.problem(variable, format!("is not set: {hint}"));
+                None
+            }
+        }
+    }
+
+    fn or<T>(&mut self, variable: &str, default: &str, parse: fn(&str) -> Result<T, String>) -> Option<T> {
+        let text = self.text(variable);
+        self.parsed(variable, text.as_deref().unwrap_or(default), parse)
+    }
+
+    fn secret(&mut self, variable: &str, hint: &str) -> Option<Secret> {
+        let before = self.problems.len();
+        let secret = self.optional_secret(variable);
+        if secret.is_none() && self.problems.len() == before {
+            self.problem(variable, format!("is not set (nor {variable}_FILE): {hint}"));
+        }
+        secret
+    }
+
+    fn optional_secret(&mut self, variable: &str) -> Option<Secret> {
+        let in_file = format!("{variable}_FILE");
+        match (self.text(variable), self.text(&in_file)) {
+            (None, None) => None,
+            (Some(text), None) => Some(Secret::new(text)),
+            (None, Some(path)) => match read_secret(&path) {
+                Ok(secret) => Some(secret),
+                Err(message) => {
+                    self.problem(&in_file, message);
+                    None
+                }
+            },
+            (Some(_), Some(_)) => {
+                self.problem(variable, format!("is set, and {in_file} too; keep one of them"));
+                None
+            }
+        }
+    }
+
+    fn private_key(&mut self, key: Secret) -> Option<Secret> {
+        // Environment files often cannot hold line breaks, and people write `\n`.
+        let key = if key.expose().contains("\\n") && !key.expose().trim().contains('\n') {
+            Secret::new(key.expose().replace("\\n", "\n"))
+        } else {
+            key
+        };
+        if EncodingKey::from_rsa_pem(key.expose().as_bytes()).is_ok() {
+            return Some(key);
+        }
+        let message = if key.expose().contains("-----BEGIN") {
+            "is in PEM form, but holds no RSA private key that can be read; generate a new one on the App's settings \
+             page (Private keys) and give the whole file, from -----BEGIN to -----END"
+        } else {
+            "is not a private key in PEM form (it starts with -----BEGIN RSA PRIVATE KEY-----); if it is the path of \
+             the key file, use LOOPGATE_PRIVATE_KEY_FILE"
+        };
+        self.problem("LOOPGATE_PRIVATE_KEY", message);
+        None
+    }
+}
+
+fn read_secret(path: &str) -> Result<Secret, String> {
+    let size = fs::metadata(path).map_err(|error| format!("{path} cannot be read: {error}"))?.len();
+    if size > SECRET_FILE_BYTES {
+        return Err(format!("{path} is {size} bytes long; a secret is not"));
+    }
+    let text = fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let text = zeroize::Zeroizing::new(text);
+    // Editors and `echo` end the file with a line break that is not part of the secret.
+    match text.trim_end_matches(['\n', '\r']) {
+        "" => Err(format!("{path} is empty")),
+        secret => Ok(Secret::new(secret)),
+    }
+}
+
+fn parse_app_id(text: &str) -> Result<AppId, String> {
+    text.parse()
+        .map(AppId::new)
+        .map_err(|_| "is not a number; it is the App ID, not the client id or the slug".to_owned())
+}
+
+fn parse_url(text: &str) -> Result<Url, String> {
+    let url: Url = text.parse().map_err(|error| format!("is not a URL: {error}"))?;
+    match url.scheme() {
+        "https" | "http" if url.host().is_some() => Ok(url),
+        _ => Err("is not an http or https URL".to_owned()),
+    }
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "is not an address and port, like 0.0.0.0:8080 or [::1]:8080".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    /// A key made for these tests with `openssl genrsa -traditional 2048`; it opens nothing.
+    const KEY: &str = include_str!("testdata/not-a-secret.pem");
+
+    fn read(variables: &[(&str, &str)]) -> Result<ServerConfig, ConfigError> {
+        let mut all: HashMap<_, _> =
+            [("LOOPGATE_APP_ID", "42"), ("LOOPGATE_PRIVATE_KEY", KEY), ("LOOPGATE_WEBHOOK_SECRET", "s3cret")].into();
+        all.extend(variables.iter().copied());
+        ServerConfig::from_env(|name| all.get(name).map(ToString::to_string))
+    }
+
+    fn problems(variables: &[(&str, &str)]) -> String {
+        read(variables).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn defaults_are_the_contract() {
+        let config = read(&[]).unwrap();
+        assert_eq!(config.app_id, AppId::new(42));
+        assert_eq!(config.listen.to_string(), "0.0.0.0:8080");
+        assert_eq!(config.admin_listen.to_string(), "127.0.0.1:9090");
+        assert_eq!(config.github_api_url.as_str(), "https://api.github.com/");
+        assert_eq!(config.data_dir, PathBuf::from("./loopgate-data"));
+        assert!(config.webhook_secret_previous.is_none());
+    }
+
+    #[test]
+    fn secrets_come_from_files_too_and_show_nowhere() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            fs::write(&path, text).unwrap();
+            path.display().to_string()
+        };
+        let (secret, key) = (path("secret", "hunter2\n"), path("key", KEY));
+        let config = read(&[
+            ("LOOPGATE_WEBHOOK_SECRET", ""),
+            ("LOOPGATE_WEBHOOK_SECRET_FILE", &secret),
+            ("LOOPGATE_WEBHOOK_SECRET_PREVIOUS", "older"),
+            ("LOOPGATE_PRIVATE_KEY", " "),
+            ("LOOPGATE_PRIVATE_KEY_FILE", &key),
+        ])
+        .unwrap();
+        assert_eq!(config.webhook_secret.expose(), "hunter2");
+        let shown = format!("{config:?}");
+        for hidden in ["hunter2", "older", "BEGIN"] {
+            assert!(!shown.contains(hidden), "{shown}");
+        }
+        assert!(problems(&[("LOOPGATE_WEBHOOK_SECRET_FILE", &secret)]).contains("keep one of them"));
+        let empty = path("empty", "\n");
+        let error = problems(&[("LOOPGATE_WEBHOOK_SECRET", ""), ("LOOPGATE_WEBHOOK_SECRET_FILE", &empty)]);
+        assert!(error.contains("LOOPGATE_WEBHOOK_SECRET_FILE: ") && error.contains("is empty"), "{error}");
+    }
+
+    #[test]
+    fn keys_written_with_backslash_n_are_understood() {
+        let one_line = KEY.trim().replace('\n', "\\n");
+        assert!(read(&[("LOOPGATE_PRIVATE_KEY", &one_line)]).is_ok());
+    }
+
+    #[test]
+    fn every_problem_is_told_at_once_with_what_to_do() {
+        insta::assert_snapshot!(ServerConfig::from_env(|_| None).unwrap_err(), @"
+        the configuration does not allow a start:
+          LOOPGATE_APP_ID: is not set: the number on the App's settings page
+          LOOPGATE_PRIVATE_KEY: is not set (nor LOOPGATE_PRIVATE_KEY_FILE): generate one on the App's settings page, Private keys
+          LOOPGATE_WEBHOOK_SECRET: is not set (nor LOOPGATE_WEBHOOK_SECRET_FILE): the secret of the App's webhook, on its settings page
+        ");
+        insta::assert_snapshot!(problems(&[
+            ("LOOPGATE_APP_ID", "loopgate"),
+            ("LOOPGATE_PRIVATE_KEY", "/etc/loopgate/key.pem"),
+            ("LOOPGATE_GITHUB_API_URL", "ftp://x"),
+            ("LOOPGATE_LISTEN", "8080"),
+            ("DATABASE_URL", "postgres://x"),
+        ]), @"
+        the configuration does not allow a start:
+          LOOPGATE_APP_ID: is not a number; it is the App ID, not the client id or the slug
+          LOOPGATE_PRIVATE_KEY: is not a private key in PEM form (it starts with -----BEGIN RSA PRIVATE KEY-----); if it is the path of the key file, use LOOPGATE_PRIVATE_KEY_FILE
+          LOOPGATE_GITHUB_API_URL: is not an http or https URL
+          LOOPGATE_LISTEN: is not an address and port, like 0.0.0.0:8080 or [::1]:8080
+          DATABASE_URL: this version keeps its inbox in LOOPGATE_DATA_DIR only; unset DATABASE_URL
+        ");
+        let hollow = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----";
+        assert!(problems(&[("LOOPGATE_PRIVATE_KEY", hollow)]).contains("holds no RSA private key"));
+        let cut = &KEY[..KEY.len() / 2];
+        insta::assert_snapshot!(problems(&[
+            ("LOOPGATE_PRIVATE_KEY", cut),
+            ("LOOPGATE_LISTEN", "127.0.0.1:9090"),
+        ]), @"
+        the configuration does not allow a start:
+          LOOPGATE_PRIVATE_KEY: is in PEM form, but holds no RSA private key that can be read; generate a new one on the App's settings page (Private keys) and give the whole file, from -----BEGIN to -----END
+          LOOPGATE_ADMIN_LISTEN: is LOOPGATE_LISTEN too; the admin pages need an address of their own
+        ");
+    }
+}

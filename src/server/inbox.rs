@@ -1,0 +1,98 @@
+//! The one writer of the storage, and how everybody reaches it.
+//!
+//! While one transaction is being made durable, the changes that arrive wait in a channel; the next transaction takes
+//! them all. So a lone delivery pays for one sync, and a hundred concurrent ones share a few. Whoever handed a change
+//! in is answered after its commit, never before.
+//!
+//! Order: the queue is told of new rows before the sender is answered, so that whoever has seen the answer finds the
+//! work in the queue. The queue never waits for the writer (its jobs do), so the writer may wait for the queue.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    metrics::Metrics,
+    storage::{Applied, Arrival, Change, Writer},
+};
+
+/// More changes than this do not share one transaction, so that the first of them is not kept waiting.
+const BATCH: usize = 512;
+
+/// So many changes wait before callers are made to wait with theirs in hand.
+const WAITING: usize = 4096;
+
+/// The storage did not take a change. Nothing of it was kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the storage is not available")]
+pub(super) struct Unavailable;
+
+/// A handle to the writer. The writer ends when the last one is dropped.
+#[derive(Debug, Clone)]
+pub(super) struct Inbox(mpsc::Sender<Ask>);
+
+#[derive(Debug)]
+struct Ask {
+    change: Change,
+    reply: oneshot::Sender<Result<Applied, Unavailable>>,
+}
+
+impl Inbox {
+    /// Applies a change; durable when this returns.
+    pub async fn apply(&self, change: Change) -> Result<Applied, Unavailable> {
+        let (reply, answer) = oneshot::channel();
+        self.0.send(Ask { change, reply }).await.map_err(|_| Unavailable)?;
+        answer.await.unwrap_or(Err(Unavailable))
+    }
+}
+
+/// The handle, and the writer's loop for a task of its own.
+pub(super) fn open(
+    writer: Writer,
+    arrivals: mpsc::Sender<Vec<Arrival>>,
+    metrics: Arc<Metrics>,
+) -> (Inbox, impl Future<Output = ()>) {
+    let (sender, asks) = mpsc::channel(WAITING);
+    (Inbox(sender), write(writer, asks, arrivals, metrics))
+}
+
+async fn write(
+    mut writer: Writer,
+    mut asks: mpsc::Receiver<Ask>,
+    queue: mpsc::Sender<Vec<Arrival>>,
+    metrics: Arc<Metrics>,
+) {
+    let mut batch = Vec::with_capacity(BATCH);
+    while asks.recv_many(&mut batch, BATCH).await > 0 {
+        let (changes, replies): (Vec<_>, Vec<_>) = batch.drain(..).map(|ask| (ask.change, ask.reply)).unzip();
+        let answers = match writer.apply(&changes).await {
+            Ok(applied) => {
+                metrics.inbox_commits.add(1);
+                announce(&queue, &applied).await;
+                applied.into_iter().map(Ok).collect()
+            }
+            Err(error) => {
+                metrics.inbox_failures.add(1);
+                tracing::error!(%error, changes = changes.len(), "the inbox did not take a batch");
+                vec![Err(Unavailable); replies.len()]
+            }
+        };
+        for (reply, answer) in replies.into_iter().zip(answers) {
+            // Whoever asked may be gone (a timeout, a closed connection); what was written stays written.
+            reply.send(answer).ok();
+        }
+    }
+    if let Err(error) = writer.close().await {
+        tracing::warn!(%error, "the inbox was not closed cleanly; nothing is lost");
+    }
+}
+
+async fn announce(queue: &mpsc::Sender<Vec<Arrival>>, applied: &[Applied]) {
+    let arrivals: Vec<_> =
+        applied.iter().filter_map(|it| if let Applied::Fresh(rows) = it { Some(rows) } else { None }).collect();
+    let arrivals: Vec<Arrival> = arrivals.into_iter().flatten().cloned().collect();
+    if !arrivals.is_empty() {
+        // The queue is gone only when the server stops; the rows are found again at the next start.
+        queue.send(arrivals).await.ok();
+    }
+}

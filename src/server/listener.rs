@@ -1,0 +1,117 @@
+//! Accepting connections: how many, how slow they may be, and how they end.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    http::{HeaderName, HeaderValue, header},
+    response::Response,
+};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    task::JoinSet,
+};
+use tower::Service;
+
+use super::receive::Peer;
+
+/// More connections than this wait unaccepted.
+const CONNECTIONS: usize = 2048;
+
+/// More header lines than this are refused (431); GitHub sends a dozen.
+const HEADERS: usize = 64;
+
+/// After an error of `accept`, which is nearly always too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// Serves `app` until `stop` says so, then finishes the requests that are under way.
+///
+/// `header_timeout` is how long a connection may take over the head of a request, and how long it may idle.
+pub(super) async fn serve(
+    listener: TcpListener,
+    app: Router,
+    header_timeout: Duration,
+    mut stop: watch::Receiver<bool>,
+) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(header_timeout).max_headers(HEADERS);
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let graceful = GracefulShutdown::new();
+    // Dropped with this future, so that no connection outlives the server.
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            (stream, slot) = accept(&listener, &slots) => {
+                let connection = connection(&http, &graceful, stream, app.clone());
+                connections.spawn(async move {
+                    connection.await;
+                    drop(slot);
+                });
+            }
+            Some(_) = connections.join_next() => {}
+            _ = stop.wait_for(|stop| *stop) => break,
+        }
+    }
+    drop(listener);
+    graceful.shutdown().await;
+}
+
+async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
+    let slot = slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return (stream, slot),
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+fn connection(
+    http: &http1::Builder,
+    graceful: &GracefulShutdown,
+    stream: TcpStream,
+    app: Router,
+) -> impl Future<Output = ()> + use<> {
+    // Answers are small and must not wait for company.
+    stream.set_nodelay(true).ok();
+    let peer = stream.peer_addr().map(|address| Peer(address.ip()));
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        if let Ok(peer) = peer {
+            request.extensions_mut().insert(peer);
+        }
+        app.clone().call(request)
+    });
+    let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
+    async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection broke");
+        }
+    }
+}
+
+/// What every answer of both listeners carries. The pages load nothing, run nothing and are framed by nobody.
+pub(super) async fn secured(mut response: Response) -> Response {
+    const HEADERS: [(HeaderName, HeaderValue); 5] = [
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
+        ),
+    ];
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, value);
+    }
+    response
+}

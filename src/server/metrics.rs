@@ -1,0 +1,152 @@
+//! Counters, and their Prometheus text.
+
+use std::{
+    fmt::Write,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// A number that only grows, or a gauge that is set.
+#[derive(Debug, Default)]
+pub(super) struct Count(AtomicU64);
+
+impl Count {
+    pub fn add(&self, n: u64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+
+    pub fn set(&self, n: usize) {
+        self.0.store(n as u64, Ordering::Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What came of a delivery; the label `result`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Received {
+    Accepted,
+    Duplicate,
+    Irrelevant,
+    Ping,
+    BadSignature,
+    BadRequest,
+    TooLarge,
+    WrongType,
+    TooManyFailures,
+    Timeout,
+    Unavailable,
+}
+
+impl Received {
+    const ALL: [Self; 11] = [
+        Self::Accepted,
+        Self::Duplicate,
+        Self::Irrelevant,
+        Self::Ping,
+        Self::BadSignature,
+        Self::BadRequest,
+        Self::TooLarge,
+        Self::WrongType,
+        Self::TooManyFailures,
+        Self::Timeout,
+        Self::Unavailable,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Duplicate => "duplicate",
+            Self::Irrelevant => "irrelevant",
+            Self::Ping => "ping",
+            Self::BadSignature => "bad_signature",
+            Self::BadRequest => "bad_request",
+            Self::TooLarge => "too_large",
+            Self::WrongType => "wrong_type",
+            Self::TooManyFailures => "too_many_failures",
+            Self::Timeout => "timeout",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// Everything that is counted. Gauges that the storage knows are asked for when the text is written.
+#[derive(Debug, Default)]
+pub(super) struct Metrics {
+    deliveries: [Count; Received::ALL.len()],
+    pub unknown_events: Count,
+    pub inbox_commits: Count,
+    pub inbox_failures: Count,
+    pub queued: Count,
+    pub running: Count,
+    pub reconciles_done: Count,
+    pub reconciles_failed: Count,
+    pub resolved: Count,
+    pub dead: Count,
+}
+
+impl Metrics {
+    pub fn received(&self, what: Received) -> &Count {
+        &self.deliveries[what as usize]
+    }
+
+    /// The text format of Prometheus, version 0.0.4.
+    pub fn text(&self, backlog: u64, dead_letters: usize) -> String {
+        let mut text = String::with_capacity(2048);
+        let mut family = |name: &str, kind: &str, help: &str, samples: &[(&str, u64)]| {
+            // Writing to a `String` cannot fail.
+            writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}").ok();
+            for (labels, value) in samples {
+                writeln!(text, "{name}{labels} {value}").ok();
+            }
+        };
+        let labels = Received::ALL.map(|it| format!("{{result=\"{}\"}}", it.as_str()));
+        let samples: Vec<_> =
+            labels.iter().zip(&self.deliveries).map(|(label, count)| (label.as_str(), count.get())).collect();
+        family("loopgate_deliveries_total", "counter", "Webhook deliveries by what came of them.", &samples);
+        let unknown = self.unknown_events.get();
+        family("loopgate_unknown_events_total", "counter", "Deliveries of events not handled.", &[("", unknown)]);
+        let commits =
+            [("{result=\"done\"}", self.inbox_commits.get()), ("{result=\"failed\"}", self.inbox_failures.get())];
+        family("loopgate_inbox_commits_total", "counter", "Transactions of the inbox.", &commits);
+        family("loopgate_inbox_rows", "gauge", "Accepted rows not yet done, on disk.", &[("", backlog)]);
+        family(
+            "loopgate_queue_depth",
+            "gauge",
+            "Targets in memory waiting for their turn.",
+            &[("", self.queued.get())],
+        );
+        family("loopgate_running", "gauge", "Jobs running now.", &[("", self.running.get())]);
+        let reconciles =
+            [("{result=\"done\"}", self.reconciles_done.get()), ("{result=\"failed\"}", self.reconciles_failed.get())];
+        family("loopgate_reconciles_total", "counter", "Reconciles of pull requests.", &reconciles);
+        family(
+            "loopgate_resolved_total",
+            "counter",
+            "Targets resolved to pull requests.",
+            &[("", self.resolved.get())],
+        );
+        family("loopgate_given_up_total", "counter", "Targets given up after ten failures.", &[("", self.dead.get())]);
+        family("loopgate_dead_letters", "gauge", "Dead letters now.", &[("", dead_letters as u64)]);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_result_has_its_own_counter() {
+        let metrics = Metrics::default();
+        for (n, what) in Received::ALL.into_iter().enumerate() {
+            assert_eq!(what as usize, n);
+            metrics.received(what).add(n as u64 + 1);
+        }
+        let text = metrics.text(5, 2);
+        assert!(text.contains("loopgate_deliveries_total{result=\"accepted\"} 1\n"), "{text}");
+        assert!(text.contains("loopgate_deliveries_total{result=\"unavailable\"} 11\n"), "{text}");
+        assert!(text.contains("loopgate_inbox_rows 5\n") && text.contains("loopgate_dead_letters 2\n"), "{text}");
+    }
+}

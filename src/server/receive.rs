@@ -1,0 +1,266 @@
+//! `POST /webhook`: from bytes on a socket to a row on disk.
+//!
+//! The order of the checks is the order of their cost, and nothing is believed before the signature. What a sender is
+//! told before that names its own mistake and nothing of ours.
+
+use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
+
+use axum::{
+    body::{Body, Bytes},
+    extract::{Extension, Request, State},
+    http::{
+        HeaderMap, StatusCode,
+        header::{CONTENT_LENGTH, CONTENT_TYPE},
+    },
+    response::{IntoResponse, Response},
+};
+use bytes::BytesMut;
+use http_body_util::BodyExt;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::{Instant, timeout_at},
+};
+
+use super::{
+    clock::Clock,
+    inbox::Inbox,
+    limiter::Limiter,
+    metrics::{Metrics, Received},
+    secret::Signatures,
+    storage::{Applied, Change, Delivery, DeliveryId, Origin},
+};
+use crate::github::webhook::{self, Irrelevant, Misread, OwnApp, Routed};
+
+/// GitHub caps payloads at 25 MB.
+pub(super) const LARGEST_BODY: usize = 25 * 1024 * 1024;
+
+/// Bodies in memory at once, all requests together, in KiB: five of the largest, or thousands of ordinary ones.
+const BODIES_KIB: usize = 128 * 1024;
+
+/// GitHub hangs up after 10 seconds; an answer after that reaches nobody.
+const ANSWER_WITHIN: Duration = Duration::from_secs(9);
+
+/// Bodies above this size are hashed and read on a thread of their own, so that they hold up nobody.
+const LARGE: usize = 1024 * 1024;
+
+/// A body that will be refused is still read up to this size: a sender that is cut off while writing may never see why.
+const POLITE: usize = 256 * 1024;
+
+/// Where a request came from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer(pub IpAddr);
+
+pub(super) struct Receiver {
+    pub signatures: Signatures,
+    pub own: OwnApp,
+    pub inbox: Inbox,
+    pub limiter: Limiter,
+    pub metrics: Arc<Metrics>,
+    pub clock: Arc<dyn Clock>,
+    bodies: Semaphore,
+}
+
+/// What the sender is told, and how it is counted.
+#[derive(Debug)]
+struct Answer {
+    status: StatusCode,
+    text: Cow<'static, str>,
+    counted: Received,
+}
+
+impl Answer {
+    fn new(status: StatusCode, counted: Received, text: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, text: text.into(), counted }
+    }
+}
+
+/// The headers that GitHub sends with every delivery.
+struct Headers<'a> {
+    event: &'a str,
+    delivery: DeliveryId,
+    signature: &'a [u8],
+}
+
+/// A request refused before its signature was found good: counts against its address.
+struct Refused(Answer);
+
+pub(super) async fn webhook(
+    State(receiver): State<Arc<Receiver>>,
+    Extension(Peer(address)): Extension<Peer>,
+    request: Request,
+) -> Response {
+    let now = receiver.clock.now();
+    let answer = if receiver.limiter.admits(address, now) {
+        match receiver.clone().receive(address, request).await {
+            Ok(answer) => answer,
+            Err(Refused(answer)) => {
+                receiver.limiter.failed(address, now);
+                answer
+            }
+        }
+    } else {
+        let text = "too many refused requests from this address; try again in a minute";
+        Answer::new(StatusCode::TOO_MANY_REQUESTS, Received::TooManyFailures, text)
+    };
+    receiver.metrics.received(answer.counted).add(1);
+    (answer.status, answer.text).into_response()
+}
+
+impl Receiver {
+    pub fn new(
+        signatures: Signatures,
+        own: OwnApp,
+        inbox: Inbox,
+        metrics: Arc<Metrics>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let bodies = Semaphore::new(BODIES_KIB);
+        Self { signatures, own, inbox, limiter: Limiter::default(), metrics, clock, bodies }
+    }
+
+    async fn receive(self: Arc<Self>, address: IpAddr, request: Request) -> Result<Answer, Refused> {
+        let deadline = Instant::now() + ANSWER_WITHIN;
+        let (parts, body) = request.into_parts();
+        let length = declared_length(&parts.headers);
+        let headers = match check_headers(&parts.headers, length) {
+            Ok(headers) => headers,
+            Err(answer) => {
+                if length.is_some_and(|length| length <= POLITE) {
+                    timeout_at(deadline, read(body, POLITE, length)).await.ok();
+                }
+                return Err(Refused(answer));
+            }
+        };
+        let late = || Refused(Answer::new(StatusCode::REQUEST_TIMEOUT, Received::Timeout, "the body came too slowly"));
+        let in_memory = async {
+            let room = self.room_for(length).await;
+            (room, read(body, LARGEST_BODY, length).await)
+        };
+        let (_room, body) = timeout_at(deadline, in_memory).await.map_err(|_| late())?;
+        let body = body?;
+        let routed = if body.len() > LARGE {
+            let (receiver, signature, event) = (self.clone(), headers.signature.to_owned(), headers.event.to_owned());
+            let reading = move || receiver.check_and_route(address, &signature, &event, &body);
+            tokio::task::spawn_blocking(reading).await.unwrap_or_else(|_| Err(Refused(not_available())))?
+        } else {
+            self.check_and_route(address, headers.signature, headers.event, &body)?
+        };
+        let Headers { event, delivery, .. } = headers;
+        let answer = match routed {
+            Ok(routed) => timeout_at(deadline, self.keep(event, &delivery, routed)).await.unwrap_or(not_available()),
+            Err(misread) => Answer::new(StatusCode::BAD_REQUEST, Received::BadRequest, misread.to_string()),
+        };
+        tracing::debug!(%delivery, event, result = answer.counted.as_str(), "delivery");
+        Ok(answer)
+    }
+
+    /// Waits until the body has a place in memory. A body of unknown length takes the place of the largest.
+    async fn room_for(&self, length: Option<usize>) -> Option<SemaphorePermit<'_>> {
+        let kib = length.unwrap_or(LARGEST_BODY).div_ceil(1024);
+        // Never closed, and `kib` is at most a fifth of all; so this waits, and does not fail.
+        self.bodies.acquire_many(u32::try_from(kib).unwrap_or(u32::MAX)).await.ok()
+    }
+
+    fn check_and_route(
+        &self,
+        address: IpAddr,
+        signature: &[u8],
+        event: &str,
+        body: &[u8],
+    ) -> Result<Result<Routed, Misread>, Refused> {
+        self.signatures
+            .check(signature, body)
+            .map_err(|_| Refused(Answer::new(StatusCode::UNAUTHORIZED, Received::BadSignature, "unauthorized")))?;
+        self.limiter.proved(address, self.clock.now());
+        Ok(webhook::route(event, body, &self.own))
+    }
+
+    async fn keep(&self, event: &str, delivery: &DeliveryId, routed: Routed) -> Answer {
+        let work = match routed {
+            Routed::Work(work) => work,
+            Routed::Ping => return Answer::new(StatusCode::OK, Received::Ping, "pong"),
+            Routed::Irrelevant(why) => {
+                if why == Irrelevant::UnknownEvent {
+                    self.metrics.unknown_events.add(1);
+                }
+                return Answer::new(StatusCode::ACCEPTED, Received::Irrelevant, why.as_str());
+            }
+        };
+        let origin =
+            Origin { delivery: Some(delivery.clone()), event: event.to_owned(), received_at: self.clock.now() };
+        match self.inbox.apply(Change::Accept(Delivery { origin, work })).await {
+            Ok(Applied::Duplicate) => Answer::new(StatusCode::ACCEPTED, Received::Duplicate, "accepted before"),
+            Ok(_) => Answer::new(StatusCode::ACCEPTED, Received::Accepted, "accepted"),
+            Err(_) => not_available(),
+        }
+    }
+}
+
+/// The sender's log shows it, and the delivery can be sent again (server.md, Recovery).
+fn not_available() -> Answer {
+    Answer::new(StatusCode::SERVICE_UNAVAILABLE, Received::Unavailable, "cannot store the delivery now; send it again")
+}
+
+fn declared_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn check_headers(headers: &HeaderMap, length: Option<usize>) -> Result<Headers<'_>, Answer> {
+    if length.is_some_and(|length| length > LARGEST_BODY) {
+        return Err(too_large());
+    }
+    let is_json = |value: &str| {
+        let essence = value.split(';').next().unwrap_or_default();
+        essence.trim().eq_ignore_ascii_case("application/json")
+    };
+    if !headers.get(CONTENT_TYPE).is_some_and(|value| value.to_str().is_ok_and(is_json)) {
+        let text = "only application/json is accepted: set the webhook's content type to it";
+        return Err(Answer::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Received::WrongType, text));
+    }
+    let required =
+        |name: &'static str| headers.get(name).ok_or_else(|| bad_request(format!("the header {name} is missing")));
+    let signature = required("x-hub-signature-256")?.as_bytes();
+    let event = required("x-github-event")?.to_str().ok().filter(|event| is_event_name(event));
+    let event = event.ok_or_else(|| bad_request("the header x-github-event is not an event's name"))?;
+    let delivery = required("x-github-delivery")?.to_str().ok().and_then(|id| id.parse().ok());
+    let delivery = delivery.ok_or_else(|| bad_request("the header x-github-delivery is not a delivery id"))?;
+    Ok(Headers { event, delivery, signature })
+}
+
+fn is_event_name(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'0'..=b'9'))
+}
+
+fn bad_request(text: impl Into<Cow<'static, str>>) -> Answer {
+    Answer::new(StatusCode::BAD_REQUEST, Received::BadRequest, text)
+}
+
+fn too_large() -> Answer {
+    Answer::new(StatusCode::PAYLOAD_TOO_LARGE, Received::TooLarge, "the body is larger than 25 MB")
+}
+
+/// The whole body in one piece; without a copy if it arrived in one.
+async fn read(mut body: Body, limit: usize, length: Option<usize>) -> Result<Bytes, Refused> {
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let broken = |_| Refused(bad_request("the body could not be read to its end"));
+        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+        if first.len() + all.len() + data.len() > limit {
+            return Err(Refused(too_large()));
+        }
+        if first.is_empty() && all.is_empty() {
+            first = data;
+            continue;
+        }
+        if all.is_empty() {
+            // What is declared is believed only as far as an ordinary payload goes.
+            all.reserve(length.unwrap_or(0).clamp(first.len() + data.len(), LARGE));
+            all.extend_from_slice(&first);
+            first = Bytes::new();
+        }
+        all.extend_from_slice(&data);
+    }
+    Ok(if all.is_empty() { first } else { all.freeze() })
+}

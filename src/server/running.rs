@@ -1,0 +1,259 @@
+//! Putting the parts together, and taking them apart in an order that loses nothing.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use chrono::TimeDelta;
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, oneshot, watch},
+    task::{JoinHandle, JoinSet},
+};
+
+use super::{
+    clock::{Clock, SystemClock},
+    config::ServerConfig,
+    dirty::{DirtySet, Limits},
+    inbox::{self, Inbox},
+    listener,
+    metrics::Metrics,
+    pages::{self, Admin, Check},
+    receive::Receiver,
+    reconciler::Reconciler,
+    secret::Signatures,
+    storage::{self, Change, DeadLetter, Key, Store, StoreError},
+    worker::{Mailbox, Shared, Worker},
+};
+use crate::github::webhook::OwnApp;
+
+/// `SIGTERM` gives what runs this long to finish (server.md, Recovery).
+const STOP_WITHIN: TimeDelta = TimeDelta::seconds(25);
+
+/// Batches of new rows that may wait for the queue.
+const ARRIVALS: usize = 64;
+
+/// A server that is not running yet.
+pub struct Server {
+    config: ServerConfig,
+    own: OwnApp,
+    limits: Limits,
+    header_timeout: Duration,
+    clock: Arc<dyn Clock>,
+    rng: fastrand::Rng,
+    checks: Vec<(&'static str, Check)>,
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: SocketAddr, source: std::io::Error },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Server {
+    pub fn new(config: ServerConfig, own: OwnApp) -> Self {
+        Self {
+            config,
+            own,
+            limits: Limits::default(),
+            header_timeout: Duration::from_secs(10),
+            clock: Arc::new(SystemClock),
+            rng: fastrand::Rng::new(),
+            checks: Vec::new(),
+        }
+    }
+
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// How long a connection may take over the head of a request, and how long it may idle. Default 10 seconds.
+    pub fn header_timeout(self, header_timeout: Duration) -> Self {
+        Self { header_timeout, ..self }
+    }
+
+    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Makes the random part of retry pauses repeatable.
+    pub fn seed(self, seed: u64) -> Self {
+        Self { rng: fastrand::Rng::with_seed(seed), ..self }
+    }
+
+    /// Adds a question to `/readyz`, which always asks the storage.
+    pub fn check(mut self, name: &'static str, check: Check) -> Self {
+        self.checks.push((name, check));
+        self
+    }
+
+    /// Binds both listeners, opens the inbox, and takes up what a former run left unfinished.
+    ///
+    /// # Errors
+    /// [`StartError`] if an address is taken or the data directory cannot be used.
+    pub async fn start<R: Reconciler>(self, reconciler: R) -> Result<Running, StartError> {
+        let public = bind(self.config.listen).await?;
+        let admin = bind(self.config.admin_listen).await?;
+        let addresses = [local_address(&public)?, local_address(&admin)?];
+        let (store, writer) = storage::open(&self.config.data_dir).await?;
+        let unfinished = store.installations().await?;
+
+        let metrics = Arc::new(Metrics::default());
+        let (announce, arrivals) = mpsc::channel(ARRIVALS);
+        let (inbox, write) = inbox::open(writer, announce, metrics.clone());
+        let (ask_settled, settled) = mpsc::channel(1);
+        let (stop_worker, stop) = oneshot::channel();
+        let shared = Shared {
+            reconciler,
+            store: store.clone(),
+            inbox: inbox.clone(),
+            metrics: metrics.clone(),
+            clock: self.clock.clone(),
+            rng: Mutex::new(self.rng),
+        };
+        let worker = Worker::new(shared, DirtySet::new(self.limits), unfinished);
+        let config = &self.config;
+        let signatures =
+            Signatures::new(std::iter::once(&config.webhook_secret).chain(&config.webhook_secret_previous));
+        let receiver = Receiver::new(signatures, self.own, inbox.clone(), metrics.clone(), self.clock.clone());
+        let (stop_listeners, listeners_stop) = watch::channel(false);
+        let mut listeners = JoinSet::new();
+        let app = pages::public(Arc::new(receiver));
+        listeners.spawn(listener::serve(public, app, self.header_timeout, listeners_stop.clone()));
+        let app = pages::admin(Arc::new(Admin { store: store.clone(), metrics, checks: self.checks }));
+        listeners.spawn(listener::serve(admin, app, self.header_timeout, listeners_stop));
+        Ok(Running {
+            addresses,
+            store,
+            inbox,
+            clock: self.clock,
+            ask_settled,
+            stop_worker,
+            stop_listeners,
+            listeners,
+            worker: Task(tokio::spawn(worker.run(Mailbox { arrivals, settled, stop }))),
+            writer: Task(tokio::spawn(write)),
+        })
+    }
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })
+}
+
+fn local_address(listener: &TcpListener) -> Result<SocketAddr, StartError> {
+    let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
+    listener.local_addr().map_err(|source| StartError::Listen { address: unknown, source })
+}
+
+/// A task that ends with its handle.
+struct Task<T>(JoinHandle<T>);
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A server at work. Dropping it without [`shutdown`](Self::shutdown) is like killing the process: nothing
+/// acknowledged is lost, and the next start goes on.
+pub struct Running {
+    addresses: [SocketAddr; 2],
+    store: Store,
+    inbox: Inbox,
+    clock: Arc<dyn Clock>,
+    ask_settled: mpsc::Sender<oneshot::Sender<()>>,
+    stop_worker: oneshot::Sender<crate::core::Timestamp>,
+    stop_listeners: watch::Sender<bool>,
+    listeners: JoinSet<()>,
+    worker: Task<usize>,
+    writer: Task<()>,
+}
+
+/// How a server stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped {
+    /// Jobs that were not finished in time. They are taken up at the next start.
+    pub released: usize,
+}
+
+impl Running {
+    /// Where webhooks are received; the real port if the configuration said 0.
+    pub fn public_address(&self) -> SocketAddr {
+        self.addresses[0]
+    }
+
+    pub fn admin_address(&self) -> SocketAddr {
+        self.addresses[1]
+    }
+
+    /// Completes once nothing that was accepted before the call is queued, running, or waiting for a retry.
+    /// Wake-ups that are not due do not count, nor do dead letters.
+    pub async fn settled(&self) {
+        let (reply, answer) = oneshot::channel();
+        if self.ask_settled.send(reply).await.is_ok() {
+            answer.await.ok();
+        }
+    }
+
+    /// The newest thousand targets that were given up.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the inbox cannot be read.
+    pub async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
+        self.store.dead_letters().await
+    }
+
+    /// Tries a dead letter again, with ten attempts as if it were new. Nothing happens if it is none (any more).
+    ///
+    /// Returns whether the storage took the request.
+    pub async fn replay(&self, key: Key) -> bool {
+        self.inbox.apply(Change::Replay { key, now: self.clock.now() }).await.is_ok()
+    }
+
+    /// Accepted rows that are not yet done, on disk; dead letters' included.
+    pub fn backlog(&self) -> u64 {
+        self.store.backlog()
+    }
+
+    /// Stops in order: no new connections, then the requests and jobs that are under way, 25 seconds at most, then
+    /// the inbox.
+    pub async fn shutdown(mut self) -> Stopped {
+        let deadline = self.clock.now() + STOP_WITHIN;
+        self.stop_listeners.send_replace(true);
+        self.stop_worker.send(deadline).ok();
+        let listeners_done = async { while self.listeners.join_next().await.is_some() {} };
+        tokio::select! {
+            () = listeners_done => {}
+            () = self.clock.sleep_until(deadline) => self.listeners.shutdown().await,
+        }
+        let released = (&mut self.worker.0).await.unwrap_or(0);
+        // The writer ends with the last handle to it, after what was already handed in.
+        drop(self.inbox);
+        (&mut self.writer.0).await.ok();
+        Stopped { released }
+    }
+}
+
+/// Completes when the process is asked to stop: `SIGTERM`, or Ctrl-C.
+///
+/// # Errors
+/// If signals cannot be listened for.
+pub async fn stop_signal() -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            _ = terminate.recv() => Ok(()),
+            pressed = tokio::signal::ctrl_c() => pressed,
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
+}

@@ -1,0 +1,113 @@
+//! Values that must not be seen.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+/// A text that is never printed and is wiped from memory when it is dropped.
+///
+/// It can be neither compared nor displayed; whoever needs the text asks for it by name, which is easy to find in
+/// review.
+#[derive(Clone)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(Zeroizing::new(text.into()))
+    }
+
+    /// The text itself. Never log it, never put it into an error.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Checks `X-Hub-Signature-256` against the current webhook secret and, while it is being rotated, the previous one.
+#[derive(Clone)]
+pub struct Signatures {
+    /// Keyed once: each delivery copies the prepared state instead of hashing the key again.
+    keyed: Vec<Hmac<Sha256>>,
+}
+
+/// A body whose signature is not ours. Says nothing about why, since whoever sent it may be guessing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the signature does not match")]
+pub struct BadSignature;
+
+impl Signatures {
+    pub fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Self {
+        let keyed = secrets
+            .into_iter()
+            .map(|secret| Hmac::new_from_slice(secret.expose().as_bytes()).expect("HMAC takes a key of any length"));
+        Self { keyed: keyed.collect() }
+    }
+
+    /// # Errors
+    /// [`BadSignature`] if `header` is not `sha256=` and the HMAC of `body` under one of the secrets. The comparison
+    /// takes the same time wherever the first difference stands.
+    pub fn check(&self, header: &[u8], body: &[u8]) -> Result<(), BadSignature> {
+        let mut claimed = [0; 32];
+        let digits = header.strip_prefix(b"sha256=").ok_or(BadSignature)?;
+        hex::decode_to_slice(digits, &mut claimed).map_err(|_| BadSignature)?;
+        let matches = |keyed: &Hmac<Sha256>| {
+            let mut mac = keyed.clone();
+            mac.update(body);
+            mac.verify_slice(&claimed).is_ok()
+        };
+        if self.keyed.iter().any(matches) { Ok(()) } else { Err(BadSignature) }
+    }
+}
+
+impl fmt::Debug for Signatures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Signatures(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // GitHub's documented example, "Validating webhook deliveries".
+    const SECRET: &str = "It's a Secret to Everybody";
+    const BODY: &[u8] = b"Hello, World!";
+    const SIGNATURE: &str = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+
+    #[test]
+    fn githubs_example_is_accepted() {
+        let current = Signatures::new([&Secret::new(SECRET)]);
+        assert_eq!(current.check(SIGNATURE.as_bytes(), BODY), Ok(()));
+        let rotating = Signatures::new([&Secret::new("new"), &Secret::new(SECRET)]);
+        assert_eq!(rotating.check(SIGNATURE.as_bytes(), BODY), Ok(()));
+        assert_eq!(rotating.check(SIGNATURE.to_uppercase().replace("SHA", "sha").as_bytes(), BODY), Ok(()));
+    }
+
+    #[test]
+    fn everything_else_is_refused() {
+        let signatures = Signatures::new([&Secret::new(SECRET)]);
+        let refused = |header: &str, body: &[u8]| signatures.check(header.as_bytes(), body) == Err(BadSignature);
+        assert!(refused(SIGNATURE, b"Hello, World?"));
+        assert!(refused(&SIGNATURE.replace('7', "8"), BODY));
+        assert!(refused(&SIGNATURE[..SIGNATURE.len() - 2], BODY));
+        assert!(refused(&format!("{SIGNATURE}00"), BODY));
+        assert!(refused(&SIGNATURE.replace("sha256", "sha1"), BODY));
+        assert!(refused("", BODY));
+        assert!(refused("sha256=", BODY));
+        assert!(refused("sha256=zz", BODY));
+        assert!(Signatures::new([]).check(SIGNATURE.as_bytes(), BODY).is_err());
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let secret = Secret::new("hunter2");
+        assert_eq!(format!("{secret:?} {:?}", Signatures::new([&secret])), "Secret(…) Signatures(…)");
+    }
+}

@@ -1,0 +1,211 @@
+//! What the server remembers: the inbox, the dead letters and the wake-ups. Never the truth about a pull request, which
+//! lives in its repository: all of this could be lost and rebuilt from GitHub, only later.
+//!
+//! All writes are [`Change`]s, applied in batches by one [`Writer`], each batch one transaction. Everybody else reads
+//! through [`Store`]. The embedded SQLite file is the one storage so far; another one answers the same calls.
+
+mod names;
+mod sqlite;
+
+use std::{fmt, str::FromStr};
+
+pub(super) use sqlite::{Store, Writer, open};
+
+use super::reconciler::Again;
+use crate::{
+    core::{Hint, InstallationId, Timestamp},
+    github::webhook::{Target, Work},
+};
+
+/// Storage that does not do what it must.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("cannot use the data directory {path}: {source}")]
+    Directory { path: String, source: std::io::Error },
+    #[error(
+        "another process works with the data directory {path}; stop it first, or give this one a directory of its own"
+    )]
+    InUse { path: String },
+    #[error("the inbox database: {0}")]
+    Database(#[from] sqlx::Error),
+    #[error("the inbox database cannot be brought to this version's form: {0}")]
+    Migration(#[from] sqlx::migrate::MigrateError),
+}
+
+/// The `X-GitHub-Delivery` of a delivery: 1 to 100 visible ASCII characters. GitHub sends a UUID, and keeps it when the
+/// delivery is repeated.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DeliveryId(String);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a delivery id is 1 to 100 visible ASCII characters")]
+pub struct BadDeliveryId;
+
+impl FromStr for DeliveryId {
+    type Err = BadDeliveryId;
+    fn from_str(text: &str) -> Result<Self, BadDeliveryId> {
+        if (1..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(BadDeliveryId)
+        }
+    }
+}
+
+impl fmt::Display for DeliveryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What the queue is keyed by: one target of one installation.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    pub installation: InstallationId,
+    pub target: Target,
+}
+
+/// The order of rows over the whole inbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Seq(pub i64);
+
+/// How soon a target should have its turn among those of its installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Urgency {
+    /// After everything else: one of many that a change of configuration, team or installation concerns.
+    Spread,
+    /// Somebody did something on this very pull request.
+    Direct,
+}
+
+/// A row that was committed and waits to be worked on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Arrival {
+    pub key: Key,
+    pub seq: Seq,
+    pub urgency: Urgency,
+}
+
+/// A delivery that passed all checks and asks for work.
+#[derive(Debug, Clone)]
+pub(super) struct Delivery {
+    pub origin: Origin,
+    pub work: Work,
+}
+
+/// Where a row came from; for logs, and carried on when a commit becomes its pull requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// `None` for a wake-up.
+    pub delivery: Option<DeliveryId>,
+    pub event: String,
+    pub received_at: Timestamp,
+}
+
+/// One write.
+#[derive(Debug, Clone)]
+pub(super) enum Change {
+    Accept(Delivery),
+    /// The rows of `key` up to and including `up_to` were worked on, and this is how it went.
+    Settle {
+        key: Key,
+        up_to: Seq,
+        how: Settled,
+    },
+    /// A person wants a dead letter tried again.
+    Replay {
+        key: Key,
+        now: Timestamp,
+    },
+    /// Wake-ups that are due become rows.
+    Wake {
+        now: Timestamp,
+    },
+    /// Forgets a bounded number of old ids and dead letters.
+    Prune {
+        now: Timestamp,
+    },
+}
+
+/// How work on a target ended.
+#[derive(Debug, Clone)]
+pub(super) enum Settled {
+    Done(Again),
+    /// Not a pull request itself: these are, and each gets one row with these hints.
+    Resolved {
+        into: Vec<Key>,
+        origin: Origin,
+        hints: Vec<Hint>,
+        urgency: Urgency,
+    },
+    Failed(Trouble),
+    /// Given up until somebody replays it or something new happens there.
+    Dead {
+        trouble: Trouble,
+        at: Timestamp,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Trouble {
+    /// In a row.
+    pub failures: u32,
+    pub reason: String,
+    pub retry_at: Timestamp,
+}
+
+/// What a [`Change`] led to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Applied {
+    /// These rows are on disk.
+    Fresh(Vec<Arrival>),
+    /// This delivery was accepted before.
+    Duplicate,
+    Settled,
+    /// So many rows are gone; call again while there are any.
+    Pruned(u64),
+}
+
+/// All that one job covers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Loaded {
+    pub up_to: Seq,
+    /// Of the newest row.
+    pub origin: Origin,
+    /// Of all rows, oldest first.
+    pub hints: Vec<Hint>,
+    /// Failures in a row before this attempt.
+    pub failures: u32,
+}
+
+/// A stretch of an installation's unfinished targets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Page {
+    pub pending: Vec<Pending>,
+    /// Where the next page starts; `None` after the last one.
+    pub next: Option<Cursor>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pending {
+    pub target: Target,
+    pub newest: Seq,
+    pub retry_at: Option<Timestamp>,
+}
+
+/// The last target of a page, in the inbox's order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cursor {
+    pub repository: String,
+    pub what: String,
+}
+
+/// Work that failed ten times in a row and was given up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadLetter {
+    pub key: Key,
+    pub failures: u32,
+    /// The last failure's.
+    pub reason: String,
+    pub died_at: Timestamp,
+}

@@ -1,0 +1,356 @@
+//! Turns the dirty set into calls of the [`Reconciler`].
+//!
+//! One task owns the dirty set and does nothing that waits: it starts jobs, hears how they ended, and hears of new rows.
+//! A job reads the rows it covers, calls the reconciler, and hands the outcome to the inbox; only after that commit does
+//! the target leave the queue. If the process dies in between, the rows are still there and the call is repeated.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use chrono::TimeDelta;
+use futures::FutureExt;
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinSet,
+};
+use tracing::Instrument;
+
+use super::{
+    clock::Clock,
+    dirty::{DirtySet, Ended, Start},
+    inbox::Inbox,
+    metrics::Metrics,
+    reconciler::{Again, Failed, Job, Reconciler, Unresolved},
+    storage::{Applied, Arrival, Change, Key, Loaded, Page, Settled, Store, Trouble, Urgency},
+};
+use crate::{
+    core::{Hint, InstallationId, PrNumber, RepoName, Timestamp},
+    github::webhook::Target,
+};
+
+/// Failures in a row after which a target is given up (server.md, Path of a delivery).
+const GIVE_UP_AFTER: u32 = 10;
+
+/// The first pause after a failure; each further one is twice as long.
+const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(2);
+
+/// No pause is longer. Ten failures in a row take about a quarter of an hour.
+const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(15);
+
+/// When the storage did not take an outcome.
+const STORAGE_PAUSE: TimeDelta = TimeDelta::seconds(5);
+
+/// How often old ids and dead letters are forgotten.
+const PRUNE_EVERY: TimeDelta = TimeDelta::minutes(10);
+
+/// Reasons are for people; a longer one is cut.
+const REASON_CHARS: usize = 500;
+
+/// What all jobs share.
+pub(super) struct Shared<R> {
+    pub reconciler: R,
+    pub store: Store,
+    pub inbox: Inbox,
+    pub metrics: Arc<Metrics>,
+    pub clock: Arc<dyn Clock>,
+    pub rng: std::sync::Mutex<fastrand::Rng>,
+}
+
+pub(super) struct Worker<R> {
+    shared: Arc<Shared<R>>,
+    dirty: DirtySet,
+    jobs: JoinSet<Report>,
+    next_wakeup: Option<Timestamp>,
+    next_prune: Timestamp,
+    waiting: Vec<oneshot::Sender<()>>,
+}
+
+/// What the worker is told from outside.
+pub(super) struct Mailbox {
+    pub arrivals: mpsc::Receiver<Vec<Arrival>>,
+    /// Each is answered once nothing is queued or running.
+    pub settled: mpsc::Receiver<oneshot::Sender<()>>,
+    /// Fires when the server stops: what runs may go on until the time given.
+    pub stop: oneshot::Receiver<Timestamp>,
+}
+
+/// How a task of the worker ended.
+enum Report {
+    Job {
+        key: Key,
+        ended: Ended,
+        wakeup: Option<Timestamp>,
+    },
+    Page {
+        installation: InstallationId,
+        page: Option<Page>,
+    },
+    /// Due wake-ups were turned into rows; the next is due then.
+    Woken(Option<Timestamp>),
+    Pruned,
+}
+
+impl<R: Reconciler> Worker<R> {
+    pub fn new(shared: Shared<R>, mut dirty: DirtySet, unfinished: Vec<InstallationId>) -> Self {
+        for installation in unfinished {
+            dirty.found(installation);
+        }
+        let now = shared.clock.now();
+        Self {
+            shared: Arc::new(shared),
+            dirty,
+            jobs: JoinSet::new(),
+            // Asks at once what is due.
+            next_wakeup: Some(now),
+            next_prune: now + PRUNE_EVERY,
+            waiting: Vec::new(),
+        }
+    }
+
+    /// Works until told to stop. Returns how many jobs were still running at the end of the time given; their rows
+    /// stay in the inbox.
+    pub async fn run(mut self, mut mailbox: Mailbox) -> usize {
+        let deadline = loop {
+            self.start();
+            self.tell();
+            let alarm = self.next_alarm();
+            let clock = self.shared.clock.clone();
+            tokio::select! {
+                Some(arrivals) = mailbox.arrivals.recv() => self.arrived(arrivals),
+                Some(report) = self.jobs.join_next() => self.reported(report),
+                // After the arrivals that were there before the question.
+                Some(asked) = mailbox.settled.recv() => {
+                    while let Ok(arrivals) = mailbox.arrivals.try_recv() {
+                        self.arrived(arrivals);
+                    }
+                    self.waiting.push(asked);
+                }
+                () = clock.sleep_until(alarm) => self.wake(),
+                told = &mut mailbox.stop => break told.ok(),
+            }
+        };
+        // From here on the writer waits for nobody: rows it announces are found at the next start.
+        drop(mailbox);
+        self.finish(deadline).await
+    }
+
+    async fn finish(mut self, deadline: Option<Timestamp>) -> usize {
+        let clock = self.shared.clock.clone();
+        let deadline = deadline.unwrap_or_else(|| clock.now());
+        let all_ended = async { while self.jobs.join_next().await.is_some() {} };
+        tokio::select! {
+            () = all_ended => 0,
+            () = clock.sleep_until(deadline) => {
+                let released = self.jobs.len();
+                self.jobs.shutdown().await;
+                released
+            }
+        }
+    }
+
+    fn start(&mut self) {
+        while let Some((installation, after, limit)) = self.dirty.wants_page() {
+            let store = self.shared.store.clone();
+            self.jobs.spawn(async move {
+                let page = store.page(installation, after.as_ref(), limit).await;
+                let page = page.inspect_err(|error| tracing::error!(%error, "the inbox cannot be read")).ok();
+                Report::Page { installation, page }
+            });
+        }
+        while let Some(start) = self.dirty.start() {
+            let shared = self.shared.clone();
+            self.jobs.spawn(async move { shared.job(start).await });
+        }
+        self.shared.metrics.queued.set(self.dirty.queued());
+        self.shared.metrics.running.set(self.dirty.running());
+    }
+
+    fn tell(&mut self) {
+        if !self.waiting.is_empty() && self.dirty.is_settled() {
+            for waiting in self.waiting.drain(..) {
+                waiting.send(()).ok();
+            }
+        }
+    }
+
+    fn next_alarm(&self) -> Timestamp {
+        let alarms = [self.dirty.next_alarm(), self.next_wakeup, Some(self.next_prune)];
+        alarms.into_iter().flatten().min().unwrap_or(self.next_prune)
+    }
+
+    fn arrived(&mut self, arrivals: Vec<Arrival>) {
+        let now = self.shared.clock.now();
+        for arrival in arrivals {
+            self.dirty.arrived(arrival, now);
+        }
+    }
+
+    fn reported(&mut self, report: Result<Report, tokio::task::JoinError>) {
+        match report {
+            Ok(Report::Job { key, ended, wakeup }) => {
+                self.dirty.ended(key, ended);
+                self.next_wakeup = earlier(self.next_wakeup, wakeup);
+            }
+            Ok(Report::Page { installation, page }) => self.dirty.paged(installation, page, self.shared.clock.now()),
+            Ok(Report::Woken(next)) => self.next_wakeup = earlier(self.next_wakeup, next),
+            Ok(Report::Pruned) => {}
+            // The reconciler's panics are caught in the job; one of our own would be a defect worth a noise.
+            Err(error) => tracing::error!(%error, "a task of the worker was lost"),
+        }
+    }
+
+    fn wake(&mut self) {
+        let now = self.shared.clock.now();
+        self.dirty.wake(now);
+        if self.next_wakeup.is_some_and(|due| due <= now) {
+            self.next_wakeup = None;
+            let shared = self.shared.clone();
+            self.jobs.spawn(async move { Report::Woken(shared.take_due(now).await) });
+        }
+        if self.next_prune <= now {
+            self.next_prune = now + PRUNE_EVERY;
+            let shared = self.shared.clone();
+            self.jobs.spawn(async move {
+                while let Ok(Applied::Pruned(1..)) = shared.inbox.apply(Change::Prune { now }).await {}
+                Report::Pruned
+            });
+        }
+    }
+}
+
+impl<R: Reconciler> Shared<R> {
+    /// Turns due wake-ups into rows. Returns when to do so next.
+    async fn take_due(&self, now: Timestamp) -> Option<Timestamp> {
+        let soon = Some(now + STORAGE_PAUSE);
+        loop {
+            match self.store.next_wakeup().await {
+                Ok(Some(due)) if due <= now => {
+                    if self.inbox.apply(Change::Wake { now }).await.is_err() {
+                        return soon;
+                    }
+                }
+                Ok(next) => return next,
+                Err(error) => {
+                    tracing::error!(%error, "wake-ups cannot be read");
+                    return soon;
+                }
+            }
+        }
+    }
+
+    async fn job(&self, Start { key, newest }: Start) -> Report {
+        let report = |ended| Report::Job { key: key.clone(), ended, wakeup: None };
+        let loaded = match self.store.load(&key).await {
+            Ok(Some(loaded)) => loaded,
+            // Done already, by a job that read these rows before it was told of them.
+            Ok(None) => return report(Ended::Done(newest)),
+            Err(error) => {
+                tracing::error!(%error, "the inbox cannot be read");
+                return report(Ended::Retry(self.clock.now() + STORAGE_PAUSE));
+            }
+        };
+        let span = span(&key, &loaded);
+        self.work(key, loaded).instrument(span).await
+    }
+
+    async fn work(&self, key: Key, loaded: Loaded) -> Report {
+        let up_to = loaded.up_to;
+        let (how, ended) = match self.call(&key, &loaded).await {
+            Ok(how) => (how, Ended::Done(up_to)),
+            Err(failed) => self.failed(failed, &loaded),
+        };
+        let wakeup = if let Settled::Done(Again::At(at)) = how { Some(at) } else { None };
+        let change = Change::Settle { key: key.clone(), up_to, how };
+        let ended = match self.inbox.apply(change).await {
+            Ok(_) => ended,
+            Err(_) => Ended::Retry(self.clock.now() + STORAGE_PAUSE),
+        };
+        Report::Job { key, ended, wakeup }
+    }
+
+    async fn call(&self, key: &Key, loaded: &Loaded) -> Result<Settled, Failed> {
+        let Key { installation, target } = key.clone();
+        let hints = loaded.hints.clone();
+        if let Target::PullRequest { repository, number } = target {
+            let job = Job { installation, repository, pull_request: number, hints };
+            let again = caught(self.reconciler.reconcile(job)).await?;
+            self.metrics.reconciles_done.add(1);
+            tracing::info!(?again, "reconciled");
+            return Ok(Settled::Done(again));
+        }
+        let urgency = match target {
+            Target::Base { .. } | Target::Repository(_) | Target::Installation => Urgency::Spread,
+            Target::PullRequest { .. } | Target::Head { .. } | Target::MergeGroup { .. } => Urgency::Direct,
+        };
+        let unresolved = Unresolved { installation, target, hints };
+        let mut pulls = caught(self.reconciler.resolve(&unresolved)).await?;
+        pulls.sort_unstable();
+        pulls.dedup();
+        self.metrics.resolved.add(1);
+        tracing::debug!(pulls = pulls.len(), "resolved");
+        let into = pulls.into_iter().map(|pull| pull_key(installation, pull.repository, pull.number)).collect();
+        let origin = loaded.origin.clone();
+        // Which pull requests a commit may belong to has served its purpose.
+        let hints = unresolved.hints.into_iter().filter(|hint| !matches!(hint, Hint::NamedPulls { .. })).collect();
+        Ok(Settled::Resolved { into, origin, hints, urgency })
+    }
+
+    fn failed(&self, failed: Failed, loaded: &Loaded) -> (Settled, Ended) {
+        let now = self.clock.now();
+        self.metrics.reconciles_failed.add(1);
+        let reason: String = failed.reason.chars().take(REASON_CHARS).collect();
+        if let Some(retry_at) = failed.retry_at {
+            let retry_at = retry_at.max(now + FIRST_PAUSE);
+            tracing::warn!(reason, %retry_at, "told to wait");
+            let trouble = Trouble { failures: loaded.failures, reason, retry_at };
+            return (Settled::Failed(trouble), Ended::Pause(retry_at));
+        }
+        let failures = loaded.failures + 1;
+        let retry_at = now + self.pause(failures);
+        if failures >= GIVE_UP_AFTER {
+            tracing::error!(reason, failures, "given up: a dead letter");
+            self.metrics.dead.add(1);
+            let trouble = Trouble { failures, reason, retry_at: now };
+            return (Settled::Dead { trouble, at: now }, Ended::Done(loaded.up_to));
+        }
+        tracing::warn!(reason, failures, %retry_at, "failed");
+        (Settled::Failed(Trouble { failures, reason, retry_at }), Ended::Retry(retry_at))
+    }
+
+    /// Doubles with each failure in a row; the second half of each pause is random, so that targets which failed
+    /// together do not come back together.
+    fn pause(&self, failures: u32) -> TimeDelta {
+        let doublings = failures.saturating_sub(1).min(16);
+        let whole = (FIRST_PAUSE * (1 << doublings)).min(LONGEST_PAUSE).num_milliseconds();
+        let mut rng = self.rng.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        TimeDelta::milliseconds(whole / 2 + rng.i64(0..=whole / 2))
+    }
+}
+
+/// Every line that is logged within carries where the work came from and whom it concerns.
+fn span(key: &Key, loaded: &Loaded) -> tracing::Span {
+    let delivery = loaded.origin.delivery.as_ref().map(tracing::field::display);
+    let repository = key.target.repository().map(tracing::field::display);
+    let pull_request = if let Target::PullRequest { number, .. } = key.target { Some(number.get()) } else { None };
+    tracing::info_span!(
+        "reconcile",
+        delivery,
+        event = loaded.origin.event,
+        installation = key.installation.get(),
+        repository,
+        pull_request
+    )
+}
+
+fn pull_key(installation: InstallationId, repository: RepoName, number: PrNumber) -> Key {
+    Key { installation, target: Target::PullRequest { repository, number } }
+}
+
+/// A panic is a failure like any other: it is logged by the panic hook, retried, and given up in the end.
+async fn caught<T>(call: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
+    let panicked = |_| Err(Failed { retry_at: None, reason: "it panicked; see the log".to_owned() });
+    AssertUnwindSafe(call).catch_unwind().await.unwrap_or_else(panicked)
+}
+
+fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    [a, b].into_iter().flatten().min()
+}

@@ -1,0 +1,264 @@
+//! From a row to a reconcile: once, in turn, again after a failure, and given up in the end.
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+use loopgate::{
+    core::{Hint, PrNumber},
+    github::webhook::Target,
+    server::{Again, Clock, Failed},
+};
+
+use crate::kit::{Kit, SHA, failed, metric, opened, post, signed};
+
+#[tokio::test]
+async fn a_repeated_delivery_changes_nothing() {
+    let kit = Kit::new();
+    let server = kit.start().await;
+    let request = signed("pull_request", "d-1", &opened(9001, 12));
+    assert_eq!(post(server.public_address(), &request).await.body, "accepted");
+    server.settled().await;
+    assert_eq!(post(server.public_address(), &request).await.body, "accepted before");
+    // Copies that arrive together, too.
+    let request = signed("pull_request", "d-2", &opened(9001, 13));
+    let answers = join_all((0..20).map(|_| post(server.public_address(), &request))).await;
+    assert!(answers.iter().all(|answer| answer.status == 202));
+    assert_eq!(answers.iter().filter(|answer| answer.body == "accepted").count(), 1);
+    server.settled().await;
+    assert_eq!(kit.notes.numbers(), [12, 13]);
+    assert_eq!(server.backlog(), 0);
+}
+
+#[tokio::test]
+async fn a_hundred_events_while_one_reconcile_runs_are_one_more() {
+    let kit = Kit::new();
+    kit.close_gate();
+    let server = kit.start().await;
+    kit.opened(&server, 12).await;
+    kit.notes.begun(1).await;
+    join_all((0..100).map(|_| kit.opened(&server, 12))).await;
+    kit.open_gate();
+    server.settled().await;
+    assert_eq!(kit.notes.numbers(), [12, 12]);
+    // The second covers all hundred, and knows what each of them told.
+    assert_eq!(kit.notes.jobs.lock().unwrap()[1].hints.len(), 100);
+    assert_eq!(server.backlog(), 0);
+}
+
+#[tokio::test]
+async fn an_installation_has_four_reconciles_at_once_and_no_more() {
+    let kit = Kit::new();
+    kit.close_gate();
+    let server = kit.start().await;
+    join_all((1..=12).map(|number| kit.opened(&server, number))).await;
+    kit.notes.begun(4).await;
+    // Another installation is not kept waiting.
+    kit.deliver(&server, "pull_request", &opened(9002, 1)).await;
+    kit.notes.begun(5).await;
+    kit.open_gate();
+    server.settled().await;
+    assert_eq!(kit.notes.numbers().len(), 13);
+    assert_eq!(*kit.notes.most_at_once.lock().unwrap(), 4);
+}
+
+#[tokio::test]
+async fn many_deliveries_share_a_transaction() {
+    let kit = Kit::new();
+    kit.close_gate();
+    let server = kit.start().await;
+    // While somebody else holds the write lock, deliveries gather.
+    let mut other = kit.database().await;
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let posts = (1..=200).map(|number| kit.opened(&server, number));
+    let unlock = async {
+        // Runs after every post above was polled once, in order.
+        sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    };
+    tokio::join!(join_all(posts), unlock);
+    let commits = metric(&server, "loopgate_inbox_commits_total{result=\"done\"}").await;
+    assert!(commits < 100, "{commits} transactions for 200 deliveries");
+    assert_eq!(server.backlog(), 200);
+}
+
+#[tokio::test]
+async fn memory_does_not_grow_with_the_backlog() {
+    let mut kit = Kit::new();
+    kit.limits.lane = 16;
+    kit.close_gate();
+    let server = kit.start().await;
+    join_all((1..=300).map(|number| kit.opened(&server, number))).await;
+    kit.notes.begun(4).await;
+    let in_memory = metric(&server, "loopgate_queue_depth").await + metric(&server, "loopgate_running").await;
+    assert_eq!((in_memory, server.backlog()), (16, 300));
+    kit.open_gate();
+    server.settled().await;
+    let mut numbers = kit.notes.numbers();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=300).collect::<Vec<_>>(), "every one, and once");
+    assert_eq!(server.backlog(), 0);
+}
+
+#[tokio::test]
+async fn failures_are_retried_with_growing_pauses_and_given_up_in_the_end() {
+    let kit = Kit::new();
+    let server = kit.start().await;
+    kit.notes.answer(12, vec![failed("GitHub answered 502 to everything")]);
+    let request = signed("pull_request", "d-1", &opened(9001, 12));
+    assert_eq!(post(server.public_address(), &request).await.status, 202);
+    let mut pause = TimeDelta::seconds(2);
+    for attempt in 1..10 {
+        kit.notes.begun(attempt).await;
+        failures(&server, attempt).await;
+        // Not before half the pause is over, and always when all of it is.
+        kit.clock.advance(pause / 2 - TimeDelta::milliseconds(1));
+        assert_eq!(kit.notes.numbers().len(), attempt);
+        kit.clock.advance(pause / 2 + TimeDelta::milliseconds(1));
+        pause = pause * 2;
+    }
+    kit.notes.begun(10).await;
+    server.settled().await;
+    let letters = server.dead_letters().await.unwrap();
+    assert_eq!(letters.len(), 1);
+    assert_eq!((letters[0].failures, letters[0].reason.as_str()), (10, "GitHub answered 502 to everything"));
+    assert_eq!(letters[0].died_at, kit.clock.now());
+    kit.clock.advance(TimeDelta::hours(1));
+    server.settled().await;
+    assert_eq!(kit.notes.numbers().len(), 10, "given up is given up");
+    assert_eq!(metric(&server, "loopgate_dead_letters").await, 1);
+
+    // A person replays it, it fails once more, and has nine further attempts.
+    kit.notes.answer(12, vec![failed("still"), Ok(Again::OnEvent)]);
+    assert!(server.replay(letters[0].key.clone()).await);
+    kit.notes.begun(11).await;
+    failures(&server, 11).await;
+    assert!(server.dead_letters().await.unwrap().is_empty());
+    kit.clock.advance(TimeDelta::seconds(2));
+    server.settled().await;
+    assert_eq!((kit.notes.numbers().len(), server.backlog()), (12, 0));
+    // What is no dead letter any more is not replayed.
+    assert!(server.replay(letters[0].key.clone()).await);
+    server.settled().await;
+    assert_eq!(kit.notes.numbers().len(), 12);
+}
+
+/// Waits until so many failures have been written down.
+async fn failures(server: &loopgate::server::Running, count: usize) {
+    while metric(server, "loopgate_reconciles_total{result=\"failed\"}").await < count as u64
+        || metric(server, "loopgate_running").await > 0
+    {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_dead_letter_lives_again_with_the_next_event_or_a_copy_of_its_delivery() {
+    for copy in [true, false] {
+        let kit = Kit::new();
+        let server = kit.start().await;
+        kit.notes.answer(12, vec![failed("no"); 10].into_iter().chain([Ok(Again::OnEvent)]).collect());
+        let request = signed("pull_request", "d-1", &opened(9001, 12));
+        post(server.public_address(), &request).await;
+        for attempt in 1..10 {
+            kit.notes.begun(attempt).await;
+            failures(&server, attempt).await;
+            kit.clock.advance(TimeDelta::minutes(15));
+        }
+        server.settled().await;
+        assert_eq!(server.dead_letters().await.unwrap().len(), 1);
+        let request = if copy { request } else { signed("pull_request", "d-2", &opened(9001, 12)) };
+        assert_eq!(post(server.public_address(), &request).await.body, "accepted");
+        server.settled().await;
+        assert_eq!((server.dead_letters().await.unwrap().len(), server.backlog()), (0, 0));
+        // The one that ended well covered what had been given up, too.
+        assert_eq!(kit.notes.jobs.lock().unwrap()[10].hints.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_rate_limit_holds_the_installation_and_counts_as_nobodys_failure() {
+    let kit = Kit::new();
+    let server = kit.start().await;
+    let limited = || Err(Failed { retry_at: Some(kit.clock.now() + TimeDelta::minutes(30)), reason: "limit".into() });
+    for round in 1..=12 {
+        kit.notes.answer(12, vec![limited(), Ok(Again::OnEvent)]);
+        kit.opened(&server, 12).await;
+        kit.notes.begun(2 * round - 1).await;
+        failures(&server, round).await;
+        kit.clock.advance(TimeDelta::minutes(29));
+        kit.opened(&server, 12).await;
+        assert_eq!(kit.notes.numbers().len(), 2 * round - 1);
+        kit.clock.advance(TimeDelta::minutes(1));
+        server.settled().await;
+        assert_eq!(kit.notes.numbers().len(), 2 * round);
+    }
+    assert!(server.dead_letters().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_panic_is_a_failure_like_any_other() {
+    let kit = Kit::new();
+    let server = kit.start().await;
+    kit.opened(&server, 666).await;
+    kit.opened(&server, 12).await;
+    for attempt in 1..10 {
+        failures(&server, attempt).await;
+        kit.clock.advance(TimeDelta::minutes(15));
+    }
+    server.settled().await;
+    assert_eq!(server.dead_letters().await.unwrap()[0].reason, "it panicked; see the log");
+    assert_eq!(kit.notes.numbers().iter().filter(|number| **number == 12).count(), 1);
+}
+
+#[tokio::test]
+async fn a_commit_becomes_its_pull_requests() {
+    let kit = Kit::new();
+    let server = kit.start().await;
+    kit.notes.resolve_to(&[12, 14, 12]);
+    let body = format!(
+        r#"{{"action":"requested_action","requested_action":{{"identifier":"retry"}},"check_run":{{"id":8,"app":{{"id":42}},
+        "head_sha":"{SHA}"}},"repository":{{"full_name":"acme/widgets"}},"installation":{{"id":9001}},
+        "sender":{{"id":7,"login":"alice"}}}}"#
+    );
+    kit.deliver(&server, "check_run", &body).await;
+    let body = body.replace("requested_action", "completed").replace("42", "1");
+    kit.deliver(
+        &server,
+        "check_run",
+        &body.replace("\"head_sha\"", "\"pull_requests\":[{\"number\":12}],\"head_sha\""),
+    )
+    .await;
+    server.settled().await;
+    let mut numbers = kit.notes.numbers();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers, [12, 14]);
+    let repository = "acme/widgets".parse().unwrap();
+    let head = Target::Head { repository, sha: SHA.parse().unwrap() };
+    assert!(kit.notes.resolved.lock().unwrap().iter().all(|work| work.target == head));
+    let named = Hint::NamedPulls { pulls: vec![PrNumber::new(12)] };
+    assert!(kit.notes.resolved.lock().unwrap().iter().any(|work| work.hints.contains(&named)));
+    let hints = kit.notes.hints();
+    assert_eq!(hints.iter().filter(|hint| matches!(hint, Hint::ButtonPressed { .. })).count(), 2, "{hints:?}");
+    assert!(!hints.contains(&named));
+}
+
+#[tokio::test]
+async fn a_reconcile_can_ask_to_be_called_again() {
+    let kit = Kit::new();
+    let server = kit.start().await;
+    let hour = |n: i64| Ok(Again::At(kit.clock.now() + TimeDelta::hours(n)));
+    // The second answer replaces the first.
+    kit.notes.answer(12, vec![hour(1), hour(2), Ok(Again::OnEvent)]);
+    kit.opened(&server, 12).await;
+    server.settled().await;
+    kit.opened(&server, 12).await;
+    server.settled().await;
+    kit.clock.advance(TimeDelta::minutes(119));
+    server.settled().await;
+    assert_eq!(kit.notes.numbers().len(), 2);
+    kit.clock.advance(TimeDelta::minutes(1));
+    kit.notes.begun(3).await;
+    server.settled().await;
+    kit.clock.advance(TimeDelta::days(30));
+    server.settled().await;
+    assert_eq!(kit.notes.numbers().len(), 3);
+}

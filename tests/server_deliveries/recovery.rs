@@ -1,0 +1,155 @@
+//! Stopping, dying, starting again, and a storage that does not answer.
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+use loopgate::server::{Again, Running, StartError, Stopped};
+use tokio::net::TcpStream;
+
+use crate::kit::{Kit, failed, get, opened, post, signed};
+
+/// Runs a server in a runtime of its own and then drops that, tasks and all, as a killed process would.
+fn until_killed(kit: &Kit, life: impl AsyncFnOnce(&Running)) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let server = runtime.block_on(async {
+        let server = kit.start().await;
+        life(&server).await;
+        server
+    });
+    drop(runtime);
+    drop(server);
+}
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+#[test]
+fn what_was_acknowledged_before_a_death_is_done_after_it_once() {
+    let kit = Kit::new();
+    kit.close_gate();
+    until_killed(&kit, async |server| {
+        join_all((1..=20).map(|number| kit.opened(server, number))).await;
+        kit.notes.begun(4).await;
+    });
+    kit.notes.jobs.lock().unwrap().clear();
+    kit.open_gate();
+    let kit = kit.with_fresh_notes();
+    run(async {
+        let server = kit.start().await;
+        server.settled().await;
+        let mut numbers = kit.notes.numbers();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=20).collect::<Vec<_>>());
+        assert_eq!(kit.notes.hints().len(), 20, "with what the events told");
+        // Ids are remembered over a restart.
+        let again = signed("pull_request", "00000000-0000-4000-8000-000000000001", &opened(9001, 1));
+        assert_eq!(post(server.public_address(), &again).await.body, "accepted before");
+        assert_eq!(server.shutdown().await, Stopped { released: 0 });
+    });
+    // And what was done before a restart is not done again.
+    kit.notes.jobs.lock().unwrap().clear();
+    run(async {
+        let server = kit.start().await;
+        server.settled().await;
+        assert!(kit.notes.numbers().is_empty());
+    });
+}
+
+#[test]
+fn wakeups_and_failures_survive_a_death() {
+    let kit = Kit::new();
+    kit.notes.answer(1, vec![Ok(Again::At("2026-11-20T11:00:00Z".parse().unwrap())), Ok(Again::OnEvent)]);
+    kit.notes.answer(2, vec![failed("no"), Ok(Again::OnEvent)]);
+    until_killed(&kit, async |server| {
+        kit.opened(server, 1).await;
+        server.settled().await;
+        kit.opened(server, 2).await;
+        while crate::kit::metric(server, "loopgate_reconciles_total{result=\"failed\"}").await < 1
+            || crate::kit::metric(server, "loopgate_running").await > 0
+        {
+            tokio::task::yield_now().await;
+        }
+    });
+    run(async {
+        let server = kit.start().await;
+        kit.clock.advance(TimeDelta::seconds(2));
+        server.settled().await;
+        assert_eq!(kit.notes.numbers(), [1, 2, 2]);
+        kit.clock.advance(TimeDelta::hours(1));
+        kit.notes.begun(4).await;
+        server.settled().await;
+        assert_eq!(kit.notes.numbers(), [1, 2, 2, 1]);
+    });
+}
+
+#[tokio::test]
+async fn a_storage_that_does_not_answer_is_the_senders_to_know() {
+    let kit = Kit::new();
+    let server = kit.start().await;
+    let request = signed("pull_request", "d-1", &opened(9001, 12));
+    let mut other = kit.database().await;
+    sqlx::query("ALTER TABLE inbox RENAME TO away").execute(&mut other).await.unwrap();
+    let answer = post(server.public_address(), &request).await;
+    assert_eq!((answer.status, answer.body.as_str()), (503, "cannot store the delivery now; send it again"));
+    let ready = get(server.admin_address(), "/readyz").await;
+    assert_eq!(ready.status, 503);
+    assert!(ready.body.starts_with("storage: "), "{}", ready.body);
+    sqlx::query("ALTER TABLE away RENAME TO inbox").execute(&mut other).await.unwrap();
+    // The id was not remembered without its row.
+    assert_eq!(post(server.public_address(), &request).await.body, "accepted");
+    server.settled().await;
+    assert_eq!(kit.notes.numbers(), [12]);
+}
+
+#[tokio::test]
+async fn a_stop_lets_running_work_finish_and_starts_no_more() {
+    let kit = Kit::new();
+    kit.close_gate();
+    let server = kit.start().await;
+    join_all((1..=6).map(|number| kit.opened(&server, number))).await;
+    kit.notes.begun(4).await;
+    let address = server.public_address();
+    let opened = async {
+        while TcpStream::connect(address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+        kit.open_gate();
+    };
+    let (stopped, ()) = tokio::join!(server.shutdown(), opened);
+    assert_eq!(stopped, Stopped { released: 0 });
+    assert_eq!(kit.notes.numbers().len(), 4);
+    let server = kit.start().await;
+    server.settled().await;
+    assert_eq!(kit.notes.numbers().len(), 6);
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_for_ever() {
+    let kit = Kit::new();
+    kit.close_gate();
+    let server = kit.start().await;
+    kit.opened(&server, 12).await;
+    kit.notes.begun(1).await;
+    let stopped = tokio::join!(server.shutdown(), async {
+        kit.clock.advance(TimeDelta::seconds(24));
+        tokio::task::yield_now().await;
+        kit.clock.advance(TimeDelta::seconds(1));
+    });
+    assert_eq!(stopped.0, Stopped { released: 1 });
+    kit.open_gate();
+    let kit = kit.with_fresh_notes();
+    let server = kit.start().await;
+    server.settled().await;
+    assert_eq!(kit.notes.numbers(), [12]);
+}
+
+#[tokio::test]
+async fn one_data_directory_serves_one_process() {
+    let kit = Kit::new();
+    let server = kit.start().await;
+    let second = kit.try_start().await.err().expect("refused");
+    assert!(matches!(second, StartError::Store(_)));
+    assert!(second.to_string().contains("another process works with the data directory"), "{second}");
+    server.shutdown().await;
+    kit.start().await;
+}
