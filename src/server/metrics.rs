@@ -92,7 +92,7 @@ impl Metrics {
     }
 
     /// The text format of Prometheus, version 0.0.4.
-    pub fn text(&self, backlog: u64, dead_letters: usize) -> String {
+    pub fn text(&self, backlog: u64, dead_letters: u64) -> String {
         let mut text = String::with_capacity(2048);
         let mut family = |name: &str, kind: &str, help: &str, samples: &[(&str, u64)]| {
             // Writing to a `String` cannot fail.
@@ -110,7 +110,7 @@ impl Metrics {
         let commits =
             [("{result=\"done\"}", self.inbox_commits.get()), ("{result=\"failed\"}", self.inbox_failures.get())];
         family("loopgate_inbox_commits_total", "counter", "Transactions of the inbox.", &commits);
-        family("loopgate_inbox_rows", "gauge", "Accepted rows not yet done, on disk.", &[("", backlog)]);
+        family("loopgate_backlog", "gauge", "Targets not yet done, in memory or on disk.", &[("", backlog)]);
         family(
             "loopgate_queue_depth",
             "gauge",
@@ -128,7 +128,7 @@ impl Metrics {
             &[("", self.resolved.get())],
         );
         family("loopgate_given_up_total", "counter", "Targets given up after ten failures.", &[("", self.dead.get())]);
-        family("loopgate_dead_letters", "gauge", "Dead letters now.", &[("", dead_letters as u64)]);
+        family("loopgate_dead_letters", "gauge", "Dead letters now.", &[("", dead_letters)]);
         text
     }
 }
@@ -147,6 +147,6 @@ mod tests {
         let text = metrics.text(5, 2);
         assert!(text.contains("loopgate_deliveries_total{result=\"accepted\"} 1\n"), "{text}");
         assert!(text.contains("loopgate_deliveries_total{result=\"unavailable\"} 11\n"), "{text}");
-        assert!(text.contains("loopgate_inbox_rows 5\n") && text.contains("loopgate_dead_letters 2\n"), "{text}");
+        assert!(text.contains("loopgate_backlog 5\n") && text.contains("loopgate_dead_letters 2\n"), "{text}");
     }
 }

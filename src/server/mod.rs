@@ -7,8 +7,8 @@
 //!  route)    fsync     entry    gives up)
 //!            for many) per PR)
 //! ```
-//! A delivery is answered once its row is on disk, and a row leaves the disk once a reconcile that began after it ended
-//! well. Everything between is rebuilt from the rows at start, so the process may die at any instant. The room knows
+//! A delivery is answered once it is on disk, and leaves the disk once a reconcile that began after it ended well.
+//! Everything between is rebuilt from the disk at start, so the process may die at any instant. The room knows
 //! nothing of what a reconcile does: that is the [`Reconciler`] it is given.
 
 mod clock;

@@ -81,10 +81,10 @@ async fn ready(State(admin): State<Arc<Admin>>) -> Response {
 }
 
 async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
-    let dead = match admin.store.dead_letters().await {
-        Ok(letters) => letters.len(),
+    let (backlog, dead) = match admin.store.counts().await {
+        Ok(counts) => counts,
         Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     };
-    let text = admin.metrics.text(admin.store.backlog(), dead);
+    let text = admin.metrics.text(backlog, dead);
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }

@@ -27,7 +27,7 @@ use super::{
     limiter::Limiter,
     metrics::{Metrics, Received},
     secret::Signatures,
-    storage::{Applied, Change, Delivery, DeliveryId, Origin},
+    storage::{Applied, Change, Delivery, DeliveryId},
 };
 use crate::github::webhook::{self, Irrelevant, Misread, OwnApp, Routed};
 
@@ -186,9 +186,8 @@ impl Receiver {
                 return Answer::new(StatusCode::ACCEPTED, Received::Irrelevant, why.as_str());
             }
         };
-        let origin =
-            Origin { delivery: Some(delivery.clone()), event: event.to_owned(), received_at: self.clock.now() };
-        match self.inbox.apply(Change::Accept(Delivery { origin, work })).await {
+        let (id, event, received_at) = (delivery.clone(), event.to_owned(), self.clock.now());
+        match self.inbox.apply(Change::Accept(Delivery { id, event, received_at, work })).await {
             Ok(Applied::Duplicate) => Answer::new(StatusCode::ACCEPTED, Received::Duplicate, "accepted before"),
             Ok(_) => Answer::new(StatusCode::ACCEPTED, Received::Accepted, "accepted"),
             Err(_) => not_available(),

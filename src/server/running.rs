@@ -213,12 +213,16 @@ impl Running {
     ///
     /// Returns whether the storage took the request.
     pub async fn replay(&self, key: Key) -> bool {
-        self.inbox.apply(Change::Replay { key, now: self.clock.now() }).await.is_ok()
+        self.inbox.apply(Change::Replay(key)).await.is_ok()
     }
 
-    /// Accepted rows that are not yet done, on disk; dead letters' included.
-    pub fn backlog(&self) -> u64 {
-        self.store.backlog()
+    /// Targets that something was accepted for and that are not yet done, in memory or on disk. Dead letters do not
+    /// count.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the inbox cannot be read.
+    pub async fn backlog(&self) -> Result<u64, StoreError> {
+        Ok(self.store.counts().await?.0)
     }
 
     /// Stops in order: no new connections, then the requests and jobs that are under way, 25 seconds at most, then

@@ -1,8 +1,8 @@
 //! Turns the dirty set into calls of the [`Reconciler`].
 //!
 //! One task owns the dirty set and does nothing that waits: it starts jobs, hears how they ended, and hears of new rows.
-//! A job reads the rows it covers, calls the reconciler, and hands the outcome to the inbox; only after that commit does
-//! the target leave the queue. If the process dies in between, the rows are still there and the call is repeated.
+//! A job reads its target's row, calls the reconciler, and hands the outcome to the inbox; only after that commit does the
+//! target leave the queue. If the process dies in between, the row is still there and the call is repeated.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -107,7 +107,7 @@ impl<R: Reconciler> Worker<R> {
     }
 
     /// Works until told to stop. Returns how many jobs were still running at the end of the time given; their rows
-    /// stay in the inbox.
+    /// stay.
     pub async fn run(mut self, mut mailbox: Mailbox) -> usize {
         let deadline = loop {
             self.start();
@@ -253,13 +253,13 @@ impl<R: Reconciler> Shared<R> {
     }
 
     async fn work(&self, key: Key, loaded: Loaded) -> Report {
-        let up_to = loaded.up_to;
+        let covered = loaded.covered;
         let (how, ended) = match self.call(&key, &loaded).await {
-            Ok(how) => (how, Ended::Done(up_to)),
+            Ok(how) => (how, Ended::Done(covered.up_to)),
             Err(failed) => self.failed(failed, &loaded),
         };
         let wakeup = if let Settled::Done(Again::At(at)) = how { Some(at) } else { None };
-        let change = Change::Settle { key: key.clone(), up_to, how };
+        let change = Change::Settle { key: key.clone(), covered, how };
         let ended = match self.inbox.apply(change).await {
             Ok(_) => ended,
             Err(_) => Ended::Retry(self.clock.now() + STORAGE_PAUSE),
@@ -310,7 +310,7 @@ impl<R: Reconciler> Shared<R> {
             tracing::error!(reason, failures, "given up: a dead letter");
             self.metrics.dead.add(1);
             let trouble = Trouble { failures, reason, retry_at: now };
-            return (Settled::Dead { trouble, at: now }, Ended::Done(loaded.up_to));
+            return (Settled::Dead { trouble, at: now }, Ended::Done(loaded.covered.up_to));
         }
         tracing::warn!(reason, failures, %retry_at, "failed");
         (Settled::Failed(Trouble { failures, reason, retry_at }), Ended::Retry(retry_at))
@@ -328,12 +328,11 @@ impl<R: Reconciler> Shared<R> {
 
 /// Every line that is logged within carries where the work came from and whom it concerns.
 fn span(key: &Key, loaded: &Loaded) -> tracing::Span {
-    let delivery = loaded.origin.delivery.as_ref().map(tracing::field::display);
     let repository = key.target.repository().map(tracing::field::display);
     let pull_request = if let Target::PullRequest { number, .. } = key.target { Some(number.get()) } else { None };
     tracing::info_span!(
         "reconcile",
-        delivery,
+        delivery = loaded.origin.delivery,
         event = loaded.origin.event,
         installation = key.installation.get(),
         repository,

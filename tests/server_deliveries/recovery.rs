@@ -88,13 +88,13 @@ async fn a_storage_that_does_not_answer_is_the_senders_to_know() {
     let server = kit.start().await;
     let request = signed("pull_request", "d-1", &opened(9001, 12));
     let mut other = kit.database().await;
-    sqlx::query("ALTER TABLE inbox RENAME TO away").execute(&mut other).await.unwrap();
+    sqlx::query("ALTER TABLE work RENAME TO away").execute(&mut other).await.unwrap();
     let answer = post(server.public_address(), &request).await;
     assert_eq!((answer.status, answer.body.as_str()), (503, "cannot store the delivery now; send it again"));
     let ready = get(server.admin_address(), "/readyz").await;
     assert_eq!(ready.status, 503);
     assert!(ready.body.starts_with("storage: "), "{}", ready.body);
-    sqlx::query("ALTER TABLE away RENAME TO inbox").execute(&mut other).await.unwrap();
+    sqlx::query("ALTER TABLE away RENAME TO work").execute(&mut other).await.unwrap();
     // The id was not remembered without its row.
     assert_eq!(post(server.public_address(), &request).await.body, "accepted");
     server.settled().await;

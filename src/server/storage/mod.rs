@@ -1,5 +1,5 @@
-//! What the server remembers: the inbox, the dead letters and the wake-ups. Never the truth about a pull request, which
-//! lives in its repository: all of this could be lost and rebuilt from GitHub, only later.
+//! What the server remembers: work not yet done, delivery ids, dead letters and wake-ups. Never the truth about a pull
+//! request, which lives in its repository: all of this could be lost and rebuilt from GitHub, only later.
 //!
 //! All writes are [`Change`]s, applied in batches by one [`Writer`], each batch one transaction. Everybody else reads
 //! through [`Store`]. The embedded SQLite file is the one storage so far; another one answers the same calls.
@@ -65,7 +65,7 @@ pub struct Key {
     pub target: Target,
 }
 
-/// The order of rows over the whole inbox.
+/// The order of deliveries over all targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Seq(pub i64);
 
@@ -78,7 +78,7 @@ pub(super) enum Urgency {
     Direct,
 }
 
-/// A row that was committed and waits to be worked on.
+/// A reason to look at a target, committed and not yet dealt with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Arrival {
     pub key: Key,
@@ -89,15 +89,17 @@ pub(super) struct Arrival {
 /// A delivery that passed all checks and asks for work.
 #[derive(Debug, Clone)]
 pub(super) struct Delivery {
-    pub origin: Origin,
+    pub id: DeliveryId,
+    pub event: String,
+    pub received_at: Timestamp,
     pub work: Work,
 }
 
-/// Where a row came from; for logs, and carried on when a commit becomes its pull requests.
+/// Where work came from; for logs, and carried on when a commit becomes its pull requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
-    /// `None` for a wake-up.
-    pub delivery: Option<DeliveryId>,
+    /// Empty for a wake-up or a replay.
+    pub delivery: String,
     pub event: String,
     pub received_at: Timestamp,
 }
@@ -106,32 +108,37 @@ pub(super) struct Origin {
 #[derive(Debug, Clone)]
 pub(super) enum Change {
     Accept(Delivery),
-    /// The rows of `key` up to and including `up_to` were worked on, and this is how it went.
+    /// What was covered was worked on, and this is how it went.
     Settle {
         key: Key,
-        up_to: Seq,
+        covered: Covered,
         how: Settled,
     },
     /// A person wants a dead letter tried again.
-    Replay {
-        key: Key,
-        now: Timestamp,
-    },
-    /// Wake-ups that are due become rows.
+    Replay(Key),
+    /// Wake-ups that are due become work.
     Wake {
         now: Timestamp,
     },
-    /// Forgets a bounded number of old ids and dead letters.
+    /// Forgets a bounded number of old ids, and old dead letters.
     Prune {
         now: Timestamp,
     },
+}
+
+/// What a job read of its target's row. Whatever came later is the next job's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Covered {
+    pub up_to: Seq,
+    /// Characters of the column `hints`.
+    pub hints: i64,
 }
 
 /// How work on a target ended.
 #[derive(Debug, Clone)]
 pub(super) enum Settled {
     Done(Again),
-    /// Not a pull request itself: these are, and each gets one row with these hints.
+    /// Not a pull request itself: these are, and each becomes work with these hints.
     Resolved {
         into: Vec<Key>,
         origin: Origin,
@@ -157,24 +164,24 @@ pub(super) struct Trouble {
 /// What a [`Change`] led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Applied {
-    /// These rows are on disk.
+    /// This is on disk, and new.
     Fresh(Vec<Arrival>),
     /// This delivery was accepted before.
     Duplicate,
     Settled,
-    /// So many rows are gone; call again while there are any.
+    /// So many ids are gone; call again while there are any.
     Pruned(u64),
 }
 
-/// All that one job covers.
+/// What there is to do on a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Loaded {
-    pub up_to: Seq,
-    /// Of the newest row.
+    pub covered: Covered,
+    /// Of the newest delivery.
     pub origin: Origin,
-    /// Of all rows, oldest first.
+    /// Of all deliveries, oldest first.
     pub hints: Vec<Hint>,
-    /// Failures in a row before this attempt.
+    /// In a row, before this attempt.
     pub failures: u32,
 }
 
@@ -193,7 +200,7 @@ pub(super) struct Pending {
     pub retry_at: Option<Timestamp>,
 }
 
-/// The last target of a page, in the inbox's order.
+/// The last target of a page, in the storage's order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cursor {
     pub repository: String,

@@ -1,4 +1,4 @@
-//! Targets as two columns of the inbox, and back.
+//! Targets as two columns of the database, and back.
 
 use crate::{core::PrNumber, github::webhook::Target};
 

@@ -1,0 +1,131 @@
+//! Reading.
+
+use sqlx::{Row, SqlitePool};
+
+use super::{super::*, Lock, by_key, installation, key, time};
+
+/// A thousand dead letters are more than anybody reads.
+const DEAD_LETTERS: i64 = 1000;
+
+/// Reads.
+#[derive(Debug, Clone)]
+pub(in crate::server) struct Store {
+    readers: SqlitePool,
+    _lock: Lock,
+}
+
+impl Store {
+    pub(super) fn new(readers: SqlitePool, lock: Lock) -> Self {
+        Self { readers, _lock: lock }
+    }
+
+    /// Installations that have work which was not given up.
+    pub async fn installations(&self) -> Result<Vec<InstallationId>, StoreError> {
+        let sql = "SELECT DISTINCT installation FROM work WHERE dead_at IS NULL";
+        let rows = sqlx::query(sql).fetch_all(&self.readers).await?;
+        rows.iter().map(installation).collect()
+    }
+
+    /// The unfinished targets of an installation after `after`, `limit` at most, without those given up.
+    pub async fn page(
+        &self,
+        installation: InstallationId,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        let rows = sqlx::query(
+            "SELECT installation, repository, what, newest, retry_at FROM work
+             WHERE installation = ?1 AND (repository, what) > (?2, ?3) AND dead_at IS NULL
+             ORDER BY repository, what LIMIT ?4",
+        )
+        .bind(installation.get().cast_signed())
+        .bind(after.map_or(String::new(), |cursor| cursor.repository.clone()))
+        .bind(after.map_or(String::new(), |cursor| cursor.what.clone()))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .fetch_all(&self.readers)
+        .await?;
+        let mut page = Page { pending: Vec::with_capacity(rows.len()), next: None };
+        for row in &rows {
+            if let Some(Key { target, .. }) = key(row)? {
+                let newest = Seq(row.try_get(3)?);
+                page.pending.push(Pending { target, newest, retry_at: time(row.try_get(4)?) });
+            }
+        }
+        if let Some(last) = rows.last().filter(|_| rows.len() >= limit) {
+            page.next = Some(Cursor { repository: last.try_get(1)?, what: last.try_get(2)? });
+        }
+        Ok(page)
+    }
+
+    /// What a job on this target covers; `None` if there is nothing to do.
+    pub async fn load(&self, key: &Key) -> Result<Option<Loaded>, StoreError> {
+        let row = by_key(
+            "SELECT newest, delivery, event, received_at, hints, failures FROM work
+             WHERE installation = ?1 AND repository = ?2 AND what = ?3 AND dead_at IS NULL",
+            key,
+        )
+        .fetch_optional(&self.readers)
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        let hints: &str = row.try_get(4)?;
+        let characters = i64::try_from(hints.chars().count()).unwrap_or(i64::MAX);
+        Ok(Some(Loaded {
+            covered: Covered { up_to: Seq(row.try_get(0)?), hints: characters },
+            origin: Origin {
+                delivery: row.try_get(1)?,
+                event: row.try_get(2)?,
+                received_at: time(row.try_get(3)?).unwrap_or_default(),
+            },
+            hints: read_hints(hints),
+            failures: row.try_get(5)?,
+        }))
+    }
+
+    pub async fn next_wakeup(&self) -> Result<Option<Timestamp>, StoreError> {
+        let row = sqlx::query("SELECT MIN(due_at) FROM wakeup").fetch_one(&self.readers).await?;
+        Ok(time(row.try_get(0)?))
+    }
+
+    /// The newest thousand.
+    pub async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT installation, repository, what, failures, reason, dead_at FROM work
+             WHERE dead_at IS NOT NULL ORDER BY dead_at DESC LIMIT ?1",
+        )
+        .bind(DEAD_LETTERS)
+        .fetch_all(&self.readers)
+        .await?;
+        let mut letters = Vec::with_capacity(rows.len());
+        for row in &rows {
+            if let Some(key) = key(row)? {
+                let died_at = time(row.try_get(5)?).unwrap_or_default();
+                letters.push(DeadLetter { key, failures: row.try_get(3)?, reason: row.try_get(4)?, died_at });
+            }
+        }
+        Ok(letters)
+    }
+
+    /// Targets that are not done, those given up not counted; and those given up.
+    pub async fn counts(&self) -> Result<(u64, u64), StoreError> {
+        let sql = "SELECT COUNT(*), COUNT(dead_at) FROM work";
+        let row = sqlx::query(sql).fetch_one(&self.readers).await?;
+        let (all, dead): (u64, u64) = (row.try_get(0)?, row.try_get(1)?);
+        Ok((all - dead, dead))
+    }
+
+    /// Whether the file can be read.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        sqlx::query("SELECT 1 FROM work LIMIT 1").fetch_optional(&self.readers).await?;
+        Ok(())
+    }
+}
+
+/// Hints of another version that cannot be read are left out: no decision may depend on a hint being there.
+fn read_hints(text: &str) -> Vec<Hint> {
+    let read = |line| {
+        serde_json::from_str(line)
+            .inspect_err(|error| tracing::warn!(%error, "the inbox holds a hint that this version cannot read"))
+            .ok()
+    };
+    text.lines().filter_map(read).collect()
+}

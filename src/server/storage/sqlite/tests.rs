@@ -1,0 +1,250 @@
+//! What the queue relies on, asked of a real file.
+
+use chrono::TimeDelta;
+use uuid::Uuid;
+
+use super::{super::*, write::ordered, *};
+use crate::core::{CheckRunId, PrNumber};
+
+struct Kept {
+    store: Store,
+    writer: Writer,
+    _directory: tempfile::TempDir,
+}
+
+impl Kept {
+    async fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let (store, writer) = open(directory.path()).await.unwrap();
+        Self { store, writer, _directory: directory }
+    }
+
+    async fn one(&mut self, change: Change) -> Applied {
+        self.writer.apply(&[change]).await.unwrap().remove(0)
+    }
+
+    async fn loaded(&self, number: u64) -> Option<Loaded> {
+        self.store.load(&key(number)).await.unwrap()
+    }
+
+    /// Settles what is there now.
+    async fn settle(&mut self, number: u64, how: Settled) {
+        let covered = self.loaded(number).await.unwrap().covered;
+        self.one(Change::Settle { key: key(number), covered, how }).await;
+    }
+}
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_timestamp(1_800_000_000 + seconds, 0).unwrap()
+}
+
+fn target(number: u64) -> Target {
+    Target::PullRequest { repository: "acme/widgets".parse().unwrap(), number: PrNumber::new(number) }
+}
+
+fn key(number: u64) -> Key {
+    Key { installation: InstallationId::new(u64::MAX), target: target(number) }
+}
+
+fn delivery(id: &str, number: u64, hints: Vec<Hint>) -> Change {
+    let work = Work { installation: InstallationId::new(u64::MAX), targets: vec![target(number)], hints };
+    Change::Accept(Delivery { id: id.parse().unwrap(), event: "push".into(), received_at: at(0), work })
+}
+
+fn hint(text: &str) -> Hint {
+    let sha = "0123456789abcdef0123456789abcdef01234567".parse().unwrap();
+    Hint::MergeGroup { head: sha, base: sha, base_ref: text.to_owned() }
+}
+
+fn is_fresh(applied: &Applied) -> bool {
+    matches!(applied, Applied::Fresh(arrivals) if !arrivals.is_empty())
+}
+
+fn trouble(failures: u32) -> Trouble {
+    Trouble { failures, reason: "no".into(), retry_at: at(60) }
+}
+
+#[tokio::test]
+async fn of_copies_the_first_is_fresh_in_one_batch_and_in_another() {
+    let mut kept = Kept::new().await;
+    let batch: Vec<_> = ["a", "b", "a", "c"].map(|id| delivery(id, 1, vec![])).into();
+    let fresh = |applied: Vec<Applied>| applied.iter().map(is_fresh).collect::<Vec<_>>();
+    assert_eq!(fresh(kept.writer.apply(&batch).await.unwrap()), [true, true, false, true]);
+    let batch: Vec<_> = ["d", "a", "d"].map(|id| delivery(id, 1, vec![])).into();
+    assert_eq!(fresh(kept.writer.apply(&batch).await.unwrap()), [true, false, false]);
+    // More than the largest chunk.
+    let batch: Vec<_> = (0..200).map(|n| delivery(&format!("n{}", n % 190), n, vec![])).collect();
+    assert_eq!(fresh(kept.writer.apply(&batch).await.unwrap()).iter().filter(|fresh| **fresh).count(), 190);
+    assert_eq!(kept.store.counts().await.unwrap(), (190, 0));
+}
+
+#[tokio::test]
+async fn what_comes_while_a_job_runs_stays_with_its_own_hints() {
+    let mut kept = Kept::new().await;
+    let batch = [delivery("a", 1, vec![hint("ä")]), delivery("b", 1, vec![hint("b"), hint("c")])];
+    kept.writer.apply(&batch).await.unwrap();
+    let loaded = kept.loaded(1).await.unwrap();
+    assert_eq!(loaded.hints, [hint("ä"), hint("b"), hint("c")]);
+    assert_eq!(loaded.origin.delivery, "b");
+    kept.one(delivery("d", 1, vec![hint("d")])).await;
+    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: Settled::Done(Again::OnEvent) }).await;
+    assert_eq!(kept.loaded(1).await.unwrap().hints, [hint("d")]);
+    kept.settle(1, Settled::Done(Again::OnEvent)).await;
+    assert_eq!(kept.loaded(1).await, None);
+    assert_eq!(kept.store.counts().await.unwrap(), (0, 0));
+}
+
+#[tokio::test]
+async fn hints_are_bounded() {
+    let mut kept = Kept::new().await;
+    for n in 0..300 {
+        kept.one(delivery(&n.to_string(), 1, vec![hint(&"x".repeat(100))])).await;
+    }
+    let loaded = kept.loaded(1).await.unwrap();
+    assert!((1..200).contains(&loaded.hints.len()) && loaded.covered.hints < 17_000, "{}", loaded.hints.len());
+}
+
+#[tokio::test]
+async fn failures_add_up_until_something_ends_well() {
+    let mut kept = Kept::new().await;
+    kept.one(delivery("a", 1, vec![])).await;
+    kept.settle(1, Settled::Failed(trouble(3))).await;
+    kept.one(delivery("b", 1, vec![])).await;
+    assert_eq!(kept.loaded(1).await.unwrap().failures, 3, "an event does not make it well");
+    let page = kept.store.page(InstallationId::new(u64::MAX), None, 10).await.unwrap();
+    assert_eq!(page.pending[0].retry_at, Some(at(60)));
+    let loaded = kept.loaded(1).await.unwrap();
+    kept.one(delivery("c", 1, vec![])).await;
+    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: Settled::Done(Again::OnEvent) }).await;
+    assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
+}
+
+#[tokio::test]
+async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
+    let dead = || Settled::Dead { trouble: trouble(10), at: at(9) };
+    let mut kept = Kept::new().await;
+    let revivals: [fn() -> Change; 3] =
+        [|| delivery("a", 1, vec![]), || delivery("new", 1, vec![]), || Change::Replay(key(1))];
+    for revival in revivals {
+        kept.one(delivery("a", 1, vec![])).await;
+        kept.settle(1, dead()).await;
+        assert_eq!(kept.loaded(1).await, None);
+        assert_eq!(kept.store.counts().await.unwrap(), (0, 1));
+        assert!(kept.store.installations().await.unwrap().is_empty());
+        let letters = kept.store.dead_letters().await.unwrap();
+        assert_eq!(letters, [DeadLetter { key: key(1), failures: 10, reason: "no".into(), died_at: at(9) }]);
+        assert!(is_fresh(&kept.one(revival()).await));
+        assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
+        kept.settle(1, Settled::Done(Again::OnEvent)).await;
+        assert!(!is_fresh(&kept.one(Change::Replay(key(1))).await), "there is nothing to replay");
+        sqlx::query("DELETE FROM seen").execute(&mut kept.writer.connection).await.unwrap();
+    }
+    // Something came during the tenth attempt: that has ten of its own.
+    kept.one(delivery("x", 1, vec![])).await;
+    let covered = kept.loaded(1).await.unwrap().covered;
+    kept.one(delivery("y", 1, vec![])).await;
+    kept.one(Change::Settle { key: key(1), covered, how: dead() }).await;
+    assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
+    assert!(kept.store.dead_letters().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_commit_is_replaced_by_its_pull_requests_at_once() {
+    let mut kept = Kept::new().await;
+    kept.one(delivery("a", 1, vec![])).await;
+    let origin = Origin { delivery: "a".into(), event: "status".into(), received_at: at(0) };
+    let pressed = Hint::ButtonPressed {
+        check_run: CheckRunId::new(1),
+        identifier: "x".into(),
+        by: crate::core::Actor { id: crate::core::UserId::new(7), login: "alice".parse().unwrap() },
+    };
+    let hints = vec![pressed];
+    let into = vec![key(2), key(3)];
+    kept.settle(1, Settled::Resolved { into, origin: origin.clone(), hints: hints.clone(), urgency: Urgency::Spread })
+        .await;
+    assert_eq!(kept.loaded(1).await, None);
+    for number in [2, 3] {
+        let loaded = kept.loaded(number).await.unwrap();
+        assert_eq!((loaded.origin, loaded.hints), (origin.clone(), hints.clone()));
+    }
+}
+
+#[tokio::test]
+async fn wakeups_become_work_when_they_are_due() {
+    let mut kept = Kept::new().await;
+    for number in [1, 2] {
+        kept.one(delivery(&number.to_string(), number, vec![])).await;
+        kept.settle(number, Settled::Done(Again::At(at(60 * number as i64)))).await;
+    }
+    assert_eq!(kept.store.next_wakeup().await.unwrap(), Some(at(60)));
+    assert!(is_fresh(&kept.one(Change::Wake { now: at(60) }).await));
+    assert_eq!(kept.store.next_wakeup().await.unwrap(), Some(at(120)));
+    assert_eq!(kept.loaded(1).await.unwrap().origin.event, "wakeup");
+    assert_eq!(kept.loaded(2).await, None);
+    // An answer without a time takes an older one back.
+    kept.one(delivery("x", 2, vec![])).await;
+    kept.settle(2, Settled::Done(Again::OnEvent)).await;
+    assert_eq!(kept.store.next_wakeup().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn pages_walk_over_everything_once() {
+    let mut kept = Kept::new().await;
+    for number in 1..=25 {
+        kept.one(delivery(&number.to_string(), number, vec![])).await;
+    }
+    kept.settle(7, Settled::Dead { trouble: trouble(10), at: at(0) }).await;
+    let (mut after, mut met) = (None, Vec::new());
+    loop {
+        let page = kept.store.page(InstallationId::new(u64::MAX), after.as_ref(), 10).await.unwrap();
+        met.extend(page.pending.into_iter().map(|pending| pending.target));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    met.sort();
+    assert_eq!(met, (1..=25).filter(|number| *number != 7).map(target).collect::<Vec<_>>());
+    let nobody = kept.store.page(InstallationId::new(1), None, 10).await.unwrap();
+    assert_eq!(nobody, Page { pending: vec![], next: None });
+}
+
+#[tokio::test]
+async fn ids_are_remembered_for_five_days_and_the_dead_for_thirty() {
+    let mut kept = Kept::new().await;
+    kept.one(delivery("a", 1, vec![])).await;
+    kept.settle(1, Settled::Dead { trouble: trouble(10), at: at(0) }).await;
+    let after =
+        |days: i64, seconds: i64| Change::Prune { now: at(0) + TimeDelta::days(days) + TimeDelta::seconds(seconds) };
+    assert_eq!(kept.one(after(5, 0)).await, Applied::Pruned(0));
+    assert_eq!(kept.one(after(5, 1)).await, Applied::Pruned(1));
+    kept.one(after(30, 0)).await;
+    assert_eq!(kept.store.dead_letters().await.unwrap().len(), 1);
+    kept.one(after(30, 1)).await;
+    assert_eq!(kept.store.dead_letters().await.unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn names_of_repositories_are_one_whatever_their_case() {
+    let mut kept = Kept::new().await;
+    kept.one(delivery("a", 1, vec![])).await;
+    let repository = "ACME/Widgets".parse().unwrap();
+    let shouted = Key {
+        installation: InstallationId::new(u64::MAX),
+        target: Target::PullRequest { repository, number: PrNumber::new(1) },
+    };
+    assert!(kept.store.load(&shouted).await.unwrap().is_some());
+}
+
+#[test]
+fn ids_that_arrive_together_are_indexed_together() {
+    let id = |text: &str| ordered(&text.parse().unwrap());
+    // GitHub's own examples, years apart, and one a little later than the first.
+    let old = id("72d3162e-cc78-11e3-81ab-4c9367dc0958");
+    let little_later = id("02d3162e-cc79-11e3-81ab-4c9367dc0958");
+    let new = id("d159ef00-247f-11ea-8d08-0862e7465cb1");
+    assert!(old < little_later && little_later < new);
+    let random = Uuid::from_u128(0x1234_5678_9abc_4ef0_8234_5678_9abc_def0);
+    assert_eq!(id(&random.to_string()), random.as_bytes());
+    assert_ne!(id("0123456789abcdef"), id("30313233-3435-3637-3839-616263646566"));
+}

@@ -1,0 +1,396 @@
+//! Writing.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use chrono::TimeDelta;
+use sqlx::{Connection, Sqlite, SqliteConnection, Transaction};
+use uuid::Uuid;
+
+use super::{super::*, Lock, by_key, key};
+
+/// GitHub's delivery log reaches back 3 days, and ids must be remembered for 4 at least (server.md, Recovery).
+const REMEMBER_IDS: TimeDelta = TimeDelta::days(5);
+
+/// A dead letter that nobody replayed for so long has been healed by many a resync.
+const KEEP_DEAD_LETTERS: TimeDelta = TimeDelta::days(30);
+
+/// So many ids, or wake-ups, per change: a few milliseconds of the writer's time.
+const SLICE: i64 = 1000;
+
+/// Multi-row inserts come in these sizes only, so that few prepared statements serve all batches.
+const CHUNKS: [usize; 4] = [64, 16, 4, 1];
+
+static REMEMBER: LazyLock<[String; CHUNKS.len()]> = LazyLock::new(|| {
+    CHUNKS.map(|rows| {
+        let places = places(3, rows);
+        format!("INSERT INTO seen (seq, delivery, received_at) VALUES {places} ON CONFLICT (delivery) DO NOTHING")
+    })
+});
+
+/// A target that was given up starts anew with whatever happens there. Hints beyond some 16,000 characters are let go:
+/// so much happens to one target only while nothing can be done, and then the newest state is all that matters.
+static ADD: LazyLock<[String; CHUNKS.len()]> = LazyLock::new(|| {
+    CHUNKS.map(|rows| {
+        let places = places(8, rows);
+        format!(
+            "INSERT INTO work (installation, repository, what, newest, delivery, event, received_at, hints)
+             VALUES {places}
+             ON CONFLICT (installation, repository, what) DO UPDATE SET
+                 newest = excluded.newest, delivery = excluded.delivery, event = excluded.event,
+                 received_at = excluded.received_at,
+                 hints = CASE WHEN length(hints) < 16000 THEN hints || excluded.hints ELSE hints END,
+                 failures = CASE WHEN dead_at IS NULL THEN failures ELSE 0 END, dead_at = NULL"
+        )
+    })
+});
+
+/// Writes.
+#[derive(Debug)]
+pub(in crate::server) struct Writer {
+    pub(super) connection: SqliteConnection,
+    next_seq: i64,
+    _lock: Lock,
+}
+
+impl Writer {
+    pub(super) fn new(connection: SqliteConnection, next_seq: i64, lock: Lock) -> Self {
+        Self { connection, next_seq, _lock: lock }
+    }
+
+    /// Applies all changes in one transaction, durable when this returns. One answer per change, in order.
+    pub async fn apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+        let transaction = self.connection.begin_with("BEGIN IMMEDIATE").await?;
+        let mut batch = Batch { transaction, next_seq: self.next_seq };
+        let applied = batch.apply(changes).await?;
+        let Batch { transaction, next_seq } = batch;
+        transaction.commit().await?;
+        self.next_seq = next_seq;
+        Ok(applied)
+    }
+
+    pub async fn close(self) -> Result<(), StoreError> {
+        Ok(self.connection.close().await?)
+    }
+}
+
+/// One transaction.
+struct Batch<'c> {
+    transaction: Transaction<'c, Sqlite>,
+    next_seq: i64,
+}
+
+/// A row of `work` to be added, or to be merged into the one that is there.
+struct Addition {
+    key: Key,
+    seq: Seq,
+    origin: Origin,
+    hints: String,
+    urgency: Urgency,
+}
+
+impl Batch<'_> {
+    async fn apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+        let mut accepted = self.accept(changes).await?.into_iter();
+        let mut applied = Vec::with_capacity(changes.len());
+        for change in changes {
+            applied.push(match change {
+                Change::Accept(_) => accepted.next().expect("one answer per accepted delivery"),
+                Change::Settle { key, covered, how } => self.settle(key, *covered, how).await?,
+                Change::Replay(key) => self.replay(key).await?,
+                Change::Wake { now } => self.wake(*now).await?,
+                Change::Prune { now } => self.prune(*now).await?,
+            });
+        }
+        Ok(applied)
+    }
+
+    /// All deliveries of the batch together: a few statements however many they are.
+    async fn accept(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+        let deliveries =
+            changes.iter().filter_map(|change| if let Change::Accept(it) = change { Some(it) } else { None });
+        let deliveries: Vec<(Seq, &Delivery)> = deliveries.map(|delivery| (self.take_seq(), delivery)).collect();
+        let fresh = self.remember(&deliveries).await?;
+        let mut additions = Vec::with_capacity(deliveries.len());
+        let mut applied = Vec::with_capacity(deliveries.len());
+        for ((seq, delivery), is_fresh) in deliveries.iter().zip(fresh) {
+            if !is_fresh {
+                applied.push(self.repeated(delivery).await?);
+                continue;
+            }
+            let Delivery { id, event, received_at, work } = delivery;
+            let hints = written(&work.hints);
+            let key = |target: &Target| Key { installation: work.installation, target: target.clone() };
+            let arrival = |target| Arrival { key: key(target), seq: *seq, urgency: Urgency::Direct };
+            applied.push(Applied::Fresh(work.targets.iter().map(arrival).collect()));
+            additions.extend(work.targets.iter().map(|target| Addition {
+                key: key(target),
+                seq: *seq,
+                origin: Origin { delivery: id.to_string(), event: event.clone(), received_at: *received_at },
+                hints: hints.clone(),
+                urgency: Urgency::Direct,
+            }));
+        }
+        self.add(merged(additions)).await?;
+        Ok(applied)
+    }
+
+    /// Notes the ids. Says which of them were not known; of copies in one batch, the first.
+    async fn remember(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>, StoreError> {
+        let mut noted = 0;
+        for (sql, chunk) in chunks(&REMEMBER, deliveries) {
+            let mut query = sqlx::query(sql);
+            for (seq, delivery) in chunk {
+                let at = delivery.received_at.timestamp_millis();
+                query = query.bind(seq.0).bind(ordered(&delivery.id)).bind(at);
+            }
+            noted += query.execute(&mut *self.transaction).await?.rows_affected();
+        }
+        let mut fresh = vec![true; deliveries.len()];
+        if noted == deliveries.len() as u64 {
+            return Ok(fresh);
+        }
+        // Rare: some were known. Those whose own number was noted were not.
+        for (is_fresh, (seq, _)) in fresh.iter_mut().zip(deliveries) {
+            let row = sqlx::query("SELECT 1 FROM seen WHERE seq = ?1").bind(seq.0);
+            *is_fresh = row.fetch_optional(&mut *self.transaction).await?.is_some();
+        }
+        Ok(fresh)
+    }
+
+    /// A delivery that was accepted before changes nothing, unless what it asked for was given up: then it is accepted
+    /// again (server.md, Recovery).
+    async fn repeated(&mut self, delivery: &Delivery) -> Result<Applied, StoreError> {
+        let mut revived = Vec::new();
+        for target in &delivery.work.targets {
+            let key = Key { installation: delivery.work.installation, target: target.clone() };
+            if let Applied::Fresh(arrivals) = self.replay(&key).await? {
+                revived.extend(arrivals);
+            }
+        }
+        Ok(if revived.is_empty() { Applied::Duplicate } else { Applied::Fresh(revived) })
+    }
+
+    async fn add(&mut self, additions: Vec<Addition>) -> Result<Vec<Arrival>, StoreError> {
+        for (sql, chunk) in chunks(&ADD, &additions) {
+            let mut query = sqlx::query(sql);
+            for Addition { key, seq, origin, hints, .. } in chunk {
+                let (repository, what) = names::columns(&key.target);
+                query = query
+                    .bind(key.installation.get().cast_signed())
+                    .bind(repository)
+                    .bind(what)
+                    .bind(seq.0)
+                    .bind(origin.delivery.clone())
+                    .bind(origin.event.clone())
+                    .bind(origin.received_at.timestamp_millis())
+                    .bind(hints.clone());
+            }
+            query.execute(&mut *self.transaction).await?;
+        }
+        let arrival = |Addition { key, seq, urgency, .. }| Arrival { key, seq, urgency };
+        Ok(additions.into_iter().map(arrival).collect())
+    }
+
+    fn take_seq(&mut self) -> Seq {
+        let seq = Seq(self.next_seq);
+        self.next_seq += 1;
+        seq
+    }
+
+    async fn settle(&mut self, key: &Key, covered: Covered, how: &Settled) -> Result<Applied, StoreError> {
+        match how {
+            Settled::Done(again) => {
+                self.finish(key, covered).await?;
+                self.set_wakeup(key, *again).await?;
+            }
+            Settled::Resolved { into, origin, hints, urgency } => {
+                self.finish(key, covered).await?;
+                let hints = written(hints);
+                let addition = |key: &Key| Addition {
+                    key: key.clone(),
+                    seq: self.take_seq(),
+                    origin: origin.clone(),
+                    hints: hints.clone(),
+                    urgency: *urgency,
+                };
+                let additions = into.iter().map(addition).collect();
+                return Ok(Applied::Fresh(self.add(additions).await?));
+            }
+            Settled::Failed(trouble) => self.note(key, trouble).await?,
+            Settled::Dead { trouble, at } => {
+                self.note(key, trouble).await?;
+                self.bury(key, covered, *at).await?;
+            }
+        }
+        Ok(Applied::Settled)
+    }
+
+    /// What was covered is done; what came meanwhile stays, with its own hints.
+    async fn finish(&mut self, key: &Key, covered: Covered) -> Result<(), StoreError> {
+        let done =
+            by_key("DELETE FROM work WHERE installation = ?1 AND repository = ?2 AND what = ?3 AND newest <= ?4", key);
+        if done.bind(covered.up_to.0).execute(&mut *self.transaction).await?.rows_affected() > 0 {
+            return Ok(());
+        }
+        by_key(
+            "UPDATE work SET failures = 0, reason = '', retry_at = NULL, hints = substr(hints, ?4 + 1)
+             WHERE installation = ?1 AND repository = ?2 AND what = ?3",
+            key,
+        )
+        .bind(covered.hints)
+        .execute(&mut *self.transaction)
+        .await?;
+        Ok(())
+    }
+
+    async fn set_wakeup(&mut self, key: &Key, again: Again) -> Result<(), StoreError> {
+        let query = match again {
+            Again::OnEvent => {
+                by_key("DELETE FROM wakeup WHERE installation = ?1 AND repository = ?2 AND what = ?3", key)
+            }
+            Again::At(at) => by_key(
+                "INSERT INTO wakeup (installation, repository, what, due_at) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT (installation, repository, what) DO UPDATE SET due_at = excluded.due_at",
+                key,
+            )
+            .bind(at.timestamp_millis()),
+        };
+        query.execute(&mut *self.transaction).await?;
+        Ok(())
+    }
+
+    async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<(), StoreError> {
+        by_key(
+            "UPDATE work SET failures = ?4, reason = ?5, retry_at = ?6
+             WHERE installation = ?1 AND repository = ?2 AND what = ?3",
+            key,
+        )
+        .bind(i64::from(trouble.failures))
+        .bind(trouble.reason.clone())
+        .bind(trouble.retry_at.timestamp_millis())
+        .execute(&mut *self.transaction)
+        .await?;
+        Ok(())
+    }
+
+    /// Gives a target up, unless something new came meanwhile: that has attempts of its own.
+    async fn bury(&mut self, key: &Key, covered: Covered, at: Timestamp) -> Result<(), StoreError> {
+        by_key(
+            "UPDATE work SET dead_at = CASE WHEN newest <= ?4 THEN ?5 END,
+                 failures = CASE WHEN newest <= ?4 THEN failures ELSE 0 END
+             WHERE installation = ?1 AND repository = ?2 AND what = ?3",
+            key,
+        )
+        .bind(covered.up_to.0)
+        .bind(at.timestamp_millis())
+        .execute(&mut *self.transaction)
+        .await?;
+        Ok(())
+    }
+
+    async fn replay(&mut self, key: &Key) -> Result<Applied, StoreError> {
+        let seq = self.take_seq();
+        let revived = by_key(
+            "UPDATE work SET dead_at = NULL, failures = 0, retry_at = NULL, newest = ?4
+             WHERE installation = ?1 AND repository = ?2 AND what = ?3 AND dead_at IS NOT NULL",
+            key,
+        )
+        .bind(seq.0)
+        .execute(&mut *self.transaction)
+        .await?;
+        let arrival = Arrival { key: key.clone(), seq, urgency: Urgency::Direct };
+        Ok(Applied::Fresh(if revived.rows_affected() > 0 { vec![arrival] } else { Vec::new() }))
+    }
+
+    async fn wake(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
+        let due = sqlx::query(
+            "DELETE FROM wakeup WHERE (installation, repository, what) IN
+                 (SELECT installation, repository, what FROM wakeup WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2)
+             RETURNING installation, repository, what",
+        )
+        .bind(now.timestamp_millis())
+        .bind(SLICE)
+        .fetch_all(&mut *self.transaction)
+        .await?;
+        let origin = Origin { delivery: String::new(), event: "wakeup".to_owned(), received_at: now };
+        let mut additions = Vec::with_capacity(due.len());
+        for row in due {
+            if let Some(key) = key(&row)? {
+                let (seq, origin) = (self.take_seq(), origin.clone());
+                additions.push(Addition { key, seq, origin, hints: String::new(), urgency: Urgency::Direct });
+            }
+        }
+        Ok(Applied::Fresh(self.add(additions).await?))
+    }
+
+    async fn prune(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
+        let ids = sqlx::query(
+            "DELETE FROM seen WHERE seq IN (SELECT seq FROM seen ORDER BY seq LIMIT ?2) AND received_at < ?1",
+        )
+        .bind((now - REMEMBER_IDS).timestamp_millis())
+        .bind(SLICE)
+        .execute(&mut *self.transaction)
+        .await?;
+        sqlx::query("DELETE FROM work WHERE dead_at < ?1")
+            .bind((now - KEEP_DEAD_LETTERS).timestamp_millis())
+            .execute(&mut *self.transaction)
+            .await?;
+        Ok(Applied::Pruned(ids.rows_affected()))
+    }
+}
+
+/// The id as it is indexed. A UUID of version 1, which is what GitHub sends, has the time in it, but its fastest digits
+/// first; turned round (as version 6 has it), ids that arrive together lie together. Any other id is as good, only dearer.
+pub(super) fn ordered(id: &DeliveryId) -> Vec<u8> {
+    let Ok(uuid) = Uuid::parse_str(&id.0) else {
+        // Longer than any UUID.
+        return [id.0.as_bytes(), &[0; 16]].concat();
+    };
+    let [a, b, c, d, e, f, g, h, rest @ ..] = uuid.into_bytes();
+    let time = if uuid.get_version_num() == 1 { [g, h, e, f, a, b, c, d] } else { [a, b, c, d, e, f, g, h] };
+    [time, rest].concat()
+}
+
+/// Additions to one target are one: the newest, with the hints of all. Order is kept.
+fn merged(additions: Vec<Addition>) -> Vec<Addition> {
+    let mut places: HashMap<Key, usize> = HashMap::with_capacity(additions.len());
+    let mut merged: Vec<Addition> = Vec::with_capacity(additions.len());
+    for addition in additions {
+        match places.get(&addition.key) {
+            Some(&place) => {
+                let hints = std::mem::take(&mut merged[place].hints);
+                merged[place] = Addition { hints: hints + &addition.hints, ..addition };
+            }
+            None => {
+                places.insert(addition.key.clone(), merged.len());
+                merged.push(addition);
+            }
+        }
+    }
+    merged
+}
+
+fn written(hints: &[Hint]) -> String {
+    let line = |hint| serde_json::to_string(hint).expect("hints have string keys and no failing parts") + "\n";
+    hints.iter().map(line).collect()
+}
+
+/// `(?,?),(?,?)` for two rows of two columns.
+fn places(columns: usize, rows: usize) -> String {
+    let row = format!("({})", vec!["?"; columns].join(","));
+    vec![row; rows].join(",")
+}
+
+/// Slices of `rows` whose lengths are all in [`CHUNKS`], each with the statement for its length.
+fn chunks<'r, T>(
+    statements: &'static [String; CHUNKS.len()],
+    rows: &'r [T],
+) -> impl Iterator<Item = (&'static str, &'r [T])> {
+    let mut rest = rows;
+    std::iter::from_fn(move || {
+        let (size, sql) = CHUNKS.into_iter().zip(statements).find(|(size, _)| *size <= rest.len())?;
+        let (chunk, more) = rest.split_at(size);
+        rest = more;
+        Some((sql.as_str(), chunk))
+    })
+}
