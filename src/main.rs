@@ -1,1 +1,7 @@
-fn main() {}
+//! The `loopgate` program: parses the command line and hands over to [`loopgate::cli`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    loopgate::cli::main()
+}

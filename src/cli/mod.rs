@@ -1,1 +1,132 @@
-//! The command line, one file per subcommand.
+//! The command line: one file per subcommand, each a thin layer that reads its input, calls a room below and prints.
+//!
+//! Results go to standard output, progress and errors to standard error. Exit codes are in [`exit`].
+
+mod decide;
+mod demo;
+pub mod exit;
+mod output;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+
+use output::Format;
+
+/// Closes the loop on pull requests: proceed, retry with feedback, or escalate to a human.
+#[derive(Debug, Parser)]
+#[command(name = "loopgate", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "\
+Exit codes:
+  0  proceed, or done            64  the command line is wrong
+  1  retry: something failed     65  configuration or data is wrong
+  2  escalate: a human decides   69  something outside is not available
+  3  waiting                    130  interrupted
+  4  no tests were executed")]
+struct Cli {
+    /// How results are printed
+    #[arg(long, global = true, value_enum, default_value_t = Format::Human, value_name = "FORMAT")]
+    format: Format,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the configured checks here, evaluate them, and write the evidence
+    //TMP    Verify(verify::Arguments),
+    /// Decide one iteration: YAML in, YAML out
+    Decide(decide::Arguments),
+    /// Receive webhooks and look after the pull requests of every installation
+    Serve(serve::Arguments),
+    /// Ask a running server whether it is alive; for container health checks
+    Health(serve::HealthArguments),
+    /// Check a configuration file and say where it is wrong
+    //TMP    CheckConfig(check_config::Arguments),
+    /// What does Loopgate understand by this?
+    //TMP
+    //TMP    Inspect(inspect::Command),
+    /// Watch a pull request's whole life on a simulated GitHub, without an account
+    Demo(demo::Arguments),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell to complete in
+        shell: Shell,
+    },
+}
+
+/// Why a subcommand ends early: what is said on standard error, and the exit code.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    code: u8,
+    message: String,
+}
+
+impl Stop {
+    fn bad_data(message: impl ToString) -> Self {
+        Self { code: exit::BAD_DATA, message: message.to_string() }
+    }
+
+    fn unavailable(message: impl ToString) -> Self {
+        Self { code: exit::UNAVAILABLE, message: message.to_string() }
+    }
+}
+
+/// What every subcommand returns: its exit code, or why it could not go on.
+type Outcome = Result<u8, Stop>;
+
+/// Parses the command line, runs the subcommand, and returns the exit code.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Printing can only fail when nobody reads it.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
+        }
+    };
+    match run(cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(stop) => {
+            eprintln!("error: {}", stop.message);
+            ExitCode::from(stop.code)
+        }
+    }
+}
+
+fn run(cli: Cli) -> Outcome {
+    match cli.command {
+        //TMP        Command::Verify(arguments) => verify::run(&arguments, cli.format),
+        Command::Decide(arguments) => decide::run(&arguments),
+        Command::Serve(arguments) => serve::run(arguments),
+        Command::Health(arguments) => serve::health(&arguments),
+        //TMP        Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
+        //TMP        Command::Inspect(command) => inspect::run(&command, cli.format),
+        Command::Demo(arguments) => demo::run(&arguments, cli.format),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "loopgate", &mut std::io::stdout());
+            Ok(exit::OK)
+        }
+    }
+}
+
+/// The runtime of subcommands that wait for something.
+fn runtime() -> Result<tokio::runtime::Runtime, Stop> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Stop::unavailable(format!("no threads to run on: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -109,17 +109,22 @@ pub fn changes(files: &ChangedFiles) -> Changes {
 const FEEDBACK_LIMIT: usize = 20;
 
 /// What to do about the head: an item per distinct failure, then per failing rule, then what people objected to.
+/// Nothing is asked of the author about checks that fail for reasons outside the code.
 pub fn feedback(
     failures: &[FailureView],
+    blames: &[CheckBlame],
     evaluation: &Evaluation,
     rejections: &[(String, String)],
     changes: &Changes,
     policy: &Policy,
 ) -> Vec<FeedbackLine> {
+    let outside = |blame: &&CheckBlame| matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive);
+    let elsewhere = blames.iter().filter(outside).map(|blame| &blame.check);
     let mut seen = BTreeSet::new();
     let distinct = failures.iter().filter(|view| seen.insert(view.failure.fingerprint)).take(FEEDBACK_LIMIT);
     let mut items: Vec<FeedbackLine> = distinct.map(|view| of_failure(view, changes, policy)).collect();
-    let explained: BTreeSet<&str> = failures.iter().map(|view| view.check.as_str()).collect();
+    let explained: BTreeSet<&str> =
+        failures.iter().map(|view| &view.check).chain(elsewhere).map(CheckName::as_str).collect();
     for rule in evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info) {
         if let RuleOutcome::Failed { fix } = &rule.outcome
             && !explained.contains(rule.id.as_str())
@@ -152,13 +157,18 @@ fn of_failure(view: &FailureView, changes: &Changes, policy: &Policy) -> Feedbac
         framework: command.map(begin::framework_of),
         command,
     });
-    let item = FeedbackItem::of(&view.failure, changes, context.as_ref());
-    FeedbackLine {
-        location: item.location.to_string(),
-        problem: item.problem,
-        action: item.action,
-        reason: item.reason,
-        reproduce: item.reproduce,
+    FeedbackItem::of(&view.failure, changes, context.as_ref()).into()
+}
+
+impl From<FeedbackItem> for FeedbackLine {
+    fn from(item: FeedbackItem) -> Self {
+        Self {
+            location: item.location.to_string(),
+            problem: item.problem,
+            action: item.action,
+            reason: item.reason,
+            reproduce: item.reproduce,
+        }
     }
 }
 

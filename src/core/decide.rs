@@ -77,7 +77,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     run.settle(&action, &evaluation, &evidence, &stage_walk, &evidence_walk, &assessment.gates, &rules);
 
     let rejections = run.rejections(&assessment.gates, &review);
-    let feedback = attempt::feedback(&failures, &evaluation, &rejections, &changes, policy);
+    let feedback = attempt::feedback(&failures, &blames, &evaluation, &rejections, &changes, policy);
     let view = View {
         origin: policy.origin.clone(),
         stage: run.next.state,
@@ -159,8 +159,8 @@ fn next_action(
             NextAction::Retry { attempt }
         }
         Some(Hold::Gate(gate)) => NextAction::WaitForApproval { gate: gate.clone() },
-        Some(Hold::MissingEvidence(missing)) => NextAction::WaitForEvidence { missing: missing.clone() },
-        // Failures that say nothing about the code: the evidence is still to come.
+        // Also when something failed already: an attempt ends when all its evidence is there.
+        Some(Hold::MissingEvidence(_)) => NextAction::WaitForEvidence { missing: evidence.missing() },
         Some(Hold::Failing(_)) if !evidence.missing().is_empty() => {
             NextAction::WaitForEvidence { missing: evidence.missing() }
         }

@@ -31,11 +31,8 @@ fn escalations(story: &Story) -> Vec<Post> {
 fn an_opened_pull_request_waits_for_its_evidence() {
     let mut story = Story::opened();
     let decision = story.decide();
-    assert_eq!(
-        decision.action,
-        NextAction::WaitForEvidence { missing: vec!["build".parse().unwrap()] },
-        "build comes first on the line"
-    );
+    let missing = ["build", "unit"].map(|name| name.parse().unwrap()).into();
+    assert_eq!(decision.action, NextAction::WaitForEvidence { missing });
     assert_eq!(decision.surface.verify, Some(CheckRunPlan::InProgress));
     assert_eq!(decision.events[0].event, Event::RunStarted);
     assert_eq!(shown_label(&story), ["loop:verifying"]);

@@ -37,7 +37,7 @@ pub use objects::GithubObjects;
 pub use observe::{
     AuthorityQuestions, Ground, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, Target,
 };
-pub use reconcile::{Deciding, Failed, Job, Outcome, Reconcile, Settled, Summary};
+pub use reconcile::{Failed, Job, Outcome, Reconcile, Settled, Summary};
 pub use retry::Patience;
 pub use secret::Secret;
 pub use transport::ApiUrl;

@@ -18,31 +18,21 @@ use super::{
 };
 use crate::{
     core::{
-        InstallationId, PrNumber, RepoName, Sha, Timestamp,
+        self, InstallationId, PrNumber, RepoName, Sha, Timestamp,
         decision::{Decision, DecisionWord, Post},
         hint::Hint,
-        policy::Policy,
-        snapshot::{Lifecycle, ObservationProblem, Snapshot},
+        snapshot::{Lifecycle, ObservationProblem},
         state::{LoopState, VerificationResult},
     },
     refs::{self, AttemptFile, Follows, Loaded, RefName, RefsError, Save, StateStore},
     render::{self, OwnTemplates, Rendered},
 };
 
-/// The pure part of a turn.
-#[derive(Clone, Copy)]
-pub struct Deciding {
-    /// The state of a run that has just begun.
-    pub begin: fn(&Snapshot, &Policy, Timestamp) -> LoopState,
-    pub decide: fn(&Snapshot, &LoopState, &Policy, Timestamp) -> Decision,
-}
-
 /// Reconciles pull requests of one GitHub. Made once per process.
 pub struct Reconcile {
     github: Github,
     observer: Observer,
     executor: Executor,
-    deciding: Deciding,
     problems: ProblemMemory,
 }
 
@@ -126,12 +116,11 @@ const MOST_SAVES: usize = 5;
 const ARCHIVED_AFTER: TimeDelta = TimeDelta::days(14);
 
 impl Reconcile {
-    pub fn new(github: Github, deciding: Deciding) -> Self {
+    pub fn new(github: Github) -> Self {
         Self {
             observer: Observer::new(github.clone()),
             github,
             executor: Executor::default(),
-            deciding,
             problems: ProblemMemory::default(),
         }
     }
@@ -144,10 +133,10 @@ impl Reconcile {
     /// [`Failed`] when GitHub does not answer, asks to wait, or shows too little to decide.
     pub async fn run(&self, job: &Job, now: Timestamp) -> Result<Outcome, Failed> {
         let known = self.problems.of(job);
-        let outcome = self.turn(job, &known, now).await?;
+        let outcome = Box::pin(self.turn(job, &known, now)).await?;
         match &outcome.result {
             Settled::Decided(summary) if self.problems.remember(job, &summary.problems) != known => {
-                self.turn(job, &summary.problems, now).await
+                Box::pin(self.turn(job, &summary.problems, now)).await
             }
             _ => Ok(outcome),
         }
@@ -157,22 +146,22 @@ impl Reconcile {
         let client = self.github.client(job.installation);
         let objects = GithubObjects::new(client.clone(), job.repository.clone());
         let store = StateStore::new(&objects, RefName::pull_request(job.number));
-        let Some((ground, loaded)) = self.ground(&client, job, &store).await? else {
+        let Some((ground, loaded)) = Box::pin(self.ground(&client, job, &store)).await? else {
             return Ok(nothing(Settled::Dormant));
         };
         let Some(loaded) = find_archived(job, &ground, loaded, &store, &objects, now).await? else {
             return Ok(nothing(Settled::Nothing));
         };
-        let mut observation = self.observe(&client, job, ground, &loaded).await?;
+        let mut observation = Box::pin(self.observe(&client, job, ground, &loaded)).await?;
         let told = problems
             .iter()
             .map(|Problem { what, reason }| ObservationProblem { what: what.clone(), reason: reason.clone() });
         observation.snapshot.problems.extend(told);
 
         let Decided { decision, texts, saved, refused, ended } =
-            self.decide_and_save(&client, &observation, loaded, &store, now).await?;
+            Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
         let effects = plan(&observation.surface, &decision.surface, &texts);
-        let executed = self.executor.execute(&client, &observation.surface, &effects).await?;
+        let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
         let revisit_at = match ended {
             Some((tip, at)) if saved.is_none() && now >= at + ARCHIVED_AFTER => {
                 store.move_to(&RefName::archive(job.number), tip).await?;
@@ -288,13 +277,13 @@ impl Reconcile {
 
     fn decide(&self, observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopState, Decision) {
         let Observation { snapshot, policy, .. } = observation;
-        let (state, recovered) = loaded.state(|| (self.deciding.begin)(snapshot, policy, now));
+        let (state, recovered) = loaded.state(|| LoopState::begin(snapshot, policy, now));
         let decision = match recovered {
-            None => (self.deciding.decide)(snapshot, &state, policy, now),
+            None => core::decide(snapshot, &state, policy, now),
             Some(how) => {
                 let mut snapshot = snapshot.clone();
                 snapshot.problems.push(ObservationProblem { what: "the saved state".to_owned(), reason: how });
-                (self.deciding.decide)(&snapshot, &state, policy, now)
+                core::decide(&snapshot, &state, policy, now)
             }
         };
         (state, decision)

@@ -1,0 +1,80 @@
+//! `loopgate demo`: a pull request's whole life on a simulated GitHub, without an account.
+//!
+//! Nothing in it is staged but the people and their CI: the server is the real one, it hears of things by signed
+//! webhooks over HTTP, and everything it says and does goes through its API client to the simulated GitHub.
+
+mod ci;
+mod facts;
+mod narrator;
+mod story;
+mod theatre;
+
+use std::time::Instant;
+
+use clap::Args;
+
+use super::{Outcome, Stop, exit, output, output::Format, runtime};
+use narrator::Narrator;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The story: a failing test, feedback, the same error again, a fix that breaks another test, a human is called,
+/loop resume, a push that passes but touches src/auth, the security gate, an outsider who says it is approved,
+an approver who does, the merge.
+
+Examples:
+  loopgate demo               watch it
+  loopgate demo --json        only what came of it, for scripts")]
+pub struct Arguments {
+    /// Print only the final facts, as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Why the demo could not be played.
+#[derive(Debug, thiserror::Error)]
+enum DemoError {
+    #[error("the simulated GitHub does not start: {0}")]
+    Simulator(#[from] crate::simulator::StartError),
+    #[error("the simulated GitHub refuses: {0}")]
+    Refused(#[from] crate::simulator::Refused),
+    #[error("the server does not start: {0}")]
+    Server(#[from] crate::server::StartError),
+    #[error("the server's configuration is wrong: {0}")]
+    Config(#[from] crate::server::ConfigError),
+    #[error("the client does not start: {0}")]
+    Github(#[from] crate::github::Error),
+    #[error("no place for the server's data: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("the evidence cannot be written: {0}")]
+    Evidence(#[from] zip::result::ZipError),
+    #[error(transparent)]
+    Document(#[from] serde_json::Error),
+    #[error("a name in the story is malformed: {0}")]
+    Malformed(#[from] crate::core::Malformed),
+}
+
+/// Plays the story. The exit code is 0 only if it ended as it is told.
+pub fn run(arguments: &Arguments, format: Format) -> Outcome {
+    let json = arguments.json || format == Format::Json;
+    let narrator = if json { Narrator::silent() } else { Narrator::to_terminal() };
+    let started = Instant::now();
+    let played = runtime()?.block_on(async {
+        let theatre = theatre::Theatre::open().await?;
+        let ending = story::play(&theatre, narrator).await;
+        let facts = match &ending {
+            Ok(played) => Some(facts::gather(&theatre, played, started.elapsed())?),
+            Err(_) => None,
+        };
+        theatre.close().await;
+        ending.map(|played| (played, facts))
+    });
+    let (played, facts) = played.map_err(|error: DemoError| Stop::unavailable(error))?;
+    if let Some(facts) = facts.filter(|_| json) {
+        output::json(&facts)?;
+    }
+    for surprise in &played.surprises {
+        eprintln!("the story went another way: {surprise}");
+    }
+    Ok(if played.surprises.is_empty() { exit::OK } else { exit::RETRY })
+}

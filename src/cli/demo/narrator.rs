@@ -1,0 +1,164 @@
+//! Tells the story on the terminal as somebody who looks at the pull request would see it.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    cli::output,
+    simulator::{CommentView, PullView},
+};
+
+/// Tells what people do and what they see.
+pub(super) struct Narrator {
+    style: Option<Style>,
+    seen: Seen,
+}
+
+#[derive(Clone, Copy)]
+struct Style {
+    colours: bool,
+}
+
+/// What was told of the pull request already.
+#[derive(Default)]
+struct Seen {
+    labels: BTreeSet<String>,
+    reviewers: BTreeSet<String>,
+    checks: BTreeSet<String>,
+    comments: BTreeSet<u64>,
+    reactions: BTreeSet<(u64, String)>,
+    verdict: String,
+}
+
+impl Narrator {
+    pub fn silent() -> Self {
+        Self { style: None, seen: Seen::default() }
+    }
+
+    pub fn to_terminal() -> Self {
+        Self { style: Some(Style { colours: output::colours_on(&std::io::stdout()) }), seen: Seen::default() }
+    }
+
+    /// The beginning of an act.
+    pub fn act(&self, number: usize, title: &str) {
+        self.print(&format!("\n{}", self.paint("1", &format!("{number}. {title}"))));
+    }
+
+    /// Somebody does something.
+    pub fn does(&self, who: &str, what: &str) {
+        self.print(&format!("   {} {what}", self.paint("36", who)));
+    }
+
+    /// What changed on the pull request since the last look.
+    pub fn looks(&mut self, pull: &PullView) {
+        let mut lines = Vec::new();
+        self.labels(pull, &mut lines);
+        self.reviewers(pull, &mut lines);
+        self.checks(pull, &mut lines);
+        self.comments(pull, &mut lines);
+        for line in lines {
+            self.print(&line);
+        }
+    }
+
+    fn labels(&mut self, pull: &PullView, lines: &mut Vec<String>) {
+        let now: BTreeSet<String> = pull.labels.iter().cloned().collect();
+        let gone: Vec<String> = self.seen.labels.difference(&now).map(|label| format!("−{label}")).collect();
+        let new: Vec<String> = now.difference(&self.seen.labels).map(|label| format!("+{label}")).collect();
+        if !gone.is_empty() || !new.is_empty() {
+            lines.push(self.sees("labels", &[gone, new].concat().join("  ")));
+        }
+        self.seen.labels = now;
+    }
+
+    fn reviewers(&mut self, pull: &PullView, lines: &mut Vec<String>) {
+        let teams = pull.requested_teams.iter().map(|team| format!("team {team}"));
+        let now: BTreeSet<String> = pull.requested_reviewers.iter().cloned().chain(teams).collect();
+        if now != self.seen.reviewers {
+            let text =
+                if now.is_empty() { "nobody".to_owned() } else { now.iter().cloned().collect::<Vec<_>>().join(", ") };
+            lines.push(self.sees("review", &format!("requested from {text}")));
+        }
+        self.seen.reviewers = now;
+    }
+
+    fn checks(&mut self, pull: &PullView, lines: &mut Vec<String>) {
+        for run in pull.check_runs.iter().filter(|run| run.name.starts_with("loopgate")) {
+            let state = run.conclusion.map_or(run.status.to_owned(), |conclusion| conclusion.as_str().to_owned());
+            let told = format!("{} — {state} — {}", run.name, run.title.as_deref().unwrap_or_default());
+            if self.seen.checks.insert(format!("{} {told}", pull.head_sha)) {
+                lines.push(self.sees("check", &told));
+            }
+        }
+    }
+
+    fn comments(&mut self, pull: &PullView, lines: &mut Vec<String>) {
+        for comment in pull.comments.iter() {
+            let is_status = comment.body.starts_with(crate::render::STATUS_MARKER);
+            if is_status {
+                let verdict = first_words(&comment.body);
+                if verdict != self.seen.verdict {
+                    lines.push(self.sees("status", &verdict));
+                    self.seen.verdict = verdict;
+                }
+            } else if self.seen.comments.insert(comment.id.get()) && comment.author.ends_with("[bot]") {
+                lines.push(self.sees("comment", &first_words(&comment.body)));
+            }
+            self.reactions(comment, lines);
+        }
+    }
+
+    fn reactions(&mut self, comment: &CommentView, lines: &mut Vec<String>) {
+        for (who, kind) in &comment.reactions {
+            if self.seen.reactions.insert((comment.id.get(), format!("{who} {kind}"))) {
+                let face = match kind.as_str() {
+                    "+1" => "👍",
+                    "confused" => "😕",
+                    "eyes" => "👀",
+                    other => other,
+                };
+                lines.push(
+                    self.sees("reaction", &format!("{face} on “{}” by {}", first_words(&comment.body), comment.author)),
+                );
+            }
+        }
+    }
+
+    /// A whole text, indented.
+    pub fn reads(&self, title: &str, text: &str) {
+        self.print(&format!("   {}", self.paint("2", title)));
+        for line in text.lines().filter(|line| !line.starts_with("<!--")) {
+            self.print(&format!("   {} {line}", self.paint("2", "│")));
+        }
+    }
+
+    pub fn says(&self, text: &str) {
+        self.print(text);
+    }
+
+    fn sees(&self, what: &str, text: &str) -> String {
+        format!("   {} {text}", self.paint("33", &format!("{what:>8}")))
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        match self.style {
+            Some(Style { colours: true }) => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            _ => text.to_owned(),
+        }
+    }
+
+    fn print(&self, line: &str) {
+        if self.style.is_some() {
+            println!("{line}");
+        }
+    }
+}
+
+/// The first line of a comment that says something, without its Markdown.
+fn first_words(body: &str) -> String {
+    let line = body.lines().find(|line| !line.trim().is_empty() && !line.starts_with("<!--")).unwrap_or_default();
+    let plain: String = line.trim_start_matches(['#', ' ']).chars().filter(|c| !matches!(c, '*' | '`')).collect();
+    match plain.char_indices().nth(110) {
+        Some((end, _)) => format!("{}…", &plain[..end]),
+        None => plain,
+    }
+}

@@ -1,0 +1,115 @@
+//! `loopgate serve`: the App. Puts the parts together and stays until it is told to stop.
+
+use std::{
+    io::{IsTerminal, Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+use clap::Args;
+use tracing_subscriber::EnvFilter;
+
+use super::{Outcome, Stop, exit, runtime};
+use crate::{
+    github::{ApiUrl, AppCredentials, Credentials, Github, Secret, Setup, SystemClock},
+    server::{ConfigError, GithubReconciler, Server, ServerConfig, own_app, stop_signal},
+};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The environment:
+  LOOPGATE_APP_ID                   the App's number                                      required
+  LOOPGATE_PRIVATE_KEY              the App's private key, PEM                            required
+  LOOPGATE_WEBHOOK_SECRET           the secret of the App's webhook                       required
+  LOOPGATE_WEBHOOK_SECRET_PREVIOUS  accepted too while the secret is being rotated
+  LOOPGATE_GITHUB_API_URL           https://api.github.com, or your GitHub Enterprise Server's /api/v3
+  LOOPGATE_GITHUB_WEB_URL           https://github.com
+  LOOPGATE_LISTEN                   0.0.0.0:8080     where webhooks are received
+  LOOPGATE_ADMIN_LISTEN             127.0.0.1:9090   /healthz, /readyz, /metrics
+  LOOPGATE_DATA_DIR                 ./loopgate-data  the inbox, one SQLite file
+  LOOPGATE_LOG                      info             a filter such as loopgate=debug
+Every secret can also be the path of a file, in the variable of the same name with _FILE.
+
+SIGTERM or Ctrl-C: what is running is finished or released within 25 seconds.")]
+pub struct Arguments {
+    /// Where webhooks are received; overrides LOOPGATE_LISTEN
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Where operators look; overrides LOOPGATE_ADMIN_LISTEN
+    #[arg(long, value_name = "ADDRESS")]
+    admin_listen: Option<SocketAddr>,
+}
+
+pub fn run(arguments: Arguments) -> Outcome {
+    let flag = |name: &str| match name {
+        "LOOPGATE_LISTEN" => arguments.listen.map(|address| address.to_string()),
+        "LOOPGATE_ADMIN_LISTEN" => arguments.admin_listen.map(|address| address.to_string()),
+        _ => None,
+    };
+    let lookup = |name: &str| flag(name).or_else(|| std::env::var(name).ok());
+    let config = ServerConfig::from_env(lookup).map_err(|error: ConfigError| Stop::bad_data(error))?;
+    log_to_stderr(&config.log)?;
+    runtime()?.block_on(serve(config))
+}
+
+/// Lines for people on a terminal, JSON documents otherwise.
+fn log_to_stderr(filter: &str) -> Result<(), Stop> {
+    let filter = EnvFilter::try_new(filter).map_err(|error| Stop::bad_data(format!("LOOPGATE_LOG: {error}")))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if std::io::stderr().is_terminal() {
+        log.init();
+    } else {
+        log.json().flatten_event(true).init();
+    }
+    Ok(())
+}
+
+async fn serve(config: ServerConfig) -> Outcome {
+    let credentials =
+        AppCredentials::new(config.app_id, &Secret::new(config.private_key.expose())).map_err(Stop::bad_data)?;
+    let api = ApiUrl::parse(config.github_api_url.as_str()).map_err(Stop::bad_data)?;
+    let github = Github::new(api, Credentials::App(credentials), Setup::default()).map_err(Stop::unavailable)?;
+    // A wrong key or a skewed clock shows here, before anything is accepted.
+    let own = own_app(&github).await.map_err(|error| {
+        Stop::unavailable(format!(
+            "GitHub does not know this App: {error}. Check LOOPGATE_APP_ID, LOOPGATE_PRIVATE_KEY, \
+             LOOPGATE_GITHUB_API_URL and this machine's clock."
+        ))
+    })?;
+    let reconciler = GithubReconciler::new(github, SystemClock);
+    let running = Server::new(config, own).start(reconciler).await.map_err(Stop::unavailable)?;
+    tracing::info!(webhooks = %running.public_address(), admin = %running.admin_address(), "ready");
+    stop_signal().await.map_err(Stop::unavailable)?;
+    let stopped = running.shutdown().await;
+    tracing::info!(released = stopped.released, "stopped");
+    Ok(exit::OK)
+}
+
+#[derive(Debug, Args)]
+pub struct HealthArguments {
+    /// The server's webhook address; an unspecified host is asked on the loopback
+    #[arg(long, env = "LOOPGATE_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+    listen: SocketAddr,
+}
+
+/// One plain HTTP request, so that an image without a shell or curl can check itself.
+pub fn health(arguments: &HealthArguments) -> Outcome {
+    let mut address = arguments.listen;
+    if address.ip().is_unspecified() {
+        address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+    }
+    let ask = || -> std::io::Result<String> {
+        let wait = Duration::from_secs(2);
+        let mut stream = TcpStream::connect_timeout(&address, wait)?;
+        stream.set_read_timeout(Some(wait))?;
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.take(4096).read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = ask().map_err(|error| Stop::unavailable(format!("no answer from {address}: {error}")))?;
+    match answer.split(' ').nth(1) {
+        Some("200") => Ok(exit::OK),
+        status => Err(Stop::unavailable(format!("{address} answers {}", status.unwrap_or("nothing")))),
+    }
+}

@@ -1,0 +1,102 @@
+//! What a worker does with its work: the [`Reconciler`] that looks at pull requests of a real GitHub.
+
+use super::reconciler::{Again, Failed, Job, PullRequest, Reconciler, Unresolved};
+use crate::{
+    core::{PrNumber, RepoName},
+    github::{self, Client, Clock, Error, Github, Reconcile, Settled, webhook::OwnApp, webhook::Target},
+};
+
+/// Who we are, for telling our own events from others'.
+///
+/// # Errors
+/// When GitHub does not answer, or does not know the App: a wrong id, a wrong key, or a skewed clock.
+pub async fn own_app(github: &Github) -> Result<OwnApp, Error> {
+    let identity = github.identity().await?;
+    Ok(OwnApp { app_id: identity.id, bot: Some(identity.bot) })
+}
+
+/// Looks at pull requests through [`Reconcile`].
+pub struct GithubReconciler<C> {
+    github: Github,
+    reconcile: Reconcile,
+    clock: C,
+}
+
+impl<C: Clock + 'static> GithubReconciler<C> {
+    pub fn new(github: Github, clock: C) -> Self {
+        let reconcile = Reconcile::new(github.clone());
+        Self { github, reconcile, clock }
+    }
+}
+
+impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
+    async fn resolve(&self, work: &Unresolved) -> Result<Vec<PullRequest>, Failed> {
+        let client = self.github.client(Some(work.installation));
+        pull_requests(&client, &work.target).await.map_err(failed)
+    }
+
+    async fn reconcile(&self, job: Job) -> Result<Again, Failed> {
+        let job = github::Job {
+            installation: Some(job.installation),
+            repository: job.repository,
+            number: job.pull_request,
+            hints: job.hints,
+        };
+        let outcome = self
+            .reconcile
+            .run(&job, self.clock.now())
+            .await
+            .map_err(|failure| Failed { retry_at: failure.retry_at, reason: failure.reason })?;
+        log(&outcome.result);
+        Ok(outcome.revisit_at.map_or(Again::OnEvent, Again::At))
+    }
+}
+
+fn log(result: &Settled) {
+    match result {
+        Settled::Decided(summary) => tracing::info!(
+            run = summary.run_id,
+            attempt = summary.attempt,
+            decision = summary.word.as_str(),
+            saved = summary.saved.map(|sha| sha.short()),
+            effects = summary.effects,
+            problems = summary.problems.len(),
+            "{}",
+            summary.subject
+        ),
+        Settled::Dormant => tracing::debug!("the repository has no configuration: nothing to do"),
+        Settled::Nothing => tracing::debug!("there is nothing to loop over"),
+    }
+}
+
+/// The open pull requests a target stands for.
+async fn pull_requests(client: &Client, target: &Target) -> Result<Vec<PullRequest>, Error> {
+    let of = |repository: &RepoName, numbers: Vec<PrNumber>| {
+        let pull_request = |number| PullRequest { repository: repository.clone(), number };
+        numbers.into_iter().map(pull_request).collect::<Vec<_>>()
+    };
+    Ok(match target {
+        Target::PullRequest { repository, number } => of(repository, vec![*number]),
+        Target::Head { repository, sha } => of(repository, client.pull_requests_with_head(repository, *sha).await?),
+        Target::Base { repository, branch } => {
+            of(repository, client.open_pull_requests(repository, Some(branch)).await?)
+        }
+        Target::Repository(repository) => of(repository, client.open_pull_requests(repository, None).await?),
+        Target::MergeGroup { repository, base_ref, .. } => {
+            let branch = base_ref.strip_prefix("refs/heads/").unwrap_or(base_ref);
+            of(repository, client.open_pull_requests(repository, Some(branch)).await?)
+        }
+        Target::Installation => {
+            let mut all = Vec::new();
+            for repository in client.repositories().await? {
+                all.extend(of(&repository, client.open_pull_requests(&repository, None).await?));
+            }
+            all
+        }
+    })
+}
+
+fn failed(error: Error) -> Failed {
+    let failure = github::Failed::from(error);
+    Failed { retry_at: failure.retry_at, reason: failure.reason }
+}
