@@ -48,10 +48,10 @@ impl Shorten for Artifact {
     }
 }
 
-pub(super) fn report(subject: &Subject<'_>) -> String {
+pub(super) fn report(subject: &Subject<'_>, status: StatusModel) -> String {
     let rules = &subject.decision.view.evaluation.rules;
     let mut artifact = Artifact {
-        status: StatusModel::of(subject),
+        status,
         title: short_text(&subject.snapshot.pull_request.title, 200),
         rules: rules.iter().take(RULES).map(rule).collect(),
     };

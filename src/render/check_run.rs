@@ -10,7 +10,7 @@ use super::{
     sanitize::{clip, line},
     status::StatusModel,
     templates,
-    verdict::Subject,
+    verdict::{self, Subject},
     words,
 };
 use crate::core::{
@@ -51,12 +51,12 @@ pub struct CheckAction {
     pub identifier: String,
 }
 
-pub(super) fn verify(subject: &Subject<'_>) -> CheckRunText {
+pub(super) fn verify(subject: &Subject<'_>, model: StatusModel) -> CheckRunText {
     let view = &subject.decision.view;
     let (annotations, not_annotated) = annotations(view);
     CheckRunText {
         title: title(verify_title(subject)),
-        summary: verify_summary(subject, not_annotated),
+        summary: verify_summary(subject, model, not_annotated),
         text: configuration::check_text(&view.origin),
         annotations,
         actions: actions(subject.decision),
@@ -78,6 +78,7 @@ fn verify_title(subject: &Subject<'_>) -> String {
         (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
             format!("Blocked: {}", words::trigger(*cause))
         }
+        (NextAction::Stopped, _) => verdict::verdict(subject).words,
         (_, Some(Hold::MissingEvidence(missing))) => format!("Waiting for {}", words::checks(missing)),
         (_, Some(Hold::Capability(_))) => {
             format!("{} of {} capabilities", view.capabilities.completed, view.capabilities.total)
@@ -120,14 +121,13 @@ fn passed_title(view: &View) -> String {
     }
 }
 
-fn verify_summary(subject: &Subject<'_>, not_annotated: usize) -> String {
+fn verify_summary(subject: &Subject<'_>, mut model: StatusModel, not_annotated: usize) -> String {
     #[derive(Serialize)]
     struct Page<'a> {
         #[serde(flatten)]
         model: &'a StatusModel,
         not_annotated: usize,
     }
-    let mut model = StatusModel::of(subject);
     let render = |model: &StatusModel| templates::render("check_run/verify.md", &Page { model, not_annotated });
     fit::fit(&mut model, fit::LIMIT, render).unwrap_or_else(|| title(verify_title(subject)))
 }
@@ -212,7 +212,7 @@ fn gates_summary(subject: &Subject<'_>) -> String {
             (false, true) => "Nothing in this pull request needs a gate.",
             (false, false) => "No gate stands in the way.",
         },
-        gates: shown.iter().map(|gate| GateCard::new(gate, subject, &links)).collect(),
+        gates: fit::Shown::first(60, shown, |gate| GateCard::new(gate, subject, &links)),
         quiet: words::few(&quiet, 20),
     };
     let render = |model: &GatesModel| templates::render("check_run/gates.md", model);

@@ -12,7 +12,7 @@ use crate::core::{
     evidence::{CheckEvidence, CheckResults, Outcome, ReportQuality},
 };
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct CheckRow {
     pub name: String,
     pub kind: &'static str,

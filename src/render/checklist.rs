@@ -9,7 +9,7 @@ use crate::core::{
     state::VerificationResult,
 };
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Tick {
     pub done: bool,
     pub what: &'static str,

@@ -46,8 +46,6 @@ pub fn check_text(origin: &PolicyOrigin) -> Option<String> {
     #[derive(Serialize)]
     struct Model {
         file: Markdown,
-        message: Markdown,
-        hint: Option<Markdown>,
         frame: Markdown,
         governs: Markdown,
     }
@@ -56,8 +54,6 @@ pub fn check_text(origin: &PolicyOrigin) -> Option<String> {
         "check_run/configuration.md",
         &Model {
             file: code(&error.file),
-            message: short_text(&error.message, 400),
-            hint: error.hint.as_deref().map(sentence),
             frame: fence("text", &error.to_string()),
             governs: Markdown::ours(governs(origin)),
         },

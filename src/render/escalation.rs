@@ -45,7 +45,7 @@ const DETAILS: [Detail; 4] = [
 ];
 
 /// Every variable a template may name.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct Variables {
     file_path: Markdown,
     attempt_count: u32,
@@ -77,7 +77,7 @@ struct Variables {
 }
 
 /// The short form in the status comment while a human is called.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct EscalationCard {
     pub flagged: bool,
     pub reason: &'static str,
@@ -147,10 +147,14 @@ fn render_own(
     environment.set_fuel(Some(OVERRIDE_FUEL));
     let template = environment.template_from_named_str("escalation.md", source).map_err(|error| explain(&error))?;
     for detail in DETAILS {
-        let mut out = Bounded(Vec::new());
+        let mut out = Bounded::default();
         let variables = Variables::of(subject, escalation, detail);
-        template.render_captured_to(Serde(&variables), &mut out).map_err(|error| explain(&error))?;
-        let text = String::from_utf8(out.0).map_err(|error| error.to_string())?;
+        match template.render_captured_to(Serde(&variables), &mut out) {
+            Ok(_) => {}
+            Err(_) if out.is_full => break,
+            Err(error) => return Err(explain(&error)),
+        }
+        let text = String::from_utf8(out.bytes).map_err(|error| error.to_string())?;
         if text.len() <= budget {
             return Ok(text);
         }
@@ -164,14 +168,19 @@ fn explain(error: &minijinja::Error) -> String {
 }
 
 /// Takes no more than a fitting report could need, so a runaway template ends early.
-struct Bounded(Vec<u8>);
+#[derive(Default)]
+struct Bounded {
+    bytes: Vec<u8>,
+    is_full: bool,
+}
 
 impl Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if self.0.len() + bytes.len() > 8 * OVERRIDE_LIMIT {
+        self.is_full = self.bytes.len() + bytes.len() > 8 * OVERRIDE_LIMIT;
+        if self.is_full {
             return Err(std::io::Error::other("too long"));
         }
-        self.0.extend_from_slice(bytes);
+        self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -203,7 +212,7 @@ impl Variables {
             max_retries: next.failures.max_retries,
             stage: view.stage.as_str(),
             time_in_failure: time_in_failure(subject, escalation),
-            retry_history: retry_history(escalation, &links),
+            retry_history: retry_history(subject, escalation, &links),
             pattern_detected: short_text(&escalation.pattern, 500),
             question: question(escalation),
             human_action_needed: Markdown::ours(human_action(escalation.trigger)),
@@ -283,30 +292,34 @@ fn root_causes(failures: &[FailureView]) -> Markdown {
 
 /// What was pushed for each attempt, and how it ended.
 fn fixes(subject: &Subject<'_>, escalation: &EscalationView) -> Vec<String> {
-    let mut before: Option<Sha> = None;
-    let mut fixes = Vec::new();
-    for attempt in &escalation.history {
-        let commits = summary::commits_between(subject, before, attempt.head_sha);
-        let tried = match commits {
-            Some([]) => "nothing new".to_owned(),
-            Some(commits) => {
-                let subjects: Vec<String> = commits
-                    .iter()
-                    .map(|commit| format!("“{}”", short_text(&summary::subject_line(commit), 100)))
-                    .collect();
-                words::few(&subjects, 3)
-            }
-            None => "commits since rewritten".to_owned(),
-        };
-        fixes.push(format!("{tried}: {}", ended(attempt)));
-        before = Some(attempt.head_sha);
-    }
+    let mut fixes: Vec<String> =
+        tried(subject, escalation).map(|(attempt, tried)| format!("{tried} → {}", ended(attempt))).collect();
     let hidden = fixes.len().saturating_sub(12);
     if hidden > 0 {
         fixes.drain(..hidden);
         fixes.insert(0, format!("({hidden} earlier attempts)"));
     }
     fixes
+}
+
+/// Every attempt with the commits that were pushed for it.
+fn tried<'a>(
+    subject: &'a Subject<'a>,
+    escalation: &'a EscalationView,
+) -> impl Iterator<Item = (&'a AttemptDigest, String)> {
+    let mut before: Option<Sha> = None;
+    escalation.history.iter().map(move |attempt| {
+        let after = before.replace(attempt.head_sha);
+        let tried = match summary::commits_between(subject, after, attempt.head_sha) {
+            Some([]) => "nothing new".to_owned(),
+            Some(commits) => {
+                let subject = |commit| format!("“{}”", short_text(&summary::subject_line(commit), 100));
+                words::few(&commits.iter().map(subject).collect::<Vec<_>>(), 3)
+            }
+            None => "commits since rewritten".to_owned(),
+        };
+        (attempt, tried)
+    })
 }
 
 fn ended(attempt: &AttemptDigest) -> String {
@@ -339,13 +352,15 @@ fn time_in_failure(subject: &Subject<'_>, escalation: &EscalationView) -> String
     words::duration(u64::try_from((escalation.since - since).num_milliseconds()).unwrap_or(0))
 }
 
-fn retry_history(escalation: &EscalationView, links: &Links) -> Markdown {
-    let mut table = String::from("| # | Head | Outcome | Score | What happened |\n|--:|:--|:--|--:|:--|");
+fn retry_history(subject: &Subject<'_>, escalation: &EscalationView, links: &Links) -> Markdown {
+    let mut table = String::from("| # | Head | Fix tried | Outcome | Error | Score |\n|--:|:--|:--|:--|:--|--:|");
     let hidden = escalation.history.len().saturating_sub(15);
-    for row in escalation.history.iter().skip(hidden).map(|attempt| attempt_row(attempt, links)) {
+    for (attempt, tried) in tried(subject, escalation).skip(hidden) {
+        let row = attempt_row(attempt, links);
+        let error = if attempt.result == VerificationResult::Fail { row.summary } else { Markdown::default() };
         table.push_str(&format!(
-            "\n| {} | {} | {} | {} | {} |",
-            row.number, row.head, row.outcome, row.score, row.summary
+            "\n| {} | {} | {tried} | {} | {error} | {} |",
+            row.number, row.head, row.outcome, row.score
         ));
     }
     if hidden > 0 {
@@ -476,7 +491,11 @@ fn test_results(subject: &Subject<'_>, links: &Links) -> Markdown {
     if checks.is_empty() { Markdown::default() } else { Markdown::ours(table) }
 }
 
+/// One line per failure; a single one has been analysed above.
 fn analyses(failures: &[FailureView]) -> Markdown {
+    if failures.len() < 2 {
+        return Markdown::default();
+    }
     let lines = failures.iter().map(|view| {
         let what = view.failure.test_name.as_deref().unwrap_or(view.check.as_str());
         let related: Vec<String> = view.related.iter().map(|name| code(name).into_string()).collect();
@@ -500,7 +519,7 @@ fn memory(failures: &[FailureView]) -> Markdown {
             seen.push(line);
         }
     }
-    if seen.is_empty() { Markdown::ours("Nothing like it is remembered.") } else { Markdown::ours(seen.join("\n")) }
+    Markdown::ours(seen.join("\n"))
 }
 
 fn traces(failures: &[FailureView], detail: Detail) -> Markdown {

@@ -1,5 +1,7 @@
 //! One failure as people need it: where, what, do what, why, and how to see it fail.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::{
@@ -14,7 +16,7 @@ use crate::core::{
 };
 
 /// What `parts/failures.md` shows of one failure, collapsed.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct FailureCard {
     /// For the `<summary>` line, where no Markdown is read.
     pub title: Markdown,
@@ -36,7 +38,7 @@ pub struct FailureCard {
 }
 
 /// One thing to do that no failure stands for: a reviewer's words, a rule.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Todo {
     pub place: Markdown,
     pub problem: Markdown,
@@ -46,7 +48,7 @@ pub struct Todo {
 }
 
 /// Failures and other feedback of a head, the most telling first.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Failures {
     pub cards: Shown<FailureCard>,
     pub todos: Shown<Todo>,
@@ -56,10 +58,16 @@ pub struct Failures {
 
 impl Failures {
     pub fn of(view: &View, links: &Links, most: usize) -> Self {
-        let cards = view.failures.iter().map(|failure| card(failure, feedback_for(failure, view), links));
-        let answered = |feedback: &&FeedbackLine| view.failures.iter().any(|failure| speaks_of(feedback, failure));
-        let todos = view.feedback.iter().filter(|feedback| !answered(feedback)).map(|line| todo(line, links));
-        Self { cards: Shown::first(most, cards), todos: Shown::first(most, todos), not_kept: not_kept(view) }
+        let places = places(view);
+        let todos = view.feedback.iter().filter(|line| failure_of(line, &places).is_none());
+        Self {
+            cards: Shown::first(most, &view.failures, |failure| {
+                let feedback = view.feedback.iter().find(|line| speaks_of(line, failure));
+                card(failure, feedback, links)
+            }),
+            todos: Shown::first(most, todos, |line| todo(line, links)),
+            not_kept: not_kept(view),
+        }
     }
 
     /// Traces go first: whoever needs one finds it in the log.
@@ -82,19 +90,31 @@ fn not_kept(view: &View) -> u64 {
         .sum()
 }
 
-fn feedback_for<'a>(failure: &FailureView, view: &'a View) -> Option<&'a FeedbackLine> {
-    view.feedback.iter().find(|feedback| speaks_of(feedback, failure))
+/// Failures by their place: the key feedback is joined by.
+fn places(view: &View) -> BTreeMap<String, Vec<&FailureView>> {
+    let mut places: BTreeMap<String, Vec<&FailureView>> = BTreeMap::new();
+    for failure in &view.failures {
+        places.entry(place_of_failure(failure)).or_default().push(failure);
+    }
+    places
 }
 
-/// Feedback and failure are joined by their place, and where several failures share one, by the test's name.
-fn speaks_of(feedback: &FeedbackLine, failure: &FailureView) -> bool {
-    let place = failure.failure.location().map_or_else(|| failure.check.to_string(), |(file, line)| place(file, line));
-    feedback.location == place
-        && failure
-            .failure
-            .test_name
-            .as_deref()
-            .is_none_or(|name| feedback.problem.contains(name) || feedback.action == failure.fix_strategy)
+fn failure_of<'a>(line: &FeedbackLine, places: &BTreeMap<String, Vec<&'a FailureView>>) -> Option<&'a FailureView> {
+    places.get(&line.location)?.iter().find(|failure| names(line, failure)).copied()
+}
+
+fn speaks_of(line: &FeedbackLine, failure: &FailureView) -> bool {
+    line.location == place_of_failure(failure) && names(line, failure)
+}
+
+/// Where several failures share a place, the test's name or the fix tells which one is meant.
+fn names(line: &FeedbackLine, failure: &FailureView) -> bool {
+    let test = failure.failure.test_name.as_deref();
+    test.is_none_or(|name| line.problem.contains(name) || line.action == failure.fix_strategy)
+}
+
+fn place_of_failure(failure: &FailureView) -> String {
+    failure.failure.location().map_or_else(|| failure.check.to_string(), |(file, line)| place(file, line))
 }
 
 fn card(view: &FailureView, feedback: Option<&FeedbackLine>, links: &Links) -> FailureCard {

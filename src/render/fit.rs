@@ -48,11 +48,11 @@ impl<T> Default for Shown<T> {
 }
 
 impl<T> Shown<T> {
-    /// The first `most` of them.
-    pub fn first(most: usize, items: impl IntoIterator<Item = T>) -> Self {
-        let mut all = items.into_iter();
-        let items = all.by_ref().take(most).collect();
-        Self { items, omitted: all.count() }
+    /// The first `most` of them, made with `show`; the others are only counted.
+    pub fn first<R>(most: usize, raw: impl IntoIterator<Item = R>, show: impl FnMut(R) -> T) -> Self {
+        let mut raw = raw.into_iter();
+        let items = raw.by_ref().take(most).map(show).collect();
+        Self { items, omitted: raw.count() }
     }
 
     /// Leaves out the second half.

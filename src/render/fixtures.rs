@@ -769,3 +769,117 @@ pub fn merged_over_an_open_gate() -> (Decision, Snapshot) {
     decision.surface.posts = vec![Post::MergedOverOpenGates];
     (decision, snapshot)
 }
+
+/// One request of each kind, for what such pull requests touch.
+pub fn requested_gates() -> Vec<GateReport> {
+    let found =
+        |file: &str, line: Option<u32>, reason: MatchReason| TriggerMatch { file: Some(file.into()), line, reason };
+    let open = |name: &str, holds: Stage, matches: Vec<TriggerMatch>| GateReport {
+        matches,
+        ..gate(name, holds, GateStanding::Open)
+    };
+    let mut architecture = open(
+        "architecture",
+        Stage::Scaffold,
+        vec![
+            found("Cargo.toml", Some(31), MatchReason::Dependency { name: "rdkafka".into() }),
+            found("deploy/compose.yml", None, MatchReason::Path { glob: "deploy/**".into() }),
+            TriggerMatch { file: None, line: None, reason: MatchReason::NewTopLevelFolder { folder: "queue".into() } },
+        ],
+    );
+    architecture.eligible = EligibleApprovers {
+        permission: Some(Permission::Maintain),
+        absent_preset_team: Some(team("acme/tech-leads")),
+        ..EligibleApprovers::default()
+    };
+    let mut database = open(
+        "database",
+        Stage::Verify,
+        vec![
+            found("migrations/0007_tokens.sql", None, MatchReason::Path { glob: "migrations/**".into() }),
+            found(
+                "migrations/0007_tokens.sql",
+                Some(3),
+                MatchReason::AddedLine {
+                    pattern: "(?i)\\bALTER TABLE\\b".into(),
+                    excerpt: "ALTER TABLE tokens ADD COLUMN expires_at bigint;".into(),
+                },
+            ),
+        ],
+    );
+    database.needed = 2;
+    let mut external = open("external", Stage::Validate, vec![found("src/mail.rs", None, MatchReason::Unreadable)]);
+    external.eligible.unusable =
+        vec![UnusableApprover { name: "acme/partners".into(), reason: "the team cannot read this repository".into() }];
+    let always = TriggerMatch { file: None, line: None, reason: MatchReason::Always };
+    let mut payments = open("payments", Stage::Validate, vec![always.clone()]);
+    payments.eligible = EligibleApprovers { people: BTreeSet::from([login("erin")]), ..EligibleApprovers::default() };
+    vec![
+        architecture,
+        security_gate(GateStanding::Open),
+        database,
+        external,
+        open("deploy", Stage::Review, vec![always]),
+        payments,
+    ]
+}
+
+pub fn tampering_escalated() -> (Decision, Snapshot) {
+    let (mut decision, mut snapshot) = same_error_again();
+    decision.action = NextAction::Escalate { cause: Trigger::Tampering };
+    decision.view.failures.clear();
+    decision.view.feedback.clear();
+    decision.next.status = RunStatus::Escalated;
+    decision.view.escalation = Some(EscalationView {
+        trigger: Trigger::Tampering,
+        also: Vec::new(),
+        action: EscalationAction::HumanReview,
+        since: at(45),
+        attempt: 2,
+        pattern: "`#[ignore]` was added to auth::rejects_expired in src/auth/tests.rs:40".into(),
+        question: Question {
+            text: "Is the ignored test meant to be ignored?".into(),
+            options: vec!["Yes: accept it".into(), "No: restore the test".into()],
+        },
+        recipients: BTreeSet::from([Recipient::GateApprovers(gate_name("security"))]),
+        history: decision.next.attempts.clone(),
+        best: None,
+    });
+    decision.view.gates = vec![security_gate(GateStanding::Open)];
+    decision.surface.posts = vec![Post::Escalation { trigger: Trigger::Tampering, attempt: 2 }];
+    snapshot.pull_request.title = "fix: reject @everyone's expired tokens <!-- loopgate:status -->".into();
+    (decision, snapshot)
+}
+
+pub fn service_down() -> (Decision, Snapshot) {
+    let mut decision = first_failure();
+    decision.action = NextAction::Escalate { cause: Trigger::ExternalDependencyDown };
+    let failure_ = &mut decision.view.failures[0];
+    failure_.blame = Blame::Infrastructure;
+    failure_.root_cause = "the database the tests need did not answer".into();
+    failure_.category = RootCauseCategory::Environment;
+    failure_.fix_strategy = "Start the service, then run the checks again".into();
+    failure_.failure = Failure {
+        test_name: Some("store::saves".into()),
+        error_message: "Connection refused (os error 111): 127.0.0.1:5432".into(),
+        ..Failure::default()
+    };
+    decision.view.checks[1].blame = Some(Blame::Infrastructure);
+    decision.view.escalation = Some(EscalationView {
+        trigger: Trigger::ExternalDependencyDown,
+        also: Vec::new(),
+        action: EscalationAction::HumanReview,
+        since: at(150),
+        attempt: 1,
+        pattern: "unit has failed for 2 h because the database does not answer".into(),
+        question: Question {
+            text: "Should the loop wait, or go on without this check?".into(),
+            options: vec!["Wait until it is back".into(), "Skip the check with a reason".into()],
+        },
+        recipients: BTreeSet::from([Recipient::Team(team("acme/ops"))]),
+        history: decision.next.attempts.clone(),
+        best: None,
+    });
+    decision.surface.posts = vec![Post::Escalation { trigger: Trigger::ExternalDependencyDown, attempt: 1 }];
+    (decision, snapshot())
+}

@@ -12,13 +12,13 @@ use super::{
 };
 use crate::core::{
     GateName, Login,
-    gate::{Approval, ApproveBy, GateReport, GateStanding, Holding, MatchReason, TriggerMatch, WordOutcome},
+    gate::{Approval, ApproveBy, GateReport, GateStanding, Holding, MatchReason, TriggerMatch},
     policy::Policy,
     snapshot::Lifecycle,
 };
 
 /// What `parts/gate.md` shows.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct GateCard {
     pub icon: &'static str,
     pub name: String,
@@ -50,20 +50,21 @@ impl GateCard {
             standing(report, links)
         };
         let undecided = matches!(report.standing, GateStanding::Open);
+        let refused = report.considered.iter().rev().filter_map(|word| Some((word, word.refusal()?)));
         Self {
             icon,
             name: report.name.to_string(),
             state,
             how: if merged { None } else { how(report, by) },
             why: if undecided { why(report, links, 4) } else { Shown::default() },
-            refused: Shown::first(6, report.considered.iter().rev().filter_map(|word| refusal::line(word, &gate))),
+            refused: Shown::first(6, refused, |(word, refusal)| refusal::line(word, refusal, &gate)),
             notes: if undecided { notes(report, links) } else { Shown::default() },
         }
     }
 
     /// Whether it says anything: a gate that does not apply and about which nobody spoke does not.
     pub fn is_worth_showing(report: &GateReport) -> bool {
-        let refused = report.considered.iter().any(|word| matches!(word.outcome, WordOutcome::Refused(_)));
+        let refused = report.considered.iter().any(|word| word.refusal().is_some());
         refused || !matches!(report.standing, GateStanding::NotApplicable)
     }
 }
@@ -115,25 +116,28 @@ fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
             let approves = refusal::approves(name, by);
             let have: Vec<String> =
                 report.approvals.iter().map(|approval| words::person(&approval.by).into_string()).collect();
-            Some(Markdown::ours(match (report.needed, have.as_slice()) {
-                (..=1, _) => format!("{approvers} {approves}."),
-                (needed, []) => format!("{needed} of {approvers}: each {approves}."),
-                (needed, have) => format!("{needed} of {approvers}: each {approves}. So far: {}.", words::and(have)),
-            }))
+            let still = match (report.needed, have.as_slice()) {
+                (..=1, _) => String::new(),
+                (needed, []) => format!(" {needed} approvals are needed."),
+                (needed, have) => {
+                    format!(" {needed} approvals are needed; {} so far: {}.", have.len(), words::and(have))
+                }
+            };
+            Some(Markdown::ours(format!("{approvers} {approves}.{still}")))
         }
     }
 }
 
 /// Why a gate applies, with the places to look at.
 pub fn why(report: &GateReport, links: &Links, most: usize) -> Shown<Markdown> {
-    let mut shown = Shown::first(most, report.matches.iter().map(|found| reason(found, links)));
+    let mut shown = Shown::first(most, &report.matches, |found| reason(found, links));
     shown.omitted += report.matches_not_kept;
     shown
 }
 
 fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
     let what = match &found.reason {
-        MatchReason::Always => "every pull request needs it".to_owned(),
+        MatchReason::Always => "the whole pull request: every one needs this gate".to_owned(),
         MatchReason::Path { glob } => format!("matches {}", code(glob)),
         MatchReason::AddedLine { pattern, excerpt } => {
             format!("adds {} (matches {})", code(excerpt), code(pattern))
@@ -153,8 +157,8 @@ fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
         }
         MatchReason::Draft => "it is a draft".to_owned(),
         MatchReason::Finding { rule } => format!("the finding {}", code(rule)),
-        MatchReason::TooLarge => "the pull request is too large to read".to_owned(),
-        MatchReason::Mode => "the mode is supervised: every gate holds".to_owned(),
+        MatchReason::TooLarge => "the whole pull request: it is too large to read".to_owned(),
+        MatchReason::Mode => "the whole pull request: in supervised mode every gate holds".to_owned(),
     };
     Markdown::ours(match &found.file {
         Some(file) => format!("{} {what}", links.in_diff(file, found.line)),
@@ -187,5 +191,5 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
         format!("GitHub does not know who wrote {}. Whoever did must not approve.", words::few(&commits, 3))
     });
     let all = owners.into_iter().chain(absent).chain(unusable).chain(unknown);
-    Shown::first(6, all.map(Markdown::ours))
+    Shown::first(6, all, Markdown::ours)
 }

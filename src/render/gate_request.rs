@@ -7,7 +7,7 @@ use super::{
     gate_card,
     links::Links,
     marker,
-    sanitize::{Markdown, code, short_text},
+    sanitize::{Markdown, code},
     templates,
     verdict::Subject,
     words,
@@ -23,10 +23,9 @@ use crate::core::{
 #[derive(Serialize)]
 struct Request {
     marker: Markdown,
-    heading: String,
-    title: Markdown,
+    gate: String,
     who: String,
-    approves: Markdown,
+    waits_before: &'static str,
     mentions: Markdown,
     matches: Shown<Markdown>,
     checklist_required: bool,
@@ -76,14 +75,9 @@ impl Request {
         let required = subject.policy.gates.get(name).map(|gate| gate.checklist) == Some(ChecklistMode::Required);
         Self {
             marker: Markdown::ours(marker(post)),
-            heading: format!("The {name} gate needs a decision"),
-            title: short_text(&subject.snapshot.pull_request.title, 150),
+            gate: name.to_string(),
             who: who(report),
-            approves: Markdown::ours(format!(
-                "{}, and the pull request waits before {} until then",
-                if report.needed > 1 { "decide" } else { "decides" },
-                report.holds.next().unwrap_or(report.holds).as_str()
-            )),
+            waits_before: report.holds.next().unwrap_or(report.holds).as_str(),
             mentions: mentions(subject, report),
             matches: gate_card::why(report, &links, 40),
             checklist_required: required,
@@ -104,7 +98,7 @@ impl Request {
 
 fn who(report: &GateReport) -> String {
     let who = words::approvers(report);
-    if report.needed > 1 { format!("{} of {who}", report.needed) } else { who }
+    if report.needed > 1 { format!("{who}; {} approvals are needed", report.needed) } else { who }
 }
 
 fn how(name: &GateName, by: ApproveBy) -> Markdown {

@@ -15,7 +15,7 @@ use crate::core::{
     state::{AttemptDigest, VerificationResult},
 };
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Handoff {
     pub attempts: Shown<AttemptRow>,
     pub deferred: Shown<Markdown>,
@@ -23,7 +23,7 @@ pub struct Handoff {
 }
 
 /// One line of the table of attempts.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct AttemptRow {
     pub number: u32,
     pub head: Markdown,
@@ -76,5 +76,5 @@ fn deferred(subject: &Subject<'_>) -> Shown<Markdown> {
         }
         RuleOutcome::Passed | RuleOutcome::Unknown => None,
     });
-    capabilities.chain(rules).collect()
+    Shown::first(50, capabilities.chain(rules), |line| line)
 }

@@ -1,6 +1,6 @@
 //! The same facts for a program: the JSON inside the status comment's last section (`loopgate.status/v1`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -22,11 +22,14 @@ use crate::core::{
     gate::{ApproveBy, GateReport, GateStatus, Holding},
     policy::Phase,
     stage::Stage,
-    state::{CapabilityProgress, RunStatus},
+    state::{AttemptDigest, CapabilityProgress, RunStatus, VerificationResult},
 };
 
 /// `schema` of the document.
 pub const STATUS_SCHEMA: &str = "loopgate.status/v1";
+
+/// Bytes of a feedback packet (evidence.md, Analysis of a failure).
+const PACKET: usize = 16 * 1024;
 
 /// Decision and feedback for agents and scripts.
 #[derive(Debug, Serialize)]
@@ -47,6 +50,10 @@ pub struct Status {
     pub capabilities: CapabilityProgress,
     pub failures: List<Failure>,
     pub feedback: List<Feedback>,
+    /// What changed since the attempt before.
+    pub compare: Option<Compare>,
+    /// What was tried, oldest first.
+    pub attempts: List<Attempt>,
     pub distance_to_success: Option<DistanceToSuccess>,
     pub state_ref: String,
     /// How many items of which list were left out for the size limit.
@@ -158,6 +165,23 @@ pub struct Failure {
 }
 
 #[derive(Debug, Serialize)]
+pub struct Compare {
+    pub new: Vec<String>,
+    pub still: Vec<String>,
+    pub fixed: Vec<String>,
+    pub flaky: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Attempt {
+    pub attempt: u32,
+    pub head_sha: Sha,
+    pub result: VerificationResult,
+    pub score: Score,
+    pub summary: String,
+}
+
+#[derive(Debug, Serialize)]
 pub struct Feedback {
     pub location: String,
     pub problem: String,
@@ -170,7 +194,7 @@ impl Status {
     pub fn of(subject: &Subject<'_>) -> Self {
         let (decision, view) = (subject.decision, &subject.decision.view);
         let pull = &subject.snapshot.pull_request;
-        Self {
+        let mut status = Self {
             schema: STATUS_SCHEMA,
             repository: subject.snapshot.repository.clone(),
             pull_request: pull.number,
@@ -182,15 +206,20 @@ impl Status {
             attempt: view.attempt,
             max_attempts: view.max_attempts,
             evaluation: evaluation(&view.evaluation),
-            checks: view.checks.iter().map(check).collect(),
-            gates: view.gates.iter().map(|report| gate(report, subject)).collect(),
+            checks: List(Shown::first(100, &view.checks, check)),
+            gates: List(Shown::first(40, &view.gates, |report| gate(report, subject))),
             capabilities: capabilities(&view.capabilities),
-            failures: List(Shown::first(20, view.failures.iter().map(failure))),
-            feedback: List(Shown::first(20, view.feedback.iter().map(feedback))),
+            failures: List(Shown::first(10, &view.failures, failure)),
+            feedback: List(Shown::first(10, &view.feedback, feedback)),
+            compare: view.compare.as_ref().map(compare),
+            attempts: decision.next.attempts.iter().rev().take(10).rev().map(attempt).collect(),
             distance_to_success: view.distance.clone(),
             state_ref: summary::state_ref(subject),
             omitted: BTreeMap::new(),
-        }
+        };
+        status.count_omitted();
+        while status.fenced().as_str().len() > PACKET && status.shorten() == Shortened::Yes {}
+        status
     }
 
     /// Leaves out half of the least important list that is left.
@@ -200,18 +229,24 @@ impl Status {
             &[
                 |status| status.failures.0.halve(),
                 |status| status.feedback.0.halve(),
+                |status| status.attempts.0.halve(),
                 |status| status.checks.0.halve(),
                 |status| status.gates.0.halve(),
             ],
         );
+        self.count_omitted();
+        shortened
+    }
+
+    fn count_omitted(&mut self) {
         let lists = [
             ("failures", self.failures.0.omitted),
             ("feedback", self.feedback.0.omitted),
+            ("attempts", self.attempts.0.omitted),
             ("checks", self.checks.0.omitted),
             ("gates", self.gates.0.omitted),
         ];
         self.omitted = lists.into_iter().filter(|(_, omitted)| *omitted > 0).collect();
-        shortened
     }
 
     /// The document as a fenced block. Backticks, angle brackets and invisible characters are written as JSON
@@ -343,7 +378,7 @@ fn failure(view: &FailureView) -> Failure {
         check: view.check.clone(),
         test: failure.test_name.as_deref().map(|name| short(name, 300)),
         error_type: failure.error_type.as_str(),
-        message: short(&failure.error_message, 1_000),
+        message: short(&failure.error_message, 500),
         file: place.map(|(file, _)| short(file, 500)),
         line: place.and_then(|(_, line)| line),
         expected: failure.expected.as_deref().map(|value| short(value, 500)),
@@ -354,6 +389,26 @@ fn failure(view: &FailureView) -> Failure {
         fix_strategy: short(&view.fix_strategy, 500),
         confidence: if view.confidence.is_finite() { view.confidence.clamp(0.0, 1.0) } else { 0.0 },
         fingerprint: failure.fingerprint,
+    }
+}
+
+fn compare(compare: &crate::core::decision::Compare) -> Compare {
+    let names = |names: &BTreeSet<String>| names.iter().take(10).map(|name| short(name, 200)).collect();
+    Compare {
+        new: names(&compare.new),
+        still: names(&compare.still),
+        fixed: names(&compare.fixed),
+        flaky: names(&compare.flaky),
+    }
+}
+
+fn attempt(digest: &AttemptDigest) -> Attempt {
+    Attempt {
+        attempt: digest.number,
+        head_sha: digest.head_sha,
+        result: digest.result,
+        score: digest.score,
+        summary: short(&digest.summary, 300),
     }
 }
 
@@ -369,4 +424,40 @@ fn feedback(line: &FeedbackLine) -> Feedback {
 
 fn short(words: &str, most: usize) -> String {
     clip(words, most).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::fixtures;
+
+    fn status(decision: &crate::core::decision::Decision) -> Status {
+        let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
+        Status::of(&Subject { decision, snapshot: &snapshot, policy: &policy })
+    }
+
+    #[test]
+    fn the_block_is_json_again() {
+        let mut decision = fixtures::first_failure();
+        let nasty = "```\n<!-- loopgate:status --> \u{202e}\u{1F600}\u{0}\u{7f}\"\\";
+        decision.view.failures[0].failure.error_message = nasty.into();
+        let fenced = status(&decision).fenced().into_string();
+        let json = fenced.strip_prefix("```json\n").and_then(|rest| rest.strip_suffix("\n```")).unwrap();
+        assert!(!json.contains('`') && !json.contains('<') && !json.contains('\u{202e}'));
+        let parsed: serde_json::Value = serde_json::from_str(json).unwrap();
+        assert_eq!(parsed["schema"], STATUS_SCHEMA);
+        assert_eq!(parsed["failures"][0]["message"], nasty, "nothing is lost");
+    }
+
+    #[test]
+    fn a_packet_is_at_most_16_kb_and_says_what_it_left_out() {
+        let mut decision = fixtures::first_failure();
+        decision.view.failures = vec![fixtures::failure(); 200];
+        for failure in &mut decision.view.failures {
+            failure.failure.error_message = "\u{1F600}".repeat(5_000);
+        }
+        let status = status(&decision);
+        assert!(status.fenced().as_str().len() <= PACKET);
+        assert_eq!(status.failures.0.items.len() + status.omitted["failures"], 200);
+    }
 }

@@ -18,6 +18,8 @@ mod fixtures;
 mod gate_card;
 mod gate_request;
 mod handoff;
+#[cfg(test)]
+mod hostile_tests;
 mod job_summary;
 mod links;
 mod machine;
@@ -80,13 +82,14 @@ pub fn pull_request(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -
 /// Renders everything, with a repository's own templates where it has some.
 pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Policy, own: OwnTemplates<'_>) -> Rendered {
     let subject = verdict::Subject { decision, snapshot, policy };
+    let model = status::StatusModel::of(&subject);
     let posts = decision.surface.posts.iter().map(|post| (post.clone(), posts::text_of(&subject, post, own))).collect();
     Rendered {
-        status_comment: status::comment(&subject),
-        verify: check_run::verify(&subject),
+        verify: check_run::verify(&subject, model.clone()),
         gates: check_run::gates(&subject),
         posts,
-        artifact: artifact::report(&subject),
+        artifact: artifact::report(&subject, model.clone()),
+        status_comment: status::comment(&subject, model),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::core::{
     GateName, Sha,
-    gate::{ApproveBy, Considered, GateReport, OnlyHope, PhraseProblem, Refusal, WordOutcome, WordSource},
+    gate::{ApproveBy, Considered, GateReport, OnlyHope, PhraseProblem, Refusal, WordSource},
 };
 
 /// What is needed to tell somebody how to do it right.
@@ -30,9 +30,8 @@ pub fn approves(gate: &GateName, by: ApproveBy) -> Markdown {
     })
 }
 
-/// The line under a gate about one word that does not count; none for words that do.
-pub fn line(word: &Considered, gate: &Gate<'_>) -> Option<Markdown> {
-    let WordOutcome::Refused(refusal) = &word.outcome else { return None };
+/// The line under a gate about one word that does not count.
+pub fn line(word: &Considered, refusal: &Refusal, gate: &Gate<'_>) -> Markdown {
     let what = match word.source {
         WordSource::Comment(_) => "comment",
         WordSource::Review(_) => "review",
@@ -42,7 +41,7 @@ pub fn line(word: &Considered, gate: &Gate<'_>) -> Option<Markdown> {
         None => what.to_owned(),
     };
     let by = words::person(&word.by);
-    Some(Markdown::ours(format!("{by}’s {what} does not count: {}", sentence(refusal, &by, gate))))
+    Markdown::ours(format!("{by}’s {what} does not count: {}", sentence(refusal, &by, gate)))
 }
 
 /// Why, and what to do instead.
@@ -67,12 +66,14 @@ fn sentence(refusal: &Refusal, by: &Markdown, gate: &Gate<'_>) -> String {
         }
         Refusal::IsBot => format!("{by} is a bot, and only people approve: {}.", approvers(gate)),
         Refusal::ViaApp => format!("it was written through an App. {by} has to write it on GitHub’s own page."),
-        Refusal::NotAnApprover => format!("{by} is not an approver of this gate. It takes {}.", approvers(gate)),
+        Refusal::NotAnApprover => format!("{by} is not an approver of this gate. It opens for {}.", approvers(gate)),
         Refusal::AuthorityUnknown { reason } => format!(
             "GitHub did not say whether {by} may approve ({}). Loopgate asks again by itself.",
             short_text(reason, 200)
         ),
-        Refusal::AccountGone => format!("the account {by} is suspended or gone. It takes {}.", approvers(gate)),
+        Refusal::AccountGone => {
+            format!("the account {by} is suspended or gone. The gate opens for {}.", approvers(gate))
+        }
         Refusal::Edited => {
             format!("it was edited, and GitHub does not say by whom. If it is still meant, {by} can {again}.")
         }
@@ -185,15 +186,18 @@ fn approvers(gate: &Gate<'_>) -> Markdown {
 mod tests {
     use super::*;
     use crate::{
-        core::{gate::GateStanding, gate::Word, stage::Stage},
+        core::{
+            gate::{GateStanding, Word, WordOutcome},
+            stage::Stage,
+        },
         render::fixtures,
     };
 
     fn said(refusal: Refusal) -> String {
         let report = fixtures::gate("security", Stage::Validate, GateStanding::Open);
         let gate = Gate { report: &report, approve_by: ApproveBy::Comment, head: fixtures::sha(0xa1) };
-        let word = fixtures::considered("mallory", Word::Approve, WordOutcome::Refused(refusal));
-        line(&word, &gate).unwrap().into_string().replace("https://github.com/acme/widgets/pull/12#", "")
+        let word = fixtures::considered("mallory", Word::Approve, WordOutcome::Refused(refusal.clone()));
+        line(&word, &refusal, &gate).into_string().replace("https://github.com/acme/widgets/pull/12#", "")
     }
 
     #[test]
@@ -255,13 +259,5 @@ mod tests {
         ];
         let said: Vec<String> = problems.into_iter().map(|problem| said(Refusal::Phrase(problem))).collect();
         insta::assert_snapshot!(said.join("\n"));
-    }
-
-    #[test]
-    fn words_that_count_need_no_line() {
-        let report = fixtures::gate("security", Stage::Validate, GateStanding::Open);
-        let gate = Gate { report: &report, approve_by: ApproveBy::Comment, head: fixtures::sha(0xa1) };
-        assert_eq!(line(&fixtures::considered("bob", Word::Approve, WordOutcome::Counted), &gate), None);
-        assert_eq!(line(&fixtures::considered("bob", Word::Approve, WordOutcome::Superseded), &gate), None);
     }
 }

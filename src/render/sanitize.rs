@@ -58,7 +58,18 @@ pub fn text(raw: &str) -> Markdown {
 
 /// One line of prose of at most `most` characters before escaping.
 pub fn short_text(raw: &str, most: usize) -> Markdown {
-    prose(&clip(&line(raw), most))
+    prose(&short_line(raw, most))
+}
+
+/// One plain line of at most `most` characters. Of a huge text only the beginning is looked at.
+pub fn short_line(raw: &str, most: usize) -> String {
+    let looked_at = raw.get(..raw.floor_char_boundary(most.saturating_mul(8))).unwrap_or(raw);
+    let line = line(looked_at);
+    if looked_at.len() < raw.len() && line.chars().count() < most {
+        format!("{line}…")
+    } else {
+        clip(&line, most).into_owned()
+    }
 }
 
 fn prose(line: &str) -> Markdown {
@@ -76,7 +87,7 @@ fn prose(line: &str) -> Markdown {
 
 /// A code span: for names, places, commands, everything people copy.
 pub fn code(raw: &str) -> Markdown {
-    let content = clip(&line(raw), 300).into_owned();
+    let content = short_line(raw, 300);
     if content.is_empty() {
         return Markdown("(empty)".to_owned());
     }
@@ -91,7 +102,7 @@ pub fn code(raw: &str) -> Markdown {
 
 /// Code for the `<summary>` line of a collapsed section, where no Markdown is read.
 pub fn summary_code(raw: &str) -> Markdown {
-    Markdown(format!("<code>{}</code>", escape_html(&clip(&line(raw), 160))))
+    Markdown(format!("<code>{}</code>", escape_html(&short_line(raw, 160))))
 }
 
 /// A fenced block. The fence is longer than any run of backticks inside.
@@ -355,4 +366,4 @@ fn longest_run(text: &str, wanted: char) -> usize {
 
 #[cfg(test)]
 #[path = "sanitize_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -4,7 +4,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 use super::*;
 
 /// What a hostile text is made of.
-fn hostile() -> impl Strategy<Value = String> {
+pub(in crate::render) fn hostile() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         Just("@alice"),
         Just("@acme/security"),
@@ -81,20 +81,21 @@ fn options() -> Options {
         | Options::ENABLE_MATH
 }
 
-fn events(markdown: &str) -> Vec<Event<'_>> {
+pub(in crate::render) fn events(markdown: &str) -> Vec<Event<'_>> {
     Parser::new_ext(markdown, options()).collect()
 }
 
 /// What GitHub would turn into a mention or a link when it stands in rendered text outside code.
-fn references(text: &str) -> bool {
-    let token = r"(?i)@[a-z0-9]|#[0-9]|\bgh-[0-9]|www\.|(https?|ftp)://|:[a-z0-9_+-]+:";
+pub(in crate::render) fn references(text: &str) -> bool {
+    static TOKEN: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
+        regex::Regex::new(r"(?i)@[a-z0-9]|#[0-9]|\bgh-[0-9]|www\.|(https?|ftp)://|:[a-z0-9_+-]+:").unwrap()
+    });
     let commit = |word: &str| {
         (7..=40).contains(&word.len())
             && word.chars().all(|c| c.is_ascii_hexdigit())
             && word.chars().any(|c| c.is_ascii_digit())
     };
-    regex::Regex::new(token).unwrap().is_match(text)
-        || text.split(|c: char| !c.is_alphanumeric() && c != '_').any(commit)
+    TOKEN.is_match(text) || text.split(|c: char| !c.is_alphanumeric() && c != '_').any(commit)
 }
 
 /// The text outside code and all of it, with everything but text and code refused.

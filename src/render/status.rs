@@ -28,9 +28,8 @@ use crate::core::{
 pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
 
 /// What `status.md` shows, and what `job_summary.md` and `artifact.md` show of it.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct StatusModel {
-    marker: Markdown,
     icon: &'static str,
     verdict: String,
     stage_line: Markdown,
@@ -52,18 +51,16 @@ pub struct StatusModel {
     iteration: Option<IterationCard>,
     state_ref: Markdown,
     head: Markdown,
-    #[serde(skip)]
-    machine: machine::Status,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct IterationCard {
     head: String,
     block: Markdown,
 }
 
 /// `parts/distance.md`.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct Distance {
     score: String,
     threshold: String,
@@ -74,20 +71,34 @@ struct Distance {
     total_rules: usize,
 }
 
+/// `status.md`: the model, and the same for machines.
+#[derive(Serialize)]
+struct Page {
+    marker: Markdown,
+    #[serde(flatten)]
+    model: StatusModel,
+    #[serde(serialize_with = "fenced")]
+    machine: machine::Status,
+}
+
+fn fenced<S: serde::Serializer>(status: &machine::Status, serializer: S) -> Result<S::Ok, S::Error> {
+    status.fenced().serialize(serializer)
+}
+
 /// The whole comment, within GitHub's limit.
-pub(super) fn comment(subject: &Subject<'_>) -> String {
-    let mut model = StatusModel::of(subject);
-    let render = |model: &StatusModel| {
-        #[derive(Serialize)]
-        struct Page<'a> {
-            #[serde(flatten)]
-            model: &'a StatusModel,
-            machine: Markdown,
-        }
-        templates::render("status.md", &Page { model, machine: model.machine.fenced() })
-    };
-    fit::fit(&mut model, LIMIT, render)
-        .unwrap_or_else(|| format!("{STATUS_MARKER}\n### {} {}\n", model.icon, text(&model.verdict)))
+pub(super) fn comment(subject: &Subject<'_>, model: StatusModel) -> String {
+    let mut page = Page { marker: Markdown::ours(STATUS_MARKER), model, machine: machine::Status::of(subject) };
+    fit::fit(&mut page, LIMIT, |page| templates::render("status.md", page)).unwrap_or_else(|| {
+        let verdict = text(&page.model.verdict);
+        format!("{STATUS_MARKER}\n### {} {verdict}\n", page.model.icon)
+    })
+}
+
+impl Shorten for Page {
+    /// The machine-readable part repeats what people read, so it goes first.
+    fn shorten(&mut self) -> Shortened {
+        shorten_first(self, &[|page| page.machine.shorten(), |page| page.model.shorten()])
+    }
 }
 
 impl StatusModel {
@@ -98,42 +109,39 @@ impl StatusModel {
         let head = snapshot.pull_request.head.sha;
         let shown_gates = view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
         Self {
-            marker: Markdown::ours(STATUS_MARKER),
             icon: verdict.icon,
             verdict: verdict.words,
             stage_line: Markdown::ours(verdict::stage_line(view.stage)),
             configuration: super::configuration::note(&view.origin),
             next: verdict::next_steps(subject),
             escalation: view.escalation.as_ref().map(|escalation| EscalationCard::of(subject, escalation)),
-            checks: view.checks.iter().map(|check| check_table::row(check, &links)).collect(),
+            checks: Shown::first(100, &view.checks, |check| check_table::row(check, &links)),
             coverage: view.coverage.as_ref().and_then(|coverage| coverage_line(coverage, &links)),
             compare: view.compare.as_ref().map(compare_lines).unwrap_or_default(),
-            skips: view.skips.iter().map(skip_line).collect(),
+            skips: Shown::first(30, &view.skips, skip_line),
             failures: Failures::of(view, &links, 20),
-            gates: shown_gates.map(|gate| GateCard::new(gate, subject, &links)).collect(),
+            gates: Shown::first(40, shown_gates, |gate| GateCard::new(gate, subject, &links)),
             distance: view.distance.as_ref().map(Distance::of),
             checklist: checklist::ticks(subject),
             handoff: matches!(decision.action, NextAction::Complete).then(|| Handoff::of(subject, &links)),
             capabilities: capabilities_line(subject),
-            replies: view.replies.iter().rev().map(super::reply::line).collect(),
-            warnings: view.warnings.iter().map(|warning| warning::sentence(warning, &links)).collect(),
+            replies: Shown::first(20, view.replies.iter().rev(), super::reply::line),
+            warnings: Shown::first(30, &view.warnings, |warning| warning::sentence(warning, &links)),
             iteration: Iteration::of(subject).map(|iteration| IterationCard::of(&iteration)),
             state_ref: code(&summary::state_ref(subject)),
             head: links.commit(head),
-            machine: machine::Status::of(subject),
         }
     }
 }
 
 impl Shorten for StatusModel {
-    /// The machine-readable part repeats what people read, so it goes before the failures do; open gates go last.
+    /// Traces first: whoever needs one finds it in the log. Open gates last: people wait for them.
     fn shorten(&mut self) -> Shortened {
         shorten_first(
             self,
             &[
                 |model| model.failures.drop_traces(),
                 |model| model.failures.cards.keep(10),
-                |model| model.machine.shorten(),
                 |model| model.warnings.halve(),
                 |model| model.replies.halve(),
                 |model| model.handoff.as_mut().map_or(Shortened::NothingLeft, Handoff::shorten),

@@ -1,10 +1,15 @@
 //! The texts whole, as their readers get them. Read them aloud before accepting a change.
 
 use super::*;
-use crate::core::decision::Decision;
+use crate::core::{
+    decision::{Decision, Reviewer},
+    evidence::{CheckKind, Outcome},
+    gate::ChecklistMode,
+    policy::{EscalationDiff, ReportSection},
+};
 
 macro_rules! shown {
-    ($name:literal, $text:expr) => {
+    ($name:expr, $text:expr) => {
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!($name, $text)
         })
@@ -39,4 +44,194 @@ fn status_comments() {
     shown!("status_merged", status(&decision, &snapshot));
     let (decision, snapshot) = fixtures::merged_over_an_open_gate();
     shown!("status_merged_over_an_open_gate", status(&decision, &snapshot));
+}
+
+#[test]
+fn gate_requests() {
+    let mut decision = fixtures::open_security_gate_with_an_outsider();
+    let (mut snapshot, mut policy) = (fixtures::snapshot(), fixtures::policy());
+    decision.view.gates = fixtures::requested_gates();
+    decision.surface.posts =
+        decision.view.gates.iter().map(|gate| Post::GateRequest { gate: gate.name.clone(), round: 1 }).collect();
+    decision.surface.request.insert(Reviewer::Team(fixtures::team("acme/security")));
+    let database = policy.gates.get_mut(&fixtures::gate_name("database")).unwrap();
+    database.checklist = ChecklistMode::Required;
+    for (post, text) in pull_request(&decision, &snapshot, &policy).posts {
+        let Post::GateRequest { gate, .. } = &post else { unreachable!() };
+        assert!(text.starts_with(&format!("{}\n", marker(&post))), "{text}");
+        shown!(format!("gate_request_{gate}"), text);
+    }
+    snapshot.pull_request.readiness = crate::core::snapshot::Readiness::Draft;
+    for (_, text) in pull_request(&decision, &snapshot, &policy).posts {
+        assert!(!text.contains(" @"), "nobody is called on a draft: {text}");
+    }
+}
+
+#[test]
+fn escalations() {
+    let policy = fixtures::policy();
+    let (decision, snapshot) = fixtures::regression_escalated();
+    shown!("escalation_regression", only_post(&pull_request(&decision, &snapshot, &policy)));
+    let (decision, snapshot) = fixtures::tampering_escalated();
+    shown!("escalation_tampering", only_post(&pull_request(&decision, &snapshot, &policy)));
+    let (decision, snapshot) = fixtures::service_down();
+    shown!("escalation_service_down", only_post(&pull_request(&decision, &snapshot, &policy)));
+}
+
+fn only_post(rendered: &Rendered) -> String {
+    assert_eq!(rendered.posts.len(), 1);
+    rendered.posts[0].1.clone()
+}
+
+#[test]
+fn the_escalation_begins_as_the_contract_says() {
+    let (decision, snapshot) = fixtures::regression_escalated();
+    let template = include_str!("../../config/templates/escalation.md");
+    let head = "## Execution Feedback Escalation\n\n**File**: {{file_path}}\n**Attempts**: {{attempt_count}} / \
+                {{max_attempts}}\n\n### Failures\n{{failure_summary}}\n\n### Analysis\n{{root_cause_analysis}}\n\n\
+                ### Attempted Fixes\n{{fix_attempts}}\n\n**Human review required**\n";
+    assert!(template.starts_with(head));
+    let text = only_post(&pull_request(&decision, &snapshot, &fixtures::policy()));
+    let (marker, rest) = text.split_once('\n').unwrap();
+    assert_eq!(marker, "<!-- loopgate:escalation:regression_detected:3 -->");
+    assert!(rest.starts_with("## Execution Feedback Escalation\n\n**File**: `src/session.rs`\n**Attempts**: 3 / 3\n"));
+}
+
+fn with_template(own: &str) -> String {
+    let (decision, snapshot) = fixtures::regression_escalated();
+    let own = OwnTemplates { escalation: Some(own) };
+    only_post(&pull_request_with(&decision, &snapshot, &fixtures::policy(), own))
+}
+
+#[test]
+fn a_repository_may_bring_its_own_escalation_template() {
+    let text = with_template("# {{trigger}} in {{stage}}\n{% if question %}{{question}}{% endif %}\n");
+    insta::assert_snapshot!(text, @r#"
+    <!-- loopgate:escalation:regression_detected:3 -->
+    # `regression_detected` in TEST
+    Should a restored session keep its old expiry, or start a new one?
+    1. Keep the old expiry (what session::survives_restart expects)
+    2. Start a new one
+    "#);
+}
+
+#[test]
+fn a_template_that_cannot_be_used_is_replaced_and_named() {
+    let cases = [
+        ("{{ oops }}", "`oops` is undefined in line 1"),
+        ("{% if %}", "unexpected"),
+        ("{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}", "ran out of fuel"),
+        ("{{ 'x' * 900000 }}{{ 'x' * 900000 }}", "longer than GitHub takes"),
+        ("{{ title }}{% for a in range(900) %}{{ retry_history }}{% endfor %}", "longer than GitHub takes"),
+        ("{% include 'status.md' %}", "non-existing template"),
+    ];
+    for (own, problem) in cases {
+        let text = with_template(own);
+        assert!(text.contains("## Execution Feedback Escalation") && text.len() <= LIMIT, "{own}");
+        assert!(text.contains(problem), "{own}: {:?}", text.lines().last());
+    }
+    assert!(with_template(&"x".repeat(70_000)).contains("is longer than 65536 bytes"));
+}
+
+#[test]
+fn include_in_report_chooses_the_sections() {
+    let (decision, snapshot) = fixtures::regression_escalated();
+    let mut policy = fixtures::policy();
+    policy.escalation.include_in_report = vec![ReportSection::StackTraces];
+    let text = only_post(&pull_request(&decision, &snapshot, &policy));
+    assert!(text.contains("<summary>Stack traces</summary>"));
+    for absent in ["The change in question", "All check results", "Failure analyses", "What is remembered"] {
+        assert!(!text.contains(absent), "{absent}");
+    }
+    policy.retry.escalation_diff = EscalationDiff::Omit;
+    policy.escalation.include_in_report = vec![ReportSection::OriginalCode];
+    assert!(!only_post(&pull_request(&decision, &snapshot, &policy)).contains("The change in question"));
+}
+
+#[test]
+fn a_merge_over_an_open_gate_is_said_once() {
+    let (decision, snapshot) = fixtures::merged_over_an_open_gate();
+    insta::assert_snapshot!(only_post(&rendered(&decision, &snapshot)), @r#"
+    <!-- loopgate:bypassed -->
+    ### ⚠️ Merged over what should have held it
+
+    dana merged this pull request on 20 Nov 2026, 11:45 UTC while these stood in its way:
+
+    - gate security
+
+    Nothing is undone. To keep it from happening again, let the branch rules of `main` require the checks `loopgate / verify` and `loopgate / gates`.
+    "#);
+}
+
+#[test]
+fn check_runs() {
+    let plain = fixtures::snapshot();
+    let said = |decision: &Decision, snapshot: &Snapshot| {
+        let rendered = rendered(decision, snapshot);
+        let actions: Vec<_> = rendered.verify.actions.iter().map(|action| action.identifier.clone()).collect();
+        for text in [&rendered.verify, &rendered.gates] {
+            assert!(text.title.chars().count() <= 60, "{}", text.title);
+        }
+        format!("{} | {} | {}", rendered.verify.title, rendered.gates.title, actions.join(" "))
+    };
+    let (same, same_snapshot) = fixtures::same_error_again();
+    let (escalated, escalated_snapshot) = fixtures::regression_escalated();
+    let (draft, draft_snapshot) = fixtures::draft_with_capabilities();
+    let (merged, merged_snapshot) = fixtures::merged();
+    let (bypassed, bypassed_snapshot) = fixtures::merged_over_an_open_gate();
+    let all = [
+        said(&fixtures::first_failure(), &plain),
+        said(&same, &same_snapshot),
+        said(&escalated, &escalated_snapshot),
+        said(&fixtures::waiting_for_evidence(), &plain),
+        said(&fixtures::open_security_gate_with_an_outsider(), &plain),
+        said(&fixtures::ready_to_merge(), &plain),
+        said(&fixtures::broken_configuration(), &plain),
+        said(&draft, &draft_snapshot),
+        said(&merged, &merged_snapshot),
+        said(&bypassed, &bypassed_snapshot),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    Attempt 1 of 3 failed: unit (1 test) | No gate applies | retry explain
+    Attempt 2 of 3 failed: unit (1 test) | No gate applies | retry explain
+    Blocked: tests that passed before fail now | No gate applies | retry explain
+    Passed: 3 checks, score 0.00 | No gate applies | 
+    Passed: 3 checks, 10 tests, score 1.00 | Waiting for approval: security | 
+    Passed: 3 checks, 10 tests, score 1.00 | Approved: security | 
+    Configuration error at line 14, column 5 | No gate applies | retry explain
+    3 of 5 capabilities | No gate applies | 
+    Passed: 3 checks, 10 tests, score 1.00 | Approved: security | 
+    Passed: 3 checks, 10 tests, score 1.00 | Waiting for approval: security |
+    "#);
+    shown!("check_verify", rendered(&fixtures::first_failure(), &plain).verify.summary);
+    shown!("check_gates", rendered(&fixtures::open_security_gate_with_an_outsider(), &plain).gates.summary);
+    shown!("check_configuration", rendered(&fixtures::broken_configuration(), &plain).verify.text.unwrap());
+}
+
+#[test]
+fn buttons_stay_within_the_limits_of_the_platform() {
+    let mut decision = fixtures::first_failure();
+    let mut failing = fixtures::done("lint", CheckKind::Lint, Outcome::Failed, 1);
+    decision.view.checks.push(fixtures::shown(failing.clone()));
+    let buttons = |decision: &Decision| {
+        let actions = rendered(decision, &fixtures::snapshot()).verify.actions;
+        assert!(actions.len() <= 3);
+        for action in &actions {
+            assert!(action.label.chars().count() <= 20 && action.identifier.chars().count() <= 20);
+            assert!(action.description.chars().count() <= 40);
+        }
+        actions.into_iter().map(|action| action.label).collect::<Vec<_>>()
+    };
+    assert_eq!(buttons(&decision), ["Retry", "Skip lint…", "Explain"]);
+    failing.name = fixtures::check("a-name-much-too-long-for-a-button");
+    decision.view.checks.pop();
+    decision.view.checks.push(fixtures::shown(failing));
+    assert_eq!(buttons(&decision), ["Retry", "Explain"]);
+}
+
+#[test]
+fn job_summary_and_artifact() {
+    let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+    shown!("job_summary", job_summary(&decision, &snapshot, &policy));
+    shown!("artifact", pull_request(&decision, &snapshot, &policy).artifact);
 }

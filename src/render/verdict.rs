@@ -2,18 +2,19 @@
 
 use super::{
     refusal,
-    sanitize::{Markdown, code, short_text, text},
+    sanitize::{Markdown, code, short_line, short_text, text},
     words,
 };
 use crate::core::{
-    CheckName,
-    decision::{CheckStanding, Decision, Hold, NextAction},
+    CheckName, GateName, Login,
+    decision::{CheckStanding, CheckView, Decision, Hold, NextAction},
     escalation::Trigger,
+    evidence::CheckKind,
     gate::{GateReport, GateStanding},
     policy::Policy,
     snapshot::{Lifecycle, Snapshot},
     stage::Stage,
-    state::StopReason,
+    state::{RunStatus, StopReason},
 };
 
 /// How it stands, in plain words.
@@ -49,12 +50,20 @@ impl Subject<'_> {
         }
     }
 
-    pub fn gate(&self, name: &crate::core::GateName) -> Option<&GateReport> {
+    pub fn gate(&self, name: &GateName) -> Option<&GateReport> {
         self.decision.view.gates.iter().find(|gate| gate.name == *name)
     }
 
-    pub fn rejected_gate(&self) -> Option<&GateReport> {
-        self.decision.view.gates.iter().find(|gate| matches!(gate.standing, GateStanding::Rejected { .. }))
+    /// A closed gate that was turned down, and by whom.
+    fn rejection(&self) -> Option<(&GateReport, &Login)> {
+        self.decision.view.gates.iter().filter(|gate| gate.is_closed()).find_map(|gate| match &gate.standing {
+            GateStanding::Rejected { by, .. } => Some((gate, by)),
+            _ => None,
+        })
+    }
+
+    fn check(&self, name: &CheckName) -> Option<&CheckView> {
+        self.decision.view.checks.iter().find(|check| check.name == *name)
     }
 
     fn checks_pass(&self) -> bool {
@@ -86,7 +95,7 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
         NextAction::WaitForReview => ("👀", review(subject)),
         NextAction::WaitForMerge => ("✅", "All green — ready to merge".to_owned()),
     };
-    Verdict { icon, words }
+    Verdict { icon, words: short_line(&words, 300) }
 }
 
 fn merged(subject: &Subject<'_>) -> (&'static str, String) {
@@ -106,21 +115,27 @@ fn merged(subject: &Subject<'_>) -> (&'static str, String) {
 }
 
 fn stopped(subject: &Subject<'_>) -> String {
-    if !subject.stopped_by_a_person() {
-        return "Closed without being merged".to_owned();
+    let next = &subject.decision.next;
+    if subject.stopped_by_a_person() {
+        let by = next.stop.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+        return format!("The loop was stopped{by}");
     }
-    let by = subject.decision.next.stop.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-    format!("The loop was stopped{by}")
+    match next.status {
+        RunStatus::Failed => format!("Failed: all {} attempts are used up", subject.decision.view.max_attempts),
+        _ => "Closed without being merged".to_owned(),
+    }
 }
 
 fn retry(subject: &Subject<'_>) -> String {
     let author = subject.author();
-    if let Some(GateStanding::Rejected { by, .. }) = subject.rejected_gate().map(|gate| &gate.standing) {
-        let gate = subject.rejected_gate().map(|gate| gate.name.to_string()).unwrap_or_default();
-        return format!("{by} rejected the {gate} gate — {author} answers with a push");
+    if let Some((gate, by)) = subject.rejection() {
+        return format!("{by} rejected the {} gate — {author} answers with a push", gate.name);
     }
     if let Some(Hold::ChangesRequested(by)) = &subject.decision.view.held_by {
         return format!("{by} asked for changes — {author} answers with a push");
+    }
+    if subject.decision.view.held_by == Some(Hold::Configuration) {
+        return "The configuration cannot be used — a maintainer mends it on the base branch".to_owned();
     }
     let failing = words::failing(&subject.decision.view);
     let what = match (failing.as_slice(), &subject.decision.view.evidence_held_by) {
@@ -144,16 +159,20 @@ fn blocked(subject: &Subject<'_>, cause: Trigger) -> String {
 }
 
 fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
-    let running = missing.iter().all(|name| {
-        let is = |check: &&crate::core::decision::CheckView| check.name == *name;
-        let standing = subject.decision.view.checks.iter().find(is).map(|check| &check.standing);
-        matches!(standing, Some(CheckStanding::Running { .. }))
-    });
-    let verb = if running { "Running" } else { "Waiting for" };
-    format!("{verb}: {}", words::checks(missing))
+    let all = |wanted: fn(&CheckStanding) -> bool| {
+        missing.iter().all(|name| subject.check(name).is_some_and(|check| wanted(&check.standing)))
+    };
+    let names = words::checks(missing);
+    if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
+        format!("Running: {names}")
+    } else if all(|standing| matches!(standing, CheckStanding::Done(_))) {
+        format!("Failed for reasons outside the code: {names} — to be run again")
+    } else {
+        format!("Waiting for {names}")
+    }
 }
 
-fn gated(subject: &Subject<'_>, gate: &crate::core::GateName) -> String {
+fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
     let who = subject.gate(gate).map_or_else(|| "its approvers".to_owned(), words::approvers);
     let state = if subject.checks_pass() { "Checks pass" } else { "On hold" };
     format!("{state}; the {gate} gate is closed — {who} decides")
@@ -171,10 +190,8 @@ fn review(subject: &Subject<'_>) -> String {
 pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
     let author = text(&subject.author());
     let steps = match &subject.decision.action {
-        NextAction::Complete | NextAction::Stopped if !subject.stopped_by_a_person() => Vec::new(),
-        NextAction::Complete | NextAction::Stopped => {
-            vec![format!("{} takes the loop up again.", code("/loop resume"))]
-        }
+        NextAction::Complete => Vec::new(),
+        NextAction::Stopped => stopped_steps(subject),
         NextAction::Retry { .. } => retry_steps(subject, &author),
         NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => {
             super::escalation::resume_steps(subject, *cause)
@@ -192,15 +209,28 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
     steps.into_iter().map(Markdown::ours).collect()
 }
 
+fn stopped_steps(subject: &Subject<'_>) -> Vec<String> {
+    let next = &subject.decision.next;
+    if subject.stopped_by_a_person() {
+        let words = next.stop.words.as_deref().map(|words| short_text(words, 300)).filter(|words| !words.is_empty());
+        let said = words.map(|words| format!("“{words}”. ")).unwrap_or_default();
+        vec![format!("{said}{} takes the loop up again.", code("/loop resume"))]
+    } else if next.status == RunStatus::Failed {
+        vec![format!(
+            "Nobody is called, since {} is off. {} begins a new streak of attempts.",
+            code("escalation_on_max"),
+            code("/loop resume")
+        )]
+    } else {
+        Vec::new()
+    }
+}
+
 /// The verdict has already said who pushes what; here is what happens if that does not help.
 fn retry_steps(subject: &Subject<'_>, author: &Markdown) -> Vec<String> {
     let failures = &subject.decision.next.failures;
-    if let Some(gate) = subject.rejected_gate() {
-        let by = if let GateStanding::Rejected { by, .. } = &gate.standing {
-            words::person(by)
-        } else {
-            text("the approver")
-        };
+    if let Some((gate, by)) = subject.rejection() {
+        let by = words::person(by);
         return vec![
             format!("{author} answers {by}’s words with a push or a comment."),
             format!("{by} comments {} when content.", refusal::phrase(&gate.name)),
@@ -224,25 +254,27 @@ fn retry_steps(subject: &Subject<'_>, author: &Markdown) -> Vec<String> {
 
 fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     let limit = words::duration(u64::try_from(subject.policy.retry.evidence_timeout.num_milliseconds()).unwrap_or(0));
+    let standing = |name: &CheckName| subject.check(name).map(|check| &check.standing);
+    if missing.iter().all(|name| matches!(standing(name), Some(CheckStanding::Done(_)))) {
+        return vec![format!(
+            "Nothing to do: they are run again, and this costs no attempt. {} asks for it at once.",
+            code("/loop retry")
+        )];
+    }
     let mut steps =
-        vec![format!("Nothing to do: they report by themselves. After {limit} of silence a check counts as failed.")];
-    let silent = missing.iter().find(|name| {
-        let is = |check: &&crate::core::decision::CheckView| check.name == **name;
-        let standing = subject.decision.view.checks.iter().find(is).map(|check| &check.standing);
-        !matches!(standing, Some(CheckStanding::Running { .. }))
-    });
-    if let Some(name) = silent {
-        steps.push(format!(
-            "{} has not begun. {} asks for it again; {} goes on without it.",
-            code(name.as_str()),
-            code("/loop run"),
-            code(&format!("/loop skip {name} --reason \"…\""))
-        ));
+        vec![format!("Nothing to do: checks report by themselves. One that is silent for {limit} counts as failed.")];
+    if let Some(name) = missing.iter().find(|name| matches!(standing(name), None | Some(CheckStanding::Missing))) {
+        let kind = subject.check(name).map(|check| check.kind);
+        let skip = match kind {
+            Some(CheckKind::Build | CheckKind::Test) => String::new(),
+            _ => format!("; {} goes on without it", code(&format!("/loop skip {name} --reason \"…\""))),
+        };
+        steps.push(format!("{} has not begun. {} asks for it again{skip}.", code(name.as_str()), code("/loop run")));
     }
     steps
 }
 
-fn gate_steps(subject: &Subject<'_>, gate: &crate::core::GateName) -> Vec<String> {
+fn gate_steps(subject: &Subject<'_>, gate: &GateName) -> Vec<String> {
     let Some(report) = subject.gate(gate) else { return Vec::new() };
     let approve_by = super::gate_card::approve_by(subject.policy, gate);
     let who = text(&words::approvers(report));

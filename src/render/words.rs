@@ -19,7 +19,9 @@ pub fn duration(ms: u64) -> String {
     match seconds {
         0 => format!("{ms} ms"),
         1..60 => format!("{}.{} s", seconds, ms % 1000 / 100),
+        60..3600 if seconds % 60 == 0 => format!("{} min", seconds / 60),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ if seconds / 60 % 60 == 0 => format!("{} h", seconds / 3600),
         _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
     }
 }
@@ -211,8 +213,14 @@ mod tests {
 
     #[test]
     fn durations() {
-        let cases =
-            [(0, "0 ms"), (850, "850 ms"), (12_345, "12.3 s"), (245_000, "4 min 5 s"), (7_380_000, "2 h 3 min")];
+        let cases = [
+            (0, "0 ms"),
+            (850, "850 ms"),
+            (12_345, "12.3 s"),
+            (245_000, "4 min 5 s"),
+            (7_380_000, "2 h 3 min"),
+            (3_600_000, "1 h"),
+        ];
         for (ms, shown) in cases {
             assert_eq!(duration(ms), shown);
         }

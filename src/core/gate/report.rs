@@ -253,6 +253,16 @@ pub struct Considered {
     pub outcome: WordOutcome,
 }
 
+impl Considered {
+    /// Why it does not count, if it was refused.
+    pub const fn refusal(&self) -> Option<&Refusal> {
+        match &self.outcome {
+            WordOutcome::Refused(refusal) => Some(refusal),
+            WordOutcome::Counted | WordOutcome::Superseded => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
