@@ -19,9 +19,9 @@ pub fn duration(ms: u64) -> String {
     match seconds {
         0 => format!("{ms} ms"),
         1..60 => format!("{}.{} s", seconds, ms % 1000 / 100),
-        60..3600 if seconds % 60 == 0 => format!("{} min", seconds / 60),
+        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ if seconds / 60 % 60 == 0 => format!("{} h", seconds / 3600),
+        _ if (seconds / 60).is_multiple_of(60) => format!("{} h", seconds / 3600),
         _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
     }
 }
