@@ -7,8 +7,8 @@ use super::{
     configuration, fit,
     gate_card::GateCard,
     links::Links,
-    sanitize::{clip, line},
-    status::StatusModel,
+    sanitize::{Markdown, clip, line},
+    status::{self, StatusModel},
     templates,
     verdict::{self, Subject},
     words,
@@ -192,6 +192,7 @@ fn gates_title(gates: &[GateReport]) -> String {
 struct GatesModel {
     verdict: &'static str,
     gates: fit::Shown<GateCard>,
+    strays: fit::Shown<Markdown>,
     quiet: String,
 }
 
@@ -213,6 +214,7 @@ fn gates_summary(subject: &Subject<'_>) -> String {
             (false, false) => "No gate stands in the way.",
         },
         gates: fit::Shown::first(60, shown, |gate| GateCard::new(gate, subject, &links)),
+        strays: status::strays(subject),
         quiet: words::few(&quiet, 20),
     };
     let render = |model: &GatesModel| templates::render("check_run/gates.md", model);

@@ -171,6 +171,18 @@ fn related(view: &FailureView) -> Option<Markdown> {
     (!names.is_empty()).then(|| Markdown::ours(words::few(&names, 5)))
 }
 
+/// What is remembered of failures like these, one line each, at most 10.
+pub fn seen_before(failures: &[FailureView]) -> Markdown {
+    let mut seen: Vec<String> = Vec::new();
+    for pattern in failures.iter().flat_map(|view| &view.patterns_matched) {
+        let line = format!("- {}", short_text(pattern, 300));
+        if seen.len() < 10 && !seen.contains(&line) {
+            seen.push(line);
+        }
+    }
+    Markdown::ours(seen.join("\n"))
+}
+
 fn todo(feedback: &FeedbackLine, links: &Links) -> Todo {
     Todo {
         place: place_of(&feedback.location, links),

@@ -5,6 +5,7 @@
 //! [`sanitize`] on its way, and every text obeys GitHub's size limit by saying less, not by being cut ([`fit`]).
 
 mod annotations;
+mod answers;
 mod artifact;
 mod check_run;
 mod check_table;

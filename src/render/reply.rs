@@ -6,7 +6,7 @@ use crate::core::{
 };
 
 use super::{
-    sanitize::{Markdown, code, short_text},
+    sanitize::{Markdown, code},
     words::person,
 };
 
@@ -27,7 +27,7 @@ pub(super) fn line(reply: &CommandReply) -> Markdown {
 
 fn carried_out(outcome: &AnswerOutcome) -> String {
     match outcome {
-        AnswerOutcome::Shown => "the answer is in this comment.".to_owned(),
+        AnswerOutcome::Shown => "answered below.".to_owned(),
         AnswerOutcome::LookedAgain => "looked at everything again.".to_owned(),
         AnswerOutcome::Resumed => "a new streak begins with the next push; the total of failures stays.".to_owned(),
         AnswerOutcome::Stopped => {
@@ -82,7 +82,7 @@ fn refused(refusal: &CommandRefusal) -> String {
             None => format!("there is no such command. {} lists them.", code("/loop help")),
         },
         CommandRefusal::Usage { usage } => {
-            format!("not understood; it is written {}.", code(&short_text(usage, 100).into_string()))
+            format!("not understood; it is written {}.", code(usage))
         }
     }
 }

@@ -307,7 +307,8 @@ fn list_mark_end(chars: &[char]) -> Option<usize> {
 /// Whether what follows a colon makes it an emoji shortcode: `rocket:`.
 fn starts_shortcode(after: &[char]) -> bool {
     let name = after.iter().take_while(|c| c.is_ascii_alphanumeric() || "_+-".contains(**c)).count();
-    name > 0 && after.get(name) == Some(&':')
+    // At the end of the text, the closing colon may be ours.
+    name > 0 && after.get(name).is_none_or(|c| *c == ':')
 }
 
 fn ends_with_ignoring_case(chars: &[char], end: &str) -> bool {

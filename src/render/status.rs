@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{
+    answers::{self, LongAnswer},
     check_table::{self, CheckRow},
     checklist::{self, Tick},
     escalation::EscalationCard,
@@ -11,7 +12,7 @@ use super::{
     gate_card::GateCard,
     handoff::Handoff,
     links::Links,
-    machine,
+    machine, refusal,
     sanitize::{Markdown, code, fence, short_text, text},
     summary::{self, Iteration},
     templates,
@@ -46,7 +47,9 @@ pub struct StatusModel {
     checklist: Vec<Tick>,
     handoff: Option<Handoff>,
     capabilities: Option<Markdown>,
+    strays: Shown<Markdown>,
     replies: Shown<Markdown>,
+    answers: Shown<LongAnswer>,
     warnings: Shown<Markdown>,
     iteration: Option<IterationCard>,
     state_ref: Markdown,
@@ -126,6 +129,8 @@ impl StatusModel {
             handoff: matches!(decision.action, NextAction::Complete).then(|| Handoff::of(subject, &links)),
             capabilities: capabilities_line(subject),
             replies: Shown::first(20, view.replies.iter().rev(), super::reply::line),
+            strays: strays(subject),
+            answers: answers::answers(subject).into_iter().collect(),
             warnings: Shown::first(30, &view.warnings, |warning| warning::sentence(warning, &links)),
             iteration: Iteration::of(subject).map(|iteration| IterationCard::of(&iteration)),
             state_ref: code(&summary::state_ref(subject)),
@@ -142,7 +147,9 @@ impl Shorten for StatusModel {
             &[
                 |model| model.failures.drop_traces(),
                 |model| model.failures.cards.keep(10),
+                |model| model.answers.halve(),
                 |model| model.warnings.halve(),
+                |model| model.strays.halve(),
                 |model| model.replies.halve(),
                 |model| model.handoff.as_mut().map_or(Shortened::NothingLeft, Handoff::shorten),
                 |model| model.skips.halve(),
@@ -223,6 +230,16 @@ fn compare_lines(compare: &Compare) -> Vec<Markdown> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Words about approving that name no gate are explained by the gate that waits for one.
+pub(super) fn strays(subject: &Subject<'_>) -> Shown<Markdown> {
+    let view = &subject.decision.view;
+    let Some(report) = view.gates.iter().find(|gate| gate.is_waiting()) else { return Shown::default() };
+    let approve_by = super::gate_card::approve_by(subject.policy, &report.name);
+    let gate = refusal::Gate { report, approve_by, head: subject.snapshot.pull_request.head.sha };
+    let refused = view.strays.iter().rev().filter_map(|word| Some((word, word.refusal()?)));
+    Shown::first(6, refused, |(word, why)| refusal::line(word, why, &gate))
 }
 
 fn skip_line(skip: &Skip) -> Markdown {

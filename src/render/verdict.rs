@@ -38,7 +38,7 @@ impl Subject<'_> {
         self.snapshot.pull_request.author.login.to_string()
     }
 
-    /// "Attempt 1 of 3", or how far a later streak is.
+    /// "Attempt 1 of 3"; "Attempt 5 (2 of 3)" in a later streak.
     pub fn attempt(&self) -> String {
         let failed = self.decision.next.failures.count;
         let attempt = self.decision.view.attempt;
@@ -46,7 +46,7 @@ impl Subject<'_> {
         if attempt == failed || attempt <= most && failed == 0 {
             format!("Attempt {attempt} of {most}")
         } else {
-            format!("Attempt {attempt}")
+            format!("Attempt {attempt} ({failed} of {most})")
         }
     }
 
@@ -236,6 +236,11 @@ fn retry_steps(subject: &Subject<'_>, author: &Markdown) -> Vec<String> {
             format!("{by} comments {} when content.", refusal::phrase(&gate.name)),
         ];
     }
+    match &subject.decision.view.held_by {
+        Some(Hold::ChangesRequested(by)) => return vec![format!("{} approves when content.", words::person(by))],
+        Some(Hold::Configuration) => return Vec::new(),
+        _ => {}
+    }
     let left = subject.decision.view.max_attempts.saturating_sub(failures.count);
     let called = text(&words::called(subject.policy));
     if failures.same_error >= subject.policy.retry.same_error {
@@ -294,4 +299,105 @@ pub fn stage_line(stage: Stage) -> String {
         std::cmp::Ordering::Greater => one.as_str().to_owned(),
     };
     Stage::ALL.map(mark).join(" → ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        core::{
+            escalation::EscalationAction,
+            failure::Blame,
+            policy::OnMax,
+            state::{RunStatus, Stop, StopReason},
+        },
+        render::fixtures,
+    };
+
+    fn said(decision: &Decision, snapshot: &Snapshot) -> String {
+        let mut policy = fixtures::policy();
+        policy.retry.on_max = OnMax::Fail;
+        let subject = Subject { decision, snapshot, policy: &policy };
+        let Verdict { icon, words } = verdict(&subject);
+        let steps: Vec<String> = next_steps(&subject).into_iter().map(|step| format!("\n   {step}")).collect();
+        format!("{icon} {words}{}", steps.concat())
+    }
+
+    fn rejected_gate() -> Decision {
+        let mut decision = fixtures::first_failure();
+        decision.view.gates = vec![fixtures::security_gate(GateStanding::Rejected {
+            by: fixtures::login("bob"),
+            by_id: crate::core::UserId::new(2),
+            at: fixtures::at(3),
+            words: "Use the vault".into(),
+            url: String::new(),
+        })];
+        decision
+    }
+
+    fn held(action: NextAction, hold: Hold) -> Decision {
+        let mut decision = fixtures::green(action);
+        decision.view.held_by = Some(hold);
+        decision
+    }
+
+    fn stopped(status: RunStatus, stop: Stop) -> Decision {
+        let mut decision = fixtures::green(NextAction::Stopped);
+        decision.next.status = status;
+        decision.next.stop = stop;
+        decision
+    }
+
+    fn infrastructure() -> Decision {
+        let mut decision = fixtures::first_failure();
+        decision.view.checks[1].blame = Some(Blame::Infrastructure);
+        decision.action = NextAction::WaitForEvidence { missing: vec![fixtures::check("unit")] };
+        decision
+    }
+
+    fn two_thirds() -> Decision {
+        let mut decision = fixtures::first_failure();
+        decision.next.failures.count = 2;
+        decision.view.attempt = 5;
+        decision
+    }
+
+    #[test]
+    fn every_situation_says_how_it_stands_and_who_acts() {
+        let plain = fixtures::snapshot();
+        let (same, same_snapshot) = fixtures::same_error_again();
+        let (blocked, blocked_snapshot) = fixtures::blocked();
+        let by_dana = Stop {
+            passed: false,
+            reason: Some(StopReason::UserStop),
+            words: Some("not now".into()),
+            by: Some(fixtures::login("dana")),
+        };
+        let mut flagged = fixtures::first_failure();
+        flagged.view.escalation = fixtures::regression_escalated().0.view.escalation.map(|mut view| {
+            view.action = EscalationAction::FlagAndContinue;
+            view
+        });
+        let bob = fixtures::login("bob");
+        let all = [
+            said(&fixtures::first_failure(), &plain),
+            said(&two_thirds(), &plain),
+            said(&same, &same_snapshot),
+            said(&flagged, &plain),
+            said(&rejected_gate(), &plain),
+            said(&held(NextAction::Retry { attempt: 1 }, Hold::ChangesRequested(bob)), &plain),
+            said(&held(NextAction::Retry { attempt: 1 }, Hold::Configuration), &plain),
+            said(&blocked, &blocked_snapshot),
+            said(&fixtures::waiting_for_evidence(), &plain),
+            said(&infrastructure(), &plain),
+            said(&fixtures::open_security_gate_with_an_outsider(), &plain),
+            said(&held(NextAction::WaitForReady, Hold::Draft), &plain),
+            said(&held(NextAction::WaitForReview, Hold::Review { have: 1, need: 2 }), &plain),
+            said(&fixtures::ready_to_merge(), &plain),
+            said(&stopped(RunStatus::Stopped, by_dana), &plain),
+            said(&stopped(RunStatus::Failed, Stop::default()), &plain),
+            said(&stopped(RunStatus::Stopped, Stop::default()), &plain),
+        ];
+        insta::assert_snapshot!(all.join("\n"));
+    }
 }

@@ -1,43 +1,39 @@
-//! The report that calls a human: every attempt, every analysis, one question, and how to go on.
-//!
-//! It is a flat template over named texts (contracts.md, Escalation comment), so that a repository can write its own
-//! at `.github/loopgate/escalation.md`. Every text is computed here, in one place, safe to show as it stands.
+//! Every text an escalation template may name, computed in one place.
 
-use std::io::Write;
-
-use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::{
-    check_table, fit,
-    handoff::attempt_row,
-    links::Links,
-    sanitize::{Markdown, clip, clip_lines, code, fence, line, short_text, text},
-    summary, templates,
-    verdict::Subject,
-    words,
+    best,
+    guidance::{human_action, mentions, resume_steps},
+    pattern,
 };
-use crate::core::{
-    Sha,
-    decision::{CheckStanding, EscalationView, FailureView, Post},
-    escalation::{EscalationAction, Trigger},
-    policy::{EscalationDiff, Recipient, ReportSection},
-    state::{AttemptDigest, VerificationResult},
+use crate::{
+    core::{
+        Sha,
+        decision::{CheckStanding, EscalationView, FailureView},
+        policy::{EscalationDiff, ReportSection},
+        state::{AttemptDigest, VerificationResult},
+    },
+    render::{
+        check_table,
+        failure_card::seen_before,
+        handoff::attempt_row,
+        links::Links,
+        sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
+        summary,
+        verdict::Subject,
+        words,
+    },
 };
-
-/// A repository's own template may be this long, and may print this much.
-const OVERRIDE_LIMIT: usize = 64 * 1024;
-/// Instructions a repository's own template may execute: a report takes a few hundred.
-const OVERRIDE_FUEL: u64 = 50_000;
 
 /// How much detail a report carries; less when it would not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Detail {
+pub(super) struct Detail {
     failures: usize,
     lines: usize,
 }
 
-const DETAILS: [Detail; 4] = [
+pub(super) const DETAILS: [Detail; 4] = [
     Detail { failures: 10, lines: 60 },
     Detail { failures: 6, lines: 20 },
     Detail { failures: 3, lines: 8 },
@@ -46,7 +42,7 @@ const DETAILS: [Detail; 4] = [
 
 /// Every variable a template may name.
 #[derive(Clone, Debug, Serialize)]
-struct Variables {
+pub(super) struct Variables {
     file_path: Markdown,
     attempt_count: u32,
     max_attempts: u32,
@@ -76,121 +72,8 @@ struct Variables {
     title: Markdown,
 }
 
-/// The short form in the status comment while a human is called.
-#[derive(Clone, Debug, Serialize)]
-pub struct EscalationCard {
-    pub flagged: bool,
-    pub reason: &'static str,
-    pub pattern: Markdown,
-    pub also: Option<String>,
-    pub question: Markdown,
-    pub options: Vec<Markdown>,
-    pub best: Option<Markdown>,
-}
-
-impl EscalationCard {
-    pub fn of(subject: &Subject<'_>, escalation: &EscalationView) -> Self {
-        let links = Links::of(subject.snapshot);
-        let also: Vec<String> = escalation.also.iter().map(|trigger| words::trigger(*trigger).to_owned()).collect();
-        Self {
-            flagged: escalation.action == EscalationAction::FlagAndContinue,
-            reason: words::trigger(escalation.trigger),
-            pattern: short_text(&escalation.pattern, 400),
-            also: (!also.is_empty()).then(|| words::and(&also)),
-            question: short_text(&escalation.question.text, 500),
-            options: escalation.question.options.iter().take(6).map(|option| short_text(option, 300)).collect(),
-            best: best(escalation, &links),
-        }
-    }
-}
-
-/// The whole report for one cause. `own` is the repository's template, if it has one: should it not parse, name
-/// something unknown, run away or grow too long, the built-in one is used and says why.
-pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &Post, own: Option<&str>) -> String {
-    let marker = super::marker(post);
-    let budget = fit::LIMIT - marker.len() - 1;
-    let note = match own.map(|source| render_own(source, subject, escalation, budget)) {
-        Some(Ok(report)) => return format!("{marker}\n{report}"),
-        Some(Err(problem)) => Some(problem),
-        None => None,
-    };
-    let note = note.map(|problem| {
-        format!(
-            "\n> The template {} was not used: {}. This is the built-in one.\n",
-            code(&subject.policy.escalation.template),
-            short_text(&problem, 300)
-        )
-    });
-    let note = note.unwrap_or_default();
-    let mut reports = DETAILS.into_iter().map(|detail| render_built_in(subject, escalation, detail));
-    let report = reports.find(|report| report.len() + note.len() <= budget);
-    let report = report
-        .unwrap_or_else(|| format!("## Execution Feedback Escalation\n\n{}\n", short_text(&escalation.pattern, 400)));
-    format!("{marker}\n{report}{note}")
-}
-
-fn render_built_in(subject: &Subject<'_>, escalation: &EscalationView, detail: Detail) -> String {
-    templates::render("escalation.md", &Variables::of(subject, escalation, detail))
-}
-
-/// Renders a repository's template, with ever less detail until it fits.
-fn render_own(
-    source: &str,
-    subject: &Subject<'_>,
-    escalation: &EscalationView,
-    budget: usize,
-) -> Result<String, String> {
-    if source.len() > OVERRIDE_LIMIT {
-        return Err(format!("it is longer than {OVERRIDE_LIMIT} bytes"));
-    }
-    let mut environment = templates::environment();
-    environment.set_fuel(Some(OVERRIDE_FUEL));
-    let template = environment.template_from_named_str("escalation.md", source).map_err(|error| explain(&error))?;
-    for detail in DETAILS {
-        let mut out = Bounded::default();
-        let variables = Variables::of(subject, escalation, detail);
-        match template.render_captured_to(Serde(&variables), &mut out) {
-            Ok(_) => {}
-            Err(_) if out.is_full => break,
-            Err(error) => return Err(explain(&error)),
-        }
-        let text = String::from_utf8(out.bytes).map_err(|error| error.to_string())?;
-        if text.len() <= budget {
-            return Ok(text);
-        }
-    }
-    Err("what it prints is longer than GitHub takes".to_owned())
-}
-
-fn explain(error: &minijinja::Error) -> String {
-    let place = error.line().map(|line| format!(" in line {line}")).unwrap_or_default();
-    format!("{}{place}", line(error.detail().unwrap_or(&error.kind().to_string())))
-}
-
-/// Takes no more than a fitting report could need, so a runaway template ends early.
-#[derive(Default)]
-struct Bounded {
-    bytes: Vec<u8>,
-    is_full: bool,
-}
-
-impl Write for Bounded {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.is_full = self.bytes.len() + bytes.len() > 8 * OVERRIDE_LIMIT;
-        if self.is_full {
-            return Err(std::io::Error::other("too long"));
-        }
-        self.bytes.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Variables {
-    fn of(subject: &Subject<'_>, escalation: &EscalationView, detail: Detail) -> Self {
+    pub(super) fn of(subject: &Subject<'_>, escalation: &EscalationView, detail: Detail) -> Self {
         let (view, next) = (&subject.decision.view, &subject.decision.next);
         let links = Links::of(subject.snapshot);
         let section = |wanted: ReportSection, text: Markdown| {
@@ -213,7 +96,7 @@ impl Variables {
             stage: view.stage.as_str(),
             time_in_failure: time_in_failure(subject, escalation),
             retry_history: retry_history(subject, escalation, &links),
-            pattern_detected: short_text(&escalation.pattern, 500),
+            pattern_detected: pattern(escalation),
             question: question(escalation),
             human_action_needed: Markdown::ours(human_action(escalation.trigger)),
             resume_steps: numbered(&resume_steps(subject, escalation.trigger)),
@@ -221,7 +104,7 @@ impl Variables {
             original_code: section(ReportSection::OriginalCode, diff_excerpt(subject, detail)),
             all_test_results: section(ReportSection::AllTestResults, test_results(subject, &links)),
             failure_analyses: section(ReportSection::FailureAnalyses, analyses(failures)),
-            debug_memory_summary: section(ReportSection::DebugMemorySummary, memory(failures)),
+            debug_memory_summary: section(ReportSection::DebugMemorySummary, seen_before(failures)),
             stack_traces: section(ReportSection::StackTraces, traces(failures, detail)),
             best_attempt: best(escalation, &links).unwrap_or_default(),
             context: context_lines(subject, &links),
@@ -377,88 +260,6 @@ fn question(escalation: &EscalationView) -> Markdown {
     Markdown::ours(said)
 }
 
-/// What only a person can do about it.
-const fn human_action(trigger: Trigger) -> &'static str {
-    match trigger {
-        Trigger::SecurityIssueFound => "Judge the finding: is it real, and is this the fix you want?",
-        Trigger::Tampering => "Look at what was done to the tests: is it meant?",
-        Trigger::RegressionDetected => {
-            "Decide which behaviour is right: the one the older tests ask for, or the new one."
-        }
-        Trigger::CircularFailure => "Break the circle: decide which of the failing expectations gives way.",
-        Trigger::SameError => "Look at the cause: what was tried does not touch it.",
-        Trigger::TotalFailures | Trigger::MaxAttemptsReached => {
-            "Decide how to go on: another approach, a smaller change, or help."
-        }
-        Trigger::Stagnation => "Decide whether what is left is worth fixing, or the criteria should change.",
-        Trigger::TimeoutExceeded => "Find out whether it hangs or is only slow, and mend it or raise its limit.",
-        Trigger::ExternalDependencyDown => "Bring the service back, or run the checks without it.",
-        Trigger::AmbiguousRequirement => "Say what is meant.",
-        Trigger::BudgetExhausted => "Decide whether to spend more, or finish it by hand.",
-        Trigger::GateTimeout => "Approve or reject the gate, or name other approvers.",
-        Trigger::CoverageThresholdUnmet => "Ask for more tests, or accept the coverage as it is.",
-        Trigger::NoChange => "Find out why the last attempt changed nothing.",
-        Trigger::UnknownErrorType => "Read the failure: Loopgate cannot place it.",
-    }
-}
-
-/// How the loop goes on after a person was called.
-pub(super) fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
-    let branch = code(&subject.snapshot.pull_request.head.branch);
-    let most = subject.decision.view.max_attempts;
-    let mut steps = Vec::new();
-    match cause {
-        Trigger::Tampering => {
-            steps.push(format!(
-                "Accept it: {} (somebody else than the author, with write access).",
-                code("/loop resume --accept tampering")
-            ));
-            steps.push(format!("Or have the tests restored on {branch}, then {}.", code("/loop resume")));
-        }
-        Trigger::SecurityIssueFound | Trigger::AmbiguousRequirement => {
-            steps.push(format!("Answer in a comment, push a fix to {branch} if one is needed."));
-            steps.push(format!(
-                "Then {}: it takes a person’s word, a passing push is not enough.",
-                code("/loop resume")
-            ));
-        }
-        Trigger::ExternalDependencyDown => {
-            steps.push(format!("When it is back: {} runs the checks again.", code("/loop retry")));
-        }
-        Trigger::GateTimeout => steps.push("Decide the gate; the loop goes on by itself.".to_owned()),
-        _ => {
-            steps.push(format!("Push a fix to {branch}: if it passes, the block is lifted."));
-            steps.push(format!("Or {}: a new streak of {most} attempts begins.", code("/loop resume")));
-        }
-    }
-    steps.push(format!("Or give up: {}.", code("/loop stop reason")));
-    steps
-}
-
-/// The only mentions Loopgate makes: people and teams the configuration names for this cause.
-fn mentions(subject: &Subject<'_>, escalation: &EscalationView) -> Markdown {
-    let mut who: Vec<String> = Vec::new();
-    for recipient in &escalation.recipients {
-        match recipient {
-            Recipient::User(login) => who.push(format!("@{login}")),
-            Recipient::Team(team) => who.push(format!("@{team}")),
-            Recipient::GateApprovers(name) => {
-                let eligible = subject.gate(name).map(|gate| &gate.eligible);
-                let teams =
-                    eligible.into_iter().flat_map(|eligible| eligible.teams.iter().map(|team| format!("@{team}")));
-                let people = eligible
-                    .filter(|eligible| eligible.teams.is_empty())
-                    .into_iter()
-                    .flat_map(|eligible| eligible.people.iter().map(|login| format!("@{login}")));
-                who.extend(teams.chain(people));
-            }
-        }
-    }
-    who.dedup();
-    who.truncate(20);
-    Markdown::ours(who.join(" "))
-}
-
 /// The patch of the file the failures point at, else of the file with most changes.
 fn diff_excerpt(subject: &Subject<'_>, detail: Detail) -> Markdown {
     if subject.policy.retry.escalation_diff == EscalationDiff::Omit {
@@ -511,17 +312,6 @@ fn analyses(failures: &[FailureView]) -> Markdown {
     Markdown::ours(lines.collect::<Vec<_>>().join("\n"))
 }
 
-fn memory(failures: &[FailureView]) -> Markdown {
-    let mut seen: Vec<String> = Vec::new();
-    for pattern in failures.iter().flat_map(|view| &view.patterns_matched) {
-        let line = format!("- {}", short_text(pattern, 300));
-        if !seen.contains(&line) && seen.len() < 10 {
-            seen.push(line);
-        }
-    }
-    Markdown::ours(seen.join("\n"))
-}
-
 fn traces(failures: &[FailureView], detail: Detail) -> Markdown {
     let blocks = failures.iter().filter_map(|view| {
         let trace = view.failure.stack_trace.as_deref().filter(|trace| !trace.trim().is_empty())?;
@@ -529,11 +319,6 @@ fn traces(failures: &[FailureView], detail: Detail) -> Markdown {
         Some(format!("{}\n\n{}", code(what), fence("text", &clip_lines(trace, detail.lines))))
     });
     Markdown::ours(blocks.collect::<Vec<_>>().join("\n\n"))
-}
-
-fn best(escalation: &EscalationView, links: &Links) -> Option<Markdown> {
-    let (attempt, sha, score) = escalation.best.as_ref()?;
-    Some(Markdown::ours(format!("attempt {attempt} at {} (score {score})", links.commit(*sha))))
 }
 
 fn context_lines(subject: &Subject<'_>, links: &Links) -> Markdown {

@@ -1,0 +1,250 @@
+//! Longer answers to commands that ask: help, status, history, explain, memory, lint-config. They stand, collapsed, in
+//! the status comment; never a chain of replies (github.md, Commands in comments).
+
+use serde::Serialize;
+
+use super::{
+    configuration,
+    failure_card::seen_before,
+    handoff::attempt_row,
+    links::Links,
+    refusal,
+    sanitize::{Markdown, code, short_text},
+    summary, templates,
+    verdict::Subject,
+    words,
+};
+use crate::core::{
+    command::Verb,
+    decision::{Hold, RuleOutcome},
+    gate::{GateReport, GateStanding, Word, WordOutcome},
+    policy::PolicyOrigin,
+    state::AnswerOutcome,
+};
+
+/// One collapsed answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct LongAnswer {
+    pub command: &'static str,
+    pub body: Markdown,
+}
+
+/// One answer for each question asked on this head, however often it was asked.
+pub fn answers(subject: &Subject<'_>) -> Vec<LongAnswer> {
+    let asked = |verb: &Verb| {
+        let replies = subject.decision.view.replies.iter();
+        replies
+            .map(|reply| &reply.answer)
+            .any(|answer| answer.outcome == AnswerOutcome::Shown && answer.verb == verb.as_str())
+    };
+    let answer = |verb: Verb| {
+        let body = match verb {
+            Verb::Help => templates::render("help.md", &()),
+            Verb::Status => status(subject),
+            Verb::History => history(subject),
+            Verb::Explain => explain(subject),
+            Verb::Memory => memory(subject),
+            Verb::LintConfig => lint(subject),
+            Verb::Next | Verb::Run | Verb::Retry | Verb::Resume | Verb::Stop | Verb::Skip => return None,
+        };
+        Some(LongAnswer { command: verb.usage(), body: Markdown::ours(body) })
+    };
+    Verb::ALL.into_iter().filter(asked).filter_map(answer).collect()
+}
+
+/// System, state, failures, gates, last activity (loop.md, Reflex loop: `status`).
+fn status(subject: &Subject<'_>) -> String {
+    let (view, next) = (&subject.decision.view, &subject.decision.next);
+    let capabilities = match view.capabilities.total {
+        0 => String::new(),
+        total => format!(", {} of {total} capabilities", view.capabilities.completed),
+    };
+    let resolved = next.failures.history.iter().filter(|failure| failure.resolution.is_some()).count();
+    let gates: Vec<String> = view
+        .gates
+        .iter()
+        .filter(|gate| !matches!(gate.standing, GateStanding::NotApplicable))
+        .map(|gate| format!("{} {}", gate.name, gate.status().as_str()))
+        .collect();
+    let active =
+        next.last_verification.as_ref().map_or(next.state_entered_at, |last| last.at.max(next.state_entered_at));
+    format!(
+        "- System: {}\n- State: {}{capabilities}, status `{}`\n- Failures: {} recorded ({resolved} resolved), {} failing \
+         attempts in all\n- Gates: {}\n- Last activity: {}",
+        short_text(&next.title, 200),
+        view.stage.as_str(),
+        next.status.as_str(),
+        next.failures.history.len(),
+        next.failures.total,
+        if gates.is_empty() { "none apply".to_owned() } else { words::few(&gates, 10) },
+        words::moment(active),
+    )
+}
+
+fn history(subject: &Subject<'_>) -> String {
+    let links = Links::of(subject.snapshot);
+    let attempts = &subject.decision.next.attempts;
+    if attempts.is_empty() {
+        return "No attempt has been counted yet.".to_owned();
+    }
+    let mut table = String::from("| # | When | Head | Outcome | Score | What happened |\n|--:|:--|:--|:--|--:|:--|");
+    let hidden = attempts.len().saturating_sub(20);
+    for attempt in attempts.iter().skip(hidden) {
+        let row = attempt_row(attempt, &links);
+        table.push_str(&format!(
+            "\n| {} | {} | {} | {} | {} | {} |",
+            row.number,
+            words::moment(attempt.at),
+            row.head,
+            row.outcome,
+            row.score,
+            row.summary
+        ));
+    }
+    format!("{table}\n\nEverything: {}", code(&format!("git fetch origin {0}:{0}", summary::state_ref(subject))))
+}
+
+/// Why it stands where it stands: both walks, every rule, every gate and every word about it.
+fn explain(subject: &Subject<'_>) -> String {
+    let view = &subject.decision.view;
+    let mut said = vec![
+        format!("- Stage {}: {}", view.stage.as_str(), hold(view.held_by.as_ref(), subject)),
+        format!("- Without gates {}: {}", view.evidence_stage.as_str(), hold(view.evidence_held_by.as_ref(), subject)),
+        format!(
+            "- Evaluation: phase {:?}, score {} of {} needed",
+            view.evaluation.phase, view.evaluation.score, view.evaluation.threshold
+        ),
+    ];
+    for rule in view.evaluation.rules.iter().take(40) {
+        let (icon, why) = match &rule.outcome {
+            RuleOutcome::Passed => ("✅", String::new()),
+            RuleOutcome::Failed { fix } => ("❌", format!(": {}", short_text(fix, 160))),
+            RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
+        };
+        let severity = super::artifact::severity(rule.severity);
+        said.push(format!("  - {icon} {} ({severity}, weight {}){why}", code(rule.id.as_str()), rule.weight));
+    }
+    for gate in view.gates.iter().take(20) {
+        said.push(format!("- Gate {}: {}", gate.name, gate.status().as_str()));
+        said.extend(gate.considered.iter().rev().take(8).map(|word| considered(word, gate, subject)));
+    }
+    said.join("\n")
+}
+
+fn hold(hold: Option<&Hold>, subject: &Subject<'_>) -> String {
+    match hold {
+        None => "nothing holds it".to_owned(),
+        Some(Hold::MissingEvidence(checks)) => {
+            format!("cannot proceed, {} has no evidence", words::checks_code(checks))
+        }
+        Some(Hold::Failing(checks)) => format!("{} fails", words::checks_code(checks)),
+        Some(Hold::Evaluation(phase)) => format!("the evaluation of phase {phase:?} has not passed"),
+        Some(Hold::Gate(gate)) => format!("the {gate} gate is closed"),
+        Some(Hold::Capability(_)) => {
+            let progress = &subject.decision.view.capabilities;
+            format!("{} of {} capabilities are done", progress.completed, progress.total)
+        }
+        Some(Hold::Draft) => "it is a draft".to_owned(),
+        Some(Hold::Review { have, need }) => format!("{have} of {need} reviews approve"),
+        Some(Hold::ChangesRequested(by)) => format!("{} asked for changes", words::person(by)),
+        Some(Hold::Merge) => "it waits to be merged".to_owned(),
+        Some(Hold::Configuration) => "the configuration cannot be used".to_owned(),
+    }
+}
+
+fn considered(word: &crate::core::gate::Considered, gate: &GateReport, subject: &Subject<'_>) -> String {
+    let by = words::person(&word.by);
+    let verb = match word.word {
+        Word::Approve => "approved",
+        Word::Reject => "rejected",
+        Word::Revoke => "took it back",
+        Word::Dismiss => "dismissed a rejection",
+        Word::NearMiss => "wrote something like an approval",
+    };
+    match &word.outcome {
+        WordOutcome::Counted => format!("  - {by} {verb}: counts"),
+        WordOutcome::Superseded => format!("  - {by} {verb}: replaced by a newer word"),
+        WordOutcome::Refused(refused) => {
+            let context = refusal::Gate {
+                report: gate,
+                approve_by: super::gate_card::approve_by(subject.policy, &gate.name),
+                head: subject.snapshot.pull_request.head.sha,
+            };
+            format!("  - {}", refusal::line(word, refused, &context))
+        }
+    }
+}
+
+fn memory(subject: &Subject<'_>) -> String {
+    let seen = seen_before(&subject.decision.view.failures);
+    if seen.is_empty() {
+        "Nothing like the failures of this head is remembered.".to_owned()
+    } else {
+        seen.into_string()
+    }
+}
+
+fn lint(subject: &Subject<'_>) -> String {
+    let policy = subject.policy;
+    if let Some(note) = configuration::note(&subject.decision.view.origin) {
+        return note.into_string();
+    }
+    let from = match &subject.decision.view.origin {
+        PolicyOrigin::Base { commit } => format!("as of commit {}", code(&commit.short())),
+        PolicyOrigin::WorkingTree => "of the working tree".to_owned(),
+        _ => "built in".to_owned(),
+    };
+    format!(
+        "The configuration {from} is valid: {}, {}.",
+        words::count(policy.verify.checks.len(), "check"),
+        words::count(policy.gates.len(), "gate")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        core::{
+            CommentId,
+            decision::{CommandReply, Decision},
+            gate::WordSource,
+            snapshot::Snapshot,
+            state::Answer,
+        },
+        render::fixtures,
+    };
+
+    fn asked(decision: &mut Decision, snapshot: &Snapshot, verb: Verb) -> String {
+        let answer = Answer {
+            by: fixtures::login("alice"),
+            verb: verb.as_str().to_owned(),
+            outcome: AnswerOutcome::Shown,
+            head_sha: snapshot.pull_request.head.sha,
+        };
+        decision.view.replies = vec![CommandReply { source: WordSource::Comment(CommentId::new(7)), answer }; 2];
+        let policy = fixtures::policy();
+        let answers = answers(&Subject { decision, snapshot, policy: &policy });
+        assert_eq!(answers.len(), 1, "asked twice, answered once");
+        answers[0].body.as_str().replace("https://github.com/acme/widgets", "…")
+    }
+
+    #[test]
+    fn every_question_has_its_answer() {
+        let (mut decision, snapshot) = fixtures::same_error_again();
+        let gate = fixtures::open_security_gate_with_an_outsider().view.gates;
+        decision.view.gates = gate;
+        for verb in [Verb::Status, Verb::History, Verb::Explain, Verb::Memory, Verb::LintConfig] {
+            insta::assert_snapshot!(format!("answer_{verb}"), asked(&mut decision, &snapshot, verb));
+        }
+        assert!(asked(&mut decision, &snapshot, Verb::Help).contains("| `/loop resume` |"));
+    }
+
+    #[test]
+    fn help_names_every_verb() {
+        let help = templates::render("help.md", &());
+        for verb in Verb::ALL {
+            assert!(help.contains(&format!("`/loop {verb}")), "{verb}");
+        }
+    }
+}

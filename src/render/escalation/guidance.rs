@@ -1,0 +1,91 @@
+//! Who is called, what only they can do, and how the loop goes on.
+
+use crate::{
+    core::{decision::EscalationView, escalation::Trigger, policy::Recipient},
+    render::{
+        sanitize::{Markdown, code},
+        verdict::Subject,
+    },
+};
+
+/// What only a person can do about it.
+pub const fn human_action(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::SecurityIssueFound => "Judge the finding: is it real, and is this the fix you want?",
+        Trigger::Tampering => "Look at what was done to the tests: is it meant?",
+        Trigger::RegressionDetected => {
+            "Decide which behaviour is right: the one the older tests ask for, or the new one."
+        }
+        Trigger::CircularFailure => "Break the circle: decide which of the failing expectations gives way.",
+        Trigger::SameError => "Look at the cause: what was tried does not touch it.",
+        Trigger::TotalFailures | Trigger::MaxAttemptsReached => {
+            "Decide how to go on: another approach, a smaller change, or help."
+        }
+        Trigger::Stagnation => "Decide whether what is left is worth fixing, or the criteria should change.",
+        Trigger::TimeoutExceeded => "Find out whether it hangs or is only slow, and mend it or raise its limit.",
+        Trigger::ExternalDependencyDown => "Bring the service back, or run the checks without it.",
+        Trigger::AmbiguousRequirement => "Say what is meant.",
+        Trigger::BudgetExhausted => "Decide whether to spend more, or finish it by hand.",
+        Trigger::GateTimeout => "Approve or reject the gate, or name other approvers.",
+        Trigger::CoverageThresholdUnmet => "Ask for more tests, or accept the coverage as it is.",
+        Trigger::NoChange => "Find out why the last attempt changed nothing.",
+        Trigger::UnknownErrorType => "Read the failure: Loopgate cannot place it.",
+    }
+}
+
+/// How the loop goes on after a person was called.
+pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
+    let branch = code(&subject.snapshot.pull_request.head.branch);
+    let most = subject.decision.view.max_attempts;
+    let mut steps = Vec::new();
+    match cause {
+        Trigger::Tampering => {
+            steps.push(format!(
+                "Accept it: {} (somebody else than the author, with write access).",
+                code("/loop resume --accept tampering")
+            ));
+            steps.push(format!("Or have the tests restored on {branch}, then {}.", code("/loop resume")));
+        }
+        Trigger::SecurityIssueFound | Trigger::AmbiguousRequirement => {
+            steps.push(format!("Answer in a comment, push a fix to {branch} if one is needed."));
+            steps.push(format!(
+                "Then {}: it takes a person’s word, a passing push is not enough.",
+                code("/loop resume")
+            ));
+        }
+        Trigger::ExternalDependencyDown => {
+            steps.push(format!("When it is back: {} runs the checks again.", code("/loop retry")));
+        }
+        Trigger::GateTimeout => steps.push("Decide the gate; the loop goes on by itself.".to_owned()),
+        _ => {
+            steps.push(format!("Push a fix to {branch}: if it passes, the block is lifted."));
+            steps.push(format!("Or {}: a new streak of {most} attempts begins.", code("/loop resume")));
+        }
+    }
+    steps.push(format!("Or give up: {}.", code("/loop stop reason")));
+    steps
+}
+
+/// The only mentions Loopgate makes: people and teams the configuration names for this cause.
+pub fn mentions(subject: &Subject<'_>, escalation: &EscalationView) -> Markdown {
+    let mut who: Vec<String> = Vec::new();
+    for recipient in &escalation.recipients {
+        match recipient {
+            Recipient::User(login) => who.push(format!("@{login}")),
+            Recipient::Team(team) => who.push(format!("@{team}")),
+            Recipient::GateApprovers(name) => {
+                let eligible = subject.gate(name).map(|gate| &gate.eligible);
+                let teams =
+                    eligible.into_iter().flat_map(|eligible| eligible.teams.iter().map(|team| format!("@{team}")));
+                let people = eligible
+                    .filter(|eligible| eligible.teams.is_empty())
+                    .into_iter()
+                    .flat_map(|eligible| eligible.people.iter().map(|login| format!("@{login}")));
+                who.extend(teams.chain(people));
+            }
+        }
+    }
+    who.dedup();
+    who.truncate(20);
+    Markdown::ours(who.join(" "))
+}

@@ -1,0 +1,159 @@
+//! The report that calls a human: every attempt, every analysis, one question, and how to go on.
+//!
+//! It is a flat template over named texts (contracts.md, Escalation comment), so that a repository can write its own
+//! at `.github/loopgate/escalation.md`. Every text is safe to show as it stands.
+
+mod guidance;
+mod variables;
+
+use std::io::Write;
+
+use minijinja::value::Serde;
+use serde::Serialize;
+
+pub(super) use self::guidance::resume_steps;
+use self::variables::{DETAILS, Detail, Variables};
+use super::{
+    fit,
+    links::Links,
+    sanitize::{Markdown, code, line, short_text},
+    templates,
+    verdict::Subject,
+    words,
+};
+use crate::core::{
+    call,
+    decision::{EscalationView, Post},
+    escalation::EscalationAction,
+};
+
+/// A repository's own template may be this long, and may print this much.
+const OVERRIDE_LIMIT: usize = 64 * 1024;
+/// Instructions a repository's own template may execute: a report takes a few hundred.
+const OVERRIDE_FUEL: u64 = 50_000;
+
+/// The short form in the status comment while a human is called.
+#[derive(Clone, Debug, Serialize)]
+pub struct EscalationCard {
+    pub flagged: bool,
+    pub reason: &'static str,
+    pub pattern: Markdown,
+    pub also: Option<String>,
+    pub question: Markdown,
+    pub options: Vec<Markdown>,
+    pub best: Option<Markdown>,
+}
+
+impl EscalationCard {
+    pub fn of(subject: &Subject<'_>, escalation: &EscalationView) -> Self {
+        let links = Links::of(subject.snapshot);
+        let also: Vec<String> = escalation.also.iter().map(|trigger| words::trigger(*trigger).to_owned()).collect();
+        Self {
+            flagged: escalation.action == EscalationAction::FlagAndContinue,
+            reason: words::trigger(escalation.trigger),
+            pattern: pattern(escalation),
+            also: (!also.is_empty()).then(|| words::and(&also)),
+            question: short_text(&escalation.question.text, 500),
+            options: escalation.question.options.iter().take(6).map(|option| short_text(option, 300)).collect(),
+            best: best(escalation, &links),
+        }
+    }
+}
+
+/// The whole report for one cause. `own` is the repository's template, if it has one: should it not parse, name
+/// something unknown, run away or grow too long, the built-in one is used and says why.
+pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &Post, own: Option<&str>) -> String {
+    let marker = super::marker(post);
+    let budget = fit::LIMIT - marker.len() - 1;
+    let note = match own.map(|source| render_own(source, subject, escalation, budget)) {
+        Some(Ok(report)) => return format!("{marker}\n{report}"),
+        Some(Err(problem)) => Some(problem),
+        None => None,
+    };
+    let note = note.map(|problem| {
+        format!(
+            "\n> The template {} was not used: {}. This is the built-in one.\n",
+            code(&subject.policy.escalation.template),
+            short_text(&problem, 300)
+        )
+    });
+    let note = note.unwrap_or_default();
+    let mut reports = DETAILS.into_iter().map(|detail| render_built_in(subject, escalation, detail));
+    let report = reports.find(|report| report.len() + note.len() <= budget);
+    let report = report
+        .unwrap_or_else(|| format!("## Execution Feedback Escalation\n\n{}\n", short_text(&escalation.pattern, 400)));
+    format!("{marker}\n{report}{note}")
+}
+
+fn render_built_in(subject: &Subject<'_>, escalation: &EscalationView, detail: Detail) -> String {
+    templates::render("escalation.md", &Variables::of(subject, escalation, detail))
+}
+
+/// Renders a repository's template, with ever less detail until it fits.
+fn render_own(
+    source: &str,
+    subject: &Subject<'_>,
+    escalation: &EscalationView,
+    budget: usize,
+) -> Result<String, String> {
+    if source.len() > OVERRIDE_LIMIT {
+        return Err(format!("it is longer than {OVERRIDE_LIMIT} bytes"));
+    }
+    let mut environment = templates::environment();
+    environment.set_fuel(Some(OVERRIDE_FUEL));
+    let template = environment.template_from_named_str("escalation.md", source).map_err(|error| explain(&error))?;
+    for detail in DETAILS {
+        let mut out = Bounded::default();
+        let variables = Variables::of(subject, escalation, detail);
+        match template.render_captured_to(Serde(&variables), &mut out) {
+            Ok(_) => {}
+            Err(_) if out.is_full => break,
+            Err(error) => return Err(explain(&error)),
+        }
+        let text = String::from_utf8(out.bytes).map_err(|error| error.to_string())?;
+        if text.len() <= budget {
+            return Ok(text);
+        }
+    }
+    Err("what it prints is longer than GitHub takes".to_owned())
+}
+
+fn explain(error: &minijinja::Error) -> String {
+    let place = error.line().map(|line| format!(" in line {line}")).unwrap_or_default();
+    format!("{}{place}", line(error.detail().unwrap_or(&error.kind().to_string())))
+}
+
+/// Takes no more than a fitting report could need, so a runaway template ends early.
+#[derive(Default)]
+struct Bounded {
+    bytes: Vec<u8>,
+    is_full: bool,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.is_full = self.bytes.len() + bytes.len() > 8 * OVERRIDE_LIMIT;
+        if self.is_full {
+            return Err(std::io::Error::other("too long"));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What was recognised; empty when that is no more than the trigger's own name.
+fn pattern(escalation: &EscalationView) -> Markdown {
+    if escalation.pattern == call::in_words(escalation.trigger) {
+        return Markdown::default();
+    }
+    short_text(&escalation.pattern, 500)
+}
+
+fn best(escalation: &EscalationView, links: &Links) -> Option<Markdown> {
+    let (attempt, sha, score) = escalation.best.as_ref()?;
+    Some(Markdown::ours(format!("attempt {attempt} at {} (score {score})", links.commit(*sha))))
+}

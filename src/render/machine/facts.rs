@@ -1,0 +1,168 @@
+//! What the view knows, as the document says it; every text bounded.
+
+use std::collections::BTreeSet;
+
+use super::document::{Action, Approvers, Attempt, Check, Compare, Evaluation, Failure, Feedback, Gate, Tests};
+use crate::{
+    core::{
+        decision::{self, CheckStanding, CheckView, EvaluationVerdict, FailureView, FeedbackLine, NextAction},
+        gate::{ApproveBy, GateReport, GateStanding, Holding},
+        state::{AttemptDigest, CapabilityProgress},
+    },
+    render::{
+        gate_card::approve_by,
+        sanitize::{address, clip},
+        verdict::Subject,
+    },
+};
+
+pub fn action(action: &NextAction) -> Action {
+    match action {
+        NextAction::Complete => Action::Complete,
+        NextAction::Stopped => Action::Stopped,
+        NextAction::WaitForHuman { cause } => Action::WaitForHuman { cause: *cause },
+        NextAction::WaitForApproval { gate } => Action::WaitForApproval { gate: gate.clone() },
+        NextAction::WaitForEvidence { missing } => {
+            Action::WaitForEvidence { missing: missing.iter().take(50).cloned().collect() }
+        }
+        NextAction::Retry { attempt } => Action::Retry { attempt: *attempt },
+        NextAction::Escalate { cause } => Action::Escalate { cause: *cause },
+        NextAction::WaitForPush { capability } => Action::WaitForPush { capability: short(capability, 200) },
+        NextAction::WaitForReady => Action::WaitForReady,
+        NextAction::WaitForReview => Action::WaitForReview,
+        NextAction::WaitForMerge => Action::WaitForMerge,
+    }
+}
+
+pub fn evaluation(evaluation: &decision::Evaluation) -> Evaluation {
+    Evaluation {
+        phase: evaluation.phase,
+        score: evaluation.score,
+        threshold: evaluation.threshold,
+        progress: evaluation.progress,
+        passed: match evaluation.verdict {
+            EvaluationVerdict::Undecided => None,
+            EvaluationVerdict::Passed(_) => Some(true),
+            EvaluationVerdict::Failed => Some(false),
+        },
+        failed_rules: evaluation.failed_rules().into_iter().take(50).collect(),
+        warnings: evaluation.warnings().into_iter().take(50).collect(),
+    }
+}
+
+pub fn check(view: &CheckView) -> Check {
+    let (outcome, evidence) = match &view.standing {
+        CheckStanding::Missing => ("missing", None),
+        CheckStanding::Running { .. } => ("running", None),
+        CheckStanding::Done(evidence) => (evidence.outcome.as_str(), Some(evidence)),
+        CheckStanding::TimedOutWaiting => ("timed_out_waiting", None),
+        CheckStanding::Skipped { .. } => ("skipped", None),
+        CheckStanding::Refused { .. } => ("refused", None),
+    };
+    Check {
+        name: view.name.clone(),
+        kind: view.kind,
+        outcome,
+        blame: view.blame,
+        tests: evidence.and_then(|evidence| evidence.results).map(|results| Tests {
+            total: results.total,
+            passed: results.passed,
+            failed: results.failed,
+            errors: results.errors,
+            skipped: results.skipped,
+            flaky: results.flaky,
+        }),
+        duration_ms: evidence.map(|evidence| evidence.duration_ms),
+        url: evidence.and_then(|evidence| evidence.url.as_deref()).and_then(address),
+    }
+}
+
+pub fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
+    let eligible = &report.eligible;
+    Gate {
+        name: report.name.clone(),
+        status: report.status(),
+        holds: report.holds,
+        advisory: report.holding == Holding::Advisory,
+        approve_by: match approve_by(subject.policy, &report.name) {
+            ApproveBy::Comment => vec!["comment"],
+            ApproveBy::Review => vec!["review"],
+            ApproveBy::CommentOrReview => vec!["comment", "review"],
+        },
+        phrase: format!("{} approved", report.name),
+        approvers: Approvers {
+            people: eligible.people.iter().take(20).cloned().collect(),
+            teams: eligible.teams.iter().take(20).map(ToString::to_string).collect(),
+            permission: eligible.permission,
+            needed: report.needed,
+        },
+        approved_by: match &report.standing {
+            GateStanding::Approved { by } => by.iter().take(20).map(|approval| approval.by.clone()).collect(),
+            _ => Vec::new(),
+        },
+    }
+}
+
+pub fn capabilities(progress: &CapabilityProgress) -> CapabilityProgress {
+    CapabilityProgress {
+        total: progress.total,
+        completed: progress.completed,
+        current: progress.current.as_deref().map(|words| short(words, 200)),
+        remaining: progress.remaining.iter().take(20).map(|words| short(words, 200)).collect(),
+    }
+}
+
+pub fn failure(view: &FailureView) -> Failure {
+    let failure = &view.failure;
+    let place = failure.location();
+    Failure {
+        check: view.check.clone(),
+        test: failure.test_name.as_deref().map(|name| short(name, 300)),
+        error_type: failure.error_type.as_str(),
+        message: short(&failure.error_message, 500),
+        file: place.map(|(file, _)| short(file, 500)),
+        line: place.and_then(|(_, line)| line),
+        expected: failure.expected.as_deref().map(|value| short(value, 500)),
+        actual: failure.actual.as_deref().map(|value| short(value, 500)),
+        blame: view.blame,
+        category: view.category,
+        root_cause: short(&view.root_cause, 500),
+        fix_strategy: short(&view.fix_strategy, 500),
+        confidence: if view.confidence.is_finite() { view.confidence.clamp(0.0, 1.0) } else { 0.0 },
+        fingerprint: failure.fingerprint,
+    }
+}
+
+pub fn compare(compare: &decision::Compare) -> Compare {
+    let names = |names: &BTreeSet<String>| names.iter().take(10).map(|name| short(name, 200)).collect();
+    Compare {
+        new: names(&compare.new),
+        still: names(&compare.still),
+        fixed: names(&compare.fixed),
+        flaky: names(&compare.flaky),
+    }
+}
+
+pub fn attempt(digest: &AttemptDigest) -> Attempt {
+    Attempt {
+        attempt: digest.number,
+        head_sha: digest.head_sha,
+        result: digest.result,
+        score: digest.score,
+        summary: short(&digest.summary, 300),
+    }
+}
+
+pub fn feedback(line: &FeedbackLine) -> Feedback {
+    Feedback {
+        location: short(&line.location, 500),
+        problem: short(&line.problem, 500),
+        action: short(&line.action, 500),
+        reason: short(&line.reason, 500),
+        reproduce: line.reproduce.as_deref().map(|command| short(command, 500)),
+    }
+}
+
+fn short(words: &str, most: usize) -> String {
+    clip(words, most).into_owned()
+}

@@ -1,0 +1,141 @@
+//! The same facts for a program: the JSON inside the status comment's last section (`loopgate.status/v1`).
+
+mod document;
+mod facts;
+
+use std::collections::BTreeMap;
+
+use self::document::List;
+pub use self::document::Status;
+use super::{
+    fit::{Shortened, Shown, shorten_first},
+    sanitize::Markdown,
+    summary,
+    verdict::Subject,
+};
+
+/// `schema` of the document.
+pub const STATUS_SCHEMA: &str = "loopgate.status/v1";
+
+/// Bytes of a feedback packet (evidence.md, Analysis of a failure).
+const PACKET: usize = 16 * 1024;
+
+impl Status {
+    pub fn of(subject: &Subject<'_>) -> Self {
+        let (decision, view) = (subject.decision, &subject.decision.view);
+        let pull = &subject.snapshot.pull_request;
+        let mut status = Self {
+            schema: STATUS_SCHEMA,
+            repository: subject.snapshot.repository.clone(),
+            pull_request: pull.number,
+            head_sha: pull.head.sha,
+            decision: decision.action.word(),
+            action: facts::action(&decision.action),
+            status: decision.next.status,
+            stage: view.stage,
+            attempt: view.attempt,
+            max_attempts: view.max_attempts,
+            evaluation: facts::evaluation(&view.evaluation),
+            checks: List(Shown::first(100, &view.checks, facts::check)),
+            gates: List(Shown::first(40, &view.gates, |report| facts::gate(report, subject))),
+            capabilities: facts::capabilities(&view.capabilities),
+            failures: List(Shown::first(10, &view.failures, facts::failure)),
+            feedback: List(Shown::first(10, &view.feedback, facts::feedback)),
+            compare: view.compare.as_ref().map(facts::compare),
+            attempts: decision.next.attempts.iter().rev().take(10).rev().map(facts::attempt).collect(),
+            distance_to_success: view.distance.clone(),
+            state_ref: summary::state_ref(subject),
+            omitted: BTreeMap::new(),
+        };
+        status.count_omitted();
+        while status.fenced().as_str().len() > PACKET && status.shorten() == Shortened::Yes {}
+        status
+    }
+
+    /// Leaves out half of the least important list that is left.
+    pub fn shorten(&mut self) -> Shortened {
+        let shortened = shorten_first(
+            self,
+            &[
+                |status| status.failures.0.halve(),
+                |status| status.feedback.0.halve(),
+                |status| status.attempts.0.halve(),
+                |status| status.checks.0.halve(),
+                |status| status.gates.0.halve(),
+            ],
+        );
+        self.count_omitted();
+        shortened
+    }
+
+    fn count_omitted(&mut self) {
+        let lists = [
+            ("failures", self.failures.0.omitted),
+            ("feedback", self.feedback.0.omitted),
+            ("attempts", self.attempts.0.omitted),
+            ("checks", self.checks.0.omitted),
+            ("gates", self.gates.0.omitted),
+        ];
+        self.omitted = lists.into_iter().filter(|(_, omitted)| *omitted > 0).collect();
+    }
+
+    /// The document as a fenced block. Backticks, angle brackets and invisible characters are written as JSON
+    /// escapes, so three backticks always close it and nothing in it can pass for a marker or hide.
+    pub fn fenced(&self) -> Markdown {
+        let json = serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("\"{error}\""));
+        Markdown::ours(format!("```json\n{}\n```", escape(&json)))
+    }
+}
+
+/// Only strings can hold these characters, so a JSON escape is right wherever they stand.
+fn escape(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        let visible = c == '\n' || c.is_ascii_graphic() || c == ' ' || c.is_alphanumeric();
+        if visible && !matches!(c, '`' | '<' | '>') {
+            out.push(c);
+        } else {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::fixtures;
+
+    fn status(decision: &crate::core::decision::Decision) -> Status {
+        let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
+        Status::of(&Subject { decision, snapshot: &snapshot, policy: &policy })
+    }
+
+    #[test]
+    fn the_block_is_json_again() {
+        let mut decision = fixtures::first_failure();
+        let nasty = "```\n<!-- loopgate:status --> \u{202e}\u{1F600}\u{0}\u{7f}\"\\";
+        decision.view.failures[0].failure.error_message = nasty.into();
+        let fenced = status(&decision).fenced().into_string();
+        let json = fenced.strip_prefix("```json\n").and_then(|rest| rest.strip_suffix("\n```")).unwrap();
+        assert!(!json.contains('`') && !json.contains('<') && !json.contains('\u{202e}'));
+        let parsed: serde_json::Value = serde_json::from_str(json).unwrap();
+        assert_eq!(parsed["schema"], STATUS_SCHEMA);
+        assert_eq!(parsed["failures"][0]["message"], nasty, "nothing is lost");
+    }
+
+    #[test]
+    fn a_packet_is_at_most_16_kb_and_says_what_it_left_out() {
+        let mut decision = fixtures::first_failure();
+        decision.view.failures = vec![fixtures::failure(); 200];
+        for failure in &mut decision.view.failures {
+            failure.failure.error_message = "\u{1F600}".repeat(5_000);
+        }
+        let status = status(&decision);
+        assert!(status.fenced().as_str().len() <= PACKET);
+        assert_eq!(status.failures.0.items.len() + status.omitted["failures"], 200);
+    }
+}
