@@ -283,7 +283,7 @@ fn check_everything(situation_: usize, pool: Vec<String>, n: usize) -> Result<()
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_page_is_whole_and_calls_nobody_it_should_not(
@@ -298,7 +298,7 @@ proptest! {
 #[test]
 fn however_much_there_is_every_page_fits() {
     let long = ["@alice *x* `a` www.evil.com ".repeat(200), "<b> [x](y)\n```\n".repeat(500), "😀|".repeat(3_000)];
-    for situation in [0, 1, 3, 5] {
-        check_everything(situation, long.to_vec(), 40).unwrap();
+    for situation in [1, 3, 5] {
+        check_everything(situation, long.to_vec(), 30).unwrap();
     }
 }
