@@ -11,7 +11,7 @@ use std::{
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -19,10 +19,8 @@ use axum::{Router, body::Bytes, extract::DefaultBodyLimit, http::HeaderMap, http
 use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
     core::AppId,
-    github::webhook::OwnApp,
-    server::{
-        Again, Failed, Job, PullRequest, Reconciler, Secret, Server, ServerConfig, Signatures, Unresolved, stop_signal,
-    },
+    github::{Failed, Secret, webhook::OwnApp},
+    server::{Again, Job, PullRequest, Reconciler, Server, ServerConfig, Signatures, Unresolved, stop_signal},
 };
 use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::{Value, json};
@@ -56,9 +54,9 @@ fn compare() {
         "{:<44}{:>12}{:>14}{:>9}{:>9}{:>9}",
         "64 connections", "per second", "CPU µs each", "p50 ms", "p99 ms", "max ms"
     );
-    let wide = |what: &str, mode: &str, event: &str, bodies: &[String]| {
+    let wide = |what: &str, mode: &str, event: &str, bodies: &[String], ids| {
         let server = Served::start(mode);
-        let load = server.load(64, event, bodies);
+        let load = server.load(64, event, bodies, ids);
         println!(
             "{what:<44}{:>12.0}{:>14.1}{:>9.2}{:>9.2}{:>9.2}",
             load.per_second,
@@ -69,10 +67,12 @@ fn compare() {
         );
         load
     };
-    let bare = wide("bare axum, HMAC only, nothing stored", "bare", "pull_request", &opened);
-    let stored = wide("loopgate, stored, no reconcile ends", "blocked", "pull_request", &opened);
-    wide("loopgate, stored and reconciled (at once)", "instant", "pull_request", &opened);
-    let chat = wide("loopgate, irrelevant comment", "blocked", "issue_comment", &comments);
+    let (pull, issue) = ("pull_request", "issue_comment");
+    let bare = wide("bare axum, HMAC only, nothing stored", "bare", pull, &opened, Ids::Timed);
+    let stored = wide("loopgate, stored, no reconcile ends", "blocked", pull, &opened, Ids::Timed);
+    wide("loopgate, stored and reconciled (at once)", "instant", pull, &opened, Ids::Timed);
+    wide("loopgate, stored, ids in no order", "blocked", pull, &opened, Ids::Random);
+    let chat = wide("loopgate, irrelevant comment", "blocked", issue, &comments, Ids::Timed);
     println!(
         "\nstored: {:.2} × the CPU of bare axum; {:.1} deliveries per transaction; {} rows left; memory {} → {} MB",
         stored.cpu_us_each / bare.cpu_us_each,
@@ -84,8 +84,8 @@ fn compare() {
     println!("irrelevant: {} transactions, {} rows", chat.commits, chat.backlog);
 
     let sync_before = fdatasync_p50();
-    let one = Served::start("blocked").load(1, "pull_request", &opened);
-    let bare_one = Served::start("bare").load(1, "pull_request", &opened);
+    let one = Served::start("blocked").load(1, pull, &opened, Ids::Timed);
+    let bare_one = Served::start("bare").load(1, pull, &opened, Ids::Timed);
     let sync = (sync_before + fdatasync_p50()) / 2.0;
     println!(
         "\n1 connection: p50 {:.3} ms, fdatasync {:.3} ms, so {:.3} ms above it (bare axum answers in {:.3} ms)",
@@ -163,13 +163,13 @@ impl Served {
         }
     }
 
-    fn load(mut self, connections: usize, event: &str, bodies: &[String]) -> Load {
+    fn load(mut self, connections: usize, event: &str, bodies: &[String], ids: Ids) -> Load {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let requests: Vec<_> = bodies.iter().map(|body| Request::new(event, body)).collect();
-        runtime.block_on(send(self.address, connections, &requests, WARM_UP));
+        runtime.block_on(send(self.address, connections, &requests, ids, WARM_UP));
         let before = self.usage();
         let begun = Instant::now();
-        let mut latencies = runtime.block_on(send(self.address, connections, &requests, MEASURE));
+        let mut latencies = runtime.block_on(send(self.address, connections, &requests, ids, MEASURE));
         let took = begun.elapsed().as_secs_f64();
         let after = self.usage();
         latencies.sort_unstable_by(f64::total_cmp);
@@ -205,7 +205,7 @@ impl Request {
         let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
         mac.update(body.as_bytes());
         let signature = hex::encode(mac.finalize().into_bytes());
-        let before = format!("POST /webhook HTTP/1.1\r\nhost: localhost\r\nx-github-delivery: ");
+        let before = "POST /webhook HTTP/1.1\r\nhost: localhost\r\nx-github-delivery: ";
         let after = format!(
             "\r\nuser-agent: GitHub-Hookshot/bench\r\naccept: */*\r\ncontent-type: application/json\r\n\
              x-github-event: {event}\r\nx-github-hook-id: 1\r\nx-github-hook-installation-target-id: 42\r\n\
@@ -218,8 +218,25 @@ impl Request {
     }
 }
 
+#[derive(Clone, Copy)]
+enum Ids {
+    /// UUIDs of version 1, as GitHub sends them.
+    Timed,
+    /// The hardest for an index.
+    Random,
+}
+
+/// The bits of a UUID of version 1: low, middle and high part of the time in 100 ns, then who made it.
+fn timed(now: Instant) -> u128 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let start = START.get_or_init(Instant::now);
+    let ticks = 0x1F0_0000_0000_0000 + now.duration_since(*start).as_nanos() / 100;
+    let time = (ticks & 0xFFFF_FFFF) << 32 | (ticks >> 32 & 0xFFFF) << 16 | 0x1000 | ticks >> 48 & 0xFFF;
+    time << 64 | u128::from(fastrand::u64(..))
+}
+
 /// Each connection sends, waits for the answer, and sends again. Returns how long each took, in seconds.
-async fn send(address: SocketAddr, connections: usize, requests: &[Request], during: Duration) -> Vec<f64> {
+async fn send(address: SocketAddr, connections: usize, requests: &[Request], ids: Ids, during: Duration) -> Vec<f64> {
     let end = Instant::now() + during;
     let one = |n: usize| {
         let mut mine: Vec<_> = requests.iter().skip(n % requests.len()).step_by(connections).cloned().collect();
@@ -234,8 +251,10 @@ async fn send(address: SocketAddr, connections: usize, requests: &[Request], dur
                     return latencies;
                 }
                 let request = &mut mine[turn];
-                // Random ids are the hardest for an index; GitHub's have a time in them.
-                let id = uuid::Uuid::from_u128(fastrand::u128(..));
+                let id = uuid::Uuid::from_u128(match ids {
+                    Ids::Timed => timed(begun),
+                    Ids::Random => fastrand::u128(..) & !0xF000 << 64 | 0x4000 << 64,
+                });
                 id.hyphenated().encode_lower(&mut request.bytes[request.id_at..request.id_at + 36]);
                 stream.write_all(&request.bytes).await.unwrap();
                 let length = stream.read(&mut answer).await.unwrap();
