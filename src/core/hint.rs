@@ -21,7 +21,7 @@ pub struct Actor {
 #[serde(tag = "hint", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Hint {
-    /// The pull request's head was this commit at that moment of GitHub's clock (second granularity). Binds
+    /// The pull request's head was this commit when the delivery was received, or a little before: never later. Binds
     /// approvals to the head that people saw (gates.md, "What an approval is bound to").
     HeadSeen { sha: Sha, at: Timestamp },
     /// Somebody edited a comment; the REST API tells that, but not who.

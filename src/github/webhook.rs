@@ -6,13 +6,12 @@
 
 mod events;
 mod payload;
-mod screen;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use crate::core::{AppId, Hint, InstallationId, Login, PrNumber, RepoName, Sha};
+use crate::core::{AppId, Hint, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp};
 
 /// Who we are, so that echoes of our own writes can be told from people's acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,12 +133,12 @@ pub enum Misread {
 
 /// Reads which pull requests the event `event` (the `X-GitHub-Event` header) with this body concerns.
 ///
-/// Unknown events and actions are [`Irrelevant`].
+/// Unknown events and actions are [`Irrelevant`]. `received_at` is when the delivery came.
 ///
 /// # Errors
 /// [`Misread`] when the body is not JSON, or lacks a field that GitHub documents as always there.
-pub fn route(event: &str, body: &[u8], own: &OwnApp) -> Result<Routed, Misread> {
-    let reader = Reader { event, body, own };
+pub fn route(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Result<Routed, Misread> {
+    let reader = Reader { event, body, own, received_at };
     match event {
         "pull_request" => events::pull_request(&reader),
         "issue_comment" => events::issue_comment(&reader),
@@ -165,6 +164,7 @@ struct Reader<'a> {
     event: &'a str,
     body: &'a [u8],
     own: &'a OwnApp,
+    received_at: Timestamp,
 }
 
 impl<'a> Reader<'a> {

@@ -2,6 +2,7 @@
 
 use crate::core::{
     Actor, CheckRunId, CommentId, Hint, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, UserId,
+    gate::may_speak,
 };
 
 use super::{
@@ -11,7 +12,6 @@ use super::{
         MergeGroupEvent, Number, OrganizationEvent, PullRequest, PullRequestEvent, PushEvent, Repository,
         ReviewCommentEvent, ReviewEvent, StatusEvent, Text, WorkflowRunEvent,
     },
-    screen,
 };
 
 type Answer = Result<Routed, Misread>;
@@ -29,7 +29,7 @@ pub(super) fn pull_request(reader: &Reader<'_>) -> Answer {
     let event: PullRequestEvent<'_> = reader.read()?;
     match event.common().action {
         "opened" | "reopened" | "synchronize" => {
-            let seen = head_seen(&event.pull_request);
+            let seen = head_seen(&event.pull_request, reader.received_at);
             reader.work(event.common(), |repository| pull(repository, event.pull_request.number), seen)
         }
         "edited" | "ready_for_review" | "converted_to_draft" | "closed" => {
@@ -46,10 +46,11 @@ pub(super) fn pull_request(reader: &Reader<'_>) -> Answer {
     }
 }
 
-/// `updated_at` of these three actions is the moment of GitHub's own clock at which the head became this commit.
-fn head_seen(pull_request: &PullRequest<'_>) -> Option<Hint> {
+/// The later of our clock and GitHub's: a head taken for seen too early could lend it an approval of the one before.
+fn head_seen(pull_request: &PullRequest<'_>, received_at: Timestamp) -> Option<Hint> {
     let sha = sha(&pull_request.head.as_ref()?.sha)?;
-    Some(Hint::HeadSeen { sha, at: time(pull_request.updated_at.as_ref())? })
+    let at = time(pull_request.updated_at.as_ref()).map_or(received_at, |updated_at| updated_at.max(received_at));
+    Some(Hint::HeadSeen { sha, at })
 }
 
 pub(super) fn issue_comment(reader: &Reader<'_>) -> Answer {
@@ -65,7 +66,7 @@ pub(super) fn issue_comment(reader: &Reader<'_>) -> Answer {
     }
     let now = event.comment.body.as_deref();
     let before = event.changes.as_ref().and_then(|changes| changes.body.as_ref()?.from.as_deref());
-    if ![now, before].into_iter().flatten().any(screen::may_concern_us) {
+    if ![now, before].into_iter().flatten().any(may_speak) {
         return irrelevant(Irrelevant::Chat);
     }
     let comment = CommentId::new(event.comment.id);
@@ -103,7 +104,7 @@ pub(super) fn review_comment(reader: &Reader<'_>) -> Answer {
     if reader.own.acted(event.common().sender) {
         return irrelevant(Irrelevant::OwnEvent);
     }
-    if !event.comment.body.as_deref().is_some_and(screen::may_concern_us) {
+    if !event.comment.body.as_deref().is_some_and(may_speak) {
         return irrelevant(Irrelevant::Chat);
     }
     reader.work(event.common(), |repository| pull(repository, event.pull_request.number), None)

@@ -26,7 +26,11 @@ fn payload(event: Value) -> Vec<u8> {
 }
 
 fn routed(event: &str, body: Value) -> Result<Routed, Misread> {
-    route(event, &payload(body), &own())
+    route(event, &payload(body), &own(), received_at())
+}
+
+fn received_at() -> Timestamp {
+    "2026-11-20T10:15:03Z".parse().unwrap()
 }
 
 fn repository() -> RepoName {
@@ -64,7 +68,7 @@ fn pull_request_events() {
         json!({ "action": action, "number": 12,
                 "pull_request": { "number": 12, "updated_at": at, "head": { "sha": SHA, "ref": "x" } } })
     };
-    let seen = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: at.parse().unwrap() };
+    let seen = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: received_at() };
     for action in ["opened", "reopened", "synchronize"] {
         assert_eq!(routed("pull_request", body(action)), work(pull(12), vec![seen.clone()]), "{action}");
     }
@@ -82,6 +86,11 @@ fn pull_request_events() {
         let is_dropped = routed("pull_request", body) == nothing(Irrelevant::OwnEvent);
         assert_eq!(is_dropped, dropped, "{action}");
     }
+    // A clock of ours that is slow does not make a head older than GitHub says.
+    let mut ahead = body("synchronize");
+    ahead["pull_request"]["updated_at"] = json!("2026-11-20T10:15:04Z");
+    let later = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: "2026-11-20T10:15:04Z".parse().unwrap() };
+    assert_eq!(routed("pull_request", ahead), work(pull(12), vec![later]));
     // Optional fields may be absent.
     let bare = json!({ "action": "opened", "pull_request": { "number": 12 } });
     assert_eq!(routed("pull_request", bare), work(pull(12), vec![]));
@@ -254,11 +263,11 @@ fn what_is_unknown_or_not_ours_is_ignored() {
 
 #[test]
 fn what_cannot_be_read_is_said_without_quoting_it() {
-    let error = |event: &str, body: &[u8]| route(event, body, &own()).unwrap_err().to_string();
+    let error = |event: &str, body: &[u8]| route(event, body, &own(), received_at()).unwrap_err().to_string();
     insta::assert_snapshot!(error("star", b"payload=%7B%7D"), @"the body is not JSON (line 1, column 1)");
     insta::assert_snapshot!(error("pull_request", b"{\"action\":\"opened\""), @"the body is not JSON (line 1, column 18)");
     insta::assert_snapshot!(error("pull_request", br#"{"pull_request":{"number":"<script>"}}"#), @"the body is JSON, but not a `pull_request` payload as GitHub documents it (line 1, column 36)");
     let sha = br#"{"sha":"main","repository":{"full_name":"a/b"}}"#;
     insta::assert_snapshot!(error("status", sha), @"the `status` payload lacks a usable head commit");
-    assert!(matches!(route("star", &b"[".repeat(1_000_000), &own()), Err(Misread::NotJson { .. })));
+    assert!(matches!(route("star", &b"[".repeat(1_000_000), &own(), received_at()), Err(Misread::NotJson { .. })));
 }
