@@ -5,8 +5,7 @@ use std::{fs, net::SocketAddr, path::PathBuf};
 use jsonwebtoken::EncodingKey;
 use url::Url;
 
-use super::secret::Secret;
-use crate::core::AppId;
+use crate::{core::AppId, github::Secret};
 
 /// A file that holds a secret is never larger; a larger one is something else.
 const SECRET_FILE_BYTES: u64 = 64 * 1024;

@@ -26,7 +26,7 @@ use super::{
     inbox::Inbox,
     limiter::Limiter,
     metrics::{Metrics, Received},
-    secret::Signatures,
+    signature::Signatures,
     storage::{Applied, Change, Delivery, DeliveryId},
 };
 use crate::github::webhook::{self, Irrelevant, Misread, OwnApp, Routed};
@@ -171,8 +171,9 @@ impl Receiver {
         self.signatures
             .check(signature, body)
             .map_err(|_| Refused(Answer::new(StatusCode::UNAUTHORIZED, Received::BadSignature, "unauthorized")))?;
-        self.limiter.proved(address, self.clock.now());
-        Ok(webhook::route(event, body, &self.own))
+        let now = self.clock.now();
+        self.limiter.proved(address, now);
+        Ok(webhook::route(event, body, &self.own, now))
     }
 
     async fn keep(&self, event: &str, delivery: &DeliveryId, routed: Routed) -> Answer {

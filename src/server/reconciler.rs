@@ -4,11 +4,15 @@ use std::future::Future;
 
 use crate::{
     core::{Hint, InstallationId, PrNumber, RepoName, Timestamp},
-    github::webhook::Target,
+    github::{Failed, webhook::Target},
 };
 
 /// Looks at pull requests and makes what people see there what it should be. Level-triggered: a call says *look*,
 /// and calling once too often changes nothing.
+///
+/// A call that fails is repeated with growing pauses, and given up after ten failures in a row. A failure with a
+/// `retry_at` is different: GitHub asked us to stay away until then (rate limits), or is down. It speaks for the whole
+/// installation, whose other work waits too, and brings nothing nearer to being given up.
 pub trait Reconciler: Send + Sync + 'static {
     /// Which open pull requests does this concern? Nobody else works on the same target meanwhile.
     fn resolve(&self, work: &Unresolved) -> impl Future<Output = Result<Vec<PullRequest>, Failed>> + Send;
@@ -50,16 +54,4 @@ pub enum Again {
     OnEvent,
     /// At this time, if nothing happens before: an evidence timeout, a gate reminder. Survives a restart.
     At(Timestamp),
-}
-
-/// A call that did not end well, and will be repeated.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
-pub struct Failed {
-    /// GitHub asked us to stay away until then (rate limits), or is down. Speaks for the whole installation: none of
-    /// its work is started before. Such a wait is nobody's fault and does not bring the work nearer to being given up.
-    /// `None`: an ordinary failure; it is repeated with growing pauses, and given up after ten in a row.
-    pub retry_at: Option<Timestamp>,
-    /// One line for people who run the server. No tokens, no payloads.
-    pub reason: String,
 }

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{
-    clock::{Clock, SystemClock},
+    clock::Clock,
     config::ServerConfig,
     dirty::{DirtySet, Limits},
     inbox::{self, Inbox},
@@ -23,11 +23,11 @@ use super::{
     pages::{self, Admin, Check},
     receive::Receiver,
     reconciler::Reconciler,
-    secret::Signatures,
+    signature::Signatures,
     storage::{self, Change, DeadLetter, Key, Store, StoreError},
     worker::{Mailbox, Shared, Worker},
 };
-use crate::github::webhook::OwnApp;
+use crate::github::{SystemClock, webhook::OwnApp};
 
 /// `SIGTERM` gives what runs this long to finish (server.md, Recovery).
 const STOP_WITHIN: TimeDelta = TimeDelta::seconds(25);

@@ -19,22 +19,22 @@ use super::{
     dirty::{DirtySet, Ended, Start},
     inbox::Inbox,
     metrics::Metrics,
-    reconciler::{Again, Failed, Job, Reconciler, Unresolved},
+    reconciler::{Again, Job, Reconciler, Unresolved},
     storage::{Applied, Arrival, Change, Key, Loaded, Page, Settled, Store, Trouble, Urgency},
 };
 use crate::{
     core::{Hint, InstallationId, PrNumber, RepoName, Timestamp},
-    github::webhook::Target,
+    github::{Failed, webhook::Target},
 };
 
 /// Failures in a row after which a target is given up (server.md, Path of a delivery).
 const GIVE_UP_AFTER: u32 = 10;
 
-/// The first pause after a failure; each further one is twice as long.
+/// The first pause after a failure; each further one is three times as long.
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(2);
 
-/// No pause is longer. Ten failures in a row take about a quarter of an hour.
-const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(15);
+/// No pause is longer. Ten failures in a row take about two hours, which outlasts most outages.
+const LONGEST_PAUSE: TimeDelta = TimeDelta::hours(1);
 
 /// When the storage did not take an outcome.
 const STORAGE_PAUSE: TimeDelta = TimeDelta::seconds(5);
@@ -316,11 +316,11 @@ impl<R: Reconciler> Shared<R> {
         (Settled::Failed(Trouble { failures, reason, retry_at }), Ended::Retry(retry_at))
     }
 
-    /// Doubles with each failure in a row; the second half of each pause is random, so that targets which failed
+    /// Grows with each failure in a row; the second half of each pause is random, so that targets which failed
     /// together do not come back together.
     fn pause(&self, failures: u32) -> TimeDelta {
-        let doublings = failures.saturating_sub(1).min(16);
-        let whole = (FIRST_PAUSE * (1 << doublings)).min(LONGEST_PAUSE).num_milliseconds();
+        let growth = 3_i32.pow(failures.saturating_sub(1).min(8));
+        let whole = (FIRST_PAUSE * growth).min(LONGEST_PAUSE).num_milliseconds();
         let mut rng = self.rng.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         TimeDelta::milliseconds(whole / 2 + rng.i64(0..=whole / 2))
     }

@@ -16,10 +16,9 @@ use chrono::TimeDelta;
 use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
     core::{AppId, Hint, PrNumber, Timestamp},
-    github::webhook::OwnApp,
+    github::{self, Failed, webhook::OwnApp},
     server::{
-        Again, Clock, Failed, Job, Limits, PullRequest, Reconciler, Running, Server, ServerConfig, StartError,
-        Unresolved,
+        Again, Clock, Job, Limits, PullRequest, Reconciler, Running, Server, ServerConfig, StartError, Unresolved,
     },
 };
 use sha2::Sha256;
@@ -46,11 +45,13 @@ impl StillClock {
     }
 }
 
-impl Clock for StillClock {
+impl github::Clock for StillClock {
     fn now(&self) -> Timestamp {
         *self.0.borrow()
     }
+}
 
+impl Clock for StillClock {
     fn sleep_until(&self, until: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         let mut now = self.0.subscribe();
         Box::pin(async move {

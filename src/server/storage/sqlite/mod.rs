@@ -46,6 +46,7 @@ pub(in crate::server) async fn open(directory: &Path) -> Result<(Store, Writer),
         // Only a person with a database tool can hold the lock; deliveries are refused if it takes longer.
         .busy_timeout(Duration::from_secs(2))
         .pragma("temp_store", "memory")
+        .statement_cache_capacity(256)
         .disable_statement_logging();
     let mut connection = SqliteConnection::connect_with(&options).await?;
     MIGRATIONS.run_direct(None, &mut connection, false).await?;

@@ -17,28 +17,31 @@ const KEEP_DEAD_LETTERS: TimeDelta = TimeDelta::days(30);
 /// So many ids, or wake-ups, per change: a few milliseconds of the writer's time.
 const SLICE: i64 = 1000;
 
-/// Multi-row inserts come in these sizes only, so that few prepared statements serve all batches.
-const CHUNKS: [usize; 4] = [64, 16, 4, 1];
+/// Rows per statement. A statement is prepared once for each number of rows that occurs.
+const ROWS: usize = 64;
 
-static REMEMBER: LazyLock<[String; CHUNKS.len()]> = LazyLock::new(|| {
-    CHUNKS.map(|rows| {
-        let places = places(3, rows);
-        format!("INSERT INTO seen (seq, delivery, received_at) VALUES {places} ON CONFLICT (delivery) DO NOTHING")
+/// A statement by its number of rows, 1 to [`ROWS`].
+type Statements = LazyLock<[String; ROWS]>;
+
+static REMEMBER: Statements = LazyLock::new(|| {
+    statements(3, |rows| {
+        format!("INSERT INTO seen (seq, delivery, received_at) VALUES {rows} ON CONFLICT (delivery) DO NOTHING")
     })
 });
 
-/// A target that was given up starts anew with whatever happens there. Hints beyond some 16,000 characters are let go:
-/// so much happens to one target only while nothing can be done, and then the newest state is all that matters.
-static ADD: LazyLock<[String; CHUNKS.len()]> = LazyLock::new(|| {
-    CHUNKS.map(|rows| {
-        let places = places(8, rows);
+/// A target that was given up starts anew with whatever happens there. A hint that is there already is not kept twice,
+/// and hints beyond some 4,000 bytes are let go: so much happens to one target only while nothing can be done, and then
+/// its newest state is all that matters.
+static ADD: Statements = LazyLock::new(|| {
+    statements(8, |rows| {
         format!(
             "INSERT INTO work (installation, repository, what, newest, delivery, event, received_at, hints)
-             VALUES {places}
+             VALUES {rows}
              ON CONFLICT (installation, repository, what) DO UPDATE SET
                  newest = excluded.newest, delivery = excluded.delivery, event = excluded.event,
                  received_at = excluded.received_at,
-                 hints = CASE WHEN length(hints) < 16000 THEN hints || excluded.hints ELSE hints END,
+                 hints = CASE WHEN instr(hints, excluded.hints) > 0 OR octet_length(hints) > 4000 THEN hints
+                     ELSE hints || excluded.hints END,
                  failures = CASE WHEN dead_at IS NULL THEN failures ELSE 0 END, dead_at = NULL"
         )
     })
@@ -351,15 +354,18 @@ pub(super) fn ordered(id: &DeliveryId) -> Vec<u8> {
     [time, rest].concat()
 }
 
-/// Additions to one target are one: the newest, with the hints of all. Order is kept.
+/// Additions to one target are one: the newest, with the hints of all, each once. Order is kept.
 fn merged(additions: Vec<Addition>) -> Vec<Addition> {
     let mut places: HashMap<Key, usize> = HashMap::with_capacity(additions.len());
     let mut merged: Vec<Addition> = Vec::with_capacity(additions.len());
     for addition in additions {
         match places.get(&addition.key) {
             Some(&place) => {
-                let hints = std::mem::take(&mut merged[place].hints);
-                merged[place] = Addition { hints: hints + &addition.hints, ..addition };
+                let mut hints = std::mem::take(&mut merged[place].hints);
+                if !hints.contains(&addition.hints) {
+                    hints.push_str(&addition.hints);
+                }
+                merged[place] = Addition { hints, ..addition };
             }
             None => {
                 places.insert(addition.key.clone(), merged.len());
@@ -375,22 +381,13 @@ fn written(hints: &[Hint]) -> String {
     hints.iter().map(line).collect()
 }
 
-/// `(?,?),(?,?)` for two rows of two columns.
-fn places(columns: usize, rows: usize) -> String {
+/// One statement for each number of rows; `sql` puts their places, `(?,?),(?,?)` for two rows of two columns, into it.
+fn statements(columns: usize, sql: impl Fn(&str) -> String) -> [String; ROWS] {
     let row = format!("({})", vec!["?"; columns].join(","));
-    vec![row; rows].join(",")
+    std::array::from_fn(|at| sql(&vec![row.as_str(); at + 1].join(",")))
 }
 
-/// Slices of `rows` whose lengths are all in [`CHUNKS`], each with the statement for its length.
-fn chunks<'r, T>(
-    statements: &'static [String; CHUNKS.len()],
-    rows: &'r [T],
-) -> impl Iterator<Item = (&'static str, &'r [T])> {
-    let mut rest = rows;
-    std::iter::from_fn(move || {
-        let (size, sql) = CHUNKS.into_iter().zip(statements).find(|(size, _)| *size <= rest.len())?;
-        let (chunk, more) = rest.split_at(size);
-        rest = more;
-        Some((sql.as_str(), chunk))
-    })
+/// Slices of `rows`, each with the statement for its length.
+fn chunks<'r, T>(statements: &'static Statements, rows: &'r [T]) -> impl Iterator<Item = (&'static str, &'r [T])> {
+    rows.chunks(ROWS).map(|chunk| (statements[chunk.len() - 1].as_str(), chunk))
 }
