@@ -11,7 +11,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::{Outcome, Stop, exit, runtime};
 use crate::{
-    github::{ApiUrl, AppCredentials, Credentials, Github, Secret, Setup, SystemClock},
+    github::{ApiUrl, AppCredentials, Credentials, Github, Setup, SystemClock},
     server::{ConfigError, GithubReconciler, Server, ServerConfig, own_app, stop_signal},
 };
 
@@ -65,8 +65,7 @@ fn log_to_stderr(filter: &str) -> Result<(), Stop> {
 }
 
 async fn serve(config: ServerConfig) -> Outcome {
-    let credentials =
-        AppCredentials::new(config.app_id, &Secret::new(config.private_key.expose())).map_err(Stop::bad_data)?;
+    let credentials = AppCredentials::new(config.app_id, &config.private_key).map_err(Stop::bad_data)?;
     let api = ApiUrl::parse(config.github_api_url.as_str()).map_err(Stop::bad_data)?;
     let github = Github::new(api, Credentials::App(credentials), Setup::default()).map_err(Stop::unavailable)?;
     // A wrong key or a skewed clock shows here, before anything is accepted.

@@ -1,9 +1,9 @@
 //! What a worker does with its work: the [`Reconciler`] that looks at pull requests of a real GitHub.
 
-use super::reconciler::{Again, Failed, Job, PullRequest, Reconciler, Unresolved};
+use super::reconciler::{Again, Job, PullRequest, Reconciler, Unresolved};
 use crate::{
     core::{PrNumber, RepoName},
-    github::{self, Client, Clock, Error, Github, Reconcile, Settled, webhook::OwnApp, webhook::Target},
+    github::{self, Client, Clock, Error, Failed, Github, Reconcile, Settled, webhook::OwnApp, webhook::Target},
 };
 
 /// Who we are, for telling our own events from others'.
@@ -32,7 +32,7 @@ impl<C: Clock + 'static> GithubReconciler<C> {
 impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
     async fn resolve(&self, work: &Unresolved) -> Result<Vec<PullRequest>, Failed> {
         let client = self.github.client(Some(work.installation));
-        pull_requests(&client, &work.target).await.map_err(failed)
+        pull_requests(&client, &work.target).await.map_err(Failed::from)
     }
 
     async fn reconcile(&self, job: Job) -> Result<Again, Failed> {
@@ -42,11 +42,7 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
             number: job.pull_request,
             hints: job.hints,
         };
-        let outcome = self
-            .reconcile
-            .run(&job, self.clock.now())
-            .await
-            .map_err(|failure| Failed { retry_at: failure.retry_at, reason: failure.reason })?;
+        let outcome = self.reconcile.run(&job, self.clock.now()).await?;
         log(&outcome.result);
         Ok(outcome.revisit_at.map_or(Again::OnEvent, Again::At))
     }
@@ -94,9 +90,4 @@ async fn pull_requests(client: &Client, target: &Target) -> Result<Vec<PullReque
             all
         }
     })
-}
-
-fn failed(error: Error) -> Failed {
-    let failure = github::Failed::from(error);
-    Failed { retry_at: failure.retry_at, reason: failure.reason }
 }

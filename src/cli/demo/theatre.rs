@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 use super::DemoError;
 use crate::{
     core::{RepoName, Timestamp},
-    github::{ApiUrl, AppCredentials, Credentials, Github, Secret, Setup},
+    github::{ApiUrl, AppCredentials, Credentials, Github, Setup},
     server::{self, GithubReconciler, Running, Server, ServerConfig, own_app},
     simulator::{Clock, Config, Simulator},
 };
@@ -27,11 +27,13 @@ pub(super) struct Theatre {
 #[derive(Clone)]
 struct StoryClock(Clock);
 
-impl server::Clock for StoryClock {
+impl crate::github::Clock for StoryClock {
     fn now(&self) -> Timestamp {
         self.0.now()
     }
+}
 
+impl server::Clock for StoryClock {
     fn sleep_until(&self, until: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async move {
             while self.0.now() < until {
@@ -51,7 +53,7 @@ impl Theatre {
 
         let data = std::env::temp_dir().join(format!("loopgate-demo-{}", std::process::id()));
         let config = ServerConfig::from_env(|name| setting(name, &github, &data))?;
-        let credentials = AppCredentials::new(config.app_id, &Secret::new(config.private_key.expose()))?;
+        let credentials = AppCredentials::new(config.app_id, &config.private_key)?;
         let story_clock = clock.clone();
         let now = std::sync::Arc::new(move || story_clock.now());
         let setup = Setup { clock: now.clone(), ..Setup::default() };
