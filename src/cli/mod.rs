@@ -2,11 +2,15 @@
 //!
 //! Results go to standard output, progress and errors to standard error. Exit codes are in [`exit`].
 
+mod check_config;
 mod decide;
 mod demo;
 pub mod exit;
+mod inspect;
 mod output;
+mod progress;
 mod serve;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -37,7 +41,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the configured checks here, evaluate them, and write the evidence
-    //TMP    Verify(verify::Arguments),
+    Verify(verify::Arguments),
     /// Decide one iteration: YAML in, YAML out
     Decide(decide::Arguments),
     /// Receive webhooks and look after the pull requests of every installation
@@ -45,10 +49,10 @@ enum Command {
     /// Ask a running server whether it is alive; for container health checks
     Health(serve::HealthArguments),
     /// Check a configuration file and say where it is wrong
-    //TMP    CheckConfig(check_config::Arguments),
+    CheckConfig(check_config::Arguments),
     /// What does Loopgate understand by this?
-    //TMP
-    //TMP    Inspect(inspect::Command),
+    #[command(subcommand)]
+    Inspect(inspect::Command),
     /// Watch a pull request's whole life on a simulated GitHub, without an account
     Demo(demo::Arguments),
     /// Print a completion script for a shell
@@ -99,12 +103,12 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Outcome {
     match cli.command {
-        //TMP        Command::Verify(arguments) => verify::run(&arguments, cli.format),
+        Command::Verify(arguments) => verify::run(&arguments, cli.format),
         Command::Decide(arguments) => decide::run(&arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Health(arguments) => serve::health(&arguments),
-        //TMP        Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
-        //TMP        Command::Inspect(command) => inspect::run(&command, cli.format),
+        Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
+        Command::Inspect(command) => inspect::run(&command, cli.format),
         Command::Demo(arguments) => demo::run(&arguments, cli.format),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "loopgate", &mut std::io::stdout());

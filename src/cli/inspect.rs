@@ -1,0 +1,78 @@
+//! `loopgate inspect`: what does Loopgate understand by this?
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+use clap::{Args, Subcommand};
+
+use super::{Outcome, Stop, exit, output, output::Format};
+use crate::{
+    core::{GateName, Login, failure, gate},
+    render,
+};
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// The approvals, commands and near misses in a comment
+    Comment(CommentArguments),
+    /// The frames, fingerprint, cause and feedback of a failure
+    Failure(FailureArguments),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  echo 'security approved' | loopgate inspect comment --format json")]
+pub struct CommentArguments {
+    /// The comment's text; - reads standard input
+    #[arg(default_value = "-", value_name = "FILE")]
+    file: PathBuf,
+    /// The gates there are; the five presets unless given
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    gates: Vec<GateName>,
+    /// The login Loopgate acts under
+    #[arg(long, default_value = "loopgate[bot]", value_name = "LOGIN")]
+    bot: Login,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  cargo test 2>&1 | loopgate inspect failure")]
+pub struct FailureArguments {
+    /// The failure's text, as the tool printed it; - reads standard input
+    #[arg(default_value = "-", value_name = "FILE")]
+    file: PathBuf,
+}
+
+pub fn run(command: &Command, format: Format) -> Outcome {
+    match command {
+        Command::Comment(arguments) => comment(arguments, format),
+        Command::Failure(arguments) => explain(arguments, format),
+    }
+}
+
+fn comment(arguments: &CommentArguments, format: Format) -> Outcome {
+    let body = output::read_text(&arguments.file)?;
+    let gates: BTreeSet<GateName> = match arguments.gates.as_slice() {
+        [] => crate::config::presets().gates.into_keys().collect(),
+        named => named.iter().cloned().collect(),
+    };
+    let inspection = gate::inspect(&body, &arguments.bot, &gates);
+    match format {
+        Format::Json => output::json(&inspection)?,
+        Format::Human => print!("{}", human(&inspection)?),
+    }
+    Ok(exit::OK)
+}
+
+/// The document's lines, as YAML: short enough to read as it is.
+fn human(document: &impl serde::Serialize) -> Result<String, Stop> {
+    let text = serde_yaml::to_string(document).map_err(Stop::bad_data)?;
+    Ok(text.lines().map(|line| render::plain_line(line) + "\n").collect())
+}
+
+fn explain(arguments: &FailureArguments, format: Format) -> Outcome {
+    let text = output::read_text(&arguments.file)?;
+    let inspection = failure::inspect(&text);
+    match format {
+        Format::Json => output::json(&inspection)?,
+        Format::Human => print!("{}", human(&inspection)?),
+    }
+    Ok(exit::OK)
+}

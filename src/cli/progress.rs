@@ -1,0 +1,117 @@
+//! Progress of running checks, on standard error: bars on a terminal, lines elsewhere, groups in GitHub Actions.
+
+use std::{
+    collections::BTreeMap,
+    io::Write,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use crate::{
+    core::{
+        CheckName,
+        evidence::{CheckEvidence, Outcome},
+    },
+    runner::Observer,
+};
+
+/// One spinning line for each running check.
+pub struct Bars {
+    all: MultiProgress,
+    bars: Mutex<BTreeMap<CheckName, ProgressBar>>,
+}
+
+impl Bars {
+    pub fn new() -> Self {
+        Self { all: MultiProgress::new(), bars: Mutex::default() }
+    }
+}
+
+impl Observer for Bars {
+    fn started(&self, check: &CheckName) {
+        let bar = self.all.add(ProgressBar::new_spinner());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix:12} {elapsed:>5} {wide_msg:.dim}") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(check.to_string());
+        bar.enable_steady_tick(Duration::from_millis(120));
+        self.bars.lock().unwrap_or_else(PoisonError::into_inner).insert(check.clone(), bar);
+    }
+
+    fn output(&self, check: &CheckName, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let plain: String = last.chars().filter(|c| !c.is_control()).take(200).collect();
+        if let Some(bar) = self.bars.lock().unwrap_or_else(PoisonError::into_inner).get(check) {
+            bar.set_message(plain);
+        }
+    }
+
+    fn ended(&self, evidence: &CheckEvidence) {
+        let bar = self.bars.lock().unwrap_or_else(PoisonError::into_inner).remove(&evidence.name);
+        let line = ended(evidence);
+        match bar {
+            Some(bar) => {
+                bar.finish_and_clear();
+                // Nobody to tell if the terminal is gone.
+                let _ = self.all.println(line);
+            }
+            None => {
+                let _ = self.all.println(line);
+            }
+        }
+    }
+}
+
+/// A line when a check starts, and one when it ends.
+pub struct Lines;
+
+impl Observer for Lines {
+    fn started(&self, check: &CheckName) {
+        eprintln!("{check} …");
+    }
+
+    fn ended(&self, evidence: &CheckEvidence) {
+        eprintln!("{}", ended(evidence));
+    }
+}
+
+/// The whole log of each check in a group that can be folded open.
+pub struct Groups;
+
+impl Observer for Groups {
+    fn ended(&self, evidence: &CheckEvidence) {
+        // One lock, so that two groups never mix.
+        let mut out = std::io::stderr().lock();
+        let log = |text: &str| {
+            // A line of a log must not become a workflow command.
+            text.lines().map(|line| format!(" {line}\n")).collect::<String>()
+        };
+        let cut = match evidence.log_cut_bytes {
+            0 => String::new(),
+            bytes => format!(" … {bytes} bytes cut …\n"),
+        };
+        let _ = write!(
+            out,
+            "::group::{}\n{}{cut}{}::endgroup::\n",
+            ended(evidence),
+            log(&evidence.log_head),
+            log(&evidence.log_tail)
+        );
+    }
+}
+
+fn ended(evidence: &CheckEvidence) -> String {
+    let mark = match evidence.outcome {
+        Outcome::Passed => "✓",
+        Outcome::Skipped => "–",
+        Outcome::Cancelled => "⊘",
+        Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted => "✗",
+    };
+    let seconds = evidence.duration_ms as f64 / 1000.0;
+    let why = evidence.skipped_because.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let tests = evidence.results.map(|results| format!(", {} of {} tests pass", results.passed, results.total));
+    format!("{mark} {} {}{why}, {seconds:.1} s{}", evidence.name, evidence.outcome.as_str(), tests.unwrap_or_default())
+}

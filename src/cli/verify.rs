@@ -1,0 +1,306 @@
+//! `loopgate verify`: runs the checks here, evaluates them, writes the evidence.
+
+use std::{
+    collections::BTreeSet,
+    io::IsTerminal,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+};
+
+use chrono::Utc;
+use clap::Args;
+use serde_json::json;
+
+use super::{Outcome, Stop, exit, output, output::Format, progress, runtime};
+use crate::{
+    config,
+    core::{
+        AppId, CheckName, Login, PrNumber, RepoName, Timestamp, UserId, decide,
+        decision::{Decision, DecisionWord},
+        describe,
+        evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, Outcome as CheckOutcome},
+        policy::{CheckSource, Policy, PolicyOrigin},
+        snapshot::{
+            Account, AccountKind, AppIdentity, Authority, Base, ChangedFiles, Head, Lifecycle, Listing, PullRequest,
+            Readiness, ReceivedEvidence, Snapshot,
+        },
+        state::LoopState,
+    },
+    render,
+    runner::{self, Changes, Checkout, Cleanliness, Interrupter, Plan, Selection},
+};
+
+/// Where the configuration is looked for, relative to the top of the repository.
+const CONFIGURATION: &str = ".github/loopgate.yml";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without a configuration the usual checks of the project are run, and said.
+Gates are not looked at: who approved what is known on the pull request only.
+
+Examples:
+  loopgate verify
+  loopgate verify --checks unit,lint
+  loopgate verify --format json | jq .decision")]
+pub struct Arguments {
+    /// Run only these checks, and what they need
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    checks: Vec<CheckName>,
+    /// The configuration to use [default: .github/loopgate.yml]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The branch the change is measured against [default: the remote's default branch]
+    #[arg(long, env = "GITHUB_BASE_REF", value_name = "BRANCH")]
+    base: Option<String>,
+    /// How many checks run at once [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Where evidence.json is written
+    #[arg(long, default_value = "loopgate-evidence", value_name = "DIRECTORY")]
+    evidence: PathBuf,
+}
+
+pub fn run(arguments: &Arguments, format: Format) -> Outcome {
+    let here = std::env::current_dir().map_err(Stop::unavailable)?;
+    let checkout = Checkout::around(&here).map_err(Stop::bad_data)?;
+    let policy = policy(arguments, &checkout.root)?;
+    let parallel = arguments.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let selection = match arguments.checks.as_slice() {
+        [] => Selection::All,
+        names => Selection::Only(names.iter().cloned().collect::<BTreeSet<_>>()),
+    };
+    let plan = Plan::new(&policy.verify.checks, &selection, checkout.root.clone(), parallel).map_err(Stop::bad_data)?;
+    if plan.is_empty() {
+        return Err(Stop::bad_data(format!(
+            "there is no check to run: {CONFIGURATION} has no command check, and no known project was found at {}",
+            checkout.root.display()
+        )));
+    }
+    let started = Utc::now();
+    let (checks, ending) = execute(&plan)?;
+    if ending == Ending::Interrupted {
+        eprintln!("interrupted: what was running has been ended");
+        return Ok(exit::INTERRUPTED);
+    }
+    let evidence = document(&checkout, checks, started);
+    let path = write(&evidence, &checkout.root.join(&arguments.evidence))?;
+    let local = Local::new(&checkout, arguments.base.as_deref(), policy, evidence);
+    let decision = local.decide(Utc::now());
+    report(&local, &decision, &path, format)?;
+    append_job_summary(&local, &decision);
+    Ok(code(&decision, &local.evidence))
+}
+
+/// The configuration in force here: gates aside, and only the checks that can be run here.
+fn policy(arguments: &Arguments, root: &Path) -> Result<Policy, Stop> {
+    let path = arguments.config.clone().unwrap_or_else(|| root.join(CONFIGURATION));
+    let mut policy = if arguments.config.is_some() || path.is_file() {
+        let text = output::read_text(&path)?;
+        let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        config::parse(&shown, &text).map_err(Stop::bad_data)?
+    } else {
+        config::presets().with_origin(PolicyOrigin::Defaults)
+    };
+    if policy.verify.checks.is_empty() {
+        policy.verify.checks = runner::detected_checks(root);
+        let names = policy.verify.checks.keys().map(CheckName::as_str).collect::<Vec<_>>().join(", ");
+        eprintln!("No checks are configured; running what this project usually has: {names}.");
+    }
+    policy.verify.checks.retain(|_, check| matches!(check.source, CheckSource::Command(_)));
+    policy.gates.clear();
+    Ok(policy)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Ending {
+    Finished,
+    Interrupted,
+}
+
+fn execute(plan: &Plan) -> Result<(Vec<CheckEvidence>, Ending), Stop> {
+    let observer: Arc<dyn runner::Observer> = if std::env::var_os("GITHUB_ACTIONS").is_some() {
+        Arc::new(progress::Groups)
+    } else if std::io::stderr().is_terminal() {
+        Arc::new(progress::Bars::new())
+    } else {
+        Arc::new(progress::Lines)
+    };
+    let (interrupter, interrupt) = Interrupter::new();
+    runtime()?.block_on(async {
+        let pressed = interrupt.clone();
+        let listening = tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                interrupter.interrupt();
+            }
+            // Kept, so that the runner does not take us for gone.
+            std::future::pending::<()>().await;
+        });
+        let checks = runner::run(plan, interrupt, observer).await;
+        listening.abort();
+        let ending = if pressed.is_interrupted() { Ending::Interrupted } else { Ending::Finished };
+        Ok((checks, ending))
+    })
+}
+
+fn document(checkout: &Checkout, checks: Vec<CheckEvidence>, started_at: Timestamp) -> Evidence {
+    Evidence {
+        schema: EVIDENCE_SCHEMA.to_owned(),
+        repository: repository(checkout),
+        head_sha: checkout.head,
+        tree_hash: describe::tree_hash(checkout.tree),
+        base_sha: None,
+        pull_request: None,
+        workflow: None,
+        environment: Environment { os: std::env::consts::OS.to_owned(), runtime: None, framework: None },
+        started_at,
+        ended_at: Utc::now(),
+        checks,
+        coverage: None,
+    }
+}
+
+/// The remote's name, else one made of the folder's.
+fn repository(checkout: &Checkout) -> RepoName {
+    let folder = checkout.root.file_name().and_then(|name| name.to_str()).unwrap_or("repository");
+    let named = checkout.repository.clone().or_else(|| format!("local/{folder}").parse().ok());
+    named.unwrap_or_else(|| "local/repository".parse().expect("owner/name"))
+}
+
+fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, Stop> {
+    let path = directory.join("evidence.json");
+    let text = serde_json::to_string_pretty(evidence).map_err(Stop::bad_data)?;
+    std::fs::create_dir_all(directory)
+        .and_then(|()| std::fs::write(&path, text + "\n"))
+        .map_err(|error| Stop::unavailable(format!("{} cannot be written: {error}", path.display())))?;
+    Ok(path)
+}
+
+/// The working tree, seen as a pull request that nobody has opened yet.
+struct Local {
+    snapshot: Snapshot,
+    policy: Policy,
+    evidence: Evidence,
+    branch: String,
+}
+
+impl Local {
+    fn new(checkout: &Checkout, base: Option<&str>, policy: Policy, evidence: Evidence) -> Self {
+        let base = base.filter(|base| !base.is_empty());
+        let changes = Changes::against(&checkout.root, base);
+        let branch = checkout.branch.clone().unwrap_or_else(|| checkout.head.short());
+        let account = |login: &str| Account {
+            id: UserId::new(0),
+            login: login.parse::<Login>().expect("a plain word is a login"),
+            kind: AccountKind::User,
+        };
+        if checkout.cleanliness == Cleanliness::Changed {
+            eprintln!("The working tree differs from {}: the evidence is of what is here.", checkout.head.short());
+        }
+        let (base_sha, files) = match changes {
+            Some(Changes { merge_base, files }) => (merge_base, files),
+            None => (checkout.head, ChangedFiles::Complete(Vec::new())),
+        };
+        let snapshot = Snapshot {
+            repository: evidence.repository.clone(),
+            app: AppIdentity { id: AppId::new(0), bot: account("loopgate").login, bot_id: None },
+            pull_request: PullRequest {
+                number: PrNumber::new(0),
+                title: branch.clone(),
+                body: String::new(),
+                author: account("author"),
+                lifecycle: Lifecycle::Open,
+                readiness: Readiness::Ready,
+                head: Head {
+                    sha: checkout.head,
+                    tree: checkout.tree,
+                    branch: branch.clone(),
+                    repository: Some(evidence.repository.clone()),
+                    known_since: None,
+                },
+                base: Base { branch: base.unwrap_or("main").to_owned(), sha: base_sha },
+                labels: BTreeSet::new(),
+                requested_users: BTreeSet::new(),
+                requested_teams: BTreeSet::new(),
+                created_at: evidence.started_at,
+                url: String::new(),
+            },
+            files,
+            base_folders: None,
+            commits: Listing::complete(Vec::new()),
+            comments: Listing::complete(Vec::new()),
+            reviews: Listing::complete(Vec::new()),
+            checks: Vec::new(),
+            forged_checks: Vec::new(),
+            evidence: vec![ReceivedEvidence::Accepted(Box::new(evidence.clone()))],
+            workflow_runs: Vec::new(),
+            base_evidence: None,
+            required_approvals: 0,
+            authority: Authority::default(),
+            codeowners: None,
+            hints: Vec::new(),
+            problems: Vec::new(),
+        };
+        // Only what was run can be asked for.
+        let mut policy = policy;
+        policy.verify.checks.retain(|name, _| evidence.checks.iter().any(|check| &check.name == name));
+        Self { snapshot, policy, evidence, branch }
+    }
+
+    /// The same decision a pull request would get for this evidence.
+    fn decide(&self, now: Timestamp) -> Decision {
+        let mut state = LoopState::begin(&self.snapshot, &self.policy, now);
+        state.pull_request = None;
+        state.task_alias.clone_from(&self.branch);
+        decide(&self.snapshot, &state, &self.policy, now)
+    }
+}
+
+fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Result<(), Stop> {
+    match format {
+        Format::Human => {
+            let colour = if output::colours_on(&std::io::stdout()) { render::Colour::On } else { render::Colour::Off };
+            print!("{}", render::terminal_report(decision, &local.snapshot, &local.policy, colour));
+            println!("Evidence: {}", path.display());
+            Ok(())
+        }
+        Format::Json => output::json(&json!({
+            "schema": "loopgate.verify/v1",
+            "decision": decision.word(),
+            "status": decision.next.status,
+            "stage": decision.view.evidence_stage,
+            "score": decision.view.evaluation.score,
+            "attempt": decision.view.attempt,
+            "failed_rules": decision.view.evaluation.failed_rules(),
+            "warnings": decision.view.evaluation.warnings(),
+            "feedback": decision.view.feedback,
+            "checks": local.evidence.checks,
+            "evidence_path": path,
+        })),
+    }
+}
+
+/// GitHub shows what is appended to this file on the run's page.
+fn append_job_summary(local: &Local, decision: &Decision) {
+    let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY") else { return };
+    let text = render::job_summary(decision, &local.snapshot, &local.policy);
+    let appended = std::fs::OpenOptions::new().append(true).create(true).open(&file).and_then(|mut file| {
+        use std::io::Write;
+        file.write_all(text.as_bytes())
+    });
+    if let Err(error) = appended {
+        // The verification is what it is, shown or not.
+        eprintln!("the job summary cannot be written: {error}");
+    }
+}
+
+/// 4 tells "nothing was tested" from "something failed".
+fn code(decision: &Decision, evidence: &Evidence) -> u8 {
+    let failing = || evidence.checks.iter().filter(|check| check.outcome.is_failure());
+    let only_empty = failing().all(|check| check.outcome == CheckOutcome::NoTestsExecuted);
+    match decision.word() {
+        DecisionWord::Retry | DecisionWord::Escalate if failing().next().is_some() && only_empty => exit::NO_TESTS,
+        word => exit::of(word),
+    }
+}
