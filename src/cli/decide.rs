@@ -7,7 +7,7 @@ use clap::Args;
 use super::{Outcome, Stop, exit, output};
 use crate::{
     core::{
-        failure::{Changes, FeedbackItem},
+        failure::{self, Changes, FeedbackItem},
         iteration::{self, Request, Sides, Understood},
         policy::LoopPolicy,
     },
@@ -44,10 +44,13 @@ pub fn run(arguments: &Arguments) -> Outcome {
     Ok(exit::of(response.decision.word()))
 }
 
-/// Reads the test output as whatever report it looks like.
+/// Reads the test output as whatever report it looks like, else as the text of one failure.
 fn understand(output: &str) -> Understood {
-    let report = reports::read("test_result.output", output.as_bytes(), &ReadOptions::default());
-    let sides = report.failures.iter().find_map(|failure| {
+    let mut failures = reports::read("test_result.output", output.as_bytes(), &ReadOptions::default()).failures;
+    if failures.is_empty() && !output.trim().is_empty() {
+        failures.push(failure::read_failure(output, &Changes::default()));
+    }
+    let sides = failures.iter().find_map(|failure| {
         Some(Sides {
             name: failure.test_name.clone()?,
             expected: failure.expected.clone()?,
@@ -55,6 +58,6 @@ fn understand(output: &str) -> Understood {
         })
     });
     let changes = Changes::default();
-    let items = report.failures.iter().map(|failure| FeedbackItem::of(failure, &changes, None).into()).collect();
+    let items = failures.iter().map(|failure| FeedbackItem::of(failure, &changes, None).into()).collect();
     Understood { items, sides }
 }

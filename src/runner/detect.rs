@@ -86,7 +86,7 @@ fn commands(ecosystem: Ecosystem, root: &Path) -> Vec<Usual> {
         Ecosystem::Rust => vec![
             usual("build", K::Build, "cargo build", &[]),
             usual("unit", K::Test, "cargo test --no-fail-fast", &["build"]),
-            usual("lint", K::Lint, "cargo clippy --all-targets", &["build"]),
+            usual("lint", K::Lint, "cargo clippy", &["build"]),
             usual("format", K::Lint, "cargo fmt --check", &[]),
         ],
         Ecosystem::Node => node(root),
