@@ -1,7 +1,30 @@
 //! Loopgate closes the loop on pull requests: it reads the evidence of each push, and decides *proceed*, *retry with
-//! feedback* or *escalate to a human*. This page is the map of the house; `docs/architecture.md` is the guided tour.
+//! feedback* or *escalate to a human*. This page is the map of the house; `docs/architecture.md` is the guided tour,
+//! and `docs/decisions.md` the table of every decision.
 //!
 //! Arrows point down only: `cli, server, simulator → github, runner → refs → render, reports, config → core`.
+//!
+//! - [`core`](crate::core) holds all that Loopgate knows, and is pure: no I/O, no clock, no randomness, no async. Its
+//!   heart is [`decide`](fn@crate::core::decide), which turns what was observed, what is remembered and what governs
+//!   into one decision. Around it stand gates and their grammar, rules and scores, attempts and the retry policy,
+//!   failures and their fingerprints.
+//! - [`config`] turns `.github/loopgate.yml` into a [`Policy`](crate::core::policy::Policy): every default filled in,
+//!   every number in its range, and whatever is wrong told with line, column and what was probably meant.
+//! - [`reports`] turns the bytes of test runners, compilers and linters into results, failures, findings and coverage.
+//!   It never fails and never trusts: the code under test wrote them.
+//! - [`render`] turns decisions into what people read: the status comment, check runs, gate requests, escalations, the
+//!   job summary, the terminal. Whatever came from outside is made safe here, and every page fits GitHub's limits.
+//! - [`refs`] keeps a run in a hidden git ref: loads it, recovers it when it is damaged, and saves it by
+//!   compare-and-swap, the only lock there is. It works over GitHub's API and over a local repository alike.
+//! - [`github`] is the only room that speaks to GitHub: one client with its tokens, cache and limits; observing a pull
+//!   request and making it look as it should; webhook payloads; evidence artifacts.
+//! - [`runner`] runs the checks of a policy as commands, each bounded in time and memory, several at once. It executes
+//!   what the working tree says, so it never runs where a write token is.
+//! - [`server`] is `loopgate serve`: it acknowledges a webhook once it is on disk, and sees to it that every pull
+//!   request it concerns is looked at, once at a time, however often the process dies.
+//! - [`cli`] is the command line, one file per subcommand, and the demo.
+//! - [`simulator`] is a GitHub on loopback for the demo and the tests: one world of plain structs, which people and the
+//!   REST API change by the same deeds.
 
 #![forbid(unsafe_code)]
 
