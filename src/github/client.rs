@@ -158,6 +158,16 @@ impl Client {
         parse(path, &page.body)
     }
 
+    /// Reads a JSON document without keeping it.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub(crate) async fn fetch<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+        let request = Outgoing::read(path, Accept::Json, JSON_LIMIT);
+        let answer = self.read(&request).await?.or_redirected(path)?;
+        parse(path, &answer.body)
+    }
+
     /// Reads bytes that the path names by their content (a commit, a blob, an artifact id), or `None` where there are
     /// none. Asked once: neither can change.
     ///
@@ -170,7 +180,7 @@ impl Client {
             Some(CachedAnswer::ImmutablyAbsent) => return Ok(None),
             Some(CachedAnswer::Tagged { .. }) | None => {}
         }
-        let request = Outgoing { method: Method::GET, target: path, accept, etag: None, body: None, limit };
+        let request = Outgoing::read(path, accept, limit);
         let answer = match self.read(&request).await {
             Ok(answer) => CachedAnswer::Immutable(answer.or_redirected(path)?.body),
             Err(Error::NotFound { .. }) => CachedAnswer::ImmutablyAbsent,
@@ -213,14 +223,7 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`] but not found.
     pub(crate) async fn exists(&self, path: &str) -> Result<bool, Error> {
-        let request = Outgoing {
-            method: Method::GET,
-            target: path,
-            accept: Accept::Json,
-            etag: None,
-            body: None,
-            limit: JSON_LIMIT,
-        };
+        let request = Outgoing::read(path, Accept::Json, JSON_LIMIT);
         match self.read(&request).await {
             Ok(answer) => answer.or_redirected(path).map(|_| true),
             Err(Error::NotFound { .. }) => Ok(false),
@@ -256,8 +259,7 @@ impl Client {
             Some(CachedAnswer::Tagged { etag, link, body }) => (Some(etag.as_str()), Some((link, body))),
             _ => (None, None),
         };
-        let request =
-            Outgoing { method: Method::GET, target: path, accept: Accept::Json, etag, body: None, limit: JSON_LIMIT };
+        let request = Outgoing { etag, ..Outgoing::read(path, Accept::Json, JSON_LIMIT) };
         let answer = self.read(&request).await?.or_redirected(path)?;
         let text = |name| answer.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let link = text(header::LINK);
@@ -277,8 +279,7 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`]; [`Error::TooLarge`] above `limit` bytes.
     pub(crate) async fn download(&self, path: &str, limit: usize) -> Result<Bytes, Error> {
-        let request =
-            Outgoing { method: Method::GET, target: path, accept: Accept::Json, etag: None, body: None, limit };
+        let request = Outgoing::read(path, Accept::Json, limit);
         let answer = self.read(&request).await?;
         let Some(location) = answer.location().filter(|_| answer.is_redirect()) else {
             return Ok(answer.body);

@@ -34,9 +34,7 @@ pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};
 pub use error::{Error, ErrorKind};
 pub use objects::GithubObjects;
-pub use observe::{
-    AuthorityQuestions, Ground, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, Target,
-};
+pub use observe::{Ground, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, Target};
 pub use reconcile::{Failed, Job, Outcome, Reconcile, Settled, Summary};
 pub use retry::Patience;
 pub use secret::Secret;

@@ -71,6 +71,13 @@ pub(crate) struct Outgoing<'a> {
     pub limit: usize,
 }
 
+impl<'a> Outgoing<'a> {
+    /// A plain read.
+    pub(crate) const fn read(target: &'a str, accept: Accept, limit: usize) -> Self {
+        Self { method: Method::GET, target, accept, etag: None, body: None, limit }
+    }
+}
+
 /// An answer read to its end.
 #[derive(Debug, Clone)]
 pub(crate) struct Incoming {
@@ -92,6 +99,9 @@ pub(crate) enum Broken {
 /// How long a connection may take to come about, and a read to bring something.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Bytes of an answer that says no.
+const MOST_ERROR_BYTES: usize = 64 << 10;
 
 /// Sends requests to one API.
 #[derive(Debug, Clone)]
@@ -155,7 +165,9 @@ impl Transport {
         }
         let answer = self.octocrab.send(ready.map(Into::into)).await.map_err(|error| broken(&error))?;
         let (parts, body) = answer.into_parts();
-        let body = match Limited::new(body, request.limit).collect().await {
+        // The limit is for what was asked for; an answer that says no must be readable.
+        let limit = if parts.status.is_success() { request.limit } else { request.limit.max(MOST_ERROR_BYTES) };
+        let body = match Limited::new(body, limit).collect().await {
             Ok(whole) => whole.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => return Err(Broken::TooLarge),
             Err(error) => return Err(Broken::Unclear(innermost(error.as_ref()))),

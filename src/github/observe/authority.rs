@@ -11,23 +11,12 @@ use serde::Deserialize;
 use crate::{
     core::{
         Login, RepoName, TeamSlug, UserId,
+        gate::AuthorityQuestions,
         snapshot::{Authority, NamedAccount, Permission, Standing, TeamStanding},
     },
     github::{Client, Error, ErrorKind, error::OrAbsent as _, fresh::Fresh, path, wire::User},
 };
 
-/// Whom to look up.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AuthorityQuestions {
-    /// Who spoke, by the login they bear now.
-    pub people: BTreeMap<UserId, Login>,
-    /// Accounts the policy names.
-    pub logins: BTreeSet<Login>,
-    pub teams: BTreeSet<TeamSlug>,
-}
-
-/// People looked up at most; who is beyond has no authority.
-const MOST_PEOPLE: usize = 100;
 /// Pages of an organisation's teams, and of a team's members, read at most.
 const MOST_PAGES: usize = 20;
 
@@ -65,7 +54,6 @@ impl Registry {
         let people = questions
             .people
             .iter()
-            .take(MOST_PEOPLE)
             .map(|(id, login)| self.person(client, repository, *id, login).map_ok(|standing| (*id, standing)));
         let (teams, logins, people) =
             futures::try_join!(try_join_all(teams), try_join_all(logins), try_join_all(people))?;

@@ -6,9 +6,9 @@
 //!
 //! ```text
 //! 1  pull request · comments · reviews
-//! 2  base branch · files · commits · check runs · statuses · workflow runs     of the head just seen
+//! 2  base branch · comparison · check runs · statuses · workflow runs     of the head just seen
 //! 3  configuration                                                            at the base branch's head
-//! 4  rules · rights · annotations · artifacts · …
+//! 4  rules · annotations · artifacts · …    then the rights of those whom the gates ask about
 //! ```
 //!
 //! Of an unchanged pull request steps 1 and 2 are asked again, each answered 304; what commits determine is kept, and
@@ -20,7 +20,6 @@ mod config;
 mod conversation;
 mod evidence;
 mod pull;
-mod questions;
 mod surface;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,27 +27,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 pub(super) use self::config::escalation_template;
-pub use self::{
-    authority::AuthorityQuestions,
-    surface::{ObservedSurface, OwnCheckRun, OwnComment},
-};
+pub use self::surface::{ObservedSurface, OwnCheckRun, OwnComment};
 use self::{
     authority::Registry,
     checks::Checks,
     config::{BaseBranch, BranchRules, Tip},
     conversation::Comments,
     evidence::HeadRun,
-    pull::{HeadMoved, Pull},
+    pull::{Changes, HeadMoved, Pull},
 };
 use super::{Client, Error, Github, error::OrAbsent as _, fresh::Fresh, paging::wrapped_pages, path};
 use crate::core::{
     CheckRunId, PrNumber, RepoName, Sha, Timestamp,
-    gate::{Codeowners, GateTrigger},
+    gate::{AuthorityQuestions, Codeowners, GateTrigger, questions},
     hint::Hint,
     policy::{CheckSource, Policy},
     snapshot::{
-        AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Commit, Completeness, FileStatus,
-        Lifecycle, Listing, ObservationProblem, PullRequest, Review, Snapshot,
+        AppIdentity, Authority, BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Commit, Completeness,
+        FileStatus, Lifecycle, Listing, ObservationProblem, PullRequest, ReceivedEvidence, Review, ReviewVerdict,
+        Snapshot,
     },
     state::LoopState,
 };
@@ -92,6 +89,8 @@ pub struct Observation {
     pub surface: ObservedSurface,
 }
 
+/// Reviewers asked about beside those whom gates ask about.
+const MOST_REVIEWERS: usize = 50;
 /// How often reading starts over because of pushes meanwhile.
 const MOST_RESTARTS: usize = 3;
 
@@ -157,7 +156,7 @@ impl Observer {
         };
         let Ok(head) = head else { return Ok(Err(HeadMoved)) };
         let mut pull = pull;
-        pull.pull_request.head.tree = head.tree;
+        pull.pull_request.head.tree = head.changes.head_tree;
         pull.pull_request.base.sha = base.tip;
         let mut problems = head.problems;
         let (comments, reviews) = talk;
@@ -175,8 +174,8 @@ impl Observer {
             policy,
             comments,
             reviews,
-            files: head.files,
-            commits: head.commits,
+            files: head.changes.files,
+            commits: head.changes.commits,
             checks: head.checks,
             runs: head.runs,
             problems,
@@ -199,30 +198,27 @@ impl Observer {
         let Ground { us, mut pull, tip, branch, policy, comments, reviews, files, commits, mut checks, runs, problems } =
             ground;
         let head = pull.pull_request.head.sha;
-        let asked = questions::questions(repository, &us, &policy, &comments.listing.items, &reviews.items);
         let listed = evidence::listed(&runs, repository, &policy.verify);
         let base_branch = pull.pull_request.base.branch.clone();
-
         let required_approvals = async {
             match branch {
                 Some(branch) => self.rules.required_approvals(client, repository, &base_branch, branch).await,
                 None => Ok(0),
             }
         };
-        let (required_approvals, authority, base_evidence, evidence, codeowners, base_folders, superseded, known_since) =
-            futures::try_join!(
-                required_approvals,
-                self.registry.look_up(client, repository, &asked),
-                async {
-                    checks.annotate(client, repository, &policy.verify).await?;
-                    base_evidence(client, repository, pull.compared_base, &us, &checks, &policy).await
-                },
-                evidence::read(client, repository, head, &listed),
-                codeowners(client, repository, tip, &policy, previous),
-                base_folders(client, repository, tip, &files, &policy),
-                superseded(client, repository, head, &us, previous),
-                known_since(client, repository, &pull, &hints, previous),
-            )?;
+        let checks_in_detail = async {
+            checks.annotate(client, repository, &policy.verify).await?;
+            base_evidence(client, repository, pull.compared_base, &us, &checks, &policy).await
+        };
+        let (required_approvals, base_evidence, evidence, codeowners, base_folders, superseded, known_since) = futures::try_join!(
+            required_approvals,
+            checks_in_detail,
+            evidence::read(client, repository, head, &listed),
+            codeowners(client, repository, tip, &policy, previous),
+            base_folders(client, repository, tip, &files, &policy),
+            superseded(client, repository, head, &us, previous),
+            known_since(client, repository, &pull, &hints, previous),
+        )?;
         pull.pull_request.head.known_since = known_since;
 
         let mut problems = problems;
@@ -244,7 +240,7 @@ impl Observer {
             reactions: comments.reactions,
             us: us.bot_id,
         };
-        let snapshot = Snapshot {
+        let mut snapshot = Snapshot {
             repository: repository.clone(),
             app: us,
             pull_request: pull.pull_request,
@@ -259,11 +255,13 @@ impl Observer {
             workflow_runs: listed.into_iter().map(|run| run.run.clone()).collect(),
             base_evidence,
             required_approvals,
-            authority,
+            authority: Authority::default(),
             codeowners,
             hints,
             problems,
         };
+        let asked = whose_rights_matter(&snapshot, previous, &policy);
+        snapshot.authority = self.registry.look_up(client, repository, &asked).await?;
         Ok(Observation { snapshot, policy, surface })
     }
 }
@@ -296,9 +294,7 @@ async fn base_side(client: &Client, repository: &RepoName, pull: &Pull) -> Resul
 
 /// What the head commit determines, and what is said about it.
 struct HeadSide {
-    files: ChangedFiles,
-    commits: Listing<Commit>,
-    tree: Sha,
+    changes: Changes,
     checks: Checks,
     runs: Vec<HeadRun>,
     problems: Vec<ObservationProblem>,
@@ -311,31 +307,39 @@ async fn head_side(
     us: &AppIdentity,
 ) -> Result<Result<HeadSide, HeadMoved>, Error> {
     let head = pull.pull_request.head.sha;
-    let (files, commits, checks, runs) = futures::join!(
-        pull::files(client, repository, pull),
-        pull::commits(client, repository, pull),
+    let (changes, checks, runs) = futures::join!(
+        pull::changes(client, repository, pull),
         checks::read(client, repository, head, us),
         evidence::runs(client, repository, head),
     );
+    let Ok(changes) = changes? else { return Ok(Err(HeadMoved)) };
     let mut problems = Vec::new();
-    let mut problem = |what: &str, error: Error| {
-        problems.push(ObservationProblem { what: what.to_owned(), reason: error.to_string() });
-    };
-    // A diff that GitHub cannot show is one that must be taken to touch everything.
-    let files = match files {
-        Ok(Ok(files)) => files,
-        Ok(Err(HeadMoved)) => return Ok(Err(HeadMoved)),
-        Err(error) => ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() },
-    };
-    let Ok(commits) = commits? else { return Ok(Err(HeadMoved)) };
     let runs = match runs {
         Ok(runs) => runs,
         Err(error) => {
-            problem("workflow runs", error.refusal()?);
+            let reason = error.refusal()?.to_string();
+            problems.push(ObservationProblem { what: "workflow runs".to_owned(), reason });
             Vec::new()
         }
     };
-    Ok(Ok(HeadSide { files, commits: commits.listing, tree: commits.head_tree, checks: checks?, runs, problems }))
+    Ok(Ok(HeadSide { changes, checks: checks?, runs, problems }))
+}
+
+/// What gates ask about, and who reviewed: a required review counts by people with write only.
+fn whose_rights_matter(snapshot: &Snapshot, previous: Option<&LoopState>, policy: &Policy) -> AuthorityQuestions {
+    let accepted = snapshot.evidence.iter().filter_map(|received| match received {
+        ReceivedEvidence::Accepted(evidence) => Some(evidence),
+        ReceivedEvidence::Refused { .. } => None,
+    });
+    let findings: Vec<_> =
+        accepted.flat_map(|evidence| &evidence.checks).flat_map(|check| &check.findings).cloned().collect();
+    let mut asked = questions(snapshot, previous, policy, &findings);
+    let decisive =
+        |review: &&Review| matches!(review.verdict, ReviewVerdict::Approved | ReviewVerdict::ChangesRequested);
+    for Review { author, .. } in snapshot.reviews.items.iter().rev().filter(decisive).take(MOST_REVIEWERS) {
+        asked.people.entry(author.id).or_insert_with(|| author.login.clone());
+    }
+    asked
 }
 
 /// CODEOWNERS matter where they may approve, and where somebody must be called because attempts fail.

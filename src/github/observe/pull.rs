@@ -154,12 +154,73 @@ struct WireFile {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct HeadMoved;
 
-/// The changed files of exactly this head: read once, since two commits determine them.
+/// What a head changes.
+#[derive(Debug)]
+pub(super) struct Changes {
+    pub files: ChangedFiles,
+    pub commits: Listing<Commit>,
+    pub head_tree: Sha,
+}
+
+/// What exactly this head changes against the base it is compared with: read once, since two commits determine it.
+///
+/// A comparison by commit ids answers for most pull requests. One that is too large for it (or that GitHub does not
+/// make, between some forks) is read from the lists of the pull request, which are bound to no commit.
+pub(super) async fn changes(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+) -> Result<Result<Changes, HeadMoved>, Error> {
+    if let Some(Comparison { files, commits, .. }) = comparison(client, repository, pull).await? {
+        let files = ChangedFiles::Complete(files.into_iter().map(changed_file).collect());
+        let (commits, head_tree) = with_tree(client, repository, pull, commits, Completeness::Complete).await?;
+        return Ok(Ok(Changes { files, commits, head_tree }));
+    }
+    let (files, commits) =
+        futures::join!(listed_files(client, repository, pull), listed_commits(client, repository, pull));
+    // A diff that GitHub cannot show is one that must be taken to touch everything.
+    let files = match files {
+        Ok(Ok(files)) => files,
+        Ok(Err(HeadMoved)) => return Ok(Err(HeadMoved)),
+        Err(error) => ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() },
+    };
+    Ok(commits?.map(|(commits, head_tree)| Changes { files, commits, head_tree }))
+}
+
+/// `GET …/compare/{base}...{head}`: at most 300 files and, without paging, 250 commits
+/// (<https://docs.github.com/en/rest/commits/commits#compare-two-commits>).
+#[derive(Debug, Serialize, Deserialize)]
+struct Comparison {
+    total_commits: usize,
+    commits: Vec<WireCommit>,
+    #[serde(default)]
+    files: Vec<WireFile>,
+}
+
+const COMPARED_FILES: usize = 300;
+
+/// The whole comparison, if GitHub makes it and it is whole.
+async fn comparison(client: &Client, repository: &RepoName, pull: &Pull) -> Result<Option<Comparison>, Error> {
+    let path = format!("{}/compare/{}...{}", path::repo(repository), pull.compared_base, pull.pull_request.head.sha);
+    let compare = async || match client.fetch::<Comparison>(&path).await {
+        Ok(compared) => Ok(Some(compared)),
+        Err(error) => error.refusal().map(|_| None),
+    };
+    let compared = client.once::<Option<Comparison>>(&path, compare).await?;
+    let whole = |compared: &Comparison| {
+        compared.commits.len() == compared.total_commits
+            && compared.files.len() < COMPARED_FILES
+            && compared.files.len() >= pull.changed_files
+    };
+    Ok(compared.filter(whole))
+}
+
+/// The changed files as listed for the pull request.
 ///
 /// The list is asked for by number, so it may be of a newer head than the one just seen. What is kept must be of the
 /// head it is kept for, or a quick push back and forth could show the gates another diff than the one that is merged:
 /// every entry names the commit it was listed for.
-pub(super) async fn files(
+async fn listed_files(
     client: &Client,
     repository: &RepoName,
     pull: &Pull,
@@ -258,19 +319,12 @@ enum Maybe {
     Nobody {},
 }
 
-/// The commits of a pull request, and the tree of its head.
-#[derive(Debug)]
-pub(super) struct Commits {
-    pub listing: Listing<Commit>,
-    pub head_tree: Sha,
-}
-
-/// The commits up to exactly this head: read once.
-pub(super) async fn commits(
+/// The commits as listed for the pull request, and the tree of its head.
+async fn listed_commits(
     client: &Client,
     repository: &RepoName,
     pull: &Pull,
-) -> Result<Result<Commits, HeadMoved>, Error> {
+) -> Result<Result<(Listing<Commit>, Sha), HeadMoved>, Error> {
     let PullRequest { number, head, .. } = &pull.pull_request;
     let path = format!("{}/pulls/{number}/commits", path::repo(repository));
     let key = format!("{path}@{}...{}", pull.compared_base, head.sha);
@@ -285,13 +339,23 @@ pub(super) async fn commits(
         Ok(Kept::Of { items: listing.items, whole })
     });
     let Kept::Of { items, whole } = known.await? else { return Ok(Err(HeadMoved)) };
-    let head_tree = match items.iter().find(|commit| commit.sha == head.sha) {
-        Some(commit) => commit.commit.tree.sha,
-        None => tree_of(client, repository, head.sha).await?,
-    };
     let completeness = if whole { Completeness::Complete } else { Completeness::Incomplete };
-    let listing = Listing { items: items.into_iter().map(commit).collect(), completeness };
-    Ok(Ok(Commits { listing, head_tree }))
+    with_tree(client, repository, pull, items, completeness).await.map(Ok)
+}
+
+async fn with_tree(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+    commits: Vec<WireCommit>,
+    completeness: Completeness,
+) -> Result<(Listing<Commit>, Sha), Error> {
+    let head = pull.pull_request.head.sha;
+    let tree = match commits.iter().find(|commit| commit.sha == head) {
+        Some(commit) => commit.commit.tree.sha,
+        None => tree_of(client, repository, head).await?,
+    };
+    Ok((Listing { items: commits.into_iter().map(commit).collect(), completeness }, tree))
 }
 
 async fn tree_of(client: &Client, repository: &RepoName, commit: Sha) -> Result<Sha, Error> {

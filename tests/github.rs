@@ -1,0 +1,8 @@
+//! The GitHub room against a whole GitHub: the simulator on loopback.
+
+#[path = "github/bench.rs"]
+mod bench;
+#[path = "github/objects.rs"]
+mod objects;
+#[path = "github/observe.rs"]
+mod observe;
