@@ -6,3 +6,5 @@ mod bench;
 mod objects;
 #[path = "github/observe.rs"]
 mod observe;
+#[path = "github/reconcile.rs"]
+mod reconcile;

@@ -149,7 +149,7 @@ pub struct Head {
     pub known_since: Option<Timestamp>,
 }
 
-/// The base branch and the commit it pointed at.
+/// The base branch, and the commit of it that the head is compared with: the branch itself may have moved on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     pub branch: String,

@@ -86,12 +86,12 @@ impl Github {
         clients.entry(installation).or_insert_with(|| Client::new(self.hub.clone(), installation)).clone()
     }
 
-    /// Who we are here; asked once.
+    /// Who we are here; asked once, through any client of this GitHub.
     ///
     /// # Errors
     /// When GitHub does not say.
-    pub async fn identity(&self) -> Result<AppIdentity, Error> {
-        let ask = || super::identity::ask(self, &self.hub.credentials);
+    pub async fn identity(&self, client: &Client) -> Result<AppIdentity, Error> {
+        let ask = || super::identity::ask(self, client, &self.hub.credentials);
         self.identity.get_or_try_init(ask).await.cloned()
     }
 
@@ -343,13 +343,14 @@ impl Client {
                 Permit::NotBefore(until) => return Err(Error::RateLimited { until }),
             }
         }
-        self.exchange(&request, repeat).await?.or_redirected(path)
+        Box::pin(self.exchange(&request, repeat)).await?.or_redirected(path)
     }
 
     async fn read(&self, request: &Outgoing<'_>) -> Result<Incoming, Error> {
         // The semaphore is never closed; without a permit the limit is merely not kept.
         let _permit = self.shared.reading.acquire().await.ok();
-        self.exchange(request, Repeat::Safe).await
+        // On the heap: an exchange under way is large, and an observation holds dozens side by side.
+        Box::pin(self.exchange(request, Repeat::Safe)).await
     }
 
     /// Sends a request until it is answered for good.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Credentials, Error, Github, error::OrAbsent as _};
+use super::{Client, Credentials, Error, Github, error::OrAbsent as _};
 use crate::core::{AppId, Login, UserId, snapshot::AppIdentity};
 
 #[derive(Deserialize)]
@@ -20,10 +20,10 @@ struct User {
 /// The App whose token is `GITHUB_TOKEN`.
 const ACTIONS_APP: &str = "github-actions";
 
-pub(super) async fn ask(github: &Github, credentials: &Credentials) -> Result<AppIdentity, Error> {
-    let client = github.client(None);
+pub(super) async fn ask(github: &Github, client: &Client, credentials: &Credentials) -> Result<AppIdentity, Error> {
     let app = match credentials {
-        Credentials::App(_) => client.get::<App>("/app").await?,
+        // Only the App's own signed token may ask this, and it may ask little else.
+        Credentials::App(_) => github.client(None).get::<App>("/app").await?,
         // Somebody's own token answers with that somebody; an installation's is refused
         // (<https://docs.github.com/en/rest/users/users#get-the-authenticated-user>).
         Credentials::Token(_) => match client.get::<User>("/user").await {
@@ -36,8 +36,8 @@ pub(super) async fn ask(github: &Github, credentials: &Credentials) -> Result<Ap
     };
     let bot = format!("{}[bot]", app.slug);
     let bot: Login = bot.parse().map_err(|error| Error::Setup(format!("the App's slug: {error}")))?;
-    // `[` and `]` must be escaped in a path. An App's own signed token may not ask for users everywhere; then the bot
-    // is recognised by its login, which nobody else can bear.
+    // `[` and `]` must be escaped in a path. Without its id the bot is recognised by its login, which nobody else can
+    // bear.
     let user = match client.get::<User>(&format!("/users/{}%5Bbot%5D", app.slug)).await.or_absent() {
         Ok(user) => user,
         Err(error) => error.refusal().map(|_| None)?,

@@ -61,6 +61,8 @@ pub enum Settled {
     Dormant,
     /// There is nothing to loop over: the pull request is gone, or it had ended before Loopgate came.
     Nothing,
+    /// The run had ended a fortnight ago; its state was moved to the archive.
+    Archived,
     Decided(Summary),
 }
 
@@ -112,6 +114,9 @@ impl From<RefsError> for Failed {
 
 /// Saves tried before the turn is given up to whoever keeps being faster.
 const MOST_SAVES: usize = 5;
+/// How long an answer of the API may be older than an event, and when it is asked again.
+const LAG_TOLERATED: TimeDelta = TimeDelta::minutes(2);
+const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(15);
 /// How long the state of an ended run stays where it is (loop.md, State).
 const ARCHIVED_AFTER: TimeDelta = TimeDelta::days(14);
 
@@ -152,26 +157,25 @@ impl Reconcile {
         let Some(loaded) = find_archived(job, &ground, loaded, &store, &objects, now).await? else {
             return Ok(nothing(Settled::Nothing));
         };
+        let open = ground.pull_request().lifecycle == Lifecycle::Open;
+        if let (false, Some(tip), Some(state)) = (open, loaded.tip, loaded.intact())
+            && now >= state.updated_at + ARCHIVED_AFTER
+        {
+            store.move_to(&RefName::archive(job.number), tip).await?;
+            return Ok(nothing(Settled::Archived));
+        }
         let mut observation = Box::pin(self.observe(&client, job, ground, &loaded)).await?;
         let told = problems
             .iter()
             .map(|Problem { what, reason }| ObservationProblem { what: what.clone(), reason: reason.clone() });
         observation.snapshot.problems.extend(told);
 
-        let Decided { decision, texts, saved, refused, ended } =
+        let Decided { decision, texts, saved, refused } =
             Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
         let effects = plan(&observation.surface, &decision.surface, &texts);
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
-        let revisit_at = match ended {
-            Some((tip, at)) if saved.is_none() && now >= at + ARCHIVED_AFTER => {
-                store.move_to(&RefName::archive(job.number), tip).await?;
-                None
-            }
-            Some((_, at)) => {
-                Some(decision.revisit_at.map_or(at + ARCHIVED_AFTER, |then| then.min(at + ARCHIVED_AFTER)))
-            }
-            None => decision.revisit_at,
-        };
+        let archive_at = (!open).then(|| decision.next.updated_at + ARCHIVED_AFTER);
+        let revisit_at = decision.revisit_at.into_iter().chain(archive_at).chain(lagging(job, &observation, now)).min();
         let summary = Summary {
             word: decision.action.word(),
             subject: refs::subject(&decision),
@@ -243,7 +247,7 @@ impl Reconcile {
         now: Timestamp,
     ) -> Result<Decided, Failed> {
         for _ in 0..MOST_SAVES {
-            let (state, decision) = self.decide(observation, &loaded, now);
+            let (state, decision) = decide(observation, &loaded, now);
             let texts = texts(client, observation, &decision).await?;
             let follows = match &state.last_verification {
                 Some(last) if last.result == VerificationResult::Fail => Follows::AFailure,
@@ -268,26 +272,25 @@ impl Reconcile {
                 Err(RefsError::Refused(reason)) => (None, Some(Problem { what: "save the state".into(), reason })),
                 Err(error) => return Err(error.into()),
             };
-            let open = observation.snapshot.pull_request.lifecycle == Lifecycle::Open;
-            let ended = loaded.tip.filter(|_| !open).map(|tip| (tip, state.updated_at));
-            return Ok(Decided { decision, texts, saved, refused, ended });
+            return Ok(Decided { decision, texts, saved, refused });
         }
         Err(Failed { reason: "the state was saved by others again and again meanwhile".into(), retry_at: None })
     }
+}
 
-    fn decide(&self, observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopState, Decision) {
-        let Observation { snapshot, policy, .. } = observation;
-        let (state, recovered) = loaded.state(|| LoopState::begin(snapshot, policy, now));
-        let decision = match recovered {
-            None => core::decide(snapshot, &state, policy, now),
-            Some(how) => {
-                let mut snapshot = snapshot.clone();
-                snapshot.problems.push(ObservationProblem { what: "the saved state".to_owned(), reason: how });
-                core::decide(&snapshot, &state, policy, now)
-            }
-        };
-        (state, decision)
-    }
+/// The decision, and the state it was made on. A recovery is told like anything else that is not as it should be.
+fn decide(observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopState, Decision) {
+    let Observation { snapshot, policy, .. } = observation;
+    let (state, recovered) = loaded.state(|| LoopState::begin(snapshot, policy, now));
+    let decision = match recovered {
+        None => core::decide(snapshot, &state, policy, now),
+        Some(how) => {
+            let mut snapshot = snapshot.clone();
+            snapshot.problems.push(ObservationProblem { what: "the saved state".to_owned(), reason: how });
+            core::decide(&snapshot, &state, policy, now)
+        }
+    };
+    (state, decision)
 }
 
 /// A decision that is saved, or could not be.
@@ -296,8 +299,18 @@ struct Decided {
     texts: Rendered,
     saved: Option<Sha>,
     refused: Option<Problem>,
-    /// The tip and the time of the last change of a run whose pull request is closed.
-    ended: Option<(Sha, Timestamp)>,
+}
+
+/// When to look again because an event told of a head that the API does not show (gates.md, What an approval is bound
+/// to): it may lag behind. What was decided meanwhile is bound to the head that was observed, so nothing opens early.
+fn lagging(job: &Job, observation: &Observation, now: Timestamp) -> Option<Timestamp> {
+    let newest = job.hints.iter().rev().find_map(|hint| match hint {
+        Hint::HeadSeen { sha, at } => Some((*sha, *at)),
+        _ => None,
+    });
+    let (told, at) = newest?;
+    let unseen = told != observation.snapshot.pull_request.head.sha && now < at + LAG_TOLERATED;
+    unseen.then(|| now + LOOK_AGAIN_AFTER)
 }
 
 const fn nothing(result: Settled) -> Outcome {
@@ -306,10 +319,10 @@ const fn nothing(result: Settled) -> Outcome {
 
 /// The texts of a decision; a repository's own escalation report is read only when one is about to be posted.
 async fn texts(client: &Client, observation: &Observation, decision: &Decision) -> Result<Rendered, Failed> {
-    let Observation { snapshot, policy, surface } = observation;
+    let Observation { snapshot, base_head, policy, surface } = observation;
     let is_new = |post: &Post| matches!(post, Post::Escalation { .. }) && !surface.posts.contains(&post.key());
     let own = if decision.surface.posts.iter().any(is_new) {
-        escalation_template(client, &snapshot.repository, snapshot.pull_request.base.sha).await?
+        escalation_template(client, &snapshot.repository, *base_head).await?
     } else {
         None
     };

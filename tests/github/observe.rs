@@ -88,7 +88,7 @@ async fn a_first_look_costs_fifteen_reads_and_an_unchanged_one_ten_that_are_free
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, auth_change()).unwrap();
     bench.sim.user("bob").comment(&pr, "looks good").unwrap();
     let observer = Observer::new(bench.github.clone());
-    bench.github.identity().await.unwrap();
+    bench.github.identity(&bench.client()).await.unwrap();
     let seen = Hint::HeadSeen { sha: bench.sim.pull_request(&pr).unwrap().head_sha, at: bench.now() };
     bench.client().open_pull_requests(&bench.repo, None).await.unwrap();
     bench.sim.forget_requests();

@@ -357,6 +357,7 @@ async fn a_download_is_followed_elsewhere_without_the_token() {
 #[tokio::test]
 async fn who_we_are_is_asked_once() {
     let bench = Bench::with_app().await;
+    bench.hands_out_tokens().await;
     Mock::given(path("/app"))
         .respond_with(ok(json!({ "id": 7, "slug": "loopgate" })))
         .expect(1)
@@ -368,7 +369,7 @@ async fn who_we_are_is_asked_once() {
         .mount(&bench.server)
         .await;
     for _ in 0..2 {
-        let identity = bench.github.identity().await.unwrap();
+        let identity = bench.github.identity(&bench.client()).await.unwrap();
         assert_eq!((identity.bot.as_str(), identity.bot_id.unwrap().get()), ("loopgate[bot]", 77));
     }
 }
@@ -386,6 +387,6 @@ async fn a_workflow_token_acts_as_github_actions() {
         .respond_with(ok(json!({ "id": 41898282, "login": "github-actions[bot]" })))
         .mount(&bench.server)
         .await;
-    let identity = bench.github.identity().await.unwrap();
+    let identity = bench.github.identity(&bench.client()).await.unwrap();
     assert_eq!((identity.id.get(), identity.bot.as_str()), (15368, "github-actions[bot]"));
 }

@@ -56,6 +56,23 @@ pub(super) async fn policy(client: &Client, repository: &RepoName, tip: Sha) -> 
     Ok((policy.activation == Activation::Active).then_some(policy))
 }
 
+/// The same policy, said to come from the commit that is remembered where that holds the same file: most commits on a
+/// base branch do not touch it, and each would look like a change of what governs.
+pub(super) async fn settled(
+    client: &Client,
+    repository: &RepoName,
+    policy: Policy,
+    remembered: Option<Sha>,
+) -> Result<Policy, Error> {
+    let (PolicyOrigin::Base { commit }, Some(earlier)) = (&policy.origin, remembered) else { return Ok(policy) };
+    if *commit == earlier {
+        return Ok(policy);
+    }
+    let (now, then) = futures::try_join!(file(client, repository, *commit), file(client, repository, earlier))?;
+    let same = now == then;
+    Ok(if same { policy.with_origin(PolicyOrigin::Base { commit: earlier }) } else { policy })
+}
+
 /// The text of the file in a commit; too large a file is one that does not validate.
 async fn file(client: &Client, repository: &RepoName, commit: Sha) -> Result<Option<FileText>, Error> {
     let path = format!("{}/contents/{FILE}?ref={commit}", path::repo(repository));
@@ -66,6 +83,7 @@ async fn file(client: &Client, repository: &RepoName, commit: Sha) -> Result<Opt
     }
 }
 
+#[derive(PartialEq)]
 enum FileText {
     Text(String),
     Unreadable(&'static str),

@@ -85,6 +85,8 @@ pub struct Ground {
 /// One pull request, observed.
 pub struct Observation {
     pub snapshot: Snapshot,
+    /// The base branch's head: where configuration and templates are read.
+    pub base_head: Sha,
     pub policy: Policy,
     pub surface: ObservedSurface,
 }
@@ -109,7 +111,7 @@ impl Observer {
     /// # Errors
     /// Every kind of [`Error`]; not found when there is no such pull request.
     pub async fn ground(&self, client: &Client, target: Target<'_>) -> Result<Option<Ground>, Error> {
-        let us = self.github.identity().await?;
+        let us = self.github.identity(client).await?;
         for _ in 0..MOST_RESTARTS {
             if let Ok(ground) = self.try_ground(client, target, &us).await? {
                 return Ok(ground);
@@ -157,7 +159,6 @@ impl Observer {
         let Ok(head) = head else { return Ok(Err(HeadMoved)) };
         let mut pull = pull;
         pull.pull_request.head.tree = head.changes.head_tree;
-        pull.pull_request.base.sha = base.tip;
         let mut problems = head.problems;
         let (comments, reviews) = talk;
         for (what, completeness) in [("comments", comments.listing.completeness), ("reviews", reviews.completeness)] {
@@ -198,6 +199,7 @@ impl Observer {
         let Ground { us, mut pull, tip, branch, policy, comments, reviews, files, commits, mut checks, runs, problems } =
             ground;
         let head = pull.pull_request.head.sha;
+        let policy = config::settled(client, repository, policy, previous.and_then(|state| state.policy_sha)).await?;
         let listed = evidence::listed(&runs, repository, &policy.verify);
         let base_branch = pull.pull_request.base.branch.clone();
         let required_approvals = async {
@@ -262,7 +264,7 @@ impl Observer {
         };
         let asked = whose_rights_matter(&snapshot, previous, &policy);
         snapshot.authority = self.registry.look_up(client, repository, &asked).await?;
-        Ok(Observation { snapshot, policy, surface })
+        Ok(Observation { snapshot, base_head: tip, policy, surface })
     }
 }
 

@@ -1,0 +1,351 @@
+use chrono::TimeDelta;
+use loopgate::{
+    core::{decision::DecisionWord, hint::Hint},
+    github::{GithubObjects, Job, Outcome, Reconcile, Settled, Summary},
+    refs::{GitObjects as _, NewCommit, RefName},
+    simulator::{
+        CheckSpec, CommitSpec, Conclusion, Harm, Often, Pr, PullSpec, PullView, RefView, RequestFault, Role, RunSpec,
+        Simulator,
+    },
+};
+
+use crate::bench::{Bench, CI, app, archive, evidence};
+
+impl Bench {
+    fn job(&self, pr: &Pr) -> Job {
+        let hints = match self.sim.pull_request(pr) {
+            Ok(pull) => vec![Hint::HeadSeen { sha: pull.head_sha, at: self.now() }],
+            Err(_) => Vec::new(),
+        };
+        Job { installation: Some(self.installation()), repository: pr.repo.clone(), number: pr.number, hints }
+    }
+
+    async fn run(&self, reconcile: &Reconcile, pr: &Pr) -> Outcome {
+        reconcile.run(&self.job(pr), self.now()).await.unwrap()
+    }
+
+    async fn decided(&self, reconcile: &Reconcile, pr: &Pr) -> Summary {
+        match self.run(reconcile, pr).await.result {
+            Settled::Decided(summary) => summary,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn view(&self, pr: &Pr) -> PullView {
+        self.sim.pull_request(pr).unwrap()
+    }
+
+    fn state(&self, pr: &Pr) -> RefView {
+        self.sim.state_ref(&self.repo, &format!("refs/loopgate/pr/{}", pr.number)).unwrap().unwrap()
+    }
+
+    /// A push's checks end: the build as a check run, the tests in an artifact.
+    fn checked(&self, pr: &Pr, tests: &str) {
+        let head = self.view(pr).head_sha;
+        self.sim
+            .ci("other-ci")
+            .check_run(&self.repo, head, CheckSpec::concluded("build", Conclusion::Success))
+            .unwrap();
+        let run = self.sim.start_workflow(&self.repo, RunSpec::new(head, CI)).unwrap();
+        let zip = archive(&evidence(head, run.get(), tests));
+        let artifacts = vec![("loopgate-evidence-test-00000000-1".to_owned(), zip.into())];
+        self.sim.finish_workflow(&self.repo, run, Conclusion::Success, artifacts).unwrap();
+    }
+}
+
+fn ours(pull: &PullView) -> Vec<&str> {
+    let comments = pull.comments.iter().filter(|comment| comment.author == "loopgate[bot]");
+    comments.map(|comment| comment.body.as_str()).collect()
+}
+
+fn security_team(sim: &Simulator, bench: &Bench) {
+    let team = sim.admin().add_team("acme/security", &["bob"]).unwrap();
+    sim.admin().grant_team(&team, &bench.repo, Role::Write).unwrap();
+}
+
+fn change() -> PullSpec {
+    PullSpec::new("Check tokens").file("src/auth/token.rs", "fn check_token() {}\n")
+}
+
+#[tokio::test]
+async fn a_new_pull_request_is_greeted_with_everything_it_needs() {
+    let bench = Bench::new().await;
+    security_team(&bench.sim, &bench);
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone());
+    let summary = bench.decided(&reconcile, &pr).await;
+    assert_eq!((summary.word, summary.problems.as_slice()), (DecisionWord::Wait, [].as_slice()));
+    let pull = bench.view(&pr);
+    assert!(pull.labels.contains(&"needs:security-review".to_owned()), "{:?}", pull.labels);
+    assert!(pull.labels.contains(&"loop:verifying".to_owned()) || pull.labels.contains(&"loop:waiting".to_owned()));
+    assert_eq!(pull.requested_teams, ["security"]);
+    let said = ours(&pull);
+    assert_eq!(said.iter().filter(|body| body.starts_with("<!-- loopgate:status -->")).count(), 1);
+    assert_eq!(said.iter().filter(|body| body.starts_with("<!-- loopgate:gate:security:1 -->")).count(), 1);
+    assert_eq!(pull.check_run("loopgate / verify").unwrap().status, "in_progress");
+    assert!(pull.check_run("loopgate / gates").is_some());
+    let state = bench.state(&pr);
+    assert_eq!(state.commits[0].1, summary.subject);
+    let files: Vec<_> = state.files.keys().map(String::as_str).collect();
+    assert_eq!(files, ["artifact.md", "history.jsonl", "loop-state.json"]);
+}
+
+#[tokio::test]
+async fn an_unchanged_pull_request_costs_ten_free_reads_and_no_write() {
+    let bench = Bench::new().await;
+    security_team(&bench.sim, &bench);
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    bench.sim.user("bob").comment(&pr, "security approved").unwrap();
+    bench.checked(&pr, "failed");
+    let reconcile = Reconcile::new(bench.github.clone());
+    bench.run(&reconcile, &pr).await;
+    // What was just written is observed, and what was asked of reviewers remembered; then nothing changes any more.
+    bench.run(&reconcile, &pr).await;
+    bench.run(&reconcile, &pr).await;
+    bench.sim.forget_requests();
+    let summary = bench.decided(&reconcile, &pr).await;
+    let counts = bench.sim.request_counts();
+    let paths: Vec<_> =
+        bench.sim.requests().iter().map(|request| format!("{} {}", request.method, request.path)).collect();
+    assert!(counts.total <= 10, "{paths:#?}");
+    assert_eq!((counts.not_modified, counts.writes), (counts.total, 0), "{paths:#?}");
+    assert_eq!((summary.saved, summary.effects), (None, 0));
+}
+
+#[tokio::test]
+async fn a_first_turn_costs_fifteen_reads() {
+    let bench = Bench::new().await;
+    security_team(&bench.sim, &bench);
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    bench.github.identity(&bench.client()).await.unwrap();
+    bench.client().open_pull_requests(&bench.repo, None).await.unwrap();
+    bench.sim.forget_requests();
+    bench.run(&Reconcile::new(bench.github.clone()), &pr).await;
+    let counts = bench.sim.request_counts();
+    let paths: Vec<_> =
+        bench.sim.requests().iter().map(|request| format!("{} {}", request.method, request.path)).collect();
+    assert!(counts.total - counts.writes <= 15, "{paths:#?}");
+}
+
+#[tokio::test]
+async fn attempts_are_counted_told_and_kept() {
+    let bench = Bench::new().await;
+    let alice = bench.sim.user("alice");
+    let pr = alice.open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone());
+    bench.run(&reconcile, &pr).await;
+    bench.checked(&pr, "failed");
+    let failed = bench.decided(&reconcile, &pr).await;
+    assert_eq!((failed.word, failed.attempt), (DecisionWord::Retry, 1));
+    assert_eq!(bench.view(&pr).check_run("loopgate / verify").unwrap().conclusion, Some(Conclusion::Failure));
+    assert!(bench.view(&pr).labels.contains(&"loop:retry".to_owned()));
+    let before = bench.view(&pr).head_sha;
+    alice.push(&pr, &[("src/lib.rs", "fn two() {}\n")], "Mend").unwrap();
+    bench.run(&reconcile, &pr).await;
+    bench.checked(&pr, "passed");
+    let passed = bench.decided(&reconcile, &pr).await;
+    assert_eq!(passed.attempt, 2, "{}", passed.subject);
+    assert_eq!(bench.view(&pr).check_run("loopgate / verify").unwrap().conclusion, Some(Conclusion::Success));
+    let state = bench.state(&pr);
+    assert!(state.files.contains_key("attempts/001.json") && state.files.contains_key("attempts/002.json"));
+    assert!(state.files["attempts/001.json"].contains(&before.to_string()));
+    assert!(state.commits.len() >= 3, "{:?}", state.commits);
+    assert_eq!(ours(&bench.view(&pr)).iter().filter(|body| body.contains("loopgate:status")).count(), 1);
+}
+
+#[tokio::test]
+async fn check_runs_of_a_superseded_head_are_cancelled() {
+    let bench = Bench::new().await;
+    let alice = bench.sim.user("alice");
+    let pr = alice.open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone());
+    bench.run(&reconcile, &pr).await;
+    let old = bench.view(&pr).check_run("loopgate / verify").unwrap().id;
+    alice.push(&pr, &[("src/lib.rs", "fn two() {}\n")], "More").unwrap();
+    bench.run(&reconcile, &pr).await;
+    let path = format!("/repos/{}/check-runs/{old}", bench.repo);
+    let run: serde_json::Value = bench.client().get(&path).await.unwrap();
+    assert_eq!((&run["status"], &run["conclusion"]), (&"completed".into(), &"cancelled".into()));
+}
+
+#[tokio::test]
+async fn a_repository_that_has_not_switched_it_on_gets_nothing() {
+    let bench = Bench::with_config(None).await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone());
+    for _ in 0..2 {
+        assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::Dormant);
+    }
+    assert_eq!(ours(&bench.view(&pr)), [""; 0]);
+    assert!(bench.view(&pr).check_runs.is_empty());
+    assert!(bench.sim.refs(&bench.repo).unwrap().iter().all(|name| !name.contains("loopgate")));
+}
+
+#[tokio::test]
+async fn two_processes_at_once_agree_on_one_state_and_one_surface() {
+    let bench = Bench::new().await;
+    security_team(&bench.sim, &bench);
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let (one, two) = (bench.github.clone(), app(&bench.sim, &bench.clock));
+    let (one, two) = (Reconcile::new(one), Reconcile::new(two));
+    futures::join!(bench.run(&one, &pr), bench.run(&two, &pr));
+    futures::join!(bench.run(&one, &pr), bench.run(&two, &pr));
+    bench.run(&one, &pr).await;
+    let pull = bench.view(&pr);
+    let said = ours(&pull);
+    assert_eq!(said.iter().filter(|body| body.starts_with("<!-- loopgate:status -->")).count(), 1, "{said:#?}");
+    let state = bench.state(&pr);
+    let begun = state.files["history.jsonl"].matches("\"run_started\"").count();
+    assert_eq!(begun, 1, "one run: {}", state.files["history.jsonl"]);
+}
+
+#[tokio::test]
+async fn a_reviewer_that_github_refuses_is_told_and_does_not_stop_the_rest() {
+    let config = format!("{}gates:\n  security: {{ approvers: {{ users: [mallory, bob] }} }}\n", crate::bench::CONFIG);
+    let bench = Bench::with_config(Some(&config)).await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone());
+    let summary = bench.decided(&reconcile, &pr).await;
+    let what: Vec<_> = summary.problems.iter().map(|problem| problem.what.as_str()).collect();
+    assert_eq!(what, ["request a review by mallory"]);
+    let pull = bench.view(&pr);
+    assert_eq!(pull.requested_reviewers, ["bob"]);
+    let status = ours(&pull).into_iter().find(|body| body.contains("loopgate:status")).unwrap().to_owned();
+    assert!(status.contains("mallory") && status.contains("request a review"), "{status}");
+    bench.run(&reconcile, &pr).await;
+    bench.sim.forget_requests();
+    bench.run(&reconcile, &pr).await;
+    assert_eq!(bench.sim.request_counts().writes, 0, "and it stays told, without asking again");
+}
+
+#[tokio::test]
+async fn a_state_somebody_broke_is_recovered_and_people_are_told() {
+    let bench = Bench::new().await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone());
+    let run = bench.decided(&reconcile, &pr).await.run_id;
+    bench.checked(&pr, "failed");
+    bench.run(&reconcile, &pr).await;
+    let objects = GithubObjects::new(bench.client(), bench.repo.clone());
+    let (name, files) = (RefName::pull_request(pr.number), [("loop-state.json".to_owned(), "{}".to_owned())]);
+    let parent = objects.read_ref(&name).await.unwrap();
+    let meddled = objects.write_commit(NewCommit { parent, files: &files, subject: "meddled" }).await.unwrap();
+    objects.compare_and_swap(&name, parent, meddled).await.unwrap();
+    let summary = bench.decided(&Reconcile::new(app(&bench.sim, &bench.clock)), &pr).await;
+    assert_eq!((summary.run_id, summary.attempt), (run, 1));
+    assert!(bench.state(&pr).files["history.jsonl"].contains("rebuilt from"));
+    let said = ours(&bench.view(&pr)).join("\n");
+    assert!(said.contains("rebuilt from"), "{said}");
+}
+
+#[tokio::test]
+async fn a_merge_completes_the_run_which_is_archived_and_left_alone() {
+    let bench = Bench::new().await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone());
+    bench.run(&reconcile, &pr).await;
+    bench.sim.user("olga").merge(&pr).unwrap();
+    bench.run(&reconcile, &pr).await;
+    let merged = bench.run(&reconcile, &pr).await;
+    let Settled::Decided(summary) = &merged.result else { panic!("{merged:?}") };
+    assert_eq!(summary.word, DecisionWord::Proceed);
+    let revisit = merged.revisit_at.expect("it is archived later");
+    assert!(revisit > bench.now() + TimeDelta::days(13) && revisit <= bench.now() + TimeDelta::days(14));
+    bench.clock.advance(TimeDelta::days(15));
+    assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::Archived);
+    let refs = bench.sim.refs(&bench.repo).unwrap();
+    assert!(refs.contains(&format!("refs/loopgate/archive/{}", pr.number)), "{refs:?}");
+    assert!(!refs.contains(&format!("refs/loopgate/pr/{}", pr.number)));
+    assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::Nothing, "a late comment begins no new run");
+}
+
+#[tokio::test]
+async fn a_reopened_pull_request_gets_its_run_back() {
+    let bench = Bench::new().await;
+    let alice = bench.sim.user("alice");
+    let pr = alice.open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone());
+    let run = bench.decided(&reconcile, &pr).await.run_id;
+    alice.close(&pr).unwrap();
+    bench.run(&reconcile, &pr).await;
+    bench.run(&reconcile, &pr).await;
+    bench.clock.advance(TimeDelta::days(20));
+    bench.run(&reconcile, &pr).await;
+    assert!(bench.sim.state_ref(&bench.repo, &format!("refs/loopgate/pr/{}", pr.number)).unwrap().is_none());
+    alice.reopen(&pr).unwrap();
+    assert_eq!(bench.decided(&reconcile, &pr).await.run_id, run);
+}
+
+#[tokio::test]
+async fn a_rate_limit_is_handed_up_with_the_time_to_come_back() {
+    let bench = Bench::new().await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    bench.sim.add_fault(RequestFault::on("/git/trees", Harm::secondary_limit(90)).unwrap().method(http::Method::POST));
+    let reconcile = Reconcile::new(bench.github.clone());
+    let failed = reconcile.run(&bench.job(&pr), bench.now()).await.unwrap_err();
+    assert_eq!(failed.retry_at, Some(bench.now() + TimeDelta::seconds(90)));
+    bench.sim.heal();
+    bench.clock.advance(TimeDelta::seconds(90));
+    bench.decided(&reconcile, &pr).await;
+}
+
+#[tokio::test]
+async fn a_turn_that_broke_off_anywhere_is_healed_by_the_next() {
+    let whole = {
+        let bench = Bench::new().await;
+        security_team(&bench.sim, &bench);
+        let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+        bench.run(&Reconcile::new(bench.github.clone()), &pr).await;
+        settled(&bench, &pr)
+    };
+    for nth in 0..12 {
+        let bench = Bench::new().await;
+        security_team(&bench.sim, &bench);
+        let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+        // The nth write is carried out, but its answer is lost, as when the process dies.
+        let spare = RequestFault::on("/repos/", Harm::Delay(std::time::Duration::ZERO)).unwrap();
+        bench.sim.add_fault(spare.method(http::Method::POST).often(Often::Times(nth)));
+        let lost = RequestFault::on("/repos/", Harm::DropAnswer).unwrap().method(http::Method::POST);
+        bench.sim.add_fault(lost.often(Often::Times(1)));
+        let first = Reconcile::new(bench.github.clone()).run(&bench.job(&pr), bench.now()).await;
+        bench.sim.heal();
+        bench.run(&Reconcile::new(app(&bench.sim, &bench.clock)), &pr).await;
+        assert_eq!(settled(&bench, &pr), whole, "after losing the answer to write {nth}: {first:?}");
+    }
+}
+
+/// What people see in the end: labels, reviewers, our comments' markers, check runs.
+fn settled(bench: &Bench, pr: &Pr) -> String {
+    let pull = bench.view(pr);
+    let mut labels = pull.labels.clone();
+    labels.sort();
+    let mut markers: Vec<_> = ours(&pull).iter().filter_map(|body| body.lines().next()).map(str::to_owned).collect();
+    markers.sort();
+    let run = |name| pull.check_run(name).map(|run| (run.status, run.conclusion, run.title.clone()));
+    let checks = (run("loopgate / verify"), run("loopgate / gates"));
+    format!("{labels:?} {:?} {:?} {markers:?} {checks:?}", pull.requested_reviewers, pull.requested_teams)
+}
+
+#[tokio::test]
+async fn a_commit_on_the_base_branch_that_leaves_the_configuration_alone_changes_nothing() {
+    let bench = Bench::new().await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone());
+    bench.run(&reconcile, &pr).await;
+    bench.run(&reconcile, &pr).await;
+    bench.sim.user("olga").push_to(&bench.repo, "main", CommitSpec::new("Other").file("other.txt", "x")).unwrap();
+    let summary = bench.decided(&reconcile, &pr).await;
+    assert_eq!((summary.saved, summary.effects), (None, 0));
+}
+
+#[tokio::test]
+async fn a_head_that_the_api_does_not_show_yet_is_looked_at_again_soon() {
+    let bench = Bench::new().await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone());
+    bench.run(&reconcile, &pr).await;
+    let newer = Hint::HeadSeen { sha: bench.sim.sha(&bench.repo, "main").unwrap(), at: bench.now() };
+    let job = Job { hints: vec![newer], ..bench.job(&pr) };
+    let outcome = reconcile.run(&job, bench.now()).await.unwrap();
+    assert!(outcome.revisit_at.is_some_and(|at| at <= bench.now() + TimeDelta::minutes(1)), "{outcome:?}");
+}
