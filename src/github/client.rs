@@ -14,12 +14,13 @@ use std::{
 use bytes::Bytes;
 use http::{Method, header};
 use serde::{Serialize, de::DeserializeOwned};
-use tokio::sync::{Mutex as AsyncMutex, OnceCell, Semaphore};
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
 use super::{
     Clock, Credentials, Error, MemoryCache, ResponseCache, Secret, SystemClock, Usage,
     auth::{TokenAnswer, TokenSlot},
     cache::{CacheKey, CachedAnswer},
+    identity::Knowledge,
     retry::{Patience, Repeat, Verdict, judge},
     transport::{Accept, ApiUrl, Broken, Incoming, Outgoing, Transport},
     usage::{Meter, Pace, Permit},
@@ -38,7 +39,7 @@ const JSON_LIMIT: usize = 32 << 20;
 pub struct Github {
     hub: Arc<Hub>,
     clients: Arc<Mutex<HashMap<Option<InstallationId>, Client>>>,
-    identity: Arc<OnceCell<AppIdentity>>,
+    identity: Arc<Knowledge>,
 }
 
 struct Hub {
@@ -86,13 +87,13 @@ impl Github {
         clients.entry(installation).or_insert_with(|| Client::new(self.hub.clone(), installation)).clone()
     }
 
-    /// Who we are here; asked once, through any client of this GitHub.
+    /// Who we are here; asked once, through any client of this GitHub. The bot's id is known once an installation's
+    /// client was used.
     ///
     /// # Errors
     /// When GitHub does not say.
     pub async fn identity(&self, client: &Client) -> Result<AppIdentity, Error> {
-        let ask = || super::identity::ask(self, client, &self.hub.credentials);
-        self.identity.get_or_try_init(ask).await.cloned()
+        self.identity.ask(self, client, &self.hub.credentials).await
     }
 
     pub fn usage(&self) -> Usage {

@@ -1,8 +1,9 @@
 //! Who we are: our own comments and check runs are recognised by these ids.
 
 use serde::Deserialize;
+use tokio::sync::OnceCell;
 
-use super::{Client, Credentials, Error, Github, error::OrAbsent as _};
+use super::{Client, Credentials, Error, Github, path};
 use crate::core::{AppId, Login, UserId, snapshot::AppIdentity};
 
 #[derive(Deserialize)]
@@ -20,9 +21,39 @@ struct User {
 /// The App whose token is `GITHUB_TOKEN`.
 const ACTIONS_APP: &str = "github-actions";
 
-pub(super) async fn ask(github: &Github, client: &Client, credentials: &Credentials) -> Result<AppIdentity, Error> {
+/// What has been learned of ourselves so far.
+#[derive(Default)]
+pub(super) struct Knowledge {
+    actor: OnceCell<AppIdentity>,
+    bot: OnceCell<UserId>,
+}
+
+impl Knowledge {
+    pub(super) async fn ask(
+        &self,
+        github: &Github,
+        client: &Client,
+        credentials: &Credentials,
+    ) -> Result<AppIdentity, Error> {
+        let actor = self.actor.get_or_try_init(|| actor(github, client, credentials)).await?.clone();
+        if actor.bot_id.is_some() {
+            return Ok(actor);
+        }
+        let bot_id = self.bot.get_or_try_init(|| bot_id(client, &actor.bot)).await;
+        match bot_id {
+            Ok(id) => Ok(AppIdentity { bot_id: Some(*id), ..actor }),
+            // The App's own signed token may not be allowed to ask for accounts. Without its id the bot is recognised
+            // by its login, which nobody else can bear; the next caller may learn it.
+            Err(Error::Unauthorized { .. }) => Ok(actor),
+            Err(error) => error.refusal().map(|_| actor),
+        }
+    }
+}
+
+/// As whom we act, the bot's id perhaps still unknown.
+async fn actor(github: &Github, client: &Client, credentials: &Credentials) -> Result<AppIdentity, Error> {
     let app = match credentials {
-        // Only the App's own signed token may ask this, and it may ask little else.
+        // Only the App's own signed token may ask this.
         Credentials::App(_) => github.client(None).get::<App>("/app").await?,
         // Somebody's own token answers with that somebody; an installation's is refused
         // (<https://docs.github.com/en/rest/users/users#get-the-authenticated-user>).
@@ -34,13 +65,12 @@ pub(super) async fn ask(github: &Github, client: &Client, credentials: &Credenti
             Err(error) => return Err(error),
         },
     };
-    let bot = format!("{}[bot]", app.slug);
-    let bot: Login = bot.parse().map_err(|error| Error::Setup(format!("the App's slug: {error}")))?;
-    // `[` and `]` must be escaped in a path. Without its id the bot is recognised by its login, which nobody else can
-    // bear.
-    let user = match client.get::<User>(&format!("/users/{}%5Bbot%5D", app.slug)).await.or_absent() {
-        Ok(user) => user,
-        Err(error) => error.refusal().map(|_| None)?,
-    };
-    Ok(AppIdentity { id: app.id, bot, bot_id: user.map(|user| user.id) })
+    let bot = format!("{}[bot]", app.slug).parse();
+    let bot = bot.map_err(|error| Error::Setup(format!("the App's slug: {error}")))?;
+    Ok(AppIdentity { id: app.id, bot, bot_id: None })
+}
+
+async fn bot_id(client: &Client, bot: &Login) -> Result<UserId, Error> {
+    let user: User = client.get(&format!("/users/{}", path::escape(bot.as_str()))).await?;
+    Ok(user.id)
 }

@@ -11,7 +11,7 @@ use crate::{
 /// # Errors
 /// When GitHub does not answer, or does not know the App: a wrong id, a wrong key, or a skewed clock.
 pub async fn own_app(github: &Github) -> Result<OwnApp, Error> {
-    let identity = github.identity().await?;
+    let identity = github.identity(&github.client(None)).await?;
     Ok(OwnApp { app_id: identity.id, bot: Some(identity.bot) })
 }
 
@@ -62,6 +62,7 @@ fn log(result: &Settled) {
         ),
         Settled::Dormant => tracing::debug!("the repository has no configuration: nothing to do"),
         Settled::Nothing => tracing::debug!("there is nothing to loop over"),
+        Settled::Archived => tracing::info!("the run has ended a fortnight ago: archived"),
     }
 }
 
