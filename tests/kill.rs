@@ -50,7 +50,8 @@ impl Process {
             // Read to the end, so that the process never waits for somebody to read its log.
             for line in log.lines().map_while(Result::ok) {
                 let entry: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
-                if let ("ready", Some(address)) = (entry["message"].as_str().unwrap_or(""), entry["webhooks"].as_str()) {
+                if let ("ready", Some(address)) = (entry["message"].as_str().unwrap_or(""), entry["webhooks"].as_str())
+                {
                     let _ = tell.send(format!("http://{address}/webhook"));
                 }
             }

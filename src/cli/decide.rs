@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Outcome, Stop, exit, output};
+use super::{Outcome, Stop, exit, output, output::Format};
 use crate::{
     core::{
         failure::{self, Changes, FeedbackItem},
@@ -33,14 +33,17 @@ pub struct Arguments {
     file: PathBuf,
 }
 
-pub fn run(arguments: &Arguments) -> Outcome {
+pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     let text = output::read_text(&arguments.file)?;
     let request: Request = serde_yaml::from_str(&text)
         .map_err(|error| Stop::bad_data(format!("{}: {error}", arguments.file.display())))?;
     let understood = understand(&request.iteration_check.test_result.output);
     let response =
         iteration::decide(&request.iteration_check, &understood, &LoopPolicy::default()).map_err(Stop::bad_data)?;
-    print!("{}", serde_yaml::to_string(&response).map_err(Stop::bad_data)?);
+    match format {
+        Format::Human => print!("{}", serde_yaml::to_string(&response).map_err(Stop::bad_data)?),
+        Format::Json => output::json(&response)?,
+    }
     Ok(exit::of(response.decision.word()))
 }
 

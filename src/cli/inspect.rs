@@ -5,10 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 use clap::{Args, Subcommand};
 
 use super::{Outcome, Stop, exit, output, output::Format};
-use crate::{
-    core::{GateName, Login, failure, gate},
-    render,
-};
+use crate::core::{GateName, Login, failure, gate};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -61,10 +58,9 @@ fn comment(arguments: &CommentArguments, format: Format) -> Outcome {
     Ok(exit::OK)
 }
 
-/// The document's lines, as YAML: short enough to read as it is.
+/// The document as YAML: short enough to read as it is, and control characters come out escaped.
 fn human(document: &impl serde::Serialize) -> Result<String, Stop> {
-    let text = serde_yaml::to_string(document).map_err(Stop::bad_data)?;
-    Ok(text.lines().map(|line| render::plain_line(line) + "\n").collect())
+    serde_yaml::to_string(document).map_err(Stop::bad_data)
 }
 
 fn explain(arguments: &FailureArguments, format: Format) -> Outcome {

@@ -2,6 +2,7 @@
 //!
 //! Results go to standard output, progress and errors to standard error. Exit codes are in [`exit`].
 
+mod actions;
 mod check_config;
 mod decide;
 mod demo;
@@ -104,7 +105,7 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli) -> Outcome {
     match cli.command {
         Command::Verify(arguments) => verify::run(&arguments, cli.format),
-        Command::Decide(arguments) => decide::run(&arguments),
+        Command::Decide(arguments) => decide::run(&arguments, cli.format),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Health(arguments) => serve::health(&arguments),
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),

@@ -13,7 +13,7 @@ use chrono::Utc;
 use clap::Args;
 use serde_json::json;
 
-use super::{Outcome, Stop, exit, output, output::Format, progress, runtime};
+use super::{Outcome, Stop, actions::ActionsRun, exit, output, output::Format, progress, runtime};
 use crate::{
     config,
     core::{
@@ -74,7 +74,8 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     let plan = Plan::new(&policy.verify.checks, &selection, checkout.root.clone(), parallel).map_err(Stop::bad_data)?;
     if plan.is_empty() {
         return Err(Stop::bad_data(format!(
-            "there is no check to run: {CONFIGURATION} has no command check, and no known project was found at {}",
+            "there is no check to run here: no command check is configured in {CONFIGURATION}, and {} is no project \
+             whose usual checks are known. Add a check with `run:` under verify.checks.",
             checkout.root.display()
         )));
     }
@@ -103,8 +104,9 @@ fn policy(arguments: &Arguments, root: &Path) -> Result<Policy, Stop> {
     } else {
         config::presets().with_origin(PolicyOrigin::Defaults)
     };
-    if policy.verify.checks.is_empty() {
-        policy.verify.checks = runner::detected_checks(root);
+    let detected = runner::detected_checks(root);
+    if policy.verify.checks.is_empty() && !detected.is_empty() {
+        policy.verify.checks = detected;
         let names = policy.verify.checks.keys().map(CheckName::as_str).collect::<Vec<_>>().join(", ");
         eprintln!("No checks are configured; running what this project usually has: {names}.");
     }
@@ -145,14 +147,15 @@ fn execute(plan: &Plan) -> Result<(Vec<CheckEvidence>, Ending), Stop> {
 }
 
 fn document(checkout: &Checkout, checks: Vec<CheckEvidence>, started_at: Timestamp) -> Evidence {
+    let run = ActionsRun::current();
     Evidence {
         schema: EVIDENCE_SCHEMA.to_owned(),
-        repository: repository(checkout),
-        head_sha: checkout.head,
+        repository: run.as_ref().map_or_else(|| repository(checkout), |run| run.repository.clone()),
+        head_sha: run.as_ref().and_then(|run| run.head).unwrap_or(checkout.head),
         tree_hash: describe::tree_hash(checkout.tree),
         base_sha: None,
-        pull_request: None,
-        workflow: None,
+        pull_request: run.as_ref().and_then(|run| run.pull_request),
+        workflow: run.map(|run| run.origin),
         environment: Environment { os: std::env::consts::OS.to_owned(), runtime: None, framework: None },
         started_at,
         ended_at: Utc::now(),
@@ -213,7 +216,7 @@ impl Local {
                 lifecycle: Lifecycle::Open,
                 readiness: Readiness::Ready,
                 head: Head {
-                    sha: checkout.head,
+                    sha: evidence.head_sha,
                     tree: checkout.tree,
                     branch: branch.clone(),
                     repository: Some(evidence.repository.clone()),

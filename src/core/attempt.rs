@@ -10,7 +10,7 @@ use super::{
     failure::{self, Blame, Changes, CheckContext, Circumstances, FeedbackItem},
     gather::{GatheredCheck, HeadEvidence},
     ids::{CheckName, Fingerprint, Timestamp},
-    policy::{Baseline, CheckPolicy, CheckSource, CommandCheck, Policy, Severity},
+    policy::{CheckPolicy, CheckSource, CommandCheck, Policy, Severity},
     roster::Roster,
     snapshot::{BaseEvidence, ChangedFiles, Snapshot},
     state::{AttemptDigest, LoopState, VerificationResult},
@@ -191,7 +191,6 @@ pub fn result(
     evidence: &HeadEvidence,
     evaluation: &Evaluation,
     blames: &[CheckBlame],
-    policy: &Policy,
 ) -> Option<(VerificationResult, Option<Blame>)> {
     if !evidence.missing().is_empty() {
         return None;
@@ -202,7 +201,6 @@ pub fn result(
     match blames.iter().map(|blame| blame.blame).min() {
         // A score that is short without a failing check is the pull request's own.
         None | Some(Blame::PrCode) => Some((VerificationResult::Fail, Some(Blame::PrCode))),
-        Some(Blame::Base) if policy.retry.baseline == Baseline::New => Some((VerificationResult::Pass, None)),
         Some(Blame::Base) => Some((VerificationResult::Fail, Some(Blame::Base))),
         // Nothing is known of the code: no attempt was made.
         Some(Blame::Flaky | Blame::Infrastructure | Blame::Inconclusive) => None,

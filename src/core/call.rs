@@ -9,7 +9,7 @@ use super::{
     ids::{GateName, Timestamp},
     policy::{EscalationPolicy, Policy, Recipient},
     retry::{self, Judgement},
-    state::{AttemptDigest, Blocked, LoopState},
+    state::{AttemptDigest, Blocked, LoopState, VerificationResult},
 };
 
 /// What a trigger does under this policy.
@@ -27,9 +27,8 @@ pub fn stopping(triggers: &BTreeSet<Trigger>, policy: &EscalationPolicy) -> Vec<
 /// person's decision.
 pub fn still_stands(blocked: &Blocked, state: &LoopState) -> bool {
     let resumed = state.resumes.iter().any(|resume| resume.at > blocked.since);
-    let last = state.attempts.last();
-    let passes =
-        last.is_some_and(|last| last.result == super::state::VerificationResult::Pass && last.number > blocked.attempt);
+    let head = state.attempt_of(state.head_sha);
+    let passes = head.is_some_and(|head| head.result == VerificationResult::Pass);
     !resumed && (blocked.trigger.needs_a_decision() || !passes)
 }
 
@@ -39,7 +38,7 @@ pub fn block(triggers: &[Trigger], state: &LoopState, now: Timestamp) -> Option<
     Some(Blocked {
         trigger: *first,
         also: also.to_vec(),
-        attempt: state.attempts.last().map_or(state.iteration, |last| last.number),
+        attempt: state.attempts.last().map_or(0, |last| last.number),
         head_sha: state.head_sha,
         since: now,
     })
@@ -114,6 +113,7 @@ fn security_gate(policy: &Policy) -> Option<(&GateName, &super::gate::GatePolicy
 /// One specific decision to take. Where the failure shows two sides, they are the options.
 fn question(blocked: &Blocked, failures: &[FailureView]) -> Question {
     let attempts = match blocked.attempt {
+        0 => "Before any attempt could be judged".to_owned(),
         1 => "After 1 attempt".to_owned(),
         more => format!("After {more} attempts"),
     };

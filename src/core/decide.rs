@@ -15,7 +15,7 @@ use super::{
     gather::{self, HeadEvidence},
     ids::{CheckName, GateName, Timestamp},
     orders,
-    policy::{Policy, PolicyOrigin},
+    policy::{Baseline, Policy, PolicyOrigin},
     retry, review,
     run::Run,
     snapshot::{Lifecycle, ReceivedEvidence, Snapshot},
@@ -39,10 +39,14 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     orders::carry_out(&mut run, &assessment.commands);
 
     let head_since = run.head_since();
-    let evidence = gather::gather(snapshot, policy, &run.next.skips, head_since, now);
+    let mut evidence = gather::gather(snapshot, policy, &run.next.skips, head_since, now);
+    let blames = attempt::blames(&evidence, snapshot.base_evidence.as_ref());
+    if policy.retry.baseline == Baseline::New {
+        let known = blames.iter().filter(|blame| blame.blame == Blame::Base);
+        evidence.excuse(known.map(|blame| &blame.check));
+    }
     let rules = evaluate::rules(policy, run.next.code_artifact.code_type);
     let evaluation = evaluate::evaluate(&snapshot.files, &evidence, policy, &rules, run.next.phase);
-    let blames = attempt::blames(&evidence, snapshot.base_evidence.as_ref());
     run.switch_phase(&evaluation);
     let counted = run.count_attempt(&evidence, &evaluation, &blames);
 

@@ -27,6 +27,16 @@ pub struct HeadEvidence {
 pub struct GatheredCheck {
     pub kind: CheckKind,
     pub standing: CheckStanding,
+    pub baseline: OnBase,
+}
+
+/// Whether a failure is held against the head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnBase {
+    #[default]
+    Counts,
+    /// It exists on the base too, and `loop.baseline: new` asks for new failures only.
+    Excused,
 }
 
 impl GatheredCheck {
@@ -37,6 +47,9 @@ impl GatheredCheck {
 
     /// Whether it ended in a way that speaks against the head.
     pub fn has_failed(&self) -> bool {
+        if self.baseline == OnBase::Excused {
+            return false;
+        }
         match &self.standing {
             CheckStanding::Done(evidence) if self.kind == CheckKind::Security => fails_on_security(evidence),
             CheckStanding::Done(evidence) => evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled,
@@ -76,6 +89,15 @@ impl HeadEvidence {
         self.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
     }
 
+    /// Holds the failures of these checks against nobody: they exist on the base too.
+    pub fn excuse<'a>(&mut self, names: impl IntoIterator<Item = &'a CheckName>) {
+        for name in names {
+            if let Some(check) = self.checks.get_mut(name) {
+                check.baseline = OnBase::Excused;
+            }
+        }
+    }
+
     pub fn of_kind(&self, kind: CheckKind) -> impl Iterator<Item = (&CheckName, &GatheredCheck)> {
         self.checks.iter().filter(move |(_, check)| check.kind == kind)
     }
@@ -90,7 +112,8 @@ impl HeadEvidence {
     pub fn of_checks(checks: impl IntoIterator<Item = CheckEvidence>, coverage: Option<ChangedCoverage>) -> Self {
         let gathered = checks.into_iter().map(|check| {
             let name = check.name.clone();
-            (name, GatheredCheck { kind: check.kind, standing: CheckStanding::Done(Box::new(check)) })
+            let (kind, baseline) = (check.kind, OnBase::Counts);
+            (name, GatheredCheck { kind, standing: CheckStanding::Done(Box::new(check)), baseline })
         });
         Self { checks: gathered.collect(), coverage }
     }
@@ -124,7 +147,12 @@ pub fn gather(
     let checks = policy.verify.checks.iter();
     HeadEvidence {
         checks: checks
-            .map(|(name, check)| (name.clone(), GatheredCheck { kind: check.kind, standing: standing(name, check) }))
+            .map(|(name, check)| {
+                (
+                    name.clone(),
+                    GatheredCheck { kind: check.kind, standing: standing(name, check), baseline: OnBase::Counts },
+                )
+            })
             .collect(),
         coverage: accepted(snapshot).find_map(|evidence| evidence.coverage.clone()),
     }

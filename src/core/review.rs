@@ -27,22 +27,21 @@ pub fn standing(snapshot: &Snapshot, policy: &LoopPolicy) -> ReviewStanding {
             newest.insert(review.author.id, review);
         }
     }
-    if let Some(review) = newest.values().find(|review| review.verdict == ReviewVerdict::ChangesRequested) {
-        return ReviewStanding::Rejected { by: review.author.login.clone(), words: review.body.clone() };
-    }
     let need = match policy.review {
         ReviewRequirement::Auto => snapshot.required_approvals,
         ReviewRequirement::Required => snapshot.required_approvals.max(1),
     };
+    if need == 0 {
+        return ReviewStanding::NotRequired;
+    }
+    if let Some(review) = newest.values().find(|review| review.verdict == ReviewVerdict::ChangesRequested) {
+        return ReviewStanding::Rejected { by: review.author.login.clone(), words: review.body.clone() };
+    }
     let on_head = |review: &&&Review| {
         review.verdict == ReviewVerdict::Approved && review.commit == Some(snapshot.pull_request.head.sha)
     };
     let have = u32::try_from(newest.values().filter(on_head).count()).unwrap_or(u32::MAX);
-    match need {
-        0 => ReviewStanding::NotRequired,
-        need if have >= need => ReviewStanding::Approved,
-        need => ReviewStanding::Pending { have, need },
-    }
+    if have >= need { ReviewStanding::Approved } else { ReviewStanding::Pending { have, need } }
 }
 
 fn may_review(snapshot: &Snapshot, person: UserId) -> bool {

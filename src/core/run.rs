@@ -139,7 +139,7 @@ impl<'a> Run<'a> {
         if self.snapshot.pull_request.lifecycle != Lifecycle::Open {
             return None;
         }
-        let result = attempt::result(evidence, evaluation, blames, self.policy)?;
+        let result = attempt::result(evidence, evaluation, blames)?;
         let digest = attempt::digest(self.snapshot, &self.next, evidence, evaluation, result, blames, self.now);
         let compare = attempt::compare(&self.next.attempts, &digest);
         let is_news = self.next.attempt_of(digest.head_sha) != Some(&digest);
@@ -222,7 +222,8 @@ impl<'a> Run<'a> {
             self.next.blocked = None;
         }
         let mut triggers = judgement.triggers.clone();
-        if blames.iter().any(|blame| blame.blame == Blame::Infrastructure) && self.is_external_overdue() {
+        let outside = |blame: &CheckBlame| matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive);
+        if blames.iter().any(outside) && self.is_external_overdue() {
             triggers.insert(Trigger::ExternalDependencyDown);
         }
         let stopping = call::stopping(&triggers, &self.policy.escalation);
@@ -234,13 +235,16 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// An external failure escalates when it lasts more than an hour past the time evidence is waited for.
+    /// An external failure escalates when it lasts more than an hour past the time evidence is waited for, counted
+    /// anew from a resume.
     pub(super) fn is_external_overdue(&self) -> bool {
         self.now >= self.external_deadline()
     }
 
     pub(super) fn external_deadline(&self) -> Timestamp {
-        self.head_since() + self.policy.retry.evidence_timeout + chrono::TimeDelta::hours(1)
+        let resumed = self.next.resumes.iter().map(|resume| resume.at).max();
+        let since = resumed.map_or(self.head_since(), |resumed| resumed.max(self.head_since()));
+        since + self.policy.retry.evidence_timeout + chrono::TimeDelta::hours(1)
     }
 
     pub(super) fn keep_gates(&mut self, outcome: &gatekeeping::Outcome) {

@@ -1,6 +1,9 @@
 //! Subjects of state commits: `git log refs/loopgate/pr/12` reads as a log of the run.
 
-use crate::core::decision::{Decision, NextAction};
+use crate::core::{
+    decision::{Decision, NextAction},
+    state::{RunStatus, StopReason},
+};
 
 /// One line that says what a decision was: `attempt 2: retry — 1 failed rule (unit)`.
 pub fn subject(decision: &Decision) -> String {
@@ -14,7 +17,13 @@ pub fn subject(decision: &Decision) -> String {
     };
     let what = match &decision.action {
         NextAction::Complete => return format!("complete: merged after attempt {}", decision.view.attempt),
-        NextAction::Stopped => return "stopped: closed without a merge".to_owned(),
+        NextAction::Stopped => {
+            return match (decision.next.status, decision.next.stop.reason) {
+                (RunStatus::Failed, _) => format!("failed: the attempts are used up{rules}"),
+                (_, Some(StopReason::UserStop)) => "stopped: by a person".to_owned(),
+                _ => "stopped: closed without a merge".to_owned(),
+            };
+        }
         NextAction::Retry { .. } => format!("retry{rules}"),
         NextAction::Escalate { cause } => format!("escalate, {}{rules}", cause.as_str()),
         NextAction::WaitForHuman { cause } => format!("wait for a human, {}", cause.as_str()),

@@ -90,7 +90,7 @@ fn recorded(subject: &Subject<'_>) -> Tick {
         Some(attempt) => tick(
             "memory updated",
             true,
-            format!("attempt {} is kept in {}", attempt.number, summary::state_ref(subject)),
+            format!("attempt {} is recorded in {}", attempt.number, summary::state_ref(subject)),
         ),
         None => tick("memory updated", false, "this head is not recorded yet"),
     }

@@ -1,0 +1,83 @@
+//! What GitHub Actions tells a step about the run it is part of.
+
+use std::{env, fs};
+
+use serde::Deserialize;
+
+use crate::core::{PrNumber, RepoName, Sha, WorkflowRunId, evidence::WorkflowOrigin};
+
+/// Largest event payload read, in bytes; GitHub's own limit is 25 MB.
+const EVENT_LIMIT: u64 = 25 * 1024 * 1024;
+
+/// The run this process is part of.
+pub struct ActionsRun {
+    pub origin: WorkflowOrigin,
+    pub repository: RepoName,
+    /// The pull request's head. What is checked out is usually a merge of it with the base, made by GitHub.
+    pub head: Option<Sha>,
+    pub pull_request: Option<PrNumber>,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    pull_request: Option<PullRequest>,
+}
+
+#[derive(Deserialize)]
+struct PullRequest {
+    number: PrNumber,
+    head: Head,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    sha: Sha,
+}
+
+impl ActionsRun {
+    /// None outside GitHub Actions, or where it does not say enough to name the run.
+    pub fn current() -> Option<Self> {
+        let text = |name: &str| env::var(name).ok().filter(|text| !text.is_empty());
+        text("GITHUB_ACTIONS")?;
+        let event = text("GITHUB_EVENT_PATH").and_then(|path| read_event(&path)).and_then(|event| event.pull_request);
+        Some(Self {
+            origin: WorkflowOrigin {
+                path: workflow_path(&text("GITHUB_WORKFLOW_REF")?)?,
+                run_id: WorkflowRunId::new(text("GITHUB_RUN_ID")?.parse().ok()?),
+                run_attempt: text("GITHUB_RUN_ATTEMPT").and_then(|text| text.parse().ok()).unwrap_or(1),
+                job: text("GITHUB_JOB")?,
+                matrix: text("LOOPGATE_MATRIX"),
+            },
+            repository: text("GITHUB_REPOSITORY")?.parse().ok()?,
+            head: event.as_ref().map(|pull_request| pull_request.head.sha),
+            pull_request: event.map(|pull_request| pull_request.number),
+        })
+    }
+}
+
+fn read_event(path: &str) -> Option<Event> {
+    if fs::metadata(path).ok()?.len() > EVENT_LIMIT {
+        return None;
+    }
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// `.github/workflows/ci.yml` of `acme/widgets/.github/workflows/ci.yml@refs/pull/12/merge`.
+fn workflow_path(reference: &str) -> Option<String> {
+    let path = reference.split('@').next()?;
+    path.splitn(3, '/').nth(2).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_workflow_file_is_named_without_owner_and_ref() {
+        assert_eq!(
+            workflow_path("acme/widgets/.github/workflows/ci.yml@refs/pull/12/merge").as_deref(),
+            Some(".github/workflows/ci.yml")
+        );
+        assert_eq!(workflow_path("acme/widgets"), None);
+    }
+}
