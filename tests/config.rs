@@ -7,5 +7,13 @@ mod documents;
 mod hostile;
 #[path = "config/json_schema.rs"]
 mod json_schema;
-#[path = "config/wrong.rs"]
-mod wrong;
+#[path = "config/told.rs"]
+mod told;
+#[path = "config/wrong_checks.rs"]
+mod wrong_checks;
+#[path = "config/wrong_gates.rs"]
+mod wrong_gates;
+#[path = "config/wrong_texts.rs"]
+mod wrong_texts;
+#[path = "config/wrong_values.rs"]
+mod wrong_values;

@@ -14,7 +14,7 @@ use serde::{
 
 use super::{
     node::{Entry, Kind, Map, Node},
-    problem::{Problem, What},
+    problem::Problem,
     wrappers::{LOCATED, ONE_OR_MANY, SHORT_OR_LONG, pack},
 };
 
@@ -94,7 +94,8 @@ impl<'de> Deserializer<'de> for &'de Node {
             Some(map) => {
                 visitor.visit_map(Entries { rest: map.iter(), value: None }).map_err(|problem| problem.at(self.place))
             }
-            None => self.deserialize_any(visitor),
+            // A struct would take a list for its fields in order, which nobody means.
+            None => Err(Problem::invalid_type(self.unexpected(), &"keys with values").at(self.place)),
         }
     }
 
@@ -125,10 +126,10 @@ impl<'de> Deserializer<'de> for &'de Node {
         visitor: V,
     ) -> Result<V::Value, Problem> {
         let result = match &self.kind {
-            Kind::Text(word) => visitor.visit_enum(word.as_str().into_deserializer()),
+            Kind::Text(word) => visitor.visit_enum(Word(word)),
             Kind::Map(map) => match (map.first(), map.get_index(1)) {
                 (Some((key, entry)), None) => visitor.visit_enum(Variant { key, entry }),
-                (Some((first, _)), Some((second, entry))) => Err(two_at_once(first, second, variants).at(entry.key)),
+                (Some(first), Some(second)) => Err(two_at_once(first, second, variants)),
                 (None, _) => Err(Problem::invalid_type(self.unexpected(), &OneOf(variants))),
             },
             _ => Err(Problem::invalid_type(self.unexpected(), &OneOf(variants))),
@@ -142,8 +143,15 @@ impl<'de> Deserializer<'de> for &'de Node {
     }
 }
 
-fn two_at_once(first: &str, second: &str, variants: &[&str]) -> Problem {
-    let problem = Problem::custom(format!("`{first}` and `{second}` stand side by side; one of them is expected"));
+fn two_at_once(first: (&String, &Entry), second: (&String, &Entry), variants: &'static [&'static str]) -> Problem {
+    for (key, entry) in [first, second] {
+        if !variants.contains(&key.as_str()) {
+            return Problem::unknown_field(key, variants).at(entry.key);
+        }
+    }
+    let ((first, _), (second, entry)) = (first, second);
+    let message = format!("`{first}` and `{second}` stand side by side; one of them is expected");
+    let problem = Problem::wrong(entry.key, message);
     if variants.contains(&"any") && variants.contains(&"all") {
         problem.hint("put them in a list under `any:` or `all:`, to say whether one is enough")
     } else {
@@ -190,12 +198,52 @@ impl<'de> de::MapAccess<'de> for Entries<'de> {
         let Some((key, entry)) = self.rest.next() else { return Ok(None) };
         self.value = Some(&entry.node);
         let key: StrDeserializer<'_, Problem> = key.as_str().into_deserializer();
-        seed.deserialize(key).map(Some).map_err(|problem| problem.at(entry.key))
+        seed.deserialize(key).map(Some).map_err(|problem| problem.about_key().at(entry.key))
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Problem> {
         let node = self.value.take().ok_or_else(|| Problem::custom("a value was asked for before its key"))?;
         seed.deserialize(node).map_err(|problem| problem.at(node.place))
+    }
+}
+
+/// A variant of an enumeration that stands alone.
+struct Word<'de>(&'de str);
+
+impl<'de> de::EnumAccess<'de> for Word<'de> {
+    type Error = Problem;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Problem> {
+        let word: StrDeserializer<'_, Problem> = self.0.into_deserializer();
+        Ok((seed.deserialize(word)?, self))
+    }
+}
+
+impl<'de> de::VariantAccess<'de> for Word<'de> {
+    type Error = Problem;
+
+    fn unit_variant(self) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, Problem> {
+        Err(self.lacks_value())
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Problem> {
+        Err(self.lacks_value())
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, Problem> {
+        Err(self.lacks_value())
+    }
+}
+
+impl Word<'_> {
+    fn lacks_value(&self) -> Problem {
+        let word = self.0;
+        Problem::custom(format!("`{word}` needs a value")).hint(format!("write it as a key: `{word}: …`"))
     }
 }
 
@@ -211,9 +259,8 @@ impl<'de> de::EnumAccess<'de> for Variant<'de> {
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, &'de Node), Problem> {
         let key: StrDeserializer<'_, Problem> = self.key.into_deserializer();
-        let variant = seed
-            .deserialize(key)
-            .map_err(|problem| Problem { what: What::UnknownKey(self.key.to_owned()), ..problem.at(self.entry.key) })?;
+        let variant = seed.deserialize(key).map_err(|problem| problem.about_key().at(self.entry.key))?;
+
         Ok((variant, &self.entry.node))
     }
 }

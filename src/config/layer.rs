@@ -2,6 +2,7 @@
 //! file on top (surfaces.md, Configuration). Maps are merged key by key; everything else is replaced.
 
 use super::{
+    example,
     node::{Entry, Kind, Map, Node},
     problem::{Problem, shorten},
 };
@@ -74,11 +75,27 @@ fn is_one_thing(path: &[String], above: &Map) -> bool {
     }
 }
 
+/// Locks of keys that do not exist would protect nothing.
+pub(super) fn unknown_locks(organisation: &Node) -> Vec<Problem> {
+    let unknown = locks(organisation).iter().filter_map(|lock| {
+        let path = lock.as_text()?;
+        let known_there = example::unknown_part(path)?;
+        let problem = Problem::wrong(lock.place, format!("there is no key `{}` to lock", shorten(path)));
+        Some(problem.hint(known_there))
+    });
+    unknown.collect()
+}
+
+fn locks(organisation: &Node) -> &[Node] {
+    match organisation.get("policy").and_then(|policy| policy.node.get("locked")) {
+        Some(Entry { node: Node { kind: Kind::List(paths), .. }, .. }) => paths,
+        _ => &[],
+    }
+}
+
 /// Takes out of the repository's tree what the organisation has locked.
 fn take_locked(organisation: &Node, repository: &mut Node) -> Vec<Problem> {
-    let locked = organisation.get("policy").and_then(|policy| policy.node.get("locked"));
-    let Some(Node { kind: Kind::List(paths), .. }) = locked.map(|entry| &entry.node) else { return Vec::new() };
-    let taken = paths.iter().filter_map(Node::as_text).filter_map(|path| {
+    let taken = locks(organisation).iter().filter_map(Node::as_text).filter_map(|path| {
         let entry = repository.take(path)?;
         let problem = Problem::unreadable(entry.key, format!("`{}` is locked by the organisation", shorten(path)));
         Some(problem.hint("what is written here has no effect; remove it"))

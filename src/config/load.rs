@@ -39,11 +39,19 @@ pub fn load(organisation: Option<Source<'_>>, repository: Option<Source<'_>>) ->
     let sources = Sources { organisation, repository };
     let read = |source: Option<Source<'_>>, layer| source.map(|source| Node::read(source, layer)).transpose();
     let alone = |problem: Problem| sources.errors(vec![problem], None);
-    let builtin = presets::tree().clone();
     let organisation = read(organisation, Layer::Organisation).map_err(alone)?;
     let repository_tree = read(repository, Layer::Repository).map_err(alone)?;
 
-    let Layered { tree, configured_gates, overruled } = layer::layered(builtin, organisation, repository_tree);
+    if let Some(tree) = &organisation {
+        // Alone, lest what the repository writes over it hides that it is wrong.
+        misfits::typed(tree).map_err(|problems| sources.errors(problems, Some(tree)))?;
+        let problems = layer::unknown_locks(tree);
+        if !problems.is_empty() {
+            return Err(sources.errors(problems, Some(tree)));
+        }
+    }
+    let Layered { tree, configured_gates, overruled } =
+        layer::layered(presets::tree().clone(), organisation, repository_tree);
     let file = misfits::typed(&tree).map_err(|problems| sources.errors(problems, Some(&tree)))?;
     let presence = if repository.is_some() { Presence::Present } else { Presence::Absent };
     let mut cx = Lowering::default();
@@ -55,7 +63,10 @@ pub fn load(organisation: Option<Source<'_>>, repository: Option<Source<'_>>) ->
     Ok(Loaded { policy, warnings: warnings.map(|problem| sources.error(&problem, Some(&tree))).collect() })
 }
 
-/// Errors of a configuration: at least one, in the order of the text.
+/// More than anybody fixes at once.
+pub(super) const MOST_ERRORS: usize = 20;
+
+/// Errors of a configuration: at least one and at most 20, in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigErrors(Vec<ConfigError>);
 
@@ -79,8 +90,10 @@ struct Sources<'a> {
 
 impl Sources<'_> {
     fn errors(&self, mut problems: Vec<Problem>, tree: Option<&Node>) -> ConfigErrors {
+        // One sentence for each place: what is wrong with a word is often wrong in several ways.
         problems.sort_by_key(|problem| problem.place);
-        problems.dedup();
+        problems.dedup_by_key(|problem| problem.place);
+        problems.truncate(MOST_ERRORS);
         ConfigErrors(problems.iter().map(|problem| self.error(problem, tree)).collect())
     }
 

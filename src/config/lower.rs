@@ -14,7 +14,9 @@ use crate::core::policy::{NameGlob, Pattern, Switch};
 
 /// A regular expression may compile to 1 MiB; so many of them fit in a server that holds many configurations.
 const MAX_PATTERNS: usize = 128;
-const MAX_GLOBS: usize = 2_000;
+const MAX_GLOBS: usize = 500;
+/// A glob becomes an automaton that grows with it.
+const MAX_GLOB_LENGTH: usize = 1_000;
 
 /// A policy in the making. What is wrong is written down, and the making goes on, so that all of it can be told.
 #[derive(Debug, Default)]
@@ -36,6 +38,15 @@ pub(super) struct PathGlobs {
 impl Lowering {
     pub fn refuse(&mut self, problem: Problem) {
         self.problems.push(problem);
+    }
+
+    /// A limit on how many of something there are, so that what is done for each stays little; `place` is where the
+    /// first too many stands.
+    pub fn at_most(&mut self, limit: usize, place: Option<Place>, what: &str) -> bool {
+        if let Some(place) = place {
+            self.refuse(Problem::wrong(place, format!("more than {limit} {what}")));
+        }
+        place.is_none()
     }
 
     /// Globs over paths. See [`NameGlob::path`] for how they match.
@@ -97,6 +108,10 @@ impl Lowering {
         }
         if text.is_empty() {
             self.refuse(Problem::wrong(place, "an empty glob matches nothing"));
+            return None;
+        }
+        if text.len() > MAX_GLOB_LENGTH {
+            self.refuse(Problem::wrong(place, "this glob is too long").hint("make several of it"));
             return None;
         }
         match parse(text) {

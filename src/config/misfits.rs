@@ -4,14 +4,12 @@ use std::collections::HashSet;
 
 use super::{
     de,
+    load::MOST_ERRORS,
     node::{Kind, Map, Node},
     problem::{Problem, What},
     sections::file::File,
     source::Place,
 };
-
-/// More than anybody fixes at once.
-const MOST_PROBLEMS: usize = 20;
 
 /// The tree as a file, or all that does not fit: each misfit is put aside, and the rest is tried again.
 pub(super) fn typed(tree: &Node) -> Result<File, Vec<Problem>> {
@@ -21,7 +19,7 @@ pub(super) fn typed(tree: &Node) -> Result<File, Vec<Problem>> {
     };
     let mut search = Search { rest: tree.clone(), problems: Vec::new(), known: HashSet::new(), torn: HashSet::new() };
     // Every misfit takes at most two rounds, and one more for what misses it.
-    for _ in 0..3 * MOST_PROBLEMS {
+    for _ in 0..3 * MOST_ERRORS {
         let Some(problem) = next else { break };
         search.note(problem);
         next = de::from_node::<File>(&search.rest).err();
@@ -46,7 +44,7 @@ impl Search {
                 self.torn.extend(self.rest.drop_key(place));
                 true
             }
-            What::MissingKey(_) | What::Wrong(_) | What::Unreadable(_) => {
+            What::MissingKey(_) | What::UnknownWord(_) | What::Wrong(_) | What::Unreadable(_) => {
                 let is_new = self.known.insert(place) && !self.torn.contains(&place);
                 // Nothing may be written almost everywhere; where it may not, the key has to go.
                 if !(is_new && self.rest.blank(place)) {
@@ -56,7 +54,7 @@ impl Search {
                 is_new
             }
         };
-        if is_new && self.problems.len() < MOST_PROBLEMS {
+        if is_new && self.problems.len() < MOST_ERRORS {
             self.problems.push(problem);
         }
     }

@@ -6,6 +6,7 @@
 //! range. Whatever is wrong on the way is told with line, column, the line itself, and what was probably meant.
 
 mod de;
+mod example;
 mod layer;
 mod leaf;
 mod load;

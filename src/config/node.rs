@@ -46,18 +46,13 @@ impl Node {
     /// Reads a text of a layer.
     pub fn read(source: Source<'_>, layer: Layer) -> Result<Self, Problem> {
         let start = Place::start(layer);
-        let text = source.checked().map_err(|error| Problem::unreadable(start, error.message))?;
+        let text = source.checked(layer)?;
         let Some(places) = Places::of(text, layer)? else {
             return Ok(Self::empty(start));
         };
         let value: Value = serde_yaml::from_str(text).map_err(|error| {
-            let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-            let place = error.location().map_or(start, |at| Place {
-                layer,
-                line: small(at.line()),
-                column: small(at.column()),
-            });
-            Problem::unreadable(place, format!("this is not YAML: {error}"))
+            let place = error.location().map_or(start, |at| Place::at(layer, at.line(), at.column()));
+            refused_value(place, &error.to_string())
         })?;
         let node = Self::build(value, &places)?;
         match node.kind {
@@ -170,6 +165,16 @@ impl Path {
             self.0.truncate(before);
         }
         found
+    }
+}
+
+/// What is well-formed for the one parser and not for the other: in practice, numbers of 65 bits and more.
+fn refused_value(place: Place, error: &str) -> Problem {
+    let error = error.split(" at line ").next().unwrap_or_default();
+    match error {
+        _ if error.contains("128") => Problem::unreadable(place, "this number is too large"),
+        _ if error.contains("repetition") => Problem::unreadable(place, "the aliases in here unfold to too much"),
+        _ => Problem::unreadable(place, format!("this cannot be read: {}", shorten(error))),
     }
 }
 

@@ -205,8 +205,7 @@ impl Builder {
 
     /// The parser counts lines from 1 and columns from 0.
     fn place_of(&self, line: usize, column: usize) -> Place {
-        let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Place { layer: self.layer, line: small(line), column: small(column.saturating_add(1)) }
+        Place::at(self.layer, line, column.saturating_add(1))
     }
 }
 
@@ -214,21 +213,39 @@ fn too_deep(at: Place) -> Problem {
     Problem::unreadable(at, format!("more than {MAX_DEPTH} levels of nesting"))
 }
 
-/// A scanner's complaint with what usually causes it.
+/// A scanner's complaint in plain words, with what usually causes it.
 fn unreadable(place: Place, info: &str) -> Problem {
-    let problem = Problem::unreadable(place, format!("this is not YAML: {info}"));
-    match info {
-        _ if info.contains("tab") => problem.hint("indent with spaces, not tabs"),
-        _ if info.contains("mapping values are not allowed") => problem.hint("quote a value that contains `: `"),
-        _ if info.contains("unexpected character: `@'") || info.contains("unexpected character: ``'") => {
-            problem.hint("quote a value that begins with `@` or a backtick")
+    let (message, hint) = match info {
+        _ if info.contains("recursion") => ("too many levels of nesting", "close brackets and braces"),
+        _ if info.contains("tab") => ("a tab cannot indent YAML", "indent with spaces"),
+        _ if info.contains("mapping values are not allowed") => {
+            ("a second `: ` in one line", "quote the value that contains `: `")
         }
-        _ if info.contains("unknown anchor") => problem.hint("an anchor (`&name`) stands before its aliases (`*name`)"),
-        _ if info.contains("anchor or alias") => problem.hint("quote a value that begins with `*` or `&`"),
-        _ if info.contains("unexpected end of stream") => problem.hint("a quote is opened and not closed"),
-        _ if info.contains("did not find expected key") || info.contains("simple key") => {
-            problem.hint("check the indentation, and that each key is followed by `: `")
+        _ if info.contains("character: `@'") || info.contains("character: ``'") || info.contains("character: `%'") => {
+            ("a value cannot begin with this character", "put it in quotes")
         }
-        _ => problem,
-    }
+        _ if info.contains("unknown anchor") => {
+            ("there is no anchor of this name", "quote a value that begins with `*`, or write the `&anchor` before it")
+        }
+        _ if info.contains("anchor or alias") => ("this is no alias", "quote a value that begins with `*` or `&`"),
+        _ if info.contains("expected ',' or ']'") => (
+            "a `,` or `]` is missing before this",
+            "close the list, or quote values that hold brackets, commas or `: `",
+        ),
+        _ if info.contains("expected ',' or '}'") => {
+            ("a `,` or `}` is missing before this", "close the map, or quote values that hold braces, commas or `: `")
+        }
+        _ if info.contains("unexpected end of stream") => ("a quote is opened here and not closed", "close it"),
+        _ if info.contains("simple key expect") => {
+            ("the line before this is no key with a value", "write a `: ` after the key")
+        }
+        _ if info.contains("did not find expected key") => {
+            ("no key is expected here", "indent keys of one map alike, and write a `: ` after each")
+        }
+        _ if info.contains("escape") => {
+            ("an escape that YAML does not know", "use single quotes, where `\\` is itself")
+        }
+        other => return Problem::unreadable(place, format!("this is not YAML: {other}")),
+    };
+    Problem::unreadable(place, message).hint(hint)
 }

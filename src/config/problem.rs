@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de;
 
-use super::{source::Place, suggest};
+use super::{example, source::Place, suggest};
 
 /// One thing that is wrong, at a place.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub(super) enum What {
     UnknownKey(String),
     /// A required key that is not there; the place is its map's.
     MissingKey(&'static str),
+    /// A word that is none of those known here.
+    UnknownWord(String),
     /// Something about a value, or about a key's meaning here.
     Wrong(String),
     /// The text is not what can be read as a configuration at all.
@@ -39,6 +41,16 @@ impl Problem {
 
     pub fn missing(place: Place, key: &'static str) -> Self {
         Self { place: Some(place), what: What::MissingKey(key), hint: None }
+    }
+
+    /// The same about a key: a word that is not known there is an unknown key.
+    #[must_use]
+    pub fn about_key(self) -> Self {
+        let what = match self.what {
+            What::UnknownWord(word) => What::UnknownKey(word),
+            what => what,
+        };
+        Self { what, ..self }
     }
 
     #[must_use]
@@ -61,6 +73,8 @@ impl Problem {
         match (&self.what, path) {
             (What::UnknownKey(key), "") => format!("unknown key `{}`", shorten(key)),
             (What::UnknownKey(key), _) => format!("unknown key `{}` in `{path}`", shorten(key)),
+            (What::UnknownWord(word), "") => format!("unknown value `{}`", shorten(word)),
+            (What::UnknownWord(word), _) => format!("`{path}`: unknown value `{}`", shorten(word)),
             (What::MissingKey(key), "") => format!("`{key}` is missing"),
             (What::MissingKey(key), _) => format!("`{path}` lacks `{key}`"),
             (What::Wrong(message), "") | (What::Unreadable(message), _) => message.clone(),
@@ -91,9 +105,13 @@ impl de::Error for Problem {
     fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
         let expected = in_plain_words(&expected.to_string());
         let hint = match (found, expected.as_str()) {
-            (de::Unexpected::Bool(_) | de::Unexpected::Unsigned(_) | de::Unexpected::Float(_), "text") => {
-                Some("put it in quotes".to_owned())
-            }
+            (
+                de::Unexpected::Bool(_)
+                | de::Unexpected::Signed(_)
+                | de::Unexpected::Unsigned(_)
+                | de::Unexpected::Float(_),
+                "text",
+            ) => Some("put it in quotes".to_owned()),
             (de::Unexpected::Str("yes" | "Yes" | "on" | "On"), "`true` or `false`") => Some("write `true`".to_owned()),
             (de::Unexpected::Str("no" | "No" | "off" | "Off"), "`true` or `false`") => Some("write `false`".to_owned()),
             (de::Unexpected::Str(text), "a number") if text.parse::<f64>().is_ok() => {
@@ -109,12 +127,16 @@ impl de::Error for Problem {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        let message = format!("unknown value `{}`", shorten(variant));
-        Self::placeless(What::Wrong(message), Some(suggest::among(variant, expected)))
+        Self::placeless(What::UnknownWord(variant.to_owned()), Some(suggest::among(variant, expected)))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Self::placeless(What::UnknownKey(field.to_owned()), Some(suggest::among(field, expected)))
+        let elsewhere = match suggest::nearest(field, expected.iter().copied()).is_empty() {
+            true => example::home_of(field),
+            false => None,
+        };
+        let hint = elsewhere.map_or_else(|| suggest::among(field, expected), |path| format!("did you mean `{path}`?"));
+        Self::placeless(What::UnknownKey(field.to_owned()), Some(hint))
     }
 
     fn missing_field(field: &'static str) -> Self {
@@ -152,7 +174,11 @@ fn describe(found: de::Unexpected<'_>) -> String {
 
 /// Messages quote hostile input; they never quote all of it, nor anything a terminal obeys.
 pub(super) fn shorten(text: &str) -> String {
-    let mut quoted: String = text.chars().take(60).flat_map(char::escape_debug).collect();
+    let plain = |c: char| matches!(c, '\\' | '"' | '\'');
+    let mut quoted = String::new();
+    for c in text.chars().take(60) {
+        if plain(c) { quoted.push(c) } else { quoted.extend(c.escape_debug()) }
+    }
     if text.chars().nth(60).is_some() {
         quoted.push('…');
     }

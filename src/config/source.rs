@@ -1,5 +1,6 @@
 //! The texts that make up a configuration, and places in them.
 
+use super::problem::Problem;
 use crate::core::policy::ConfigError;
 
 /// A larger file is refused unread.
@@ -35,10 +36,16 @@ impl<'a> Source<'a> {
     }
 
     /// The text to parse: without byte order mark, not larger than the cap.
-    pub(super) fn checked(self) -> Result<&'a str, ConfigError> {
+    pub(super) fn checked(self, layer: Layer) -> Result<&'a str, Problem> {
         if self.text.len() > MAX_BYTES {
-            let message = format!("the file has {} KiB; at most {} are read", self.text.len() / 1024, MAX_BYTES / 1024);
-            return Err(self.error(1, 1, message, None));
+            let message = format!("the file has {} bytes; at most {MAX_BYTES} are read", self.text.len());
+            return Err(Problem::unreadable(Place::start(layer), message));
+        }
+        for (index, line) in self.lines().enumerate() {
+            if let Some((column, bad)) = line.chars().enumerate().find(|(_, c)| !is_printable(*c)) {
+                let message = format!("a character that YAML does not allow (U+{:04X})", u32::from(bad));
+                return Err(Problem::unreadable(Place::at(layer, index + 1, column + 1), message).hint("remove it"));
+            }
         }
         Ok(self.body())
     }
@@ -70,6 +77,11 @@ impl<'a> Source<'a> {
     }
 }
 
+/// What may stand in a line of YAML.
+fn is_printable(c: char) -> bool {
+    c == '\t' || c == '\u{85}' || !(c.is_control() || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}'))
+}
+
 /// Which text something was written in; a later layer lies on top of an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -91,6 +103,12 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// Files are capped, so that lines and columns fit.
+    pub fn at(layer: Layer, line: usize, column: usize) -> Self {
+        let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Self { layer, line: small(line), column: small(column) }
+    }
+
     /// Where a text begins.
     pub const fn start(layer: Layer) -> Self {
         Self { layer, line: 1, column: 1 }

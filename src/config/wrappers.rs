@@ -37,14 +37,60 @@ pub(super) enum ShortOr<S, L> {
     Long(L),
 }
 
+impl<S, L> ShortOr<S, L> {
+    pub const fn long(&self) -> Option<&L> {
+        match self {
+            Self::Short(_) => None,
+            Self::Long(long) => Some(long),
+        }
+    }
+}
+
 /// A section that can be switched off with one word.
 pub(super) type OffOr<T> = ShortOr<Off, T>;
 
 /// The word `off`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-pub(super) enum Off {
-    #[serde(rename = "off")]
-    Off,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Off;
+
+impl<'de> Deserialize<'de> for Off {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Expecting::<Self>(PhantomData))
+    }
+}
+
+impl Visitor<'_> for Expecting<Off> {
+    type Value = Off;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`off` or keys with values")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Off, E> {
+        match text {
+            "off" => Ok(Off),
+            other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
+        }
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Off, E> {
+        let hint = if value { "leave it out to keep the defaults" } else { "write `off`" };
+        Err(E::custom(format_args!("expected `off` or keys with values, found `{value}`\n{hint}")))
+    }
+}
+
+impl JsonSchema for Off {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Off".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "const": "off" })
+    }
 }
 
 /// Files are capped at 256 KiB, so lines and columns fit in 28 bits.

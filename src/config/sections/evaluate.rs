@@ -127,9 +127,15 @@ struct SizeSection {
     max_files: Option<Whole<1, 1_000_000>>,
 }
 
+const MOST_RULES: usize = 200;
+
 impl EvaluateSection {
     pub fn lower(self, verify: &VerifyPolicy, cx: &mut Lowering) -> EvaluatePolicy {
         let default = EvaluatePolicy::default();
+        let rules = self.rules.unwrap_or_default();
+        if !cx.at_most(MOST_RULES, rules.get(MOST_RULES).map(|rule| rule.id.place), "rules") {
+            return default;
+        }
         let threshold =
             |written: Option<UpTo<1>>, default| written.map_or(default, |share| Score::from_ratio(share.0, 1.0));
         let mut ids = HashMap::new();
@@ -139,9 +145,7 @@ impl EvaluateSection {
                 b: threshold(self.phases.b, default.thresholds.b),
             },
             no_major_issues: self.no_major_issues.unwrap_or(default.no_major_issues),
-            rules: self
-                .rules
-                .unwrap_or_default()
+            rules: rules
                 .into_iter()
                 .filter_map(|rule| {
                     refuse_repeated_id(&rule.id, &mut ids, cx);

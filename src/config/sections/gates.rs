@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::trigger::When;
 use crate::{
     config::{
-        leaf::{Period, Transition, Whole},
+        leaf::{Handle, Period, Transition, Whole},
         lower::Lowering,
         presets,
         problem::Problem,
@@ -66,7 +66,7 @@ pub(in crate::config) struct GateSection {
 #[serde(deny_unknown_fields, default)]
 struct ApproversSection {
     /// Logins.
-    users: Option<OneOrMany<Login>>,
+    users: Option<OneOrMany<Handle>>,
     /// Teams as org/slug; members of their child teams count.
     teams: Option<OneOrMany<TeamSlug>>,
     /// Everybody with at least this permission on the repository.
@@ -96,6 +96,9 @@ enum ApprovalWay {
     Review,
 }
 
+/// A pull request with more gates than this has other problems.
+const MOST_GATES: usize = 100;
+
 /// Makes the gates' policies; those that are `off` are gone. `configured` names the gates that are written outside
 /// the presets.
 pub(in crate::config) fn lower(
@@ -104,6 +107,10 @@ pub(in crate::config) fn lower(
     cx: &mut Lowering,
 ) -> BTreeMap<GateName, GatePolicy> {
     let mut gates = BTreeMap::new();
+    let beyond = written.values().filter_map(ShortOr::long).nth(MOST_GATES);
+    if !cx.at_most(MOST_GATES, beyond.map(|gate| gate.place), "gates") {
+        return gates;
+    }
     let mut labels = HashMap::new();
     for (name, gate) in written {
         let ShortOr::Long(gate) = gate else { continue };
@@ -170,7 +177,8 @@ fn approvers(written: Option<Located<ApproversSection>>, name: &GateName, cx: &m
     let Some(Located { value: written, place }) = written else {
         return Approvers { preset_team, ..Approvers::default() };
     };
-    let users: BTreeSet<Login> = written.users.map_or_else(BTreeSet::new, |users| users.0.into_iter().collect());
+    let users: BTreeSet<Login> =
+        written.users.map_or_else(BTreeSet::new, |users| users.0.into_iter().map(|user| user.0).collect());
     let teams: BTreeSet<TeamSlug> = written.teams.map_or_else(BTreeSet::new, |teams| teams.0.into_iter().collect());
     let permission = written.permission.map(ApproverPermission::lower);
     let codeowners = match written.codeowners {

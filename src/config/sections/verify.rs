@@ -84,6 +84,8 @@ struct FromSection {
 const SHORTEST_TIMEOUT: TimeDelta = TimeDelta::seconds(5);
 const LONGEST_TIMEOUT: u32 = 600;
 
+const MOST_CHECKS: usize = 200;
+
 /// A check on its way: with the places of what it needs, for messages.
 struct Lowered {
     policy: CheckPolicy,
@@ -93,6 +95,9 @@ struct Lowered {
 
 impl VerifySection {
     pub fn lower(self, cx: &mut Lowering) -> VerifyPolicy {
+        if !cx.at_most(MOST_CHECKS, self.checks.values().nth(MOST_CHECKS).map(|check| check.place), "checks") {
+            return VerifyPolicy::default();
+        }
         let longest = self.max_timeout_seconds.map_or(LONGEST_TIMEOUT, |seconds| seconds.0);
         let workflows = self.workflows.map_or_else(Vec::new, |workflows| workflows.0);
         let checks: IndexMap<CheckName, Lowered> =

@@ -52,7 +52,11 @@ impl Window {
         let chars: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let place = column.saturating_sub(1).min(chars.len());
         let start = if chars.len() <= FRAME_WIDTH { 0 } else { place.saturating_sub(FRAME_WIDTH / 2) };
-        let shown: String = chars.iter().skip(start).take(FRAME_WIDTH).collect();
+        let cut = |index: usize| {
+            (index == start && start > 0) || (index + 1 == start + FRAME_WIDTH && index + 1 < chars.len())
+        };
+        let shown = chars.iter().enumerate().skip(start).take(FRAME_WIDTH);
+        let shown: String = shown.map(|(index, c)| if cut(index) { '…' } else { *c }).collect();
         let room = (start + FRAME_WIDTH).saturating_sub(place);
         let marked = word_length(chars.get(place..).unwrap_or_default()).clamp(1, room.max(1));
         Self { text: shown.trim_end().to_owned(), indent: place - start, marked }
