@@ -7,6 +7,8 @@ mod documents;
 mod hostile;
 #[path = "config/json_schema.rs"]
 mod json_schema;
+#[path = "config/layers.rs"]
+mod layers;
 #[path = "config/told.rs"]
 mod told;
 #[path = "config/wrong_checks.rs"]

@@ -11,7 +11,7 @@ use super::{
 pub(super) const SOURCE: Source<'static> =
     Source::new("config/loopgate.example.yml", include_str!("../../config/loopgate.example.yml"));
 
-fn tree() -> &'static Node {
+pub(super) fn tree() -> &'static Node {
     static TREE: LazyLock<Node> = LazyLock::new(|| {
         Node::read(SOURCE, Layer::Builtin).expect("the example is part of the program, and tests read it")
     });

@@ -42,23 +42,22 @@ pub(super) fn layered(builtin: Node, organisation: Option<Node>, mut repository:
     Layered { tree, configured_gates, overruled }
 }
 
-fn merged(below: Node, above: Node, path: &mut Vec<String>) -> Node {
+/// One tree on another. `path` leads from the root to both, and is as before when this returns.
+pub(super) fn merged(below: Node, above: Node, path: &mut Vec<String>) -> Node {
     match (below, above) {
         (below, Node { kind: Kind::Null, .. }) => below,
         (Node { kind: Kind::Map(mut map), .. }, Node { kind: Kind::Map(upper), place })
             if !is_one_thing(path, &upper) =>
         {
             for (key, entry) in upper {
-                let entry = match map.shift_remove_entry(&key) {
-                    None => entry,
-                    Some((key, below)) => {
-                        path.push(key);
-                        let node = merged(below.node, entry.node, path);
-                        path.pop();
-                        Entry { key: entry.key, node }
-                    }
+                let Some(known) = map.get_mut(&key) else {
+                    map.insert(key, entry);
+                    continue;
                 };
-                map.insert(key, entry);
+                let below = std::mem::replace(&mut known.node, Node { place, kind: Kind::Null });
+                path.push(key);
+                *known = Entry { key: entry.key, node: merged(below, entry.node, path) };
+                path.pop();
             }
             Node { place, kind: Kind::Map(map) }
         }

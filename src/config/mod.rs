@@ -6,6 +6,7 @@
 //! range. Whatever is wrong on the way is told with line, column, the line itself, and what was probably meant.
 
 mod de;
+mod effective;
 mod example;
 mod layer;
 mod leaf;
@@ -22,6 +23,7 @@ mod source;
 mod suggest;
 mod wrappers;
 
+pub use effective::{Origin, Setting, effective};
 pub use load::{ConfigErrors, Loaded, load, parse};
 pub use presets::presets;
 pub use schema::schema;

@@ -48,3 +48,6 @@ pub(super) fn team(gate: &GateName) -> Option<&'static str> {
 pub(super) fn names() -> [&'static str; 5] {
     TEAMS.map(|(name, _)| name)
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,7 +24,8 @@ impl NameGlob {
     /// # Errors
     /// When the text is not a glob.
     pub fn path(text: &str) -> Result<Self, globset::Error> {
-        let glob = GlobBuilder::new(text).literal_separator(true).case_insensitive(true).build()?;
+        let glob =
+            GlobBuilder::new(text).literal_separator(true).case_insensitive(true).empty_alternates(true).build()?;
         Ok(Self { matcher: glob.compile_matcher() })
     }
 

@@ -1,0 +1,141 @@
+//! The configuration in force, key by key, with where each value comes from: `loopgate inspect config`.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{
+    example, layer,
+    load::{ConfigErrors, load},
+    node::{Kind, Node},
+    presets,
+    source::{Layer, Source},
+};
+use crate::core::policy::Activation;
+
+/// A value in force.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Setting {
+    /// Dotted path of the key: `gates.security.label`.
+    pub key: String,
+    pub value: Value,
+    pub origin: Origin,
+}
+
+/// Where a value was written; lines count from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "from", rename_all = "snake_case")]
+pub enum Origin {
+    Default,
+    Organisation { line: usize },
+    Repository { line: usize },
+}
+
+/// Every setting in force under a repository's file and its organisation's.
+///
+/// # Errors
+/// As [`load`].
+pub fn effective(
+    organisation: Option<Source<'_>>,
+    repository: Option<Source<'_>>,
+) -> Result<Vec<Setting>, ConfigErrors> {
+    let policy = load(organisation, repository)?.policy;
+    // Valid a moment ago, and read in the same way.
+    let read = |source: Option<Source<'_>>, layer| source.and_then(|source| Node::read(source, layer).ok());
+    let defaults = layer::merged(example::tree().clone(), presets::tree().clone(), &mut Vec::new());
+    let organisation = read(organisation, Layer::Organisation);
+    let tree = layer::layered(defaults, organisation, read(repository, Layer::Repository)).tree;
+
+    let mut settings = Vec::new();
+    collect(&tree, String::new(), &mut settings);
+    if let Some(enabled) = settings.iter_mut().find(|setting| setting.key == "enabled") {
+        // The one default that depends on which files there are.
+        enabled.value = json!(policy.activation == Activation::Active);
+    }
+    Ok(settings)
+}
+
+fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {
+    match &node.kind {
+        Kind::Null => {}
+        Kind::Map(map) if !map.is_empty() && !is_one_value(&path) => {
+            for (key, entry) in map {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                collect(&entry.node, path, settings);
+            }
+        }
+        _ => {
+            let line = node.place.line as usize;
+            let origin = match node.place.layer {
+                Layer::Builtin => Origin::Default,
+                Layer::Organisation => Origin::Organisation { line },
+                Layer::Repository => Origin::Repository { line },
+            };
+            settings.push(Setting { key: path, value: json(node), origin });
+        }
+    }
+}
+
+/// A gate's condition is read as a whole.
+fn is_one_value(path: &str) -> bool {
+    path.starts_with("gates.") && path.ends_with(".when")
+}
+
+fn json(node: &Node) -> Value {
+    match &node.kind {
+        Kind::Null => Value::Null,
+        Kind::Bool(value) => json!(value),
+        Kind::Whole(value) => json!(value),
+        Kind::Huge(value) => json!(value),
+        Kind::Float(value) => json!(value),
+        Kind::Text(text) => json!(text),
+        Kind::List(items) => items.iter().map(json).collect(),
+        Kind::Map(map) => map.iter().map(|(key, entry)| (key.clone(), json(&entry.node))).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(organisation: Option<&str>, repository: Option<&str>, keys: &[&str]) -> Vec<String> {
+        let organisation = organisation.map(|text| Source::new("organisation", text));
+        let repository = repository.map(|text| Source::new("repository", text));
+        let settings = effective(organisation, repository).unwrap();
+        let chosen = settings.iter().filter(|setting| keys.iter().any(|key| setting.key.starts_with(key)));
+        chosen.map(|setting| format!("{} = {} {:?}", setting.key, setting.value, setting.origin)).collect()
+    }
+
+    #[test]
+    fn every_value_says_where_it_comes_from() {
+        let organisation =
+            "loop: { max_attempts: 2, same_error: 1 }\ngates:\n  deploy: off\nlabels: { prefix: 'x:' }\n";
+        let repository = "loop:\n  max_attempts: 5\ngates:\n  security: { approvers: { users: [alice] } }\n";
+        insta::assert_debug_snapshot!(shown(
+            Some(organisation),
+            Some(repository),
+            &["enabled", "mode", "loop.max_attempts", "loop.same", "loop.backoff", "gates.deploy", "gates.security.a",
+              "gates.security.l", "labels.prefix", "fixer"],
+        ), @r#"
+        [
+            "enabled = true Default",
+            "mode = \"hybrid\" Default",
+            "loop.max_attempts = 5 Repository { line: 2 }",
+            "loop.same_error = 1 Organisation { line: 1 }",
+            "loop.backoff = \"none\" Default",
+            "gates.security.label = \"needs:security-review\" Default",
+            "gates.security.approvers.users = [\"alice\"] Repository { line: 4 }",
+            "gates.deploy = \"off\" Organisation { line: 3 }",
+            "labels.prefix = \"x:\" Organisation { line: 4 }",
+            "fixer.kind = \"none\" Default",
+        ]
+        "#);
+    }
+
+    #[test]
+    fn without_files_nothing_is_enabled_and_everything_default() {
+        let settings = effective(None, None).unwrap();
+        assert!(settings.iter().all(|setting| setting.origin == Origin::Default));
+        assert_eq!(settings.iter().find(|setting| setting.key == "enabled").unwrap().value, json!(false));
+        assert!(settings.iter().any(|setting| setting.key == "gates.database.when" && setting.value.is_object()));
+    }
+}

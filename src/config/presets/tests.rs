@@ -1,0 +1,258 @@
+//! What the presets open, and what they leave alone.
+
+use super::*;
+use crate::config::node::Kind;
+use crate::core::{
+    fixtures,
+    gate::{ApproveBy, GateDefinition, GateTrigger, matches},
+    snapshot::{ChangedFile, ChangedFiles, FileStatus},
+    stage::Stage,
+};
+
+/// The presets that a change to one file opens, without `deploy`, which every change opens.
+fn opened_by(path: &str, added: &str) -> Vec<String> {
+    let file = ChangedFile {
+        path: path.to_owned(),
+        previous_path: None,
+        status: FileStatus::Modified,
+        additions: 1,
+        deletions: 0,
+        blob: None,
+        patch: Some(format!("@@ -1,1 +1,2 @@\n context\n+{added}")),
+    };
+    let mut snapshot = fixtures::snapshot();
+    snapshot.files = ChangedFiles::Complete(vec![file]);
+    static PRESETS: LazyLock<Policy> = LazyLock::new(presets);
+    let presets = PRESETS.gates.iter().filter(|(name, _)| name.as_str() != "deploy");
+    let opened = presets.filter(|(_, gate)| !matches(gate, &snapshot, &[]).is_empty());
+    opened.map(|(name, _)| name.to_string()).collect()
+}
+
+const NONE: [&str; 0] = [];
+
+#[test]
+fn paths_open_the_gates_they_are_about() {
+    for (path, gates) in [
+        ("src/auth/mod.rs", &["security"][..]),
+        ("src/Auth/Login.java", &["security"]),
+        ("auth/handler.go", &["security"]),
+        ("src/auth.ts", &["security"]),
+        ("lib/user_auth.rb", &["security"]),
+        ("src/AuthService.kt", &["security"]),
+        ("app/middleware/authenticate.py", &["security"]),
+        ("src/crypto/aes.rs", &["security"]),
+        ("src/session_store.rs", &["security"]),
+        ("src/access_token.rs", &["security"]),
+        ("src/tokens.rs", &["security"]),
+        ("config/secrets.yml", &["architecture", "security"]),
+        (".env", &["security"]),
+        ("deploy/tls/server.key", &["security"]),
+        (".github/workflows/ci.yml", &["security"]),
+        (".github/CODEOWNERS", &["security"]),
+        ("docs/CODEOWNERS", &["security"]),
+        (".github/loopgate.yml", &["security"]),
+        ("Dockerfile", &["architecture"]),
+        ("services/api/Dockerfile.dev", &["architecture"]),
+        ("docker-compose.override.yml", &["architecture"]),
+        ("compose.yaml", &["architecture"]),
+        ("terraform/main.tf", &["architecture"]),
+        ("deploy/k8s/api.yaml", &["architecture"]),
+        ("helm/values.yaml", &["architecture"]),
+        ("config/production.toml", &["architecture"]),
+        ("src/main/resources/application-prod.yml", &["architecture"]),
+        ("migrations/0001_init.sql", &["database"]),
+        ("app/db/migrate/20260101_add.rb", &["database"]),
+        ("prisma/schema.prisma", &["database"]),
+        ("db/schema.rb", &["database"]),
+        ("queries/report.sql", &["database"]),
+        ("src/user.entity.ts", &["database"]),
+        ("shop/models.py", &["database"]),
+        ("src/integrations/stripe.rs", &["external"]),
+        ("app/webhooks/github.py", &["external"]),
+        ("src/billing_api_client.go", &["external"]),
+        ("src/HttpClientFactory.java", &["external"]),
+    ] {
+        assert_eq!(opened_by(path, "plain text"), gates, "{path}");
+    }
+}
+
+#[test]
+fn paths_that_only_look_alike_open_nothing() {
+    for path in [
+        "src/author.rs",
+        "src/authors/list.ts",
+        "src/blog/AuthorCard.tsx",
+        "src/lexer/token.rs",
+        "src/tokenizer.rs",
+        "src/theme/tokens.ts",
+        "docs/auth/overview.md",
+        "src/auth/README.md",
+        "docs/architecture.md",
+        "src/config.rs",
+        "src/accessibility.ts",
+        "src/keyboard.ts",
+        "tests/integration/checkout.rs",
+        "src/client.rs",
+        "src/indexer.rs",
+        "src/view.rs",
+        "README.md",
+        "Cargo.lock",
+        "package-lock.json",
+        "src/class_loader.rs",
+        "src/obsolete.rs",
+    ] {
+        assert_eq!(opened_by(path, "plain text"), NONE, "{path}");
+    }
+}
+
+#[test]
+fn added_lines_open_the_gates_they_are_about() {
+    for (line, gates) in [
+        ("if !user.is_authenticated() {", &["security"][..]),
+        ("let auth = request.header(AUTHORIZATION);", &["security"]),
+        ("const authToken = read();", &["security"]),
+        ("fn require_permission(user: &User) {}", &["security"]),
+        ("let hash = bcrypt::hash(input, 12)?;", &["security"]),
+        ("let digest = hmac.finalize();", &["security"]),
+        ("password_hash TEXT,", &["security"]),
+        ("API_KEY = os.environ['API_KEY']", &["security"]),
+        ("  client_secret: ${CLIENT_SECRET}", &["security"]),
+        ("const jwt = sign(payload);", &["security"]),
+        ("key = \"AKIAIOSFODNN7EXAMPLE\"", &["security"]),
+        ("-----BEGIN RSA PRIVATE KEY-----", &["security"]),
+        ("session_id = new_id()", &["security"]),
+        ("pub ssn: String,", &["security"]),
+        ("tls_config.InsecureSkipVerify = true", &["security"]),
+        ("pub mod billing;", &["architecture"]),
+        ("export * from './billing';", &["architecture"]),
+        ("CREATE TABLE users (id INT);", &["database"]),
+        ("create table if not exists users (", &["database"]),
+        ("ALTER TABLE users ADD COLUMN age INT;", &["database"]),
+        ("\"drop table users;\"", &["database"]),
+        ("CREATE UNIQUE INDEX by_name ON users (name);", &["database"]),
+        ("CREATE OR REPLACE FUNCTION f() RETURNS int", &["database"]),
+        ("    op.add_column('users', sa.Column('age'))", &["database"]),
+        ("@Entity", &["database"]),
+        ("name = models.CharField(max_length=20)", &["database"]),
+        ("let client = reqwest::Client::new();", &["external"]),
+        ("r = requests.get(url)", &["external"]),
+        ("import axios from 'axios';", &["external"]),
+        ("resp, err := http.Get(url)", &["external"]),
+        ("const URL: &str = \"https://hooks.slack.com/services\";", &["external"]),
+        ("HttpClient client = HttpClient.newHttpClient();", &["external"]),
+    ] {
+        assert_eq!(opened_by("src/lib.rs", line), gates, "{line}");
+    }
+}
+
+#[test]
+fn lines_that_only_look_alike_open_nothing() {
+    for line in [
+        "let author = commit.author();",
+        "pub authors: Vec<Author>,",
+        "let token = lexer.next_token();",
+        "for key in map.keys() {",
+        "let secretary = person.role();",
+        "let accessible = true;",
+        "impl Session {",
+        "// create a table of contents",
+        "// drop the index once it is built",
+        "let index = create_index(&words);",
+        "fn update_view(&mut self) {",
+        "// see https://docs.rs/serde for the attributes",
+        "let url = format!(\"{base}/items\");",
+        "let response = client.get(\"/items\");",
+        "http://localhost:8080",
+        "const LOCAL: &str = \"http://localhost:8080\";",
+        "mod billing;",
+        "export const total = 3;",
+        "let parse = |text: &str| text.parse::<u32>();",
+        "let class = \"person\";",
+        "let phase = 'a';",
+        "self.trigger(event);",
+        "let hash = map.hash();",
+    ] {
+        assert_eq!(opened_by("src/lib.rs", line), NONE, "{line}");
+    }
+}
+
+#[test]
+fn tests_prose_and_lock_files_are_not_read() {
+    for path in [
+        "tests/login_flow_helpers.rs",
+        "src/__tests__/form.ts",
+        "src/form.test.ts",
+        "pkg/form_test.go",
+        "src/FormTest.java",
+        "test_form.py",
+        "docs/guide.html",
+        "CHANGELOG.md",
+        "Cargo.lock",
+        "yarn.lock",
+        "go.sum",
+        "web/app.min.js",
+        "vendor/lib/x.go",
+    ] {
+        let line = "password = sign(jwt); CREATE TABLE users (id INT); axios(\"https://api.example.com\")";
+        let opened = opened_by(path, line);
+        // By its name alone, a file may be of interest all the same.
+        let by_name = opened_by(path, "plain text");
+        assert_eq!(opened, by_name, "{path}");
+    }
+    assert_eq!(opened_by("tests/form_helpers.rs", "password = jwt"), NONE);
+}
+
+#[test]
+fn the_presets_are_those_of_the_contract() {
+    let policy = presets();
+    let facts: Vec<_> = policy
+        .gates
+        .iter()
+        .map(|(name, gate)| {
+            let team = gate.approvers.preset_team.as_deref().unwrap_or_default();
+            (name.as_str(), gate.label.as_str(), gate.holds, team, gate.approve_by)
+        })
+        .collect();
+    assert_eq!(
+        facts,
+        [
+            ("architecture", "needs:architecture-review", Stage::Scaffold, "tech-leads", ApproveBy::Comment),
+            ("database", "needs:database-review", Stage::Verify, "dba", ApproveBy::Comment),
+            ("deploy", "needs:deploy-approval", Stage::Review, "release-managers", ApproveBy::Review),
+            ("external", "needs:external-review", Stage::Validate, "tech-leads", ApproveBy::Comment),
+            ("security", "needs:security-review", Stage::Validate, "security", ApproveBy::Comment),
+        ]
+    );
+    assert_eq!(policy.gates[&"deploy".parse().unwrap()].trigger, GateTrigger::Always);
+    for gate in policy.gates.values() {
+        assert_eq!(gate.definition, GateDefinition::Preset);
+        assert_eq!((gate.remind_after.num_hours(), gate.escalate_after.num_hours()), (24, 72));
+    }
+}
+
+/// A matcher that does not compile would be left out without a word: a preset has no one to complain to.
+#[test]
+fn every_matcher_of_the_presets_compiles() {
+    fn count(trigger: &GateTrigger) -> usize {
+        match trigger {
+            GateTrigger::Any(parts) | GateTrigger::All(parts) => parts.iter().map(count).sum(),
+            GateTrigger::Not(part) => count(part),
+            GateTrigger::Paths { globs, except } => globs.len() + except.len(),
+            GateTrigger::AddedLines { patterns, except } => patterns.len() + except.len(),
+            _ => 0,
+        }
+    }
+    fn written(node: &Node) -> usize {
+        let list = |key| match node.get(key).map(|entry| &entry.node.kind) {
+            Some(Kind::List(items)) => items.iter().filter(|item| item.as_text().is_some()).count(),
+            _ => 0,
+        };
+        let inside = match &node.kind {
+            Kind::Map(map) => map.values().map(|entry| written(&entry.node)).sum(),
+            Kind::List(items) => items.iter().map(written).sum(),
+            _ => 0,
+        };
+        list("paths") + list("patterns") + list("except") + inside
+    }
+    assert_eq!(presets().gates.values().map(|gate| count(&gate.trigger)).sum::<usize>(), written(tree()));
+}

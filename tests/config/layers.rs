@@ -1,0 +1,106 @@
+//! An organisation's file below a repository's: maps are merged, everything else is replaced.
+
+use loopgate::{
+    config::{self, Source},
+    core::{
+        CheckName, GateName,
+        gate::{GateDefinition, GateTrigger},
+        policy::{Activation, CheckSource, Fixer, LabelPolicy, Policy, PolicyOrigin},
+    },
+};
+
+fn policy(organisation: &str, repository: Option<&str>) -> Policy {
+    let organisation = Source::new("acme/.github/loopgate.yml", organisation);
+    let repository = repository.map(|text| Source::new(".github/loopgate.yml", text));
+    match config::load(Some(organisation), repository) {
+        Ok(loaded) => loaded.policy,
+        Err(errors) => panic!("{}", errors.as_slice()[0]),
+    }
+}
+
+fn gate(name: &str) -> GateName {
+    name.parse().unwrap()
+}
+
+#[test]
+fn maps_are_merged_and_lists_replaced() {
+    let policy = policy(
+        "loop: { max_attempts: 2, same_error: 1 }\nescalation: { notify: [acme/ops, alice], channels: [slack] }\n",
+        Some("loop: { max_attempts: 5 }\nescalation: { notify: [bob] }\n"),
+    );
+    assert_eq!((policy.retry.max_attempts, policy.retry.same_error), (5, 1));
+    assert_eq!((policy.escalation.notify.len(), policy.escalation.channels.len()), (1, 1));
+}
+
+#[test]
+fn checks_are_merged_key_by_key() {
+    let policy = policy(
+        "verify: { checks: { unit: { kind: test, run: make test, timeout: 60 } } }\n",
+        Some("verify: { checks: { unit: { run: cargo test }, build: { kind: build, run: cargo build } } }\n"),
+    );
+    let names: Vec<&str> = policy.verify.checks.keys().map(CheckName::as_str).collect();
+    assert_eq!(names, ["unit", "build"]);
+    let CheckSource::Command(unit) = &policy.verify.checks[0].source else { panic!("a command") };
+    assert_eq!((unit.run.as_str(), unit.timeout.num_seconds()), ("cargo test", 60));
+}
+
+#[test]
+fn a_condition_and_a_fixer_are_replaced_as_a_whole() {
+    let policy = policy(
+        "gates: { money: { when: { paths: [billing/**] }, label: money } }\nfixer: { kind: command, command: ./fix }\n",
+        Some("gates: { money: { when: { draft: true } } }\nfixer: { kind: mention, mention: copilot }\n"),
+    );
+    let money = &policy.gates[&gate("money")];
+    assert_eq!((&money.trigger, money.label.as_str()), (&GateTrigger::Draft, "money"));
+    assert!(matches!(policy.fixer.fixer, Fixer::Mention(_)));
+}
+
+#[test]
+fn a_preset_keeps_what_is_not_written_about_it() {
+    let presets = config::presets();
+    let policy = policy(
+        "gates: { security: off, database: off, deploy: { allow_author: true } }\nlabels: off\n",
+        Some("gates: { security: { label: sec } }\nlabels: { prefix: 'x:' }\n"),
+    );
+    let (security, preset) = (&policy.gates[&gate("security")], &presets.gates[&gate("security")]);
+    assert_eq!((&security.trigger, security.holds), (&preset.trigger, preset.holds));
+    assert_eq!((security.label.as_str(), security.definition), ("sec", GateDefinition::Configured));
+    assert_eq!(security.approvers.preset_team.as_deref(), Some("security"));
+    assert!(!policy.gates.contains_key(&gate("database")));
+    assert_eq!(policy.gates[&gate("deploy")].definition, GateDefinition::Configured);
+    assert_eq!(policy.gates[&gate("external")].definition, GateDefinition::Preset);
+    assert!(matches!(policy.labels, LabelPolicy::On(labels) if labels.retry.name == "x:retry"));
+}
+
+#[test]
+fn whoever_is_named_replaces_the_presets_team() {
+    let team = |text: &str| policy("", Some(text)).gates[&gate("security")].approvers.preset_team.clone();
+    assert_eq!(team("gates: { security: { approvers: { count: 2 } } }\n").as_deref(), Some("security"));
+    for approvers in ["users: [alice]", "teams: [acme/sec]", "permission: admin", "codeowners: true"] {
+        assert_eq!(team(&format!("gates: {{ security: {{ approvers: {{ {approvers} }} }} }}\n")), None, "{approvers}");
+    }
+}
+
+#[test]
+fn locked_keys_keep_the_organisations_values() {
+    let policy = policy(
+        "policy: { locked: [gates.security, loop.max_attempts] }\nloop: { max_attempts: 2 }\n",
+        Some("gates: { security: off, deploy: off }\nloop: { max_attempts: 9, same_error: 1 }\n"),
+    );
+    assert!(policy.gates.contains_key(&gate("security")) && !policy.gates.contains_key(&gate("deploy")));
+    assert_eq!((policy.retry.max_attempts, policy.retry.same_error), (2, 1));
+}
+
+#[test]
+fn without_a_file_of_its_own_a_repository_is_left_alone_unless_the_organisation_says_so() {
+    for (organisation, repository, activation, origin) in [
+        ("mode: hybrid\n", None, Activation::Off, PolicyOrigin::Defaults),
+        ("enabled: true\n", None, Activation::Active, PolicyOrigin::Defaults),
+        ("enabled: false\n", Some(""), Activation::Off, PolicyOrigin::WorkingTree),
+        ("mode: hybrid\n", Some(""), Activation::Active, PolicyOrigin::WorkingTree),
+        ("enabled: true\n", Some("enabled: false\n"), Activation::Off, PolicyOrigin::WorkingTree),
+    ] {
+        let policy = policy(organisation, repository);
+        assert_eq!((policy.activation, policy.origin), (activation, origin), "{organisation}{repository:?}");
+    }
+}
