@@ -15,6 +15,8 @@ mod told;
 mod wrong_checks;
 #[path = "config/wrong_gates.rs"]
 mod wrong_gates;
+#[path = "config/wrong_people.rs"]
+mod wrong_people;
 #[path = "config/wrong_texts.rs"]
 mod wrong_texts;
 #[path = "config/wrong_values.rs"]

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    example, layer,
+    layer,
     load::{ConfigErrors, load},
     node::{Kind, Node},
     presets,
@@ -41,9 +41,9 @@ pub fn effective(
     let policy = load(organisation, repository)?.policy;
     // Valid a moment ago, and read in the same way.
     let read = |source: Option<Source<'_>>, layer| source.and_then(|source| Node::read(source, layer).ok());
-    let defaults = layer::merged(example::tree().clone(), presets::tree().clone(), &mut Vec::new());
+    let builtin = layer::merged(defaults(), presets::tree().clone(), &mut Vec::new());
     let organisation = read(organisation, Layer::Organisation);
-    let tree = layer::layered(defaults, organisation, read(repository, Layer::Repository)).tree;
+    let tree = layer::layered(builtin, organisation, read(repository, Layer::Repository)).tree;
 
     let mut settings = Vec::new();
     collect(&tree, String::new(), &mut settings);
@@ -52,6 +52,13 @@ pub fn effective(
         enabled.value = json!(policy.activation == Activation::Active);
     }
     Ok(settings)
+}
+
+/// The example shows every key that has a default, with its default.
+fn defaults() -> Node {
+    const EXAMPLE: Source<'static> =
+        Source::new("config/loopgate.example.yml", include_str!("../../config/loopgate.example.yml"));
+    Node::read(EXAMPLE, Layer::Builtin).expect("the example is part of the program, and tests read it")
 }
 
 fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {

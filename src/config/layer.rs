@@ -2,7 +2,7 @@
 //! file on top (surfaces.md, Configuration). Maps are merged key by key; everything else is replaced.
 
 use super::{
-    example,
+    keys,
     node::{Entry, Kind, Map, Node},
     problem::{Problem, shorten},
 };
@@ -32,8 +32,9 @@ pub(super) fn layered(builtin: Node, organisation: Option<Node>, mut repository:
     let configured_gates = written
         .iter()
         .filter_map(|written| written.get("gates")?.node.as_map())
-        .flat_map(Map::keys)
-        .filter_map(|name| name.parse().ok())
+        .flatten()
+        .filter(|(_, entry)| !matches!(entry.node.kind, Kind::Null))
+        .filter_map(|(name, _)| name.parse().ok())
         .collect();
     let tree = match written {
         Some(written) => merged(builtin, written, &mut Vec::new()),
@@ -78,11 +79,23 @@ fn is_one_thing(path: &[String], above: &Map) -> bool {
 pub(super) fn unknown_locks(organisation: &Node) -> Vec<Problem> {
     let unknown = locks(organisation).iter().filter_map(|lock| {
         let path = lock.as_text()?;
-        let known_there = example::unknown_part(path)?;
+        let known_there = keys::unknown_part(path)?;
         let problem = Problem::wrong(lock.place, format!("there is no key `{}` to lock", shorten(path)));
         Some(problem.hint(known_there))
     });
     unknown.collect()
+}
+
+/// What is replaced as one thing is locked as one thing.
+fn whole_of(lock: &str) -> &str {
+    let one_thing = match lock.split('.').collect::<Vec<_>>().as_slice() {
+        ["fixer", _, ..] => 1,
+        ["escalation", "senior", _, ..] => 2,
+        ["gates", _, "when", _, ..] => 3,
+        _ => return lock,
+    };
+    let end = lock.match_indices('.').nth(one_thing - 1).map_or(lock.len(), |(at, _)| at);
+    lock.get(..end).unwrap_or(lock)
 }
 
 fn locks(organisation: &Node) -> &[Node] {
@@ -95,7 +108,7 @@ fn locks(organisation: &Node) -> &[Node] {
 /// Takes out of the repository's tree what the organisation has locked.
 fn take_locked(organisation: &Node, repository: &mut Node) -> Vec<Problem> {
     let taken = locks(organisation).iter().filter_map(Node::as_text).filter_map(|path| {
-        let entry = repository.take(path)?;
+        let entry = repository.take(whole_of(path))?;
         let problem = Problem::unreadable(entry.key, format!("`{}` is locked by the organisation", shorten(path)));
         Some(problem.hint("what is written here has no effect; remove it"))
     });

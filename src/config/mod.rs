@@ -7,7 +7,7 @@
 
 mod de;
 mod effective;
-mod example;
+mod keys;
 mod layer;
 mod leaf;
 mod load;

@@ -87,12 +87,15 @@ impl Node {
         self.as_map()?.get(key)
     }
 
-    /// Takes the entry at a dotted path out of the tree.
+    /// Takes the entry at a dotted path out of the tree, or the word that stands where the path would go on: `off`
+    /// says something about all that it replaces.
     pub fn take(&mut self, path: &str) -> Option<Entry> {
         let Kind::Map(map) = &mut self.kind else { return None };
-        match path.split_once('.') {
-            None => map.shift_remove(path),
-            Some((key, rest)) => map.get_mut(key)?.node.take(rest),
+        let Some((key, rest)) = path.split_once('.') else { return map.shift_remove(path) };
+        match map.get_mut(key)?.node.kind {
+            Kind::Map(_) => map.get_mut(key)?.node.take(rest),
+            Kind::Null => None,
+            _ => map.shift_remove(key),
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de;
 
-use super::{example, source::Place, suggest};
+use super::{keys, source::Place, suggest};
 
 /// One thing that is wrong, at a place.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,7 +132,7 @@ impl de::Error for Problem {
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
         let elsewhere = match suggest::nearest(field, expected.iter().copied()).is_empty() {
-            true => example::home_of(field),
+            true => keys::home_of(field),
             false => None,
         };
         let hint = elsewhere.map_or_else(|| suggest::among(field, expected), |path| format!("did you mean `{path}`?"));

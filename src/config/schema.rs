@@ -7,6 +7,13 @@ use super::sections::file::File;
 
 /// The schema as pretty-printed JSON with a final line break: `config/loopgate.schema.json`.
 pub fn schema() -> String {
+    let mut text = serde_json::to_string_pretty(&value()).expect("a schema is made of strings, numbers and maps");
+    text.push('\n');
+    text
+}
+
+/// The schema as a value.
+pub(super) fn value() -> Value {
     // Draft 7 is what the YAML language servers of editors understand.
     let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<File>();
     let mut schema = schema.to_value();
@@ -14,9 +21,7 @@ pub fn schema() -> String {
     if let Value::Object(root) = &mut schema {
         root.insert("title".to_owned(), json!("Loopgate configuration"));
     }
-    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is made of strings, numbers and maps");
-    text.push('\n');
-    text
+    schema
 }
 
 /// Leaves out what Rust's types say and people need not read: that a key which may be left out may also be `null`.

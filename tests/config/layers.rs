@@ -91,6 +91,32 @@ fn locked_keys_keep_the_organisations_values() {
     assert_eq!((policy.retry.max_attempts, policy.retry.same_error), (2, 1));
 }
 
+/// What holds a locked key cannot be replaced either.
+#[test]
+fn locks_are_not_talked_around() {
+    let locked = |locks: &str, written: &str| {
+        let organisation = format!(
+            "policy: {{ locked: [{locks}] }}\nlabels: {{ prefix: 'x:' }}\nfixer: {{ kind: mention, mention: copilot }}\n\
+             gates: {{ money: {{ when: {{ paths: [billing/**] }} }} }}\n"
+        );
+        let policy = policy(&organisation, Some(written));
+        policy == self::policy(&organisation, Some(""))
+    };
+    for (locks, written) in [
+        ("labels.prefix", "labels: off\n"),
+        ("gates.security.approvers", "gates: { security: off }\n"),
+        ("gates.money.when", "gates: { money: { when: { draft: true } } }\n"),
+        ("gates.money.when.paths", "gates: { money: { when: { draft: true } } }\n"),
+        ("fixer.mention", "fixer: { kind: none }\n"),
+        ("gates", "gates: &g { security: off }\n"),
+        ("gates", "<<: { gates: { security: off } }\n"),
+        ("mode", "mode: autonomous\n"),
+    ] {
+        assert!(locked(locks, written), "{locks}: {written}");
+        assert!(!locked("memory", written), "{written} should change something");
+    }
+}
+
 #[test]
 fn without_a_file_of_its_own_a_repository_is_left_alone_unless_the_organisation_says_so() {
     for (organisation, repository, activation, origin) in [

@@ -27,7 +27,7 @@ pub(in crate::config) struct EscalationSection {
     /// Whom to call: logins, teams (acme/maintainers), approvers of a gate (gate:security). Default: the code owners
     /// of the failing files.
     notify: Option<OneOrMany<WrittenRecipient>>,
-    /// Where it is said. Default: [issue_comment].
+    /// Where it is said. Default: `[issue_comment]`.
     channels: Option<OneOrMany<Channel>>,
     /// What the report holds. Default: all but stack_traces.
     include_in_report: Option<Vec<ReportSection>>,

@@ -39,7 +39,7 @@ pub(in crate::config) struct GateSection {
     blocks: Option<Transition>,
     /// Who may approve. Default: a preset's team if it exists, else people who may maintain the repository.
     approvers: Option<Located<ApproversSection>>,
-    /// What counts as an approval. Default: [comment]; [review] for deploy.
+    /// What counts as an approval. Default: `[comment]`; `[review]` for deploy.
     approve_by: Option<Located<OneOrMany<ApprovalWay>>>,
     /// When a push makes an approval stale. Default: matching, when the gate's own part of the diff changes.
     invalidate_on_push: Option<InvalidateOnPush>,

@@ -69,3 +69,38 @@ impl PartialEq for Pattern {
         self.as_str() == other.as_str()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_over_paths_match_as_those_of_workflows_do() {
+        for (glob, path, matched) in [
+            ("src/*.rs", "src/lib.rs", true),
+            ("src/*.rs", "src/core/mod.rs", false),
+            ("src/**", "src/core/mod.rs", true),
+            ("**/*.sql", "init.sql", true),
+            ("**/*.sql", "db/init.sql", true),
+            ("*.sql", "db/init.sql", false),
+            ("src/billing/**", "SRC/Billing/a.rs", true),
+            ("**/{api,http}{_,}client.rs", "src/httpclient.rs", true),
+            ("src/auth/**", "src/author/a.rs", false),
+        ] {
+            assert_eq!(NameGlob::path(glob).unwrap().matches(path), matched, "{glob} {path}");
+        }
+        assert!(NameGlob::path("a{b").is_err());
+    }
+
+    #[test]
+    fn globs_over_names_match_whole_names() {
+        for (glob, name, matched) in [
+            ("CodeQL*", "CodeQL / Analyze (rust)", true),
+            ("ci / test (*)", "ci / test (ubuntu/22)", true),
+            ("test", "test 2", false),
+            ("release/*", "release/1.0/rc", true),
+        ] {
+            assert_eq!(NameGlob::parse(glob).unwrap().matches(name), matched, "{glob} {name}");
+        }
+    }
+}
