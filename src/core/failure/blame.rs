@@ -15,6 +15,7 @@ use super::{
     fingerprint::{fingerprint, of_reading},
     known,
     reading::Reading,
+    test_key::TestKey,
 };
 use crate::core::{
     Fingerprint,
@@ -115,15 +116,18 @@ const fn severity(blame: Blame) -> u8 {
 struct BaseCheck<'a> {
     check: &'a CheckEvidence,
     fingerprints: BTreeSet<Fingerprint>,
-    tests: BTreeSet<&'a str>,
+    tests: BTreeSet<TestKey>,
 }
 
 impl<'a> BaseCheck<'a> {
     fn new(check: &'a CheckEvidence) -> Self {
-        let fingerprints =
-            check.failures.iter().map(|failure| failure.fingerprint.unwrap_or_else(|| fingerprint(failure)));
-        let tests = check.failures.iter().filter_map(|failure| failure.test_name.as_deref());
-        Self { check, fingerprints: fingerprints.collect(), tests: tests.collect() }
+        let (mut fingerprints, mut tests) = (BTreeSet::new(), BTreeSet::new());
+        for failure in &check.failures {
+            let fingerprint = failure.fingerprint.unwrap_or_else(|| fingerprint(failure));
+            fingerprints.insert(fingerprint);
+            tests.insert(TestKey::of(failure, fingerprint));
+        }
+        Self { check, fingerprints, tests }
     }
 }
 
@@ -137,10 +141,12 @@ fn verdict(failure: &Failure, base: Option<&BaseCheck<'_>>, circumstances: &Circ
         return Verdict::new(Blame::Infrastructure, 80);
     }
     let Some(base) = base else { return Verdict::new(Blame::PrCode, 50) };
-    if base.fingerprints.contains(&of_reading(failure, &reading)) {
+    let fingerprint = of_reading(failure, &reading);
+    if base.fingerprints.contains(&fingerprint) {
         return Verdict::new(Blame::Base, 95);
     }
-    if failure.test_name.as_deref().is_some_and(|test| base.tests.contains(test)) {
+    let key = TestKey::of(failure, fingerprint);
+    if key.is_test() && base.tests.contains(&key) {
         // Red on the base too, though in another way.
         return Verdict::new(Blame::Base, 70);
     }

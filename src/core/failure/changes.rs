@@ -5,6 +5,7 @@ use std::{collections::HashMap, ops::RangeInclusive};
 use serde::{Deserialize, Serialize};
 
 use super::paths::{self, Kind};
+use crate::core::snapshot::{ChangedFile, ChangedFiles, FileStatus};
 
 /// Where a stack frame's code comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -29,7 +30,7 @@ impl Origin {
 
 /// One file of the pull request's diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangedFile {
+pub struct TouchedFile {
     /// Path in the repository, with `/`.
     pub path: String,
     /// Lines the pull request adds, counted from 1 in the new file.
@@ -39,20 +40,26 @@ pub struct ChangedFile {
 /// The files a pull request changes, indexed by their name.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    files: Vec<ChangedFile>,
+    files: Vec<TouchedFile>,
     by_name: HashMap<String, Vec<usize>>,
     /// Directories the repository is checked out in, without a slash at their end.
     roots: Vec<String>,
 }
 
 impl Changes {
-    pub fn new(files: impl IntoIterator<Item = ChangedFile>) -> Self {
-        let files: Vec<ChangedFile> = files.into_iter().collect();
+    pub fn new(files: impl IntoIterator<Item = TouchedFile>) -> Self {
+        let files: Vec<TouchedFile> = files.into_iter().collect();
         let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
         for (index, file) in files.iter().enumerate() {
             by_name.entry(paths::file_name(&file.path).to_owned()).or_default().push(index);
         }
         Self { files, by_name, roots: Vec::new() }
+    }
+
+    /// The changes of an observed pull request. Of a file without a patch (binary, or very large) no line is known.
+    pub fn of(files: &ChangedFiles) -> Self {
+        let there = files.known().iter().filter(|file| file.status != FileStatus::Removed);
+        Self::new(there.map(|file| TouchedFile { path: file.path.clone(), added: added_ranges(file) }))
     }
 
     /// Adds a directory in which the repository is known to be checked out where the text was written.
@@ -65,7 +72,7 @@ impl Changes {
         self
     }
 
-    pub fn files(&self) -> &[ChangedFile] {
+    pub fn files(&self) -> &[TouchedFile] {
         &self.files
     }
 
@@ -113,7 +120,7 @@ impl Changes {
         path.strip_suffix(file)?.strip_suffix('/').filter(|root| !root.is_empty()).map(str::to_owned)
     }
 
-    fn candidates(&self, path: &str) -> impl Iterator<Item = &ChangedFile> {
+    fn candidates(&self, path: &str) -> impl Iterator<Item = &TouchedFile> {
         let indices = self.by_name.get(paths::file_name(path)).map_or(&[][..], Vec::as_slice);
         indices.iter().filter_map(|index| self.files.get(*index))
     }
@@ -133,12 +140,23 @@ impl Changes {
     }
 }
 
+fn added_ranges(file: &ChangedFile) -> Vec<RangeInclusive<u32>> {
+    let mut ranges: Vec<RangeInclusive<u32>> = Vec::new();
+    for (line, _) in file.added_lines().unwrap_or_default() {
+        match ranges.last_mut() {
+            Some(last) if last.end().checked_add(1) == Some(line) => *last = *last.start()..=line,
+            _ => ranges.push(line..=line),
+        }
+    }
+    ranges
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn changes(paths: &[&str]) -> Changes {
-        Changes::new(paths.iter().map(|path| ChangedFile { path: (*path).to_owned(), added: vec![3..=5] }))
+        Changes::new(paths.iter().map(|path| TouchedFile { path: (*path).to_owned(), added: vec![3..=5] }))
     }
 
     #[test]
@@ -186,6 +204,28 @@ mod tests {
         assert_eq!(changes.root_of("src/a.rs"), None);
         let rooted = changes.with_root("/home/alice/w/");
         assert_eq!(rooted.locate("/home/alice/w/lib/b.rs"), ("lib/b.rs".to_owned(), Origin::Repository));
+    }
+
+    #[test]
+    fn an_observed_diff_gives_its_added_lines() {
+        let file = |path: &str, status, patch: Option<&str>| ChangedFile {
+            path: path.to_owned(),
+            previous_path: None,
+            status,
+            additions: 0,
+            deletions: 0,
+            blob: None,
+            patch: patch.map(str::to_owned),
+        };
+        let patch = "@@ -1,3 +1,4 @@\n a\n+b\n+c\n-d\n e\n@@ -9,1 +10,2 @@\n f\n+g";
+        let files = ChangedFiles::Complete(vec![
+            file("src/a.rs", FileStatus::Modified, Some(patch)),
+            file("src/b.rs", FileStatus::Removed, None),
+            file("logo.png", FileStatus::Added, None),
+        ]);
+        let changes = Changes::of(&files);
+        assert_eq!(changes.files()[0].added, [2..=3, 11..=11]);
+        assert!(changes.contains("logo.png") && !changes.contains("src/b.rs"));
     }
 
     #[test]

@@ -7,10 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{analysis, fingerprint::fingerprint};
+use super::{analysis, fingerprint::fingerprint, test_key::TestKey};
 use crate::core::{
     CheckName, Fingerprint,
+    decision::Compare,
     evidence::{CheckEvidence, Outcome},
+    roster::{Roster, RosterExtent, TestId, TestState},
 };
 
 /// What one run of the checks showed of its tests.
@@ -23,12 +25,17 @@ pub struct TestRun {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct CheckRun {
     reach: Reach,
-    /// By test, or by place for what is no test.
-    failing: BTreeMap<String, BTreeSet<Fingerprint>>,
-    /// Those of `failing` that are tests.
-    failing_tests: BTreeSet<String>,
+    failing: BTreeMap<TestKey, Failing>,
+    /// Names of tests that failed and passed.
     flaky: BTreeSet<String>,
     executed: Executed,
+}
+
+/// What fails, and the errors it fails with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Failing {
+    name: String,
+    fingerprints: BTreeSet<Fingerprint>,
 }
 
 /// How much of a check was run.
@@ -43,22 +50,30 @@ enum Reach {
 /// The tests that a check executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Executed {
-    Named(BTreeSet<String>),
+    Listed(Roster),
     Counted(u64),
 }
 
+impl Executed {
+    fn count(&self) -> u64 {
+        match self {
+            Self::Listed(roster) => roster.iter().filter(|entry| entry.state() != TestState::Skipped).count() as u64,
+            Self::Counted(count) => *count,
+        }
+    }
+}
+
 impl TestRun {
-    /// Reads a run from its evidence. Which tests passed is told there by their number alone; see
-    /// [`with_tests`](Self::with_tests).
+    /// Reads a run from its evidence, where passing tests are only counted; see [`with_roster`](Self::with_roster).
     pub fn of(checks: &[CheckEvidence]) -> Self {
         Self { checks: checks.iter().map(|check| (check.name.clone(), CheckRun::of(check))).collect() }
     }
 
-    /// Names all tests that a check executed, so that added, removed and regressed ones are known exactly.
+    /// Lists all tests of a check, so that added, removed and regressed ones are known exactly.
     #[must_use]
-    pub fn with_tests(mut self, check: &CheckName, executed: BTreeSet<String>) -> Self {
+    pub fn with_roster(mut self, check: &CheckName, roster: Roster) -> Self {
         if let Some(run) = self.checks.get_mut(check) {
-            run.executed = Executed::Named(executed);
+            run.executed = Executed::Listed(roster);
         }
         self
     }
@@ -67,8 +82,7 @@ impl TestRun {
     #[must_use]
     pub fn with_flaky(mut self, check: &CheckName, flaky: BTreeSet<String>) -> Self {
         if let Some(run) = self.checks.get_mut(check) {
-            run.failing.retain(|name, _| !flaky.contains(name));
-            run.failing_tests.retain(|name| !flaky.contains(name));
+            run.failing.retain(|_, failing| !flaky.contains(&failing.name));
             run.flaky.extend(flaky);
         }
         self
@@ -76,7 +90,7 @@ impl TestRun {
 
     /// The fingerprints of everything that fails.
     pub fn fingerprints(&self) -> BTreeSet<Fingerprint> {
-        self.checks.values().flat_map(|check| check.failing.values().flatten().copied()).collect()
+        self.checks.values().flat_map(CheckRun::errors).collect()
     }
 }
 
@@ -89,45 +103,45 @@ impl CheckRun {
             Outcome::Skipped | Outcome::Cancelled => Reach::Nothing,
             _ => Reach::Part,
         };
-        let mut run = Self {
-            reach,
-            failing: BTreeMap::new(),
-            failing_tests: BTreeSet::new(),
-            flaky: BTreeSet::new(),
-            executed: Executed::Counted(
-                check.results.map_or(0, |results| results.total - results.skipped.min(results.total)),
-            ),
-        };
+        let executed = check.results.map_or(0, |results| results.total.saturating_sub(results.skipped));
+        let mut failing: BTreeMap<TestKey, Failing> = BTreeMap::new();
         for failure in &check.failures {
             let fingerprint = failure.fingerprint.unwrap_or_else(|| fingerprint(failure));
-            let name = match &failure.test_name {
-                Some(test) => {
-                    run.failing_tests.insert(test.clone());
-                    test.clone()
-                }
-                None => analysis::name(failure, fingerprint),
-            };
-            run.failing.entry(name).or_default().insert(fingerprint);
+            let name = failure.test_name.clone().unwrap_or_else(|| analysis::name(failure, fingerprint));
+            let new = || Failing { name, fingerprints: BTreeSet::new() };
+            failing.entry(TestKey::of(failure, fingerprint)).or_insert_with(new).fingerprints.insert(fingerprint);
         }
-        run
+        Self { reach, failing, flaky: BTreeSet::new(), executed: Executed::Counted(executed) }
     }
 
-    /// Whether `test` is known to have passed; `now` is the later run that it is compared with.
-    fn was_green(&self, test: &str, now: &Self) -> bool {
-        if self.failing.contains_key(test) {
-            return false;
+    fn errors(&self) -> impl Iterator<Item = Fingerprint> + '_ {
+        self.failing.values().flat_map(|failing| failing.fingerprints.iter().copied())
+    }
+
+    /// Whether the test is known to have passed; `later` is the run it fails in.
+    fn was_green(&self, test: &TestKey, later: &Self) -> bool {
+        match (&self.executed, test) {
+            _ if self.failing.contains_key(test) => false,
+            (Executed::Listed(roster), TestKey::Test(id)) => {
+                matches!(roster.state(*id), Some(TestState::Passed | TestState::Flaky))
+            }
+            _ => {
+                // With no test added since, this one was there; and it did not fail.
+                let count = later.executed.count();
+                self.reach == Reach::Whole && count > 0 && self.executed.count() >= count
+            }
         }
-        match (&self.executed, &now.executed) {
-            (Executed::Named(tests), _) => tests.contains(test),
-            // No test was added since, so this one was there, and it did not fail.
-            (Executed::Counted(before), Executed::Counted(after)) => {
-                self.reach == Reach::Whole && *before >= *after && *after > 0
-            }
-            (Executed::Counted(before), Executed::Named(after)) => {
-                self.reach == Reach::Whole
-                    && usize::try_from(*before).is_ok_and(|before| before >= after.len())
-                    && !after.is_empty()
-            }
+    }
+
+    /// Whether what failed before was run here, so that its absence among the failures means that it passed.
+    fn ran(&self, key: &TestKey) -> bool {
+        match (&self.executed, key) {
+            (Executed::Listed(roster), TestKey::Test(id)) => match (roster.state(*id), roster.extent()) {
+                (Some(state), _) => state != TestState::Skipped,
+                (None, RosterExtent::Whole) => false,
+                (None, RosterExtent::Partial) => self.reach == Reach::Whole,
+            },
+            _ => self.reach == Reach::Whole,
         }
     }
 }
@@ -142,7 +156,9 @@ pub struct Comparison {
     pub fixed: BTreeSet<String>,
     /// Failed and passed on the current commit.
     pub flaky: BTreeSet<String>,
+    /// Known between two rosters only; by name if it fails, else by its [`TestId`].
     pub added: BTreeSet<String>,
+    /// As `added`.
     pub removed: BTreeSet<String>,
     /// Tests that fail now and passed in the previous attempt or on the base.
     #[serde(default)]
@@ -174,20 +190,26 @@ impl Comparison {
     }
 }
 
+impl From<Comparison> for Compare {
+    fn from(comparison: Comparison) -> Self {
+        let Comparison { new, still, fixed, flaky, added, removed, .. } = comparison;
+        Self { new, still, fixed, flaky, added, removed }
+    }
+}
+
 /// Compares a run with the previous attempt, or with the base when there is none; the base also tells what regressed.
 pub fn compare(previous: Option<&TestRun>, current: &TestRun, base: Option<&TestRun>) -> Comparison {
     let nothing = TestRun::default();
     let before = previous.or(base).unwrap_or(&nothing);
     let mut comparison = Comparison::default();
     for (name, now) in &current.checks {
-        comparison.flaky.extend(now.flaky.iter().cloned());
-        let earlier = before.checks.get(name);
-        compare_check(earlier, now, &mut comparison);
-        let green = |run: Option<&TestRun>, test: &str| {
+        compare_check(before.checks.get(name), now, &mut comparison);
+        let green = |run: Option<&TestRun>, test: &TestKey| {
             run.and_then(|run| run.checks.get(name)).is_some_and(|check| check.was_green(test, now))
         };
-        let regressed = now.failing_tests.iter().filter(|test| green(previous, test) || green(base, test));
-        comparison.regressed.extend(regressed.cloned());
+        let tests = now.failing.iter().filter(|(key, _)| key.is_test());
+        let regressed = tests.filter(|(key, _)| green(previous, key) || green(base, key));
+        comparison.regressed.extend(regressed.map(|(_, failing)| failing.name.clone()));
     }
     comparison
 }
@@ -195,29 +217,22 @@ pub fn compare(previous: Option<&TestRun>, current: &TestRun, base: Option<&Test
 fn compare_check(before: Option<&CheckRun>, now: &CheckRun, comparison: &mut Comparison) {
     let empty = BTreeMap::new();
     let failed_before = before.map_or(&empty, |check| &check.failing);
-    for name in now.failing.keys() {
-        let set = if failed_before.contains_key(name) { &mut comparison.still } else { &mut comparison.new };
-        set.insert(name.clone());
+    for (key, failing) in &now.failing {
+        let set = if failed_before.contains_key(key) { &mut comparison.still } else { &mut comparison.new };
+        set.insert(failing.name.clone());
     }
-    let was_test = |name: &String| before.is_some_and(|check| check.failing_tests.contains(name));
-    // A test that is gone was removed, not fixed.
-    let ran = |name: &String| match &now.executed {
-        Executed::Named(tests) if was_test(name) => tests.contains(name),
-        _ => now.reach == Reach::Whole,
-    };
-    let fixed =
-        failed_before.keys().filter(|name| !now.failing.contains_key(*name) && !now.flaky.contains(*name) && ran(name));
-    comparison.fixed.extend(fixed.cloned());
-    if let (Some(Executed::Named(earlier)), Executed::Named(later)) =
-        (before.map(|check| &check.executed), &now.executed)
-    {
-        comparison.added.extend(later.difference(earlier).cloned());
-        comparison.removed.extend(earlier.difference(later).cloned());
+    let over = failed_before
+        .iter()
+        .filter(|(key, failing)| !now.failing.contains_key(*key) && !now.flaky.contains(&failing.name) && now.ran(key));
+    comparison.fixed.extend(over.map(|(_, failing)| failing.name.clone()));
+    comparison.flaky.extend(now.flaky.iter().cloned());
+    if let (Some(Executed::Listed(earlier)), Executed::Listed(later)) = (before.map(|c| &c.executed), &now.executed) {
+        let changes = later.changes_since(earlier);
+        comparison.added.extend(changes.added.into_iter().map(|id| name_of(id, &now.failing)));
+        comparison.removed.extend(changes.removed.into_iter().map(|id| name_of(id, failed_before)));
     }
-    let all = |failing: &BTreeMap<String, BTreeSet<Fingerprint>>| -> BTreeSet<Fingerprint> {
-        failing.values().flatten().copied().collect()
-    };
-    let (errors_before, errors_now) = (all(failed_before), all(&now.failing));
+    let errors_before: BTreeSet<Fingerprint> = before.into_iter().flat_map(CheckRun::errors).collect();
+    let errors_now: BTreeSet<Fingerprint> = now.errors().collect();
     comparison.errors.new.extend(errors_now.difference(&errors_before));
     comparison.errors.still.extend(errors_now.intersection(&errors_before));
     if now.reach == Reach::Whole {
@@ -225,12 +240,20 @@ fn compare_check(before: Option<&CheckRun>, now: &CheckRun, comparison: &mut Com
     }
 }
 
+/// Passing tests are known by their identity alone.
+fn name_of(id: TestId, failing: &BTreeMap<TestKey, Failing>) -> String {
+    failing.get(&TestKey::Test(id)).map_or_else(|| id.to_string(), |failing| failing.name.clone())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::core::evidence::{CheckKind, CheckResults, Failure};
+    use crate::core::{
+        evidence::{CheckKind, CheckResults, Failure},
+        roster::RosterEntry,
+    };
 
     fn unit() -> CheckName {
         "unit".parse().unwrap()
@@ -292,27 +315,47 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_added_test_that_fails_is_no_regression() {
-        let green = TestRun::of(&[evidence(Outcome::Passed, 5, &[])]);
-        let now = run(6, &[("f", "Error: left")]);
-        assert!(compare(Some(&green), &now, None).regressed.is_empty());
-        let named =
-            |run: TestRun, tests: &[&str]| run.with_tests(&unit(), tests.iter().map(|t| (*t).to_owned()).collect());
-        let comparison = compare(Some(&named(green.clone(), &["a", "b"])), &named(now.clone(), &["a", "c", "f"]), None);
-        assert_eq!((names(&comparison.added), names(&comparison.removed)), (vec!["c", "f"], vec!["b"]));
-        assert!(comparison.regressed.is_empty());
-        let comparison = compare(Some(&named(green, &["a", "f"])), &named(now, &["a", "f"]), None);
-        assert_eq!(names(&comparison.regressed), ["f"]);
+    /// Gives every failure the identity its test has in a roster.
+    fn listed(mut check: CheckEvidence, roster: &[(&str, TestState)]) -> TestRun {
+        let id = |name: &str| TestId::of("", "", name);
+        for failure in &mut check.failures {
+            failure.test_id = failure.test_name.as_deref().map(id);
+        }
+        let entries = roster.iter().map(|(name, state)| RosterEntry::new(id(name), *state)).collect();
+        TestRun::of(&[check]).with_roster(&unit(), Roster::new(entries, RosterExtent::Whole))
     }
 
     #[test]
-    fn a_removed_test_is_not_fixed() {
-        let named =
-            |run: TestRun, tests: &[&str]| run.with_tests(&unit(), tests.iter().map(|t| (*t).to_owned()).collect());
-        let comparison =
-            compare(Some(&named(run(2, &[("a", "Error: x")]), &["a", "b"])), &named(run(1, &[]), &["b"]), None);
-        assert_eq!((names(&comparison.fixed), names(&comparison.removed)), (vec![], vec!["a"]));
+    fn an_added_test_that_fails_is_no_regression() {
+        use TestState::{Failed, Passed, Skipped};
+        let green = || evidence(Outcome::Passed, 5, &[]);
+        let red = || evidence(Outcome::Failed, 6, &[("f", "Error: left")]);
+        let counted = |before, now| compare(Some(&TestRun::of(&[before])), &TestRun::of(&[now]), None);
+        assert!(counted(green(), red()).regressed.is_empty());
+        let before = listed(green(), &[("a", Passed), ("b", Passed)]);
+        let comparison = compare(Some(&before), &listed(red(), &[("a", Passed), ("c", Passed), ("f", Failed)]), None);
+        let id = |name: &str| TestId::of("", "", name).to_string();
+        assert_eq!(comparison.added, BTreeSet::from(["f".to_owned(), id("c")]));
+        assert_eq!(comparison.removed, BTreeSet::from([id("b")]));
+        assert!(comparison.regressed.is_empty());
+        for (state, regressed) in [(Passed, vec!["f"]), (Skipped, vec![])] {
+            let before = listed(green(), &[("a", Passed), ("f", state)]);
+            let comparison = compare(Some(&before), &listed(red(), &[("a", Passed), ("f", Failed)]), None);
+            assert_eq!(names(&comparison.regressed), regressed);
+        }
+    }
+
+    #[test]
+    fn a_removed_or_skipped_test_is_not_fixed() {
+        use TestState::{Failed, Passed, Skipped};
+        let before = listed(evidence(Outcome::Failed, 2, &[("a", "Error: x")]), &[("a", Failed), ("b", Passed)]);
+        let after = |roster: &[(&str, TestState)]| {
+            compare(Some(&before), &listed(evidence(Outcome::Passed, 1, &[]), roster), None)
+        };
+        let removed = after(&[("b", Passed)]);
+        assert_eq!((names(&removed.fixed), names(&removed.removed)), (vec![], vec!["a"]));
+        assert_eq!(names(&after(&[("a", Skipped), ("b", Passed)]).fixed), Vec::<&str>::new());
+        assert_eq!(names(&after(&[("a", Passed), ("b", Passed)]).fixed), ["a"]);
     }
 
     #[test]

@@ -258,10 +258,10 @@ fn derived(failure: &Failure, reading: &Reading, at: Option<&SourceLocation>, ch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::failure::changes::ChangedFile;
+    use crate::core::failure::changes::TouchedFile;
 
     fn diagnose(message: &str, trace: &str, changed: &[(&str, u32)]) -> Diagnosis {
-        let file = |(path, line): &(&str, u32)| ChangedFile { path: (*path).to_owned(), added: vec![*line..=*line] };
+        let file = |(path, line): &(&str, u32)| TouchedFile { path: (*path).to_owned(), added: vec![*line..=*line] };
         let changes = Changes::new(changed.iter().map(file));
         let failure = Failure {
             test_name: Some("totals".to_owned()),

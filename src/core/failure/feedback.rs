@@ -19,6 +19,7 @@ use super::{
 };
 use crate::core::{
     CheckName, Fingerprint,
+    decision::FeedbackLine,
     evidence::{ErrorType, Failure, RetryClass, SourceLocation},
 };
 
@@ -151,6 +152,18 @@ impl fmt::Display for FeedbackItem {
     }
 }
 
+impl From<&FeedbackItem> for FeedbackLine {
+    fn from(item: &FeedbackItem) -> Self {
+        Self {
+            location: item.location.to_string(),
+            problem: item.problem.clone(),
+            action: item.action.clone(),
+            reason: item.reason.clone(),
+            reproduce: item.reproduce.clone(),
+        }
+    }
+}
+
 /// The items within `max_chars` characters (`feedback_max_length`), cut at a sentence and never inside a code span;
 /// what is left out is counted.
 pub fn summarise(items: &[FeedbackItem], max_chars: usize) -> String {
@@ -179,7 +192,7 @@ mod tests {
     use regex::Regex;
 
     use super::*;
-    use crate::core::failure::{changes::ChangedFile, known};
+    use crate::core::failure::{changes::TouchedFile, known};
 
     /// Words that leave the reader to guess.
     const VAGUE: &str = r"(?i)\b(?:consider(?:ing)?|maybe|perhaps|possibly|probably|might|may|could|should|would|better|improve|try|try to|look into|somehow|seems?|appears?|properly|appropriate(?:ly)?|as needed|if possible|etc)\b";
@@ -216,7 +229,7 @@ mod tests {
     }
 
     fn changes() -> Changes {
-        let file = |path: &str, lines: std::ops::RangeInclusive<u32>| ChangedFile {
+        let file = |path: &str, lines: std::ops::RangeInclusive<u32>| TouchedFile {
             path: path.to_owned(),
             added: vec![lines],
         };

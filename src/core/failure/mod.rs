@@ -2,9 +2,9 @@
 //!
 //! A failure comes in as the text of some tool. [`complete`] fills in what its report left out; [`fingerprint()`]
 //! tells whether it is the same error as another; [`compare`](compare()) sets two runs against each other;
-//! [`blame_check`] and [`retry_class`] say whose it is and whether trying again can help; [`analyse`] finds the root cause, and
-//! [`FeedbackPacket`] tells the next attempt what to do. All of it is pure, bounded whatever the text, and rests on
-//! tables: one row per form of stack frame ([`frames`]), headline, comparison or known message.
+//! [`blame_check`] and [`retry_class`] say whose it is and whether trying again can help; [`analyse`] finds the root
+//! cause, and [`FeedbackPacket`] tells the next attempt what to do. All of it is pure, bounded whatever the text, and
+//! rests on tables: one row per form of stack frame ([`frames`]), headline, comparison or known message.
 
 mod analysis;
 mod assertion;
@@ -28,12 +28,13 @@ mod reading;
 mod reproduce;
 mod stack;
 mod summary;
+mod test_key;
 mod text;
 
 pub use analysis::{Analysis, AnalysisContext, analyse, analyse_all};
 pub use blame::{Blame, Circumstances, Verdict, blame_check, blame_failure, retry_class, retry_class_of};
 pub use category::{Confidence, RootCauseCategory};
-pub use changes::{ChangedFile, Changes, Origin};
+pub use changes::{Changes, Origin, TouchedFile};
 pub use compare::{Comparison, ErrorSets, TestRun, compare};
 pub use feedback::{FeedbackItem, Place, Priority, summarise};
 pub use fingerprint::fingerprint;

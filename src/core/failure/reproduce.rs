@@ -110,7 +110,7 @@ fn of_test(tool: Tool, failure: &Failure) -> Option<String> {
     let file = file.as_deref();
     let in_file = file.and_then(word).map_or_else(String::new, |file| format!(" {file}"));
     match tool {
-        Tool::Cargo => Some(format!("cargo test {}", word(name)?)),
+        Tool::Cargo => cargo(name),
         Tool::Pytest => pytest(name, file),
         Tool::Vitest => Some(format!("npx vitest run{in_file} -t {}", word(&pattern(leaf(name)))?)),
         Tool::Jest => Some(format!("npx jest{in_file} -t {}", word(&pattern(leaf(name)))?)),
@@ -121,13 +121,13 @@ fn of_test(tool: Tool, failure: &Failure) -> Option<String> {
         Tool::Dotnet => {
             Some(format!("dotnet test --filter {}", word(&format!("FullyQualifiedName~{}", without_case(name)))?))
         }
-        Tool::Rspec => {
-            let file = file?;
-            let line = failure.line_number.map_or_else(String::new, |line| format!(":{line}"));
-            Some(format!("bundle exec rspec {}", word(&format!("{file}{line}"))?))
-        }
+        Tool::Rspec => match (file, failure.line_number) {
+            (Some(file), Some(line)) => Some(format!("bundle exec rspec {}", word(&format!("{file}:{line}"))?)),
+            _ => Some(format!("bundle exec rspec{in_file} -e {}", word(name)?)),
+        },
         Tool::Phpunit => {
-            let method = without_case(name).rsplit("::").next().unwrap_or(name);
+            let method = without_case(name).split(" with data set").next().unwrap_or(name);
+            let method = method.rsplit([':', '.', '\\']).next().unwrap_or(method);
             Some(format!("vendor/bin/phpunit --filter {}{in_file}", word(method)?))
         }
         Tool::Swift => Some(format!("swift test --filter {}", word(&name.replace(' ', "/"))?)),
@@ -148,23 +148,40 @@ fn of_file(tool: Tool, failure: &Failure) -> Option<String> {
     }
 }
 
-/// `tests/test_cart.py::TestCart::test_total`, also from JUnit's `tests.test_cart.TestCart::test_total`.
+/// `cargo test cart::tests::adds`, also from nextest's `shop::bin/shop cart::tests::adds`.
+fn cargo(name: &str) -> Option<String> {
+    // `src/lib.rs - cart::total (line 3)`
+    if let Some((_, item)) = name.split_once(" - ").filter(|_| name.contains("(line ")) {
+        let item = item.split(" (line").next().unwrap_or(item);
+        return Some(format!("cargo test --doc {}", word(item)?));
+    }
+    let test = name.split_once(' ').filter(|(binary, _)| binary.contains("::")).map_or(name, |(_, test)| test);
+    Some(format!("cargo test {}", word(test)?))
+}
+
+/// `tests/test_cart.py::TestCart::test_total`, also from JUnit's `tests.test_cart.TestCart.test_total`.
 fn pytest(name: &str, file: Option<&str>) -> Option<String> {
     if name.contains(".py::") {
         return Some(format!("pytest {} -x", word(name)?));
     }
-    let file = file?;
-    // The dotted part in front repeats the module; classes begin with a capital letter.
-    let module = file.trim_end_matches(".py").replace('/', ".");
-    let rest = name.strip_prefix(&module).unwrap_or(name).trim_start_matches([':', '.']);
-    let parts: Vec<&str> = rest.split("::").flat_map(|part| part.split('.')).collect();
-    let selected: Vec<&str> = parts
-        .iter()
-        .enumerate()
-        .filter(|(index, part)| index + 1 == parts.len() || part.starts_with(|c: char| c.is_ascii_uppercase()))
-        .map(|(_, part)| *part)
-        .collect();
-    Some(format!("pytest {} -x", word(&format!("{file}::{}", selected.join("::")))?))
+    let (name, case) = name.split_at(without_case(name).len());
+    let parts: Vec<&str> = name.split("::").flat_map(|part| part.split('.')).filter(|part| !part.is_empty()).collect();
+    let (function, before) = parts.split_last()?;
+    // Modules come first; classes begin with a capital letter.
+    let is_class = |part: &&&str| part.starts_with(|c: char| c.is_ascii_uppercase());
+    let classes: Vec<&str> = before.iter().filter(is_class).copied().collect();
+    let file = match file {
+        Some(file) => file.to_owned(),
+        None => {
+            let modules: Vec<&str> = before.iter().take_while(|part| !is_class(part)).copied().collect();
+            if modules.is_empty() {
+                return None;
+            }
+            format!("{}.py", modules.join("/"))
+        }
+    };
+    let selected: String = classes.iter().map(|class| format!("::{class}")).collect();
+    Some(format!("pytest {} -x", word(&format!("{file}{selected}::{function}{case}"))?))
 }
 
 /// `go test ./cart -run '^TestTotal$/^empty$'`
@@ -176,17 +193,26 @@ fn go(name: &str, file: Option<&str>) -> Option<String> {
     Some(format!("go test {} -run {}", word(directory.as_deref().unwrap_or("./..."))?, word(&pattern.join("/"))?))
 }
 
-/// `CartTest#total`, from `com.acme.CartTest.total`, `CartTest::total()` or the test's file.
+/// `CartTest#total`, from `com.acme.CartTest.total`, `com.acme.CartTest adds tax`, or `total()` and the test's file.
 fn class_and_method(name: &str, file: Option<&str>, between: char) -> Option<String> {
-    let name = without_case(name).trim_end_matches("()");
-    let name = name.replace("::", ".").replace('#', ".");
-    let mut parts = name.rsplit('.');
-    let method = parts.next()?;
-    let class = match parts.next() {
-        Some(class) => class,
-        None => paths::file_name(file?).split('.').next()?,
+    let name = without_case(name);
+    let last = |class: &str| class.rsplit(['.', '$']).next().unwrap_or(class).to_owned();
+    let (class, method) = match name.split_once(' ') {
+        Some((class, method)) if class.contains('.') => (last(class), method.to_owned()),
+        Some(_) => (class_of(file)?, name.to_owned()),
+        None => {
+            let name = name.split('(').next().unwrap_or(name).replace("::", ".").replace('#', ".");
+            match name.rsplit_once('.') {
+                Some((class, method)) => (last(class), method.to_owned()),
+                None => (class_of(file)?, name),
+            }
+        }
     };
     Some(format!("{class}{between}{method}"))
+}
+
+fn class_of(file: Option<&str>) -> Option<String> {
+    paths::file_name(file?).split('.').next().map(str::to_owned)
 }
 
 /// The innermost part of a test's name with its suites: `cart > totals > adds`, `cart › adds`.
@@ -265,12 +291,20 @@ mod tests {
     fn each_framework_has_its_command() {
         let cases = [
             ("cargo test", "cart::tests::totals", "src/cart.rs", "cargo test cart::tests::totals"),
+            ("cargo nextest run", "shop::it adds", "", "cargo test adds"),
+            ("cargo test", "src/cart.rs - cart::total (line 3)", "", "cargo test --doc cart::total"),
             ("pytest -q", "test_total[1-2]", "tests/test_cart.py", "pytest 'tests/test_cart.py::test_total[1-2]' -x"),
             (
                 "pytest",
                 "tests.test_cart.TestCart::test_total",
                 "tests/test_cart.py",
                 "pytest tests/test_cart.py::TestCart::test_total -x",
+            ),
+            (
+                "pytest",
+                "tests.test_cart.TestCart.test_total[1.5]",
+                "",
+                "pytest 'tests/test_cart.py::TestCart::test_total[1.5]' -x",
             ),
             ("pytest", "tests/test_cart.py::test_total", "", "pytest tests/test_cart.py::test_total -x"),
             (
@@ -290,6 +324,15 @@ mod tests {
                 "src/test/java/com/acme/CartTest.java",
                 "./gradlew test --tests CartTest.total",
             ),
+            ("gradle test", "com.acme.CartTest adds tax", "", "./gradlew test --tests 'CartTest.adds tax'"),
+            ("mvn test", "com.acme.CartTest.total(int)[1]", "", "mvn -Dtest=CartTest#total test"),
+            (
+                "vendor/bin/phpunit",
+                "Tests\\CartTest.testTotal with data set #0",
+                "",
+                "vendor/bin/phpunit --filter testTotal",
+            ),
+            ("rspec", "Cart adds", "", "bundle exec rspec -e 'Cart adds'"),
             ("dotnet test", "Shop.CartTests.Total", "", "dotnet test --filter FullyQualifiedName~Shop.CartTests.Total"),
             ("bundle exec rspec", "Cart adds", "spec/cart_spec.rb", "bundle exec rspec spec/cart_spec.rb:12"),
             (
