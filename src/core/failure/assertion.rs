@@ -4,7 +4,7 @@ use super::{
     category::RootCauseCategory::{LogicError, NullUndefinedAccess, OffByOne, TypeMismatch},
     changes::Changes,
     diagnosis::Conclusion,
-    expected::Sides,
+    expected::{Extent, Sides},
     paths,
     text::code,
 };
@@ -17,10 +17,13 @@ pub(super) fn comparison(
     at: Option<&SourceLocation>,
     changes: &Changes,
 ) -> Conclusion {
-    let Sides { expected, actual } = sides;
+    let Sides { expected, actual, extent } = sides;
     let (wanted, got) = (code(expected), code(actual));
     let who = failure.test_name.as_deref().map_or_else(|| "The test".to_owned(), code);
-    let cause = format!("{who} expects {wanted} and gets {got}.");
+    let cause = match extent {
+        Extent::Whole => format!("{who} expects {wanted} and gets {got}."),
+        Extent::Differences => format!("{who} compares two values that differ: {wanted} is expected, {got} is there."),
+    };
     let place = in_suspect(failure, at, changes);
     let conclude = |category, certainty, action, reason: String| Conclusion {
         category,
@@ -32,6 +35,7 @@ pub(super) fn comparison(
     };
     let whole = |value: &str| value.parse::<i64>().ok();
     if let (Some(wanted_number), Some(got_number)) = (whole(expected), whole(actual))
+        && *extent == Extent::Whole
         && wanted_number.abs_diff(got_number) == 1
         && wanted_number.unsigned_abs().max(got_number.unsigned_abs()) > 1
     {
@@ -43,6 +47,14 @@ pub(super) fn comparison(
                 if got_number > wanted_number { "many is counted" } else { "few is counted" }
             ),
             format!("{got} and {wanted} differ by exactly one."),
+        );
+    }
+    if *extent == Extent::Differences {
+        return conclude(
+            LogicError,
+            50,
+            format!("Correct the computation {place} so that {wanted} stands where {got} is."),
+            "Everything else in the two values is equal.".to_owned(),
         );
     }
     if is_nothing(actual) && !is_nothing(expected) {

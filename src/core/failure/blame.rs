@@ -4,7 +4,7 @@
 //! free a change of blame: a check counts as an outage only if *all* of its failures do, and re-runs are bounded by
 //! the policy.
 
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -79,27 +79,27 @@ pub fn blame_check(check: &CheckEvidence, circumstances: &Circumstances<'_>) -> 
         Outcome::Cancelled => return Some(Verdict::new(Blame::Inconclusive, 90)),
         Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted => {}
     }
-    if retry_class(check) == RetryClass::External {
+    let examined: Vec<Examined<'_>> = check.failures.iter().map(Examined::new).collect();
+    if class_of(check, &examined) == RetryClass::External {
         return Some(Verdict::new(Blame::Infrastructure, 80));
     }
-    if check.failures.is_empty() || check.outcome != Outcome::Failed {
+    if examined.is_empty() || check.outcome != Outcome::Failed {
         return Some(by_outcome(check, circumstances.base));
     }
     let base = circumstances.base.map(BaseCheck::new);
-    let verdicts: Vec<Verdict> =
-        check.failures.iter().map(|failure| verdict(failure, base.as_ref(), circumstances)).collect();
+    let verdicts: Vec<Verdict> = examined.iter().map(|one| verdict(one, base.as_ref(), circumstances)).collect();
     let innocent = verdicts.iter().all(|verdict| verdict.blame != Blame::PrCode);
     if innocent && check.failures_not_kept > 0 {
         // The failures that were only counted can be anyone's.
         return Some(Verdict::new(Blame::PrCode, 50));
     }
     // The worst of them decides; among equals the surest.
-    verdicts.into_iter().min_by_key(|verdict| (severity(verdict.blame), std::cmp::Reverse(verdict.confidence)))
+    verdicts.into_iter().min_by_key(|verdict| (severity(verdict.blame), Reverse(verdict.confidence)))
 }
 
 /// The blame for one failure of a check.
 pub fn blame_failure(failure: &Failure, circumstances: &Circumstances<'_>) -> Verdict {
-    verdict(failure, circumstances.base.map(BaseCheck::new).as_ref(), circumstances)
+    verdict(&Examined::new(failure), circumstances.base.map(BaseCheck::new).as_ref(), circumstances)
 }
 
 const fn severity(blame: Blame) -> u8 {
@@ -131,17 +131,32 @@ impl<'a> BaseCheck<'a> {
     }
 }
 
-fn verdict(failure: &Failure, base: Option<&BaseCheck<'_>>, circumstances: &Circumstances<'_>) -> Verdict {
+/// A failure, read once.
+struct Examined<'a> {
+    failure: &'a Failure,
+    fingerprint: Fingerprint,
+    class: RetryClass,
+}
+
+impl<'a> Examined<'a> {
+    fn new(failure: &'a Failure) -> Self {
+        let changes = Changes::default();
+        let reading = Reading::of(failure, &changes);
+        let class = Diagnosis::of(failure, &reading, &changes).conclusion.retry;
+        Self { failure, fingerprint: of_reading(failure, &reading), class }
+    }
+}
+
+fn verdict(examined: &Examined<'_>, base: Option<&BaseCheck<'_>>, circumstances: &Circumstances<'_>) -> Verdict {
+    let Examined { failure, fingerprint, class } = *examined;
     let is_flaky = |test: &String| circumstances.flaky.is_some_and(|flaky| flaky.contains(test));
     if failure.test_name.as_ref().is_some_and(is_flaky) {
         return Verdict::new(Blame::Flaky, 90);
     }
-    let reading = Reading::of(failure, &Changes::default());
-    if Diagnosis::of(failure, &reading, &Changes::default()).conclusion.retry == RetryClass::External {
+    if class == RetryClass::External {
         return Verdict::new(Blame::Infrastructure, 80);
     }
     let Some(base) = base else { return Verdict::new(Blame::PrCode, 50) };
-    let fingerprint = of_reading(failure, &reading);
     if base.fingerprints.contains(&fingerprint) {
         return Verdict::new(Blame::Base, 95);
     }
@@ -168,33 +183,40 @@ fn by_outcome(check: &CheckEvidence, base: Option<&CheckEvidence>) -> Verdict {
 
 /// How a failing check may be retried.
 pub fn retry_class(check: &CheckEvidence) -> RetryClass {
-    let classes: Vec<RetryClass> = check.failures.iter().map(retry_class_of).collect();
-    let all = |class: RetryClass| !classes.is_empty() && classes.iter().all(|found| *found == class);
-    let in_log = || {
-        // Only what a check says last, and only when it reports nothing else, explains its end.
-        (check.failures.is_empty() && check.findings.is_empty())
-            .then(|| known::explain_log(if check.log_tail.is_empty() { &check.log_head } else { &check.log_tail }))
-            .flatten()
-            .map(|found| found.retry)
+    let examined: Vec<Examined<'_>> = check.failures.iter().map(Examined::new).collect();
+    class_of(check, &examined)
+}
+
+fn class_of(check: &CheckEvidence, examined: &[Examined<'_>]) -> RetryClass {
+    let logged = logged_class(check);
+    let every = |class: RetryClass| {
+        logged == Some(class) || (!examined.is_empty() && examined.iter().all(|one| one.class == class))
     };
-    let logged = in_log();
-    if all(RetryClass::External) || logged == Some(RetryClass::External) {
+    if every(RetryClass::External) {
         return RetryClass::External;
     }
     match (check.kind, check.outcome) {
         (CheckKind::Security, _) => RetryClass::Security,
         (_, Outcome::TimedOut) => RetryClass::Logic,
         (CheckKind::Performance, _) => RetryClass::Performance,
-        _ if all(RetryClass::Logic) || logged == Some(RetryClass::Logic) => RetryClass::Logic,
-        _ if all(RetryClass::Performance) || logged == Some(RetryClass::Performance) => RetryClass::Performance,
+        _ if every(RetryClass::Logic) => RetryClass::Logic,
+        _ if every(RetryClass::Performance) => RetryClass::Performance,
         _ => RetryClass::Code,
     }
 }
 
+/// What the end of the log says of a check that reports nothing else.
+fn logged_class(check: &CheckEvidence) -> Option<RetryClass> {
+    if !check.failures.is_empty() || !check.findings.is_empty() {
+        return None;
+    }
+    let log = if check.log_tail.is_empty() { &check.log_head } else { &check.log_tail };
+    known::explain_log(log).map(|found| found.retry)
+}
+
 /// How one failure may be retried.
 pub fn retry_class_of(failure: &Failure) -> RetryClass {
-    let changes = Changes::default();
-    Diagnosis::of(failure, &Reading::of(failure, &changes), &changes).conclusion.retry
+    Examined::new(failure).class
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::{collections::HashMap, ops::RangeInclusive};
 use serde::{Deserialize, Serialize};
 
 use super::paths::{self, Kind};
-use crate::core::snapshot::{ChangedFile, ChangedFiles, FileStatus};
+use crate::core::snapshot::{self as observed, ChangedFiles, FileStatus};
 
 /// Where a stack frame's code comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ impl Origin {
 
 /// One file of the pull request's diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TouchedFile {
+pub struct ChangedFile {
     /// Path in the repository, with `/`.
     pub path: String,
     /// Lines the pull request adds, counted from 1 in the new file.
@@ -40,15 +40,15 @@ pub struct TouchedFile {
 /// The files a pull request changes, indexed by their name.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    files: Vec<TouchedFile>,
+    files: Vec<ChangedFile>,
     by_name: HashMap<String, Vec<usize>>,
     /// Directories the repository is checked out in, without a slash at their end.
     roots: Vec<String>,
 }
 
 impl Changes {
-    pub fn new(files: impl IntoIterator<Item = TouchedFile>) -> Self {
-        let files: Vec<TouchedFile> = files.into_iter().collect();
+    pub fn new(files: impl IntoIterator<Item = ChangedFile>) -> Self {
+        let files: Vec<ChangedFile> = files.into_iter().collect();
         let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
         for (index, file) in files.iter().enumerate() {
             by_name.entry(paths::file_name(&file.path).to_owned()).or_default().push(index);
@@ -59,7 +59,7 @@ impl Changes {
     /// The changes of an observed pull request. Of a file without a patch (binary, or very large) no line is known.
     pub fn of(files: &ChangedFiles) -> Self {
         let there = files.known().iter().filter(|file| file.status != FileStatus::Removed);
-        Self::new(there.map(|file| TouchedFile { path: file.path.clone(), added: added_ranges(file) }))
+        Self::new(there.map(|file| ChangedFile { path: file.path.clone(), added: added_ranges(file) }))
     }
 
     /// Adds a directory in which the repository is known to be checked out where the text was written.
@@ -72,7 +72,7 @@ impl Changes {
         self
     }
 
-    pub fn files(&self) -> &[TouchedFile] {
+    pub fn files(&self) -> &[ChangedFile] {
         &self.files
     }
 
@@ -120,7 +120,7 @@ impl Changes {
         path.strip_suffix(file)?.strip_suffix('/').filter(|root| !root.is_empty()).map(str::to_owned)
     }
 
-    fn candidates(&self, path: &str) -> impl Iterator<Item = &TouchedFile> {
+    fn candidates(&self, path: &str) -> impl Iterator<Item = &ChangedFile> {
         let indices = self.by_name.get(paths::file_name(path)).map_or(&[][..], Vec::as_slice);
         indices.iter().filter_map(|index| self.files.get(*index))
     }
@@ -140,7 +140,7 @@ impl Changes {
     }
 }
 
-fn added_ranges(file: &ChangedFile) -> Vec<RangeInclusive<u32>> {
+fn added_ranges(file: &observed::ChangedFile) -> Vec<RangeInclusive<u32>> {
     let mut ranges: Vec<RangeInclusive<u32>> = Vec::new();
     for (line, _) in file.added_lines().unwrap_or_default() {
         match ranges.last_mut() {
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     fn changes(paths: &[&str]) -> Changes {
-        Changes::new(paths.iter().map(|path| TouchedFile { path: (*path).to_owned(), added: vec![3..=5] }))
+        Changes::new(paths.iter().map(|path| ChangedFile { path: (*path).to_owned(), added: vec![3..=5] }))
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn an_observed_diff_gives_its_added_lines() {
-        let file = |path: &str, status, patch: Option<&str>| ChangedFile {
+        let file = |path: &str, status, patch: Option<&str>| observed::ChangedFile {
             path: path.to_owned(),
             previous_path: None,
             status,

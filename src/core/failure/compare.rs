@@ -64,18 +64,9 @@ impl Executed {
 }
 
 impl TestRun {
-    /// Reads a run from its evidence, where passing tests are only counted; see [`with_roster`](Self::with_roster).
+    /// Reads a run from its evidence. Without a roster in it, tests that pass are only counted.
     pub fn of(checks: &[CheckEvidence]) -> Self {
         Self { checks: checks.iter().map(|check| (check.name.clone(), CheckRun::of(check))).collect() }
-    }
-
-    /// Lists all tests of a check, so that added, removed and regressed ones are known exactly.
-    #[must_use]
-    pub fn with_roster(mut self, check: &CheckName, roster: Roster) -> Self {
-        if let Some(run) = self.checks.get_mut(check) {
-            run.executed = Executed::Listed(roster);
-        }
-        self
     }
 
     /// Names tests that failed and passed on this commit: they do not count as failing.
@@ -111,7 +102,8 @@ impl CheckRun {
             let new = || Failing { name, fingerprints: BTreeSet::new() };
             failing.entry(TestKey::of(failure, fingerprint)).or_insert_with(new).fingerprints.insert(fingerprint);
         }
-        Self { reach, failing, flaky: BTreeSet::new(), executed: Executed::Counted(executed) }
+        let executed = check.tests.clone().map_or(Executed::Counted(executed), Executed::Listed);
+        Self { reach, failing, flaky: BTreeSet::new(), executed }
     }
 
     fn errors(&self) -> impl Iterator<Item = Fingerprint> + '_ {
@@ -322,7 +314,8 @@ mod tests {
             failure.test_id = failure.test_name.as_deref().map(id);
         }
         let entries = roster.iter().map(|(name, state)| RosterEntry::new(id(name), *state)).collect();
-        TestRun::of(&[check]).with_roster(&unit(), Roster::new(entries, RosterExtent::Whole))
+        check.tests = Some(Roster::new(entries, RosterExtent::Whole));
+        TestRun::of(&[check])
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl Diagnosis {
 fn explained(known: known::Match, reading: &Reading) -> Conclusion {
     let known::Match { category, retry, confidence, mut cause, mut action, reason } = known;
     match &reading.sides {
-        Some(Sides { expected, actual }) if category == TypeMismatch => {
+        Some(Sides { expected, actual, .. }) if category == TypeMismatch => {
             let (wanted, got) = (code(expected), code(actual));
             cause = format!("{got} stands where {wanted} is expected: {}.", said(reading));
             action = format!("Convert {got} to {wanted} at this line.");
@@ -258,10 +258,10 @@ fn derived(failure: &Failure, reading: &Reading, at: Option<&SourceLocation>, ch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::failure::changes::TouchedFile;
+    use crate::core::failure::changes::ChangedFile;
 
     fn diagnose(message: &str, trace: &str, changed: &[(&str, u32)]) -> Diagnosis {
-        let file = |(path, line): &(&str, u32)| TouchedFile { path: (*path).to_owned(), added: vec![*line..=*line] };
+        let file = |(path, line): &(&str, u32)| ChangedFile { path: (*path).to_owned(), added: vec![*line..=*line] };
         let changes = Changes::new(changed.iter().map(file));
         let failure = Failure {
             test_name: Some("totals".to_owned()),

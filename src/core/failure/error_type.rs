@@ -2,9 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::text;
+use super::{patterns::Patterns, text};
 use crate::core::evidence::ErrorType::{self, AssertionError, RuntimeError, TypeError};
 
 /// Ends of class names and the type they stand for; the first that fits wins.
@@ -64,25 +62,41 @@ const TYPES: &[(&str, ErrorType)] = &[
     ("Exception", RuntimeError),
     ("Fault", RuntimeError),
     ("panic", RuntimeError),
+    ("assert", AssertionError),
 ];
 
-static ASSERTION_WORDS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"(?i)^assert|assertion .*failed|assertion failed|^expect\(|^expected .+ (?:to|but|got|found|received|actual)\b",
-        r"|snapshot .*(?:mismatch|does not match)|\bgot\b.*\bwant\b|\bwant\b.*\bgot\b|Assert\.[A-Za-z]+\(\) Failure"
-    ))
-    .expect("a constant")
-});
+/// Messages that tell the type where the class says little; the first that fits wins.
+const WORDS: [(&str, ErrorType); 3] = [
+    (
+        concat!(
+            r"(?i)^assert|assertion .*failed|assertion failed|^expect\(|^expected .+ (?:to|but|got|found|received|actual)\b",
+            r"|snapshot .*(?:mismatch|does not match)|\bgot\b.*\bwant\b|\bwant\b.*\bgot\b|Assert\.[A-Za-z]+\(\) Failure"
+        ),
+        AssertionError,
+    ),
+    (
+        r"(?i)\b(?:exceeded timeout|timed out (?:after|in)|timeout of [0-9]+ ?ms exceeded|deadline exceeded)\b",
+        ErrorType::TimeoutError,
+    ),
+    (
+        r"(?i)\b(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|connection refused|no such host)\b",
+        ErrorType::NetworkError,
+    ),
+];
+
+static BY_WORDS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(WORDS.iter().map(|(pattern, _)| *pattern)));
 
 /// The normalised type of an error, by the tool's own class and, where that says little, by the message.
 pub(super) fn type_of(class: Option<&str>, message: &str) -> ErrorType {
-    let first_lines = text::prefix(message, 600);
-    let asserts = || ASSERTION_WORDS.is_match(first_lines);
-    let named = class.and_then(|class| TYPES.iter().find(|(end, _)| class.ends_with(end)));
+    let named = class.and_then(|class| TYPES.iter().find(|(end, _)| class.ends_with(end))).map(|(_, named)| *named);
     match named {
-        // `Error` and `panic` are thrown for everything; the message tells assertions apart.
-        Some((_, RuntimeError)) | None if asserts() => AssertionError,
-        Some((_, error_type)) => *error_type,
-        None => ErrorType::Other,
+        // `Error` and `panic` are thrown for everything.
+        Some(RuntimeError) | None => by_words(message).or(named).unwrap_or_default(),
+        Some(named) => named,
     }
+}
+
+fn by_words(message: &str) -> Option<ErrorType> {
+    let row = BY_WORDS.matching(text::prefix(message, 600)).first().copied()?;
+    WORDS.get(row).map(|(_, error_type)| *error_type)
 }

@@ -12,6 +12,15 @@ const MAX_VALUE: usize = 400;
 pub(super) struct Sides {
     pub expected: String,
     pub actual: String,
+    pub extent: Extent,
+}
+
+/// How much of the compared values the sides are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    Whole,
+    /// Only the lines in which they differ.
+    Differences,
 }
 
 /// Patterns with the groups `e` (expected) and `a` (actual); earlier ones win.
@@ -44,7 +53,8 @@ const FORMS: &[&str] = &[
     // pytest and unittest
     r"(?m)^(?:E\s+)?(?:AssertionError: )?assert (?P<a>[^\n]+?) == (?P<e>[^\n]+?)$",
     r"(?m)^(?:E\s+)?(?:AssertionError: )(?P<a>[^\n]+?) != (?P<e>[^\n]+?)(?: : .*)?$",
-    // rustc and other compilers
+    // mypy; rustc and other compilers
+    r#"\(got "(?P<a>[^"\n]+)", expected "(?P<e>[^"\n]+)"\)"#,
     r"expected `(?P<e>[^`\n]+)`, found `(?P<a>[^`\n]+)`",
     r"expected (?P<e>[a-z]+(?: [a-z]+)?|`[^`\n]+`), found (?P<a>`[^`\n]+`|[a-z]+(?: [a-z]+)?)",
     // Go
@@ -64,11 +74,12 @@ pub(super) fn sides(cleaned: &str) -> Option<Sides> {
     let head = text::prefix(cleaned, 12 * 1024);
     let inline = PATTERNS.matching(head).into_iter().find_map(|row| {
         let captures = PATTERNS.captures(row, head)?;
-        let sides = Sides { expected: value(&captures["e"]), actual: value(&captures["a"]) };
+        let (expected, actual) = (value(&captures["e"]), value(&captures["a"]));
+        let sides = Sides { expected, actual, extent: Extent::Whole };
         (!sides.expected.is_empty() && !sides.actual.is_empty()).then_some(sides)
     });
-    // A difference over several lines says more than the cut-off values on the first.
-    diff_block(head).or(inline)
+    // Where the values on the first line are cut off, the difference below them says more.
+    inline.filter(|sides| !sides.expected.contains('…') && !sides.actual.contains('…')).or_else(|| diff_block(head))
 }
 
 /// `- Expected … + Received` of Jest, Vitest and PHPUnit, `+ expected - actual` of mocha, `(-want +got)` of go-cmp.
@@ -95,7 +106,11 @@ fn diff_block(head: &str) -> Option<Sides> {
     }
     let (expected, actual) = if minus_is_expected { (minus, plus) } else { (plus, minus) };
     let joined = |side: Vec<&str>| if side.is_empty() { "(nothing)".to_owned() } else { value(&side.join(" ")) };
-    (!expected.is_empty() || !actual.is_empty()).then(|| Sides { expected: joined(expected), actual: joined(actual) })
+    (!expected.is_empty() || !actual.is_empty()).then(|| Sides {
+        expected: joined(expected),
+        actual: joined(actual),
+        extent: Extent::Differences,
+    })
 }
 
 fn value(printed: &str) -> String {
@@ -135,7 +150,12 @@ mod tests {
             ),
             ("AssertionError: expected 20 to be 30 // Object.is equality", "30", "20"),
             ("AssertionError: expected { a: 1 } to deeply equal { a: 2 }", "{ a: 2 }", "{ a: 1 }"),
-            ("AssertionError: expected 'a' to equal 'b'\n      + expected - actual\n\n      -a\n      +b\n", "b", "a"),
+            (
+                "AssertionError: expected 'a' to equal 'b'\n      + expected - actual\n\n      -a\n      +b\n",
+                "'b'",
+                "'a'",
+            ),
+            ("      + expected - actual\n\n      -a\n      +b\n", "b", "a"),
             ("Expected values to be strictly equal:\n\n20 !== 30\n", "30", "20"),
             ("E       assert 20 == 30\nE        +  where 20 = total()", "30", "20"),
             ("AssertionError: 20 != 30 : total of the cart", "30", "20"),
@@ -164,12 +184,13 @@ mod tests {
             ("Expectation failed: (cart.total → 20) == 30", "30", "20"),
             ("Expected equality of these values:\n  cart.total()\n    Which is: 20\n  30", "30", "20"),
             ("REQUIRE( total == 30 )\nwith expansion:\n  20 == 30", "30", "20"),
+            ("Incompatible return value type (got \"str\", expected \"int\")", "int", "str"),
             ("expected `u32`, found `&str`", "u32", "&str"),
             ("Expected 30 but got 20", "30", "20"),
         ];
         for (text, expected, actual) in cases {
-            let found = sides(&text::clean(text));
-            assert_eq!(found, Some(Sides { expected: expected.to_owned(), actual: actual.to_owned() }), "{text}");
+            let found = sides(&text::clean(text)).map(|sides| (sides.expected, sides.actual));
+            assert_eq!(found, Some((expected.to_owned(), actual.to_owned())), "{text}");
         }
         assert_eq!(sides("connection refused"), None);
     }

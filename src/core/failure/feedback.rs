@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     changes::Changes,
     diagnosis::{self, Diagnosis, Touch},
-    fingerprint, paths,
+    fingerprint,
     reading::Reading,
     reproduce::{CheckContext, reproduce},
     summary::cut_at_sentence,
@@ -103,8 +103,8 @@ impl FeedbackItem {
     ) -> Self {
         let Diagnosis { at, touch, conclusion, .. } = Diagnosis::of(failure, reading, changes);
         let id = fingerprint::of_reading(failure, reading);
-        let in_test = reading.frames.iter().find(|frame| frame.origin.in_repository() && paths::is_test(&frame.file));
-        let file = in_test.map(|frame| &frame.file).or(at.as_ref().map(|place| &place.file));
+        let in_test = reading.test_frame().map(|frame| &frame.file);
+        let file = in_test.or(at.as_ref().map(|place| &place.file));
         let located = Failure {
             error_type: reading.error_type,
             error_class: reading.class.clone(),
@@ -192,7 +192,7 @@ mod tests {
     use regex::Regex;
 
     use super::*;
-    use crate::core::failure::{changes::TouchedFile, known};
+    use crate::core::failure::{changes::ChangedFile, known};
 
     /// Words that leave the reader to guess.
     const VAGUE: &str = r"(?i)\b(?:consider(?:ing)?|maybe|perhaps|possibly|probably|might|may|could|should|would|better|improve|try|try to|look into|somehow|seems?|appears?|properly|appropriate(?:ly)?|as needed|if possible|etc)\b";
@@ -229,7 +229,7 @@ mod tests {
     }
 
     fn changes() -> Changes {
-        let file = |path: &str, lines: std::ops::RangeInclusive<u32>| TouchedFile {
+        let file = |path: &str, lines: std::ops::RangeInclusive<u32>| ChangedFile {
             path: path.to_owned(),
             added: vec![lines],
         };

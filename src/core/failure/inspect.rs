@@ -53,13 +53,17 @@ pub fn inspect(text: &str) -> FailureInspection {
 /// The failure that a text tells of, all of whose fields come from the text.
 pub fn read_failure(text: &str, changes: &Changes) -> Failure {
     let cleaned = text::clean(text);
+    let (test_name, test_file) = test(&cleaned);
     let mut failure = Failure {
-        test_name: test_name(&cleaned),
+        test_name,
+        test_file,
         error_message: cleaned.clone(),
         stack_trace: Some(cleaned),
         ..Failure::default()
     };
     let reading = Reading::of(&failure, changes);
+    failure.error_type = reading.error_type;
+    failure.error_class = reading.class;
     failure.error_message = reading.message;
     complete(&mut failure, changes);
     failure
@@ -81,13 +85,15 @@ pub fn complete(failure: &mut Failure, changes: &Changes) {
     if failure.source.is_none() {
         failure.source = reading.own_frame().map(Frame::location);
     }
-    let in_test = reading.frames.iter().find(|frame| match &failure.test_file {
-        Some(file) => frame.file == *file,
-        None => frame.origin.in_repository() && paths::is_test(&frame.file),
-    });
-    if let Some(frame) = in_test {
+    let in_file = |file: &String| reading.frames.iter().find(|frame| frame.file == *file);
+    // Some reports take the file that fails for the test's.
+    let named = failure.test_file.as_ref().filter(|file| paths::is_test(file) || reading.test_frame().is_none());
+    if let Some(frame) = named.map_or_else(|| reading.test_frame(), in_file) {
+        if failure.test_file.as_deref() != Some(&frame.file) {
+            failure.test_file = Some(frame.file.clone());
+            failure.line_number = None;
+        }
         failure.line_number = failure.line_number.or(frame.line);
-        failure.test_file.get_or_insert_with(|| frame.file.clone());
     }
     if let Some(sides) = reading.sides {
         failure.expected.get_or_insert(sides.expected);
@@ -104,9 +110,9 @@ static TEST_NAMES: LazyLock<Patterns> = LazyLock::new(|| {
         r"(?m)^\s*thread '(?P<name>[^'\n]+)' (?:\([0-9]+\) )?panicked",
         r"(?m)^\s*--- FAIL: (?P<name>\S+)",
         r"(?m)^_{3,} (?P<name>[^\n]+?) _{3,}$",
-        r"(?m)^FAILED (?P<name>\S+::\S+)",
+        r"(?m)^FAILED (?P<name>(?P<file>[^\s:]+)::\S+)",
         r"(?m)^\s*● (?P<name>[^\n]+ › [^\n]+)$",
-        r"(?m)^\s*(?:FAIL|×|✗)\s+\S+\.[cm]?[jt]sx? > (?P<name>[^\n]+)$",
+        r"(?m)^\s*(?:FAIL|×|✗)\s+(?P<file>\S+\.[cm]?[jt]sx?) > (?P<name>[^\n]+)$",
         r"(?m)^test (?P<name>\S+) \.\.\. FAILED",
         r"(?m)^[0-9]+\) (?P<name>\S+::\S+)",
         r"(?m)^(?P<name>[A-Za-z0-9_.]+ > \S+\(\)) FAILED",
@@ -114,11 +120,14 @@ static TEST_NAMES: LazyLock<Patterns> = LazyLock::new(|| {
     ])
 });
 
-fn test_name(cleaned: &str) -> Option<String> {
-    let (_, captures) = TEST_NAMES.first(cleaned)?;
+/// Name and file of the failing test.
+fn test(cleaned: &str) -> (Option<String>, Option<String>) {
+    let Some((_, captures)) = TEST_NAMES.first(cleaned) else { return (None, None) };
     let name = text::one_line(&captures["name"], 200);
-    // Threads that are no test.
-    (name != "main" && !name.starts_with("tokio-") && name != "<unnamed>").then_some(name)
+    let file = captures.name("file").map(|file| paths::tidy(file.as_str()));
+    // Threads that are no test, and files that could not be loaded.
+    let is_none = name == "main" || name == "<unnamed>" || name.starts_with("tokio-") || name.starts_with("ERROR ");
+    ((!is_none).then_some(name), file)
 }
 
 #[cfg(test)]
@@ -217,8 +226,24 @@ note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace";
     }
 
     #[test]
+    fn a_failing_file_is_not_the_test_s() {
+        let mut failure = Failure {
+            test_name: Some("tests.test_cart.test_total".into()),
+            test_file: Some("shop/cart.py".into()),
+            line_number: Some(4),
+            error_message: "AttributeError: 'NoneType' object has no attribute 'price'".into(),
+            stack_trace: Some("tests/test_cart.py:5: \nshop/cart.py:4: AttributeError".into()),
+            ..Failure::default()
+        };
+        complete(&mut failure, &Changes::default());
+        assert_eq!((failure.test_file.as_deref(), failure.line_number), (Some("tests/test_cart.py"), Some(5)));
+        assert_eq!(failure.source.map(|source| (source.file, source.line)), Some(("shop/cart.py".into(), Some(4))));
+    }
+
+    #[test]
     fn test_names_are_found() {
         let cases = [
+            ("_____ ERROR collecting tests/test_imp.py _____", None),
             ("thread 'main' panicked at src/main.rs:1:1:", None),
             ("--- FAIL: TestTotal (0.00s)", Some("TestTotal")),
             ("______ test_total ______", Some("test_total")),
@@ -230,7 +255,7 @@ note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace";
             ("  1) Cart adds", Some("Cart adds")),
         ];
         for (text, name) in cases {
-            assert_eq!(test_name(text).as_deref(), name, "{text}");
+            assert_eq!(test(text).0.as_deref(), name, "{text}");
         }
     }
 

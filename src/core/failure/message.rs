@@ -61,6 +61,7 @@ const FORMS: &[Form] = &[
         LintError,
     ),
     form(r"^[^\s:]+:[0-9]+:[0-9]+:? (?P<class>[A-Z]{1,4}[0-9]{3,4}):? (?:\[\*\] )?(?P<msg>.*)$", Captured, LintError),
+    form(r"^(?P<class>[A-Z]{1,3}[0-9]{3,4}) (?:\[\*\] )?(?P<msg>[A-Z`].*)$", Captured, LintError),
     form(
         r"^[^\s:]+:[0-9]+:[0-9]+: [CWEF]: (?:\[Correctable\] )?(?P<class>[A-Z][A-Za-z]+/[A-Za-z]+): (?P<msg>.*)$",
         Captured,
@@ -72,7 +73,7 @@ const FORMS: &[Form] = &[
     form(r"^\s*[^\s:]+\.pyi?:[0-9]+:[0-9]+ - error: (?P<msg>.*?) \((?P<class>report[A-Za-z]+)\)$", Captured, TypeError),
     // gcc, clang, javac, swiftc; go; kotlinc; Maven
     form(r"^[^\s:]+(?::[0-9]+){1,2}: (?:fatal )?error: (?P<msg>.*)$", Unnamed, CompileError),
-    form(r"^[^\s:]+\.go:[0-9]+:[0-9]+: (?P<msg>.*)$", Unnamed, CompileError),
+    form(r"^(?:vet: )?[^\s:]+\.go:[0-9]+:[0-9]+: (?P<msg>.*)$", Unnamed, CompileError),
     form(r"^e: \S+?[: (]+[0-9]+[:, ]+[0-9]+\)?:? (?P<msg>.*)$", Unnamed, CompileError),
     form(r"^\[ERROR\] \S+:\[[0-9]+,[0-9]+\] (?P<msg>.*)$", Unnamed, CompileError),
     // Sanitizers and Go's runtime
@@ -80,6 +81,7 @@ const FORMS: &[Form] = &[
     form(r"^WARNING: (?P<msg>DATA RACE)$", Fixed("data race"), RuntimeError),
     form(r"^panic: (?P<msg>.*?)(?: \[recovered\])?$", Fixed("panic"), RuntimeError),
     form(r"^fatal error: (?P<msg>.*)$", Fixed("fatal error"), RuntimeError),
+    Form { pattern: r"^\s*(?P<msg>thrown: .*)$", class: Fixed("thrown"), error_type: None },
     // Assertions that name no class
     form(r"^\s*(?:Error: )?(?P<msg>expect\(.*\)(?:\.[A-Za-z]+)+\(.*)$", Fixed("JestAssertionError"), AssertionError),
     form(r"^E\s+(?P<msg>assert .*)$", Fixed("AssertionError"), AssertionError),
@@ -136,7 +138,9 @@ pub(super) fn headline(cleaned: &str) -> Headline {
     let form = &FORMS[row];
     let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(&lines) };
     let said = captures.name("msg").map_or("", |found| found.as_str());
-    let message = message_block(said, &lines[index + 1..]);
+    // The next line of a compiler or linter is its next finding.
+    let is_finding = matches!(form.error_type, Some(CompileError | LintError | TypeError));
+    let message = if is_finding { said.trim().to_owned() } else { message_block(said, &lines[index + 1..]) };
     let class = match form.class {
         Class::Captured => captures.name("class").map(|class| text::shorten(class.as_str(), 120)),
         Class::Fixed(class) => Some(class.to_owned()),
@@ -183,7 +187,8 @@ fn message_block(first: &str, following: &[&str]) -> String {
         if ends_message(line) {
             break;
         }
-        let line = line.strip_prefix("E  ").unwrap_or(line).trim_end();
+        let line = line.strip_prefix("E  ").or(line.strip_prefix('E').filter(|rest| rest.is_empty())).unwrap_or(line);
+        let line = line.trim_end();
         if !block.is_empty() || !line.is_empty() {
             if !block.is_empty() {
                 block.push('\n');
@@ -198,7 +203,7 @@ fn message_block(first: &str, following: &[&str]) -> String {
 /// Whether a line stands behind a message: a frame, an excerpt of source, a backtrace's heading, the next failure.
 fn ends_message(line: &str) -> bool {
     let trimmed = line.trim_start();
-    const ENDS: [&str; 14] = [
+    const ENDS: [&str; 20] = [
         "stack backtrace:",
         "note: run with",
         "note: Some details",
@@ -213,6 +218,12 @@ fn ends_message(line: &str) -> bool {
         "--- FAIL",
         "FAIL",
         "⎯",
+        "=====",
+        "-----",
+        "_____",
+        "!!!!!",
+        "panic: ",
+        "● ",
     ];
     ENDS.iter().any(|end| trimmed.starts_with(end)) || is_source_excerpt(trimmed) || stack::is_trace_line(line)
 }
@@ -224,8 +235,14 @@ pub(super) fn is_source_excerpt(trimmed: &str) -> bool {
     (rest.starts_with('|') || rest.starts_with('│')) && (rest.len() < trimmed.len() || rest.starts_with("| "))
 }
 
+/// A runner's line with the test's name: `  ● cart › adds`, ` FAIL  test/cart.test.ts > cart`, `# example.com/cart`.
+fn is_title(line: &str) -> bool {
+    let trimmed = line.trim_start();
+    ["● ", "FAIL ", "# ", "--- FAIL", "====", "____"].iter().any(|start| trimmed.starts_with(start))
+}
+
 fn without_form(lines: &[&str]) -> Headline {
-    let start = lines.iter().position(|line| !line.trim().is_empty() && !stack::is_trace_line(line));
+    let start = lines.iter().position(|line| !line.trim().is_empty() && !is_title(line) && !stack::is_trace_line(line));
     let message = start.map_or_else(String::new, |start| message_block(lines[start], &lines[start + 1..]));
     let error_type = type_of(None, &message);
     Headline { class: None, error_type, message }
@@ -357,7 +374,7 @@ mod tests {
             (
                 "Error: thrown: \"Exceeded timeout of 5000 ms for a test.\"",
                 Some("Error"),
-                RuntimeError,
+                TimeoutError,
                 "thrown: \"Exceeded timeout of 5000 ms for a test.\"",
             ),
             ("asyncio.exceptions.TimeoutError", Some("asyncio.exceptions.TimeoutError"), TimeoutError, ""),

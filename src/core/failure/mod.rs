@@ -34,7 +34,7 @@ mod text;
 pub use analysis::{Analysis, AnalysisContext, analyse, analyse_all};
 pub use blame::{Blame, Circumstances, Verdict, blame_check, blame_failure, retry_class, retry_class_of};
 pub use category::{Confidence, RootCauseCategory};
-pub use changes::{Changes, Origin, TouchedFile};
+pub use changes::{ChangedFile, Changes, Origin};
 pub use compare::{Comparison, ErrorSets, TestRun, compare};
 pub use feedback::{FeedbackItem, Place, Priority, summarise};
 pub use fingerprint::fingerprint;

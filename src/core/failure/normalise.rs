@@ -20,6 +20,10 @@ pub(super) fn message(reading: &Reading) -> String {
     let mut kept = String::new();
     for line in text::prefix(&reading.message, MAX_MESSAGE).lines() {
         let line = line.trim();
+        if begins_difference(line) {
+            // What follows are the compared values.
+            break;
+        }
         if is_difference(line) {
             continue;
         }
@@ -36,6 +40,13 @@ static LABELLED_VALUE: LazyLock<Regex> = LazyLock::new(|| {
     )
     .expect("a constant")
 });
+
+fn begins_difference(line: &str) -> bool {
+    line.starts_with("- Expected")
+        || line == "--- Expected"
+        || line == "+ expected - actual"
+        || line.ends_with("(-want +got):")
+}
 
 /// A line of a printed difference: `- "total": 30`, `+ "total": 20`.
 fn is_difference(line: &str) -> bool {

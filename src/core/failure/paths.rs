@@ -117,6 +117,11 @@ pub(super) fn tidy(printed: &str) -> String {
     if path.starts_with('/') && !has_drive(&joined) { format!("/{joined}") } else { joined }
 }
 
+/// Whether a tidied path begins at a machine's root.
+pub(super) fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || has_drive(path)
+}
+
 fn has_drive(path: &str) -> bool {
     matches!(path.as_bytes(), [drive, b':', b'/', ..] if drive.is_ascii_alphabetic())
 }

@@ -3,8 +3,8 @@
 use super::{
     changes::Changes,
     error_type,
-    expected::{self, Sides},
-    message,
+    expected::{self, Extent, Sides},
+    message, paths,
     stack::{self, Frame},
     text,
 };
@@ -36,20 +36,26 @@ impl Reading {
             (false, true) => message.clone(),
             (true, _) => trace.clone(),
         };
-        let headline = message::headline(if message.is_empty() { &trace } else { &message });
-        let class = failure.error_class.clone().or(headline.class).or_else(|| message::headline(&trace).class);
-        let error_type = match failure.error_type {
-            ErrorType::Other => match headline.error_type {
-                ErrorType::Other => error_type::type_of(class.as_deref(), &headline.message),
-                known => known,
-            },
-            known => known,
-        };
+        let mut headline = message::headline(if message.is_empty() { &trace } else { &message });
+        if headline.class.is_none() && !message.is_empty() && !trace.is_empty() {
+            // Reports put the class above the trace, and only the words into the message.
+            let of_trace = message::headline(&trace);
+            headline.class = of_trace.class;
+            headline.error_type = known(headline.error_type).unwrap_or(of_trace.error_type);
+        }
+        let class = failure.error_class.clone().or(headline.class);
+        let error_type = known(failure.error_type)
+            .or(known(headline.error_type))
+            .unwrap_or_else(|| error_type::type_of(class.as_deref(), &headline.message));
+        let found = expected::sides(&whole);
         let sides = match (&failure.expected, &failure.actual) {
             (Some(expected), Some(actual)) => {
-                Some(Sides { expected: text::one_line(expected, 400), actual: text::one_line(actual, 400) })
+                let (expected, actual) = (text::one_line(expected, 400), text::one_line(actual, 400));
+                // The report may have taken them from the same lines.
+                let same = found.filter(|found| found.expected == expected && found.actual == actual);
+                Some(same.unwrap_or(Sides { expected, actual, extent: Extent::Whole }))
             }
-            _ => expected::sides(&whole),
+            _ => found,
         };
         let mut printed = stack::printed(&trace);
         if printed.is_empty() {
@@ -64,4 +70,15 @@ impl Reading {
     pub fn own_frame(&self) -> Option<&Frame> {
         self.frames.iter().find(|frame| frame.origin.in_repository())
     }
+
+    /// The innermost frame in a test. Around a compiler's or linter's finding stand only its other findings.
+    pub fn test_frame(&self) -> Option<&Frame> {
+        let is_finding = matches!(self.error_type, ErrorType::CompileError | ErrorType::LintError);
+        let mut own = self.frames.iter().filter(|frame| frame.origin.in_repository() && !is_finding);
+        own.find(|frame| paths::is_test(&frame.file))
+    }
+}
+
+fn known(error_type: ErrorType) -> Option<ErrorType> {
+    (error_type != ErrorType::Other).then_some(error_type)
 }

@@ -82,7 +82,7 @@ fn tool(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<Tool> {
 /// The runner, told by the files and words of the failure itself.
 fn by_traces(failure: &Failure) -> Option<Tool> {
     let trace = failure.stack_trace.as_deref().map_or("", |trace| text::prefix(trace, 16 * 1024));
-    let file = test_file(failure)?;
+    let file = printed_file(failure)?;
     match paths::file_name(file).rsplit_once('.')?.1 {
         "rs" => Some(Tool::Cargo),
         "py" => Some(Tool::Pytest),
@@ -100,12 +100,20 @@ fn by_traces(failure: &Failure) -> Option<Tool> {
     }
 }
 
-fn test_file(failure: &Failure) -> Option<&str> {
+fn printed_file(failure: &Failure) -> Option<&str> {
     failure.test_file.as_deref().or_else(|| failure.source.as_ref().map(|source| source.file.as_str()))
 }
 
+/// The file of the test. An absolute path holds on one machine only.
+fn test_file(failure: &Failure) -> Option<&str> {
+    printed_file(failure).filter(|file| !paths::is_absolute(file))
+}
+
 fn of_test(tool: Tool, failure: &Failure) -> Option<String> {
-    let name = failure.test_name.as_deref().map(str::trim).filter(|name| !name.is_empty())?;
+    let name = failure.test_name.as_deref().map(str::trim)?;
+    if name.is_empty() || Some(name) == failure.test_file.as_deref() {
+        return None;
+    }
     let file = test_file(failure).map(paths::tidy).filter(|file| paths::is_test(file));
     let file = file.as_deref();
     let in_file = file.and_then(word).map_or_else(String::new, |file| format!(" {file}"));
@@ -344,6 +352,8 @@ mod tests {
             ("swift test", "ShopTests.CartTests testTotal", "", "swift test --filter ShopTests.CartTests/testTotal"),
             ("make check", "anything", "", "make check"),
             ("pytest", "", "tests/test_cart.py", "pytest tests/test_cart.py -x"),
+            ("vitest", "test/a.test.ts", "test/a.test.ts", "npx vitest run test/a.test.ts"),
+            ("jest", "adds", "/srv/shop/test/a.test.ts", "npx jest -t adds"),
         ];
         for (command, test, file, expected) in cases {
             assert_eq!(run(command, test, file).as_deref(), Some(expected), "{test}");

@@ -151,26 +151,37 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// Keeps at most `lines` lines of `text` (two thirds of them from the head), each at most 240 bytes.
-    pub(super) fn of(text: &str, lines: usize) -> Self {
-        let cleaned = clean(text);
-        let all: Vec<&str> = cleaned.lines().map(|line| prefix(line, 240)).collect();
-        // Lines that `clean` itself cut from a very long text count too.
-        let total = text.lines().count().max(all.len());
+    pub fn is_empty(&self) -> bool {
+        self.head.is_empty() && self.cut_lines == 0
+    }
+}
+
+/// A trace of which excerpts are taken: cleaned once, with the number of lines it had before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trace {
+    cleaned: String,
+    total_lines: usize,
+}
+
+impl Trace {
+    pub fn new(text: &str) -> Self {
+        Self { cleaned: clean(text), total_lines: text.lines().count() }
+    }
+
+    /// At most `lines` lines (two thirds of them from the head), each of at most 240 bytes.
+    pub fn excerpt(&self, lines: usize) -> Excerpt {
+        let all: Vec<&str> = self.cleaned.lines().map(|line| prefix(line, 240)).collect();
+        let total = self.total_lines.max(all.len());
         if all.len() <= lines && total == all.len() {
-            return Self { head: all.join("\n"), cut_lines: 0, tail: String::new() };
+            return Excerpt { head: all.join("\n"), cut_lines: 0, tail: String::new() };
         }
         let head = (lines * 2).div_ceil(3).min(all.len());
-        let tail = (lines - head.min(lines)).min(all.len() - head);
-        Self {
+        let tail = lines.saturating_sub(head).min(all.len() - head);
+        Excerpt {
             head: all[..head].join("\n"),
             cut_lines: total.saturating_sub(head + tail),
             tail: all[all.len() - tail..].join("\n"),
         }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.head.is_empty() && self.cut_lines == 0
     }
 }
 
@@ -220,11 +231,12 @@ mod tests {
     #[test]
     fn the_cut_of_an_excerpt_is_counted() {
         let text = (1..=10).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
-        let excerpt = Excerpt::of(&text, 3);
+        let trace = Trace::new(&text);
+        let excerpt = trace.excerpt(3);
         assert_eq!((excerpt.head.as_str(), excerpt.cut_lines, excerpt.tail.as_str()), ("1\n2", 7, "10"));
-        let whole = Excerpt::of(&text, 10);
+        let whole = trace.excerpt(10);
         assert_eq!((whole.head.lines().count(), whole.cut_lines), (10, 0));
-        assert_eq!(Excerpt::of(&text, 0).cut_lines, 10);
+        assert_eq!(trace.excerpt(0).cut_lines, 10);
     }
 
     #[test]

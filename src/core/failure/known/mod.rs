@@ -145,8 +145,11 @@ pub(super) fn explain(reading: &Reading) -> (Option<Match>, Vec<String>) {
         None => reading.message.clone(),
     };
     let (found, names) = look_up(&headline, kind);
-    // A row that matches the error's own words is worth more than one that matches somewhere in its trace.
-    if found.is_some() || kind != Kind::Error { (found, names) } else { look_up(&reading.whole, kind) }
+    // A row that matches the error's own words is worth more than one that matches somewhere in its trace; and around
+    // a finding of a compiler or linter stand its other findings.
+    let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
+    let is_all = found.is_some() || is_finding || kind != Kind::Error;
+    if is_all { (found, names) } else { look_up(&reading.whole, kind) }
 }
 
 /// The row that explains the end of the log of a check without known failures.

@@ -318,7 +318,7 @@ pub(super) const TABLE: &[Known] = &[
     ),
     Known::new(
         "go_undefined",
-        r"(?m)(?:^|: )undefined: (?P<name>\S+)|\.(?P<field>[A-Za-z0-9_]+) undefined \(type",
+        r"(?m)(?:^|: )(?:undefined|undeclared name): (?P<name>\S+)|\.(?P<field>[A-Za-z0-9_]+) undefined \(type",
         ApiMisuse,
         85,
     )
@@ -328,7 +328,7 @@ pub(super) const TABLE: &[Known] = &[
         "Go resolves names through declarations and imports only.",
     ),
     Known::new(
-        "java_cannot_find_symbol",
+        "unknown_symbol",
         concat!(
             r"cannot find symbol|[Uu]nresolved reference(?::? '?(?P<name>[A-Za-z0-9_]+)'?)?",
             r"|\bCS(?:0103|0117|0246|1061)\b|cannot find '[^'\n]+' in scope|has no member (?:named )?'",
@@ -464,8 +464,9 @@ mod tests {
                 ("go_type", "cannot use \"x\" (untyped string constant) as int value in argument to Total"),
                 ("go_unused", "declared and not used: tax"),
                 ("go_undefined", "undefined: Totl"),
-                ("java_cannot_find_symbol", "error: cannot find symbol"),
-                ("java_cannot_find_symbol", "Unresolved reference: totl"),
+                ("go_undefined", "undeclared name: Totl"),
+                ("unknown_symbol", "error: cannot find symbol"),
+                ("unknown_symbol", "Unresolved reference: totl"),
                 ("java_incompatible_types", "incompatible types: String cannot be converted to int"),
                 ("class_cast", "class com.acme.Gift cannot be cast to class com.acme.Line"),
                 (

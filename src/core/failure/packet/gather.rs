@@ -12,7 +12,7 @@ use crate::core::{
         fingerprint,
         reading::Reading,
         reproduce::{CheckContext, reproduce},
-        text::{self, Excerpt, code},
+        text::{self, Excerpt, Trace, code},
     },
 };
 
@@ -22,7 +22,7 @@ const MAX_LOG: usize = 24 * 1024;
 /// An entry before its trace is cut to the room there is.
 pub(super) struct Draft {
     entry: Entry,
-    trace: String,
+    trace: Trace,
 }
 
 impl Draft {
@@ -32,8 +32,7 @@ impl Draft {
 
     /// The entry with at most `lines` lines of its trace.
     pub(super) fn entry(&self, lines: usize) -> Entry {
-        let trace = if self.trace.is_empty() { Excerpt::default() } else { Excerpt::of(&self.trace, lines) };
-        Entry { trace, ..self.entry.clone() }
+        Entry { trace: self.trace.excerpt(lines), ..self.entry.clone() }
     }
 }
 
@@ -109,7 +108,7 @@ fn of_failure(failure: &Failure, reading: Reading, check: &FailingCheck<'_>, inp
         _ => EntryKind::Failure,
     };
     let (expected, actual) = reading.sides.map_or((None, None), |sides| (Some(sides.expected), Some(sides.actual)));
-    let trace = failure.stack_trace.clone().unwrap_or_else(|| failure.error_message.clone());
+    let trace = Trace::new(failure.stack_trace.as_deref().unwrap_or(&failure.error_message));
     let entry = Entry {
         kind,
         similar: input.past.get(&item.id).map(PastFailure::bounded),

@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use crate::core::{
         evidence::{CheckKind, Failure, Outcome},
-        failure::changes::TouchedFile,
+        failure::changes::ChangedFile,
     };
 
     fn failing(name: &str, kind: CheckKind, failures: Vec<Failure>) -> CheckEvidence {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     fn build(checks: &[CheckEvidence], comparison: Option<&Comparison>) -> FeedbackPacket {
-        let changes = Changes::new([TouchedFile { path: "src/cart.ts".into(), added: vec![5..=20] }]);
+        let changes = Changes::new([ChangedFile { path: "src/cart.ts".into(), added: vec![5..=20] }]);
         let checks: Vec<FailingCheck<'_>> = checks
             .iter()
             .map(|evidence| FailingCheck { evidence, framework: Some(TestFramework::Vitest), command: None })

@@ -26,7 +26,7 @@ pub(super) const LINES: &[Line] = &[
     Line::frame(r"^(?:would reformat|\[warn\]|Would reformat:) (?P<file>[^\s:]+\.[A-Za-z]+)$"),
     // gcc, clang, go, javac, swiftc, mypy, ruff, flake8, RuboCop, tsc --pretty
     Line::frame(
-        r"^(?P<file>(?:[A-Za-z]:)?[^\s:()]+\.[A-Za-z][A-Za-z0-9]{0,5}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?::| -) \S",
+        r"^(?:vet: )?(?P<file>(?:[A-Za-z]:)?[^\s:()]+\.[A-Za-z][A-Za-z0-9]{0,5}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?::| -) \S",
     ),
 ];
 
@@ -54,6 +54,7 @@ mod tests {
             ("shop/cart.py:9: error: Incompatible return value type  [return-value]", "shop/cart.py:9 - ours"),
             ("shop/cart.py:1:8: F401 `os` imported but unused", "shop/cart.py:1:8 - ours"),
             ("src/Cart.java:9: error: cannot find symbol", "src/Cart.java:9 - ours"),
+            ("vet: cart/cart.go:9:41: undeclared name: c", "cart/cart.go:9:41 - ours"),
             ("would reformat shop/cart.py", "shop/cart.py - ours"),
         ];
         for (line, frame) in cases {
@@ -65,15 +66,6 @@ mod tests {
 
     #[test]
     fn prose_is_no_place() {
-        for line in [
-            "expected: 3",
-            "Finished at 12:30:41",
-            "see https://example.com:8080/a",
-            "ratio 3:4",
-            "  10:30 error later",
-        ] {
-            let _ = line;
-        }
         assert!(shown("expected: 3\nFinished at 12:30:41\nsee https://example.com:8080/a\nratio 3:4").is_empty());
     }
 }

@@ -1,6 +1,7 @@
 //! JavaScript and TypeScript: V8, Firefox and Safari, Vitest's arrows, Node's header lines.
 
 use super::Line;
+use crate::core::failure::paths;
 
 pub(super) const LINES: &[Line] = &[
     Line::frame(
@@ -12,6 +13,13 @@ pub(super) const LINES: &[Line] = &[
     // Node prints where an uncaught error or a syntax error stands above the source line.
     Line::frame(r"^(?P<file>(?:file://|[A-Za-z]:)?[^\s:]+\.[cm]?[jt]sx?):(?P<line>[0-9]+)$"),
 ];
+
+/// Whether a printed path is one of a JavaScript or TypeScript test.
+pub(super) fn is_test_file(printed: &str) -> bool {
+    let path = printed.split('?').next().unwrap_or(printed);
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    matches!(extension, "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts") && paths::is_test(path)
+}
 
 #[cfg(test)]
 mod tests {
@@ -49,6 +57,8 @@ TypeError: Cannot read properties of undefined (reading 'price')
             (" ❯ test/cart.test.ts:12:15", "test/cart.test.ts:12:15 - ours"),
             (r"    at Cart.total (C:\shop\src\cart.js:9:41)", "C:/shop/src/cart.js:9:41 Cart.total ours"),
             ("/home/runner/work/shop/shop/src/cart.js:9", "src/cart.js:9 - ours"),
+            ("      at Object.toBe (test/cart.test.js:4:48)", "test/cart.test.js:4:48 - ours"),
+            (" ❯ Module.total src/cart.mjs:2:16", "src/cart.mjs:2:16 total ours"),
         ];
         for (line, frame) in cases {
             assert_eq!(shown(line), [frame], "{line}");

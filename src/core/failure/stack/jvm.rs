@@ -49,7 +49,7 @@ pub(super) fn path_of(class: &str, file: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::{Changes, frames, tests::shown};
-    use crate::core::failure::changes::{Origin, TouchedFile};
+    use crate::core::failure::changes::{ChangedFile, Origin};
 
     const TRACE: &str = "\
 org.opentest4j.AssertionFailedError: expected: <30> but was: <20>
@@ -78,7 +78,7 @@ org.opentest4j.AssertionFailedError: expected: <30> but was: <20>
     #[test]
     fn classes_are_found_below_the_source_directory() {
         let path = "app/src/test/java/com/acme/shop/CartTest.java";
-        let changes = Changes::new([TouchedFile { path: path.to_owned(), added: vec![] }]);
+        let changes = Changes::new([ChangedFile { path: path.to_owned(), added: vec![] }]);
         let frames = frames(TRACE, &changes);
         assert!(frames.iter().any(|frame| frame.file == path && frame.origin == Origin::Changed));
     }

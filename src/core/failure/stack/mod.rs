@@ -229,6 +229,8 @@ impl Section {
                 } else {
                     function.or(above).or_else(|| self.heading_function.take())
                 };
+                // Jest names the frames of test files after what their lines call.
+                let function = function.filter(|_| !javascript::is_test_file(&file));
                 let file = match group(&captures, "class") {
                     Some(class) => jvm::path_of(class, &file),
                     None => file,
@@ -272,10 +274,6 @@ pub(super) fn tidy_function(printed: &str) -> Option<String> {
     if let Some(index) = name.find(" [as ") {
         name = &name[..index];
     }
-    // Jest's own name for the callback of a test.
-    if matches!(name, "Object.test" | "Object.it" | "Object.describe") {
-        return None;
-    }
     // Ruby: `block (2 levels) in total`
     if let Some((_, method)) =
         name.split_once(" in ").filter(|(before, _)| RUBY_BLOCKS.iter().any(|b| before.starts_with(b)))
@@ -287,9 +285,10 @@ pub(super) fn tidy_function(printed: &str) -> Option<String> {
         name = &name[..index];
     }
     let name = without_arguments(name);
-    let name: String = ["::{{closure}}", "{{closure}}", "{closure}", "::{closure#0}", "<anonymous>", "Object."]
-        .iter()
-        .fold(name.to_owned(), |name, noise| name.replace(noise, ""));
+    let name: String =
+        ["::{{closure}}", "{{closure}}", "{closure}", "::{closure#0}", "<anonymous>", "Object.", "Module."]
+            .iter()
+            .fold(name.to_owned(), |name, noise| name.replace(noise, ""));
     let name = name.trim_matches(|c: char| matches!(c, '.' | ':' | ' ')).to_owned();
     // `<module>`, `<lambda>`, `<genexpr>`, `<main>`, `<top (required)>`, `<class:Cart>`
     let nameless =
