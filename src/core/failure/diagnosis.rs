@@ -145,7 +145,8 @@ fn inside_dependency(reading: &Reading, known: Option<&known::Match>) -> Option<
         certainty: 65,
         cause: format!("{package} fails with {} when {called} is called at {}.", said(reading), code(&shown(caller))),
         action: format!("Check the arguments of {called} before this call, and handle there the case that it rejects."),
-        reason: "The library is not part of this repository; this call is the last place in it that can prevent the failure."
+        reason: "The library is not part of this repository; this call is the last place in it that can prevent the \
+                 failure."
             .to_owned(),
     })
 }

@@ -131,7 +131,7 @@ pub(super) fn code(text: &str) -> String {
 
 /// A tool's line without the clauses in which it muses about what one might do; feedback says what to do.
 pub(super) fn without_advice(line: &str) -> &str {
-    const MUSING: [&str; 7] = ["consider", "maybe", "perhaps", "might ", "could be ", "you may ", "did you mean"];
+    const MUSING: [&str; 6] = ["consider", "maybe", "perhaps", "might ", "could be ", "you may "];
     let lower = line.to_ascii_lowercase();
     let Some(start) = MUSING.iter().filter_map(|word| lower.find(word)).min() else { return line };
     // ASCII lower-casing keeps every offset.
@@ -243,7 +243,7 @@ mod tests {
     fn a_tool_s_advice_is_not_repeated() {
         let cases = [
             ("unused import; consider removing it", "unused import"),
-            ("cannot find `x`, did you mean `y`?", "cannot find `x`"),
+            ("cannot find `x`; maybe a typo?", "cannot find `x`"),
             ("this loop could be written as a `for` loop", ""),
             ("consider using `?`", ""),
         ];

@@ -132,6 +132,9 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 /// Most bytes of a text that are searched; what explains a failure stands near the top of it.
 const MAX_SEARCHED: usize = 12 * 1024;
 
+/// Bytes at the end of a log that are searched: the names of tests that passed may well speak of refused connections.
+const MAX_LOG: usize = 4 * 1024;
+
 /// The row that explains a failure, and the names of all rows that match.
 pub(super) fn explain(reading: &Reading) -> (Option<Match>, Vec<String>) {
     let kind = match (reading.error_type, &reading.sides) {
@@ -154,7 +157,7 @@ pub(super) fn explain(reading: &Reading) -> (Option<Match>, Vec<String>) {
 
 /// The row that explains the end of the log of a check without known failures.
 pub(super) fn explain_log(log: &str) -> Option<Match> {
-    look_up(&text::clean(text::suffix(log, MAX_SEARCHED)), Kind::Error).0
+    look_up(&text::clean(text::suffix(log, MAX_LOG)), Kind::Error).0
 }
 
 fn look_up(haystack: &str, kind: Kind) -> (Option<Match>, Vec<String>) {

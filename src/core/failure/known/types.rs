@@ -7,6 +7,17 @@ use crate::core::failure::category::RootCauseCategory::{
 
 pub(super) const TABLE: &[Known] = &[
     Known::new(
+        "misspelt_name",
+        r"(?:Property|name|attribute|argument|member(?: named)?) '(?P<name>[^'\n]+)'[^\n]*[.?] Did you mean:? '(?P<right>[^'\n]+)'",
+        TypeMismatch,
+        90,
+    )
+    .says(
+        "{name} does not exist; the nearest name that does is {right}.",
+        "Write {right} in place of {name} at this line.",
+        "The names differ by a few letters, and only {right} is declared.",
+    ),
+    Known::new(
         "ts_missing_property",
         r"Property '(?P<name>[^'\n]+)' does not exist on type '(?P<type>[^'\n]+)'",
         TypeMismatch,
@@ -429,6 +440,9 @@ mod tests {
         super::super::tests::check(
             super::TABLE,
             &[
+                ("misspelt_name", "TS2551: Property 'prize' does not exist on type 'Line'. Did you mean 'price'?"),
+                ("misspelt_name", "AttributeError: 'Cart' object has no attribute 'totl'. Did you mean: 'total'?"),
+                ("misspelt_name", "NameError: name 'totl' is not defined. Did you mean: 'total'?"),
                 ("ts_missing_property", "TS2339: Property 'prize' does not exist on type 'Line'."),
                 (
                     "ts_not_assignable",
