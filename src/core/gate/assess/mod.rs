@@ -175,3 +175,6 @@ fn commands(said: &[Utterance<'_>], snapshot: &Snapshot) -> Vec<CommandWord> {
 const fn is_command(problem: &PhraseProblem) -> bool {
     matches!(problem, PhraseProblem::UnknownCommand { .. } | PhraseProblem::Usage { .. })
 }
+
+#[cfg(test)]
+mod tests;

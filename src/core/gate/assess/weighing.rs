@@ -127,7 +127,22 @@ impl<'a> Weighing<'a> {
             let outcome = self.outcome(at);
             self.outcomes[at] = outcome;
         }
+        self.forget_mended();
         self.remember_objections();
+    }
+
+    /// Who has since said it in a way that counts needs no answer to what did not.
+    fn forget_mended(&mut self) {
+        let mut mended = BTreeSet::new();
+        for (word, outcome) in self.said.iter().zip(&mut self.outcomes).rev() {
+            match outcome {
+                WordOutcome::Counted => {
+                    mended.insert(word.by.id);
+                }
+                WordOutcome::Refused(_) if mended.contains(&word.by.id) => *outcome = WordOutcome::Superseded,
+                WordOutcome::Refused(_) | WordOutcome::Superseded => {}
+            }
+        }
     }
 
     /// What comes of a word, given all that was said after it.

@@ -1,0 +1,8 @@
+//! The cases of gates.md, "Cases that must hold", as conversations on a pull request.
+
+mod binding;
+mod objections;
+mod people;
+mod surface;
+mod words;
+mod world;
