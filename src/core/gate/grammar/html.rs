@@ -10,6 +10,8 @@ use super::visible::Inside;
 #[derive(Debug, Default)]
 pub(super) struct OpenElements {
     open: Vec<Element>,
+    /// How many elements were open when each Markdown container around this point began.
+    floors: Vec<usize>,
     unfinished: Option<Unfinished>,
 }
 
@@ -28,13 +30,6 @@ enum Unfinished {
     Tag,
 }
 
-/// Whether closing tags are believed. In a table cell or a quote a browser ignores those of elements opened outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Closing {
-    Heeded,
-    Ignored,
-}
-
 /// A piece of text found between tags, and what it stands in.
 pub(super) type Piece<'a> = (&'a str, Inside);
 
@@ -48,9 +43,26 @@ impl OpenElements {
         }
     }
 
+    /// A Markdown container begins: a quote, a list item, a table cell, a heading. A closing tag in it closes nothing
+    /// outside: a browser might, or ignore it.
+    pub(super) fn enter(&mut self) {
+        self.floors.push(self.open.len());
+    }
+
+    /// The container ends, and with it the elements opened inside. Some outlast it: a browser goes on with struck-
+    /// through text or a link that nobody closed, and nothing gets out of a table (HTML standard, 13.2.4.2 and 3).
+    pub(super) fn leave(&mut self) {
+        let floor = self.floors.pop().unwrap_or(0).min(self.open.len());
+        if self.open[floor..].iter().any(Element::keeps_in) {
+            return;
+        }
+        let inside = self.open.split_off(floor);
+        self.open.extend(inside.into_iter().filter(Element::outlasts));
+    }
+
     /// Reads a piece of raw HTML, and returns the text that stands in it: never counting, but worth a word to whoever
     /// wrote an approval there.
-    pub(super) fn read<'a>(&mut self, html: &'a str, closing: Closing) -> Vec<Piece<'a>> {
+    pub(super) fn read<'a>(&mut self, html: &'a str) -> Vec<Piece<'a>> {
         let mut pieces = Vec::new();
         let mut rest = html;
         while !rest.is_empty() {
@@ -60,7 +72,7 @@ impl OpenElements {
                     pieces.push((rest, Inside::Html));
                     ""
                 }
-                None => self.markup(rest, closing, &mut pieces),
+                None => self.markup(rest, &mut pieces),
             };
         }
         pieces
@@ -80,7 +92,7 @@ impl OpenElements {
     }
 
     /// Reads text up to a tag, and the tag.
-    fn markup<'a>(&mut self, rest: &'a str, closing: Closing, pieces: &mut Vec<Piece<'a>>) -> &'a str {
+    fn markup<'a>(&mut self, rest: &'a str, pieces: &mut Vec<Piece<'a>>) -> &'a str {
         let Some(at) = rest.find('<') else {
             pieces.push((rest, self.hides().unwrap_or(Inside::Html)));
             return "";
@@ -100,10 +112,10 @@ impl OpenElements {
                 self.unfinished = Some(Unfinished::Tag);
                 return "";
             };
-            match (is_end, closing) {
-                (false, _) => self.opened(&tag),
-                (true, Closing::Heeded) => self.closed(&tag.name),
-                (true, Closing::Ignored) => {}
+            if is_end {
+                self.closed(&tag.name);
+            } else {
+                self.opened(&tag);
             }
             rest
         } else if is_end || after.starts_with(['!', '?']) {
@@ -129,11 +141,26 @@ impl OpenElements {
     /// Any other is ignored: that can only leave more text uncounted.
     fn closed(&mut self, name: &str) {
         let implied = |element: &&Element| matches!(element.name.as_str(), "p" | "li" | "dd" | "dt");
-        let skipped = self.open.iter().rev().take_while(|element| implied(element) && element.name != name).count();
+        let floor = self.floors.last().copied().unwrap_or(0).min(self.open.len());
+        let within = &self.open[floor..];
+        let skipped = within.iter().rev().take_while(|element| implied(element) && element.name != name).count();
         let innermost = self.open.len() - skipped;
-        if self.open[..innermost].last().is_some_and(|element| element.name == name) {
+        if within.iter().rev().nth(skipped).is_some_and(|element| element.name == name) {
             self.open.truncate(innermost - 1);
         }
+    }
+}
+
+impl Element {
+    /// Elements out of which a closing tag of something around them does not reach.
+    fn keeps_in(&self) -> bool {
+        const SCOPES: [&str; 8] = ["object", "template", "svg", "math", "select", "applet", "marquee", "plaintext"];
+        self.hides == Some(Inside::Table) || SCOPES.contains(&self.name.as_str())
+    }
+
+    /// Formatting elements, which a browser opens again in the paragraph after.
+    fn outlasts(&self) -> bool {
+        matches!(self.name.as_str(), "a" | "code" | "s" | "strike" | "tt")
     }
 }
 
@@ -212,7 +239,7 @@ mod tests {
     fn after(html: &[&str]) -> Option<Inside> {
         let mut elements = OpenElements::default();
         for piece in html {
-            elements.read(piece, Closing::Heeded);
+            elements.read(piece);
         }
         elements.hides()
     }
@@ -253,9 +280,27 @@ mod tests {
     }
 
     #[test]
+    fn elements_end_with_their_container_and_no_other() {
+        let after = |outside: &str, inside: &str| {
+            let mut elements = OpenElements::default();
+            elements.read(outside);
+            elements.enter();
+            elements.read(inside);
+            elements.leave();
+            elements.hides()
+        };
+        assert_eq!(after("", "<details>"), None);
+        assert_eq!(after("<details>", "</details>"), Some(Inside::ClosedDetails));
+        assert_eq!(after("<details open>", "<del><details>"), None);
+        assert_eq!(after("", "<s>"), Some(Inside::Strikethrough));
+        assert_eq!(after("", "<table><td>"), Some(Inside::Table));
+        assert_eq!(after("", "<!--"), Some(Inside::HtmlComment));
+    }
+
+    #[test]
     fn text_between_tags_is_told() {
         let mut elements = OpenElements::default();
-        let told = elements.read("<div>a<!--b--><del>c</del></div>", Closing::Heeded);
+        let told = elements.read("<div>a<!--b--><del>c</del></div>");
         let told: Vec<_> = told.into_iter().filter(|(text, _)| !text.is_empty()).collect();
         assert_eq!(told, [("a", Inside::Html), ("b", Inside::HtmlComment), ("c", Inside::Html)]);
     }

@@ -116,15 +116,15 @@ impl Reading {
 ///
 /// `bot` is the login Loopgate acts under, which a phrase may address; `gates` are the gates there are.
 pub fn read(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> Reading {
-    let vocabulary = Vocabulary { bot, gates };
+    if may_speak(body) { read_lines(body, Vocabulary { bot, gates }) } else { Reading::default() }
+}
+
+fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
     let mut reading = Reading::default();
     if body.len() > LONGEST_BODY {
         let text = body.chars().take(QUOTED).collect();
         let problem = PhraseProblem::TooLong;
         reading.near_misses.push(NearMiss { text, problem, gate: None, instead: None, line: 1 });
-        return reading;
-    }
-    if !may_speak(body) {
         return reading;
     }
     for line in visible::lines(body) {
@@ -224,3 +224,8 @@ fn instead(problem: &PhraseProblem, gate: Option<&GateName>) -> Option<String> {
         _ => gate.map(|gate| format!("{gate} approved")),
     }
 }
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{
-    html::{Closing, OpenElements, Piece},
+    html::{OpenElements, Piece},
     reply,
 };
 
@@ -116,6 +116,13 @@ struct Container {
     is_item: bool,
 }
 
+impl Container {
+    /// Whether raw HTML in it ends with it. A task item is told from others only after it began, so all items are.
+    const fn is_closed(&self) -> bool {
+        self.hides.is_some() || self.is_item
+    }
+}
+
 impl Reader {
     fn new(source: &str) -> Self {
         let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', source.as_bytes()).map(|at| at + 1)).collect();
@@ -167,14 +174,21 @@ impl Reader {
             | Tag::Superscript
             | Tag::Subscript => Some(Inside::Html),
         };
-        self.containers.push(Container { hides, is_item: matches!(tag, Tag::Item) });
+        let is_item = matches!(tag, Tag::Item);
+        let container = Container { hides, is_item };
+        if container.is_closed() {
+            self.elements.enter();
+        }
+        self.containers.push(container);
     }
 
     fn end(&mut self, tag: TagEnd, at: usize) {
-        self.containers.pop();
+        if self.containers.pop().is_some_and(|container| container.is_closed()) {
+            self.elements.leave();
+        }
         if tag == TagEnd::HtmlBlock {
             let html = std::mem::take(&mut self.raw);
-            let pieces = self.elements.read(&html, self.closing());
+            let pieces = self.elements.read(&html);
             self.pieces(pieces, at);
         }
         if !is_inline(&tag) {
@@ -184,7 +198,7 @@ impl Reader {
 
     fn inline_html(&mut self, html: &str, at: usize) {
         self.append("", at, Some(Inside::Html));
-        let pieces = self.elements.read(html, self.closing());
+        let pieces = self.elements.read(html);
         let comments = pieces.into_iter().filter(|(_, inside)| *inside == Inside::HtmlComment).collect();
         // What a comment says is a line of its own: it is no part of the sentence around it.
         let sentence = self.current.take();
@@ -195,19 +209,17 @@ impl Reader {
 
     fn pieces(&mut self, pieces: Vec<Piece<'_>>, at: usize) {
         for (text, inside) in pieces {
-            self.text(text, at, Some(inside));
+            self.text(text, at, self.container().or(Some(inside)));
             self.flush();
         }
     }
 
-    /// Closing tags are believed only in paragraphs at top level and in list items.
-    fn closing(&self) -> Closing {
-        let heeded = self.containers.iter().all(|container| container.hides.is_none() || container.is_item);
-        if heeded { Closing::Heeded } else { Closing::Ignored }
+    fn container(&self) -> Option<Inside> {
+        self.containers.iter().find_map(|container| container.hides)
     }
 
     fn hides(&self) -> Option<Inside> {
-        self.containers.iter().find_map(|container| container.hides).or_else(|| self.elements.hides())
+        self.container().or_else(|| self.elements.hides())
     }
 
     /// Text of code and HTML blocks holds line ends; text of paragraphs does not.
@@ -348,6 +360,12 @@ mod tests {
     fn a_closing_tag_in_a_cell_closes_nothing_outside() {
         let body = "<details>\n\n|x|\n|-|\n|</details>|\n\na";
         assert_eq!(read(body).last().map(String::as_str), Some("7: a | a closed details block"));
+    }
+
+    #[test]
+    fn html_that_is_quoted_ends_with_the_quote() {
+        let body = "> <details>\n> <summary>s</summary>\n>\n> a\n>\n> </details>\n\nb\n\n> <details>\n\nc";
+        assert_eq!(read(body), ["1: s | a quote", "4: a | a quote", "8: b", "12: c"]);
     }
 
     #[test]

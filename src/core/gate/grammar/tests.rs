@@ -1,0 +1,187 @@
+use insta::assert_json_snapshot;
+
+use super::*;
+
+fn names() -> (Login, BTreeSet<GateName>) {
+    let gates = ["architecture", "security", "database", "external", "deploy"].map(|gate| gate.parse().unwrap());
+    ("loopgate[bot]".parse().unwrap(), gates.into())
+}
+
+fn inspected(body: &str) -> CommentInspection {
+    let (bot, gates) = names();
+    inspect(body, &bot, &gates)
+}
+
+fn reading(body: &str) -> Reading {
+    let (bot, gates) = names();
+    read(body, &bot, &gates)
+}
+
+#[test]
+fn a_comment_is_inspected_as_json() {
+    let body = "Thanks for this.\n\n**Architecture approved** 🎉\n\n- security rejected\n- /revoke database\n\n\
+                /dismiss security @bob he is away\n/loop skip lint --reason \"rule 7 is wrong\"\n/loop resmue\n\n\
+                > deploy approved\n\nexternal approved once CI is green\n\nsecurity approved 0123456\n\napproved";
+    assert_json_snapshot!(inspected(body), @r#"
+    {
+      "intents": [
+        {
+          "kind": "approve",
+          "gate": "architecture",
+          "args": [],
+          "line": 3
+        },
+        {
+          "kind": "reject",
+          "gate": "security",
+          "args": [],
+          "line": 5
+        },
+        {
+          "kind": "revoke",
+          "gate": "database",
+          "args": [],
+          "line": 6
+        },
+        {
+          "kind": "command",
+          "gate": "security",
+          "verb": "dismiss",
+          "args": [
+            "@bob",
+            "he is away"
+          ],
+          "line": 8
+        },
+        {
+          "kind": "command",
+          "verb": "skip",
+          "args": [
+            "lint",
+            "rule 7 is wrong"
+          ],
+          "line": 9
+        }
+      ],
+      "near_misses": [
+        {
+          "text": "/loop resmue",
+          "reason": "there is no command `/loop resmue`",
+          "hint": "write `/loop resume [--accept tampering]` on a line of its own",
+          "line": 10
+        },
+        {
+          "text": "deploy approved",
+          "reason": "it stands in a quote",
+          "hint": "write `deploy approved` on a line of its own",
+          "line": 12
+        },
+        {
+          "text": "external approved once CI is green",
+          "reason": "it is conditional",
+          "hint": "write `external approved` on a line of its own",
+          "line": 14
+        },
+        {
+          "text": "security approved 0123456",
+          "reason": "the commit id is not whole",
+          "hint": "write `security approved <all 40 digits of the commit id>` on a line of its own",
+          "line": 16
+        },
+        {
+          "text": "approved",
+          "reason": "it names no gate",
+          "hint": "name the gate: `<gate> approved` on a line of its own",
+          "line": 18
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn commands_and_gates_are_read_beside_each_other() {
+    for (body, count) in [
+        ("/approve security", 1),
+        ("/approve Security database architecture", 3),
+        ("/approve security 0123456789abcdef0123456789abcdef01234567", 1),
+        ("/reject security because of `eval` in [this](https://x.y) line", 1),
+        ("/reject security", 1),
+        ("/dismiss security @bob `because`", 1),
+        ("/loop memory `null` check", 1),
+        ("/loop", 1),
+        ("  /loop status  ", 1),
+        ("/LOOP Status\n/loop help", 2),
+    ] {
+        let reading = reading(body);
+        assert_eq!(reading.intents.len(), count, "{body}: {reading:?}");
+        assert!(reading.near_misses.is_empty(), "{body}");
+    }
+}
+
+#[test]
+fn commands_with_something_wrong_say_what() {
+    use PhraseProblem::*;
+    let usage = |form: &str| Usage { usage: form.into() };
+    for (body, problem) in [
+        ("/approve", NoGate),
+        ("/approve security 0123456", ShortSha),
+        ("/approve secrity", UnknownGate { named: "secrity".into(), nearest: Some("security".parse().unwrap()) }),
+        ("/approve security please", UnknownGate { named: "please".into(), nearest: None }),
+        ("/revoke security now", usage("/revoke <gate>")),
+        ("/dismiss security bob reason", usage("/dismiss <gate> @user <reason>")),
+        ("/dismiss security @bob", usage("/dismiss <gate> @user <reason>")),
+        ("/aprove security", UnknownCommand { typed: "/aprove".into(), nearest: Some("/approve security".into()) }),
+        ("/lop status", UnknownCommand { typed: "/lop".into(), nearest: Some("/loop status".into()) }),
+        ("/loop frob", UnknownCommand { typed: "/loop frob".into(), nearest: None }),
+        ("/loop skip lint", usage("/loop skip <check> --reason \"…\"")),
+        ("`/approve` security", NotPlainText { inside: "code".into() }),
+        ("/approve `security`", NotPlainText { inside: "code".into() }),
+    ] {
+        let reading = reading(body);
+        assert!(reading.intents.is_empty(), "{body}");
+        assert_eq!(reading.near_misses.first().map(|miss| &miss.problem), Some(&problem), "{body}");
+    }
+}
+
+#[test]
+fn talk_is_left_alone() {
+    for body in [
+        "Nice change!",
+        "The security team looked at the database change last week and everybody was happy with what they saw there.",
+        "I approve of this style",
+        "LGTM",
+        "/lgtm",
+        "/hold",
+        "/test all",
+        "Rejected promises are not handled in the retry helper.",
+        "The architecture is fine, and so are the tests.",
+        "> /loop stop",
+        "```\n/loop help\n```",
+        "see https://example.com/approved/security-notes",
+        "Utvecklingen är godkänd",
+        "это одобрено",
+    ] {
+        let reading = reading(body);
+        assert!(reading.is_empty(), "{body}: {reading:?}");
+    }
+}
+
+#[test]
+fn what_a_comment_repeats_is_told_ten_times_at_most() {
+    assert_eq!(reading(&"security approved?\n\n".repeat(100)).near_misses.len(), 10);
+}
+
+#[test]
+fn a_comment_longer_than_github_allows_is_not_read() {
+    let body = "security approved\n".repeat(20_000);
+    let reading = reading(&body);
+    assert!(reading.intents.is_empty());
+    assert_eq!(reading.near_misses[0].problem, PhraseProblem::TooLong);
+}
+
+#[test]
+fn a_comment_as_long_as_github_allows_is_read() {
+    let filler = "All work and no play makes a dull review. ".repeat(1_500);
+    assert_eq!(reading(&format!("{filler}\n\nsecurity approved\n")).intents.len(), 1);
+}
