@@ -178,3 +178,5 @@ const fn is_command(problem: &PhraseProblem) -> bool {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(super) mod world;

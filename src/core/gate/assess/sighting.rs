@@ -80,3 +80,57 @@ pub(super) fn of(record: &[SeenHead], commit: Sha, moment: Timestamp) -> Option<
     let of_commit = || record.iter().filter(|seen| seen.sha == commit);
     of_commit().rfind(|seen| seen.at < moment).or_else(|| of_commit().next())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::gate::assess::world::{World, minute, seen, sha};
+
+    /// The time at which the present head (2) is entered, given what was told and when GitHub first knew it.
+    fn entered(record: &[SeenHead], told: &[(u8, i64)], known_since: Option<i64>) -> Option<Timestamp> {
+        let mut world = World::new();
+        world.snapshot.pull_request.head.sha = sha(2);
+        world.snapshot.pull_request.head.known_since = known_since.map(minute);
+        let hint = |&(digit, at): &(u8, i64)| Hint::HeadSeen { sha: sha(digit), at: minute(at) };
+        world.snapshot.hints = told.iter().map(hint).collect();
+        next(&world.snapshot, record, BTreeMap::new(), minute(100)).map(|seen| seen.at)
+    }
+
+    #[test]
+    fn a_head_is_entered_when_it_was_first_seen() {
+        let record = [seen(1, 0)];
+        for (record, told, known_since, at) in [
+            // At the first look: the earliest that is certain.
+            (&[][..], &[][..], None, 100),
+            (&[], &[], Some(-5), -5),
+            (&[], &[(2, 3)], Some(1), 1),
+            (&[], &[(2, 3)], None, 3),
+            // The event, although GitHub knew the commit before.
+            (&record, &[(2, 7)], Some(5), 7),
+            // Events that came more than once: the first of the last run.
+            (&record, &[(2, 7), (2, 9)], None, 7),
+            (&record, &[(2, 3), (1, 5), (2, 9)], None, 9),
+            // No event: GitHub's time, unless the commit was known before the head it replaced.
+            (&record, &[], Some(5), 5),
+            (&record, &[], Some(-5), 100),
+            (&record, &[], None, 100),
+        ] {
+            assert_eq!(entered(record, told, known_since), Some(minute(at)), "{record:?} {told:?} {known_since:?}");
+        }
+    }
+
+    #[test]
+    fn the_record_stays_in_order() {
+        assert_eq!(entered(&[seen(1, 50)], &[(2, 7)], None), Some(minute(50)));
+    }
+
+    #[test]
+    fn what_did_not_change_is_not_entered_again() {
+        assert_eq!(entered(&[seen(1, 0), seen(2, 5)], &[(2, 50)], Some(1)), None);
+        // Nor is a record of a time when no base was kept.
+        let old = SeenHead { base: None, ..seen(2, 5) };
+        assert_eq!(entered(&[old], &[], None), None);
+        let retargeted = SeenHead { base: Some("release".into()), ..seen(2, 5) };
+        assert_eq!(entered(&[retargeted], &[], None), Some(minute(100)));
+    }
+}

@@ -400,3 +400,6 @@ fn top_folder(path: &str) -> Option<&str> {
 fn excerpt(text: &str) -> String {
     text.chars().take(EXCERPT).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! What an approval is bound to.
 
-use super::world::*;
+use super::super::world::*;
 use crate::core::{
     gate::{ApproveBy, InvalidateOnPush, Refusal},
     hint::Hint,

@@ -5,4 +5,3 @@ mod objections;
 mod people;
 mod surface;
 mod words;
-mod world;

@@ -1,6 +1,6 @@
 //! Rejections, revocations and dismissals.
 
-use super::world::*;
+use super::super::world::*;
 use crate::core::{
     gate::{ApproveBy, GateStanding, OnlyHope, Refusal, WordOutcome},
     snapshot::{Commit, Permission, ReviewVerdict, Standing, Visibility},

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::world::*;
+use super::super::world::*;
 use crate::core::{
     gate::{Codeowners, Exclusion, OnlyHope, Refusal, WordOutcome},
     ids::{AppId, UserId},

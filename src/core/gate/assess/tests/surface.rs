@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::world::*;
+use super::super::world::*;
 use crate::core::{
     command::Command,
     decision::{ReactionKind, Reviewer},

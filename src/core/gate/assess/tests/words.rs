@@ -1,6 +1,6 @@
 //! What is said, and where.
 
-use super::world::*;
+use super::super::world::*;
 use crate::core::{
     gate::{ApproveBy, ChecklistMode, GateStanding, GateTrigger, PhraseProblem, Refusal, WordOutcome},
     hint::Hint,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{TimeDelta, TimeZone, Utc};
 use serde_json::json;
 
-use super::super::{Assessment, assess};
+use super::{Assessment, assess};
 use crate::core::{
     evidence::Finding,
     gate::{
@@ -28,24 +28,24 @@ use crate::core::{
 };
 
 /// Minutes after the pull request was opened.
-pub(super) fn minute(minutes: i64) -> Timestamp {
+pub(in crate::core::gate) fn minute(minutes: i64) -> Timestamp {
     Utc.with_ymd_and_hms(2026, 11, 20, 10, 0, 0).unwrap() + TimeDelta::minutes(minutes)
 }
 
-pub(super) fn sha(digit: u8) -> Sha {
+pub(in crate::core::gate) fn sha(digit: u8) -> Sha {
     Sha::from_bytes([digit; 20])
 }
 
-pub(super) fn login(name: &str) -> Login {
+pub(in crate::core::gate) fn login(name: &str) -> Login {
     name.parse().unwrap()
 }
 
-pub(super) fn gate(name: &str) -> GateName {
+pub(in crate::core::gate) fn gate(name: &str) -> GateName {
     name.parse().unwrap()
 }
 
 /// People by name: the number is the id.
-pub(super) fn account(name: &str) -> Account {
+pub(in crate::core::gate) fn account(name: &str) -> Account {
     const PEOPLE: [&str; 8] = ["author", "alice", "bob", "carol", "dan", "erin", "outsider", "maintainer"];
     let id = PEOPLE.iter().position(|person| *person == name).unwrap_or(99) as u64 + 1;
     let kind = if name.ends_with("[bot]") { AccountKind::Bot } else { AccountKind::User };
@@ -54,17 +54,17 @@ pub(super) fn account(name: &str) -> Account {
 
 /// A pull request by `author` that changes `src/auth/login.rs`, with a security gate that alice and bob approve, seen
 /// at minute 0 with head 1. The clock stands wherever the last thing said left it.
-pub(super) struct World {
-    pub(super) snapshot: Snapshot,
-    pub(super) state: LoopState,
-    pub(super) policy: Policy,
-    pub(super) findings: Vec<Finding>,
-    pub(super) clock: i64,
+pub(in crate::core::gate) struct World {
+    pub(in crate::core::gate) snapshot: Snapshot,
+    pub(in crate::core::gate) state: LoopState,
+    pub(in crate::core::gate) policy: Policy,
+    pub(in crate::core::gate) findings: Vec<Finding>,
+    pub(in crate::core::gate) clock: i64,
     next: u64,
 }
 
 impl World {
-    pub(super) fn new() -> Self {
+    pub(in crate::core::gate) fn new() -> Self {
         let mut world =
             Self { snapshot: snapshot(), state: state(), policy: policy(), findings: Vec::new(), clock: 0, next: 100 };
         world.knows("author", Permission::Admin);
@@ -77,24 +77,24 @@ impl World {
         world
     }
 
-    pub(super) fn gate(&mut self) -> &mut GatePolicy {
+    pub(in crate::core::gate) fn gate(&mut self) -> &mut GatePolicy {
         self.policy.gates.get_mut(&gate("security")).unwrap()
     }
 
-    pub(super) fn knows(&mut self, person: &str, permission: Permission) {
+    pub(in crate::core::gate) fn knows(&mut self, person: &str, permission: Permission) {
         let account = account(person);
         let standing = Standing::Known { permission, teams: BTreeSet::new() };
         self.snapshot.authority.people.insert(account.id, standing);
         self.snapshot.authority.logins.insert(account.login.clone(), NamedAccount::Known(account));
     }
 
-    pub(super) fn team(&mut self, slug: &str, members: &[&str]) {
+    pub(in crate::core::gate) fn team(&mut self, slug: &str, members: &[&str]) {
         let members = members.iter().map(|member| (account(member).id, login(member))).collect();
         self.snapshot.authority.teams.insert(slug.parse().unwrap(), TeamStanding::Usable { members });
     }
 
     /// A minute later, somebody comments.
-    pub(super) fn comment(&mut self, by: &str, body: &str) -> CommentId {
+    pub(in crate::core::gate) fn comment(&mut self, by: &str, body: &str) -> CommentId {
         self.clock += 1;
         self.next += 1;
         let id = CommentId::new(self.next);
@@ -111,12 +111,12 @@ impl World {
         id
     }
 
-    pub(super) fn last_comment(&mut self) -> &mut Comment {
+    pub(in crate::core::gate) fn last_comment(&mut self) -> &mut Comment {
         self.snapshot.comments.items.last_mut().unwrap()
     }
 
     /// A minute later, somebody reviews the present head.
-    pub(super) fn review(&mut self, by: &str, verdict: ReviewVerdict, body: &str) -> &mut Review {
+    pub(in crate::core::gate) fn review(&mut self, by: &str, verdict: ReviewVerdict, body: &str) -> &mut Review {
         self.clock += 1;
         self.next += 1;
         let (id, commit) = (ReviewId::new(self.next), self.snapshot.pull_request.head.sha);
@@ -133,7 +133,7 @@ impl World {
     }
 
     /// A minute later, a push makes `digit` the head, with the gate's file reading `line`.
-    pub(super) fn push(&mut self, digit: u8, line: &str) {
+    pub(in crate::core::gate) fn push(&mut self, digit: u8, line: &str) {
         self.clock += 1;
         self.snapshot.pull_request.head.sha = sha(digit);
         self.snapshot.files = ChangedFiles::Complete(vec![auth_file(line)]);
@@ -142,7 +142,7 @@ impl World {
     }
 
     /// Assesses and remembers, as the loop's state does between two looks.
-    pub(super) fn reconcile(&mut self) -> Assessment {
+    pub(in crate::core::gate) fn reconcile(&mut self) -> Assessment {
         let assessment = self.assess();
         self.state.first_seen_heads.extend(assessment.sighting.clone());
         for report in &assessment.gates {
@@ -152,40 +152,40 @@ impl World {
         assessment
     }
 
-    pub(super) fn assess(&self) -> Assessment {
+    pub(in crate::core::gate) fn assess(&self) -> Assessment {
         assess(&self.snapshot, &self.state, &self.policy, &self.findings, minute(self.clock + 1))
     }
 
-    pub(super) fn report(&self) -> GateReport {
+    pub(in crate::core::gate) fn report(&self) -> GateReport {
         self.report_of("security")
     }
 
-    pub(super) fn report_of(&self, name: &str) -> GateReport {
+    pub(in crate::core::gate) fn report_of(&self, name: &str) -> GateReport {
         self.assess().gates.into_iter().find(|report| report.name == gate(name)).unwrap()
     }
 
-    pub(super) fn is_approved(&self) -> bool {
+    pub(in crate::core::gate) fn is_approved(&self) -> bool {
         matches!(self.report().standing, GateStanding::Approved { .. })
     }
 
-    pub(super) fn is_rejected(&self) -> bool {
+    pub(in crate::core::gate) fn is_rejected(&self) -> bool {
         matches!(self.report().standing, GateStanding::Rejected { .. })
     }
 
     /// What came of the newest word about the security gate.
-    pub(super) fn outcome(&self) -> WordOutcome {
+    pub(in crate::core::gate) fn outcome(&self) -> WordOutcome {
         self.report().considered.last().expect("something was said").outcome.clone()
     }
 
     /// Why the newest word was refused.
-    pub(super) fn refusal(&self) -> Refusal {
+    pub(in crate::core::gate) fn refusal(&self) -> Refusal {
         match self.outcome() {
             WordOutcome::Refused(refusal) => refusal,
             other => panic!("not refused: {other:?}"),
         }
     }
 
-    pub(super) fn outcome_of(&self, comment: CommentId) -> WordOutcome {
+    pub(in crate::core::gate) fn outcome_of(&self, comment: CommentId) -> WordOutcome {
         let of = |word: &Considered| word.source == WordSource::Comment(comment);
         self.report().considered.into_iter().find(of).expect("it was considered").outcome
     }
@@ -212,11 +212,11 @@ fn remembered(report: &GateReport) -> GateState {
     }
 }
 
-pub(super) fn auth_file(line: &str) -> ChangedFile {
+pub(in crate::core::gate) fn auth_file(line: &str) -> ChangedFile {
     file("src/auth/login.rs", &format!("@@ -1,1 +1,2 @@\n fn login() {{\n+{line}"))
 }
 
-pub(super) fn file(path: &str, patch: &str) -> ChangedFile {
+pub(in crate::core::gate) fn file(path: &str, patch: &str) -> ChangedFile {
     ChangedFile {
         path: path.into(),
         previous_path: None,
@@ -279,7 +279,7 @@ fn snapshot() -> Snapshot {
     }
 }
 
-pub(super) fn gate_policy(trigger: GateTrigger, users: &[&str]) -> GatePolicy {
+pub(in crate::core::gate) fn gate_policy(trigger: GateTrigger, users: &[&str]) -> GatePolicy {
     GatePolicy {
         definition: GateDefinition::Configured,
         trigger,
@@ -296,7 +296,7 @@ pub(super) fn gate_policy(trigger: GateTrigger, users: &[&str]) -> GatePolicy {
     }
 }
 
-pub(super) fn paths(glob: &str) -> GateTrigger {
+pub(in crate::core::gate) fn paths(glob: &str) -> GateTrigger {
     GateTrigger::Paths { globs: vec![NameGlob::parse(glob).unwrap()], except: Vec::new() }
 }
 
@@ -339,6 +339,6 @@ fn state() -> LoopState {
 }
 
 /// An entry of the record of heads.
-pub(super) fn seen(digit: u8, at: i64) -> SeenHead {
+pub(in crate::core::gate) fn seen(digit: u8, at: i64) -> SeenHead {
     SeenHead { sha: sha(digit), at: minute(at), gates: BTreeMap::new(), base: Some("main".into()) }
 }
