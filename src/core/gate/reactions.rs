@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     assess::Assessment,
-    report::{Considered, Refusal, WordOutcome, WordSource},
+    report::{Considered, GateReport, GateStanding, Refusal, Word, WordOutcome, WordSource},
 };
 use crate::core::{decision::ReactionKind, ids::CommentId};
 
@@ -13,7 +13,7 @@ impl Assessment {
     /// its writer has something left to do.
     pub fn reactions(&self) -> BTreeMap<CommentId, ReactionKind> {
         let mut reactions = BTreeMap::new();
-        let considered = self.gates.iter().flat_map(|gate| &gate.considered).chain(&self.strays);
+        let considered = self.gates.iter().flat_map(worth_answering).chain(&self.strays);
         for word in considered {
             let (WordSource::Comment(comment), Some(reaction)) = (word.source, reaction(word)) else { continue };
             let shown = reactions.entry(comment).or_insert(reaction);
@@ -21,6 +21,12 @@ impl Assessment {
         }
         reactions
     }
+}
+
+/// Nobody needs to be told how to approve what is approved.
+fn worth_answering(gate: &GateReport) -> impl Iterator<Item = &Considered> {
+    let approved = matches!(gate.standing, GateStanding::Approved { .. });
+    gate.considered.iter().filter(move |word| !(approved && word.word == Word::NearMiss))
 }
 
 fn reaction(word: &Considered) -> Option<ReactionKind> {

@@ -233,6 +233,8 @@ pub struct EligibleApprovers {
     pub absent_preset_team: Option<TeamSlug>,
     /// Commits whose author GitHub does not know: somebody contributed whom nobody can exclude by name.
     pub unattributed: Vec<Sha>,
+    /// The author is excluded, and nobody else could ever approve: `allow_author: true` is the way out.
+    pub only_hope: OnlyHope,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -353,9 +355,10 @@ pub enum Refusal {
 }
 
 /// Whether allowing the author is the only way a gate could ever open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnlyHope {
     Yes,
+    #[default]
     No,
 }
 

@@ -120,7 +120,7 @@ impl<'a> Weighing<'a> {
 
     fn weigh(&mut self) {
         if self.own.triggered.is_none() {
-            self.outcomes.fill(WordOutcome::Refused(Refusal::NotTriggered));
+            self.leave_alone();
             return;
         }
         for at in 0..self.said.len() {
@@ -129,6 +129,18 @@ impl<'a> Weighing<'a> {
         }
         self.forget_mended();
         self.remember_objections();
+    }
+
+    /// The gate does not apply (any more). What counted while it did needs no answer, and objections are kept for when
+    /// it applies again.
+    fn leave_alone(&mut self) {
+        let counted = self.remembered.map(|gate| gate.counted.keys().copied().collect::<BTreeSet<_>>());
+        let counted = counted.unwrap_or_default();
+        for (word, outcome) in self.said.iter().zip(&mut self.outcomes) {
+            let done = matches!(word.source, WordSource::Comment(id) if counted.contains(&id));
+            *outcome = if done { WordOutcome::Superseded } else { WordOutcome::Refused(Refusal::NotTriggered) };
+        }
+        self.objections = self.remembered.map(|gate| gate.objections.clone()).unwrap_or_default();
     }
 
     /// Who has since said it in a way that counts needs no answer to what did not.

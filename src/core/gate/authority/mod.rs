@@ -189,7 +189,7 @@ impl<'a> Authority<'a> {
             return Some(Refusal::IsBot);
         }
         if exclusions.author == Exclusion::Excluded && account.id == self.snapshot.pull_request.author.id {
-            return Some(Refusal::IsAuthor { only_hope: self.only_hope(account) });
+            return Some(Refusal::IsAuthor { only_hope: self.only_hope() });
         }
         // The author wrote the commits too: allowing the author allows that.
         let is_author = account.id == self.snapshot.pull_request.author.id;
@@ -276,28 +276,28 @@ impl<'a> Authority<'a> {
             unusable: self.unusable.clone(),
             absent_preset_team: self.absent_preset_team.clone(),
             unattributed: self.contributors.unattributed.clone(),
+            only_hope: self.only_hope(),
         }
     }
 
-    /// Whether the author, if allowed, could approve, and nobody else can.
-    fn only_hope(&self, author: &Account) -> OnlyHope {
-        if !self.unknown.is_empty() || self.grant(author).is_err() {
+    /// Whether the author is excluded, could approve if they were not, and nobody else can.
+    fn only_hope(&self) -> OnlyHope {
+        let author = &self.snapshot.pull_request.author;
+        if self.policy.exclusions.author == Exclusion::Allowed || !self.unknown.is_empty() {
             return OnlyHope::No;
         }
         let members = self.teams.values().flat_map(|members| members.keys());
-        let owners = self.owned.values().flatten();
-        let excluded = |id: &UserId| *id == author.id || self.contributors.include_id(*id);
-        if !self.users.keys().chain(members).chain(owners).all(excluded) {
-            return OnlyHope::No;
-        }
-        match self.permission {
-            None => OnlyHope::Yes,
-            // On a person's own repository nobody but the owner has more than write.
-            Some(least) => {
-                let owns = author.login.as_str().eq_ignore_ascii_case(self.snapshot.repository.owner());
-                if owns && least >= Permission::Maintain { OnlyHope::Yes } else { OnlyHope::No }
-            }
-        }
+        let named: Vec<UserId> =
+            self.users.keys().chain(members).chain(self.owned.values().flatten()).copied().collect();
+        let others = named.iter().any(|id| *id != author.id && !self.contributors.include_id(*id));
+        // On a person's own repository nobody but the owner has more than write.
+        let owns = author.login.as_str().eq_ignore_ascii_case(self.snapshot.repository.owner());
+        let hope = match self.permission {
+            _ if others => false,
+            None => named.contains(&author.id),
+            Some(least) => owns && least >= Permission::Maintain,
+        };
+        if hope { OnlyHope::Yes } else { OnlyHope::No }
     }
 }
 

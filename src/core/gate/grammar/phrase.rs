@@ -47,6 +47,10 @@ impl Vocabulary<'_> {
 
     /// The gate whose name is written most like `word`, if one is written much like it.
     pub(super) fn nearest(&self, word: &str) -> Option<&GateName> {
+        // Names are at most 40 characters long; the distance to a longer word takes long to learn and tells nothing.
+        if word.len() > 60 {
+            return None;
+        }
         let word = word.to_ascii_lowercase();
         let distance = |gate: &&GateName| strsim::osa_distance(gate.as_str(), &word);
         let tolerated = |gate: &GateName| (gate.as_str().len() / 4).clamp(1, 3);

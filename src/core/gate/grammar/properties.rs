@@ -24,9 +24,9 @@ fn runner(cases: u32) -> TestRunner {
     })
 }
 
-fn vocabulary_names() -> (Login, BTreeSet<GateName>) {
+static NAMES: LazyLock<(Login, BTreeSet<GateName>)> = LazyLock::new(|| {
     ("loopgate[bot]".parse().unwrap(), ["security", "architecture", "db-2"].map(|gate| gate.parse().unwrap()).into())
-}
+});
 
 /// What a line says, as far as the reference tells: the kind, and the gates.
 type Meaning = (&'static str, Vec<String>);
@@ -54,7 +54,8 @@ fn reference(line: &str) -> Option<Meaning> {
             ("dismiss", slash(format!(r"dismiss{B}+{GATE}{B}+@[a-z0-9-]+(?:\[bot\])?{B}+\S.*"))),
         ]
     });
-    FORMS.iter().find_map(|(kind, form)| {
+    let forms = if line.trim_start().starts_with('/') { &FORMS[3..] } else { &FORMS[..3] };
+    forms.iter().find_map(|(kind, form)| {
         let gates = form.captures(line)?.get(1)?.as_str().to_ascii_lowercase();
         Some((*kind, gates.split([' ', '\t', '\u{a0}']).filter(|gate| !gate.is_empty()).map(str::to_owned).collect()))
     })
@@ -62,7 +63,7 @@ fn reference(line: &str) -> Option<Meaning> {
 
 /// What the grammar understands, in the reference's words. Commands to the loop are not the reference's business.
 fn understood(body: &str) -> Vec<(&'static str, String)> {
-    let (bot, gates) = vocabulary_names();
+    let (bot, gates) = &*NAMES;
     let meaning = |spoken: &Spoken| {
         let kind = match &spoken.intent {
             Intent::Approve { .. } => "approve",
@@ -73,7 +74,7 @@ fn understood(body: &str) -> Vec<(&'static str, String)> {
         };
         Some((kind, spoken.intent.gate()?.to_string()))
     };
-    read(body, &bot, &gates).intents.iter().filter_map(meaning).collect()
+    read(body, bot, gates).intents.iter().filter_map(meaning).collect()
 }
 
 /// A part of a comment.
@@ -336,9 +337,9 @@ fn every_intent_is_a_whole_line_of_the_source() {
     static MARKS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\A(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|\z)").unwrap());
     runner(10_000)
         .run(&soup(), |body| {
-            let (bot, gates) = vocabulary_names();
+            let (bot, gates) = &*NAMES;
             let source: Vec<&str> = body.split("\r\n").flat_map(|part| part.split(['\r', '\n'])).collect();
-            for spoken in read(&body, &bot, &gates).intents {
+            for spoken in read(&body, bot, gates).intents {
                 let mut line = source[spoken.line as usize - 1].trim().to_owned();
                 while let Some(mark) = MARKS.find(&line) {
                     line = line[mark.end()..].trim().to_owned();
@@ -357,8 +358,8 @@ fn the_cheap_question_misses_no_intent() {
     runner(5_000)
         .run(&disguised, |parts| {
             let body = parts.concat();
-            let (bot, gates) = vocabulary_names();
-            let vocabulary = Vocabulary { bot: &bot, gates: &gates };
+            let (bot, gates) = &*NAMES;
+            let vocabulary = Vocabulary { bot, gates };
             prop_assert!(may_speak(&body) || read_lines(&body, vocabulary).intents.is_empty(), "{:?}", body);
             Ok(())
         })

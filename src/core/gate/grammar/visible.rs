@@ -89,6 +89,7 @@ pub(super) fn lines(body: &str) -> Vec<Line> {
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_MATH
         | Options::ENABLE_GFM;
     for (event, range) in Parser::new_ext(&source, options).into_offset_iter() {
         reader.event(event, range.start);
@@ -325,6 +326,8 @@ mod tests {
             ("<div>a</div>", "1: a | HTML"),
             ("<details>\n\na\n\n</details>", "3: a | a closed details block"),
             ("x <!-- a", "1: x <!-- a"),
+            ("$$\na\n$$", "1: a | code"),
+            ("$a$", "1: a | code"),
             ("b `c` d", "1: b c d | code from 2"),
             ("a <b>c</b>", "1: a c | HTML from 2"),
         ] {

@@ -2,7 +2,7 @@
 
 use super::super::world::*;
 use crate::core::{
-    gate::{ApproveBy, InvalidateOnPush, Refusal},
+    gate::{ApproveBy, InvalidateOnPush, Refusal, WordOutcome},
     hint::Hint,
     snapshot::{ChangedFiles, ReviewVerdict},
 };
@@ -177,6 +177,17 @@ fn reverting_the_files_withdraws_the_gate() {
     let report = world.report();
     assert_eq!(report.status().as_str(), "not_applicable");
     assert!(report.matches.is_empty() && report.fingerprint.is_empty());
+}
+
+#[test]
+fn an_approval_of_a_gate_that_went_away_needs_no_answer() {
+    let mut world = World::new();
+    world.comment("alice", "security approved");
+    world.reconcile();
+    world.snapshot.files = ChangedFiles::Complete(Vec::new());
+    assert_eq!(world.outcome(), WordOutcome::Superseded);
+    world.comment("bob", "security approved");
+    assert_eq!(world.refusal(), Refusal::NotTriggered);
 }
 
 #[test]

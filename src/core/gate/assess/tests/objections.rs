@@ -3,7 +3,7 @@
 use super::super::world::*;
 use crate::core::{
     gate::{ApproveBy, GateStanding, OnlyHope, Refusal, WordOutcome},
-    snapshot::{Commit, Permission, ReviewVerdict, Standing, Visibility},
+    snapshot::{ChangedFiles, Commit, Permission, ReviewVerdict, Standing, Visibility},
 };
 
 #[test]
@@ -120,6 +120,18 @@ fn deleting_hiding_or_editing_a_rejection_does_not_lift_it() {
         world.comment("maintainer", "/dismiss security @bob settled");
         assert!(world.is_approved(), "{silence}");
     }
+}
+
+#[test]
+fn an_objection_outlasts_a_time_in_which_the_gate_does_not_apply() {
+    let mut world = World::new();
+    world.comment("bob", "security rejected");
+    world.reconcile();
+    let files = std::mem::replace(&mut world.snapshot.files, ChangedFiles::Complete(Vec::new()));
+    world.snapshot.comments.items.clear();
+    assert_eq!(world.reconcile().gates[0].standing, GateStanding::NotApplicable);
+    world.snapshot.files = files;
+    assert!(world.is_rejected());
 }
 
 #[test]

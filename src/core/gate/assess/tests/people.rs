@@ -51,6 +51,11 @@ fn an_author_who_is_the_only_hope_is_told_so() {
     assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: OnlyHope::No });
     world.snapshot.repository = "author/widgets".parse().unwrap();
     assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: OnlyHope::Yes });
+    // The request can say so before anybody has tried.
+    world.snapshot.comments.items.clear();
+    assert_eq!(world.report().eligible.only_hope, OnlyHope::Yes);
+    world.gate().exclusions.author = Exclusion::Allowed;
+    assert_eq!(world.report().eligible.only_hope, OnlyHope::No);
 }
 
 #[test]
