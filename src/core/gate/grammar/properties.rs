@@ -118,48 +118,65 @@ const ALIEN: [(&str, &str); 6] = [
 ];
 
 /// Mostly what the grammar takes, and now and then what it must not.
-fn mostly(good: &'static [&'static str], bad: &'static [&'static str]) -> impl Strategy<Value = &'static str> + Clone {
-    prop_oneof![9 => select(good), 1 => select(bad)]
+fn mostly(roll: u8, good: &[&'static str], bad: &[&'static str]) -> &'static str {
+    let (list, roll) = if roll < 230 { (good, roll) } else { (bad, roll - 230) };
+    list[usize::from(roll) % list.len()]
 }
 
-fn text() -> impl Strategy<Value = String> {
-    let bots = mostly(&["", "", "", "@loopgate ", "@LoopGate[bot] "], &["@alice ", "@loopgate, ", "not "]);
-    let gates = mostly(
-        &["security", "Security", "ARCHITECTURE", "db-2"],
-        &["securlty", "sеcurity", "secu\u{200b}rity", "security,", "payments", "the security", "security:"],
-    );
-    let blanks = mostly(&[" ", " ", "  ", "\t", "\u{a0}"], &["\u{2003}", " \u{200b}", "", "-"]);
-    let verdicts = mostly(
+fn phrase([bot, gate, blank, verdict, commit, end]: [u8; 6]) -> String {
+    let bot = mostly(bot, &["", "", "", "@loopgate ", "@LoopGate[bot] "], &["@alice ", "@loopgate, ", "not "]);
+    let gates = ["securlty", "sеcurity", "secu\u{200b}rity", "security,", "payments", "the security", "security:"];
+    let gate = mostly(gate, &["security", "Security", "ARCHITECTURE", "db-2"], &gates);
+    let verdicts =
+        ["approve", "аpproved", "not approved", "approved if green", "ａpproved", "is approved", "approved security"];
+    let verdict = mostly(
+        verdict,
         &["approved", "Approved", "rejected", "changes requested", "changes  requested", "approval revoked"],
-        &["approve", "аpproved", "not approved", "approved if green", "ａpproved", "is approved", "approved security"],
+        &verdicts,
     );
-    let commits = mostly(
+    let commit = mostly(
+        commit,
         &["", "", "", " 0123456789abcdef0123456789abcdef01234567"],
         &[" 0123456", " 0123456789abcdef0123456789abcdef012345678"],
     );
-    let ends = mostly(
-        &["", "", ".", "!", " 🎉", "✅", " 👍🏽", " :tada:"],
-        &["?", "!!", "..", " 🎉🎉", " 👎", " :x:", "\u{202e}", ", thanks"],
+    let ends = ["?", "!!", "..", " 🎉🎉", " 👎", " :x:", "\u{202e}", ", thanks"];
+    let end = mostly(end, &["", "", ".", "!", " 🎉", "✅", " 👍🏽", " :tada:"], &ends);
+    format!("{bot}{gate}{}{verdict}{commit}{end}", between(blank))
+}
+
+fn slash([verb, blank, gates, rest]: [u8; 4]) -> String {
+    let verbs = ["/approve", "/Approve", "/reject", "/revoke", "/dismiss"];
+    let verb = mostly(verb, &verbs, &["/aprove", "/ approve", "approve"]);
+    let gates = mostly(
+        gates,
+        &["security", "security architecture", "db-2 0123456789abcdef0123456789abcdef01234567"],
+        &["payments", "", "security,"],
     );
-    let phrase = (bots, gates, blanks.clone(), verdicts, commits, ends)
-        .prop_map(|(bot, gate, blank, verdict, commit, end)| format!("{bot}{gate}{blank}{verdict}{commit}{end}"));
-    let slash = (
-        mostly(&["/approve", "/Approve", "/reject", "/revoke", "/dismiss"], &["/aprove", "/ approve", "approve"]),
-        blanks,
-        mostly(
-            &["security", "security architecture", "db-2 0123456789abcdef0123456789abcdef01234567"],
-            &["payments", "", "security,"],
-        ),
-        mostly(&["", "", " @bob agreed on the phone", " for a reason"], &[" @bob", " ."]),
-    );
-    let slash = slash.prop_map(|(verb, blank, gates, rest)| format!("{verb}{blank}{gates}{rest}"));
-    let talk = select(vec!["thanks", "security", "approved", "looks good to me", "and then"]).prop_map(str::to_owned);
-    prop_oneof![6 => phrase, 3 => slash, 1 => talk].prop_map(|text| text.trim().to_owned())
+    let rest = mostly(rest, &["", "", " @bob agreed on the phone", " for a reason"], &[" @bob", " ."]);
+    format!("{verb}{}{gates}{rest}", between(blank))
+}
+
+fn between(roll: u8) -> &'static str {
+    mostly(roll, &[" ", " ", "  ", "\t", "\u{a0}"], &["\u{2003}", " \u{200b}", "", "-"])
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let talk = ["thanks", "security", "approved", "looks good to me", "and then"];
+    any::<[u8; 7]>().prop_map(move |[kind, a, b, c, d, e, f]| {
+        let text = match kind % 10 {
+            0..6 => phrase([a, b, c, d, e, f]),
+            6..9 => slash([a, b, c, d]),
+            _ => talk[usize::from(a) % talk.len()].to_owned(),
+        };
+        text.trim().to_owned()
+    })
 }
 
 fn line() -> impl Strategy<Value = Line> {
-    let dress = prop_oneof![3 => select(LOOKS.to_vec()), 1 => select(ALIEN.to_vec())];
-    (text(), dress).prop_map(|(text, dress)| Line { text, dress })
+    (text(), any::<u8>()).prop_map(|(text, roll)| {
+        let dresses: &[_] = if roll < 190 { &LOOKS } else { &ALIEN };
+        Line { text, dress: dresses[usize::from(roll) % dresses.len()] }
+    })
 }
 
 fn block() -> impl Strategy<Value = Block> {
