@@ -42,6 +42,7 @@ impl LoopState {
             base_sha: pull_request.base.sha,
             policy_sha: policy.origin.commit(),
             first_seen_heads: Vec::new(),
+            edited_words: BTreeSet::new(),
             agent: describe::agent(pull_request),
             code_artifact: describe::artifact(snapshot),
             execution_config: execution_config(policy),

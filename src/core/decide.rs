@@ -35,6 +35,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let findings = gather::findings(snapshot);
     let assessment = gate::assess(snapshot, state, policy, &findings, now);
     run.see(assessment.sighting.clone());
+    run.next.edited_words.clone_from(&assessment.edited);
     run.describe_pull_request();
     orders::carry_out(&mut run, &assessment.commands);
 

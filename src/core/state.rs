@@ -112,6 +112,9 @@ pub struct LoopState {
     /// Comments and reviews whose commands were carried out or refused, with what was answered: never twice.
     #[serde(default)]
     pub answered: Vec<Answered>,
+    /// Comments and reviews that speak and of which an event told that they were edited: the API may not show it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub edited_words: BTreeSet<WordSource>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// Fields of newer writers.

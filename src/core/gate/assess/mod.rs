@@ -38,6 +38,8 @@ pub struct Assessment {
     pub tampered: Vec<Tampered>,
     /// To be appended to [`LoopState::first_seen_heads`].
     pub sighting: Option<SeenHead>,
+    /// To replace [`LoopState::edited_words`].
+    pub edited: BTreeSet<WordSource>,
 }
 
 /// A command in a comment or review.
@@ -71,7 +73,7 @@ pub fn assess(
     now: Timestamp,
 ) -> Assessment {
     let names: BTreeSet<GateName> = policy.gates.keys().cloned().collect();
-    let said = utterances(snapshot, &names);
+    let said = utterances(snapshot, &state.edited_words, &names);
     let triggers = triggers(snapshot, Some(state), policy, findings);
     let fingerprints: BTreeMap<GateName, String> =
         triggers.iter().map(|(name, found)| (name.clone(), fingerprint(&found.scope, snapshot))).collect();
@@ -96,7 +98,8 @@ pub fn assess(
         tampered.extend(changed);
     }
     let strays = if gates.iter().any(GateReport::is_waiting) { strays(&said) } else { Vec::new() };
-    Assessment { strays, commands: commands(&said, snapshot), tampered, sighting, gates }
+    let edited = said.iter().filter(|utterance| utterance.is_edited()).map(|utterance| utterance.source).collect();
+    Assessment { strays, commands: commands(&said, snapshot), tampered, sighting, edited, gates }
 }
 
 /// The gates that apply, and why.

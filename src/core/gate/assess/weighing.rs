@@ -22,7 +22,7 @@ use crate::core::{
     hint::Hint,
     ids::{CommentId, GateName, UserId},
     policy::Mode,
-    snapshot::{Completeness, Lifecycle, ReviewVerdict, Snapshot},
+    snapshot::{Comment, Completeness, Lifecycle, ReviewVerdict, Snapshot},
     state::{GateState, LoopState, SeenHead},
 };
 
@@ -395,7 +395,10 @@ impl<'a> Weighing<'a> {
     fn counted(&self) -> BTreeMap<CommentId, String> {
         let comments = by_id(self.scene.snapshot);
         let earlier = self.remembered.map(|gate| gate.counted.clone()).unwrap_or_default();
-        let mut counted: BTreeMap<_, _> = earlier.into_iter().filter(|(id, _)| comments.contains_key(id)).collect();
+        // Who edits their own comment is told to write anew; nothing is left to be compared with.
+        let kept =
+            |id: &CommentId| comments.get(id).is_some_and(|comment| !edited_by_writer(comment, self.scene.snapshot));
+        let mut counted: BTreeMap<_, _> = earlier.into_iter().filter(|(id, _)| kept(id)).collect();
         for (approval, _) in &self.approvals {
             if let WordSource::Comment(id) = approval.source
                 && let Some(comment) = comments.get(&id)
@@ -411,14 +414,17 @@ impl<'a> Weighing<'a> {
         let counted = self.remembered.into_iter().flat_map(|gate| &gate.counted);
         let changed = counted.filter_map(|(id, then)| {
             let comment = comments.get(id).filter(|comment| digest(&comment.body) != *then)?;
-            let by_writer = self.scene.snapshot.hints.iter().any(|hint| {
-                matches!(hint, Hint::CommentEdited { comment, by, .. } if comment == id && by.id == comments[id].author.id)
-            });
             let (gate, by, url) = (self.own.name.clone(), comment.author.clone(), comment.url.clone());
-            (!by_writer).then_some(Tampered { gate, comment: *id, by, url })
+            (!edited_by_writer(comment, self.scene.snapshot)).then_some(Tampered { gate, comment: *id, by, url })
         });
         changed.collect()
     }
+}
+
+fn edited_by_writer(comment: &Comment, snapshot: &Snapshot) -> bool {
+    snapshot.hints.iter().any(|hint| {
+        matches!(hint, Hint::CommentEdited { comment: id, by, .. } if *id == comment.id && by.id == comment.author.id)
+    })
 }
 
 /// Words that take back a person's own rejection.

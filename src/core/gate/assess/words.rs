@@ -87,36 +87,38 @@ enum Tampering {
     Hidden,
 }
 
-/// Reads every comment and review but our own, oldest first.
-pub(in crate::core::gate) fn utterances<'a>(snapshot: &'a Snapshot, gates: &BTreeSet<GateName>) -> Vec<Utterance<'a>> {
-    let edited: BTreeSet<CommentId> = snapshot
-        .hints
-        .iter()
-        .filter_map(|hint| match hint {
-            Hint::CommentEdited { comment, .. } => Some(*comment),
-            _ => None,
-        })
-        .collect();
-    let comments = snapshot.comments.items.iter().map(|comment| of_comment(comment, snapshot, gates, &edited));
-    let reviews = snapshot.reviews.items.iter().map(|review| of_review(review, snapshot, gates));
-    let mut all: Vec<Utterance<'a>> = comments.chain(reviews).flatten().collect();
+/// Reads every comment and review but our own, oldest first. `edited` are those known to have been edited.
+pub(in crate::core::gate) fn utterances<'a>(
+    snapshot: &'a Snapshot,
+    edited: &BTreeSet<WordSource>,
+    gates: &BTreeSet<GateName>,
+) -> Vec<Utterance<'a>> {
+    let told = snapshot.hints.iter().filter_map(|hint| match hint {
+        Hint::CommentEdited { comment, .. } => Some(WordSource::Comment(*comment)),
+        Hint::ReviewEdited { review, .. } => Some(WordSource::Review(*review)),
+        _ => None,
+    });
+    let edited: BTreeSet<WordSource> = edited.iter().copied().chain(told).collect();
+    let comments = snapshot.comments.items.iter().filter_map(|comment| of_comment(comment, snapshot, gates));
+    let reviews = snapshot.reviews.items.iter().filter_map(|review| of_review(review, snapshot, gates));
+    let mut all: Vec<Utterance<'a>> = comments.chain(reviews).collect();
+    for utterance in &mut all {
+        if utterance.tampering == Tampering::None && edited.contains(&utterance.source) {
+            utterance.tampering = Tampering::Edited;
+        }
+    }
     all.sort_by_key(|utterance| (utterance.at, utterance.source));
     all
 }
 
-fn of_comment<'a>(
-    comment: &'a Comment,
-    snapshot: &Snapshot,
-    gates: &BTreeSet<GateName>,
-    edited: &BTreeSet<CommentId>,
-) -> Option<Utterance<'a>> {
+fn of_comment<'a>(comment: &'a Comment, snapshot: &Snapshot, gates: &BTreeSet<GateName>) -> Option<Utterance<'a>> {
     if is_own(&comment.author, comment.via_app, &snapshot.app) {
         return None;
     }
     let reading = read(&comment.body, &snapshot.app.bot, gates);
     let tampering = if comment.visibility == Visibility::Hidden {
         Tampering::Hidden
-    } else if comment.updated_at != comment.created_at || edited.contains(&comment.id) {
+    } else if comment.updated_at != comment.created_at {
         Tampering::Edited
     } else {
         Tampering::None
@@ -208,9 +210,17 @@ impl Utterance<'_> {
         self.review.map(|(verdict, _)| verdict)
     }
 
+    pub(super) fn is_edited(&self) -> bool {
+        self.tampering == Tampering::Edited
+    }
+
     pub(super) fn word(&self, what: What, snapshot: &Snapshot) -> Said {
         let (by, url) = (self.by.clone(), self.url.to_owned());
-        Said { by, at: self.at, source: self.source, url, what, void: self.void(snapshot) }
+        // Editing a review's text does not change how it judges.
+        let of_review =
+            matches!(what, What::ReviewApproved { .. } | What::ReviewRejected { .. } | What::ReviewDismissed);
+        let void = self.void(snapshot).filter(|void| !(of_review && *void == Refusal::Edited));
+        Said { by, at: self.at, source: self.source, url, what, void }
     }
 
     /// Why nothing in it counts, if nothing does.

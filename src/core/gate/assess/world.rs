@@ -145,6 +145,7 @@ impl World {
     pub(in crate::core::gate) fn reconcile(&mut self) -> Assessment {
         let assessment = self.assess();
         self.state.first_seen_heads.extend(assessment.sighting.clone());
+        self.state.edited_words.clone_from(&assessment.edited);
         for report in &assessment.gates {
             self.state.gates.insert(report.name.clone(), remembered(report));
         }

@@ -56,9 +56,16 @@ impl Triggered {
     }
 
     pub(super) fn add(&mut self, other: Self) {
-        let room = MATCHES_KEPT.saturating_sub(self.matches.len());
-        self.not_kept += other.not_kept + other.matches.len().saturating_sub(room);
-        self.matches.extend(other.matches.into_iter().take(room));
+        self.not_kept += other.not_kept;
+        for found in other.matches {
+            // A condition on the whole pull request adds one match at most, and labels must be remembered.
+            let is_condition = found.file.is_none() && !matches!(found.reason, MatchReason::Finding { .. });
+            if is_condition || self.matches.len() < MATCHES_KEPT {
+                self.matches.push(found);
+            } else {
+                self.not_kept += 1;
+            }
+        }
         self.scope.add(other.scope);
     }
 }

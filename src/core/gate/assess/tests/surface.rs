@@ -76,6 +76,16 @@ fn taking_a_label_away_does_not_close_a_requested_gate() {
 }
 
 #[test]
+fn a_label_is_remembered_beside_any_number_of_files() {
+    let mut world = World::new();
+    world.gate().trigger = GateTrigger::Any(vec![paths("**"), GateTrigger::Labels(vec!["risky".into()])]);
+    let files = (0..200).map(|number| file(&format!("{number}.rs"), "@@ -1 +1 @@\n+x")).collect();
+    world.snapshot.files = ChangedFiles::Complete(files);
+    world.snapshot.pull_request.labels = BTreeSet::from(["risky".to_owned()]);
+    assert_eq!(world.report().opening_labels(), BTreeSet::from(["risky".to_owned()]));
+}
+
+#[test]
 fn reviewers_are_those_who_can_approve_but_never_the_author() {
     let mut world = World::new();
     world.gate().approvers.users.insert(login("author"));

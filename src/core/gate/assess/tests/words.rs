@@ -3,9 +3,14 @@
 use super::super::world::*;
 use crate::core::{
     gate::{ApproveBy, ChecklistMode, GateStanding, GateTrigger, PhraseProblem, Refusal, WordOutcome},
-    hint::Hint,
-    snapshot::{Completeness, Lifecycle, Readiness, ReviewVerdict, Visibility},
+    hint::{Actor, Hint},
+    snapshot::{Account, Completeness, Lifecycle, Readiness, ReviewVerdict, Visibility},
 };
+
+fn actor(name: &str) -> Actor {
+    let Account { id, login, .. } = account(name);
+    Actor { id, login }
+}
 
 #[test]
 fn an_approval_that_does_not_stand_in_plain_words_is_a_near_miss() {
@@ -142,14 +147,26 @@ fn edited_comments_do_not_count() {
 fn an_edit_told_by_an_event_counts_as_one_within_the_same_second() {
     let mut world = World::new();
     let comment = world.comment("alice", "security approved");
-    let author = account("author");
-    world.snapshot.hints.push(Hint::CommentEdited {
-        comment,
-        editor: author.id,
-        editor_login: author.login,
-        at: minute(1),
-    });
+    world.snapshot.hints.push(Hint::CommentEdited { comment, by: actor("author"), at: minute(1) });
     assert_eq!(world.refusal(), Refusal::Edited);
+}
+
+#[test]
+fn what_an_event_told_is_not_forgotten() {
+    let mut world = World::new();
+    let comment = world.comment("alice", "security approved");
+    world.snapshot.hints.push(Hint::CommentEdited { comment, by: actor("author"), at: minute(1) });
+    world.reconcile();
+    assert_eq!(world.refusal(), Refusal::Edited);
+    // A review's text has no time of change at all. Its verdict is not its text.
+    world.gate().approve_by = ApproveBy::CommentOrReview;
+    let review = world.review("bob", ReviewVerdict::Commented, "security approved").id;
+    world.snapshot.hints.push(Hint::ReviewEdited { review, by: actor("author") });
+    world.reconcile();
+    assert_eq!(world.refusal(), Refusal::Edited);
+    let review = world.review("bob", ReviewVerdict::Approved, "fine").id;
+    world.snapshot.hints.push(Hint::ReviewEdited { review, by: actor("bob") });
+    assert!(world.is_approved());
 }
 
 #[test]
@@ -173,9 +190,10 @@ fn an_own_edit_of_a_counted_comment_is_no_tampering_and_does_not_count() {
     let comment = world.comment("alice", "security approved");
     world.reconcile();
     world.last_comment().body = "Security approved".into();
-    let alice = account("alice");
-    let at = minute(3);
-    world.snapshot.hints.push(Hint::CommentEdited { comment, editor: alice.id, editor_login: alice.login, at });
+    world.snapshot.hints.push(Hint::CommentEdited { comment, by: actor("alice"), at: minute(3) });
+    assert_eq!(world.refusal(), Refusal::Edited);
+    assert_eq!(world.reconcile().tampered, []);
+    // Nor when the event is no longer at hand.
     assert_eq!(world.refusal(), Refusal::Edited);
     assert_eq!(world.assess().tampered, []);
 }
