@@ -133,7 +133,7 @@ impl Reader {
 
     fn event(&mut self, event: Event<'_>, at: usize) {
         match event {
-            Event::Start(tag) => self.start(&tag),
+            Event::Start(tag) => self.start(&tag, at),
             Event::End(tag) => self.end(tag, at),
             Event::Text(text) => self.text(&text, at, self.hides()),
             Event::Code(text) => self.text(&text, at, Some(self.hides().unwrap_or(Inside::Code))),
@@ -150,8 +150,9 @@ impl Reader {
         }
     }
 
-    fn start(&mut self, tag: &Tag<'_>) {
-        if !is_inline(&tag.to_end()) {
+    fn start(&mut self, tag: &Tag<'_>, at: usize) {
+        let inline = is_inline(&tag.to_end());
+        if !inline {
             self.flush();
         }
         let hides = match tag {
@@ -175,6 +176,10 @@ impl Reader {
             | Tag::Superscript
             | Tag::Subscript => Some(Inside::Html),
         };
+        // An empty link or a picture without words is on its line all the same.
+        if inline && hides.is_some() {
+            self.append("", at, hides);
+        }
         let is_item = matches!(tag, Tag::Item);
         let container = Container { hides, is_item };
         if container.is_closed() {
@@ -328,6 +333,8 @@ mod tests {
             ("x <!-- a", "1: x <!-- a"),
             ("$$\na\n$$", "1: a | code"),
             ("$a$", "1: a | code"),
+            ("a ![](x.png)", "1: a  | an image's description from 2"),
+            ("a[](x)", "1: a | a link from 1"),
             ("b `c` d", "1: b c d | code from 2"),
             ("a <b>c</b>", "1: a c | HTML from 2"),
         ] {
