@@ -34,17 +34,18 @@ use crate::github::webhook::{self, Irrelevant, Misread, OwnApp, Routed};
 /// GitHub caps payloads at 25 MB.
 pub(super) const LARGEST_BODY: usize = 25 * 1024 * 1024;
 
-/// Bodies in memory at once, all requests together, in KiB: five of the largest, or thousands of ordinary ones.
-const BODIES_KIB: usize = 128 * 1024;
+/// Bodies up to this size are ordinary: they wait for nobody, and only the number of connections bounds them.
+const ORDINARY: usize = 256 * 1024;
+
+/// Larger bodies in memory at once, in KiB: five of the largest. Those of a stranger can hold up other large ones for
+/// some seconds, never an ordinary delivery.
+const LARGE_BODIES_KIB: usize = 128 * 1024;
 
 /// GitHub hangs up after 10 seconds; an answer after that reaches nobody.
 const ANSWER_WITHIN: Duration = Duration::from_secs(9);
 
 /// Bodies above this size are hashed and read on a thread of their own, so that they hold up nobody.
 const LARGE: usize = 1024 * 1024;
-
-/// A body that will be refused is still read up to this size: a sender that is cut off while writing may never see why.
-const POLITE: usize = 256 * 1024;
 
 /// Where a request came from.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +58,7 @@ pub(super) struct Receiver {
     pub limiter: Limiter,
     pub metrics: Arc<Metrics>,
     pub clock: Arc<dyn Clock>,
-    bodies: Semaphore,
+    large_bodies: Semaphore,
 }
 
 /// What the sender is told, and how it is counted.
@@ -114,8 +115,8 @@ impl Receiver {
         metrics: Arc<Metrics>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let bodies = Semaphore::new(BODIES_KIB);
-        Self { signatures, own, inbox, limiter: Limiter::default(), metrics, clock, bodies }
+        let large_bodies = Semaphore::new(LARGE_BODIES_KIB);
+        Self { signatures, own, inbox, limiter: Limiter::default(), metrics, clock, large_bodies }
     }
 
     async fn receive(self: Arc<Self>, address: IpAddr, request: Request) -> Result<Answer, Refused> {
@@ -125,8 +126,9 @@ impl Receiver {
         let headers = match check_headers(&parts.headers, length) {
             Ok(headers) => headers,
             Err(answer) => {
-                if length.is_some_and(|length| length <= POLITE) {
-                    timeout_at(deadline, read(body, POLITE, length)).await.ok();
+                // A sender that is cut off while it is writing may never see why.
+                if length.is_some_and(|length| length <= ORDINARY) {
+                    timeout_at(deadline, read(body, ORDINARY, length)).await.ok();
                 }
                 return Err(Refused(answer));
             }
@@ -156,9 +158,9 @@ impl Receiver {
 
     /// Waits until the body has a place in memory. A body of unknown length takes the place of the largest.
     async fn room_for(&self, length: Option<usize>) -> Option<SemaphorePermit<'_>> {
-        let kib = length.unwrap_or(LARGEST_BODY).div_ceil(1024);
-        // Never closed, and `kib` is at most a fifth of all; so this waits, and does not fail.
-        self.bodies.acquire_many(u32::try_from(kib).unwrap_or(u32::MAX)).await.ok()
+        let large = Some(length.unwrap_or(LARGEST_BODY)).filter(|&length| length > ORDINARY)?;
+        // Never closed, and at most a fifth of all; so this waits, and does not fail.
+        self.large_bodies.acquire_many(u32::try_from(large.div_ceil(1024)).unwrap_or(u32::MAX)).await.ok()
     }
 
     fn check_and_route(
