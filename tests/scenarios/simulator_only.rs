@@ -1,0 +1,80 @@
+//! What only our own simulator can show: duplicate deliveries, and how many requests a look costs.
+
+use std::sync::Arc;
+
+use loopgate::{
+    github::{
+        ApiUrl, AppCredentials, Clock as _, Credentials, Github, Job, Reconcile, Secret, Settled, Setup, SystemClock,
+    },
+    simulator::{Conditional, Config, PullSpec, Simulator},
+};
+
+use crate::world::{GitHub, World};
+
+const CONFIGURATION: &str = "\
+version: 1
+verify:
+  checks:
+    build: { kind: build, run: make }
+    unit: { kind: test, run: make test }
+gates:
+  security: { approvers: { users: [bob] } }
+  deploy: off
+";
+const FILES: &[(&str, &str)] = &[(".github/loopgate.yml", CONFIGURATION)];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn duplicate_deliveries_change_nothing() {
+    let world = World::simulated().await;
+    let repo = world.repository("widgets", FILES);
+    let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "// In.\n")]).await;
+    world.person("mallory").says(&pr, "security approved").await;
+    world.person("bob").says(&pr, "security approved").await;
+
+    let GitHub::Simulated(github) = &world.github else { panic!("simulated above") };
+    let (before, saved) = (github.pull_request(&pr).unwrap(), world.state_commits(&pr));
+    let deliveries = github.deliveries();
+    assert!(deliveries.len() > 3, "{deliveries:?}");
+    github.forget_requests();
+    for delivery in &deliveries {
+        github.redeliver(delivery).unwrap();
+    }
+    world.settle().await;
+    assert!(github.deliveries().len() >= 2 * deliveries.len());
+    assert_eq!(github.pull_request(&pr).unwrap(), before);
+    assert_eq!(world.state_commits(&pr), saved);
+    assert_eq!(world.writes(), Vec::<String>::new());
+    println!("{} deliveries came twice: nothing was written", deliveries.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn looking_at_what_did_not_change_is_nearly_free() {
+    let github = Simulator::start(Config::default()).await.unwrap();
+    let repo = github.create_repo("acme/widgets", FILES).unwrap();
+    let spec = PullSpec::new("feat: sign in").file("src/auth/login.rs", "// In.\n");
+    let pr = github.user("alice").open_pull_request(&repo, spec).unwrap();
+
+    let key = Secret::new(github.app_key().private_pem());
+    let credentials = AppCredentials::new(github.app_id(), &key).unwrap();
+    let setup = Setup { clock: Arc::new(SystemClock), ..Setup::default() };
+    let client = Github::new(ApiUrl::parse(&github.url()).unwrap(), Credentials::App(credentials), setup).unwrap();
+    let reconcile = Reconcile::new(client);
+    let installation = Some(github.installation_id());
+    let job = Job { installation, repository: repo, number: pr.number, hints: Vec::new() };
+
+    let mut counts = Vec::new();
+    // The second look meets what the first one wrote, and the third what the second read.
+    for _ in 0..4 {
+        github.forget_requests();
+        let outcome = reconcile.run(&job, SystemClock.now()).await.unwrap();
+        assert!(matches!(outcome.result, Settled::Decided(_)), "{outcome:?}");
+        counts.push(github.request_counts());
+    }
+    println!("requests of a first reconcile: {:?}; of an unchanged one: {:?}", counts[0], counts[3]);
+    let unconditional: Vec<_> =
+        github.requests().into_iter().filter(|request| request.conditional == Conditional::No).collect();
+    assert_eq!(counts[3].writes, 0, "{:?}", github.requests());
+    assert!(unconditional.is_empty(), "{unconditional:?}");
+    assert!(counts[3].total <= 10, "{:?}", counts[3]);
+    assert_eq!(counts[3].not_modified, counts[3].total, "{:?}", github.requests());
+}

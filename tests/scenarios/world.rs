@@ -1,0 +1,489 @@
+//! The language of the scenarios: what people and CI systems do, and what can be seen afterwards, on either world.
+
+use std::{future::Future, net::TcpListener, pin::Pin, sync::Arc, time::Duration};
+
+use chrono::{TimeDelta, Timelike, Utc};
+use loopgate::{
+    core::{PrNumber, RepoName, Timestamp},
+    github::{self, ApiUrl, AppCredentials, Credentials, Github, Setup, SystemClock},
+    server::{self, GithubReconciler, Running, Server, ServerConfig, own_app},
+    simulator::{CheckSpec, Clock, CommitSpec, Conclusion, Config, Pr, PullSpec, Role, Simulator},
+};
+use serde_json::{Value, json};
+
+use crate::emulator_driver::Emulator;
+
+/// Whose comments and deeds are Loopgate's.
+const BOT: &str = "loopgate[bot]";
+/// Between two things that people do on the simulator, this much time passes.
+const PACE: TimeDelta = TimeDelta::minutes(7);
+
+/// A GitHub with the real server in front of it.
+pub struct World {
+    pub github: GitHub,
+    server: Running,
+    _data: tempfile::TempDir,
+}
+
+pub enum GitHub {
+    Simulated(Simulator),
+    Emulated(Emulator),
+}
+
+/// What one of somebody's checks says about a commit.
+pub enum Report<'a> {
+    Passes(&'a str),
+    /// With an annotation on one line.
+    Fails {
+        check: &'a str,
+        path: &'a str,
+        line: u64,
+        message: &'a str,
+    },
+}
+
+/// A pull request as people see it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Look {
+    pub labels: Vec<String>,
+    /// Requested reviewers, then requested teams as `@slug`.
+    pub requested: Vec<String>,
+    /// Loopgate's own, oldest first.
+    pub comments: Vec<String>,
+    /// On the head.
+    pub checks: Vec<Check>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Check {
+    pub name: String,
+    pub status: String,
+    pub conclusion: Option<String>,
+    pub title: String,
+    /// Summary and text.
+    pub says: String,
+}
+
+impl Look {
+    pub fn has_label(&self, name: &str) -> bool {
+        self.labels.iter().any(|label| label == name)
+    }
+
+    /// Own comments that begin with a marker.
+    pub fn marked(&self, marker: &str) -> Vec<&str> {
+        self.comments.iter().map(String::as_str).filter(|body| body.starts_with(marker)).collect()
+    }
+
+    /// The one comment that is kept up to date.
+    pub fn status(&self) -> &str {
+        match *self.marked("<!-- loopgate:status -->") {
+            [status] => status,
+            ref others => panic!("{} status comments: {self:?}", others.len()),
+        }
+    }
+
+    pub fn check(&self, name: &str) -> &Check {
+        let mut named = self.checks.iter().filter(|check| check.name == name);
+        match (named.next(), named.next()) {
+            (Some(check), None) => check,
+            _ => panic!("not one check run {name}: {self:?}"),
+        }
+    }
+
+    pub fn concluded(&self, name: &str) -> Option<&str> {
+        self.check(name).conclusion.as_deref()
+    }
+}
+
+/// The simulator's time for the server.
+#[derive(Clone)]
+struct Paced(Clock);
+
+impl github::Clock for Paced {
+    fn now(&self) -> Timestamp {
+        self.0.now()
+    }
+}
+
+impl server::Clock for Paced {
+    fn sleep_until(&self, until: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            while self.0.now() < until {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        })
+    }
+}
+
+impl World {
+    pub async fn simulated() -> Self {
+        let clock = Clock::system();
+        let simulator = Simulator::start(Config { clock: clock.clone(), pace: PACE, ..Config::default() });
+        let github = simulator.await.expect("a simulator");
+        let data = tempfile::tempdir().expect("a directory");
+        let (id, url) = (github.app_id().to_string(), github.url());
+        let settings = [id.as_str(), github.app_key().private_pem(), github.webhook_secret(), &url, "127.0.0.1:0"];
+        let server = serve(settings, &data, Arc::new(Paced(clock))).await;
+        github.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
+        Self { github: GitHub::Simulated(github), server, _data: data }
+    }
+
+    /// None where no emulator is named.
+    pub async fn emulated() -> Option<Self> {
+        // The emulator must know at its start where webhooks go. That nobody takes the port meanwhile is likely enough
+        // for a test: the kernel hands out others first.
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
+        let emulator = Emulator::start(&format!("http://{free}/webhook"))?;
+        let data = tempfile::tempdir().expect("a directory");
+        let [key, secret, url] = ["private_key", "webhook_secret", "url"].map(|name| emulator.text(name));
+        let (id, listen) = (emulator.here["app_id"].to_string(), free.to_string());
+        let server = serve([&id, &key, &secret, &url, &listen], &data, Arc::new(SystemClock)).await;
+        Some(Self { github: GitHub::Emulated(emulator), server, _data: data })
+    }
+
+    /// Waits until every webhook was delivered, everything it led to was done, and nothing new came of that.
+    pub async fn settle(&self) {
+        let mut seen = None;
+        while seen != Some(self.deliveries()) {
+            seen = Some(self.deliveries());
+            match &self.github {
+                GitHub::Simulated(github) => github.settle().await,
+                GitHub::Emulated(github) => drop(github.call("settle", json!({}))),
+            }
+            self.server.settled().await;
+        }
+        let dead = self.server.dead_letters().await.expect("the inbox can be read");
+        assert!(dead.is_empty(), "given up: {dead:?}");
+    }
+
+    fn deliveries(&self) -> usize {
+        match &self.github {
+            GitHub::Simulated(github) => github.deliveries().len(),
+            GitHub::Emulated(github) => list(github.call("sent", json!({}))).len(),
+        }
+    }
+
+    /// A repository, where `alice` may push.
+    pub fn repository(&self, name: &str, files: &[(&str, &str)]) -> RepoName {
+        match &self.github {
+            GitHub::Simulated(github) => github.create_repo(&format!("acme/{name}"), files).expect("a new repository"),
+            GitHub::Emulated(github) => {
+                let full = github.call("create_repo", json!({ "name": name, "files": tree(files) }));
+                github.call("add_collaborator", json!({ "repo": full, "login": "alice", "permission": "push" }));
+                full.as_str().and_then(|full| full.parse().ok()).expect("a repository's name")
+            }
+        }
+    }
+
+    /// A team that may write to the repository.
+    pub fn team(&self, slug: &str, members: &[&str], repo: &RepoName) {
+        match &self.github {
+            GitHub::Simulated(github) => {
+                let team = github.admin().add_team(&format!("acme/{slug}"), members).expect("a new team");
+                github.admin().grant_team(&team, repo, Role::Write).expect("a grant");
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "slug": slug, "members": members, "repos": [repo.to_string()] });
+                github.call("create_team", args);
+            }
+        }
+    }
+
+    pub fn person<'a>(&'a self, login: &'a str) -> Person<'a> {
+        Person { world: self, login }
+    }
+
+    /// Another App reports on the head, without any evidence of ours.
+    pub async fn ci_reports(&self, pr: &Pr, reports: &[Report<'_>]) {
+        for report in reports {
+            self.ci_report(pr, report).await;
+        }
+        self.settle().await;
+    }
+
+    async fn ci_report(&self, pr: &Pr, report: &Report<'_>) {
+        match &self.github {
+            GitHub::Simulated(github) => {
+                let spec = match *report {
+                    Report::Passes(check) => CheckSpec::concluded(check, Conclusion::Success),
+                    Report::Fails { check, path, line, message } => CheckSpec::concluded(check, Conclusion::Failure)
+                        .output("1 test failed", "One of 12 tests failed.")
+                        .annotation(path, line, message),
+                };
+                let head = github.head(pr).expect("a head");
+                github.ci("other-ci").check_run(&pr.repo, head, spec).expect("a check run");
+            }
+            GitHub::Emulated(github) => {
+                let head = self.emulated_pull(github, pr)["head"]["sha"].take();
+                let mut args = json!({ "repo": pr.repo.to_string(), "sha": head });
+                match *report {
+                    Report::Passes(check) => {
+                        args["name"] = check.into();
+                        args["conclusion"] = "success".into();
+                    }
+                    Report::Fails { check, path, line, message } => {
+                        args["name"] = check.into();
+                        args["conclusion"] = "failure".into();
+                        let annotation = json!({ "path": path, "start_line": line, "end_line": line,
+                            "annotation_level": "failure", "message": message });
+                        args["output"] = json!({ "title": "1 test failed", "summary": "One of 12 tests failed.",
+                            "annotations": [annotation] });
+                    }
+                }
+                github.call("create_check", args);
+            }
+        }
+    }
+
+    fn emulated_pull(&self, github: &Emulator, pr: &Pr) -> Value {
+        github.call("pr", json!({ "repo": pr.repo.to_string(), "number": pr.number.get() }))
+    }
+
+    pub fn look(&self, pr: &Pr) -> Look {
+        match &self.github {
+            GitHub::Simulated(github) => simulated_look(github, pr),
+            GitHub::Emulated(github) => self.emulated_look(github, pr),
+        }
+    }
+
+    fn emulated_look(&self, github: &Emulator, pr: &Pr) -> Look {
+        let pull = self.emulated_pull(github, pr);
+        let on = json!({ "repo": pr.repo.to_string(), "number": pr.number.get() });
+        let mut requested = texts(&pull["requested_reviewers"], "login");
+        requested.extend(texts(&pull["requested_teams"], "slug").iter().map(|slug| format!("@{slug}")));
+        let mut by_us = on.clone();
+        by_us["by"] = BOT.into();
+        let runs = github.call("check_runs", json!({ "repo": pr.repo.to_string(), "ref": pull["head"]["sha"] }));
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let check = |run: &Value| Check {
+            name: text(&run["name"]),
+            status: text(&run["status"]),
+            conclusion: run["conclusion"].as_str().map(str::to_owned),
+            title: text(&run["output"]["title"]),
+            says: text(&run["output"]["summary"]) + "\n" + &text(&run["output"]["text"]),
+        };
+        Look {
+            labels: texts(&pull["labels"], "name"),
+            requested,
+            comments: texts(&github.call("comments", by_us), "body"),
+            checks: list(runs).iter().map(check).collect(),
+        }
+    }
+
+    /// What people think of a comment: `+1`, `confused`. Only Loopgate reacts in these scenarios.
+    pub fn reactions(&self, pr: &Pr, comment: u64) -> Vec<String> {
+        match &self.github {
+            GitHub::Simulated(github) => {
+                let pull = github.pull_request(pr).expect("a pull request");
+                let comment = pull.comments.into_iter().find(|one| one.id.get() == comment).expect("the comment");
+                comment.reactions.into_iter().map(|(_, content)| content).collect()
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "comment_id": comment });
+                texts(&github.call("reactions", args), "content")
+            }
+        }
+    }
+
+    /// The messages of the commits under the pull request's state ref, newest first.
+    pub fn state_commits(&self, pr: &Pr) -> Vec<String> {
+        let name = format!("refs/loopgate/pr/{}", pr.number);
+        match &self.github {
+            GitHub::Simulated(github) => {
+                let saved = github.state_ref(&pr.repo, &name).expect("a repository");
+                saved.into_iter().flat_map(|saved| saved.commits).map(|(_, message)| message).collect()
+            }
+            GitHub::Emulated(github) => {
+                let repo = pr.repo.to_string();
+                let refs = github.call("refs", json!({ "repo": repo, "prefix": "loopgate/" }));
+                let mut next = refs[&name].as_str().map(str::to_owned);
+                let mut messages = Vec::new();
+                while let Some(sha) = next {
+                    let path = format!("/repos/{repo}/git/commits/{sha}");
+                    let commit = github.call("call", json!({ "method": "GET", "path": path }));
+                    messages.extend(commit["message"].as_str().map(str::to_owned));
+                    next = commit["parents"][0]["sha"].as_str().map(str::to_owned);
+                }
+                messages
+            }
+        }
+    }
+
+    /// Loopgate's requests that change something in a repository, as `METHOD path`.
+    pub fn writes(&self) -> Vec<String> {
+        match &self.github {
+            GitHub::Simulated(github) => {
+                let requests = github.requests().into_iter().filter(|request| request.is_write());
+                let texts = requests.map(|request| format!("{} {}", request.method, request.path));
+                texts.filter(|text| text.contains(" /repos/")).collect()
+            }
+            GitHub::Emulated(github) => list(github.call("request_log", json!({})))
+                .iter()
+                .filter(|request| request["actor"].as_str().is_some_and(|actor| actor.contains("loopgate")))
+                .map(|request| format!("{} {}", request["method"], request["path"]).replace('"', ""))
+                .filter(|text| !text.starts_with("GET ") && text.contains(" /repos/"))
+                .collect(),
+        }
+    }
+
+    /// Whether Loopgate asked anything about a repository: a check that it was there to leave something alone.
+    pub fn looked_at(&self, repo: &RepoName) -> bool {
+        let prefix = format!("/repos/{repo}/");
+        match &self.github {
+            GitHub::Simulated(github) => github.requests().iter().any(|request| request.path.starts_with(&prefix)),
+            GitHub::Emulated(github) => list(github.call("request_log", json!({}))).iter().any(|request| {
+                request["actor"].as_str().is_some_and(|actor| actor.contains("loopgate"))
+                    && request["path"].as_str().is_some_and(|path| path.starts_with(&prefix))
+            }),
+        }
+    }
+}
+
+/// Somebody who acts. Every deed is followed by waiting for all that comes of it.
+pub struct Person<'a> {
+    world: &'a World,
+    login: &'a str,
+}
+
+impl Person<'_> {
+    /// GitHub's times are full seconds, and what came first must be seen to have come first.
+    async fn begin(&self) {
+        if matches!(self.world.github, GitHub::Emulated(_)) {
+            let left = 1_020_u32.saturating_sub(Utc::now().nanosecond() / 1_000_000);
+            tokio::time::sleep(Duration::from_millis(left.into())).await;
+        }
+    }
+
+    pub async fn opens(&self, repo: &RepoName, title: &str, files: &[(&str, &str)]) -> Pr {
+        self.begin().await;
+        let pr = match &self.world.github {
+            GitHub::Simulated(github) => {
+                let spec = files.iter().fold(PullSpec::new(title), |spec, (path, text)| spec.file(path, *text));
+                github.user(self.login).open_pull_request(repo, spec).expect("a pull request")
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": repo.to_string(), "title": title, "files": tree(files), "as_": self.login });
+                let number = github.call("open_pr", args)["number"].as_u64().expect("a number");
+                Pr { repo: repo.clone(), number: PrNumber::new(number) }
+            }
+        };
+        self.world.settle().await;
+        pr
+    }
+
+    pub async fn pushes(&self, pr: &Pr, files: &[(&str, &str)]) {
+        let branch = match &self.world.github {
+            GitHub::Simulated(github) => github.pull_request(pr).expect("a pull request").head_branch,
+            GitHub::Emulated(github) => {
+                self.world.emulated_pull(github, pr)["head"]["ref"].as_str().expect("a branch").to_owned()
+            }
+        };
+        self.pushes_to(&pr.repo, &branch, files).await;
+    }
+
+    pub async fn pushes_to(&self, repo: &RepoName, branch: &str, files: &[(&str, &str)]) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => {
+                let commit = CommitSpec::new("Change").files(files);
+                github.user(self.login).push_to(repo, branch, commit).expect("a push");
+            }
+            GitHub::Emulated(github) => {
+                let args =
+                    json!({ "repo": repo.to_string(), "branch": branch, "files": tree(files), "as_": self.login });
+                github.call("push", args);
+            }
+        }
+        self.world.settle().await;
+    }
+
+    /// Comments; the answer is the comment's id.
+    pub async fn says(&self, pr: &Pr, body: &str) -> u64 {
+        self.begin().await;
+        let id = match &self.world.github {
+            GitHub::Simulated(github) => github.user(self.login).comment(pr, body).expect("a comment").get(),
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "body": body,
+                    "as_": self.login });
+                github.call("comment", args)["id"].as_u64().expect("an id")
+            }
+        };
+        self.world.settle().await;
+        id
+    }
+
+    pub async fn merges(&self, pr: &Pr) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => drop(github.user(self.login).merge(pr).expect("a merge")),
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login });
+                github.call("merge_pr", args);
+            }
+        }
+        self.world.settle().await;
+    }
+}
+
+/// The real server: App id, key, webhook secret, API address and listening address, as an operator would set them.
+async fn serve<C>(settings: [&str; 5], data: &tempfile::TempDir, clock: Arc<C>) -> Running
+where
+    C: server::Clock,
+{
+    let [id, key, secret, url, listen] = settings;
+    let config = ServerConfig::from_env(|name| match name {
+        "LOOPGATE_APP_ID" => Some(id.to_owned()),
+        "LOOPGATE_PRIVATE_KEY" => Some(key.to_owned()),
+        "LOOPGATE_WEBHOOK_SECRET" => Some(secret.to_owned()),
+        "LOOPGATE_GITHUB_API_URL" => Some(url.to_owned()),
+        "LOOPGATE_LISTEN" => Some(listen.to_owned()),
+        "LOOPGATE_ADMIN_LISTEN" => Some("127.0.0.1:0".to_owned()),
+        "LOOPGATE_DATA_DIR" => Some(data.path().display().to_string()),
+        _ => None,
+    })
+    .expect("a configuration");
+    let now: Arc<dyn github::Clock> = clock.clone();
+    let credentials = AppCredentials::new(config.app_id, &config.private_key).expect("a key");
+    let setup = Setup { clock: now.clone(), ..Setup::default() };
+    let address = ApiUrl::parse(url).expect("an address");
+    let client = Github::new(address, Credentials::App(credentials), setup).expect("a client");
+    let own = own_app(&client).await.expect("the App is known");
+    let server = Server::new(config, own).clock(clock).start(GithubReconciler::new(client, now));
+    server.await.expect("the server starts")
+}
+
+fn simulated_look(github: &Simulator, pr: &Pr) -> Look {
+    let pull = github.pull_request(pr).expect("a pull request");
+    let mut requested = pull.requested_reviewers;
+    requested.extend(pull.requested_teams.iter().map(|slug| format!("@{slug}")));
+    let checks = pull.check_runs.into_iter().map(|run| Check {
+        name: run.name,
+        status: run.status.to_owned(),
+        conclusion: run.conclusion.map(|conclusion| conclusion.as_str().to_owned()),
+        title: run.title.unwrap_or_default(),
+        says: run.summary.unwrap_or_default() + "\n" + &run.text.unwrap_or_default(),
+    });
+    let ours = pull.comments.into_iter().filter(|comment| comment.author == BOT);
+    Look {
+        labels: pull.labels,
+        requested,
+        comments: ours.map(|comment| comment.body).collect(),
+        checks: checks.collect(),
+    }
+}
+
+fn tree(files: &[(&str, &str)]) -> Value {
+    files.iter().map(|(path, text)| ((*path).to_owned(), Value::from(*text))).collect()
+}
+
+fn list(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => items,
+        other => panic!("not a list: {other}"),
+    }
+}
+
+fn texts(items: &Value, key: &str) -> Vec<String> {
+    let items = items.as_array().into_iter().flatten();
+    items.filter_map(|item| item[key].as_str()).map(str::to_owned).collect()
+}
