@@ -20,7 +20,7 @@ use super::{
     run::Run,
     snapshot::{Lifecycle, ReceivedEvidence, Snapshot},
     stage::Stage,
-    state::{LoopState, RunStatus, StopReason},
+    state::{AttemptDigest, LoopState, RunStatus, StopReason, VerificationResult},
     surface,
     walk::{self, Configuration, Heed, Walk},
 };
@@ -112,8 +112,8 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         gates: assessment.gates.clone(),
     };
     let record = counted.filter(|counted| counted.is_news).map(|counted| AttemptRecord {
+        decision: verdict_on(&counted.digest, &action),
         digest: counted.digest,
-        decision: action.word(),
         checks: evidence.checks.values().filter_map(|check| check.evidence().cloned()).collect(),
         coverage: evidence.coverage.clone(),
         compare: counted.compare,
@@ -135,6 +135,15 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let revisit_at = revisit(&run, &evidence, &assessment.gates, head_since);
     let (next, events) = run.finish();
     Decision { action, next, events, attempt: record, view, surface, revisit_at }
+}
+
+/// What an attempt comes to by itself: gates and people may still be waited for, but its code passed or it did not.
+fn verdict_on(attempt: &AttemptDigest, action: &NextAction) -> DecisionWord {
+    match (attempt.result, action.word()) {
+        (VerificationResult::Pass, _) => DecisionWord::Proceed,
+        (VerificationResult::Fail, DecisionWord::Escalate) => DecisionWord::Escalate,
+        (VerificationResult::Fail, _) => DecisionWord::Retry,
+    }
 }
 
 /// The order of loop.md, "What next?": the first that matches wins.
