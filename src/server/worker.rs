@@ -116,12 +116,14 @@ impl<R: Reconciler> Worker<R> {
             let clock = self.shared.clock.clone();
             tokio::select! {
                 Some(arrivals) = mailbox.arrivals.recv() => self.arrived(arrivals),
-                Some(report) = self.jobs.join_next() => self.reported(report),
+                // After the arrivals that the job caused, or nothing would seem left to do for a moment.
+                Some(report) = self.jobs.join_next() => {
+                    self.catch_up(&mut mailbox.arrivals);
+                    self.reported(report);
+                }
                 // After the arrivals that were there before the question.
                 Some(asked) = mailbox.settled.recv() => {
-                    while let Ok(arrivals) = mailbox.arrivals.try_recv() {
-                        self.arrived(arrivals);
-                    }
+                    self.catch_up(&mut mailbox.arrivals);
                     self.waiting.push(asked);
                 }
                 () = clock.sleep_until(alarm) => self.wake(),
@@ -175,6 +177,12 @@ impl<R: Reconciler> Worker<R> {
     fn next_alarm(&self) -> Timestamp {
         let alarms = [self.dirty.next_alarm(), self.next_wakeup, Some(self.next_prune)];
         alarms.into_iter().flatten().min().unwrap_or(self.next_prune)
+    }
+
+    fn catch_up(&mut self, waiting: &mut mpsc::Receiver<Vec<Arrival>>) {
+        while let Ok(arrivals) = waiting.try_recv() {
+            self.arrived(arrivals);
+        }
     }
 
     fn arrived(&mut self, arrivals: Vec<Arrival>) {
