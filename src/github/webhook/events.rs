@@ -193,8 +193,10 @@ fn is_org_defaults(repository: &Repository<'_>, branch: &str) -> bool {
     repository.full_name.ends_with("/.github") && repository.default_branch.as_deref() == Some(branch)
 }
 
+/// A commit that lists no files at all may have touched any.
 fn touches(commit: &Commit<'_>, what: fn(&str) -> bool) -> bool {
-    [&commit.added, &commit.modified, &commit.removed].into_iter().flatten().any(|path| what(path))
+    let lists = [&commit.added, &commit.modified, &commit.removed];
+    lists.iter().all(|list| list.is_none()) || lists.into_iter().flatten().flatten().any(|path| what(path))
 }
 
 /// The files of a base branch that decide over its pull requests; GitHub reads CODEOWNERS in these three places.

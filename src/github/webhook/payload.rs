@@ -260,14 +260,15 @@ payload! {
     }
 }
 
+/// GitHub's own description of the payload requires none of the lists.
 #[derive(Debug, Deserialize)]
 pub(super) struct Commit<'a> {
     #[serde(borrow, default)]
-    pub added: Vec<Text<'a>>,
+    pub added: Option<Vec<Text<'a>>>,
     #[serde(borrow, default)]
-    pub modified: Vec<Text<'a>>,
+    pub modified: Option<Vec<Text<'a>>>,
     #[serde(borrow, default)]
-    pub removed: Vec<Text<'a>>,
+    pub removed: Option<Vec<Text<'a>>>,
 }
 
 payload! {

@@ -187,6 +187,7 @@ fn pushes_count_when_they_change_what_governs() {
     assert_eq!(routed("push", push(vec![commit(&["src/CODEOWNERS", "loopgate.yml"])])), harmless());
     // What the list does not show may have changed anything.
     assert_eq!(routed("push", push(vec![])), base());
+    assert_eq!(routed("push", push(vec![json!({ "id": SHA })])), base(), "what it touched is not told");
     assert_eq!(routed("push", push(vec![commit(&[]); PUSH_LIMIT])), base());
     let with = |key: &str, value: Value| {
         let mut body = push(vec![commit(&["src/a.rs"])]);
