@@ -118,7 +118,8 @@ fn of_comment<'a>(comment: &'a Comment, snapshot: &Snapshot, gates: &BTreeSet<Ga
     let reading = read(&comment.body, &snapshot.app.bot, gates);
     let tampering = if comment.visibility == Visibility::Hidden {
         Tampering::Hidden
-    } else if comment.updated_at != comment.created_at {
+    } else if comment.updated_at.timestamp() != comment.created_at.timestamp() {
+        // In GitHub's own unit, seconds: elsewhere the two may be taken a moment apart for a comment just written.
         Tampering::Edited
     } else {
         Tampering::None
