@@ -7,30 +7,33 @@ use crate::world::{
     World,
 };
 
-const CONFIGURATION: &str = "\
+const CONFIGURATION: &str = ".github/loopgate.yml";
+const CHECKS: &str = "\
 version: 1
 verify:
   checks:
     build: { kind: build, from: { check: ci / build, app: other-ci } }
     unit:  { kind: test, from: { check: ci / test, app: other-ci } }
-gates:
-  security: { approvers: { teams: [acme/security] } }
-  deploy: off
 ";
 
 const LOGIN: (&str, &str) = ("src/auth/login.rs", "pub fn login() {}\n");
 const LOGIN_AGAIN: (&str, &str) = ("src/auth/login.rs", "pub fn login() -> bool {\n    true\n}\n");
 const BOTH: [&str; 2] = ["loopgate / verify", "loopgate / gates"];
 
-/// A repository that Loopgate looks after, where bob may approve security.
-fn looked_after(world: &World) -> RepoName {
-    let repo = world.repository("widgets", &[(".github/loopgate.yml", CONFIGURATION), ("src/lib.rs", "// Widgets.\n")]);
-    world.team("security", &["bob"], &repo);
-    repo
+/// A repository that Loopgate looks after, where bob may approve security; and its configuration.
+async fn looked_after(world: &World) -> (RepoName, String) {
+    let repo = world.repository("widgets", &[("src/lib.rs", "// Widgets.\n")]);
+    let approvers = match world.team("security", &["bob"], &repo) {
+        Some(team) => format!("teams: [{team}]"),
+        None => "users: [bob]".to_owned(),
+    };
+    let configuration = format!("{CHECKS}gates:\n  security: {{ approvers: {{ {approvers} }} }}\n  deploy: off\n");
+    world.person("olga").pushes_to(&repo, "main", &[(CONFIGURATION, &configuration)]).await;
+    (repo, configuration)
 }
 
 pub async fn a_pull_request_that_touches_auth_is_welcomed(world: World) {
-    let repo = looked_after(&world);
+    let (repo, _) = looked_after(&world).await;
     let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
 
     let look = world.look(&pr);
@@ -52,7 +55,7 @@ pub async fn a_pull_request_that_touches_auth_is_welcomed(world: World) {
 }
 
 pub async fn only_the_right_person_opens_the_gate(world: World) {
-    let repo = looked_after(&world);
+    let (repo, _) = looked_after(&world).await;
     let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
 
     let claim = world.person("mallory").says(&pr, "security approved").await;
@@ -75,7 +78,7 @@ pub async fn only_the_right_person_opens_the_gate(world: World) {
 }
 
 pub async fn failures_come_back_as_feedback_and_the_third_calls_a_person(world: World) {
-    let repo = looked_after(&world);
+    let (repo, _) = looked_after(&world).await;
     let pr = world.person("alice").opens(&repo, "feat: count", &[("src/lib.rs", &version(0))]).await;
     fails(&world, &pr).await;
     let look = world.look(&pr);
@@ -108,12 +111,12 @@ pub async fn failures_come_back_as_feedback_and_the_third_calls_a_person(world: 
 }
 
 pub async fn a_wrong_configuration_is_named_and_the_last_good_one_governs(world: World) {
-    let repo = looked_after(&world);
+    let (repo, good) = looked_after(&world).await;
     let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
     assert!(world.look(&pr).has_label("needs:security-review"));
 
-    let wrong = CONFIGURATION.replace("approvers", "aprovers");
-    world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", &wrong)]).await;
+    let wrong = good.replace("approvers", "aprovers");
+    world.person("olga").pushes_to(&repo, "main", &[(CONFIGURATION, &wrong)]).await;
     let look = world.look(&pr);
     let verify = look.check("loopgate / verify");
     assert!(verify.says.contains(".github/loopgate.yml:7:15"), "{}", verify.says);
@@ -125,7 +128,7 @@ pub async fn a_wrong_configuration_is_named_and_the_last_good_one_governs(world:
     assert!(!look.has_label("needs:security-review"), "{look:?}");
     assert_eq!(look.concluded("loopgate / gates"), Some("success"), "{look:?}");
 
-    world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", CONFIGURATION)]).await;
+    world.person("olga").pushes_to(&repo, "main", &[(CONFIGURATION, &good)]).await;
     let look = world.look(&pr);
     assert!(!look.check("loopgate / verify").says.contains("did you mean"), "{look:?}");
 }
