@@ -95,6 +95,7 @@ pub(super) async fn webhook(
         match receiver.clone().receive(address, request).await {
             Ok(answer) => answer,
             Err(Refused(answer)) => {
+                tracing::debug!(%address, result = answer.counted.as_str(), "refused");
                 receiver.limiter.failed(address, now);
                 answer
             }

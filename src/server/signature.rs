@@ -51,6 +51,8 @@ impl fmt::Debug for Signatures {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     // GitHub's documented example, "Validating webhook deliveries".
@@ -85,5 +87,14 @@ mod tests {
     #[test]
     fn the_keys_are_not_printed() {
         assert_eq!(format!("{:?}", Signatures::new([&Secret::new("hunter2")])), "Signatures(…)");
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_makes_it_panic(header in prop::collection::vec(any::<u8>(), 0..80), hex in "sha256=[0-9a-fA-F]{0,70}") {
+            let signatures = Signatures::new([&Secret::new(SECRET)]);
+            prop_assert!(signatures.check(&header, BODY).is_err());
+            prop_assert!(signatures.check(hex.as_bytes(), BODY).is_err());
+        }
     }
 }

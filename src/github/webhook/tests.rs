@@ -1,5 +1,6 @@
 //! Tables of events and where they go.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -271,4 +272,55 @@ fn what_cannot_be_read_is_said_without_quoting_it() {
     let sha = br#"{"sha":"main","repository":{"full_name":"a/b"}}"#;
     insta::assert_snapshot!(error("status", sha), @"the `status` payload lacks a usable head commit");
     assert!(matches!(route("star", &b"[".repeat(1_000_000), &own(), received_at()), Err(Misread::NotJson { .. })));
+}
+
+const EVENTS: [&str; 16] = [
+    "pull_request",
+    "issue_comment",
+    "pull_request_review",
+    "pull_request_review_comment",
+    "check_run",
+    "check_suite",
+    "status",
+    "workflow_run",
+    "push",
+    "merge_group",
+    "installation",
+    "installation_repositories",
+    "repository",
+    "team",
+    "organization",
+    "ping",
+];
+
+/// A payload with the fields of many events, which a few bytes then spoil.
+fn of_many_events() -> Vec<u8> {
+    payload(json!({
+        "action": "created",
+        "pull_request": { "number": 12, "head": { "sha": SHA }, "updated_at": "2026-11-20T10:15:00Z" },
+        "issue": { "number": 12, "pull_request": {} }, "comment": { "id": 1, "body": "x approved\r\n" },
+        "review": { "id": 1 }, "check_run": { "id": 1, "head_sha": SHA, "app": { "id": 42 } },
+        "check_suite": { "head_sha": SHA }, "workflow_run": { "head_sha": SHA }, "sha": SHA, "ref": "refs/heads/main",
+        "commits": [{ "added": ["CODEOWNERS"] }], "repositories_added": [{ "full_name": "a/b" }],
+        "merge_group": { "head_sha": SHA, "base_sha": BASE, "base_ref": "refs/heads/main" },
+    }))
+}
+
+proptest! {
+    #[test]
+    fn no_body_makes_it_panic(
+        event in prop::sample::select(&EVENTS[..]),
+        spoiled in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        end in any::<prop::sample::Index>(),
+        noise in prop::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let mut body = of_many_events();
+        route(event, &body[..end.index(body.len())], &own(), received_at()).ok();
+        for (at, byte) in spoiled {
+            let at = at.index(body.len());
+            body[at] = byte;
+        }
+        route(event, &body, &own(), received_at()).ok();
+        route(event, &noise, &own(), received_at()).ok();
+    }
 }
