@@ -113,9 +113,8 @@ pub(crate) struct Transport {
 impl Transport {
     /// Must be called within a tokio runtime.
     pub(crate) fn new(api: ApiUrl) -> Result<Self, Error> {
+        // Without a base address: requests carry whole ones, and octocrab would prefix the paths of other hosts' too.
         let octocrab = Octocrab::builder()
-            .base_uri(api.as_str())
-            .map_err(|error| Error::Setup(error.to_string()))?
             .set_connect_timeout(Some(CONNECT_TIMEOUT))
             .set_read_timeout(Some(READ_TIMEOUT))
             .set_write_timeout(Some(READ_TIMEOUT))

@@ -355,6 +355,17 @@ async fn a_download_is_followed_elsewhere_without_the_token() {
 }
 
 #[tokio::test]
+async fn an_enterprise_servers_prefix_belongs_to_its_own_addresses_only() {
+    let (server, storage) = (MockServer::start().await, MockServer::start().await);
+    let api = ApiUrl::parse(&format!("{}/api/v3", server.uri())).unwrap();
+    let github = Github::new(api, Credentials::Token(Secret::new("t")), Setup::default()).unwrap();
+    let moved = status(302).insert_header("location", format!("{}/zip", storage.uri()).as_str());
+    Mock::given(path("/api/v3/archive")).respond_with(moved).expect(1).mount(&server).await;
+    Mock::given(path("/zip")).respond_with(status(200).set_body_bytes(b"PK".to_vec())).expect(1).mount(&storage).await;
+    assert_eq!(github.client(None).download("/archive", 10).await.unwrap(), "PK");
+}
+
+#[tokio::test]
 async fn who_we_are_is_asked_once() {
     let bench = Bench::with_app().await;
     bench.hands_out_tokens().await;

@@ -383,3 +383,6 @@ fn commit(wire: WireCommit) -> Commit {
         committer_email: email(wire.commit.committer),
     }
 }
+
+#[cfg(test)]
+mod tests;

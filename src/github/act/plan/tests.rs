@@ -65,7 +65,7 @@ fn request() -> Post {
 
 /// What a whole surface looks like on which nothing is left to do, applied by hand as GitHub would apply it.
 fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
-    let mut next = 100;
+    let mut next = 100 + 10 * (surface.check_runs.len() + surface.status_comments.len()) as u64;
     let mut id = || {
         next += 1;
         next
@@ -266,4 +266,55 @@ fn a_check_run_that_somebody_else_ended_differently_is_put_right() {
     apply(&mut surface, &effects);
     surface.check_runs[0].progress = CheckProgress::Completed { conclusion: Conclusion::Success, at: None };
     assert_eq!(names(&plan(&surface, &wished, &texts())), ["UpdateCheckRun"]);
+}
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check_plan() -> impl Strategy<Value = Option<CheckRunPlan>> {
+        prop_oneof![
+            Just(None),
+            Just(Some(CheckRunPlan::InProgress)),
+            Just(Some(CheckRunPlan::Completed(Conclusion::Success))),
+            Just(Some(CheckRunPlan::Completed(Conclusion::Failure))),
+        ]
+    }
+
+    fn wish() -> impl Strategy<Value = (Surface, Rendered)> {
+        let label = prop_oneof![
+            Just(LabelWish::Absent),
+            Just(LabelWish::Present { color: "ffffff".into(), description: "d".into() })
+        ];
+        let labels = prop::collection::btree_map("[a-c]", label, 0..3);
+        let people = || prop::collection::btree_set("[a-e]", 0..4);
+        let status = prop_oneof![Just(StatusCommentWish::Leave), Just(StatusCommentWish::Upsert)];
+        let checks = (check_plan(), check_plan(), "[a-b]", 0..3u32);
+        (labels, people(), people(), checks, status, "[a-b]").prop_map(
+            |(labels, request, withdraw, (verify, gates, title, annotations), status_comment, body)| {
+                let users = |names: BTreeSet<String>| {
+                    names.iter().map(|name| Reviewer::User(name.parse().unwrap())).collect::<BTreeSet<_>>()
+                };
+                let (request, withdraw) = (users(request), users(withdraw));
+                let surface =
+                    Surface { labels, request, withdraw, verify, gates, status_comment, ..Surface::default() };
+                let verify = check_text(&title, annotations);
+                (surface, Rendered { verify, status_comment: body, ..texts() })
+            },
+        )
+    }
+
+    proptest! {
+        /// Whatever was shown before, carrying out a plan leaves nothing to do.
+        #[test]
+        fn a_plan_carried_out_leaves_nothing(wishes in prop::collection::vec(wish(), 1..5)) {
+            let mut surface = untouched();
+            for (wished, texts) in &wishes {
+                let effects = plan(&surface, wished, texts);
+                apply(&mut surface, &effects);
+                prop_assert_eq!(plan(&surface, wished, texts), vec![]);
+            }
+        }
+    }
 }
