@@ -328,8 +328,10 @@ pub fn record(attempts: &mut Vec<AttemptDigest>, digest: AttemptDigest) {
 /// Compares the attempt with the one before it, by names of tests.
 pub fn compare(attempts: &[AttemptDigest], digest: &AttemptDigest) -> Compare {
     let before = attempts.iter().rev().find(|attempt| attempt.number < digest.number);
+    // The first attempt has nothing to be compared with.
+    let Some(before) = before else { return Compare::default() };
     let now: BTreeSet<&String> = digest.failing_tests.keys().collect();
-    let then: BTreeSet<&String> = before.map(|before| before.failing_tests.keys().collect()).unwrap_or_default();
+    let then: BTreeSet<&String> = before.failing_tests.keys().collect();
     let names = |names: Vec<&&String>| names.into_iter().map(|name| (*name).clone()).collect();
     Compare {
         new: names(now.difference(&then).collect()),

@@ -123,10 +123,11 @@ impl Narrator {
         }
     }
 
-    /// A whole text, indented.
+    /// A whole text, indented; what is meant for programs is left to them.
     pub fn reads(&self, title: &str, text: &str) {
         self.print(&format!("   {}", self.paint("2", title)));
-        for line in text.lines().filter(|line| !line.starts_with("<!--")) {
+        let text = text.split("<details>\n<summary>For agents").next().unwrap_or(text);
+        for line in text.trim_end().lines().filter(|line| !line.starts_with("<!--")) {
             self.print(&format!("   {} {line}", self.paint("2", "│")));
         }
     }
