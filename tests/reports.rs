@@ -4,12 +4,20 @@
 //! `BLESS=1 cargo test --test reports` writes the expected results anew; read the difference before keeping it.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::Read,
     path::{Path, PathBuf},
 };
 
-use loopgate::reports::{Pattern, ReadOptions, Report, RosterMode, read};
+use loopgate::{
+    core::{
+        evidence::ReportFormat,
+        roster::{TestId, TestState},
+    },
+    reports::{Pattern, ReadOptions, Report, RosterMode, read},
+};
+use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/reports");
@@ -140,6 +148,159 @@ fn pieces_do_not_matter() {
     }
 }
 
+/// One C program, measured by clang: `llvm-cov export` as JSON and as lcov, the latter turned into Cobertura.
+#[test]
+fn one_program_s_coverage_is_the_same_in_three_formats() {
+    let lines = |name: &str| {
+        let report = loopgate::reports::read_file(&Path::new(FIXTURES).join(name), &ReadOptions::default());
+        let [file] = report.coverage.unwrap().files.try_into().unwrap();
+        assert!(file.path.ends_with("src/cart.c"), "{}", file.path);
+        file.lines
+    };
+    let lcov = lines("lcov/same_program.info");
+    assert_eq!(lines("llvm_cov_json/same_program.json"), lcov);
+    assert_eq!(lines("cobertura/same_program.xml"), lcov);
+    assert_eq!((lcov.values().filter(|hits| **hits > 0).count(), lcov.len()), (19, 35));
+}
+
+/// A generated test: which class and name of a few, and how it ended.
+fn generated_tests() -> impl Strategy<Value = Vec<(u8, String, u8)>> {
+    prop::collection::vec((0..4_u8, "[ -~é\n\t<&\"']{1,12}", 0..5_u8), 0..40)
+}
+
+fn escaped(text: &str) -> String {
+    let pairs = [("&", "&amp;"), ("<", "&lt;"), ("\"", "&quot;"), ("\n", "&#10;"), ("\t", "&#x9;")];
+    pairs.iter().fold(text.to_owned(), |text, (plain, entity)| text.replace(plain, entity))
+}
+
+/// Writes the tests as JUnit, each as one of the ways the format has for it.
+fn junit_of(tests: &[(u8, String, u8)]) -> String {
+    let mut xml = String::from("<?xml version=\"1.0\"?>\n<testsuites><testsuite name=\"generated\">\n");
+    for (class, name, ended) in tests {
+        let children = match ended {
+            0 => "",
+            1 => "<failure message=\"m\"><![CDATA[trace ]] > <&>]]></failure>",
+            2 => "<system-out>x</system-out><error type=\"E\"/>",
+            3 => "<skipped/>",
+            _ => "<flakyFailure/>",
+        };
+        let name = escaped(name);
+        xml += &format!("<testcase classname=\"c{class}\" name=\"{name}\" time=\"0.001\">{children}</testcase>\n");
+    }
+    xml + "</testsuite></testsuites>\n"
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// What was written comes back: the roster holds every test with its state, and the counts are the roster's.
+    #[test]
+    fn generated_junit_round_trips(tests in generated_tests()) {
+        let mut wanted: BTreeMap<TestId, TestState> = BTreeMap::new();
+        for (class, name, ended) in &tests {
+            let state = match ended {
+                0 => TestState::Passed,
+                1 => TestState::Failed,
+                2 => TestState::Errored,
+                3 => TestState::Skipped,
+                _ => TestState::Flaky,
+            };
+            let known = wanted.entry(TestId::of("", &format!("c{class}"), name)).or_insert(state);
+            *known = known.rerun(state);
+        }
+        let options = ReadOptions { roster: RosterMode::Build, ..ReadOptions::default() };
+        let report = read("generated.xml", junit_of(&tests).as_bytes(), &options);
+        let roster = report.roster.unwrap();
+        let held: BTreeMap<_, _> = roster.iter().map(|test| (test.id(), test.state())).collect();
+        prop_assert_eq!(&held, &wanted);
+        let results = report.results.unwrap();
+        let count = |is: fn(TestState) -> bool| wanted.values().filter(|state| is(**state)).count() as u64;
+        prop_assert_eq!(results.total, wanted.len() as u64);
+        prop_assert_eq!(results.failed, count(|state| state == TestState::Failed));
+        prop_assert_eq!(results.errors, count(|state| state == TestState::Errored));
+        prop_assert_eq!(results.skipped, count(|state| state == TestState::Skipped));
+        prop_assert_eq!(results.flaky, count(|state| state == TestState::Flaky));
+        // Failures are those of the roster, and can be found in it.
+        let failing: BTreeSet<_> = wanted.iter().filter(|(_, state)| state.is_failure()).map(|(id, _)| *id).collect();
+        prop_assert_eq!(report.failures.iter().filter_map(|failure| failure.test_id).collect::<BTreeSet<_>>(), failing);
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), format in formats()) {
+        let options = ReadOptions { format, ..ReadOptions::default() };
+        assert_sane(&read("bytes", bytes.as_slice(), &options), "bytes");
+    }
+}
+
+fn formats() -> impl Strategy<Value = Option<ReportFormat>> {
+    use ReportFormat::*;
+    let all = [
+        Junit,
+        GoTestJson,
+        CargoTest,
+        LibtestJson,
+        CargoMessages,
+        Tap,
+        Trx,
+        EslintJson,
+        Sarif,
+        Checkstyle,
+        Lcov,
+        Cobertura,
+        Jacoco,
+        Clover,
+        LlvmCovJson,
+        GoCover,
+        GithubAnnotations,
+        Regex,
+    ];
+    prop::option::of(prop::sample::select(all.to_vec()))
+}
+
+/// Failures past the limit are counted, and taken back when a rerun passes.
+#[test]
+fn what_is_not_kept_is_counted() {
+    let case = |n: usize, child: &str| format!("<testcase classname='C' name='t{n}' time='0'>{child}</testcase>");
+    let failing: String = (0..500).map(|n| case(n, "<failure message='m'/>")).collect();
+    let passing: String = (0..10).chain(490..500).map(|n| case(n, "")).collect();
+    let xml = format!("<testsuite name='x'>{failing}{passing}</testsuite>");
+    let report = read("x.xml", xml.as_bytes(), &ReadOptions { keep: 50, ..ReadOptions::default() });
+    let results = report.results.unwrap();
+    assert_eq!((results.total, results.failed, results.passed, results.flaky), (500, 480, 20, 20));
+    assert_eq!((report.failures.len(), report.failures_not_kept), (40, 440));
+}
+
+/// Of thousands of findings the worst are kept, wherever they stand.
+#[test]
+fn the_worst_findings_are_kept() {
+    let error =
+        |n: usize, severity: &str| format!("<error line='{n}' severity='{severity}' message='m{n}' source='r'/>");
+    let notes: String = (1..1000).map(|n| error(n, if n == 900 { "critical" } else { "info" })).collect();
+    let xml = format!("<checkstyle><file name='a.c'>{notes}</file></checkstyle>");
+    let report = read("x.xml", xml.as_bytes(), &ReadOptions { keep: 10, ..ReadOptions::default() });
+    assert_eq!((report.findings.len(), report.finding_count()), (10, 999));
+    assert!(report.findings.iter().any(|finding| finding.message == "m900"));
+}
+
+/// A gigabyte of output in one test is nobody's memory; here it is a few megabytes in pieces.
+#[test]
+fn huge_parts_are_cut_not_kept() {
+    let huge = "x".repeat(3 << 20);
+    let in_text = format!(
+        "<testsuite><testcase name='a' classname='C' time='1'><failure>{huge}</failure></testcase></testsuite>"
+    );
+    let report = read("x.xml", in_text.as_bytes(), &ReadOptions::default());
+    let trace = report.failures[0].stack_trace.as_deref().unwrap();
+    assert!(trace.len() < 40_000 && trace.contains("bytes cut"), "{}", trace.len());
+    let in_attribute = format!(
+        "<testsuite><testcase name='a' time='1' classname='C'><failure message='{huge}'/></testcase>\
+         <testcase name='b' classname='C' time='1'/></testsuite>"
+    );
+    let report = read("x.xml", in_attribute.as_bytes(), &ReadOptions::default());
+    assert_eq!(report.results.map(|results| (results.total, results.failed)), Some((2, 1)));
+    assert_eq!(report.notes, ["1 part is larger than 1 MiB and was cut: testsuite/testcase[0]/failure[0]"]);
+}
+
 /// What holds of every report, of whatever bytes.
 fn assert_sane(report: &Report, what: &str) {
     if let Some(results) = report.results {
@@ -157,7 +318,7 @@ fn truncation_never_panics_and_hardly_adds_tests() {
     for (path, bytes) in fixtures() {
         let options = options_for(&path);
         let whole = read("r", bytes.as_slice(), &options).results.map_or(0, |results| results.total);
-        let step = (bytes.len() / 400).max(1);
+        let step = (bytes.len() / 80).max(1);
         for length in (0..bytes.len()).step_by(step) {
             let what = format!("{} cut at {length}", shown(&path));
             let report = read("r", &bytes[..length], &options);
@@ -231,7 +392,7 @@ fn mutate(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
 fn mutations_never_panic() {
     for (index, (path, bytes)) in fixtures().into_iter().enumerate() {
         let format = read("r", bytes.as_slice(), &options_for(&path)).format;
-        for round in 0..150_u64 {
+        for round in 0..50_u64 {
             let mut dice = Dice(round * 1_000 + index as u64);
             let mutated = mutate(&bytes, &mut dice);
             // Half of them are kept to their parser, whatever they look like now.

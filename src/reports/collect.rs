@@ -4,6 +4,7 @@ use crate::core::{
     evidence::{
         CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportQuality, TestFramework,
     },
+    failure::{self, Changes},
     roster::{TestId, TestState},
 };
 
@@ -26,12 +27,31 @@ pub(super) struct Case<'a> {
     pub name: &'a str,
     pub state: TestState,
     pub seconds: f64,
+    pub title: Title,
+}
+
+/// How people are to be shown a test.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Title {
+    WithClass,
+    /// The class only tells tests apart.
+    NameOnly,
+}
+
+/// Whether a test was counted for the first time, or had run before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    First,
+    Again,
 }
 
 impl Case<'_> {
     /// The name people know the test by.
     pub fn title(&self) -> String {
-        let (class, name) = (self.class, self.name);
+        let (class, name) = (self.class.trim(), self.name.trim());
+        if self.title == Title::NameOnly {
+            return text::name(name);
+        }
         if name.is_empty() {
             return if class.is_empty() { "a test without name".into() } else { text::name(class) };
         }
@@ -104,7 +124,7 @@ impl<'o> Collector<'o> {
     }
 
     /// Counts a test. `failure` gives the details of a failing one and is asked only if they are kept.
-    pub fn case(&mut self, case: Case<'_>, failure: impl FnOnce() -> Failure) {
+    pub fn case(&mut self, case: Case<'_>, failure: impl FnOnce() -> Failure) -> Seen {
         self.seconds += case.seconds;
         let id = case.id();
         let (before, now) = match id {
@@ -116,7 +136,7 @@ impl<'o> Collector<'o> {
         };
         let results = self.results.get_or_insert_default();
         if before == Some(now) {
-            return;
+            return Seen::Again;
         }
         if let Some(before) = before {
             count(results, before, |count| *count -= 1);
@@ -138,6 +158,7 @@ impl<'o> Collector<'o> {
         if now == TestState::Flaky && self.flaky_tests.len() < self.options.keep {
             self.flaky_tests.push(case.title());
         }
+        if before.is_some() { Seen::Again } else { Seen::First }
     }
 
     /// Counts tests of which nothing but the result is known.
@@ -209,6 +230,9 @@ impl<'o> Collector<'o> {
             lines.push(reason.to_string());
         }
         lines.extend(self.notes.into_lines());
+        // What a report leaves out, its texts tell: type, both sides of an assertion, the place in the repository.
+        let changes = Changes::default();
+        self.failures.iter_mut().for_each(|failure| failure::complete(failure, &changes));
         if let Some(results) = &mut self.results {
             results.duration_ms = (self.seconds * 1000.0).round() as u64;
         }

@@ -5,35 +5,36 @@
 //! malformed is a `Report` whose quality and notes say so, and what could be read of it is there. Memory is bounded by
 //! what is kept, not by the input, which is hostile: the code under test wrote it.
 //!
-//! Every format is one file with a streaming parser. They read through a `Window` (encodings, bounded lines), XML
-//! through `Xml` (bounded tags and text), and put what they find into a `Collector` (counts, reruns, what is kept).
+//! Why a test failed is not guessed here. A parser gives what its report says, and what its format writes in a fixed
+//! place; [`core::failure`](crate::core::failure) reads the rest (type, both sides, place, fingerprint) out of the
+//! texts.
+//!
+//! Every format is one file in `formats`. They read through a `Window` (encodings, bounded lines), XML through `Xml`
+//! (bounded tags and text), JSON through `json` (bounded strings, arrays element by element), and put what they find
+//! into a `Collector` (counts, reruns, what is kept).
 
-mod cargo_test;
-mod checkstyle;
-mod classify;
 mod collect;
 mod coverage;
 mod detect;
-mod github_annotations;
-mod go_cover;
+mod formats;
 mod identities;
-mod junit;
-mod lcov;
+mod inspect;
+mod json;
+mod markup;
 mod notes;
 mod numbers;
 mod pattern;
 mod place;
 mod read;
-mod regex_text;
 mod report;
-mod rust_panic;
-mod rustc_text;
 mod severity;
+mod short_strings;
 mod text;
 mod window;
 mod xml;
 
 pub use coverage::Coverage;
+pub use inspect::{CoverageCounts, INSPECTION_SCHEMA, InspectedReport, Inspection, TestCounts, Totals, inspect};
 pub use pattern::{Pattern, PatternError};
 pub use read::{read, read_file};
 pub use report::{ReadOptions, Report, RosterMode};

@@ -22,6 +22,8 @@ pub(super) enum Flaw {
     BadLine,
     SecondDocument,
     NoLocation,
+    ToolFailed,
+    UnfinishedTest,
 }
 
 impl Flaw {
@@ -51,7 +53,9 @@ impl Flaw {
             }
             Self::BadLine => ("line could not be understood", "lines could not be understood"),
             Self::SecondDocument => ("further document follows the first", "further documents follow the first"),
-            Self::NoLocation => ("finding names no file", "findings name no file"),
+            Self::ToolFailed => ("run of the tool failed, by its own word", "runs of the tool failed, by its own word"),
+            Self::UnfinishedTest => ("test has no end and counts as failed", "tests have no end and count as failed"),
+            Self::NoLocation => ("entry names no file", "entries name no file"),
         }
     }
 }

@@ -5,11 +5,10 @@ const MAX_SECONDS: f64 = 366.0 * 86_400.0;
 
 /// A duration in seconds, clamped to 0 … one year. Err: it is no number, or had to be clamped; the value to use.
 pub(super) fn seconds(text: &str) -> Result<f64, f64> {
-    let text = text.trim();
     // The form nearly every report has, without a copy.
     let value = match text.parse::<f64>() {
         Ok(value) => value,
-        Err(_) => parse_written(text).ok_or(0.0)?,
+        Err(_) => parse_written(text.trim()).ok_or(0.0)?,
     };
     if value.is_nan() {
         Err(0.0)

@@ -1,19 +1,22 @@
 //! The door: bytes in, a [`Report`] out, whatever the bytes are.
 
-use std::{fs::File, io::Read, path::Path};
+use std::{
+    fs::File,
+    io::{ErrorKind, Read},
+    path::Path,
+};
 
 use crate::core::evidence::ReportFormat;
 
-use super::{
-    ReadOptions, Report, cargo_test, checkstyle, collect::Collector, detect::detect, github_annotations, go_cover,
-    junit, lcov, notes::Flaw, regex_text, window::Window, xml::Xml,
-};
+use super::{ReadOptions, Report, collect::Collector, detect::detect, formats, notes::Flaw, window::Window};
 
 /// Why the reading of a report ended early; becomes a note of the report.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unreadable {
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
+    #[error("does not exist")]
+    Missing,
     #[error("is empty")]
     Empty,
     #[error("is in no format that is read here")]
@@ -47,8 +50,9 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
     let recognised = window.fill_to(HEAD).map_err(Unreadable::from).and_then(|()| recognise(window.text(), options));
     let (format, ended) = match recognised {
         Ok(format) => {
-            let ended = parse(format, &mut window, options, &mut out);
+            let ended = formats::parse(format, &mut window, options, &mut out);
             out.notes.flaws(Flaw::RepairedText, window.repaired(), || "replaced by U+FFFD");
+            out.notes.flaws(Flaw::OversizedPart, window.cut(), || "a line or a string");
             (Some(format), ended)
         }
         Err(reason) => (options.format, Err(reason)),
@@ -61,7 +65,13 @@ pub fn read_file(path: &Path, options: &ReadOptions) -> Report {
     let shown = path.to_string_lossy();
     match File::open(path) {
         Ok(file) => read(&shown, file, options),
-        Err(error) => Collector::new(options).finish(&shown, options.format, Err(error.into())),
+        Err(error) => {
+            let reason = match error.kind() {
+                ErrorKind::NotFound => Unreadable::Missing,
+                _ => Unreadable::Io(error),
+            };
+            Collector::new(options).finish(&shown, options.format, Err(reason))
+        }
     }
 }
 
@@ -73,26 +83,5 @@ fn recognise(head: &str, options: &ReadOptions) -> Result<ReportFormat, Unreadab
         (Some(_), _) => Ok(ReportFormat::Regex),
         (None, Some(format)) => Ok(format),
         (None, None) => detect(head).ok_or(Unreadable::Unrecognised),
-    }
-}
-
-fn parse(
-    format: ReportFormat,
-    window: &mut Window<'_>,
-    options: &ReadOptions,
-    out: &mut Collector<'_>,
-) -> Result<(), Unreadable> {
-    match format {
-        ReportFormat::Junit => junit::parse(&mut Xml::new(window), out),
-        ReportFormat::CargoTest => cargo_test::parse(window, out),
-        ReportFormat::Checkstyle => checkstyle::parse(&mut Xml::new(window), out),
-        ReportFormat::Lcov => lcov::parse(window, out),
-        ReportFormat::GoCover => go_cover::parse(window, out),
-        ReportFormat::GithubAnnotations => github_annotations::parse(window, out),
-        ReportFormat::Regex => match &options.pattern {
-            Some(pattern) => regex_text::parse(window, pattern, out),
-            None => Err(Unreadable::NoPattern),
-        },
-        _ => Err(Unreadable::Unrecognised),
     }
 }

@@ -50,6 +50,11 @@ impl Clip {
         }
     }
 
+    /// Bytes held, at most a little more than the limit.
+    pub fn held(&self) -> usize {
+        self.head.len() + self.tail.len()
+    }
+
     pub fn push_line(&mut self, line: &str) {
         self.push(line);
         self.push("\n");

@@ -21,43 +21,44 @@ enum Encoding {
 /// A view on the part of the input that has been read and not yet consumed.
 pub(super) struct Window<'r> {
     inner: Box<dyn Read + 'r>,
-    /// `buf[start..end]` is what parsers see: always whole UTF-8 characters. What follows `end` is an unfinished one.
-    buf: Vec<u8>,
-    start: usize,
-    end: usize,
     encoding: Encoding,
-    /// Bytes not yet decoded, for the encodings that are not UTF-8.
+    /// Bytes not decoded yet: at most a chunk, and after decoding at most an unfinished character.
     raw: Vec<u8>,
+    /// What is decoded; parsers see it from `start` on.
+    text: String,
+    start: usize,
     ended: bool,
     repaired: u64,
+    cut: u64,
 }
 
 impl<'r> Window<'r> {
     pub fn new(inner: impl Read + 'r) -> Self {
         Self {
             inner: Box::new(inner),
-            buf: Vec::new(),
-            start: 0,
-            end: 0,
             encoding: Encoding::Unknown,
             raw: Vec::new(),
+            text: String::new(),
+            start: 0,
             ended: false,
             repaired: 0,
+            cut: 0,
         }
     }
 
-    /// What has been read and not consumed; ends at a character's end.
-    pub fn bytes(&self) -> &[u8] {
-        &self.buf[self.start..self.end]
-    }
-
-    /// The same as text.
+    /// What has been read and not consumed.
     pub fn text(&self) -> &str {
-        whole_characters(self.bytes())
+        &self.text[self.start..]
     }
 
+    /// The same as bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.text().as_bytes()
+    }
+
+    /// Passes over that many bytes, which must end at a character's end.
     pub fn consume(&mut self, count: usize) {
-        self.start = (self.start + count).min(self.end);
+        self.start = self.text.ceil_char_boundary(self.start + count);
     }
 
     /// How many places were not valid in the input's encoding and now hold U+FFFD.
@@ -65,88 +66,95 @@ impl<'r> Window<'r> {
         self.repaired
     }
 
-    /// Reads on; false at the end of the input. What [`bytes`](Self::bytes) showed stays in front of what is added.
+    /// How many lines and strings were longer than [`MAX_PIECE`] and cut there.
+    pub fn cut(&self) -> u64 {
+        self.cut
+    }
+
+    pub fn count_cut(&mut self) {
+        self.cut += 1;
+    }
+
+    /// Reads on; false at the end of the input. What [`text`](Self::text) showed stays in front of what is added.
     pub fn fill(&mut self) -> io::Result<bool> {
-        if self.encoding == Encoding::Unknown {
-            self.sniff()?;
-        }
-        if self.start > 0 {
-            self.buf.drain(..self.start);
-            self.end -= self.start;
-            self.start = 0;
-        }
-        let before = self.end;
-        while self.end == before && !self.ended {
+        self.text.drain(..self.start);
+        self.start = 0;
+        let before = self.text.len();
+        while self.text.len() == before && !self.ended {
+            self.read_chunk()?;
             match self.encoding {
-                Encoding::Utf8 | Encoding::Unknown => self.fill_utf8()?,
-                Encoding::Latin1 => self.fill_latin1()?,
-                Encoding::Utf16 { big_endian } => self.fill_utf16(big_endian)?,
+                Encoding::Unknown => self.sniff()?,
+                Encoding::Utf8 => self.decode_utf8(),
+                Encoding::Latin1 => self.text.extend(self.raw.drain(..).map(char::from)),
+                Encoding::Utf16 { big_endian } => self.decode_utf16(big_endian),
             }
         }
-        Ok(self.end > before)
+        Ok(self.text.len() > before)
     }
 
     /// Reads until at least `count` bytes are seen, or all there are.
     pub fn fill_to(&mut self, count: usize) -> io::Result<()> {
-        while self.bytes().len() < count && self.fill()? {}
+        while self.text().len() < count && self.fill()? {}
         Ok(())
     }
 
     /// The next line without its end; none at the end of the input. Lines longer than [`MAX_PIECE`] are cut there.
-    pub fn line(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub fn line(&mut self) -> io::Result<Option<&str>> {
         let mut searched = 0;
-        let length = loop {
-            match memchr::memchr(b'\n', &self.bytes()[searched..]) {
-                Some(at) => break Some(searched + at),
-                None if self.bytes().len() > MAX_PIECE => return self.cut_line().map(Some),
-                None => searched = self.bytes().len(),
+        let (length, end) = loop {
+            let bytes = self.bytes();
+            match memchr::memchr(b'\n', &bytes[searched..]) {
+                Some(at) => break (searched + at, searched + at + 1),
+                None if bytes.len() > MAX_PIECE => return self.endless_line().map(Some),
+                None => searched = bytes.len(),
             }
             if !self.fill()? {
-                break None;
+                match searched {
+                    0 => return Ok(None),
+                    all => break (all, all),
+                }
             }
         };
-        let (length, end) = match length {
-            Some(length) => (length, length + 1),
-            None if self.bytes().is_empty() => return Ok(None),
-            None => (self.bytes().len(), self.bytes().len()),
-        };
         let from = self.start;
-        self.start += end;
-        let line = whole_characters(&self.buf[from..from + length.min(MAX_PIECE)]);
-        Ok(Some(Line { text: line.strip_suffix('\r').unwrap_or(line), cut: length > MAX_PIECE }))
+        self.consume(end);
+        self.cut += u64::from(length > MAX_PIECE);
+        let line = head(&self.text[from..from + length], MAX_PIECE);
+        Ok(Some(line.strip_suffix('\r').unwrap_or(line)))
     }
 
-    /// The head of a line that is too long. The rest is read past, so the next line is a line again.
-    fn cut_line(&mut self) -> io::Result<Line<'_>> {
-        let head = whole_characters(&self.bytes()[..MAX_PIECE]).to_owned();
+    /// The head of a line that does not end in sight. The rest is read past, so that the next line is a line again.
+    fn endless_line(&mut self) -> io::Result<&str> {
+        let kept = head(self.text(), MAX_PIECE).to_owned();
         loop {
             match memchr::memchr(b'\n', self.bytes()) {
                 Some(at) => {
                     self.consume(at + 1);
                     break;
                 }
-                None => self.consume(self.bytes().len()),
+                None => self.consume(self.text().len()),
             }
             if !self.fill()? {
                 break;
             }
         }
+        self.cut += 1;
         // Put where the window can lend it: in front of what is still to be read.
-        let rest = self.buf.split_off(self.start);
-        self.buf.clear();
-        self.buf.extend_from_slice(head.as_bytes());
-        self.end = self.end - self.start + head.len();
-        self.start = head.len();
-        self.buf.extend_from_slice(&rest);
-        Ok(Line { text: whole_characters(&self.buf[..self.start]), cut: true })
+        self.text.replace_range(..self.start, &kept);
+        self.start = kept.len();
+        Ok(&self.text[..self.start])
+    }
+
+    fn read_chunk(&mut self) -> io::Result<()> {
+        // A little more than is read, so that `read_to_end` does not grow the buffer to look for an end.
+        self.raw.reserve(CHUNK + 64);
+        self.ended |= (&mut self.inner).take(CHUNK as u64).read_to_end(&mut self.raw)? == 0;
+        Ok(())
     }
 
     /// Decides the encoding from the first bytes and takes the byte order mark away.
     fn sniff(&mut self) -> io::Result<()> {
-        self.raw.clear();
-        self.read_raw()?;
         while self.raw.len() < 4 && !self.ended {
-            self.read_raw()?;
+            self.read_chunk()?;
         }
         let (encoding, mark) = match self.raw.as_slice() {
             [0xEF, 0xBB, 0xBF, ..] => (Encoding::Utf8, 3),
@@ -160,89 +168,49 @@ impl<'r> Window<'r> {
         self.raw.drain(..mark);
         self.encoding = encoding;
         match encoding {
-            Encoding::Utf8 | Encoding::Unknown => {
-                self.buf = std::mem::take(&mut self.raw);
-                self.accept_utf8();
-            }
-            Encoding::Latin1 => self.accept_latin1(),
-            Encoding::Utf16 { big_endian } => self.accept_utf16(big_endian),
+            Encoding::Unknown | Encoding::Utf8 => self.decode_utf8(),
+            Encoding::Latin1 => self.text.extend(self.raw.drain(..).map(char::from)),
+            Encoding::Utf16 { big_endian } => self.decode_utf16(big_endian),
         }
         Ok(())
-    }
-
-    fn read_raw(&mut self) -> io::Result<()> {
-        self.ended |= read_chunk(&mut self.inner, &mut self.raw)? == 0;
-        Ok(())
-    }
-
-    fn fill_utf8(&mut self) -> io::Result<()> {
-        self.ended |= read_chunk(&mut self.inner, &mut self.buf)? == 0;
-        self.accept_utf8();
-        Ok(())
-    }
-
-    /// Moves `end` over the bytes that are UTF-8, replacing what is not.
-    fn accept_utf8(&mut self) {
-        let Err(error) = std::str::from_utf8(&self.buf[self.end..]) else {
-            self.end = self.buf.len();
-            return;
-        };
-        self.end += error.valid_up_to();
-        if error.error_len().is_none() && !self.ended {
-            return;
-        }
-        let tail = self.buf.split_off(self.end);
-        let mut rest = tail.as_slice();
-        while !rest.is_empty() {
-            match std::str::from_utf8(rest) {
-                Ok(_) => {
-                    self.buf.extend_from_slice(rest);
-                    rest = &[];
-                }
-                Err(error) => {
-                    let (valid, after) = rest.split_at(error.valid_up_to());
-                    self.buf.extend_from_slice(valid);
-                    let skip = match error.error_len() {
-                        Some(length) => length,
-                        None if self.ended => after.len(),
-                        None => {
-                            self.end = self.buf.len();
-                            self.buf.extend_from_slice(after);
-                            return;
-                        }
-                    };
-                    self.replace();
-                    rest = &after[skip..];
-                }
-            }
-        }
-        self.end = self.buf.len();
     }
 
     fn replace(&mut self) {
         self.repaired += 1;
-        self.buf.extend_from_slice("\u{FFFD}".as_bytes());
+        self.text.push('\u{FFFD}');
     }
 
-    fn fill_latin1(&mut self) -> io::Result<()> {
-        self.read_raw()?;
-        self.accept_latin1();
-        Ok(())
+    fn decode_utf8(&mut self) {
+        let raw = std::mem::take(&mut self.raw);
+        let mut rest = raw.as_slice();
+        loop {
+            match std::str::from_utf8(rest) {
+                Ok(text) => {
+                    self.text.push_str(text);
+                    rest = &[];
+                    break;
+                }
+                Err(error) => {
+                    let (valid, after) = rest.split_at(error.valid_up_to());
+                    self.text.push_str(std::str::from_utf8(valid).unwrap_or_default());
+                    match error.error_len() {
+                        Some(length) => rest = &after[length..],
+                        // An unfinished character waits for the rest of it.
+                        None if !self.ended => {
+                            rest = after;
+                            break;
+                        }
+                        None => rest = &[],
+                    }
+                    self.replace();
+                }
+            }
+        }
+        let tail = rest.len();
+        self.raw = keep_tail(raw, tail);
     }
 
-    fn accept_latin1(&mut self) {
-        let text: String = self.raw.drain(..).map(char::from).collect();
-        self.buf.extend_from_slice(text.as_bytes());
-        self.end = self.buf.len();
-    }
-
-    fn fill_utf16(&mut self, big_endian: bool) -> io::Result<()> {
-        self.read_raw()?;
-        self.accept_utf16(big_endian);
-        Ok(())
-    }
-
-    fn accept_utf16(&mut self, big_endian: bool) {
+    fn decode_utf16(&mut self, big_endian: bool) {
         let raw = std::mem::take(&mut self.raw);
         let (pairs, odd) = raw.as_chunks::<2>();
         let unit = |pair: &[u8; 2]| if big_endian { u16::from_be_bytes(*pair) } else { u16::from_le_bytes(*pair) };
@@ -254,26 +222,27 @@ impl<'r> Window<'r> {
         };
         for decoded in char::decode_utf16(whole.iter().map(unit)) {
             match decoded {
-                Ok(character) => self.buf.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+                Ok(character) => self.text.push(character),
                 Err(_) => self.replace(),
             }
         }
-        self.raw.extend_from_slice(pairs[whole.len()..].as_flattened());
         if self.ended && !odd.is_empty() {
             self.replace();
-        } else {
-            self.raw.extend_from_slice(odd);
         }
-        self.end = self.buf.len();
+        let tail = if self.ended { 0 } else { raw.len() - whole.len() * 2 };
+        self.raw = keep_tail(raw, tail);
     }
 }
 
-/// A line of text, without its line end.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
-    pub text: &'a str,
-    /// The line went on past [`MAX_PIECE`].
-    pub cut: bool,
+/// The last bytes of a buffer, in that buffer.
+fn keep_tail(mut buffer: Vec<u8>, tail: usize) -> Vec<u8> {
+    buffer.drain(..buffer.len() - tail);
+    buffer
+}
+
+/// The text up to `limit` bytes, or to the end of the character before that.
+pub(super) fn head(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
 }
 
 /// Whether an XML declaration says the bytes are Latin-1 or its Windows cousin (whose few other characters do not
@@ -286,20 +255,6 @@ fn declares_latin1(bytes: &[u8]) -> bool {
     [&b"iso-8859-1\""[..], b"iso-8859-1'", b"iso-8859-15", b"windows-1252", b"latin1", b"latin-1"]
         .iter()
         .any(|name| memchr::memmem::find(declaration, name).is_some())
-}
-
-fn read_chunk(inner: &mut dyn Read, into: &mut Vec<u8>) -> io::Result<usize> {
-    // A little more than is read, so that `read_to_end` does not grow the buffer to look for an end.
-    into.reserve(CHUNK + 64);
-    inner.take(CHUNK as u64).read_to_end(into)
-}
-
-/// The bytes as text, up to the first that is not part of a whole character.
-pub(super) fn whole_characters(bytes: &[u8]) -> &str {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
-    }
 }
 
 #[cfg(test)]
@@ -368,11 +323,11 @@ mod tests {
         let mut window = Window::new(text.as_bytes());
         let mut lines = Vec::new();
         while let Some(line) = window.line().unwrap() {
-            lines.push((line.text.to_owned(), line.cut));
+            lines.push(line.to_owned());
         }
-        let shape: Vec<_> = lines.iter().map(|(text, cut)| (text.len(), *cut)).collect();
-        assert_eq!(shape, [(3, false), (0, false), (MAX_PIECE, true), (MAX_PIECE, true), (4, false)]);
-        assert_eq!(lines.last().map(|(text, _)| text.as_str()), Some("last"));
+        let lengths: Vec<_> = lines.iter().map(String::len).collect();
+        assert_eq!(lengths, [3, 0, MAX_PIECE, MAX_PIECE, 4]);
+        assert_eq!((lines.last().map(String::as_str), window.cut()), (Some("last"), 2));
     }
 
     proptest! {

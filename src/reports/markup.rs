@@ -1,0 +1,178 @@
+//! What an XML document is made of, as the reader hands it out: tags with their attributes, and pieces of text.
+
+use std::borrow::Cow;
+
+use quick_xml::escape;
+
+use super::place::Place;
+
+/// The longest reference looked for (`&#x0010FFFF;`), so that one cut by the window's edge is put together.
+pub(super) const MAX_REFERENCE: usize = 16;
+
+/// What comes next in a document. Elements without content give an [`Open`](Token::Open) and a [`Close`](Token::Close).
+pub(super) enum Token<'a> {
+    Open(Tag<'a>),
+    Text(Text<'a>),
+    /// The innermost element ends; it is still the innermost of the place.
+    Close(&'a Place),
+    End,
+}
+
+/// A start tag.
+pub(super) struct Tag<'a> {
+    /// Name without namespace prefix: elements are matched by local name.
+    pub name: &'a str,
+    /// From the name to the last attribute.
+    pub(super) body: &'a str,
+    pub(super) name_end: usize,
+    pub place: &'a Place,
+}
+
+/// A piece of character data, of which an element may have many.
+pub(super) enum Text<'a> {
+    /// References are still in it.
+    Escaped(&'a str),
+    Cdata(&'a str),
+}
+
+/// An attribute's value as written.
+#[derive(Clone, Copy)]
+pub(super) struct Value<'a>(&'a str);
+
+/// The attributes of a tag. Values may lack quotes, and attributes values, as in HTML.
+pub(super) struct Attributes<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = (&'a str, Value<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest.trim_ascii_start();
+        let name_end = rest.bytes().position(|byte| byte == b'=' || byte.is_ascii_whitespace()).unwrap_or(rest.len());
+        let (name, after) = rest.split_at(name_end);
+        let after = after.trim_ascii_start();
+        let Some(value) = after.strip_prefix('=').map(str::trim_ascii_start) else {
+            self.rest = after;
+            return (!name.is_empty()).then_some((local(name), Value("")));
+        };
+        let quoted = match value.as_bytes().first() {
+            Some(quote @ (b'"' | b'\'')) => {
+                let inner = &value[1..];
+                let end = memchr::memchr(*quote, inner.as_bytes()).unwrap_or(inner.len());
+                Some((&inner[..end], inner.get(end + 1..).unwrap_or_default()))
+            }
+            _ => None,
+        };
+        let (value, rest) = quoted.unwrap_or_else(|| {
+            let end = value.bytes().position(|byte| byte.is_ascii_whitespace()).unwrap_or(value.len());
+            value.split_at(end)
+        });
+        self.rest = rest;
+        Some((local(name), Value(value)))
+    }
+}
+
+impl<'a> Tag<'a> {
+    /// Attributes by local name, in order.
+    pub fn attributes(&self) -> Attributes<'a> {
+        Attributes { rest: &self.body[self.name_end..] }
+    }
+
+    /// The value of one attribute, decoded.
+    pub fn attribute(&self, name: &str) -> Option<String> {
+        self.attributes().find(|(key, _)| *key == name).map(|(_, value)| value.decode().into_owned())
+    }
+}
+
+impl<'a> Value<'a> {
+    pub fn raw(self) -> &'a str {
+        self.0
+    }
+
+    pub fn decode(self) -> Cow<'a, str> {
+        decode(self.0)
+    }
+}
+
+impl<'a> Text<'a> {
+    pub fn decode(&self) -> Cow<'a, str> {
+        match self {
+            Self::Escaped(text) => decode(text),
+            Self::Cdata(text) => Cow::Borrowed(text),
+        }
+    }
+}
+
+pub(super) fn local(name: &str) -> &str {
+    // Names are short: a loop over their bytes beats a search.
+    name.bytes().rposition(|byte| byte == b':').map_or(name, |colon| &name[colon + 1..])
+}
+
+/// Resolves references; one that names nothing stays as it is written.
+fn decode(text: &str) -> Cow<'_, str> {
+    if memchr::memchr(b'&', text.as_bytes()).is_none() {
+        return Cow::Borrowed(text);
+    }
+    if let Ok(decoded) = escape::unescape(text) {
+        return decoded;
+    }
+    let mut out = String::with_capacity(text.len());
+    for (index, part) in text.split('&').enumerate() {
+        if index == 0 {
+            out.push_str(part);
+            continue;
+        }
+        let reference = part.find(';').filter(|end| *end < MAX_REFERENCE).map(|end| &part[..=end]);
+        let resolved = reference.and_then(|reference| escape::unescape(&format!("&{reference}")).ok()?.chars().next());
+        match (reference, resolved) {
+            (Some(reference), Some(character)) => {
+                out.push(character);
+                out.push_str(&part[reference.len()..]);
+            }
+            _ => {
+                out.push('&');
+                out.push_str(part);
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_as_they_come() {
+        let seen = |body: &'static str| -> Vec<(&str, &str)> {
+            Attributes { rest: body }.map(|(name, value)| (name, value.raw())).collect()
+        };
+        let table: [(&str, &[(&str, &str)]); 9] = [
+            ("", &[]),
+            (" a=\"1\" b='2'", &[("a", "1"), ("b", "2")]),
+            (" n:a = \"x > 'y'\"\n\tb=''", &[("a", "x > 'y'"), ("b", "")]),
+            ("a=1 b=2", &[("a", "1"), ("b", "2")]),
+            ("a b='2' c", &[("a", ""), ("b", "2"), ("c", "")]),
+            ("a='1'b='2'", &[("a", "1"), ("b", "2")]),
+            ("a='open", &[("a", "open")]),
+            ("a=", &[("a", "")]),
+            ("='x' b='y'", &[("", "x"), ("b", "y")]),
+        ];
+        for (body, expected) in table {
+            assert_eq!(seen(body), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn references_that_name_nothing_stay() {
+        let table = [
+            ("a &amp; b", "a & b"),
+            ("&nbsp;&lt;&#x41;&#0;&", "&nbsp;<A&#0;&"),
+            ("&a very long run of text; with &gt;", "&a very long run of text; with >"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(decode(text), expected);
+        }
+    }
+}
