@@ -3,16 +3,30 @@
 use std::{collections::BTreeSet, path::PathBuf};
 
 use clap::{Args, Subcommand};
+use serde::Serialize;
 
 use super::{Outcome, Stop, exit, output, output::Format};
-use crate::core::{GateName, Login, failure, gate};
+use crate::{
+    core::{GateName, Login, failure, gate},
+    reports,
+};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// What test, lint and coverage reports say: totals for each file and overall, failures with their place
+    Report(ReportArguments),
     /// The approvals, commands and near misses in a comment
     Comment(CommentArguments),
     /// The frames, fingerprint, cause and feedback of a failure
     Failure(FailureArguments),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  loopgate inspect report target/nextest/ci/junit.xml coverage.info --format json")]
+pub struct ReportArguments {
+    /// The reports, in any of the formats that are read; recognised by content
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -39,6 +53,7 @@ pub struct FailureArguments {
 
 pub fn run(command: &Command, format: Format) -> Outcome {
     match command {
+        Command::Report(arguments) => show(&reports::inspect(&arguments.files), format),
         Command::Comment(arguments) => comment(arguments, format),
         Command::Failure(arguments) => explain(arguments, format),
     }
@@ -50,25 +65,19 @@ fn comment(arguments: &CommentArguments, format: Format) -> Outcome {
         [] => crate::config::presets().gates.into_keys().collect(),
         named => named.iter().cloned().collect(),
     };
-    let inspection = gate::inspect(&body, &arguments.bot, &gates);
-    match format {
-        Format::Json => output::json(&inspection)?,
-        Format::Human => print!("{}", human(&inspection)?),
-    }
-    Ok(exit::OK)
+    show(&gate::inspect(&body, &arguments.bot, &gates), format)
 }
 
-/// The document as YAML: short enough to read as it is, and control characters come out escaped.
-fn human(document: &impl serde::Serialize) -> Result<String, Stop> {
-    serde_yaml::to_string(document).map_err(Stop::bad_data)
+/// For people as YAML: short enough to read as it is, and control characters come out escaped.
+fn show(document: &impl Serialize, format: Format) -> Outcome {
+    match format {
+        Format::Json => output::json(document)?,
+        Format::Human => print!("{}", serde_yaml::to_string(document).map_err(Stop::bad_data)?),
+    }
+    Ok(exit::OK)
 }
 
 fn explain(arguments: &FailureArguments, format: Format) -> Outcome {
     let text = output::read_text(&arguments.file)?;
-    let inspection = failure::inspect(&text);
-    match format {
-        Format::Json => output::json(&inspection)?,
-        Format::Human => print!("{}", human(&inspection)?),
-    }
-    Ok(exit::OK)
+    show(&failure::inspect(&text), format)
 }
