@@ -1,55 +1,53 @@
 //! One decision in the making: the state as it becomes, step by step, and the history lines on the way.
 
+mod settle;
+
 use serde_json::{Map, Value, json};
 
 use super::{
     attempt::{self, CheckBlame},
     begin, call, capability,
-    decision::{
-        CheckStanding, CommandReply, Compare, Evaluation, EvaluationVerdict, FailureView, NextAction, RuleOutcome,
-    },
+    decision::{CommandReply, Compare, Evaluation, FailureView},
     describe,
-    escalation::{EscalationAction, Trigger},
+    escalation::Trigger,
     evidence::RetryClass,
     failure::{self, Blame},
     gate::{self, GateReport},
     gatekeeping,
-    gather::{self, HeadEvidence},
+    gather::HeadEvidence,
     history::{Event, EventStatus, HistoryLine},
-    ids::{CheckName, Timestamp},
-    policy::{Phase, Policy, Rule, Severity},
+    ids::Timestamp,
+    policy::Policy,
     retry::{self, Judgement},
     review,
     snapshot::{Lifecycle, Snapshot},
-    stage::{Stage, StageStatus},
+    stage::Stage,
     state::{
-        Answered, AttemptDigest, BestAttempt, CheckLogEntry, CriteriaRule, EvaluationSummary, FailureLog,
-        FailureRecord, LastVerification, LoopState, PhaseCriteria, RunStatus, SeenHead, StageEvidence, StopReason,
-        VerificationResult,
+        Answered, AttemptDigest, BestAttempt, CheckLogEntry, FailureLog, FailureRecord, LastVerification, LoopState,
+        SeenHead, StopReason, VerificationResult,
     },
-    walk::Walk,
 };
 
 /// One decision in the making: the state as it becomes, and the events on the way.
-pub(super) struct Run<'a> {
-    pub(super) snapshot: &'a Snapshot,
-    pub(super) policy: &'a Policy,
-    pub(super) now: Timestamp,
+pub(in crate::core) struct Run<'a> {
+    pub(in crate::core) snapshot: &'a Snapshot,
+    pub(in crate::core) policy: &'a Policy,
+    pub(in crate::core) now: Timestamp,
     before: &'a LoopState,
-    pub(super) next: LoopState,
+    pub(in crate::core) next: LoopState,
     events: Vec<HistoryLine>,
 }
 
 /// The head's attempt, when its verification has ended.
-pub(super) struct Counted {
-    pub(super) digest: AttemptDigest,
-    pub(super) compare: Compare,
+pub(in crate::core) struct Counted {
+    pub(in crate::core) digest: AttemptDigest,
+    pub(in crate::core) compare: Compare,
     /// Whether it is new, or its evidence was replaced.
-    pub(super) is_news: bool,
+    pub(in crate::core) is_news: bool,
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn continuing(
+    pub(in crate::core) fn continuing(
         snapshot: &'a Snapshot,
         before: &'a LoopState,
         policy: &'a Policy,
@@ -63,12 +61,12 @@ impl<'a> Run<'a> {
     }
 
     /// Appends a line to the history.
-    pub(super) fn happened(&mut self, event: Event, payload: Value) {
+    pub(in crate::core) fn happened(&mut self, event: Event, payload: Value) {
         let Value::Object(payload) = payload else { return };
         self.push_event(event, payload);
     }
 
-    pub(super) fn push_event(&mut self, event: Event, payload: Map<String, Value>) {
+    pub(in crate::core) fn push_event(&mut self, event: Event, payload: Map<String, Value>) {
         let status = match event {
             Event::Escalated | Event::Failed | Event::PhaseError | Event::GateRejected => EventStatus::Fail,
             _ => EventStatus::Ok,
@@ -86,7 +84,7 @@ impl<'a> Run<'a> {
     }
 
     /// Appends what the gates saw to the record of heads.
-    pub(super) fn see(&mut self, sighting: Option<SeenHead>) {
+    pub(in crate::core) fn see(&mut self, sighting: Option<SeenHead>) {
         let Some(seen) = sighting else { return };
         let is_new_head = self.next.first_seen_heads.iter().all(|before| before.sha != seen.sha);
         if is_new_head {
@@ -95,12 +93,12 @@ impl<'a> Run<'a> {
         self.next.first_seen_heads.push(seen);
     }
 
-    pub(super) fn head_since(&self) -> Timestamp {
+    pub(in crate::core) fn head_since(&self) -> Timestamp {
         let head = self.snapshot.pull_request.head.sha;
         self.next.first_seen_heads.iter().find(|seen| seen.sha == head).map_or(self.now, |seen| seen.at)
     }
 
-    pub(super) fn describe_pull_request(&mut self) {
+    pub(in crate::core) fn describe_pull_request(&mut self) {
         let pull_request = &self.snapshot.pull_request;
         let next = &mut self.next;
         next.title.clone_from(&pull_request.title);
@@ -121,7 +119,7 @@ impl<'a> Run<'a> {
             next.attempt_of(pull_request.head.sha).map_or_else(|| attempt::next_number(next), |attempt| attempt.number);
     }
 
-    pub(super) fn switch_phase(&mut self, evaluation: &Evaluation) {
+    pub(in crate::core) fn switch_phase(&mut self, evaluation: &Evaluation) {
         if self.next.phase != evaluation.phase {
             self.next.phase = evaluation.phase;
             self.happened(Event::PhaseSwitched, json!({ "to": evaluation.phase }));
@@ -130,7 +128,7 @@ impl<'a> Run<'a> {
 
     /// Counts the head as an attempt once its verification has ended, or replaces the evidence of a head that was
     /// counted before.
-    pub(super) fn count_attempt(
+    pub(in crate::core) fn count_attempt(
         &mut self,
         evidence: &HeadEvidence,
         evaluation: &Evaluation,
@@ -162,7 +160,7 @@ impl<'a> Run<'a> {
         Some(Counted { digest, compare, is_news })
     }
 
-    pub(super) fn remember_failures(&mut self, judgement: &Judgement, failures: &[FailureView], stage: Stage) {
+    pub(in crate::core) fn remember_failures(&mut self, judgement: &Judgement, failures: &[FailureView], stage: Stage) {
         let mut history = std::mem::take(&mut self.next.failures.history);
         let last = self.next.attempts.last().filter(|last| last.head_sha == self.next.head_sha).cloned();
         if let Some(last) = last {
@@ -210,7 +208,7 @@ impl<'a> Run<'a> {
     }
 
     /// Releases a cause that no longer stands and records a new one. True when a human is called by this decision.
-    pub(super) fn call_or_release(&mut self, judgement: &Judgement, blames: &[CheckBlame]) -> bool {
+    pub(in crate::core) fn call_or_release(&mut self, judgement: &Judgement, blames: &[CheckBlame]) -> bool {
         if self.snapshot.pull_request.lifecycle != Lifecycle::Open
             || self.next.stop.reason == Some(StopReason::UserStop)
         {
@@ -237,17 +235,17 @@ impl<'a> Run<'a> {
 
     /// An external failure escalates when it lasts more than an hour past the time evidence is waited for, counted
     /// anew from a resume.
-    pub(super) fn is_external_overdue(&self) -> bool {
+    pub(in crate::core) fn is_external_overdue(&self) -> bool {
         self.now >= self.external_deadline()
     }
 
-    pub(super) fn external_deadline(&self) -> Timestamp {
+    pub(in crate::core) fn external_deadline(&self) -> Timestamp {
         let resumed = self.next.resumes.iter().map(|resume| resume.at).max();
         let since = resumed.map_or(self.head_since(), |resumed| resumed.max(self.head_since()));
         since + self.policy.retry.evidence_timeout + chrono::TimeDelta::hours(1)
     }
 
-    pub(super) fn keep_gates(&mut self, outcome: &gatekeeping::Outcome) {
+    pub(in crate::core) fn keep_gates(&mut self, outcome: &gatekeeping::Outcome) {
         if self.snapshot.pull_request.lifecycle != Lifecycle::Open {
             return;
         }
@@ -260,7 +258,11 @@ impl<'a> Run<'a> {
     }
 
     /// Words of people who rejected the head, as feedback: (who, words).
-    pub(super) fn rejections(&self, gates: &[GateReport], review: &review::ReviewStanding) -> Vec<(String, String)> {
+    pub(in crate::core) fn rejections(
+        &self,
+        gates: &[GateReport],
+        review: &review::ReviewStanding,
+    ) -> Vec<(String, String)> {
         let of_gates = gates.iter().filter_map(|gate| match &gate.standing {
             gate::GateStanding::Rejected { by, words, .. } if gate.is_closed() => {
                 Some((format!("@{by} ({} gate)", gate.name), words.clone()))
@@ -275,7 +277,7 @@ impl<'a> Run<'a> {
     }
 
     /// Answers given on this head.
-    pub(super) fn replies(&self) -> Vec<CommandReply> {
+    pub(in crate::core) fn replies(&self) -> Vec<CommandReply> {
         let of = |answered: &Answered| {
             let on_head = answered.answers.iter().filter(|answer| answer.head_sha == self.next.head_sha);
             on_head.map(|answer| CommandReply { source: answered.source, answer: answer.clone() }).collect::<Vec<_>>()
@@ -283,173 +285,8 @@ impl<'a> Run<'a> {
         self.next.answered.iter().flat_map(of).collect()
     }
 
-    /// Writes the outcome into the state: stage, status, stop reason, summary of the evaluation.
-    #[expect(clippy::too_many_arguments, reason = "the one place where everything derived comes together")]
-    pub(super) fn settle(
-        &mut self,
-        action: &NextAction,
-        evaluation: &Evaluation,
-        evidence: &HeadEvidence,
-        stage_walk: &Walk,
-        evidence_walk: &Walk,
-        gates: &[GateReport],
-        rules: &[Rule],
-    ) {
-        let stage = match action {
-            NextAction::Complete => Stage::Complete,
-            _ => stage_walk.reached,
-        };
-        if stage != self.next.state {
-            self.next.state = stage;
-            self.next.state_entered_at = self.now;
-        }
-        self.settle_stages(stage, evidence);
-        self.next.evaluation = Some(EvaluationSummary {
-            score: evaluation.score,
-            passed: evaluation.passed(),
-            failed_rules: evaluation.failed_rules(),
-            warnings: evaluation.warnings(),
-        });
-        self.settle_criteria(rules);
-        let given_up = retry::has_given_up(
-            &retry::judge(&self.next.attempts, &self.next.resumes, &self.policy.retry),
-            &self.policy.retry,
-        );
-        if matches!(action, NextAction::Complete) {
-            self.complete(evaluation, gates);
-        } else {
-            self.next.status = self.status(action, given_up, evidence_walk);
-        }
-        self.settle_stop(action, evaluation, given_up);
-        self.status_events();
-    }
-
-    pub(super) fn status(&self, action: &NextAction, given_up: bool, evidence_walk: &Walk) -> RunStatus {
-        let aborts = self.next.blocked.as_ref().is_some_and(|blocked| {
-            call::action_of(blocked.trigger, &self.policy.escalation) == EscalationAction::AbortWithReport
-        });
-        match action {
-            NextAction::Stopped if given_up => RunStatus::Failed,
-            NextAction::Stopped => RunStatus::Stopped,
-            _ if aborts => RunStatus::Aborted,
-            NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => RunStatus::Escalated,
-            _ if evidence_walk.reached >= Stage::Document => RunStatus::Passed,
-            _ => RunStatus::InProgress,
-        }
-    }
-
-    pub(super) fn settle_stages(&mut self, reached: Stage, evidence: &HeadEvidence) {
-        let now = self.now;
-        for stage in Stage::ALL {
-            let record = self.next.stages.entry(stage).or_default();
-            let status = match stage.cmp(&reached) {
-                std::cmp::Ordering::Less => StageStatus::Complete,
-                std::cmp::Ordering::Equal if stage == Stage::Complete => StageStatus::Complete,
-                std::cmp::Ordering::Equal => StageStatus::InProgress,
-                std::cmp::Ordering::Greater => StageStatus::Pending,
-            };
-            if record.status == status {
-                continue;
-            }
-            record.status = status;
-            match status {
-                StageStatus::Pending => (record.started_at, record.completed_at) = (None, None),
-                StageStatus::InProgress => (record.started_at, record.completed_at) = (Some(now), None),
-                StageStatus::Complete | StageStatus::Skipped => {
-                    record.started_at = record.started_at.or(Some(now));
-                    record.completed_at = Some(now);
-                }
-            }
-        }
-        let names = |wanted: fn(&gather::GatheredCheck) -> bool| -> Vec<CheckName> {
-            evidence.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
-        };
-        self.next.stage_evidence.clear();
-        self.next.stage_evidence.insert(
-            reached,
-            StageEvidence {
-                required: evidence.checks.keys().cloned().collect(),
-                completed: names(|check| check.evidence().is_some_and(|found| !found.outcome.is_failure())),
-                skipped: names(|check| matches!(check.standing, CheckStanding::Skipped { .. })),
-            },
-        );
-    }
-
-    pub(super) fn settle_criteria(&mut self, rules: &[Rule]) {
-        let thresholds = self.policy.evaluate.thresholds;
-        let criteria = &mut self.next.criteria;
-        criteria.phase = [(Phase::A, vec![Phase::A]), (Phase::B, vec![Phase::A, Phase::B])]
-            .map(|(phase, active_levels)| (phase, PhaseCriteria { threshold: thresholds.of(phase), active_levels }))
-            .into();
-        criteria.rules = rules
-            .iter()
-            .map(|rule| CriteriaRule {
-                id: rule.id.clone(),
-                description: rule.description.clone(),
-                severity: rule.severity,
-                weight: rule.weight,
-                phase: rule.phase,
-            })
-            .collect();
-    }
-
-    /// Merged: what was merged over is named, once.
-    pub(super) fn complete(&mut self, evaluation: &Evaluation, gates: &[GateReport]) {
-        if self.before.status == RunStatus::Completed {
-            return;
-        }
-        let open_gates = gates.iter().filter(|gate| gate.is_closed()).map(|gate| format!("{} gate", gate.name));
-        let failing = evaluation
-            .rules
-            .iter()
-            .filter(|rule| rule.severity == Severity::Fail && matches!(rule.outcome, RuleOutcome::Failed { .. }));
-        self.next.bypassed = open_gates.chain(failing.map(|rule| format!("{} rule", rule.id))).collect();
-        self.next.status = RunStatus::Completed;
-        self.next.blocked = None;
-        if !self.next.bypassed.is_empty() {
-            let by = match &self.snapshot.pull_request.lifecycle {
-                Lifecycle::Merged { by, .. } => by.clone(),
-                _ => None,
-            };
-            self.happened(Event::MergedWithOpenGates, json!({ "bypassed": self.next.bypassed, "by": by }));
-        }
-    }
-
-    pub(super) fn settle_stop(&mut self, action: &NextAction, evaluation: &Evaluation, given_up: bool) {
-        if self.next.stop.reason == Some(StopReason::UserStop) {
-            return;
-        }
-        use EvaluationVerdict::Passed;
-        self.next.stop.passed = evaluation.passed();
-        self.next.stop.reason = match (&evaluation.verdict, self.next.blocked.as_ref().map(|blocked| blocked.trigger)) {
-            (Passed(reason), _) if matches!(self.next.status, RunStatus::Passed | RunStatus::Completed) => {
-                Some(*reason)
-            }
-            (_, Some(Trigger::Stagnation)) => Some(StopReason::Stagnation),
-            (_, Some(Trigger::MaxAttemptsReached | Trigger::SameError | Trigger::TotalFailures)) => {
-                Some(StopReason::IterationLimit)
-            }
-            _ if given_up && matches!(action, NextAction::Stopped) => Some(StopReason::IterationLimit),
-            _ => None,
-        };
-    }
-
-    pub(super) fn status_events(&mut self) {
-        let (was, is) = (self.before.status, self.next.status);
-        if was == is {
-            return;
-        }
-        let event = match is {
-            RunStatus::Completed => Event::Completed,
-            RunStatus::Stopped => Event::Stopped,
-            RunStatus::Failed | RunStatus::Aborted => Event::Failed,
-            RunStatus::InProgress | RunStatus::Passed | RunStatus::Escalated => return,
-        };
-        self.happened(event, json!({ "from": was, "reason": self.next.stop.reason, "words": self.next.stop.words }));
-    }
-
     /// The state to save. A decision that changed nothing leaves its time of change alone.
-    pub(super) fn finish(mut self) -> (LoopState, Vec<HistoryLine>) {
+    pub(in crate::core) fn finish(mut self) -> (LoopState, Vec<HistoryLine>) {
         if self.next != *self.before || !self.events.is_empty() {
             self.next.updated_at = self.now;
         }

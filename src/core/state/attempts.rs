@@ -1,0 +1,130 @@
+//! What is kept of attempts and their failures.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::{
+    evidence::{Outcome, RetryClass},
+    failure::{Blame, RootCauseCategory},
+    ids::{CheckName, Fingerprint, RuleId, Score, Sha, Timestamp},
+    policy::Phase,
+    roster::{Roster, TestId},
+    stage::Stage,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastVerification {
+    pub at: Timestamp,
+    pub result: VerificationResult,
+    pub head_sha: Sha,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerificationResult {
+    Pass,
+    Fail,
+}
+
+/// Counters of failures and their history; the counters are derived from the attempts, never incremented.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureLog {
+    /// Failing attempts of the current streak.
+    pub count: u32,
+    /// Consecutive attempts that hold the most persistent fingerprint.
+    pub same_error: u32,
+    /// Failing attempts of the run.
+    pub total: u32,
+    pub max_retries: u32,
+    #[serde(default)]
+    pub history: Vec<FailureRecord>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureRecord {
+    pub attempt: u32,
+    pub stage: Stage,
+    pub capability: Option<String>,
+    pub error: String,
+    /// Root-cause category (evidence.md).
+    pub category: RootCauseCategory,
+    pub retry_class: RetryClass,
+    pub blame: Blame,
+    pub fingerprint: Fingerprint,
+    pub timestamp: Timestamp,
+    pub resolution: Option<String>,
+    pub resolved_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BestAttempt {
+    pub attempt: u32,
+    pub sha: Sha,
+    pub score: Score,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckLogEntry {
+    pub check: CheckName,
+    pub reason: String,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+    pub duration_ms: u64,
+    pub status: Outcome,
+    #[serde(default)]
+    pub deliverables: Vec<String>,
+    #[serde(default)]
+    pub children: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub hash: Sha,
+    pub message: String,
+    pub at: Timestamp,
+}
+
+/// What later decisions need to know of a counted attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttemptDigest {
+    /// Counts from 1.
+    pub number: u32,
+    pub head_sha: Sha,
+    /// SHA-256 over the head's tree id, in hex.
+    pub tree_hash: String,
+    pub at: Timestamp,
+    pub result: VerificationResult,
+    /// The worst blame among its failing checks: only `pr_code` consumes an attempt.
+    pub blame: Option<Blame>,
+    pub score: Score,
+    pub phase: Phase,
+    pub failed_rules: Vec<RuleId>,
+    pub failed_checks: Vec<CheckName>,
+    /// Fingerprints of the failures that are the pull request's own.
+    pub fingerprints: BTreeSet<Fingerprint>,
+    /// Failing tests by name, at most 200, with their identity where the report gave one.
+    pub failing_tests: BTreeMap<String, Option<TestId>>,
+    /// How every test ended; kept for the two newest attempts only, and for at most 2,500 tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Roster>,
+    /// What kind of failure it was, for the classes that are not simply retried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_class: Option<RetryClass>,
+    /// One line for retry tables: "unit: assertion failed at src/a.rs:12".
+    pub summary: String,
+}
+
+impl AttemptDigest {
+    /// Whether it failed through the pull request's own code.
+    pub fn spent(&self) -> bool {
+        self.result == VerificationResult::Fail && matches!(self.blame, None | Some(Blame::PrCode))
+    }
+}

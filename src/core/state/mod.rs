@@ -1,0 +1,170 @@
+//! `loop-state.json`: the only truth about where a loop stands, carried from one reconcile to the next.
+//!
+//! Written in camelCase (contracts.md). Fields this version does not know survive in the `extra` maps, so an older
+//! writer never drops what a newer one wrote. Everything derivable is derived again at each reconcile; what is kept is
+//! what only the past knows: attempts, first sightings of heads, skips, blocks, what was acknowledged.
+
+mod attempts;
+mod description;
+mod people;
+mod progress;
+mod status;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+pub use self::{
+    attempts::{
+        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, FailureLog, FailureRecord, LastVerification,
+        VerificationResult,
+    },
+    description::{Agent, AgentKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
+    people::{Answer, AnswerOutcome, Answered, Blocked, CommandRefusal, GateState, Resume, Skip},
+    progress::{
+        CapabilityProgress, Criteria, CriteriaRule, EvaluationSummary, PhaseCriteria, StageEvidence, StageRecord,
+    },
+    status::{RunStatus, Step, Stop, StopReason},
+};
+use super::{
+    escalation::Trigger,
+    gate::WordSource,
+    ids::{CheckName, GateName, PrNumber, RepoName, Score, Sha, Timestamp},
+    policy::Phase,
+    stage::Stage,
+};
+
+/// `schema` of a loop state.
+pub const LOOP_STATE_SCHEMA: &str = "loopgate.loop-state/v1";
+
+/// The state of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopState {
+    pub schema: String,
+    /// `<alias>-<UTC yyyymmdd-hhmmss>`.
+    pub run_id: String,
+    /// UUIDv5 of repository and run id.
+    pub workflow_id: Uuid,
+    pub repository: RepoName,
+    pub pull_request: Option<PrNumber>,
+    pub title: String,
+    #[serde(default)]
+    pub linked_issues: Vec<u64>,
+    pub branch: String,
+    pub head_sha: Sha,
+    pub base_ref: String,
+    pub base_sha: Sha,
+    /// The commit whose configuration governed the last decision.
+    pub policy_sha: Option<Sha>,
+    /// Every head in the order it was first seen.
+    #[serde(default)]
+    pub first_seen_heads: Vec<SeenHead>,
+    pub agent: Option<Agent>,
+    pub code_artifact: CodeArtifact,
+    pub execution_config: ExecutionConfig,
+    pub retry_policy: RetryPolicySummary,
+    pub debug_memory_ref: String,
+    /// The stage the stage walk reached.
+    pub state: Stage,
+    pub state_entered_at: Timestamp,
+    pub status: RunStatus,
+    pub phase: Phase,
+    pub current_step: Step,
+    /// The attempt the head is, or will be once verified. Counts from 1.
+    pub iteration: u32,
+    pub max_iterations: u32,
+    pub task_alias: String,
+    pub task: Task,
+    #[serde(default)]
+    pub plan: Vec<String>,
+    #[serde(default)]
+    pub prepared_checks: Vec<CheckName>,
+    pub critique: Option<Vec<String>>,
+    pub criteria: Criteria,
+    pub capabilities: CapabilityProgress,
+    #[serde(default)]
+    pub stages: BTreeMap<Stage, StageRecord>,
+    #[serde(default)]
+    pub stage_evidence: BTreeMap<Stage, StageEvidence>,
+    pub last_verification: Option<LastVerification>,
+    pub failures: FailureLog,
+    #[serde(default)]
+    pub gates: BTreeMap<GateName, GateState>,
+    #[serde(default)]
+    pub skips: Vec<Skip>,
+    #[serde(default)]
+    pub prerequisites: BTreeMap<String, String>,
+    pub evaluation: Option<EvaluationSummary>,
+    pub last_score: Option<Score>,
+    pub stagnation_count: u32,
+    pub best_attempt: Option<BestAttempt>,
+    #[serde(default)]
+    pub check_log: Vec<CheckLogEntry>,
+    #[serde(default)]
+    pub check_usage: BTreeMap<CheckName, u32>,
+    #[serde(default)]
+    pub checkpoints: Vec<Checkpoint>,
+    /// What was merged over: open gates and failing required rules.
+    #[serde(default)]
+    pub bypassed: Vec<String>,
+    pub stop: Stop,
+    /// One digest per counted attempt, oldest first; the whole record is in `attempts/NNN.json`.
+    #[serde(default)]
+    pub attempts: Vec<AttemptDigest>,
+    /// The cause that called a human, while it stands.
+    pub blocked: Option<Blocked>,
+    /// Where streaks were started anew by `/loop resume`.
+    #[serde(default)]
+    pub resumes: Vec<Resume>,
+    /// Causes released by a person, such as `tampering`.
+    #[serde(default)]
+    pub accepted: BTreeSet<Trigger>,
+    /// Comments and reviews whose commands were carried out or refused, with what was answered: never twice.
+    #[serde(default)]
+    pub answered: Vec<Answered>,
+    /// Comments and reviews that speak and of which an event told that they were edited: the API may not show it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub edited_words: BTreeSet<WordSource>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// Fields of newer writers.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl LoopState {
+    /// Number of failing attempts in the run; never resets.
+    pub fn total_failures(&self) -> u32 {
+        self.failures.total
+    }
+
+    /// The digest of the last attempt, if it was made of this head. A head that comes back after another one was tried
+    /// is a new attempt: going round in a circle costs attempts too.
+    pub fn attempt_of(&self, head: Sha) -> Option<&AttemptDigest> {
+        self.attempts.last().filter(|attempt| attempt.head_sha == head)
+    }
+
+    /// The head commit that was known when something was written at `moment`: the last one first seen before it.
+    pub fn head_at(&self, moment: Timestamp) -> Option<&SeenHead> {
+        self.first_seen_heads.iter().rev().find(|seen| seen.at < moment)
+    }
+}
+
+/// A head commit, when it was first seen, and what each gate's diff looked like then.
+///
+/// The same commit is entered again when it is seen with another base or with other gates.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeenHead {
+    pub sha: Sha,
+    pub at: Timestamp,
+    /// Digest of the diff that triggers each gate, for telling whether an approval still covers it.
+    #[serde(default)]
+    pub gates: BTreeMap<GateName, String>,
+    /// The base branch at that time; none in states written before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+}

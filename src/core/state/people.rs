@@ -1,0 +1,151 @@
+//! What people said to a run and what came of it: gates, skips, blocks, resumes, answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::core::{
+    escalation::Trigger,
+    gate::{GateStatus, Objection, WordSource},
+    ids::{CheckName, CommentId, GateName, Login, Sha, Timestamp, UserId},
+};
+
+/// What is remembered of a gate. Never evidence of an approval: gates are derived anew at each reconcile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateState {
+    pub required: bool,
+    pub status: GateStatus,
+    pub requested_at: Option<Timestamp>,
+    pub approved_by: Option<Vec<Login>>,
+    pub approved_at: Option<Timestamp>,
+    pub head_sha: Option<Sha>,
+    pub fingerprint: Option<String>,
+    pub evidence_url: Option<String>,
+    pub notes: Option<String>,
+    /// How many times it has been requested: an approval that a push invalidated starts a new round.
+    #[serde(default)]
+    pub round: u32,
+    /// Reviewers Loopgate asked for on behalf of this gate, to be withdrawn with it.
+    #[serde(default)]
+    pub reviewers: Vec<String>,
+    /// Comments that counted, with the SHA-256 of their body when they did: a later difference is tampering.
+    #[serde(default)]
+    pub counted: BTreeMap<CommentId, String>,
+    #[serde(default)]
+    pub reminded_at: Option<Timestamp>,
+    /// Labels that opened it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub labels: BTreeSet<String>,
+    /// Rejections that stood when it was last looked at. They can only keep the gate closed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objections: Vec<Objection>,
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A check skipped by a person with a reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skip {
+    pub check: CheckName,
+    pub reason: String,
+    pub by: Login,
+    pub at: Timestamp,
+}
+
+/// Why a human was called, while the cause stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Blocked {
+    pub trigger: Trigger,
+    /// Further triggers that held at the same time.
+    #[serde(default)]
+    pub also: Vec<Trigger>,
+    pub attempt: u32,
+    pub head_sha: Sha,
+    pub since: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resume {
+    /// The last attempt made before it: streaks count from the next one.
+    pub after_attempt: u32,
+    pub by: Login,
+    pub by_id: UserId,
+    pub at: Timestamp,
+}
+
+/// A comment or review whose commands were answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    pub source: WordSource,
+    pub answers: Vec<Answer>,
+}
+
+/// What was answered to one command of a comment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    pub by: Login,
+    /// The command as understood, `resume`.
+    pub verb: String,
+    pub outcome: AnswerOutcome,
+    /// The head the answer was given on.
+    pub head_sha: Sha,
+}
+
+/// What came of a command. [`render`](crate::render) has the sentence for each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerOutcome {
+    /// The status comment shows what was asked for.
+    Shown,
+    /// Looked at everything again, now.
+    LookedAgain,
+    Resumed,
+    Stopped,
+    Skipped {
+        check: CheckName,
+    },
+    Refused(CommandRefusal),
+}
+
+/// Why a command was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandRefusal {
+    NeedsWrite,
+    /// The author of the pull request, or somebody with write.
+    NeedsAuthorOrWrite,
+    NeedsApproverOf {
+        gate: GateName,
+    },
+    /// Whoever wrote the code does not skip its checks, nor accept weakened tests.
+    OwnWork,
+    /// Their rights could not be looked up.
+    RightsUnknown,
+    /// The comment was edited: whose words it holds is not known.
+    Edited,
+    NothingToResume,
+    /// The cause is released only with `--accept`.
+    NeedsAccept {
+        cause: Trigger,
+    },
+    UnknownCheck {
+        check: CheckName,
+        nearest: Option<CheckName>,
+    },
+    /// `build` and `test` are not skipped here.
+    NeverSkipped {
+        check: CheckName,
+    },
+    UnknownCommand {
+        typed: String,
+        nearest: Option<String>,
+    },
+    Usage {
+        usage: String,
+    },
+}
