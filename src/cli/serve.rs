@@ -75,7 +75,7 @@ async fn serve(config: ServerConfig) -> Outcome {
              LOOPGATE_GITHUB_API_URL and this machine's clock."
         ))
     })?;
-    let reconciler = GithubReconciler::new(github, SystemClock);
+    let reconciler = GithubReconciler::new(github, SystemClock).sealing(config.state_seal());
     let running = Server::new(config, own).start(reconciler).await.map_err(Stop::unavailable)?;
     tracing::info!(webhooks = %running.public_address(), admin = %running.admin_address(), "ready");
     stop_signal().await.map_err(Stop::unavailable)?;

@@ -24,7 +24,7 @@ use crate::{
         snapshot::{Lifecycle, ObservationProblem},
         state::{LoopState, VerificationResult},
     },
-    refs::{self, AttemptFile, Follows, Loaded, RefName, RefsError, Save, StateStore},
+    refs::{self, AttemptFile, Follows, Loaded, RefName, RefsError, Save, Seal, StateStore},
     render::{self, OwnTemplates, Rendered},
 };
 
@@ -34,6 +34,7 @@ pub struct Reconcile {
     observer: Observer,
     executor: Executor,
     problems: ProblemMemory,
+    seal: Option<Seal>,
 }
 
 /// A pull request to look at.
@@ -127,7 +128,13 @@ impl Reconcile {
             github,
             executor: Executor::default(),
             problems: ProblemMemory::default(),
+            seal: None,
         }
+    }
+
+    /// Seals the states it saves, and distrusts those that are not sealed.
+    pub fn sealing(self, seal: Option<Seal>) -> Self {
+        Self { seal, ..self }
     }
 
     /// Looks at one pull request, decides, and makes it look as it should.
@@ -150,7 +157,8 @@ impl Reconcile {
     async fn turn(&self, job: &Job, problems: &[Problem], now: Timestamp) -> Result<Outcome, Failed> {
         let client = self.github.client(job.installation);
         let objects = GithubObjects::new(client.clone(), job.repository.clone());
-        let store = StateStore::new(&objects, RefName::pull_request(job.number));
+        let seal = self.seal.as_ref().map(|seal| seal.of(&job.repository, job.number));
+        let store = StateStore::new(&objects, RefName::pull_request(job.number)).sealed(seal);
         let Some((ground, loaded)) = Box::pin(self.ground(&client, job, &store)).await? else {
             return Ok(nothing(Settled::Dormant));
         };

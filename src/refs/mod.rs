@@ -15,6 +15,7 @@ mod local;
 mod name;
 mod objects;
 mod recover;
+mod seal;
 mod store;
 mod subject;
 
@@ -25,5 +26,6 @@ pub use attempt::{AttemptFile, Follows};
 pub use local::LocalRepository;
 pub use name::RefName;
 pub use objects::{GitObjects, NewCommit, RefsError};
+pub use seal::{Seal, SealOf};
 pub use store::{Loaded, Remembered, Save, StateStore};
 pub use subject::subject;

@@ -1,9 +1,9 @@
 //! What can be saved of a run whose state is unusable (loop.md, State): rebuilt from its history, else an older state,
 //! else a new run. Never a crash, never a silent reset.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
-use super::{GitObjects, RefsError, StateStore, attempt};
+use super::{GitObjects, RefsError, StateStore, attempt, store::Unusable};
 use crate::core::{
     Sha,
     history::{Event, HistoryLine},
@@ -17,10 +17,20 @@ pub struct Damaged {
     found: Found,
 }
 
+const UNSEALED: &str = "the saved state does not carry this App's seal";
+
 #[derive(Debug)]
 enum Found {
-    History { lines: Vec<HistoryLine>, attempts: Vec<AttemptDigest> },
-    Older { state: Box<LoopState>, commit: Sha },
+    History {
+        lines: Vec<HistoryLine>,
+        attempts: Vec<AttemptDigest>,
+    },
+    Older {
+        state: Box<LoopState>,
+        commit: Sha,
+    },
+    /// The state as it stands, without what somebody could have forged for their own good.
+    Stripped(Box<LoopState>),
     Nothing,
 }
 
@@ -29,30 +39,52 @@ const MOST_PARENTS: usize = 50;
 /// Attempts looked for: a run is forced to stop long before.
 const MOST_ATTEMPTS: u32 = 100;
 
-/// Looks for something to go on from.
+/// Looks for something to go on from. Who could rewrite the state could rewrite the history beside it, so only an older
+/// state under our seal stands in for one that lacks it.
 pub(super) async fn salvage<G: GitObjects>(
     store: &StateStore<'_, G>,
     tip: Sha,
-    why: String,
+    unusable: Unusable,
 ) -> Result<Damaged, RefsError> {
-    let lines = match store.history(tip).await {
-        Ok(lines) => lines,
-        Err(RefsError::TooLarge { .. }) => Vec::new(),
-        Err(error) => return Err(error),
+    let (why, mut left) = match unusable {
+        Unusable::Unsealed(state) => (UNSEALED.to_owned(), Found::Stripped(Box::new(stripped(*state)))),
+        Unusable::Broken(why) => (why, Found::Nothing),
     };
-    if !lines.is_empty() {
-        let attempts = attempts(store, tip, &lines).await?;
-        return Ok(Damaged { why, found: Found::History { lines, attempts } });
+    if !store.is_sealing() {
+        let lines = match store.history(tip).await {
+            Ok(lines) => lines,
+            Err(RefsError::TooLarge { .. }) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        if !lines.is_empty() {
+            let attempts = attempts(store, tip, &lines).await?;
+            return Ok(Damaged { why, found: Found::History { lines, attempts } });
+        }
     }
     let mut commit = tip;
     for _ in 0..MOST_PARENTS {
         let Some(parent) = store.objects.parent(commit).await? else { break };
         commit = parent;
-        if let Ok(state) = store.state_at(commit).await? {
-            return Ok(Damaged { why, found: Found::Older { state: Box::new(state), commit } });
+        match store.state_at(commit).await? {
+            Ok(state) => return Ok(Damaged { why, found: Found::Older { state: Box::new(state), commit } }),
+            Err(Unusable::Unsealed(state)) if matches!(left, Found::Nothing) => {
+                left = Found::Stripped(Box::new(stripped(*state)));
+            }
+            Err(_) => {}
         }
     }
-    Ok(Damaged { why, found: Found::Nothing })
+    Ok(Damaged { why, found: left })
+}
+
+/// A state without what grants something: attempts and answers stay, so nothing is spent or said twice.
+fn stripped(state: LoopState) -> LoopState {
+    LoopState {
+        skips: Vec::new(),
+        first_seen_heads: Vec::new(),
+        resumes: Vec::new(),
+        accepted: BTreeSet::new(),
+        ..state
+    }
 }
 
 /// The digests of the attempts of the last run in the history, as far as their documents can be read.
@@ -89,7 +121,7 @@ impl Damaged {
     pub(super) fn rebuild(&self, begin: impl FnOnce() -> LoopState) -> (LoopState, String) {
         let state = match &self.found {
             Found::History { lines, attempts } => replay(begin(), lines, attempts),
-            Found::Older { state, .. } => state.as_ref().clone(),
+            Found::Older { state, .. } | Found::Stripped(state) => state.as_ref().clone(),
             Found::Nothing => begin(),
         };
         (state, self.to_string())
@@ -119,6 +151,9 @@ impl fmt::Display for Damaged {
                 write!(f, "rebuilt from {} lines of history and {} attempts", lines.len(), attempts.len())
             }
             Found::Older { commit, .. } => write!(f, "went back to the state of commit {}", commit.short()),
+            Found::Stripped(_) => {
+                f.write_str("kept the attempts, dropped skips, resumes and when heads were first seen")
+            }
             Found::Nothing => f.write_str("nothing of it could be saved, so a new run was begun"),
         }
     }

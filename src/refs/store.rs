@@ -2,11 +2,13 @@
 //! `artifact.md`.
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::{
     GitObjects, NewCommit, RefName, RefsError,
     attempt::AttemptFile,
     recover::{self, Damaged},
+    seal::{self, SealOf},
 };
 use crate::core::{
     Sha,
@@ -26,6 +28,15 @@ pub(super) const HISTORY_LIMIT: usize = 8 << 20;
 pub struct StateStore<'g, G> {
     pub(super) objects: &'g G,
     name: RefName,
+    seal: Option<SealOf>,
+}
+
+/// Why a state is not gone on from as it stands.
+#[derive(Debug)]
+pub(super) enum Unusable {
+    Broken(String),
+    /// Readable, but not under our seal.
+    Unsealed(Box<LoopState>),
 }
 
 /// A run as its ref holds it.
@@ -83,7 +94,16 @@ pub struct Save<'a> {
 
 impl<'g, G: GitObjects> StateStore<'g, G> {
     pub const fn new(objects: &'g G, name: RefName) -> Self {
-        Self { objects, name }
+        Self { objects, name, seal: None }
+    }
+
+    /// The same store, which seals what it saves and distrusts what is not sealed.
+    pub fn sealed(self, seal: Option<SealOf>) -> Self {
+        Self { seal, ..self }
+    }
+
+    pub(super) const fn is_sealing(&self) -> bool {
+        self.seal.is_some()
     }
 
     /// Reads the state, or what can be saved of it.
@@ -102,19 +122,34 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     }
 
     /// The state in a commit, or why it is unusable.
-    pub(super) async fn state_at(&self, commit: Sha) -> Result<Result<LoopState, String>, RefsError> {
-        let read = self.objects.read_file(commit, STATE_FILE, STATE_LIMIT).await;
-        let bytes = match read {
+    pub(super) async fn state_at(&self, commit: Sha) -> Result<Result<LoopState, Unusable>, RefsError> {
+        let broken = |why: String| Ok(Err(Unusable::Broken(why)));
+        let bytes = match self.objects.read_file(commit, STATE_FILE, STATE_LIMIT).await {
             Ok(Some(bytes)) => bytes,
-            Ok(None) => return Ok(Err(format!("{STATE_FILE} is missing"))),
-            Err(error @ RefsError::TooLarge { .. }) => return Ok(Err(error.to_string())),
+            Ok(None) => return broken(format!("{STATE_FILE} is missing")),
+            Err(error @ RefsError::TooLarge { .. }) => return broken(error.to_string()),
             Err(error) => return Err(error),
         };
-        Ok(match serde_json::from_slice::<LoopState>(&bytes) {
-            Ok(state) if state.schema == LOOP_STATE_SCHEMA => Ok(state),
-            Ok(_) => Err(format!("{STATE_FILE} is of another schema than {LOOP_STATE_SCHEMA}")),
-            Err(error) => Err(format!("{STATE_FILE} cannot be read: {error}")),
-        })
+        let unreadable = |error: serde_json::Error| broken(format!("{STATE_FILE} cannot be read: {error}"));
+        let mut document: Map<String, Value> = match serde_json::from_slice(&bytes) {
+            Ok(document) => document,
+            Err(error) => return unreadable(error),
+        };
+        let trusted = match &self.seal {
+            Some(seal) => seal.fits(&mut document),
+            None => {
+                seal::take_off(&mut document);
+                true
+            }
+        };
+        match serde_json::from_value::<LoopState>(Value::Object(document)) {
+            Ok(state) if state.schema != LOOP_STATE_SCHEMA => {
+                broken(format!("{STATE_FILE} is of another schema than {LOOP_STATE_SCHEMA}"))
+            }
+            Ok(state) if trusted => Ok(Ok(state)),
+            Ok(state) => Ok(Err(Unusable::Unsealed(Box::new(state)))),
+            Err(error) => unreadable(error),
+        }
     }
 
     /// The lines of the history in a commit that can be read; none when there is no such file.
@@ -138,7 +173,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         {
             return Ok(None);
         }
-        let mut files = vec![(STATE_FILE.to_owned(), document(save.state)?)];
+        let mut files = vec![(STATE_FILE.to_owned(), self.document(save.state)?)];
         let lines = self.lines_to_append(loaded, save);
         if !lines.is_empty() {
             files.push((HISTORY_FILE.to_owned(), self.appended(loaded.tip, &lines).await?));
@@ -162,6 +197,15 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             self.objects.compare_and_swap(other, None, tip).await?;
         }
         self.objects.delete_ref(&self.name).await
+    }
+
+    /// `loop-state.json`, sealed if we have a key.
+    fn document(&self, state: &LoopState) -> Result<String, RefsError> {
+        let mut value = serde_json::to_value(state).map_err(unwritable)?;
+        if let (Some(seal), Value::Object(fields)) = (&self.seal, &mut value) {
+            seal.put_on(fields);
+        }
+        document(&value)
     }
 
     /// A recovery is noted in the history too, before whatever came after it.

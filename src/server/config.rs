@@ -5,7 +5,7 @@ use std::{fs, net::SocketAddr, path::PathBuf};
 use jsonwebtoken::EncodingKey;
 use url::Url;
 
-use crate::{core::AppId, github::Secret};
+use crate::{core::AppId, github::Secret, refs::Seal};
 
 /// A file that holds a secret is never larger; a larger one is something else.
 const SECRET_FILE_BYTES: u64 = 64 * 1024;
@@ -52,6 +52,12 @@ fn list(problems: &[Problem]) -> String {
 }
 
 impl ServerConfig {
+    /// What marks the loop states that this App wrote.
+    pub fn state_seal(&self) -> Option<Seal> {
+        let secrets = [Some(&self.webhook_secret), self.webhook_secret_previous.as_ref()];
+        Seal::derived_from(secrets.into_iter().flatten().map(|secret| secret.expose().as_bytes()))
+    }
+
     /// Reads the variables through `lookup`, which decides where they come from (file, then environment, then flags;
     /// later ones win). An empty value counts as none. Every secret may also be given as the path of a file, in the
     /// variable of the same name with `_FILE`.

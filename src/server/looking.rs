@@ -4,6 +4,7 @@ use super::reconciler::{Again, Job, PullRequest, Reconciler, Unresolved};
 use crate::{
     core::{PrNumber, RepoName},
     github::{self, Client, Clock, Error, Failed, Github, Reconcile, Settled, webhook::OwnApp, webhook::Target},
+    refs::Seal,
 };
 
 /// Who we are, for telling our own events from others'.
@@ -26,6 +27,11 @@ impl<C: Clock + 'static> GithubReconciler<C> {
     pub fn new(github: Github, clock: C) -> Self {
         let reconcile = Reconcile::new(github.clone());
         Self { github, reconcile, clock }
+    }
+
+    /// Seals the states it saves, and distrusts those that are not sealed.
+    pub fn sealing(self, seal: Option<Seal>) -> Self {
+        Self { reconcile: self.reconcile.sealing(seal), ..self }
     }
 }
 

@@ -457,7 +457,8 @@ where
     let address = ApiUrl::parse(url).expect("an address");
     let client = Github::new(address, Credentials::App(credentials), setup).expect("a client");
     let own = own_app(&client).await.expect("the App is known");
-    let server = Server::new(config, own).clock(clock).start(GithubReconciler::new(client, now));
+    let reconciler = GithubReconciler::new(client, now).sealing(config.state_seal());
+    let server = Server::new(config, own).clock(clock).start(reconciler);
     server.await.expect("the server starts")
 }
 

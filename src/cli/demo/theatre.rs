@@ -60,10 +60,8 @@ impl Theatre {
         let client = Github::new(ApiUrl::parse(&github.url())?, Credentials::App(credentials), setup)?;
         let own = own_app(&client).await?;
         let now: std::sync::Arc<dyn crate::github::Clock> = now;
-        let server = Server::new(config, own)
-            .clock(std::sync::Arc::new(StoryClock(clock)))
-            .start(GithubReconciler::new(client, now))
-            .await?;
+        let reconciler = GithubReconciler::new(client, now).sealing(config.state_seal());
+        let server = Server::new(config, own).clock(std::sync::Arc::new(StoryClock(clock))).start(reconciler).await?;
         github.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
         Ok(Self { github, repo, server, data })
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     core::{PrNumber, evidence::CheckEvidence, state::RunStatus},
     refs::{
-        Follows,
+        Follows, Seal,
         fake::{FakeObjects, line, record, sample_state},
     },
 };
@@ -134,6 +134,61 @@ async fn without_a_history_the_newest_good_parent_counts_and_without_any_a_new_r
     let (state, how) = store.load().await.unwrap().state(|| other("fresh"));
     assert_eq!(state.title, "good");
     assert!(how.unwrap().contains("went back to the state of commit"));
+}
+
+fn sealing() -> Option<SealOf> {
+    let seal = Seal::derived_from([b"a webhook secret".as_slice()]).unwrap();
+    Some(seal.of(&"acme/widgets".parse().unwrap(), PrNumber::new(12)))
+}
+
+/// A state that somebody gave himself a skip in.
+fn forged() -> LoopState {
+    let skip = serde_json::json!({
+        "check": "unit", "reason": "trust me", "by": "mallory", "at": "2026-11-20T10:15:00Z",
+    });
+    let mut state = serde_json::to_value(sample_state()).unwrap();
+    state["skips"] = serde_json::json!([skip]);
+    serde_json::from_value(state).unwrap()
+}
+
+#[tokio::test]
+async fn a_rewritten_state_gives_way_to_the_last_sealed_one() {
+    let objects = FakeObjects::default();
+    let store = StateStore::new(&objects, name()).sealed(sealing());
+    let honest = LoopState { skips: Vec::new(), ..sample_state() };
+    store.save(&store.load().await.unwrap(), &save(&honest, &[line(Event::RunStarted, 1)])).await.unwrap();
+    assert_eq!(store.load().await.unwrap().intact(), Some(&honest), "our own is believed");
+
+    let rewritten = serde_json::to_string(&forged()).unwrap();
+    meddle(&objects, &[(STATE_FILE, &rewritten), (HISTORY_FILE, "")]).await;
+    let loaded = store.load().await.unwrap();
+    let (state, how) = loaded.state(|| unreachable!("an older state is there"));
+    assert_eq!(state, honest);
+    assert!(how.unwrap().starts_with("the saved state does not carry this App's seal; went back to the state of"));
+    store.save(&loaded, &save(&state, &[])).await.unwrap().expect("what was put right is saved");
+    assert_eq!(store.load().await.unwrap().intact(), Some(&honest));
+}
+
+#[tokio::test]
+async fn a_state_that_never_was_sealed_is_used_without_what_it_could_grant() {
+    let objects = FakeObjects::default();
+    let workflow = StateStore::new(&objects, name());
+    workflow.save(&workflow.load().await.unwrap(), &save(&forged(), &[])).await.unwrap();
+    assert_eq!(workflow.load().await.unwrap().intact().unwrap().skips.len(), 1, "without a key it counts");
+
+    let app = StateStore::new(&objects, name()).sealed(sealing());
+    let (state, how) = app.load().await.unwrap().state(|| unreachable!("there is a state"));
+    assert!(state.skips.is_empty() && state.first_seen_heads.is_empty() && state.resumes.is_empty());
+    assert_eq!(state.attempts, sample_state().attempts);
+    assert_eq!(
+        how.unwrap(),
+        "the saved state does not carry this App's seal; kept the attempts, dropped skips, resumes and when heads \
+         were first seen"
+    );
+
+    meddle(&objects, &[(STATE_FILE, "nonsense"), (HISTORY_FILE, "{}")]).await;
+    let (state, _) = app.load().await.unwrap().state(|| unreachable!("there is a state below"));
+    assert!(state.skips.is_empty(), "nor do its ancestors grant anything");
 }
 
 #[tokio::test]

@@ -1,0 +1,139 @@
+//! Who wrote a state?
+//!
+//! Whoever can push can rewrite a hidden ref, since no branch rule covers it. What such a rewrite could gain (a skip
+//! nobody granted, an earlier sight of a head, attempts that never were resumed) is therefore believed only under a
+//! seal: an HMAC-SHA256 with a key derived from the webhook secret, which never leaves the server. Without a key (a
+//! workflow, a terminal) nothing is sealed and nothing is asked for.
+//!
+//! Accepted: putting back an older sealed state. It forgets attempts, it grants nothing.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Map, Value};
+use sha2::Sha256;
+
+use crate::core::{PrNumber, RepoName};
+
+/// The field of `loop-state.json` that holds it.
+const FIELD: &str = "seal";
+const KEY_PURPOSE: &[u8] = b"loopgate.state-seal/v1";
+
+/// Seals and checks states with keys that are derived from webhook secrets.
+#[derive(Clone)]
+pub struct Seal {
+    /// The current key first; a previous one is still believed while secrets are rotated.
+    keys: Vec<Hmac<Sha256>>,
+}
+
+/// A seal for the state of one pull request: one that was made for another does not fit.
+#[derive(Debug, Clone)]
+pub struct SealOf {
+    seal: Seal,
+    subject: String,
+}
+
+impl Seal {
+    /// None without a secret. The first secret seals, all are believed.
+    pub fn derived_from<'a>(secrets: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
+        let keyed = |key: &[u8]| Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
+        let derive = |secret: &'a [u8]| {
+            let mut key = keyed(secret);
+            key.update(KEY_PURPOSE);
+            keyed(&key.finalize().into_bytes())
+        };
+        let keys: Vec<_> = secrets.into_iter().map(derive).collect();
+        (!keys.is_empty()).then_some(Self { keys })
+    }
+
+    pub fn of(&self, repository: &RepoName, number: PrNumber) -> SealOf {
+        SealOf { seal: self.clone(), subject: format!("{repository}#{number}") }
+    }
+}
+
+impl SealOf {
+    /// Puts the seal on a document, in place of one that it may carry.
+    pub(super) fn put_on(&self, document: &mut Map<String, Value>) {
+        document.remove(FIELD);
+        let key = self.seal.keys.first().expect("not empty: checked when derived");
+        let seal = hex::encode(self.mac(key, document).finalize().into_bytes());
+        document.insert(FIELD.to_owned(), seal.into());
+    }
+
+    /// Takes the seal off a document and tells whether it was ours. The comparison takes the same time wherever the
+    /// first difference stands.
+    pub(super) fn fits(&self, document: &mut Map<String, Value>) -> bool {
+        let Some(Value::String(claimed)) = take_off(document) else { return false };
+        let mut seal = [0; 32];
+        hex::decode_to_slice(&claimed, &mut seal).is_ok()
+            && self.seal.keys.iter().any(|key| self.mac(key, document).verify_slice(&seal).is_ok())
+    }
+
+    fn mac(&self, key: &Hmac<Sha256>, document: &Map<String, Value>) -> Hmac<Sha256> {
+        let mut mac = key.clone();
+        mac.update(self.subject.as_bytes());
+        mac.update(b"\0");
+        mac.update(serde_json::to_string(document).expect("a JSON value is writable").as_bytes());
+        mac
+    }
+}
+
+/// Removes the seal, so that it is not taken for a newer writer's field.
+pub(super) fn take_off(document: &mut Map<String, Value>) -> Option<Value> {
+    document.shift_remove(FIELD)
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Seal(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seal(secrets: &[&str]) -> SealOf {
+        let seal = Seal::derived_from(secrets.iter().map(|secret| secret.as_bytes())).unwrap();
+        seal.of(&"acme/widgets".parse().unwrap(), PrNumber::new(12))
+    }
+
+    fn document() -> Map<String, Value> {
+        serde_json::from_str(r#"{"z": [1.5, null], "a": {"skips": []}}"#).unwrap()
+    }
+
+    #[test]
+    fn a_sealed_document_survives_being_written_and_read() {
+        let mut sealed = document();
+        seal(&["now"]).put_on(&mut sealed);
+        let mut read: Map<String, Value> =
+            serde_json::from_str(&serde_json::to_string_pretty(&sealed).unwrap()).unwrap();
+        assert!(seal(&["now"]).fits(&mut read.clone()));
+        assert!(seal(&["next", "now"]).fits(&mut read), "while the secret is rotated");
+        assert_eq!(read, document(), "and comes off");
+    }
+
+    #[test]
+    fn nothing_else_fits() {
+        let mut sealed = document();
+        seal(&["now"]).put_on(&mut sealed);
+        assert!(!seal(&["other"]).fits(&mut sealed.clone()));
+        let mut changed = sealed.clone();
+        changed.insert("a".into(), serde_json::json!({"skips": ["unit"]}));
+        assert!(!seal(&["now"]).fits(&mut changed));
+        assert!(!seal(&["now"]).fits(&mut document()), "no seal at all");
+        for wrong in [Value::Null, "00".into(), "zz".repeat(32).into()] {
+            let mut forged = sealed.clone();
+            forged.insert(FIELD.into(), wrong);
+            assert!(!seal(&["now"]).fits(&mut forged));
+        }
+        let elsewhere = Seal::derived_from([b"now".as_slice()]).unwrap();
+        assert!(!elsewhere.of(&"acme/widgets".parse().unwrap(), PrNumber::new(13)).fits(&mut sealed));
+        assert!(Seal::derived_from([]).is_none());
+    }
+
+    #[test]
+    fn no_key_is_printed() {
+        assert_eq!(format!("{:?}", seal(&["hunter2"]).seal), "Seal(…)");
+    }
+}
