@@ -119,6 +119,11 @@ fn place_of_failure(failure: &FailureView) -> String {
 
 fn card(view: &FailureView, feedback: Option<&FeedbackLine>, links: &Links) -> FailureCard {
     let failure = &view.failure;
+    let sides = failure.expected.as_deref().zip(failure.actual.as_deref());
+    // A message that shows both sides needs no line that shows them again.
+    let sides = sides.filter(|(expected, actual)| {
+        !(failure.error_message.contains(expected) && failure.error_message.contains(actual))
+    });
     FailureCard {
         title: title(view),
         place: failure.location().map(|(file, line)| links.place(file, line)),
@@ -126,19 +131,15 @@ fn card(view: &FailureView, feedback: Option<&FeedbackLine>, links: &Links) -> F
         kind: failure.error_class.as_deref().map_or_else(|| failure.error_type.as_str().to_owned(), line),
         blame: words::blame(view.blame),
         message: message(failure),
-        expected: failure.expected.as_deref().map(code),
-        actual: failure.actual.as_deref().map(code),
-        action: short_text(feedback.map_or(&view.fix_strategy, |feedback| &feedback.action), 400),
-        reason: feedback.map(|feedback| short_text(&feedback.reason, 400)).filter(|reason| !reason.is_empty()),
+        expected: sides.map(|(expected, _)| code(expected)),
+        actual: sides.map(|(_, actual)| code(actual)),
+        action: words::sentence(feedback.map_or(&view.fix_strategy, |feedback| &feedback.action), 400),
+        reason: feedback.map(|feedback| words::sentence(&feedback.reason, 400)).filter(|reason| !reason.is_empty()),
         reproduce: feedback.and_then(|feedback| feedback.reproduce.as_deref()).map(code),
         cause: cause(view),
         related: related(view),
         seen_before: view.patterns_matched.iter().take(3).map(|pattern| short_text(pattern, 300)).collect(),
-        trace: failure
-            .stack_trace
-            .as_deref()
-            .filter(|trace| !trace.trim().is_empty())
-            .map(|trace| fence("text", &clip_lines(trace, 24))),
+        trace: trace(failure),
     }
 }
 
@@ -157,10 +158,20 @@ fn message(failure: &Failure) -> Option<Markdown> {
     (!message.is_empty()).then(|| fence("text", &clip_lines(message, 15)))
 }
 
+/// The trace, unless it only repeats the message.
+fn trace(failure: &Failure) -> Option<Markdown> {
+    let trace = failure.stack_trace.as_deref()?;
+    let repeats = |line: &&str| {
+        let line = line.trim();
+        line.is_empty() || line.starts_with("note: run with") || failure.error_message.contains(line)
+    };
+    (trace.lines().filter(|line| !repeats(line)).count() > 1).then(|| fence("text", &clip_lines(trace, 24)))
+}
+
 fn cause(view: &FailureView) -> Markdown {
     Markdown::ours(format!(
-        "{} ({}, confidence {:.1})",
-        short_text(&view.root_cause, 300),
+        "{} ({}, confidence {:.1}).",
+        short_text(view.root_cause.trim_end_matches('.'), 300),
         words::category(view.category),
         view.confidence.clamp(0.0, 1.0)
     ))
@@ -186,9 +197,9 @@ pub fn seen_before(failures: &[FailureView]) -> Markdown {
 fn todo(feedback: &FeedbackLine, links: &Links) -> Todo {
     Todo {
         place: place_of(&feedback.location, links),
-        problem: short_text(&feedback.problem, 400),
-        action: short_text(&feedback.action, 400),
-        reason: short_text(&feedback.reason, 400),
+        problem: words::sentence(&feedback.problem, 400),
+        action: words::sentence(&feedback.action, 400),
+        reason: words::sentence(&feedback.reason, 400),
         reproduce: feedback.reproduce.as_deref().map(code),
     }
 }

@@ -57,7 +57,11 @@ impl GateCard {
             state,
             how: if merged { None } else { how(report, by) },
             why: if undecided { why(report, links, 4) } else { Shown::default() },
-            refused: Shown::first(6, refused, |(word, refusal)| refusal::line(word, refusal, &gate)),
+            refused: if merged {
+                Shown::default()
+            } else {
+                Shown::first(6, refused, |(word, refusal)| refusal::line(word, refusal, &gate))
+            },
             notes: if undecided { notes(report, links) } else { Shown::default() },
         }
     }

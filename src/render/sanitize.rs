@@ -79,10 +79,30 @@ fn prose(line: &str) -> Markdown {
         return Markdown(escape_prose(line));
     }
     let shown = pieces.iter().enumerate().map(|(i, piece)| match i % 2 {
-        0 => escape_prose(piece),
+        0 => escape_names(piece),
         _ => code(piece).into_string(),
     });
     Markdown(shown.collect())
+}
+
+/// Prose in which `paths::of::tests` become code spans: people copy them, and to GitHub `:tests:` may be an emoji.
+fn escape_names(prose: &str) -> String {
+    let mut out = String::with_capacity(prose.len());
+    let mut plain = String::new();
+    for word in prose.split_inclusive(' ') {
+        let name = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        match word.split_once(name).filter(|_| name.contains("::")) {
+            Some((before, after)) => {
+                plain.push_str(before);
+                out.push_str(&escape_prose(&std::mem::take(&mut plain)));
+                out.push_str(code(name).as_str());
+                plain.push_str(after);
+            }
+            None => plain.push_str(word),
+        }
+    }
+    out.push_str(&escape_prose(&plain));
+    out
 }
 
 /// A code span: for names, places, commands, everything people copy.

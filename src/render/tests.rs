@@ -110,7 +110,7 @@ fn a_repository_may_bring_its_own_escalation_template() {
     <!-- loopgate:escalation:regression_detected:3 -->
     # `regression_detected` in TEST
     Should a restored session keep its old expiry, or start a new one?
-    1. Keep the old expiry (what session::survives_restart expects)
+    1. Keep the old expiry (what `session::survives_restart` expects)
     2. Start a new one
     "#);
 }

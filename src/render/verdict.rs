@@ -43,8 +43,11 @@ impl Subject<'_> {
         let failed = self.decision.next.failures.count;
         let attempt = self.decision.view.attempt;
         let most = self.decision.view.max_attempts;
-        if attempt == failed || attempt <= most && failed == 0 {
+        let resumed = !self.decision.next.resumes.is_empty();
+        if attempt == failed || attempt <= most && failed == 0 && !resumed {
             format!("Attempt {attempt} of {most}")
+        } else if failed == 0 {
+            format!("Attempt {attempt}")
         } else {
             format!("Attempt {attempt} ({failed} of {most})")
         }

@@ -1,6 +1,6 @@
 //! Small phrases that several texts share: durations, counts, lists of names, what a trigger or a stage is called.
 
-use super::sanitize::{Markdown, code, text};
+use super::sanitize::{Markdown, code, short_text, text};
 use crate::core::{
     CheckName, Login, Timestamp,
     decision::{CheckStanding, View},
@@ -66,6 +66,13 @@ pub fn few(items: &[String], most: usize) -> String {
         Some(first) if items.len() > most => format!("{} and {} more", first.join(", "), items.len() - most),
         _ => and(items),
     }
+}
+
+/// A text as a whole sentence: safe, and with a stop at its end.
+pub fn sentence(raw: &str, most: usize) -> Markdown {
+    let said = short_text(raw, most).into_string();
+    let ended = said.is_empty() || said.ends_with(['.', '!', '?', '…', ':']);
+    Markdown::ours(if ended { said } else { format!("{said}.") })
 }
 
 /// Names of checks as plain words.

@@ -161,10 +161,10 @@ fn root_causes(failures: &[FailureView]) -> Markdown {
     for view in failures {
         let cause = format!(
             "- {} ({}, confidence {:.1}). {}",
-            short_text(&view.root_cause, 300),
+            short_text(view.root_cause.trim_end_matches('.'), 300),
             words::category(view.category),
             view.confidence.clamp(0.0, 1.0),
-            short_text(&view.fix_strategy, 300)
+            words::sentence(&view.fix_strategy, 300)
         );
         if !causes.contains(&cause) {
             causes.push(cause);
@@ -303,10 +303,10 @@ fn analyses(failures: &[FailureView]) -> Markdown {
         let related =
             if related.is_empty() { String::new() } else { format!(" Same cause: {}.", words::few(&related, 5)) };
         format!(
-            "- {}: {}. {}.{related}",
+            "- {}: {} {}{related}",
             code(what),
-            short_text(view.root_cause.trim_end_matches('.'), 300),
-            short_text(view.fix_strategy.trim_end_matches('.'), 300)
+            words::sentence(&view.root_cause, 300),
+            words::sentence(&view.fix_strategy, 300)
         )
     });
     Markdown::ours(lines.collect::<Vec<_>>().join("\n"))
