@@ -449,7 +449,10 @@ pub enum TeamStanding {
     Missing,
     /// Exists without access to the repository.
     NoAccess,
-    /// The look-up failed; the reason.
+    /// GitHub does not let us read it, with the reason: the permission `members: read` is missing, and asking again
+    /// changes nothing.
+    Unreadable(String),
+    /// The look-up failed for now; the reason.
     Unknown(String),
 }
 

@@ -35,6 +35,8 @@ enum Organisation {
     Teams(BTreeSet<TeamSlug>),
     /// It does not say, with the reason: we lack `members: read`.
     Closed(String),
+    /// It did not answer.
+    Silent(String),
 }
 
 impl Registry {
@@ -111,14 +113,18 @@ impl Registry {
             return Ok(known);
         }
         match organisation {
-            Some(Organisation::Closed(reason)) => return Ok(TeamStanding::Unknown(reason.clone())),
+            Some(Organisation::Closed(reason)) => return Ok(TeamStanding::Unreadable(reason.clone())),
+            Some(Organisation::Silent(reason)) => return Ok(TeamStanding::Unknown(reason.clone())),
             Some(Organisation::Teams(teams)) if !teams.contains(team) => return Ok(TeamStanding::Missing),
             Some(Organisation::Teams(_)) | None => {}
         }
         let standing = match ask_for_team(client, repository, team).await {
             Ok(standing) => standing,
-            Err(error) => return Ok(TeamStanding::Unknown(reason(error)?)),
+            Err(error) => unread(error, TeamStanding::Unreadable, TeamStanding::Unknown)?,
         };
+        if matches!(standing, TeamStanding::Unknown(_)) {
+            return Ok(standing);
+        }
         self.teams.put(key, standing.clone(), now);
         Ok(standing)
     }
@@ -156,8 +162,11 @@ impl Registry {
                 let teams = listed.map(|listing| listing.items).unwrap_or_default();
                 Organisation::Teams(teams.into_iter().filter_map(slug).collect())
             }
-            Err(error) => return Ok(Organisation::Closed(reason(error)?)),
+            Err(error) => unread(error, Organisation::Closed, Organisation::Silent)?,
         };
+        if matches!(organisation, Organisation::Silent(_)) {
+            return Ok(organisation);
+        }
         self.organisations.put(key, organisation.clone(), now);
         Ok(organisation)
     }
@@ -181,6 +190,15 @@ fn reason(error: Error) -> Result<String, Error> {
     match error.kind() {
         ErrorKind::Wait { .. } => Err(error),
         ErrorKind::Refusal | ErrorKind::Fault { .. } => Ok(error.to_string()),
+    }
+}
+
+/// What an error makes of the question: closed to us for good, or unanswered for now.
+fn unread<T>(error: Error, closed: fn(String) -> T, silent: fn(String) -> T) -> Result<T, Error> {
+    match error.kind() {
+        ErrorKind::Wait { .. } => Err(error),
+        ErrorKind::Refusal => Ok(closed(error.to_string())),
+        ErrorKind::Fault { .. } => Ok(silent(error.to_string())),
     }
 }
 

@@ -26,7 +26,8 @@ fn always(name: &GateName) -> bool {
     matches!(name.as_str(), "security" | "deploy")
 }
 
-/// A team that could not be looked up may well be there, and its gate holds.
+/// A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to us
+/// one that is not there.
 fn has_team(policy: &GatePolicy, snapshot: &Snapshot) -> bool {
     let standing = preset_team(policy, snapshot).and_then(|team| snapshot.authority.teams.get(&team));
     matches!(standing, Some(TeamStanding::Usable { .. } | TeamStanding::Unknown(_)))

@@ -3,7 +3,9 @@
 mod binding;
 mod checklist;
 mod holding;
+mod objections;
 mod sighting;
+mod tampering;
 mod weighing;
 mod words;
 

@@ -1,8 +1,7 @@
-//! One gate: every word about it weighed, and what they come to.
+//! One gate: every word about it weighed, and what they come to. Rejections are weighed in `objections`, what was
+//! changed after it counted in `tampering`.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 
 use super::{
     Tampered,
@@ -10,7 +9,8 @@ use super::{
     checklist,
     holding::holding,
     sighting,
-    words::{Said, Utterance, What, about, by_id},
+    tampering::changed_since_counted,
+    words::{Said, Utterance, What, about},
 };
 use crate::core::{
     gate::{
@@ -19,10 +19,9 @@ use crate::core::{
         report::{Approval, Considered, GateReport, GateStanding, Objection, Refusal, WordOutcome, WordSource},
         trigger::Triggered,
     },
-    hint::Hint,
-    ids::{CommentId, GateName, UserId},
+    ids::{GateName, Sha, UserId},
     policy::Mode,
-    snapshot::{Comment, Completeness, Lifecycle, ReviewVerdict, Snapshot},
+    snapshot::{Completeness, Lifecycle, Snapshot},
     state::{GateState, LoopState, SeenHead},
 };
 
@@ -82,18 +81,18 @@ fn paths(snapshot: &Snapshot, own: &Own<'_>) -> Vec<String> {
 }
 
 /// The words about one gate while they are weighed.
-struct Weighing<'a> {
-    scene: &'a Scene<'a>,
-    own: &'a Own<'a>,
-    authority: &'a Authority<'a>,
-    remembered: Option<&'a GateState>,
-    said: Vec<Said>,
+pub(super) struct Weighing<'a> {
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) own: &'a Own<'a>,
+    pub(super) authority: &'a Authority<'a>,
+    pub(super) remembered: Option<&'a GateState>,
+    pub(super) said: Vec<Said>,
     /// What came of each word.
     outcomes: Vec<WordOutcome>,
-    approvals: Vec<(Approval, Grant)>,
-    objections: Vec<Objection>,
+    pub(super) approvals: Vec<(Approval, Grant)>,
+    pub(super) objections: Vec<Objection>,
     /// Somebody objects of whom it could not be learned whether they may.
-    doubtful_objection: bool,
+    pub(super) doubtful_objection: bool,
 }
 
 impl<'a> Weighing<'a> {
@@ -208,7 +207,7 @@ impl<'a> Weighing<'a> {
 
     /// Genuine words of the same person after this one. Whether a person still objects is told by their own newest
     /// word, whatever else is wrong with it as an approval.
-    fn later(&self, at: usize) -> impl Iterator<Item = &Said> {
+    pub(super) fn later(&self, at: usize) -> impl Iterator<Item = &Said> {
         let by = self.said[at].by.id;
         self.said[at + 1..].iter().filter(move |word| word.by.id == by && word.void.is_none())
     }
@@ -236,7 +235,7 @@ impl<'a> Weighing<'a> {
         Ok((Approval { by, by_id: word.by.id, at: word.at, head, source: word.source, url }, grant))
     }
 
-    fn bind(&self, word: &Said) -> Result<crate::core::ids::Sha, Refusal> {
+    fn bind(&self, word: &Said) -> Result<Sha, Refusal> {
         let binding = Binding {
             gate: self.own.name,
             fingerprint: self.own.fingerprint,
@@ -259,93 +258,6 @@ impl<'a> Weighing<'a> {
         not_all_read(&snapshot.commits)
             .or_else(|| incomplete(snapshot.comments.completeness, "the comments"))
             .or_else(|| incomplete(snapshot.reviews.completeness, "the reviews"))
-    }
-
-    /// A rejection stands whoever else approves, until its writer takes it back or a maintainer ends it.
-    fn objection(&mut self, at: usize, words: &str) -> WordOutcome {
-        let word = &self.said[at];
-        // Naming somebody as co-author must not silence their objection: exclusions are for approvals.
-        let granted = self.authority.grant(&word.by);
-        let taken_back = self.later(at).any(|later| lifts(&later.what)) || self.is_dismissed(at);
-        match granted {
-            _ if taken_back => WordOutcome::Superseded,
-            Ok(_) => {
-                let objection = Objection {
-                    by: word.by.login.clone(),
-                    by_id: word.by.id,
-                    at: word.at,
-                    source: word.source,
-                    words: words.to_owned(),
-                    url: word.url.clone(),
-                };
-                self.objections.retain(|earlier| earlier.by_id != objection.by_id);
-                self.objections.push(objection);
-                WordOutcome::Counted
-            }
-            Err(refusal) => {
-                self.doubtful_objection |= matches!(refusal, Refusal::AuthorityUnknown { .. });
-                WordOutcome::Refused(refusal)
-            }
-        }
-    }
-
-    fn is_dismissed(&self, at: usize) -> bool {
-        let of = &self.said[at].by.login;
-        self.said[at + 1..].iter().any(|word| self.dismisses(word, of))
-    }
-
-    fn dismisses(&self, word: &Said, login: &crate::core::ids::Login) -> bool {
-        let named = matches!(&word.what, What::Dismiss { of } if of == login);
-        named && word.void.is_none() && self.authority.may_dismiss(&word.by).is_ok()
-    }
-
-    fn dismissal(&self, at: usize, of: &crate::core::ids::Login) -> WordOutcome {
-        let word = &self.said[at];
-        if let Err(refusal) = self.authority.may_dismiss(&word.by) {
-            return WordOutcome::Refused(refusal);
-        }
-        let rejects = |what: &What| matches!(what, What::Reject { .. } | What::ReviewRejected { .. });
-        let said = self.said[..at].iter().any(|earlier| earlier.by.login == *of && rejects(&earlier.what));
-        let known = self.remembered.is_some_and(|gate| gate.objections.iter().any(|objection| objection.by == *of));
-        if said || known {
-            WordOutcome::Counted
-        } else {
-            WordOutcome::Refused(Refusal::NothingToDismiss { of: of.clone() })
-        }
-    }
-
-    /// Objections whose comment is gone, hidden or edited stand: deleting somebody's words does not speak for them.
-    fn remember_objections(&mut self) {
-        let Some(remembered) = self.remembered else { return };
-        for objection in &remembered.objections {
-            let present = |word: &Said| {
-                word.source == objection.source
-                    && word.void.is_none()
-                    && matches!(word.what, What::Reject { .. } | What::ReviewRejected { .. })
-            };
-            let ended = |word: &Said| {
-                word.at > objection.at
-                    && word.void.is_none()
-                    && (word.by.id == objection.by_id
-                        && (lifts(&word.what)
-                            || matches!(word.what, What::Reject { .. } | What::ReviewRejected { .. }))
-                        || self.dismisses(word, &objection.by))
-            };
-            let review_ended = matches!(objection.source, WordSource::Review(id)
-                if self.scene.snapshot.reviews.items.iter().any(|review| review.id == id && review.verdict == ReviewVerdict::Dismissed));
-            if review_ended || self.said.iter().any(|word| present(word) || ended(word)) {
-                continue;
-            }
-            let account = crate::core::snapshot::Account {
-                id: objection.by_id,
-                login: objection.by.clone(),
-                kind: crate::core::snapshot::AccountKind::User,
-            };
-            match self.authority.grant(&account) {
-                Ok(_) | Err(Refusal::AuthorityUnknown { .. }) => self.objections.push(objection.clone()),
-                Err(_) => {}
-            }
-        }
     }
 
     fn awaiting_owners(&self) -> BTreeSet<String> {
@@ -390,56 +302,4 @@ impl<'a> Weighing<'a> {
         };
         self.said.iter().zip(&self.outcomes).filter(|(word, _)| shown(word)).map(of).collect()
     }
-
-    /// Digests of the comments that count, and of those that counted and are still there.
-    fn counted(&self) -> BTreeMap<CommentId, String> {
-        let comments = by_id(self.scene.snapshot);
-        let earlier = self.remembered.map(|gate| gate.counted.clone()).unwrap_or_default();
-        // Who edits their own comment is told to write anew; nothing is left to be compared with.
-        let kept =
-            |id: &CommentId| comments.get(id).is_some_and(|comment| !edited_by_writer(comment, self.scene.snapshot));
-        let mut counted: BTreeMap<_, _> = earlier.into_iter().filter(|(id, _)| kept(id)).collect();
-        for (approval, _) in &self.approvals {
-            if let WordSource::Comment(id) = approval.source
-                && let Some(comment) = comments.get(&id)
-            {
-                counted.entry(id).or_insert_with(|| digest(&comment.body));
-            }
-        }
-        counted
-    }
-
-    fn tampered(&self) -> Vec<Tampered> {
-        let comments = by_id(self.scene.snapshot);
-        let counted = self.remembered.into_iter().flat_map(|gate| &gate.counted);
-        let changed = counted.filter_map(|(id, then)| {
-            let comment = comments.get(id).filter(|comment| digest(&comment.body) != *then)?;
-            let (gate, by, url) = (self.own.name.clone(), comment.author.clone(), comment.url.clone());
-            (!edited_by_writer(comment, self.scene.snapshot)).then_some(Tampered { gate, comment: *id, by, url })
-        });
-        changed.collect()
-    }
-}
-
-fn edited_by_writer(comment: &Comment, snapshot: &Snapshot) -> bool {
-    snapshot.hints.iter().any(|hint| {
-        matches!(hint, Hint::CommentEdited { comment: id, by, .. } if *id == comment.id && by.id == comment.author.id)
-    })
-}
-
-/// Words that take back a person's own rejection.
-const fn lifts(what: &What) -> bool {
-    matches!(what, What::Approve { .. } | What::ReviewApproved { .. } | What::Revoke)
-}
-
-/// `updated_at` has a granularity of seconds; the digest of a body that counted sees what it does not.
-fn changed_since_counted(word: &Said, remembered: Option<&GateState>, snapshot: &Snapshot) -> bool {
-    let WordSource::Comment(id) = word.source else { return false };
-    let Some(then) = remembered.and_then(|gate| gate.counted.get(&id)) else { return false };
-    snapshot.comments.items.iter().any(|comment| comment.id == id && digest(&comment.body) != *then)
-}
-
-/// SHA-256 in hex.
-fn digest(body: &str) -> String {
-    hex::encode(Sha256::digest(body.as_bytes()))
 }

@@ -298,7 +298,7 @@ pub(in crate::core::gate) fn gate_policy(trigger: GateTrigger, users: &[&str]) -
 }
 
 pub(in crate::core::gate) fn paths(glob: &str) -> GateTrigger {
-    GateTrigger::Paths { globs: vec![NameGlob::parse(glob).unwrap()], except: Vec::new() }
+    GateTrigger::Paths { globs: vec![NameGlob::path(glob).unwrap()], except: Vec::new() }
 }
 
 fn policy() -> Policy {

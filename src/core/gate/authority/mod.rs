@@ -97,12 +97,13 @@ impl<'a> Authority<'a> {
             Some((team, Some(TeamStanding::Usable { members }))) => {
                 self.teams.insert(team.clone(), members);
             }
-            // Not knowing whether there is such a team must not hand its gate to others.
+            // Not knowing for a moment whether there is such a team must not hand its gate to others.
             Some((team, Some(TeamStanding::Unknown(reason)))) => {
                 self.unknown.push(format!("team {team}: {reason}"));
             }
             Some((team, None)) => self.unknown.push(format!("team {team} was not looked up")),
-            Some((team, Some(TeamStanding::Missing | TeamStanding::NoAccess))) => {
+            // A team that we may never read is to us one that is not there (gates.md, The five).
+            Some((team, Some(TeamStanding::Missing | TeamStanding::NoAccess | TeamStanding::Unreadable(_)))) => {
                 self.absent_preset_team = Some(team.clone());
                 self.permission = Some(Permission::Maintain);
             }
@@ -164,7 +165,7 @@ impl<'a> Authority<'a> {
             Some(TeamStanding::Usable { members }) => return Some(members),
             Some(TeamStanding::Missing) => self.cannot_use(&name, "there is no such team, or it is secret"),
             Some(TeamStanding::NoAccess) => self.cannot_use(&name, "the team cannot read this repository"),
-            Some(TeamStanding::Unknown(reason)) => self.cannot_tell(&name, reason),
+            Some(TeamStanding::Unreadable(reason) | TeamStanding::Unknown(reason)) => self.cannot_tell(&name, reason),
             None => self.cannot_tell(&name, "not looked up"),
         }
         None

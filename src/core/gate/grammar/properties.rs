@@ -108,8 +108,12 @@ struct Line {
 /// Dresses that change only the looks.
 const LOOKS: [(&str, &str); 5] = [("", ""), ("", "  "), ("**", "**"), ("*", "*"), ("_", "_")];
 /// Dresses in which words do not count.
-const ALIEN: [(&str, &str); 6] = [
+const ALIEN: [(&str, &str); 9] = [
     ("`", "`"),
+    // What begins on the line before.
+    ("[x\n](https://example.com) ", ""),
+    ("![\n](x.png)", ""),
+    ("x <del>\n</del>", ""),
     ("~~", "~~"),
     ("[", "](https://example.com)"),
     ("![", "](x.png)"),
@@ -206,7 +210,8 @@ fn markdown(block: &Block) -> Vec<String> {
     let one = |line: String| vec![line];
     match block {
         Block::Paragraph(lines) => {
-            lines.iter().map(|line| format!("{}{}{}", line.dress.0, line.text, line.dress.1)).collect()
+            let dressed = |line: &Line| format!("{}{}{}", line.dress.0, line.text, line.dress.1);
+            lines.iter().flat_map(|line| dressed(line).split('\n').map(str::to_owned).collect::<Vec<_>>()).collect()
         }
         Block::Quote(blocks) => all(blocks).into_iter().map(|line| format!("> {line}")).collect(),
         Block::LazyQuote(quoted, lazy) => vec![format!("> x {quoted}"), lazy.clone()],

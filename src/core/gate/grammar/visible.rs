@@ -3,6 +3,8 @@
 //! Only lines of paragraphs count: at top level, in a list item, or in `<details open>`. Everything else is read too,
 //! with what it stands in, because an approval standing there deserves an answer.
 
+use std::ops::Range;
+
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{
@@ -92,7 +94,7 @@ pub(super) fn lines(body: &str) -> Vec<Line> {
         | Options::ENABLE_MATH
         | Options::ENABLE_GFM;
     for (event, range) in Parser::new_ext(&source, options).into_offset_iter() {
-        reader.event(event, range.start);
+        reader.event(event, range);
     }
     reader.flush();
     reply::mark(&mut reader.lines);
@@ -131,7 +133,8 @@ impl Reader {
         Self { lines, current: None, containers, elements: OpenElements::default(), raw: String::new(), starts }
     }
 
-    fn event(&mut self, event: Event<'_>, at: usize) {
+    fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+        let at = range.start;
         match event {
             Event::Start(tag) => self.start(&tag, at),
             Event::End(tag) => self.end(tag, at),
@@ -141,12 +144,22 @@ impl Reader {
             Event::InlineHtml(html) => self.inline_html(&html, at),
             Event::Html(html) => self.raw.push_str(&html),
             Event::FootnoteReference(_) => self.append("", at, Some(Inside::Footnote)),
-            Event::SoftBreak | Event::HardBreak | Event::Rule => self.flush(),
+            Event::SoftBreak | Event::HardBreak => self.line_break(range.end),
+            Event::Rule => self.flush(),
             Event::TaskListMarker(_) => {
                 if let Some(item) = self.containers.iter_mut().rev().find(|container| container.is_item) {
                     item.hides = Some(Inside::TaskItem);
                 }
             }
+        }
+    }
+
+    /// What hides words goes on behind a line break: a link may begin on one line and end on the next, before the words
+    /// that seem to stand alone there.
+    fn line_break(&mut self, next: usize) {
+        self.flush();
+        if let Some(inside) = self.hides() {
+            self.append("", next, Some(inside));
         }
     }
 
@@ -339,6 +352,22 @@ mod tests {
             ("a <b>c</b>", "1: a c | HTML from 2"),
         ] {
             assert_eq!(read(body), [expected], "{body:?}");
+        }
+    }
+
+    #[test]
+    fn what_begins_on_one_line_still_hides_where_it_ends_on_the_next() {
+        for (body, expected) in [
+            ("[\n](x)a", "2: a | a link"),
+            ("[b\n](x)a", "2: a | a link"),
+            ("[\\\n](x)a", "2: a | a link"),
+            ("[b  \n](x)a", "2: a | a link"),
+            ("![\n](x.png)a", "2: a | an image's description"),
+            ("x <del>\n</del>a", "2: a | struck-through text"),
+            ("*\n*a", "2: *a"),
+            ("**b\nc** [d\n](x) a", "3:  a | a link"),
+        ] {
+            assert_eq!(read(body).last().map(String::as_str), Some(expected), "{body:?}");
         }
     }
 

@@ -8,7 +8,7 @@ use crate::core::{
 };
 
 fn globs(texts: &[&str]) -> Vec<NameGlob> {
-    texts.iter().map(|text| NameGlob::parse(text).unwrap()).collect()
+    texts.iter().map(|text| NameGlob::path(text).unwrap()).collect()
 }
 
 fn lines(pattern: &str, except: &[&str]) -> GateTrigger {
@@ -45,6 +45,16 @@ fn paths_match_by_either_name_of_a_rename() {
         ChangedFile { previous_path: Some("src/auth/old.rs".into()), ..file("lib/new.rs", "@@ -1 +1 @@\n+x") };
     assert_eq!(opens(paths("src/auth/**"), Complete(vec![renamed])), Some(vec![path_of("src/auth/**")]));
     assert_eq!(opens(paths("src/auth/**"), Complete(vec![file("src/a.rs", "")])), None);
+}
+
+#[test]
+fn an_exception_for_one_folder_covers_no_folder_below_it() {
+    let trigger = || GateTrigger::Paths { globs: globs(&["src/**"]), except: globs(&["src/*.sql"]) };
+    assert_eq!(opens(trigger(), Complete(vec![file("src/a.sql", "@@ -1 +1 @@\n+x")])), None);
+    assert!(opens(trigger(), Complete(vec![file("src/auth/a.sql", "@@ -1 +1 @@\n+x")])).is_some());
+    let trigger = || lines("eval", &["docs/*"]);
+    assert_eq!(opens(trigger(), Complete(vec![file("docs/a.md", "@@ -1 +1 @@\n+eval")])), None);
+    assert!(opens(trigger(), Complete(vec![file("docs/tool/run.rb", "@@ -1 +1 @@\n+eval")])).is_some());
 }
 
 #[test]

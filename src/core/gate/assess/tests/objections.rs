@@ -200,3 +200,18 @@ fn an_edited_or_hidden_dismissal_is_none() {
     assert_eq!(world.refusal(), Refusal::Edited);
     assert!(world.is_rejected());
 }
+
+#[test]
+fn of_two_words_in_one_second_the_later_counts_also_when_the_first_is_gone() {
+    for (second, rejected) in [("security approved", false), ("/revoke security", false), ("thanks", true)] {
+        let mut world = World::new();
+        world.comment("bob", "security rejected");
+        world.comment("alice", "security approved");
+        world.reconcile();
+        world.comment("bob", second);
+        let (rejection, answer) = (minute(1), world.last_comment());
+        (answer.created_at, answer.updated_at) = (rejection, rejection);
+        world.snapshot.comments.items.remove(0);
+        assert_eq!(world.is_rejected(), rejected, "{second}");
+    }
+}

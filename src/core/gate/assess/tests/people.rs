@@ -169,9 +169,12 @@ fn a_preset_team_counts_only_if_it_is_usable() {
     // Nobody looked: closed.
     assert!(matches!(world.refusal(), Refusal::AuthorityUnknown { .. }));
     let team = "acme/security".parse().unwrap();
-    for (standing, approved) in
-        [(TeamStanding::Unknown("503".into()), false), (TeamStanding::Missing, true), (TeamStanding::NoAccess, true)]
-    {
+    for (standing, approved) in [
+        (TeamStanding::Unknown("503".into()), false),
+        (TeamStanding::Missing, true),
+        (TeamStanding::NoAccess, true),
+        (TeamStanding::Unreadable("it needs members=read".into()), true),
+    ] {
         world.snapshot.authority.teams.insert(std::clone::Clone::clone(&team), standing);
         assert_eq!(world.is_approved(), approved);
     }
@@ -217,6 +220,20 @@ fn a_secret_or_missing_team_is_reported_and_approves_nothing() {
     world.comment("alice", "security approved");
     assert_eq!(world.refusal(), Refusal::NotAnApprover);
     assert_eq!(world.report().eligible.unusable[0].name, "acme/secret");
+}
+
+#[test]
+fn a_configured_team_that_cannot_be_read_keeps_its_gate_closed() {
+    let mut world = World::new();
+    world.gate().approvers.users.clear();
+    world.gate().approvers.teams = BTreeSet::from(["acme/sec".parse().unwrap()]);
+    let standing = TeamStanding::Unreadable("it needs members=read".into());
+    world.snapshot.authority.teams.insert("acme/sec".parse().unwrap(), standing);
+    for who in ["alice", "maintainer"] {
+        world.comment(who, "security approved");
+        assert!(matches!(world.refusal(), Refusal::AuthorityUnknown { .. }), "{who}");
+    }
+    assert_eq!(world.report().eligible.unusable[0].reason, "it needs members=read");
 }
 
 #[test]

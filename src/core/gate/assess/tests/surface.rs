@@ -39,6 +39,23 @@ fn modes_decide_which_gates_hold() {
 }
 
 #[test]
+fn a_preset_holds_while_it_is_not_known_whether_its_team_is_there() {
+    for (standing, holds) in [
+        (TeamStanding::Unknown("503".into()), Holding::Holds),
+        (TeamStanding::Unreadable("it needs members=read".into()), Holding::Advisory),
+        (TeamStanding::NoAccess, Holding::Advisory),
+    ] {
+        let mut world = World::new();
+        let mut policy = gate_policy(GateTrigger::Always, &[]);
+        policy.definition = GateDefinition::Preset;
+        policy.approvers.preset_team = Some("dba".into());
+        world.policy.gates.insert(gate("database"), policy);
+        world.snapshot.authority.teams.insert("acme/dba".parse().unwrap(), standing.clone());
+        assert_eq!(world.report_of("database").holding, holds, "{standing:?}");
+    }
+}
+
+#[test]
 fn supervised_opens_every_gate() {
     let mut world = World::new();
     world.snapshot.files = ChangedFiles::Complete(vec![file("README.md", "@@ -1 +1 @@\n+words")]);
