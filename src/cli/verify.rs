@@ -17,10 +17,10 @@ use super::{Outcome, Stop, actions::ActionsRun, exit, output, output::Format, pr
 use crate::{
     config,
     core::{
-        AppId, CheckName, Login, PrNumber, RepoName, Timestamp, UserId, decide,
+        AppId, CheckName, Login, PrNumber, RepoName, Timestamp, UserId, coverage, decide,
         decision::{Decision, DecisionWord},
         describe,
-        evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, Outcome as CheckOutcome},
+        evidence::{EVIDENCE_SCHEMA, Environment, Evidence, Outcome as CheckOutcome},
         policy::{CheckSource, Policy, PolicyOrigin},
         snapshot::{
             Account, AccountKind, AppIdentity, Authority, Base, ChangedFiles, Head, Lifecycle, Listing, PullRequest,
@@ -29,7 +29,7 @@ use crate::{
         state::LoopState,
     },
     render,
-    runner::{self, Changes, Checkout, Cleanliness, Interrupter, Plan, Selection},
+    runner::{self, Changes, Checkout, Cleanliness, Interrupter, Plan, Ran, Selection},
 };
 
 /// Where the configuration is looked for, relative to the top of the repository.
@@ -80,14 +80,16 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
         )));
     }
     let started = Utc::now();
-    let (checks, ending) = execute(&plan)?;
+    let (ran, ending) = execute(&plan)?;
     if ending == Ending::Interrupted {
         eprintln!("interrupted: what was running has been ended");
         return Ok(exit::INTERRUPTED);
     }
-    let evidence = document(&checkout, checks, started);
+    let base = arguments.base.as_deref().filter(|base| !base.is_empty());
+    let changes = Changes::against(&checkout.root, base);
+    let evidence = document(&checkout, ran, changes.as_ref(), started);
     let path = write(&evidence, &checkout.root.join(&arguments.evidence))?;
-    let local = Local::new(&checkout, arguments.base.as_deref(), policy, evidence);
+    let local = Local::new(&checkout, base, changes, policy, evidence);
     let decision = local.decide(Utc::now());
     report(&local, &decision, &path, format)?;
     append_job_summary(&local, &decision);
@@ -121,7 +123,7 @@ enum Ending {
     Interrupted,
 }
 
-fn execute(plan: &Plan) -> Result<(Vec<CheckEvidence>, Ending), Stop> {
+fn execute(plan: &Plan) -> Result<(Ran, Ending), Stop> {
     let observer: Arc<dyn runner::Observer> = if std::env::var_os("GITHUB_ACTIONS").is_some() {
         Arc::new(progress::Groups)
     } else if std::io::stderr().is_terminal() {
@@ -139,28 +141,32 @@ fn execute(plan: &Plan) -> Result<(Vec<CheckEvidence>, Ending), Stop> {
             // Kept, so that the runner does not take us for gone.
             std::future::pending::<()>().await;
         });
-        let checks = runner::run(plan, interrupt, observer).await;
+        let ran = runner::run(plan, interrupt, observer).await;
         listening.abort();
         let ending = if pressed.is_interrupted() { Ending::Interrupted } else { Ending::Finished };
-        Ok((checks, ending))
+        Ok((ran, ending))
     })
 }
 
-fn document(checkout: &Checkout, checks: Vec<CheckEvidence>, started_at: Timestamp) -> Evidence {
+fn document(checkout: &Checkout, ran: Ran, changes: Option<&Changes>, started_at: Timestamp) -> Evidence {
+    let nothing = ChangedFiles::Complete(Vec::new());
+    let files = changes.map_or(&nothing, |changes| &changes.files);
+    let coverage = ran.coverage.map(|reports| coverage::measure(files, &reports));
     let run = ActionsRun::current();
     Evidence {
         schema: EVIDENCE_SCHEMA.to_owned(),
         repository: run.as_ref().map_or_else(|| repository(checkout), |run| run.repository.clone()),
         head_sha: run.as_ref().and_then(|run| run.head).unwrap_or(checkout.head),
         tree_hash: describe::tree_hash(checkout.tree),
-        base_sha: None,
+        base_sha: changes.map(|changes| changes.merge_base),
         pull_request: run.as_ref().and_then(|run| run.pull_request),
         workflow: run.map(|run| run.origin),
         environment: Environment { os: std::env::consts::OS.to_owned(), runtime: None, framework: None },
         started_at,
         ended_at: Utc::now(),
-        checks,
-        coverage: None,
+        checks: ran.checks,
+        coverage,
+        regression_proof: None,
     }
 }
 
@@ -189,9 +195,13 @@ struct Local {
 }
 
 impl Local {
-    fn new(checkout: &Checkout, base: Option<&str>, policy: Policy, evidence: Evidence) -> Self {
-        let base = base.filter(|base| !base.is_empty());
-        let changes = Changes::against(&checkout.root, base);
+    fn new(
+        checkout: &Checkout,
+        base: Option<&str>,
+        changes: Option<Changes>,
+        policy: Policy,
+        evidence: Evidence,
+    ) -> Self {
         let branch = checkout.branch.clone().unwrap_or_else(|| checkout.head.short());
         let account = |login: &str| Account {
             id: UserId::new(0),

@@ -44,7 +44,7 @@ impl LoopState {
             first_seen_heads: Vec::new(),
             edited_words: BTreeSet::new(),
             agent: describe::agent(pull_request),
-            code_artifact: describe::artifact(snapshot),
+            code_artifact: describe::artifact(snapshot, policy),
             execution_config: execution_config(policy),
             retry_policy: retry_policy(policy),
             debug_memory_ref: MEMORY_REF.to_owned(),

@@ -18,7 +18,7 @@ use super::{
     policy::{Baseline, Policy, PolicyOrigin},
     retry, review,
     run::Run,
-    snapshot::{Lifecycle, ReceivedEvidence, Snapshot},
+    snapshot::{Lifecycle, ObservationProblem, ReceivedEvidence, Snapshot},
     stage::Stage,
     state::{AttemptDigest, LoopState, RunStatus, StopReason, VerificationResult},
     surface,
@@ -103,7 +103,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         coverage: evidence.coverage.clone(),
         skips: run.next.skips.clone(),
         replies: run.replies(),
-        warnings: warnings(snapshot, policy, &assessment),
+        warnings: warnings(snapshot, policy, &assessment, &evidence),
         strays: assessment.strays.clone(),
         bypassed: run.next.bypassed.clone(),
         feedback: feedback.clone(),
@@ -226,7 +226,7 @@ fn check_views(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckView>
         .collect()
 }
 
-fn warnings(snapshot: &Snapshot, policy: &Policy, assessment: &Assessment) -> Vec<Warning> {
+fn warnings(snapshot: &Snapshot, policy: &Policy, assessment: &Assessment, evidence: &HeadEvidence) -> Vec<Warning> {
     let configured = |kind: CheckKind| policy.verify.checks.values().any(|check| check.kind == kind);
     let mut warnings: Vec<Warning> = [CheckKind::Build, CheckKind::Test]
         .into_iter()
@@ -234,6 +234,10 @@ fn warnings(snapshot: &Snapshot, policy: &Policy, assessment: &Assessment) -> Ve
         .map(Warning::NoCheckOfKind)
         .collect();
     warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
+    warnings.extend(evidence.coverage_refused.iter().map(|reason| {
+        let (what, reason) = ("coverage in the evidence".to_owned(), reason.to_string());
+        Warning::NotObserved(ObservationProblem { what, reason })
+    }));
     warnings.extend(
         assessment
             .tampered

@@ -1,4 +1,4 @@
-//! What a pull request is: language, type of change, tests touched, linked issues, the agent behind it.
+//! What a pull request is: language, tests touched, linked issues, the agent behind it.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -6,9 +6,10 @@ use regex::Regex;
 use sha2::{Digest, Sha256};
 
 use super::{
+    coverage,
     evaluate::is_test,
     ids::Sha,
-    policy::CodeType,
+    policy::Policy,
     snapshot::{AccountKind, PullRequest, Snapshot},
     state::{Agent, AgentKind, CodeArtifact, Language},
 };
@@ -19,13 +20,13 @@ pub fn tree_hash(tree: Sha) -> String {
 }
 
 /// What the pull request changes, in short.
-pub fn artifact(snapshot: &Snapshot) -> CodeArtifact {
+pub fn artifact(snapshot: &Snapshot, policy: &Policy) -> CodeArtifact {
     let files = snapshot.files.known();
     let main = files.iter().max_by_key(|file| (file.additions + file.deletions, std::cmp::Reverse(&file.path)));
     CodeArtifact {
         path: main.map(|file| file.path.clone()),
         language: main.map_or(Language::Other, |file| language(&file.path)),
-        code_type: code_type(&snapshot.pull_request),
+        code_type: coverage::change_type(&snapshot.pull_request, &snapshot.files, &policy.coverage, None),
         content_hash: tree_hash(snapshot.pull_request.head.tree),
         test_files: files.iter().filter(|file| is_test(&file.path)).map(|file| file.path.clone()).take(50).collect(),
         requirements_ref: linked_issues(&snapshot.pull_request.body).iter().map(|issue| format!("#{issue}")).collect(),
@@ -41,45 +42,6 @@ fn language(path: &str) -> Language {
         Some("rs") => Language::Rust,
         Some("java") => Language::Java,
         _ => Language::Other,
-    }
-}
-
-/// Type of the change: a `Type:` line of the body, else the conventional-commit prefix of the title or branch, else
-/// new_function (evidence.md, Coverage by type of change). A line may raise the requirement, never lower it.
-pub fn code_type(pull_request: &PullRequest) -> CodeType {
-    let by_prefix = prefix(&pull_request.title)
-        .or_else(|| pull_request.head.branch.split_once('/').and_then(|(word, _)| by_word(word)))
-        .unwrap_or(CodeType::NewFunction);
-    let line = pull_request.body.lines().find_map(|line| line.trim().strip_prefix("Type:"));
-    let by_line = line.and_then(|word| by_word(&word.trim().to_ascii_lowercase()));
-    by_line.filter(|line| strictness(*line) >= strictness(by_prefix)).unwrap_or(by_prefix)
-}
-
-/// The word before the colon of `feat(parser)!: add numbers`.
-fn prefix(title: &str) -> Option<CodeType> {
-    let (head, _) = title.split_once(':')?;
-    let word = head.split('(').next().unwrap_or(head).trim_end_matches('!').trim();
-    by_word(&word.to_ascii_lowercase())
-}
-
-fn by_word(word: &str) -> Option<CodeType> {
-    match word {
-        "feat" | "feature" | "new_function" => Some(CodeType::NewFunction),
-        "fix" | "bugfix" | "hotfix" | "bug_fix" => Some(CodeType::BugFix),
-        "refactor" => Some(CodeType::Refactor),
-        "api" | "api_endpoint" => Some(CodeType::ApiEndpoint),
-        "integration" => Some(CodeType::Integration),
-        _ => None,
-    }
-}
-
-const fn strictness(code_type: CodeType) -> u8 {
-    match code_type {
-        CodeType::Refactor => 0,
-        CodeType::NewFunction => 1,
-        CodeType::Integration => 2,
-        CodeType::ApiEndpoint => 3,
-        CodeType::BugFix => 4,
     }
 }
 
@@ -136,19 +98,6 @@ mod tests {
     #[test]
     fn closing_keywords_name_issues() {
         assert_eq!(linked_issues("Fixes #7, closes: #12\nresolved #7. See #9, prefix #3"), [7, 12]);
-    }
-
-    #[test]
-    fn prefixes_tell_the_type() {
-        for (title, expected) in [
-            ("feat: a", Some(CodeType::NewFunction)),
-            ("fix(parser)!: b", Some(CodeType::BugFix)),
-            ("Refactor: c", Some(CodeType::Refactor)),
-            ("chore: d", None),
-            ("Fix the parser", None),
-        ] {
-            assert_eq!(prefix(title), expected, "{title}");
-        }
     }
 
     #[test]

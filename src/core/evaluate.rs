@@ -1,11 +1,12 @@
 //! Evaluation: rules, weights and phases become a score and a verdict (loop.md, Evaluation).
 
 use super::{
+    coverage::{TOLERATED_LOSS, TestStanding},
     decision::{DistanceToSuccess, Evaluation, EvaluationVerdict, RuleOutcome, RuleView},
-    evidence::{CheckKind, CheckResults},
+    evidence::{ChangedCoverage, CheckKind, CheckResults},
     gather::{GatheredCheck, HeadEvidence},
     ids::{RuleId, Score},
-    policy::{CodeType, CoverageTarget, NameGlob, Phase, Policy, Rule, RuleCheck, Severity},
+    policy::{CodeType, CoverageTarget, NameGlob, Phase, Policy, RequiredTest, Rule, RuleCheck, Severity},
     snapshot::{ChangedFile, ChangedFiles, FileStatus},
     state::StopReason,
 };
@@ -25,19 +26,32 @@ pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
     rules.extend(builtin("tests_added").map(|id| {
         rule(id, "changed code comes with changed tests".to_owned(), tests_added, Phase::B, RuleCheck::TestsAdded)
     }));
-    if let CoverageTarget::Percent(percent) = policy.coverage.target(code_type) {
-        let description = format!("at least {percent} % of the changed lines are covered");
-        rules.extend(
-            builtin("coverage")
-                .map(|id| rule(id, description, Severity::Warn, Phase::B, RuleCheck::ChangedCoverage(percent))),
-        );
-    }
+    let (description, check) = match policy.coverage.target(code_type) {
+        CoverageTarget::Percent(percent) => {
+            (format!("at least {percent} % of the changed lines are covered"), RuleCheck::ChangedCoverage(percent))
+        }
+        CoverageTarget::MatchBase => {
+            ("the coverage of all lines is that of the base".to_owned(), RuleCheck::CoverageKept)
+        }
+    };
+    rules.extend(builtin(COVERAGE_RULE).map(|id| rule(id, description, Severity::Warn, Phase::B, check)));
+    rules.extend(policy.coverage.judged_tests(code_type).filter_map(|sort| {
+        let severity = match sort {
+            RequiredTest::RegressionTest | RequiredTest::ExistingTestsPass => Severity::Fail,
+            _ => Severity::Warn,
+        };
+        let description = sort.description().to_owned();
+        Some(rule(builtin(sort.as_str())?, description, severity, Phase::B, RuleCheck::RequiredTest(sort)))
+    }));
     rules.retain(|default| policy.evaluate.rules.iter().all(|own| own.id != default.id));
     rules.extend(policy.evaluate.rules.iter().cloned());
     let mut seen = std::collections::BTreeSet::new();
     rules.retain(|rule| seen.insert(rule.id.clone()));
     rules
 }
+
+/// Id of the rule on coverage that every change has.
+pub const COVERAGE_RULE: &str = "coverage";
 
 fn builtin(id: &str) -> Option<RuleId> {
     id.parse().ok()
@@ -170,13 +184,26 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
             verdict(ratio >= *least, || format!("{ratio} of the tests pass; make it at least {least}"))
         }
         RuleCheck::ChangedCoverage(least) => {
-            match evidence.coverage.as_ref().and_then(super::evidence::ChangedCoverage::changed_percent) {
-                None => RuleOutcome::Unknown,
-                Some(percent) => verdict(percent >= *least, || {
-                    format!("{percent:.1} % of the changed lines are covered; add tests until it is {least} %")
-                }),
+            // Without a report coverage is unknown; with one, a change without an executable line has nothing to cover.
+            let Some(coverage) = &evidence.coverage else { return RuleOutcome::Unknown };
+            match coverage.changed_percent() {
+                None => RuleOutcome::Passed,
+                Some(percent) => verdict(percent >= *least, || too_little(percent, *least, coverage)),
             }
         }
+        RuleCheck::CoverageKept => {
+            let head = evidence.coverage.as_ref().and_then(ChangedCoverage::percent);
+            let (Some(head), Some(base)) = (head, evidence.coverage_on_base) else { return RuleOutcome::Unknown };
+            // A billionth for what binary fractions add to the difference.
+            verdict(base - head <= TOLERATED_LOSS + 1e-9, || {
+                format!("{head:.1} % of all lines are covered and {base:.1} % on the base; cover what lost its tests")
+            })
+        }
+        RuleCheck::RequiredTest(sort) => match evidence.required_tests.get(sort) {
+            None => RuleOutcome::Unknown,
+            Some(TestStanding::There) => RuleOutcome::Passed,
+            Some(TestStanding::Missing(fix)) => failed(fix.clone()),
+        },
         RuleCheck::Findings { severity, most } => {
             let count = evidence.findings().filter(|finding| finding.severity >= *severity).count() as u64;
             verdict(count <= *most, || {
@@ -210,6 +237,22 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
             verdict(small, || format!("{lines} changed lines in {} files; split the change", files.len()))
         }
     }
+}
+
+/// Most uncovered places named in a fix.
+const PLACES: usize = 3;
+
+fn too_little(percent: f64, least: f64, coverage: &ChangedCoverage) -> String {
+    // Rounded down, so that 99.96 % is not told as 100.0 % that are too little.
+    let percent = (percent * 10.0).floor() / 10.0;
+    let places = coverage.uncovered.iter().take(PLACES).cloned().collect::<Vec<_>>().join(", ");
+    let more = coverage.uncovered.len().saturating_sub(PLACES);
+    let places = match (places.is_empty(), more) {
+        (true, _) => String::new(),
+        (false, 0) => format!(": {places}"),
+        (false, more) => format!(": {places} and {more} more places"),
+    };
+    format!("{percent:.1} % of the changed lines are covered; add tests until it is {least} %{places}")
 }
 
 fn verdict(passed: bool, fix: impl FnOnce() -> String) -> RuleOutcome {
@@ -287,7 +330,8 @@ pub fn is_test(path: &str) -> bool {
     });
     in_folder && is_code(path)
         || is_code(path)
-            && (stem.starts_with("test_")
+            && (matches!(stem, "test" | "tests" | "conftest")
+                || stem.starts_with("test_")
                 || stem.ends_with("_test")
                 || stem.ends_with("_tests")
                 || stem.ends_with("_spec")

@@ -37,6 +37,9 @@ pub struct Evidence {
     pub ended_at: Timestamp,
     pub checks: Vec<CheckEvidence>,
     pub coverage: Option<ChangedCoverage>,
+    /// What came of running the change's tests without the change; only where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regression_proof: Option<RegressionTrial>,
 }
 
 /// Which workflow run, job and matrix leg an evidence document says it comes from.
@@ -432,23 +435,98 @@ pub struct Finding {
 }
 
 /// Coverage of the lines a pull request changed, as kept in `evidence.json`.
+///
+/// Figures from a document are claims until [`coverage::believe`](crate::core::coverage::believe) has checked them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedCoverage {
+    /// Over all measured files.
     pub lines_covered: u64,
     pub lines_total: u64,
     /// Added executable lines that were executed.
     pub changed_covered: u64,
     /// Added executable lines.
     pub changed_total: u64,
-    /// Added executable lines that were not executed, as `file:first-last`.
+    /// Added executable lines that were not executed, as `file:first-last`, or `file:line` for a single one.
     pub uncovered: Vec<String>,
+    /// Lines of further ranges, which are counted only.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncovered_not_listed: u64,
+    /// The changed lines by file, where several jobs' figures can be put together.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, LineTally>,
+    /// Changed code that no report mentions although others of its language are measured: nothing is known of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Executable lines, and how many of them were executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineTally {
+    pub covered: u64,
+    pub total: u64,
 }
 
 impl ChangedCoverage {
     /// Percentage of the changed lines that were executed; none when no changed line is executable.
     pub fn changed_percent(&self) -> Option<f64> {
-        (self.changed_total > 0).then(|| self.changed_covered as f64 * 100.0 / self.changed_total as f64)
+        percent(self.changed_covered, self.changed_total)
     }
+
+    /// Percentage of all lines that were executed; none when there is no executable line.
+    pub fn percent(&self) -> Option<f64> {
+        percent(self.lines_covered, self.lines_total)
+    }
+}
+
+fn percent(covered: u64, total: u64) -> Option<f64> {
+    (total > 0).then(|| covered as f64 * 100.0 / total as f64)
+}
+
+/// Whether the tests a change adds or changes fail without it and pass with it (`coverage.prove_regression`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegressionTrial {
+    pub verdict: ProofVerdict,
+    /// The test files that were run, and how each ended.
+    pub tests: Vec<ProofRun>,
+    /// One sentence for people.
+    pub reason: String,
+}
+
+/// What the runs on the base and on the head show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProofVerdict {
+    /// A test fails on the base and passes on the head.
+    Proved,
+    /// None does.
+    NotProved,
+    /// They could not be run.
+    Unknown,
+}
+
+/// One test file, run on both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofRun {
+    pub file: String,
+    /// The command both were run with.
+    pub command: String,
+    pub on_base: ProofEnd,
+    pub on_head: ProofEnd,
+}
+
+/// How a run of a test file ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProofEnd {
+    Passed,
+    Failed,
+    /// It ended without a word on any test: it could not be built, or was cut off.
+    Broken,
 }
 
 /// Execution counts of one file's executable lines, as a coverage report gives them: line (from 1) → hits.

@@ -167,6 +167,7 @@ pub fn evidence(head: Sha, failing: &[&str], passing: &[&str]) -> ReceivedEviden
         ended_at: start(),
         checks: vec![CheckEvidence::bare(name("build"), CheckKind::Build, Outcome::Passed), unit],
         coverage: None,
+        regression_proof: None,
     }))
 }
 

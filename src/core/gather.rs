@@ -1,16 +1,19 @@
 //! Evidence of the head commit: for every check of the policy, what is known of it from artifacts, check runs, commit
 //! statuses and skips.
 
+use std::collections::BTreeMap;
+
 use indexmap::IndexMap;
 
 use super::{
+    coverage::{self, ImpossibleCoverage, TestStanding},
     decision::CheckStanding,
     evidence::{
         ChangedCoverage, CheckEvidence, CheckKind, ErrorType, Evidence, Failure, Finding, Outcome, RetryClass,
         SourceLocation,
     },
     ids::{CheckName, Timestamp},
-    policy::{CheckPolicy, CheckSource, ExternalSource, Policy},
+    policy::{CheckPolicy, CheckSource, ExternalSource, Policy, RequiredTest},
     snapshot::{AnnotationLevel, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence, Snapshot},
     state::Skip,
 };
@@ -19,7 +22,14 @@ use super::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeadEvidence {
     pub checks: IndexMap<CheckName, GatheredCheck>,
+    /// Of all jobs together, checked against the diff.
     pub coverage: Option<ChangedCoverage>,
+    /// Why coverage that was claimed is not believed.
+    pub coverage_refused: Option<ImpossibleCoverage>,
+    /// Coverage of all lines on the base, in percent.
+    pub coverage_on_base: Option<f64>,
+    /// The sorts of tests of which something is known.
+    pub required_tests: BTreeMap<RequiredTest, TestStanding>,
 }
 
 /// One check of the policy with what is known of it.
@@ -115,7 +125,13 @@ impl HeadEvidence {
             let (kind, baseline) = (check.kind, OnBase::Counts);
             (name, GatheredCheck { kind, standing: CheckStanding::Done(Box::new(check)), baseline })
         });
-        Self { checks: gathered.collect(), coverage }
+        Self {
+            checks: gathered.collect(),
+            coverage,
+            coverage_refused: None,
+            coverage_on_base: None,
+            required_tests: BTreeMap::new(),
+        }
     }
 }
 
@@ -144,18 +160,40 @@ pub fn gather(
             found => found,
         }
     };
-    let checks = policy.verify.checks.iter();
+    let checks: IndexMap<CheckName, GatheredCheck> = policy
+        .verify
+        .checks
+        .iter()
+        .map(|(name, check)| {
+            let (kind, standing) = (check.kind, standing(name, check));
+            (name.clone(), GatheredCheck { kind, standing, baseline: OnBase::Counts })
+        })
+        .collect();
+    let base = snapshot.base_evidence.as_ref();
+    let (coverage, coverage_refused) = match measured(snapshot) {
+        Ok(coverage) => (coverage, None),
+        Err(reason) => (None, Some(reason)),
+    };
     HeadEvidence {
-        checks: checks
-            .map(|(name, check)| {
-                (
-                    name.clone(),
-                    GatheredCheck { kind: check.kind, standing: standing(name, check), baseline: OnBase::Counts },
-                )
-            })
-            .collect(),
-        coverage: accepted(snapshot).find_map(|evidence| evidence.coverage.clone()),
+        required_tests: coverage::standings(
+            &policy.coverage,
+            &snapshot.files,
+            checks.values().filter_map(GatheredCheck::evidence),
+            base,
+            accepted(snapshot).find_map(|evidence| evidence.regression_proof.as_ref()),
+        ),
+        checks,
+        coverage,
+        coverage_refused,
+        coverage_on_base: base.and_then(|base| base.coverage.as_ref()).and_then(ChangedCoverage::percent),
     }
+}
+
+/// What the jobs measured, as far as it can be true of this diff.
+fn measured(snapshot: &Snapshot) -> Result<Option<ChangedCoverage>, ImpossibleCoverage> {
+    let claims = accepted(snapshot).filter_map(|evidence| evidence.coverage.as_ref());
+    let believed: Result<Vec<_>, _> = claims.map(|claim| coverage::believe(claim, &snapshot.files)).collect();
+    Ok(coverage::combine(&believed?))
 }
 
 /// Findings in the head's evidence, whatever check they are of.

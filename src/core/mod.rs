@@ -8,6 +8,7 @@ mod begin;
 pub mod call;
 pub mod capability;
 pub mod command;
+pub mod coverage;
 mod decide;
 pub mod decision;
 pub mod describe;

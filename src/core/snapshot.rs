@@ -218,7 +218,7 @@ impl ChangedFile {
 }
 
 /// The first new line of a hunk header's remainder, `-1,3 +5,7 @@ …` → 5.
-fn hunk_start(header: &str) -> Option<u32> {
+pub(super) fn hunk_start(header: &str) -> Option<u32> {
     let new = header.split(' ').find_map(|part| part.strip_prefix('+'))?;
     new.split(',').next()?.parse().ok()
 }

@@ -9,7 +9,7 @@ use std::io::{Cursor, Read as _};
 use zip::ZipArchive;
 
 use crate::core::{
-    RepoName, Sha, WorkflowRunId,
+    RepoName, Sha, WorkflowRunId, coverage,
     evidence::{EVIDENCE_SCHEMA, Evidence},
 };
 
@@ -123,6 +123,9 @@ fn check(evidence: &Evidence, origin: &Origin<'_>) -> Result<(), String> {
     }
     if !(1..=origin.run_attempt).contains(&workflow.run_attempt) {
         return Err(format!("it names attempt {} of a run with {}", workflow.run_attempt, origin.run_attempt));
+    }
+    if let Some(coverage) = &evidence.coverage {
+        coverage::validate(coverage).map_err(|impossible| format!("its coverage cannot be: {impossible}"))?;
     }
     if evidence.checks.len() > MOST_CHECKS {
         return Err(format!("it holds more than {MOST_CHECKS} checks"));

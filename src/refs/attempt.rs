@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{RefsError, store::document};
 use crate::core::{
     decision::{AttemptRecord, FailureView},
-    evidence::{CheckEvidence, Failure},
+    evidence::{ChangedCoverage, CheckEvidence, Failure},
     state::AttemptDigest,
 };
 
@@ -88,12 +88,13 @@ fn whole(record: &AttemptRecord, follows: Follows, detail: Detail) -> Value {
         "score": digest.score,
         "failed_rules": digest.failed_rules,
         "checks": record.checks.iter().map(|check| shortened_check(check, detail)).collect::<Vec<_>>(),
-        "coverage": record.coverage,
+        "coverage": record.coverage.as_ref().map(|coverage| shortened_coverage(coverage, detail)),
         "compare": record.compare,
         "analysis": record.analysis.iter().take(detail.failures).map(|view| analysis(view, detail)).collect::<Vec<_>>(),
         "fix_applied": null,
         "feedback": record.feedback.iter().take(detail.failures.max(3)).collect::<Vec<_>>(),
-        "digest": digest,
+        // Every test there was is no part of the record of one attempt: it outgrows all the rest.
+        "digest": AttemptDigest { tests: None, ..digest.clone() },
     })
 }
 
@@ -108,8 +109,19 @@ fn shortened_check(check: &CheckEvidence, detail: Detail) -> CheckEvidence {
         failures: check.failures.iter().take(kept).map(|failure| shortened_failure(failure, detail)).collect(),
         failures_not_kept: check.failures_not_kept + u64::try_from(check.failures.len() - kept).unwrap_or(u64::MAX),
         findings: check.findings.iter().take(detail.failures).cloned().collect(),
+        tests: None,
         reports: check.reports.iter().take(detail.failures).cloned().collect(),
         ..check.clone()
+    }
+}
+
+fn shortened_coverage(coverage: &ChangedCoverage, detail: Detail) -> ChangedCoverage {
+    let cut = |texts: &[String]| texts.iter().take(detail.failures).cloned().collect();
+    ChangedCoverage {
+        uncovered: cut(&coverage.uncovered),
+        unmeasured: cut(&coverage.unmeasured),
+        files: Default::default(),
+        ..coverage.clone()
     }
 }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::{summary, verdict::Subject};
 use crate::core::{
     decision::{CheckStanding, EvaluationVerdict, RuleOutcome},
+    evaluate::COVERAGE_RULE,
     evidence::CheckResults,
     state::VerificationResult,
 };
@@ -59,6 +60,10 @@ fn rule(subject: &Subject<'_>, id: &str) -> Option<bool> {
     }
 }
 
+fn has_rule(subject: &Subject<'_>, id: &str) -> bool {
+    subject.decision.view.evaluation.rules.iter().any(|rule| rule.id.as_str() == id)
+}
+
 fn tests_for_new_code(subject: &Subject<'_>) -> Tick {
     match rule(subject, "tests_added") {
         Some(true) => tick("tests for new code", true, "tests were added or changed"),
@@ -111,13 +116,14 @@ fn analysed(subject: &Subject<'_>) -> Tick {
 
 fn coverage(subject: &Subject<'_>) -> Tick {
     let percent = subject.decision.view.coverage.as_ref().and_then(|coverage| coverage.changed_percent());
-    match (rule(subject, "coverage"), percent) {
+    match (rule(subject, COVERAGE_RULE), percent) {
         (Some(true), Some(percent)) => tick("coverage met", true, format!("{percent:.0} % of the changed lines")),
-        (Some(true), None) => tick("coverage met", true, "as required"),
+        (Some(true), None) => tick("coverage met", true, "no changed line is one that tests can cover"),
         (Some(false), _) => tick("coverage met", false, "too few of the changed lines"),
-        (None, Some(percent)) => {
+        (None, Some(percent)) if !has_rule(subject, COVERAGE_RULE) => {
             tick("coverage met", true, format!("{percent:.0} % of the changed lines, none required"))
         }
+        (None, Some(_)) => tick("coverage met", false, "unknown: nothing is known of the base's coverage"),
         (None, None) => tick("coverage met", false, "unknown: no coverage report"),
     }
 }

@@ -11,6 +11,7 @@ mod check_run;
 mod check_table;
 mod checklist;
 mod configuration;
+mod coverage_line;
 mod escalation;
 mod failure_card;
 mod fit;

@@ -6,6 +6,7 @@ use super::{
     answers::{self, LongAnswer},
     check_table::{self, CheckRow},
     checklist::{self, Tick},
+    coverage_line,
     escalation::EscalationCard,
     failure_card::Failures,
     fit::{self, LIMIT, Shorten, Shortened, Shown, shorten_first},
@@ -21,7 +22,6 @@ use super::{
 };
 use crate::core::{
     decision::{Compare, NextAction},
-    evidence::ChangedCoverage,
     state::Skip,
 };
 
@@ -119,7 +119,7 @@ impl StatusModel {
             next: verdict::next_steps(subject),
             escalation: view.escalation.as_ref().map(|escalation| EscalationCard::of(subject, escalation)),
             checks: Shown::first(100, &view.checks, |check| check_table::row(check, &links)),
-            coverage: view.coverage.as_ref().and_then(|coverage| coverage_line(coverage, &links)),
+            coverage: coverage_line::coverage_line(view, &links),
             compare: view.compare.as_ref().map(compare_lines).unwrap_or_default(),
             skips: Shown::first(30, &view.skips, skip_line),
             failures: Failures::of(view, &links, 20),
@@ -189,29 +189,6 @@ impl Distance {
             passed_rules: distance.passed_rules,
             total_rules: distance.total_rules,
         }
-    }
-}
-
-fn coverage_line(coverage: &ChangedCoverage, links: &Links) -> Option<Markdown> {
-    let percent = coverage.changed_percent()?;
-    let mut said = format!(
-        "{:.0} % of the changed lines are covered by tests ({} of {})",
-        percent.floor(),
-        coverage.changed_covered,
-        coverage.changed_total
-    );
-    let uncovered: Vec<String> = coverage.uncovered.iter().map(|range| range_link(range, links)).collect();
-    if !uncovered.is_empty() {
-        said.push_str(&format!("; not covered: {}", super::words::few(&uncovered, 5)));
-    }
-    Some(Markdown::ours(format!("{said}.")))
-}
-
-/// `file:first-last`, linked.
-fn range_link(range: &str, links: &Links) -> String {
-    match super::annotations::parse_range(range) {
-        Some((file, first, last)) => links.lines(file, first, last).into_string(),
-        None => code(range).into_string(),
     }
 }
 

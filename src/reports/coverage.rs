@@ -16,6 +16,8 @@ use super::{
 
 /// Lines kept, over all files; a project with more has them counted, but not told apart by file.
 const MAX_LINES: usize = 4_000_000;
+/// Source directories kept.
+const MAX_SOURCES: usize = 50;
 
 /// The coverage a report gives.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +27,8 @@ pub struct Coverage {
     pub lines_covered: u64,
     /// Executable lines.
     pub lines_total: u64,
+    /// Directories the paths may be relative to, as the report names them.
+    pub sources: Vec<String>,
 }
 
 impl Coverage {
@@ -42,6 +46,7 @@ pub(super) struct CoverageTable {
     /// Lines past [`MAX_LINES`]: counted only.
     uncounted_covered: u64,
     uncounted_total: u64,
+    sources: Vec<String>,
     /// A coverage report was read, even if it lists no file.
     expected: bool,
 }
@@ -50,6 +55,14 @@ impl CoverageTable {
     /// Says that this is a coverage report, so that no file is a result too.
     pub fn expect(&mut self) {
         self.expected = true;
+    }
+
+    /// Paths may be relative to this directory.
+    pub fn source(&mut self, directory: &str) {
+        let directory = directory.trim();
+        if !directory.is_empty() && self.sources.len() < MAX_SOURCES {
+            self.sources.push(text::path(directory));
+        }
     }
 
     /// The lines that follow are of this file.
@@ -81,8 +94,12 @@ impl CoverageTable {
             return None;
         }
         notes.flaws(Flaw::TooManyLines, self.uncounted_total, || format!("after {MAX_LINES} others"));
-        let mut coverage =
-            Coverage { files: Vec::new(), lines_covered: self.uncounted_covered, lines_total: self.uncounted_total };
+        let mut coverage = Coverage {
+            files: Vec::new(),
+            lines_covered: self.uncounted_covered,
+            lines_total: self.uncounted_total,
+            sources: self.sources,
+        };
         for (path, lines) in self.files {
             coverage.lines_total += lines.len() as u64;
             coverage.lines_covered += lines.values().filter(|hits| **hits > 0).count() as u64;
@@ -113,6 +130,7 @@ mod tests {
             files: vec![file("a.rs", &[(1, 2)]), file("b.rs", &[(3, 5), (4, 0)])],
             lines_covered: 2,
             lines_total: 3,
+            sources: Vec::new(),
         };
         assert_eq!(coverage, expected);
         assert_eq!(coverage.percent().map(f64::round), Some(67.0));

@@ -7,19 +7,21 @@ use std::{
 
 use super::{
     command::{Ending, Finished},
-    report_files,
+    coverage_files, report_files,
 };
 use crate::{
     core::{
-        CheckName,
+        self, CheckName,
         evidence::{
-            CheckEvidence, CheckKind, CheckResults, ErrorType, Failure, Outcome, ReportNote, ReportQuality, RetryClass,
+            CheckEvidence, CheckKind, CheckResults, ErrorType, Failure, FileCoverage, Outcome, ReportNote,
+            ReportQuality, RetryClass,
         },
         failure,
         policy::{CheckPresence, CommandCheck, EmptyTests},
         roster::Roster,
+        snapshot::ChangedFiles,
     },
-    reports::{self, ReadOptions, Report, RosterMode},
+    reports::{self, Coverage, ReadOptions, Report, RosterMode},
 };
 
 /// Failures kept of one check; the rest are counted.
@@ -44,17 +46,23 @@ pub struct Ran<'a> {
     pub started: SystemTime,
 }
 
-/// Turns a finished command into evidence.
-pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> CheckEvidence {
+/// Turns a finished command into evidence, and the coverage its reports hold.
+pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
     let mut gathered = Gathered::default();
     gather_files(ran, &mut gathered);
+    gather_usual_coverage(ran, &mut gathered);
     // The output itself is a report where no file was promised: `cargo test` prints what others write down.
-    if let Some(output) = finished.read.filter(|output| output.format.is_some() && gathered.results.is_none()) {
+    if let Some(mut output) = finished.read.filter(|output| output.format.is_some() && gathered.results.is_none()) {
+        gathered.add_coverage(ran, ran.directory, output.coverage.take());
         gathered.add(output);
     }
     let outcome = outcome(ran, &finished.ending, &mut gathered);
     for failure in &mut gathered.failures {
         failure.fingerprint = Some(failure::fingerprint(failure));
+    }
+    let coverage = gathered.coverage.take();
+    if let (Some(results), Some(coverage)) = (&mut gathered.results, &coverage) {
+        results.coverage_percent = core::coverage::measure(&ChangedFiles::Complete(Vec::new()), coverage).percent();
     }
     let not_kept = gathered.failures.len().saturating_sub(KEPT_FAILURES);
     gathered.failures.truncate(KEPT_FAILURES);
@@ -88,7 +96,7 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> CheckEvidence {
             _ => failure::retry_class(&evidence),
         });
     }
-    evidence
+    (evidence, coverage)
 }
 
 fn millis(duration: std::time::Duration) -> u64 {
@@ -104,6 +112,8 @@ struct Gathered {
     failures_not_kept: u64,
     findings: Vec<crate::core::evidence::Finding>,
     tests: Option<Roster>,
+    /// With paths of the repository; none without a coverage report.
+    coverage: Option<Vec<FileCoverage>>,
     /// A report was cut short or malformed: a check must not pass on it.
     has_partial: bool,
 }
@@ -123,6 +133,13 @@ impl Gathered {
             (tests @ None, more) => *tests = more,
             (Some(_), None) => {}
         }
+    }
+
+    fn add_coverage(&mut self, ran: &Ran<'_>, report: &Path, coverage: Option<Coverage>) {
+        let Some(coverage) = coverage else { return };
+        let places = coverage_files::Places::new(ran.root, ran.directory, report, &coverage.sources);
+        let files = coverage.files.into_iter().map(|file| FileCoverage { path: places.resolve(&file.path), ..file });
+        self.coverage.get_or_insert_default().extend(files);
     }
 
     fn problem(&mut self, message: String) {
@@ -170,7 +187,26 @@ fn gather_files(ran: &Ran<'_>, gathered: &mut Gathered) {
                 let reason = report.notes.first().cloned().unwrap_or_else(|| "it is in no known format".to_owned());
                 gathered.problem(format!("the report `{}` cannot be read: {reason}", report.path));
             }
+            gathered.add_coverage(ran, &path, report.coverage.take());
             gathered.add(report);
+        }
+    }
+}
+
+/// A coverage report that was not promised is read from where the tools usually put it. What is wrong with one costs
+/// nothing: nobody relied on it.
+fn gather_usual_coverage(ran: &Ran<'_>, gathered: &mut Gathered) {
+    let measures = matches!(ran.kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
+    if !measures || gathered.coverage.is_some() {
+        return;
+    }
+    let options = ReadOptions { keep: 0, ..ReadOptions::default() };
+    for path in coverage_files::usual(ran.directory, |path| report_files::is_newer(path, ran.started)) {
+        let mut report = reports::read_file(&path, &options);
+        if report.is_whole && report.coverage.is_some() {
+            gathered.add_coverage(ran, &path, report.coverage.take());
+            report.path = shown(&path, ran.root);
+            gathered.notes.push(report.note());
         }
     }
 }

@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 use tokio::task::JoinSet;
 
 use super::{
-    check::{self, Ran},
+    check,
     command::{self, CommandLine},
     interrupt::{Interrupt, Interrupter},
     observer::Observer,
@@ -20,7 +20,7 @@ use super::{
 use crate::{
     core::{
         CheckName,
-        evidence::{CheckEvidence, CheckKind, Outcome},
+        evidence::{CheckEvidence, CheckKind, FileCoverage, Outcome},
         policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, FailFast},
     },
     reports,
@@ -109,12 +109,22 @@ fn with_needs(
     Ok(wanted)
 }
 
-/// Runs the plan to its end and returns the evidence in the plan's order.
+/// What came of a plan.
+#[derive(Debug, Default)]
+pub struct Ran {
+    /// In the plan's order.
+    pub checks: Vec<CheckEvidence>,
+    /// Of all coverage reports together, with paths of the repository; none when there was no report.
+    pub coverage: Option<Vec<FileCoverage>>,
+}
+
+/// Runs the plan to its end.
 ///
 /// A check whose need failed is skipped; an interrupt ends what runs and skips the rest.
-pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>) -> Vec<CheckEvidence> {
+pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>) -> Ran {
     let (fail_fast, failed_fast) = Interrupter::new();
     let mut ended: BTreeMap<CheckName, CheckEvidence> = BTreeMap::new();
+    let mut coverage: Option<Vec<FileCoverage>> = None;
     let mut waiting: Vec<&CheckName> = plan.checks.keys().collect();
     let mut running = JoinSet::new();
     loop {
@@ -141,7 +151,10 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>)
             continue;
         };
         // A task that panicked has no evidence; its check is reported as cancelled below.
-        let Ok(evidence) = evidence else { continue };
+        let Ok((evidence, measured)) = evidence else { continue };
+        if let Some(measured) = measured {
+            coverage.get_or_insert_default().extend(measured);
+        }
         let stops = plan.checks.get(&evidence.name).is_some_and(|check| check.command.fail_fast == FailFast::On);
         if stops && evidence.outcome.is_failure() {
             fail_fast.interrupt();
@@ -150,7 +163,8 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>)
         ended.insert(evidence.name.clone(), evidence);
     }
     let cancelled = |name: &CheckName| CheckEvidence::bare(name.clone(), plan.checks[name].kind, Outcome::Cancelled);
-    plan.names().map(|name| ended.remove(name).unwrap_or_else(|| cancelled(name))).collect()
+    let checks = plan.names().map(|name| ended.remove(name).unwrap_or_else(|| cancelled(name))).collect();
+    Ran { checks, coverage }
 }
 
 enum Readiness {
@@ -203,7 +217,7 @@ async fn execute(
     root: PathBuf,
     interrupt: Interrupt,
     observer: Arc<dyn Observer>,
-) -> CheckEvidence {
+) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
     let directory = planned.command.working_directory.as_ref().map_or_else(|| root.clone(), |inner| root.join(inner));
     let line = CommandLine {
         shell: planned.command.run.clone(),
@@ -221,7 +235,7 @@ async fn execute(
         move |bytes| observer.output(&watched, bytes),
     )
     .await;
-    let ran = Ran {
+    let ran = check::Ran {
         name: &name,
         kind: planned.kind,
         presence: planned.presence,
@@ -269,7 +283,7 @@ mod tests {
     async fn outcomes(plan: &Plan) -> (Vec<(String, &'static str)>, Vec<String>) {
         let diary = Arc::new(Diary::default());
         let (_keep, interrupt) = Interrupter::new();
-        let evidence = run(plan, interrupt, diary.clone()).await;
+        let evidence = run(plan, interrupt, diary.clone()).await.checks;
         let outcomes = evidence.iter().map(|check| (check.name.to_string(), check.outcome.as_str())).collect();
         (outcomes, diary.0.lock().unwrap().clone())
     }

@@ -84,6 +84,7 @@ fn evidence(
         ended_at: now,
         checks: vec![passed("build", CheckKind::Build, 5_210)?, unit(tests)?, passed("lint", CheckKind::Lint, 3_480)?],
         coverage: None,
+        regression_proof: None,
     })
 }
 

@@ -57,6 +57,19 @@ impl Default for CoveragePolicy {
 }
 
 impl CoveragePolicy {
+    /// The sorts of tests a type of change must come with, of which something can be known: those judged by a proof or
+    /// by comparison, and those with a pattern of names. The others stay unknown and are no rule.
+    pub fn judged_tests(&self, code_type: CodeType) -> impl Iterator<Item = RequiredTest> + '_ {
+        let required = self.required_tests.get(&code_type).map(Vec::as_slice).unwrap_or_default();
+        required.iter().copied().filter(|sort| match sort {
+            RequiredTest::RegressionTest | RequiredTest::OriginalBugReproduction => {
+                self.regression_proof == RegressionProof::RunOnBoth || self.test_names.contains_key(sort)
+            }
+            RequiredTest::ExistingTestsPass => true,
+            _ => self.test_names.contains_key(sort),
+        })
+    }
+
     pub const fn target(&self, code_type: CodeType) -> CoverageTarget {
         match code_type {
             CodeType::NewFunction => self.new_function,
@@ -101,4 +114,36 @@ pub enum RequiredTest {
     ErrorCases,
     IntegrationTest,
     ValidationTest,
+}
+
+impl RequiredTest {
+    /// The word used in configuration, rules and text.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::HappyPath => "happy_path",
+            Self::EdgeCases => "edge_cases",
+            Self::ErrorHandling => "error_handling",
+            Self::RegressionTest => "regression_test",
+            Self::OriginalBugReproduction => "original_bug_reproduction",
+            Self::ExistingTestsPass => "existing_tests_pass",
+            Self::ErrorCases => "error_cases",
+            Self::IntegrationTest => "integration_test",
+            Self::ValidationTest => "validation_test",
+        }
+    }
+
+    /// The sort as a sentence about a change.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::HappyPath => "a test of the ordinary case comes with the change",
+            Self::EdgeCases => "a test of the edge cases comes with the change",
+            Self::ErrorHandling => "a test of the error handling comes with the change",
+            Self::RegressionTest => "a test fails without the fix and passes with it",
+            Self::OriginalBugReproduction => "a test reproduces the bug without the fix",
+            Self::ExistingTestsPass => "the tests of the base pass, and none is gone",
+            Self::ErrorCases => "a test of the error cases comes with the change",
+            Self::IntegrationTest => "an integration test comes with the change",
+            Self::ValidationTest => "a test of the validation comes with the change",
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{NameGlob, Pattern};
+use super::{NameGlob, Pattern, RequiredTest};
 use crate::core::{
     evidence::FindingSeverity,
     ids::{CheckName, RuleId, Score},
@@ -96,6 +96,10 @@ pub enum RuleCheck {
     PassedRatio(Score),
     /// Coverage of the changed lines, in percent, is at least this.
     ChangedCoverage(f64),
+    /// Coverage of all lines has not fallen against the base by more than the tolerated loss.
+    CoverageKept,
+    /// The change comes with this sort of tests.
+    RequiredTest(RequiredTest),
     /// No more findings of this severity or worse than `most`.
     Findings { severity: FindingSeverity, most: u64 },
     /// Code changed, so a test was added or changed too.

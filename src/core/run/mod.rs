@@ -109,7 +109,7 @@ impl<'a> Run<'a> {
         next.policy_sha = self.policy.origin.commit();
         next.linked_issues = describe::linked_issues(&pull_request.body);
         next.agent = describe::agent(pull_request);
-        next.code_artifact = describe::artifact(self.snapshot);
+        next.code_artifact = describe::artifact(self.snapshot, self.policy);
         next.capabilities = capability::read(&pull_request.body);
         next.execution_config = begin::execution_config(self.policy);
         next.retry_policy = begin::retry_policy(self.policy);

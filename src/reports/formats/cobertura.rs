@@ -1,4 +1,5 @@
-//! Cobertura XML. Methods and their class both list their lines; a file may have several classes.
+//! Cobertura XML. Methods and their class both list their lines; a file may have several classes. Paths are relative to
+//! one of the directories in `<sources>`.
 
 use crate::reports::{
     Unreadable,
@@ -9,9 +10,12 @@ use crate::reports::{
     xml::Xml,
 };
 
+/// Bytes of a source directory's name, give or take a piece of text.
+const LONGEST_SOURCE: usize = 4_096;
+
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.coverage.expect();
-    let mut in_file = false;
+    let (mut in_file, mut source) = (false, None::<String>);
     loop {
         match xml.next(&mut out.notes)? {
             Token::Open(tag) => match tag.name {
@@ -23,11 +27,20 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
                         None => out.notes.flaw(Flaw::NoLocation, || tag.place.to_string()),
                     }
                 }
+                "source" => source = Some(String::new()),
                 "line" if in_file => line(&tag, "number", "hits", out),
                 _ => {}
             },
-            Token::Close(place) if place.name() == "class" => in_file = false,
-            Token::Close(_) | Token::Text(_) => {}
+            Token::Close(place) => match place.name() {
+                "class" => in_file = false,
+                "source" => out.coverage.source(&source.take().unwrap_or_default()),
+                _ => {}
+            },
+            Token::Text(text) => {
+                if let Some(source) = source.as_mut().filter(|source| source.len() < LONGEST_SOURCE) {
+                    source.push_str(&text.decode());
+                }
+            }
             Token::End => return Ok(()),
         }
     }

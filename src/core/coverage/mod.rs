@@ -1,0 +1,30 @@
+//! Coverage by type of change (evidence.md): which type a change is, which of its lines tests executed, which sorts of
+//! tests it came with.
+//!
+//! ```text
+//! title, branch, body, label, files ──► change_type  the row of the table that holds
+//! reports + diff ───────────────────► measure      where the checks ran: covered and coverable lines of the change
+//! evidence of several jobs ─────────► claims       where it is decided: checked, and put together
+//! diff, base, proof ────────────────► required     sorts of tests: there, missing, or unknown
+//! ```
+//!
+//! Measuring needs the reports, so it happens in `verify`; what it found travels in `evidence.json`, which the pull
+//! request's own code may have written. Whoever decides checks the figures against themselves and against the diff.
+
+mod change_type;
+mod claims;
+mod code_lines;
+mod measure;
+mod required;
+#[cfg(test)]
+mod story_tests;
+mod test_names;
+
+pub use change_type::change_type;
+pub use claims::{ImpossibleCoverage, believe, combine, validate};
+pub use code_lines::coverable_lines;
+pub use measure::measure;
+pub use required::{TestStanding, standings};
+
+/// Coverage may lose this many percentage points against the base and still match it (evidence.md).
+pub const TOLERATED_LOSS: f64 = 0.1;

@@ -1,0 +1,101 @@
+//! What tests execute of the change, in one line.
+
+use super::{
+    annotations::parse_range,
+    links::Links,
+    sanitize::{Markdown, code},
+    words,
+};
+use crate::core::{
+    decision::{CheckStanding, RuleOutcome, View},
+    evaluate::COVERAGE_RULE,
+    evidence::ChangedCoverage,
+};
+
+/// The line; none while nothing is known and nothing is asked.
+pub fn coverage_line(view: &View, links: &Links) -> Option<Markdown> {
+    match &view.coverage {
+        Some(coverage) => Some(measured(coverage, links)),
+        None if is_asked(view) && has_ended(view) => {
+            Some(Markdown::ours("Coverage is unknown: no check brought a coverage report.".to_owned()))
+        }
+        None => None,
+    }
+}
+
+fn is_asked(view: &View) -> bool {
+    let rules = &mut view.evaluation.rules.iter();
+    rules.any(|rule| rule.id.as_str() == COVERAGE_RULE && rule.outcome == RuleOutcome::Unknown)
+}
+
+fn has_ended(view: &View) -> bool {
+    !view.checks.iter().any(|check| matches!(check.standing, CheckStanding::Missing | CheckStanding::Running { .. }))
+}
+
+fn measured(coverage: &ChangedCoverage, links: &Links) -> Markdown {
+    let mut said = match coverage.changed_percent() {
+        // Rounded down: 100 % is said of nothing less.
+        Some(percent) => format!(
+            "{:.0} % of the changed lines are covered by tests ({} of {})",
+            percent.floor(),
+            coverage.changed_covered,
+            coverage.changed_total
+        ),
+        None => "No changed line is one that tests can cover".to_owned(),
+    };
+    let uncovered: Vec<String> = coverage.uncovered.iter().map(|range| range_link(range, links)).collect();
+    if !uncovered.is_empty() {
+        said.push_str(&format!("; not covered: {}", words::few(&uncovered, 5)));
+    }
+    let unmeasured: Vec<String> = coverage.unmeasured.iter().map(|path| code(path).into_string()).collect();
+    if !unmeasured.is_empty() {
+        said.push_str(&format!("; in no coverage report: {}", words::few(&unmeasured, 5)));
+    }
+    Markdown::ours(format!("{said}."))
+}
+
+/// `file:first-last`, linked.
+fn range_link(range: &str, links: &Links) -> String {
+    match parse_range(range) {
+        Some((file, first, last)) => links.lines(file, first, last).into_string(),
+        None => code(range).into_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        core::{evidence::CheckKind, policy::Severity},
+        render::fixtures,
+    };
+
+    #[test]
+    fn what_is_said_of_coverage() {
+        let links = Links::of(&fixtures::snapshot());
+        let mut view = fixtures::view();
+        let said = |view: &View| coverage_line(view, &links).map(Markdown::into_string);
+        assert_eq!(said(&view), None);
+        view.evaluation.rules = vec![fixtures::rule("coverage", Severity::Warn, RuleOutcome::Unknown)];
+        let unknown = Some("Coverage is unknown: no check brought a coverage report.".to_owned());
+        assert_eq!(said(&view), unknown);
+        view.coverage = Some(ChangedCoverage { lines_covered: 1, lines_total: 2, ..ChangedCoverage::default() });
+        assert_eq!(said(&view).as_deref(), Some("No changed line is one that tests can cover."));
+        view.coverage = Some(ChangedCoverage {
+            changed_covered: 999,
+            changed_total: 1000,
+            unmeasured: vec!["src/new.rs".to_owned()],
+            ..ChangedCoverage::default()
+        });
+        assert_eq!(
+            said(&view).as_deref(),
+            Some("99 % of the changed lines are covered by tests (999 of 1000); in no coverage report: `src/new.rs`.")
+        );
+        view.coverage = None;
+        view.checks =
+            vec![fixtures::shown(fixtures::done("unit", CheckKind::Test, crate::core::evidence::Outcome::Passed, 1))];
+        assert_eq!(said(&view), unknown);
+        view.checks[0].standing = CheckStanding::Missing;
+        assert_eq!(said(&view), None);
+    }
+}
