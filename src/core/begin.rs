@@ -87,6 +87,8 @@ impl LoopState {
             blocked: None,
             resumes: Vec::new(),
             accepted: BTreeSet::new(),
+            reruns: Vec::new(),
+            outage: None,
             answered: Vec::new(),
             created_at: now,
             updated_at: now,

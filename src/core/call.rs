@@ -29,7 +29,8 @@ pub fn still_stands(blocked: &Blocked, state: &LoopState) -> bool {
     let resumed = state.resumes.iter().any(|resume| resume.at > blocked.since);
     let head = state.attempt_of(state.head_sha);
     let passes = head.is_some_and(|head| head.result == VerificationResult::Pass);
-    !resumed && (blocked.trigger.needs_a_decision() || !passes)
+    let is_over = blocked.trigger == Trigger::ExternalDependencyDown && state.outage.is_none();
+    !resumed && !is_over && (blocked.trigger.needs_a_decision() || !passes)
 }
 
 /// The cause to record when these triggers hold and none did before.

@@ -16,7 +16,7 @@ use super::{
     ids::{CheckName, GateName, Timestamp},
     orders,
     policy::{Baseline, Policy, PolicyOrigin},
-    retry, review,
+    rerun, retry, review,
     run::Run,
     snapshot::{Lifecycle, ObservationProblem, ReceivedEvidence, Snapshot},
     stage::Stage,
@@ -37,10 +37,11 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     run.see(assessment.sighting.clone());
     run.next.edited_words.clone_from(&assessment.edited);
     run.describe_pull_request();
-    orders::carry_out(&mut run, &assessment.commands);
-
-    let head_since = run.head_since();
-    let mut evidence = gather::gather(snapshot, policy, &run.next.skips, head_since, now);
+    rerun::forget_others(&mut run.next);
+    let mut evidence = run.gather();
+    if orders::carry_out(&mut run, &assessment.commands, &evidence) == orders::Affected::Evidence {
+        evidence = run.gather();
+    }
     let blames = attempt::blames(&evidence, snapshot.base_evidence.as_ref());
     if policy.retry.baseline == Baseline::New {
         let known = blames.iter().filter(|blame| blame.blame == Blame::Base);
@@ -73,7 +74,9 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let changes = attempt::changes(&snapshot.files);
     let failures = attempt::failures(&evidence, &blames, &changes, &judgement.regressed);
     run.remember_failures(&judgement, &failures, evidence_walk.reached);
-    let fresh_block = run.call_or_release(&judgement, &blames);
+    run.note_outage(&evidence, &blames);
+    let fresh_block = run.call_or_release(&judgement);
+    let next_rerun = run.repeat_outside();
     let gatekeeping =
         gatekeeping::follow_up(&assessment.gates, snapshot, &run.next, &policy.gates, evidence_walk.reached, now);
     run.keep_gates(&gatekeeping);
@@ -102,6 +105,8 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         compare: counted.as_ref().map(|counted| counted.compare.clone()),
         coverage: evidence.coverage.clone(),
         skips: run.next.skips.clone(),
+        reruns: run.next.reruns.clone(),
+        next_rerun: next_rerun.clone(),
         replies: run.replies(),
         warnings: warnings(snapshot, policy, &assessment, &evidence),
         strays: assessment.strays.clone(),
@@ -129,10 +134,11 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
             evidence_walk: &evidence_walk,
             assessment: &assessment,
             replies: &view.replies,
+            now,
         },
         gatekeeping,
     );
-    let revisit_at = revisit(&run, &evidence, &assessment.gates, head_since);
+    let revisit_at = revisit(&run, &evidence, &assessment.gates, next_rerun.map(|next| next.at));
     let (next, events) = run.finish();
     Decision { action, next, events, attempt: record, view, surface, revisit_at }
 }
@@ -256,17 +262,23 @@ fn warnings(snapshot: &Snapshot, policy: &Policy, assessment: &Assessment, evide
 
 /// When time alone changes the decision next: evidence becomes overdue, an outside failure escalates, an open gate is
 /// read again (hiding a comment sends no event).
-fn revisit(run: &Run<'_>, evidence: &HeadEvidence, gates: &[GateReport], head_since: Timestamp) -> Option<Timestamp> {
+fn revisit(
+    run: &Run<'_>,
+    evidence: &HeadEvidence,
+    gates: &[GateReport],
+    rerun: Option<Timestamp>,
+) -> Option<Timestamp> {
     if run.snapshot.pull_request.lifecycle != Lifecycle::Open {
         return None;
     }
-    let overdue = (!evidence.missing().is_empty()).then_some(head_since + run.policy.retry.evidence_timeout);
-    let external = (!evidence.failing().is_empty()).then(|| run.external_deadline());
+    let overdue = evidence.missing().iter().map(|check| run.waiting_since(check)).min();
+    let overdue = overdue.map(|since| since + run.policy.retry.evidence_timeout);
+    let external = run.external_deadline();
     let triggered = gates
         .iter()
         .any(|gate| gate.holding == gate::Holding::Holds && gate.status() != gate::GateStatus::NotApplicable);
     let again = triggered.then_some(run.now + chrono::TimeDelta::minutes(15));
-    [overdue, external, again].into_iter().flatten().filter(|at| *at > run.now).min()
+    [overdue, external, rerun, again].into_iter().flatten().filter(|at| *at > run.now).min()
 }
 
 /// The word a script sees.

@@ -11,13 +11,14 @@ use super::{
     escalation::{EscalationAction, Trigger},
     evidence::{ChangedCoverage, CheckEvidence, CheckKind, Failure},
     failure::{Blame, RootCauseCategory},
-    gate::{Considered, GateReport, WordSource},
+    gate::{Considered, GateReport},
     history::HistoryLine,
     ids::{CheckName, CommentId, GateName, Login, RuleId, Score, Sha, TeamSlug, Timestamp},
     policy::{Phase, PolicyOrigin, Recipient, Severity},
+    rerun::{Ask, NextRerun, Rerun},
     snapshot::{Conclusion, ForgedCheck, ObservationProblem},
     stage::Stage,
-    state::{Answer, AttemptDigest, CapabilityProgress, LoopState, Skip, StopReason},
+    state::{Answer, Asked, AttemptDigest, CapabilityProgress, LoopState, Skip, StopReason},
 };
 
 /// The outcome of one reconcile.
@@ -164,6 +165,10 @@ pub struct View {
     /// Mandatory when the run stopped at its limit.
     pub distance: Option<DistanceToSuccess>,
     pub skips: Vec<Skip>,
+    /// What was asked for again on this head.
+    pub reruns: Vec<Rerun>,
+    /// The repetition that comes by itself.
+    pub next_rerun: Option<NextRerun>,
     /// Commands answered on this head.
     pub replies: Vec<CommandReply>,
     pub warnings: Vec<Warning>,
@@ -354,7 +359,7 @@ pub struct DistanceToSuccess {
 /// The answer to one command in a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandReply {
-    pub source: WordSource,
+    pub source: Asked,
     pub answer: Answer,
 }
 
@@ -394,6 +399,8 @@ pub struct Surface {
     pub status_comment: StatusCommentWish,
     pub posts: Vec<Post>,
     pub reactions: BTreeMap<CommentId, ReactionKind>,
+    /// What GitHub is to be asked to run again.
+    pub reruns: BTreeSet<Ask>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

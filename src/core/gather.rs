@@ -137,16 +137,15 @@ impl HeadEvidence {
 
 /// Looks up every check of the policy in what was observed.
 ///
-/// `head_since` is when the head was first seen: a check that has not ended
+/// `since` is when a check began to be waited for: one that has not ended
 /// [`evidence_timeout`](super::policy::LoopPolicy::evidence_timeout) later counts as failed.
 pub fn gather(
     snapshot: &Snapshot,
     policy: &Policy,
     skips: &[Skip],
-    head_since: Timestamp,
+    since: impl Fn(&CheckName) -> Timestamp,
     now: Timestamp,
 ) -> HeadEvidence {
-    let overdue = now - head_since >= policy.retry.evidence_timeout;
     let standing = |name: &CheckName, check: &CheckPolicy| {
         if let Some(skip) = skips.iter().find(|skip| &skip.check == name) {
             return CheckStanding::Skipped { by: skip.by.clone(), reason: skip.reason.clone() };
@@ -156,7 +155,11 @@ pub fn gather(
             CheckSource::External(source) => from_check_runs(snapshot, name, check.kind, source),
         };
         match found {
-            CheckStanding::Missing | CheckStanding::Running { .. } if overdue => CheckStanding::TimedOutWaiting,
+            CheckStanding::Missing | CheckStanding::Running { .. }
+                if now - since(name) >= policy.retry.evidence_timeout =>
+            {
+                CheckStanding::TimedOutWaiting
+            }
             found => found,
         }
     };
@@ -212,7 +215,8 @@ fn accepted(snapshot: &Snapshot) -> impl Iterator<Item = &Evidence> {
 
 /// A command check's evidence comes in the artifacts of workflow runs; matrix legs and several workflows merge.
 fn from_artifacts(snapshot: &Snapshot, name: &CheckName) -> CheckStanding {
-    let legs = accepted(snapshot).flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name).cloned();
+    let standing = accepted(snapshot).filter(|evidence| !is_being_repeated(snapshot, evidence));
+    let legs = standing.flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name).cloned();
     let running = snapshot.workflow_runs.iter().find(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
     match (legs.reduce(merge), running) {
         // A leg that is still running can only make a merged result worse, never better.
@@ -221,6 +225,17 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName) -> CheckStanding {
         (None, Some(run)) => CheckStanding::Running { url: run.url.clone() },
         (None, None) => refusal(snapshot).map_or(CheckStanding::Missing, |reason| CheckStanding::Refused { reason }),
     }
+}
+
+/// Whether the run that brought it is running again: what an earlier attempt said is about to be replaced.
+fn is_being_repeated(snapshot: &Snapshot, evidence: &Evidence) -> bool {
+    evidence.workflow.as_ref().is_some_and(|origin| {
+        snapshot.workflow_runs.iter().any(|run| {
+            run.id == origin.run_id
+                && run.attempt > origin.run_attempt
+                && !matches!(run.progress, CheckProgress::Completed { .. })
+        })
+    })
 }
 
 fn refusal(snapshot: &Snapshot) -> Option<String> {

@@ -47,6 +47,18 @@ pub enum Hint {
     MemberChanged { member: Actor },
 }
 
+impl Hint {
+    /// Whoever pressed a button or *Re-run*.
+    pub const fn pressed_by(&self) -> Option<&Actor> {
+        match self {
+            Self::ButtonPressed { by, .. }
+            | Self::CheckRunRerequested { by, .. }
+            | Self::CheckSuiteRerequested { by, .. } => Some(by),
+            _ => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@
 
 pub mod attempt;
 mod begin;
+pub mod button;
 pub mod call;
 pub mod capability;
 pub mod command;
@@ -27,6 +28,7 @@ mod ids;
 pub mod iteration;
 mod orders;
 pub mod policy;
+pub mod rerun;
 pub mod retry;
 pub mod review;
 pub mod roster;

@@ -1,48 +1,125 @@
 //! Commands people gave in comments: who may give them, and what they change. Each is carried out once.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::{
+    attempt::{self, CheckBlame},
+    button::Button,
     command::{Acceptable, Command, Right, Verb},
     escalation::Trigger,
     evidence::CheckKind,
+    failure::Blame,
     gate::{CommandWord, PhraseProblem, Refusal},
+    gather::HeadEvidence,
+    hint::Hint,
     history::Event,
-    ids::{CheckName, UserId},
+    ids::{CheckName, Login, UserId},
     policy::{CheckPolicy, ExecutionSkips},
+    rerun::{self, Wished},
     run::Run,
     snapshot::{Lifecycle, Permission, Standing},
-    state::{Answer, AnswerOutcome, Answered, CommandRefusal, Resume, RunStatus, Skip, Stop, StopReason},
+    state::{Answer, AnswerOutcome, Answered, Asked, CommandRefusal, Resume, RunStatus, Skip, Stop, StopReason},
 };
 
+/// Whether orders changed what is known of the head's checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Affected {
+    Evidence,
+    Nothing,
+}
+
 /// Carries out the commands that were not answered yet, in the order they were written.
-pub(super) fn carry_out(run: &mut Run<'_>, commands: &[CommandWord]) {
+///
+/// `evidence` is what is known of the head before any of them.
+pub(super) fn carry_out(run: &mut Run<'_>, commands: &[CommandWord], evidence: &HeadEvidence) -> Affected {
     if run.snapshot.pull_request.lifecycle != Lifecycle::Open {
-        return;
+        return Affected::Nothing;
     }
+    let before = (run.next.skips.len(), run.next.reruns.len());
     let mut fresh: Vec<Answered> = Vec::new();
     for word in commands {
-        if run.next.answered.iter().any(|answered| answered.source == word.source) {
+        let source = Asked::InWords(word.source);
+        if run.next.answered.iter().any(|answered| answered.source == source) {
             continue;
         }
-        let Some(outcome) = answer_to(run, word) else { continue };
+        let Some(outcome) = answer_to(run, word, evidence) else { continue };
         let verb = word.command.as_ref().map_or("?", |command| command.verb().as_str());
         let answer = Answer { by: word.by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
-        match fresh.iter_mut().find(|answered| answered.source == word.source) {
+        match fresh.iter_mut().find(|answered| answered.source == source) {
             Some(answered) => answered.answers.push(answer),
-            None => fresh.push(Answered { source: word.source, answers: vec![answer] }),
+            None => fresh.push(Answered { source, answers: vec![answer] }),
         }
     }
     run.next.answered.extend(fresh);
+    press(run, evidence);
+    if before == (run.next.skips.len(), run.next.reruns.len()) { Affected::Nothing } else { Affected::Evidence }
+}
+
+/// Buttons, and *Re-run* on our check runs: what the command of the same name would do.
+fn press(run: &mut Run<'_>, evidence: &HeadEvidence) {
+    let snapshot = run.snapshot;
+    for hint in &snapshot.hints {
+        let (by, source, button) = match hint {
+            Hint::ButtonPressed { check_run, identifier, by } => {
+                let Some(button) = Button::read(identifier) else { continue };
+                (by, Some(Asked::ByButton { check_run: *check_run, button: button.to_string() }), button)
+            }
+            Hint::CheckRunRerequested { check_run, by } => {
+                (by, Some(Asked::ByButton { check_run: *check_run, button: "rerun".to_owned() }), Button::Retry)
+            }
+            Hint::CheckSuiteRerequested { sha, by } if *sha == run.next.head_sha => (by, None, Button::Retry),
+            _ => continue,
+        };
+        if source.as_ref().is_some_and(|source| run.next.answered.iter().any(|answered| answered.source == *source)) {
+            continue;
+        }
+        let outcome = match (may(run, by.id, button.verb()), &button) {
+            (Err(refusal), _) => AnswerOutcome::Refused(refusal),
+            (Ok(()), Button::Retry) => run_again(run, &by.login, Verb::Retry, evidence),
+            (Ok(()), Button::Explain) => AnswerOutcome::Shown,
+            (Ok(()), Button::Skip(check)) => {
+                AnswerOutcome::Refused(CommandRefusal::NeedsReason { check: check.clone() })
+            }
+        };
+        let verb = button.verb().as_str();
+        if matches!(outcome, AnswerOutcome::RunAgain { .. }) {
+            run.happened(Event::CommandRun, json!({ "command": verb, "by": by.login, "button": true }));
+        }
+        let Some(source) = source else { continue };
+        let answer = Answer { by: by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
+        run.next.answered.push(Answered { source, answers: vec![answer] });
+    }
+}
+
+/// Asks for evidence again: what is missing and what says nothing of the code; `retry` also for what fails.
+fn run_again(run: &mut Run<'_>, by: &Login, verb: Verb, evidence: &HeadEvidence) -> AnswerOutcome {
+    let mut wanted: BTreeSet<CheckName> = evidence.missing().into_iter().collect();
+    let blames = attempt::blames(evidence, run.snapshot.base_evidence.as_ref());
+    let again = |blame: &&CheckBlame| {
+        verb == Verb::Retry || matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive | Blame::Flaky)
+    };
+    wanted.extend(blames.iter().filter(again).map(|blame| blame.check.clone()));
+    if wanted.is_empty() {
+        return AnswerOutcome::LookedAgain;
+    }
+    let Wished { asked, underway, impossible } =
+        rerun::wish(run.snapshot, run.policy, &mut run.next, wanted, by, run.now);
+    match (asked.is_empty(), underway.is_empty()) {
+        (false, _) => AnswerOutcome::RunAgain { checks: asked },
+        (true, false) => AnswerOutcome::Underway { checks: underway },
+        (true, true) => AnswerOutcome::NothingToRun { checks: impossible },
+    }
 }
 
 /// None for what is nobody's own word (bots, Apps, hidden comments): it is not answered, lest two bots never stop.
-fn answer_to(run: &mut Run<'_>, word: &CommandWord) -> Option<AnswerOutcome> {
+fn answer_to(run: &mut Run<'_>, word: &CommandWord, evidence: &HeadEvidence) -> Option<AnswerOutcome> {
     match (&word.void, &word.command) {
         (Some(Refusal::Edited), _) => Some(AnswerOutcome::Refused(CommandRefusal::Edited)),
         (Some(_), _) => None,
         (None, Err(miss)) => refusal_of(miss.problem.clone()).map(AnswerOutcome::Refused),
-        (None, Ok(command)) => Some(order(run, word, command)),
+        (None, Ok(command)) => Some(order(run, word, command, evidence)),
     }
 }
 
@@ -55,11 +132,11 @@ fn refusal_of(problem: PhraseProblem) -> Option<CommandRefusal> {
     }
 }
 
-fn order(run: &mut Run<'_>, word: &CommandWord, command: &Command) -> AnswerOutcome {
+fn order(run: &mut Run<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
     if let Err(refusal) = may(run, word.by.id, command.verb()) {
         return AnswerOutcome::Refused(refusal);
     }
-    let outcome = execute(run, word, command);
+    let outcome = execute(run, word, command, evidence);
     if !matches!(outcome, AnswerOutcome::Refused(_)) {
         run.happened(
             Event::CommandRun,
@@ -90,7 +167,7 @@ fn may(run: &Run<'_>, person: UserId, verb: Verb) -> Result<(), CommandRefusal> 
     }
 }
 
-fn execute(run: &mut Run<'_>, word: &CommandWord, command: &Command) -> AnswerOutcome {
+fn execute(run: &mut Run<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
     match command {
         Command::Help
         | Command::Status
@@ -98,7 +175,7 @@ fn execute(run: &mut Run<'_>, word: &CommandWord, command: &Command) -> AnswerOu
         | Command::Explain
         | Command::Memory { .. }
         | Command::LintConfig => AnswerOutcome::Shown,
-        Command::Next | Command::Run | Command::Retry => AnswerOutcome::LookedAgain,
+        Command::Next | Command::Run | Command::Retry => run_again(run, &word.by.login, command.verb(), evidence),
         Command::Resume { accept } => resume(run, word, accept.map(Acceptable::trigger)),
         Command::Stop { reason } => {
             run.next.status = RunStatus::Stopped;

@@ -8,11 +8,12 @@ use super::{
     },
     gate::{Assessment, GateReport, GateStanding, GateStatus, WordSource},
     gatekeeping,
-    ids::CommentId,
+    ids::{CommentId, Timestamp},
     policy::{LabelPolicy, LoopLabel, Policy},
+    rerun,
     snapshot::{Conclusion, Lifecycle, Snapshot},
     stage::Stage,
-    state::{AnswerOutcome, LoopState, RunStatus},
+    state::{AnswerOutcome, Asked, LoopState, RunStatus},
     walk::Walk,
 };
 
@@ -25,6 +26,7 @@ pub struct Ground<'a> {
     pub evidence_walk: &'a Walk,
     pub assessment: &'a Assessment,
     pub replies: &'a [CommandReply],
+    pub now: Timestamp,
 }
 
 /// The whole surface. On a pull request that was closed unmerged nothing is written any more.
@@ -42,6 +44,11 @@ pub fn surface(ground: &Ground<'_>, gatekeeping: gatekeeping::Outcome) -> Surfac
         status_comment: StatusCommentWish::Upsert,
         posts: posts(ground),
         reactions: reactions(ground),
+        reruns: if open {
+            rerun::asks(ground.snapshot, ground.policy, ground.next, ground.now)
+        } else {
+            Default::default()
+        },
     }
 }
 
@@ -148,9 +155,9 @@ fn posts(ground: &Ground<'_>) -> Vec<Post> {
 fn reactions(ground: &Ground<'_>) -> BTreeMap<CommentId, ReactionKind> {
     let mut reactions = ground.assessment.reactions();
     for reply in ground.replies {
-        let WordSource::Comment(comment) = reply.source else { continue };
+        let Asked::InWords(WordSource::Comment(comment)) = reply.source else { continue };
         let kind = match reply.answer.outcome {
-            AnswerOutcome::Refused(_) => ReactionKind::NotAccepted,
+            AnswerOutcome::Refused(_) | AnswerOutcome::NothingToRun { .. } => ReactionKind::NotAccepted,
             _ => ReactionKind::Done,
         };
         let shown = reactions.entry(comment).or_insert(kind);

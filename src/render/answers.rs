@@ -211,6 +211,7 @@ mod tests {
             gate::WordSource,
             snapshot::Snapshot,
             state::Answer,
+            state::Asked,
         },
         render::fixtures,
     };
@@ -222,7 +223,8 @@ mod tests {
             outcome: AnswerOutcome::Shown,
             head_sha: snapshot.pull_request.head.sha,
         };
-        decision.view.replies = vec![CommandReply { source: WordSource::Comment(CommentId::new(7)), answer }; 2];
+        decision.view.replies =
+            vec![CommandReply { source: Asked::InWords(WordSource::Comment(CommentId::new(7))), answer }; 2];
         let policy = fixtures::policy();
         let answers = answers(&Subject { decision, snapshot, policy: &policy });
         assert_eq!(answers.len(), 1, "asked twice, answered once");

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::core::{
     CheckName,
+    button::Button,
     decision::{CheckRunPlan, CheckStanding, Decision, Hold, NextAction, View},
     evidence::CheckKind,
     gate::{GateReport, GateStanding},
@@ -47,7 +48,7 @@ pub struct CheckRunText {
 pub struct CheckAction {
     pub label: String,
     pub description: String,
-    /// Comes back in the `requested_action` event: `retry`, `skip:<check>`, `explain`.
+    /// Comes back in the `requested_action` event; a [`Button`].
     pub identifier: String,
 }
 
@@ -140,16 +141,16 @@ fn actions(decision: &Decision) -> Vec<CheckAction> {
     if over || running || failing.is_empty() && !matches!(decision.action, NextAction::WaitForHuman { .. }) {
         return Vec::new();
     }
-    let mut actions = vec![action("Retry", "Run the checks again on this commit", "retry")];
+    let mut actions = vec![action("Retry", "Run the checks again on this commit", &Button::Retry.to_string())];
     actions.extend(decision.view.checks.iter().find_map(|check| skip_action(check, &failing)));
-    actions.push(action("Explain", "Say why this stands where it stands", "explain"));
+    actions.push(action("Explain", "Say why this stands where it stands", &Button::Explain.to_string()));
     actions
 }
 
 /// Build and tests cannot be skipped; a name too long for the platform's limits has no button, only its command.
 fn skip_action(check: &crate::core::decision::CheckView, failing: &[CheckName]) -> Option<CheckAction> {
     let skippable = !matches!(check.kind, CheckKind::Build | CheckKind::Test) && failing.contains(&check.name);
-    let (label, identifier) = (format!("Skip {}…", check.name), format!("skip:{}", check.name));
+    let (label, identifier) = (format!("Skip {}…", check.name), Button::Skip(check.name.clone()).to_string());
     let fits = label.chars().count() <= LABEL && identifier.len() <= IDENTIFIER;
     (skippable && fits).then(|| action(&label, "Go on without it; asks for a reason", &identifier))
 }

@@ -1,13 +1,15 @@
 //! The answer to a command, one sentence each.
 
-use crate::core::{
-    decision::CommandReply,
-    state::{AnswerOutcome, CommandRefusal},
-};
+use std::collections::BTreeSet;
 
 use super::{
     sanitize::{Markdown, code},
-    words::person,
+    words::{checks_code, person},
+};
+use crate::core::{
+    CheckName,
+    decision::CommandReply,
+    state::{AnswerOutcome, Asked, CommandRefusal},
 };
 
 /// Whether a command was carried out, and what came of it.
@@ -15,20 +17,45 @@ pub(super) fn line(reply: &CommandReply) -> Markdown {
     let answer = &reply.answer;
     let (icon, sentence) = match &answer.outcome {
         AnswerOutcome::Refused(refusal) => ("😕", refused(refusal)),
+        AnswerOutcome::NothingToRun { .. } => ("😕", carried_out(&answer.outcome)),
         done => ("👍", carried_out(done)),
     };
-    let command = match &answer.outcome {
-        AnswerOutcome::Refused(CommandRefusal::UnknownCommand { typed, .. }) => code(&format!("/loop {typed}")),
-        AnswerOutcome::Refused(CommandRefusal::Usage { .. }) => Markdown::ours("a command"),
-        _ => code(&format!("/loop {}", answer.verb)),
+    let said = match (&reply.source, &answer.outcome) {
+        (Asked::ByButton { .. }, _) => format!("pressed *{}*", label(&answer.verb)),
+        (_, AnswerOutcome::Refused(CommandRefusal::UnknownCommand { typed, .. })) => {
+            format!("wrote {}", code(&format!("/loop {typed}")))
+        }
+        (_, AnswerOutcome::Refused(CommandRefusal::Usage { .. })) => "wrote a command".to_owned(),
+        _ => format!("wrote {}", code(&format!("/loop {}", answer.verb))),
     };
-    Markdown::ours(format!("{icon} {} wrote {command}: {sentence}", person(&answer.by)))
+    Markdown::ours(format!("{icon} {} {said}: {sentence}", person(&answer.by)))
+}
+
+/// What the button of a verb says.
+fn label(verb: &str) -> &'static str {
+    match verb {
+        "retry" => "Retry",
+        "skip" => "Skip",
+        "explain" => "Explain",
+        _ => "a button",
+    }
 }
 
 fn carried_out(outcome: &AnswerOutcome) -> String {
     match outcome {
         AnswerOutcome::Shown => "answered below.".to_owned(),
-        AnswerOutcome::LookedAgain => "looked at everything again.".to_owned(),
+        AnswerOutcome::LookedAgain => "looked at everything again; no check is missing or failing.".to_owned(),
+        AnswerOutcome::RunAgain { checks } => {
+            format!("asked GitHub to run {} again on this commit.", named(checks))
+        }
+        AnswerOutcome::Underway { checks } => {
+            format!("nothing to do: {} runs, or was asked for a moment ago.", named(checks))
+        }
+        AnswerOutcome::NothingToRun { checks } => format!(
+            "nothing that brings {} has run on this commit, so there is nothing to run again; push, or start the \
+             workflow by hand.",
+            named(checks)
+        ),
         AnswerOutcome::Resumed => "a new streak begins with the next push; the total of failures stays.".to_owned(),
         AnswerOutcome::Stopped => {
             format!("the loop is stopped; {} lets it go on.", code("/loop resume"))
@@ -38,6 +65,11 @@ fn carried_out(outcome: &AnswerOutcome) -> String {
         }
         AnswerOutcome::Refused(refusal) => refused(refusal),
     }
+}
+
+/// Names of checks as code.
+fn named(checks: &BTreeSet<CheckName>) -> Markdown {
+    checks_code(&checks.iter().cloned().collect::<Vec<_>>())
 }
 
 fn refused(refusal: &CommandRefusal) -> String {
@@ -62,6 +94,9 @@ fn refused(refusal: &CommandRefusal) -> String {
             "not carried out, because the comment was edited; write the command in a new comment.".to_owned()
         }
         CommandRefusal::NothingToResume => "nothing is stopped or blocked, so there is nothing to resume.".to_owned(),
+        CommandRefusal::NeedsReason { check } => {
+            format!("skipping takes a reason: write {}.", code(&format!("/loop skip {check} --reason \"…\"")))
+        }
         CommandRefusal::NeedsAccept { cause } => format!(
             "not carried out, because somebody has to take responsibility for it: write {}.",
             code(&format!("/loop resume --accept {}", cause.as_str()))
@@ -90,21 +125,30 @@ fn refused(refusal: &CommandRefusal) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{CommentId, Sha, gate::WordSource, state::Answer};
+    use crate::core::{CheckRunId, CommentId, Sha, gate::WordSource, state::Answer};
 
     fn said(verb: &str, outcome: AnswerOutcome) -> String {
+        answered(Asked::InWords(WordSource::Comment(CommentId::new(1))), verb, outcome)
+    }
+
+    fn pressed(verb: &str, outcome: AnswerOutcome) -> String {
+        answered(Asked::ByButton { check_run: CheckRunId::new(4), button: verb.to_owned() }, verb, outcome)
+    }
+
+    fn answered(source: Asked, verb: &str, outcome: AnswerOutcome) -> String {
         let answer = Answer {
             by: "mallory".parse().expect("a login"),
             verb: verb.to_owned(),
             outcome,
             head_sha: Sha::from_bytes([1; 20]),
         };
-        line(&CommandReply { source: WordSource::Comment(CommentId::new(1)), answer }).into_string()
+        line(&CommandReply { source, answer }).into_string()
     }
 
     #[test]
     fn answers_say_what_came_of_it_and_what_to_write_instead() {
         use CommandRefusal as R;
+        let unit = BTreeSet::from(["unit".parse().expect("a name")]);
         let typo = R::UnknownCommand { typed: "resme".to_owned(), nearest: Some("resume".to_owned()) };
         let check = R::UnknownCheck { check: "lit".parse().expect("a name"), nearest: "lint".parse().ok() };
         insta::assert_snapshot!(
@@ -114,6 +158,10 @@ mod tests {
                 said("?", AnswerOutcome::Refused(typo)),
                 said("skip", AnswerOutcome::Refused(check)),
                 said("skip", AnswerOutcome::Skipped { check: "lint".parse().expect("a name") }),
+                said("retry", AnswerOutcome::RunAgain { checks: unit.clone() }),
+                said("run", AnswerOutcome::Underway { checks: unit.clone() }),
+                said("run", AnswerOutcome::NothingToRun { checks: unit }),
+                pressed("skip", AnswerOutcome::Refused(R::NeedsReason { check: "lint".parse().expect("a name") })),
             ]
             .join("\n"),
             @r#"
@@ -122,6 +170,10 @@ mod tests {
             😕 mallory wrote `/loop resme`: there is no such command. Did you mean `/loop resume`?
             😕 mallory wrote `/loop skip`: there is no check `lit`. Did you mean `lint`?
             👍 mallory wrote `/loop skip`: `lint` is skipped from now on; it stays visible here.
+            👍 mallory wrote `/loop retry`: asked GitHub to run `unit` again on this commit.
+            👍 mallory wrote `/loop run`: nothing to do: `unit` runs, or was asked for a moment ago.
+            😕 mallory wrote `/loop run`: nothing that brings `unit` has run on this commit, so there is nothing to run again; push, or start the workflow by hand.
+            😕 mallory pressed *Skip*: skipping takes a reason: write `/loop skip lint --reason "…"`.
             "#
         );
     }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::core::{
     CheckName, GateName, Login,
-    decision::{CheckStanding, CheckView, Decision, Hold, NextAction},
+    decision::{CheckStanding, CheckView, Decision, Hold, NextAction, View},
     escalation::Trigger,
     evidence::CheckKind,
     gate::{GateReport, GateStanding},
@@ -264,10 +264,7 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     let limit = words::duration(u64::try_from(subject.policy.retry.evidence_timeout.num_milliseconds()).unwrap_or(0));
     let standing = |name: &CheckName| subject.check(name).map(|check| &check.standing);
     if missing.iter().all(|name| matches!(standing(name), Some(CheckStanding::Done(_)))) {
-        return vec![format!(
-            "Nothing to do: they are run again, and this costs no attempt. {} asks for it at once.",
-            code("/loop retry")
-        )];
+        return vec![outside_step(&subject.decision.view)];
     }
     let mut steps =
         vec![format!("Nothing to do: checks report by themselves. One that is silent for {limit} counts as failed.")];
@@ -280,6 +277,25 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         steps.push(format!("{} has not begun. {} asks for it again{skip}.", code(name.as_str()), code("/loop run")));
     }
     steps
+}
+
+/// When what failed for reasons outside the code runs again, and how to have it at once.
+fn outside_step(view: &View) -> String {
+    let at_once = code("/loop retry");
+    match &view.next_rerun {
+        Some(next) => format!(
+            "Nothing to do: GitHub is asked to run {} again at {} (repetition {} of {}), which costs no attempt. \
+             {at_once} asks at once.",
+            words::checks_code(&next.checks.iter().cloned().collect::<Vec<_>>()),
+            words::moment(next.at),
+            next.nth,
+            next.times
+        ),
+        None if !view.reruns.is_empty() => {
+            format!("GitHub was asked to run it again, which costs no attempt. {at_once} asks once more.")
+        }
+        None => format!("It costs no attempt. {at_once} has it run again."),
+    }
 }
 
 fn gate_steps(subject: &Subject<'_>, gate: &GateName) -> Vec<String> {
@@ -312,6 +328,7 @@ mod tests {
             escalation::EscalationAction,
             failure::Blame,
             policy::OnMax,
+            rerun::NextRerun,
             state::{RunStatus, Stop, StopReason},
         },
         render::fixtures,
@@ -358,6 +375,13 @@ mod tests {
         decision
     }
 
+    fn repeated_later() -> Decision {
+        let mut decision = infrastructure();
+        let checks = [fixtures::check("unit")].into();
+        decision.view.next_rerun = Some(NextRerun { at: fixtures::at(16), checks, nth: 3, times: 5 });
+        decision
+    }
+
     fn two_thirds() -> Decision {
         let mut decision = fixtures::first_failure();
         decision.next.failures.count = 2;
@@ -393,6 +417,7 @@ mod tests {
             said(&blocked, &blocked_snapshot),
             said(&fixtures::waiting_for_evidence(), &plain),
             said(&infrastructure(), &plain),
+            said(&repeated_later(), &plain),
             said(&fixtures::open_security_gate_with_an_outsider(), &plain),
             said(&held(NextAction::WaitForReady, Hold::Draft), &plain),
             said(&held(NextAction::WaitForReview, Hold::Review { have: 1, need: 2 }), &plain),

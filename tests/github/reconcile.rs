@@ -349,3 +349,25 @@ async fn a_head_that_the_api_does_not_show_yet_is_looked_at_again_soon() {
     let outcome = reconcile.run(&job, bench.now()).await.unwrap();
     assert!(outcome.revisit_at.is_some_and(|at| at <= bench.now() + TimeDelta::minutes(1)), "{outcome:?}");
 }
+
+#[tokio::test]
+async fn retry_has_github_run_the_workflow_again_once() {
+    let bench = Bench::new().await;
+    let spec = PullSpec::new("Count").file("src/lib.rs", "// One.\n");
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, spec).unwrap();
+    bench.checked(&pr, "failed");
+    let reconcile = Reconcile::new(bench.github.clone());
+    bench.run(&reconcile, &pr).await;
+    bench.sim.user("alice").comment(&pr, "/loop retry").unwrap();
+    bench.sim.forget_requests();
+    for _ in 0..3 {
+        bench.run(&reconcile, &pr).await;
+    }
+    let requests = bench.sim.requests();
+    let again = requests.iter().filter(|request| request.path.ends_with("/rerun")).count();
+    assert_eq!(again, 1, "{requests:?}");
+    let pull = bench.view(&pr);
+    let status = ours(&pull).into_iter().find(|body| body.starts_with("<!-- loopgate:status -->")).unwrap();
+    assert!(status.contains("asked GitHub to run `unit` again on this commit"), "{status}");
+    assert!(pull.labels.contains(&"loop:verifying".to_owned()), "it runs: {:?}", pull.labels);
+}

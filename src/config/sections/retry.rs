@@ -12,7 +12,7 @@ use crate::{
     },
     core::policy::{
         AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionSkips, ExternalRetry, LoopPolicy, OnMax,
-        OnRegression, PassingTests, ReviewRequirement,
+        OnRegression, PassingTests, ReviewRequirement, Waits,
     },
 };
 
@@ -54,7 +54,7 @@ pub(in crate::config) struct LoopSection {
     execution_gate: ExecutionGateSection,
     /// How progress is counted.
     progress: ProgressSection,
-    /// How a check that failed for outside reasons is run again.
+    /// How what failed for outside reasons is run again.
     external_retry: ExternalRetrySection,
 }
 
@@ -76,13 +76,27 @@ struct ProgressSection {
     weight: Option<UpTo<1>>,
 }
 
-/// How a check that failed for outside reasons (a service, the network, a lost runner) is run again. The waits double.
+/// How a command is run again that failed for outside reasons (a service, the network). The waits double.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ExternalRetrySection {
     /// Before the first repetition. Default: 1s.
     first_wait: Option<Located<Period>>,
     /// No wait is longer. Default: 30s.
+    longest_wait: Option<Located<Period>>,
+    /// Repetitions. Default: 5.
+    times: Option<Whole<0, 20>>,
+    /// The same for workflow runs and other Apps' checks, which GitHub is asked to repeat.
+    workflows: WorkflowRetrySection,
+}
+
+/// How GitHub is asked to repeat what failed for outside reasons. The waits double.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct WorkflowRetrySection {
+    /// Before the first repetition. Default: 1m.
+    first_wait: Option<Located<Period>>,
+    /// No wait is longer. Default: 15m.
     longest_wait: Option<Located<Period>>,
     /// Repetitions. Default: 5.
     times: Option<Whole<0, 20>>,
@@ -137,16 +151,30 @@ impl LoopSection {
 
 impl ExternalRetrySection {
     fn lower(self, default: ExternalRetry, cx: &mut Lowering) -> ExternalRetry {
-        let retry = ExternalRetry {
-            first_wait: self.first_wait.as_ref().map_or(default.first_wait, |wait| wait.value.0),
-            longest_wait: self.longest_wait.as_ref().map_or(default.longest_wait, |wait| wait.value.0),
-            times: self.times.map_or(default.times, |n| n.0),
-        };
-        if let (true, Some(written)) = (retry.longest_wait < retry.first_wait, self.longest_wait.or(self.first_wait)) {
-            cx.refuse(Problem::wrong(written.place, "the longest wait is shorter than the first"));
+        let WorkflowRetrySection { first_wait, longest_wait, times } = self.workflows;
+        ExternalRetry {
+            commands: waits(self.first_wait, self.longest_wait, self.times, default.commands, cx),
+            workflows: waits(first_wait, longest_wait, times, default.workflows, cx),
         }
-        retry
     }
+}
+
+fn waits(
+    first: Option<Located<Period>>,
+    longest: Option<Located<Period>>,
+    times: Option<Whole<0, 20>>,
+    default: Waits,
+    cx: &mut Lowering,
+) -> Waits {
+    let waits = Waits {
+        first_wait: first.as_ref().map_or(default.first_wait, |wait| wait.value.0),
+        longest_wait: longest.as_ref().map_or(default.longest_wait, |wait| wait.value.0),
+        times: times.map_or(default.times, |n| n.0),
+    };
+    if let (true, Some(written)) = (waits.longest_wait < waits.first_wait, longest.or(first)) {
+        cx.refuse(Problem::wrong(written.place, "the longest wait is shorter than the first"));
+    }
+    waits
 }
 
 fn auto_retry(written: Option<bool>, default: AutoRetry) -> AutoRetry {

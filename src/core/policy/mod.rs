@@ -32,7 +32,7 @@ pub use self::{
     memory::{MemoryPolicy, PatternSource},
     retry::{
         AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionSkips, ExternalRetry, LoopPolicy, OnMax,
-        OnRegression, PassingTests, ReviewRequirement,
+        OnRegression, PassingTests, ReviewRequirement, Waits,
     },
     verify::{
         CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, Verbosity,

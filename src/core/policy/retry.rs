@@ -150,10 +150,18 @@ pub enum PassingTests {
     Shown,
 }
 
-/// How often, and how far apart, a check is run again that failed for outside reasons (class `external`). The waits
-/// double from the first to the longest.
+/// How a check is run again that failed for outside reasons (class `external`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExternalRetry {
+    /// Of a command that `verify` runs itself.
+    pub commands: Waits,
+    /// Of workflow runs and of other Apps' checks, which GitHub is asked to repeat.
+    pub workflows: Waits,
+}
+
+/// How often, and how far apart, something is repeated. The waits double from the first to the longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
     pub first_wait: TimeDelta,
     pub longest_wait: TimeDelta,
     pub times: u32,
@@ -161,6 +169,18 @@ pub struct ExternalRetry {
 
 impl Default for ExternalRetry {
     fn default() -> Self {
-        Self { first_wait: TimeDelta::seconds(1), longest_wait: TimeDelta::seconds(30), times: 5 }
+        let waits = |first_wait, longest_wait| Waits { first_wait, longest_wait, times: 5 };
+        Self {
+            commands: waits(TimeDelta::seconds(1), TimeDelta::seconds(30)),
+            workflows: waits(TimeDelta::minutes(1), TimeDelta::minutes(15)),
+        }
+    }
+}
+
+impl Waits {
+    /// The wait before the repetition after `tries` of them: doubling from the first to the longest.
+    pub fn after(&self, tries: u32) -> TimeDelta {
+        let factor = 1_i32.checked_shl(tries).filter(|factor| *factor > 0).unwrap_or(i32::MAX);
+        self.first_wait.checked_mul(factor).map_or(self.longest_wait, |wait| wait.min(self.longest_wait))
     }
 }

@@ -1,5 +1,6 @@
 //! One decision in the making: the state as it becomes, step by step, and the history lines on the way.
 
+mod outside;
 mod settle;
 
 use serde_json::{Map, Value, json};
@@ -14,10 +15,11 @@ use super::{
     failure::{self, Blame},
     gate::{self, GateReport},
     gatekeeping,
-    gather::HeadEvidence,
+    gather::{self, HeadEvidence},
     history::{Event, EventStatus, HistoryLine},
-    ids::Timestamp,
+    ids::{CheckName, Timestamp},
     policy::Policy,
+    rerun,
     retry::{self, Judgement},
     review,
     snapshot::{Lifecycle, Snapshot},
@@ -207,8 +209,17 @@ impl<'a> Run<'a> {
         self.next.last_score = retry::previous_score(&self.next.attempts);
     }
 
+    /// Evidence of the head, as it is known with the skips and repetitions so far.
+    pub(in crate::core) fn gather(&self) -> HeadEvidence {
+        gather::gather(self.snapshot, self.policy, &self.next.skips, |check| self.waiting_since(check), self.now)
+    }
+
+    pub(in crate::core) fn waiting_since(&self, check: &CheckName) -> Timestamp {
+        rerun::waiting_since(&self.next, self.head_since(), check)
+    }
+
     /// Releases a cause that no longer stands and records a new one. True when a human is called by this decision.
-    pub(in crate::core) fn call_or_release(&mut self, judgement: &Judgement, blames: &[CheckBlame]) -> bool {
+    pub(in crate::core) fn call_or_release(&mut self, judgement: &Judgement) -> bool {
         if self.snapshot.pull_request.lifecycle != Lifecycle::Open
             || self.next.stop.reason == Some(StopReason::UserStop)
         {
@@ -220,8 +231,7 @@ impl<'a> Run<'a> {
             self.next.blocked = None;
         }
         let mut triggers = judgement.triggers.clone();
-        let outside = |blame: &CheckBlame| matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive);
-        if blames.iter().any(outside) && self.is_external_overdue() {
+        if self.external_deadline().is_some_and(|deadline| self.now >= deadline) {
             triggers.insert(Trigger::ExternalDependencyDown);
         }
         let stopping = call::stopping(&triggers, &self.policy.escalation);
@@ -231,18 +241,6 @@ impl<'a> Run<'a> {
         self.next.blocked = call::block(&stopping, &self.next, self.now);
         self.happened(Event::Escalated, json!({ "triggers": stopping, "pattern": judgement.pattern }));
         true
-    }
-
-    /// An external failure escalates when it lasts more than an hour past the time evidence is waited for, counted
-    /// anew from a resume.
-    pub(in crate::core) fn is_external_overdue(&self) -> bool {
-        self.now >= self.external_deadline()
-    }
-
-    pub(in crate::core) fn external_deadline(&self) -> Timestamp {
-        let resumed = self.next.resumes.iter().map(|resume| resume.at).max();
-        let since = resumed.map_or(self.head_since(), |resumed| resumed.max(self.head_since()));
-        since + self.policy.retry.evidence_timeout + chrono::TimeDelta::hours(1)
     }
 
     pub(in crate::core) fn keep_gates(&mut self, outcome: &gatekeeping::Outcome) {
@@ -280,7 +278,9 @@ impl<'a> Run<'a> {
     pub(in crate::core) fn replies(&self) -> Vec<CommandReply> {
         let of = |answered: &Answered| {
             let on_head = answered.answers.iter().filter(|answer| answer.head_sha == self.next.head_sha);
-            on_head.map(|answer| CommandReply { source: answered.source, answer: answer.clone() }).collect::<Vec<_>>()
+            on_head
+                .map(|answer| CommandReply { source: answered.source.clone(), answer: answer.clone() })
+                .collect::<Vec<_>>()
         };
         self.next.answered.iter().flat_map(of).collect()
     }

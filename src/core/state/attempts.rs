@@ -128,3 +128,11 @@ impl AttemptDigest {
         self.result == VerificationResult::Fail && matches!(self.blame, None | Some(Blame::PrCode))
     }
 }
+
+/// Trouble outside the code: a service, the network, a lost runner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outage {
+    /// When it was first seen. It goes on while checks are repeated, also over pushes, until they end otherwise.
+    pub since: Timestamp,
+    pub checks: BTreeSet<CheckName>,
+}

@@ -18,11 +18,11 @@ use uuid::Uuid;
 
 pub use self::{
     attempts::{
-        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, FailureLog, FailureRecord, LastVerification,
+        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, FailureLog, FailureRecord, LastVerification, Outage,
         VerificationResult,
     },
     description::{Agent, AgentKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
-    people::{Answer, AnswerOutcome, Answered, Blocked, CommandRefusal, GateState, Resume, Skip},
+    people::{Answer, AnswerOutcome, Answered, Asked, Blocked, CommandRefusal, GateState, Resume, Skip},
     progress::{
         CapabilityProgress, Criteria, CriteriaRule, EvaluationSummary, PhaseCriteria, StageEvidence, StageRecord,
     },
@@ -33,6 +33,7 @@ use super::{
     gate::WordSource,
     ids::{CheckName, GateName, PrNumber, RepoName, Score, Sha, Timestamp},
     policy::Phase,
+    rerun::Rerun,
     stage::Stage,
 };
 
@@ -122,6 +123,12 @@ pub struct LoopState {
     /// Causes released by a person, such as `tampering`.
     #[serde(default)]
     pub accepted: BTreeSet<Trigger>,
+    /// What was asked for again on this head, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reruns: Vec<Rerun>,
+    /// Checks that fail for reasons outside the code, while they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outage: Option<Outage>,
     /// Comments and reviews whose commands were carried out or refused, with what was answered: never twice.
     #[serde(default)]
     pub answered: Vec<Answered>,

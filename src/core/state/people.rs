@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::core::{
     escalation::Trigger,
     gate::{GateStatus, Objection, WordSource},
-    ids::{CheckName, CommentId, GateName, Login, Sha, Timestamp, UserId},
+    ids::{CheckName, CheckRunId, CommentId, GateName, Login, Sha, Timestamp, UserId},
 };
 
 /// What is remembered of a gate. Never evidence of an approval: gates are derived anew at each reconcile.
@@ -77,11 +77,23 @@ pub struct Resume {
     pub at: Timestamp,
 }
 
-/// A comment or review whose commands were answered.
+/// A comment or review whose commands were answered, or a button.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
-    pub source: WordSource,
+    pub source: Asked,
     pub answers: Vec<Answer>,
+}
+
+/// Where something was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Asked {
+    InWords(WordSource),
+    /// A button under one of our check runs, by its identifier; or its *Re-run*, `rerun`.
+    ByButton {
+        check_run: CheckRunId,
+        button: String,
+    },
 }
 
 /// What was answered to one command of a comment.
@@ -102,8 +114,20 @@ pub struct Answer {
 pub enum AnswerOutcome {
     /// The status comment shows what was asked for.
     Shown,
-    /// Looked at everything again, now.
+    /// Looked at everything again, now: nothing was missing or failing.
     LookedAgain,
+    /// GitHub was asked to run what brings these checks again.
+    RunAgain {
+        checks: BTreeSet<CheckName>,
+    },
+    /// They are running, or were asked for a moment ago.
+    Underway {
+        checks: BTreeSet<CheckName>,
+    },
+    /// Nothing on the head brings these checks that could be run again.
+    NothingToRun {
+        checks: BTreeSet<CheckName>,
+    },
     Resumed,
     Stopped,
     Skipped {
@@ -129,6 +153,10 @@ pub enum CommandRefusal {
     /// The comment was edited: whose words it holds is not known.
     Edited,
     NothingToResume,
+    /// A button cannot say why; the command can.
+    NeedsReason {
+        check: CheckName,
+    },
     /// The cause is released only with `--accept`.
     NeedsAccept {
         cause: Trigger,

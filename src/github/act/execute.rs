@@ -10,6 +10,7 @@ use crate::{
     core::{
         CheckRunId, CommentId, RepoName, UserId,
         decision::{ReactionKind, Reviewer},
+        rerun::{Ask, Extent, Repeatable},
         snapshot::CheckProgress,
     },
     github::{Client, Error, ObservedSurface, OwnCheck, OwnCheckRun, fresh::Fresh, path, retry::Repeat, wire::User},
@@ -22,6 +23,8 @@ pub struct Executor {
     labels: Fresh<(RepoName, String), ()>,
     /// Reviewers that GitHub would not have, and why.
     refused_reviewers: Fresh<(RepoName, u64, Reviewer), String>,
+    /// What was asked to run again, and what came of asking: until GitHub shows that it runs, the wish stands.
+    reruns: Fresh<(RepoName, Repeatable), Result<(), Error>>,
     /// Reactions that are known to be ours.
     reactions: Fresh<(CommentId, ReactionKind), ()>,
 }
@@ -144,6 +147,7 @@ impl Executor {
                 place.remove(&place.reviewers_path(), Some(&reviewer_body(reviewer))).await?;
             }
             Effect::React { comment, kind, presence } => return self.react(place, *comment, *kind, *presence).await,
+            Effect::Rerun(ask) => return self.rerun(place, *ask).await,
         }
         Ok(Did::Something)
     }
@@ -179,6 +183,20 @@ impl Executor {
             self.refused_reviewers.put(key, message.clone(), now);
         }
         asked.map(|()| Did::Something)
+    }
+
+    /// Asks once. A refusal is told as long as the wish stands, without asking again.
+    async fn rerun(&self, place: &Place<'_>, ask: Ask) -> Result<Did, Error> {
+        let (key, now) = ((place.surface.repository.clone(), ask.what), place.client.now());
+        if let Some(answer) = self.reruns.get(&key, now) {
+            return answer.map(|()| Did::Nothing);
+        }
+        let answer = match place.tell(Method::POST, &rerun_path(ask), None, Repeat::Never).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error.refusal()?),
+        };
+        self.reruns.put(key, answer.clone(), now);
+        answer.map(|()| Did::Something)
     }
 
     /// Giving a reaction twice changes nothing, but it is a write; so one that may be ours is looked at first.
@@ -264,6 +282,15 @@ impl Place<'_> {
     }
 }
 
+fn rerun_path(ask: Ask) -> String {
+    match (ask.what, ask.extent) {
+        (Repeatable::WorkflowRun { id, .. }, Extent::FailedJobs) => format!("actions/runs/{id}/rerun-failed-jobs"),
+        (Repeatable::WorkflowRun { id, .. }, Extent::Whole) => format!("actions/runs/{id}/rerun"),
+        (Repeatable::Job { id }, _) => format!("actions/jobs/{id}/rerun"),
+        (Repeatable::CheckRun { id, .. }, _) => format!("check-runs/{id}/rerequest"),
+    }
+}
+
 fn reviewer_body(reviewer: &Reviewer) -> Value {
     match reviewer {
         Reviewer::User(login) => json!({ "reviewers": [login] }),
@@ -293,6 +320,11 @@ fn describe(effect: &Effect) -> String {
         Effect::WithdrawReviewer(reviewer) => format!("withdraw the review request to {}", name(reviewer)),
         Effect::PostComment { key, .. } => format!("post the comment {key}"),
         Effect::React { .. } => "react to a comment".to_owned(),
+        Effect::Rerun(ask) => match ask.what {
+            Repeatable::WorkflowRun { id, .. } => format!("run workflow run {id} again"),
+            Repeatable::Job { id } => format!("run job {id} again"),
+            Repeatable::CheckRun { id, .. } => format!("ask for check run {id} again"),
+        },
     }
 }
 

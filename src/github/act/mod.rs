@@ -14,6 +14,7 @@ use crate::{
     core::{
         CheckRunId, CommentId,
         decision::{CheckRunPlan, ReactionKind, Reviewer},
+        rerun::Ask,
     },
     github::OwnCheck,
     render::{CheckAnnotation, CheckRunText},
@@ -60,6 +61,8 @@ pub enum Effect {
         kind: ReactionKind,
         presence: Presence,
     },
+    /// A workflow run, a job or somebody's check run is to run again.
+    Rerun(Ask),
 }
 
 /// Whether somebody has given a comment the same reaction already; it may have been us.

@@ -17,6 +17,7 @@ pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> V
     effects.extend(reviewers(observed, wished));
     effects.extend(posts(observed, texts));
     effects.extend(reactions(observed, wished));
+    effects.extend(wished.reruns.iter().map(|ask| Effect::Rerun(*ask)));
     effects.extend(observed.superseded.iter().map(|id| Effect::CancelCheckRun(*id)));
     effects
 }

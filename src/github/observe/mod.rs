@@ -327,7 +327,7 @@ async fn head_side(
     Ok(Ok(HeadSide { changes, checks: checks?, runs, problems }))
 }
 
-/// What gates ask about, and who reviewed: a required review counts by people with write only.
+/// What gates ask about, who reviewed (a required review counts by people with write only), and who pressed a button.
 fn whose_rights_matter(snapshot: &Snapshot, previous: Option<&LoopState>, policy: &Policy) -> AuthorityQuestions {
     let accepted = snapshot.evidence.iter().filter_map(|received| match received {
         ReceivedEvidence::Accepted(evidence) => Some(evidence),
@@ -340,6 +340,9 @@ fn whose_rights_matter(snapshot: &Snapshot, previous: Option<&LoopState>, policy
         |review: &&Review| matches!(review.verdict, ReviewVerdict::Approved | ReviewVerdict::ChangesRequested);
     for Review { author, .. } in snapshot.reviews.items.iter().rev().filter(decisive).take(MOST_REVIEWERS) {
         asked.people.entry(author.id).or_insert_with(|| author.login.clone());
+    }
+    for by in snapshot.hints.iter().filter_map(Hint::pressed_by).take(MOST_REVIEWERS) {
+        asked.people.entry(by.id).or_insert_with(|| by.login.clone());
     }
     asked
 }

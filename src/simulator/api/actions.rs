@@ -12,7 +12,7 @@ use super::{
     get, post,
 };
 use crate::{
-    core::{Timestamp, WorkflowRunId},
+    core::{CheckRunId, Timestamp, WorkflowRunId},
     simulator::{
         refused::Refused,
         shape,
@@ -29,6 +29,7 @@ pub const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/actions/runs/{id}", show),
     post("/repos/{owner}/{repo}/actions/runs/{id}/rerun", rerun),
     post("/repos/{owner}/{repo}/actions/runs/{id}/rerun-failed-jobs", rerun),
+    post("/repos/{owner}/{repo}/actions/jobs/{id}/rerun", rerun_job),
     get("/repos/{owner}/{repo}/actions/runs/{id}/artifacts", artifacts_of_run),
     get("/repos/{owner}/{repo}/actions/runs/{id}/jobs", jobs),
     post("/repos/{owner}/{repo}/actions/workflows/{workflow}/dispatches", dispatch_workflow),
@@ -72,6 +73,17 @@ fn show(world: &mut World, call: &Call) -> Answer {
 fn rerun(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, WRITE)?;
     world.rerun(actor, repo, run_id(call)?)?;
+    Ok(Reply::created(json!({})))
+}
+
+/// A run has one job here, so running that again is running the run again. Jobs have the ids of their check runs.
+fn rerun_job(world: &mut World, call: &Call) -> Answer {
+    let (actor, repo) = call.write(world, WRITE)?;
+    let job = world.check_run(repo, CheckRunId::new(call.id("id")?))?;
+    let (suite, name) = (job.suite, job.name.clone());
+    let runs = world.repo(repo)?.workflow_runs.values();
+    let run = runs.filter(|run| run.suite == suite && run.job == name).map(|run| run.id).next_back();
+    world.rerun(actor, repo, run.ok_or_else(Refused::not_found)?)?;
     Ok(Reply::created(json!({})))
 }
 

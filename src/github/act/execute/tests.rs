@@ -6,7 +6,7 @@ use wiremock::{
 
 use super::*;
 use crate::{
-    core::{decision::CheckRunPlan, snapshot::Conclusion},
+    core::{WorkflowRunId, decision::CheckRunPlan, snapshot::Conclusion},
     github::{
         ApiUrl, Credentials, Github, Patience, Secret, Setup,
         act::{
@@ -193,4 +193,31 @@ async fn an_unclear_post_is_left_to_the_next_reconcile() {
     let post = Effect::PostComment { key: "gate:security:1".into(), body: "x".into() };
     assert!(bench.execute(&[post]).await.is_err());
     assert_eq!(bench.requests().await.len(), 1);
+}
+
+#[tokio::test]
+async fn each_source_of_evidence_is_asked_for_again_once() {
+    let bench = Bench::new().await;
+    for at in ["actions/runs/7/rerun-failed-jobs", "actions/runs/8/rerun", "actions/jobs/9/rerun"] {
+        bench.answer("POST", at, ok(201, json!({}))).await;
+    }
+    let refusal = ok(403, json!({ "message": "This check run is not rerequestable" }));
+    bench.answer("POST", "check-runs/10/rerequest", refusal).await;
+    let ask = |what, extent| Effect::Rerun(Ask { what, extent });
+    let run = |id| Repeatable::WorkflowRun { id: WorkflowRunId::new(id), attempt: 1 };
+    let effects = [
+        ask(run(7), Extent::FailedJobs),
+        ask(run(8), Extent::Whole),
+        ask(Repeatable::Job { id: CheckRunId::new(9) }, Extent::Whole),
+        ask(Repeatable::CheckRun { id: CheckRunId::new(10), ended: None }, Extent::Whole),
+    ];
+    let first = bench.execute(&effects).await.unwrap();
+    let refused = "ask for check run 10 again";
+    assert_eq!((first.done, first.problems[0].what.as_str()), (3, refused), "{:?}", first.problems);
+    assert!(first.problems[0].reason.contains("not rerequestable"), "{:?}", first.problems);
+
+    // While the wish stands it is not asked for again, and the refusal is still told.
+    let again = bench.execute(&effects).await.unwrap();
+    assert_eq!((again.done, again.problems[0].what.as_str()), (0, refused));
+    assert_eq!(bench.requests().await.len(), 4);
 }

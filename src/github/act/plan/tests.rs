@@ -96,6 +96,8 @@ fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
             Effect::React { comment, kind, .. } => {
                 surface.reactions.entry(comment).or_default().insert(kind.as_str().into(), 1);
             }
+            // What runs again shows in the next snapshot, not on the surface.
+            Effect::Rerun(_) => {}
         }
     }
 }
@@ -125,6 +127,7 @@ fn everything() -> (Surface, Rendered) {
         status_comment: StatusCommentWish::Upsert,
         posts: vec![request()],
         reactions: BTreeMap::from([(CommentId::new(5), ReactionKind::Done)]),
+        reruns: BTreeSet::new(),
     };
     let verify = check_text("verify", 120);
     (wished, Rendered { verify, posts: vec![(request(), "please look".into())], ..texts() })
