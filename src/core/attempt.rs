@@ -8,12 +8,14 @@ use super::{
     describe,
     evidence::{CheckKind, Failure, RetryClass},
     failure::{self, Blame, Changes, CheckContext, Circumstances, FeedbackItem},
+    gate::{GateReport, GateStanding},
     gather::{GatheredCheck, HeadEvidence},
     ids::{CheckName, Fingerprint, Timestamp},
     policy::{CheckPolicy, CheckSource, CommandCheck, Policy, Severity},
+    review::ReviewStanding,
     roster::Roster,
     snapshot::{BaseEvidence, ChangedFiles, Snapshot},
-    state::{AttemptDigest, LoopState, VerificationResult},
+    state::{AttemptDigest, LoopState, RejectedIn, Rejection, VerificationResult},
 };
 
 /// Most tests of which a roster is kept in the state, so that the state stays small.
@@ -207,7 +209,45 @@ pub fn result(
     }
 }
 
+/// Who turns the head down now and did not cost an earlier attempt with the same words: gates that hold, and a required
+/// review.
+pub fn rejections(state: &LoopState, gates: &[GateReport], review: &ReviewStanding) -> Vec<Rejection> {
+    let of_gates = gates.iter().filter(|gate| gate.is_closed()).filter_map(|gate| match &gate.standing {
+        GateStanding::Rejected { by, by_id, at, .. } => {
+            let of = RejectedIn::Gate(gate.name.clone());
+            Some(Rejection { by: by.clone(), by_id: *by_id, of, at: *at })
+        }
+        _ => None,
+    });
+    let of_review = match review {
+        ReviewStanding::Rejected { by, by_id, at, .. } => {
+            Some(Rejection { by: by.clone(), by_id: *by_id, of: RejectedIn::Review, at: *at })
+        }
+        _ => None,
+    };
+    let earlier = |rejection: &Rejection| {
+        let others = state.attempts.iter().filter(|attempt| attempt.number != state.iteration);
+        others.flat_map(|attempt| &attempt.rejections).any(|known| known == rejection)
+    };
+    of_gates.chain(of_review).filter(|rejection| !earlier(rejection)).collect()
+}
+
+/// The same gate that says no again is the same error again.
+fn rejection_print(rejection: &Rejection) -> Fingerprint {
+    let of = match &rejection.of {
+        RejectedIn::Gate(gate) => format!("{gate} gate"),
+        RejectedIn::Review => "review".to_owned(),
+    };
+    failure::fingerprint(&Failure {
+        test_name: Some(of.clone()),
+        error_class: Some("rejected".to_owned()),
+        error_message: format!("rejected in {of}"),
+        ..Failure::default()
+    })
+}
+
 /// The digest of the head's attempt. A head that was counted before keeps its number and time.
+#[expect(clippy::too_many_arguments, reason = "an attempt is everything that is known of a head")]
 pub fn digest(
     snapshot: &Snapshot,
     state: &LoopState,
@@ -215,6 +255,7 @@ pub fn digest(
     evaluation: &Evaluation,
     (result, blame): (VerificationResult, Option<Blame>),
     blames: &[CheckBlame],
+    rejections: Vec<Rejection>,
     now: Timestamp,
 ) -> AttemptDigest {
     let head = &snapshot.pull_request.head;
@@ -232,6 +273,7 @@ pub fn digest(
     for blame in own.iter().filter(|blame| says_nothing(evidence, &blame.check)) {
         fingerprints.insert(failure::fingerprint(&silent_failure(evidence, &blame.check)));
     }
+    fingerprints.extend(rejections.iter().map(rejection_print));
     AttemptDigest {
         number: before.map_or_else(|| next_number(state), |before| before.number),
         head_sha: head.sha,
@@ -250,7 +292,8 @@ pub fn digest(
             .collect(),
         tests: roster(evidence),
         retry_class: own.iter().map(|blame| blame.class).max_by_key(|class| urgency(*class)),
-        summary: summary(result, blames, &failures),
+        summary: summary(result, blames, &failures, &rejections),
+        rejections,
     }
 }
 
@@ -294,9 +337,19 @@ fn roster(evidence: &HeadEvidence) -> Option<Roster> {
     (all.len() <= ROSTER_LIMIT).then_some(all)
 }
 
-fn summary(result: VerificationResult, blames: &[CheckBlame], failures: &[&Failure]) -> String {
+fn summary(
+    result: VerificationResult,
+    blames: &[CheckBlame],
+    failures: &[&Failure],
+    rejections: &[Rejection],
+) -> String {
     if result == VerificationResult::Pass {
-        return "all required checks pass".to_owned();
+        let no = |rejection: &Rejection| match &rejection.of {
+            RejectedIn::Gate(gate) => format!("{} rejected the {gate} gate", rejection.by),
+            RejectedIn::Review => format!("{} asked for changes", rejection.by),
+        };
+        let all: Vec<String> = rejections.iter().map(no).collect();
+        return if all.is_empty() { "all required checks pass".to_owned() } else { all.join(", ") };
     }
     let checks = blames.iter().map(|blame| blame.check.as_str()).collect::<Vec<_>>().join(", ");
     let first = failures.first().map(|failure| {

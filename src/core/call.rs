@@ -9,7 +9,7 @@ use super::{
     ids::{GateName, Timestamp},
     policy::{EscalationPolicy, Policy, Recipient},
     retry::{self, Judgement},
-    state::{AttemptDigest, Blocked, LoopState, VerificationResult},
+    state::{AttemptDigest, Blocked, LoopState},
 };
 
 /// What a trigger does under this policy.
@@ -28,7 +28,7 @@ pub fn stopping(triggers: &BTreeSet<Trigger>, policy: &EscalationPolicy) -> Vec<
 pub fn still_stands(blocked: &Blocked, state: &LoopState) -> bool {
     let resumed = state.resumes.iter().any(|resume| resume.at > blocked.since);
     let head = state.attempt_of(state.head_sha);
-    let passes = head.is_some_and(|head| head.result == VerificationResult::Pass);
+    let passes = head.is_some_and(AttemptDigest::passes);
     let is_over = blocked.trigger == Trigger::ExternalDependencyDown && state.outage.is_none();
     !resumed && !is_over && (blocked.trigger.needs_a_decision() || !passes)
 }

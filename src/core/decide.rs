@@ -20,7 +20,7 @@ use super::{
     run::Run,
     snapshot::{Lifecycle, ObservationProblem, ReceivedEvidence, Snapshot},
     stage::Stage,
-    state::{AttemptDigest, LoopState, RunStatus, StopReason, VerificationResult},
+    state::{AttemptDigest, LoopState, RunStatus, StopReason},
     surface,
     walk::{self, Configuration, Heed, Walk},
 };
@@ -50,9 +50,10 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let rules = evaluate::rules(policy, run.next.code_artifact.code_type);
     let evaluation = evaluate::evaluate(&snapshot.files, &evidence, policy, &rules, run.next.phase);
     run.switch_phase(&evaluation);
-    let counted = run.count_attempt(&evidence, &evaluation, &blames);
-
     let review = review::standing(snapshot, &policy.retry);
+    let rejections = attempt::rejections(&run.next, &assessment.gates, &review);
+    let counted = run.count_attempt(&evidence, &evaluation, &blames, rejections);
+
     let ground = walk::Ground {
         configuration: match policy.origin {
             PolicyOrigin::Presets { .. } => Configuration::Unusable,
@@ -143,12 +144,12 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     Decision { action, next, events, attempt: record, view, surface, revisit_at }
 }
 
-/// What an attempt comes to by itself: gates and people may still be waited for, but its code passed or it did not.
+/// What an attempt comes to by itself: gates and people may still be waited for, but it passed or it did not.
 fn verdict_on(attempt: &AttemptDigest, action: &NextAction) -> DecisionWord {
-    match (attempt.result, action.word()) {
-        (VerificationResult::Pass, _) => DecisionWord::Proceed,
-        (VerificationResult::Fail, DecisionWord::Escalate) => DecisionWord::Escalate,
-        (VerificationResult::Fail, _) => DecisionWord::Retry,
+    match action.word() {
+        _ if attempt.passes() => DecisionWord::Proceed,
+        DecisionWord::Escalate => DecisionWord::Escalate,
+        _ => DecisionWord::Retry,
     }
 }
 
@@ -176,7 +177,7 @@ fn next_action(
     match &stage_walk.held_by {
         None => NextAction::Complete,
         Some(Hold::Gate(gate)) if stage_walk.reached <= Stage::Implement && is_rejected(run, gate) => {
-            NextAction::Retry { attempt }
+            run.retry_or_give_up(attempt)
         }
         Some(Hold::Gate(gate)) => NextAction::WaitForApproval { gate: gate.clone() },
         // Also when something failed already: an attempt ends when all its evidence is there.
@@ -188,12 +189,7 @@ fn next_action(
             NextAction::WaitForEvidence { missing: evidence.failing() }
         }
         Some(Hold::Failing(_) | Hold::Evaluation(_) | Hold::ChangesRequested(_) | Hold::Configuration) => {
-            let judgement = retry::judge(&run.next.attempts, &run.next.resumes, &run.policy.retry);
-            if retry::has_given_up(&judgement, &run.policy.retry) {
-                NextAction::Stopped
-            } else {
-                NextAction::Retry { attempt }
-            }
+            run.retry_or_give_up(attempt)
         }
         Some(Hold::Capability(capability)) => NextAction::WaitForPush { capability: capability.clone() },
         Some(Hold::Draft) => NextAction::WaitForReady,

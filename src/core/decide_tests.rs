@@ -8,9 +8,13 @@ use crate::core::fixtures::*;
 use crate::core::{
     decision::{CheckRunPlan, DecisionWord, Hold, LabelWish, NextAction, Post},
     escalation::Trigger,
+    evidence::Outcome,
     hint::Hint,
     history::Event,
-    snapshot::{CheckProgress, Conclusion, Lifecycle, Readiness, WorkflowRun},
+    policy::{AutoRetry, PassingTests},
+    snapshot::{
+        CheckProgress, Conclusion, Lifecycle, NamedAccount, Readiness, ReceivedEvidence, ReviewVerdict, WorkflowRun,
+    },
     stage::Stage,
     state::{LoopState, RunStatus, StopReason},
 };
@@ -190,6 +194,106 @@ fn required_approvals_are_waited_for() {
     story.snapshot.required_approvals = 1;
     assert_eq!(story.push(1, &[], &["rounds"]).action, NextAction::WaitForReview);
     assert_eq!(story.last.unwrap().view.held_by, Some(Hold::Review { have: 0, need: 1 }));
+}
+
+/// Where nothing but the gate is missing.
+fn gated() -> Story {
+    let mut story = Story::opened();
+    story.policy.gates = [("design".parse().unwrap(), gate(Stage::Validate))].into();
+    story.snapshot.authority.logins =
+        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), NamedAccount::Known(person(id, name)))).into();
+    story
+}
+
+#[test]
+fn a_rejected_gate_costs_one_attempt_until_the_rejecter_is_content() {
+    let mut story = gated();
+    story.push(1, &[], &["rounds"]);
+    let decision = story.comment("bob", "/reject design Use the vault");
+    assert_eq!(decision.action, NextAction::Retry { attempt: 1 });
+    assert_eq!(decision.view.stage, Stage::Implement);
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Success)), "the evidence is good");
+    assert!(decision.view.feedback.iter().any(|item| item.problem == "Use the vault"), "{:?}", decision.view.feedback);
+    assert_eq!((story.state.failures.count, story.state.failures.total), (1, 1));
+    assert!(story.state.blocked.is_none(), "it is not blocked");
+
+    // The same words cost no further attempt, whatever is pushed; new ones do.
+    story.push(2, &[], &["rounds"]);
+    assert_eq!(story.last.as_ref().unwrap().action, NextAction::Retry { attempt: 2 });
+    assert_eq!((story.state.failures.count, story.state.failures.total), (0, 1));
+    story.comment("bob", "/reject design Still not the vault");
+    assert_eq!((story.state.failures.count, story.state.failures.total), (2, 2));
+    assert_eq!(story.comment("bob", "/approve design").action, NextAction::WaitForMerge);
+    assert_eq!(story.state.failures.total, 1, "taken back before the next push, it cost nothing");
+}
+
+#[test]
+fn the_third_rejection_in_a_row_calls_a_human() {
+    let mut story = gated();
+    for head in 1..=3 {
+        story.push(head, &[], &["rounds"]);
+        story.comment("bob", &format!("/reject design no {head}"));
+    }
+    assert_eq!(story.last.as_ref().unwrap().action, NextAction::Escalate { cause: Trigger::SameError });
+    let pattern = &story.last.as_ref().unwrap().view.escalation.as_ref().unwrap().pattern;
+    assert!(pattern.contains("bob rejected the design gate"), "{pattern}");
+}
+
+#[test]
+fn requested_changes_cost_an_attempt_and_escalate_at_once_where_they_are_not_retried() {
+    let mut story = Story::opened();
+    story.snapshot.required_approvals = 1;
+    story.push(1, &[], &["rounds"]);
+    assert_eq!(story.review(ReviewVerdict::ChangesRequested, "Name it").action, NextAction::Retry { attempt: 1 });
+    assert_eq!(story.state.failures.count, 1);
+    assert_eq!(story.review(ReviewVerdict::Approved, "").action, NextAction::WaitForMerge);
+
+    let mut story = Story::opened();
+    story.snapshot.required_approvals = 1;
+    story.policy.retry.review_reject = AutoRetry::Escalate;
+    story.push(1, &[], &["rounds"]);
+    story.review(ReviewVerdict::ChangesRequested, "Name it");
+    let decision = story.last.as_ref().unwrap();
+    assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::MaxAttemptsReached });
+    assert_eq!(decision.view.escalation.as_ref().unwrap().pattern, "bob asked for changes");
+}
+
+#[test]
+fn an_ended_run_is_not_rewritten() {
+    let mut story = Story::opened();
+    story.push(1, &[], &["rounds"]);
+    story.snapshot.pull_request.lifecycle = Lifecycle::Merged { by: Some(login("bob")), at: None };
+    story.decide();
+    let ended = story.state.clone();
+    story.snapshot.evidence = vec![evidence(sha(1), &["rounds"], &[])];
+    story.snapshot.pull_request.title = "renamed".to_owned();
+    let late = story.decide();
+    assert!(late.events.is_empty() && late.attempt.is_none());
+    assert_ne!(late.surface, Default::default(), "a turn cut short is made up for");
+    story.now += TimeDelta::hours(1);
+    assert_eq!(story.decide().surface, Default::default());
+    assert_eq!(story.state, ended);
+
+    let mut story = Story::opened();
+    story.push(1, &["rounds"], &[]);
+    story.snapshot.pull_request.lifecycle = Lifecycle::Closed;
+    story.decide();
+    let ended = story.state.clone();
+    story.snapshot.pull_request.title = "renamed".to_owned();
+    story.decide();
+    assert_eq!(story.state, ended);
+    story.snapshot.pull_request.lifecycle = Lifecycle::Open;
+    assert_eq!(story.decide().action, NextAction::Retry { attempt: 1 }, "reopened, it goes on");
+}
+
+#[test]
+fn tests_that_are_only_shown_hold_nothing() {
+    let mut story = Story::opened();
+    story.policy.retry.passing_tests = PassingTests::Shown;
+    assert_eq!(story.push(1, &["rounds"], &["parses"]).action, NextAction::WaitForMerge);
+    let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else { panic!("accepted") };
+    evidence.checks[1].outcome = Outcome::NoTestsExecuted;
+    assert_eq!(story.decide().action, NextAction::Retry { attempt: 1 }, "they must have been executed");
 }
 
 /// What may happen to a pull request between two decisions.

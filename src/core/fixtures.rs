@@ -6,17 +6,23 @@ use super::{
     decide,
     decision::Decision,
     evidence::{CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Evidence, Failure, Outcome},
+    gate::{
+        ApproveBy, Approvers, ChecklistMode, Exclusions, GateDefinition, GatePolicy, GateTrigger, InvalidateOnPush,
+        RequestTime,
+    },
     ids::{AppId, CheckName, Login, PrNumber, RepoName, Sha, Timestamp, UserId},
     policy::{
         Activation, CheckPolicy, CheckPresence, CheckSource, CommandCheck, EscalationPolicy, EvaluatePolicy,
-        FixerPolicy, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, OnComplete, Policy, PolicyOrigin, StateBackend,
-        VerifyPolicy,
+        FixerPolicy, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, NameGlob, OnComplete, Policy, PolicyOrigin,
+        StateBackend, VerifyPolicy,
     },
     roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
     snapshot::{
         Account, AccountKind, AppIdentity, Authority, Base, ChangedFile, ChangedFiles, Comment, FileStatus, Head,
-        Lifecycle, Listing, Permission, PullRequest, Readiness, ReceivedEvidence, Snapshot, Standing, Visibility,
+        Lifecycle, Listing, Permission, PullRequest, Readiness, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
+        Standing, Visibility,
     },
+    stage::Stage,
     state::LoopState,
 };
 
@@ -61,6 +67,24 @@ pub fn policy() -> Policy {
         memory: MemoryPolicy::default(),
         on_complete: OnComplete::default(),
         state: StateBackend::default(),
+    }
+}
+
+/// A gate over src/ that bob and carol may open.
+pub fn gate(holds: Stage) -> GatePolicy {
+    GatePolicy {
+        definition: GateDefinition::Configured,
+        trigger: GateTrigger::Paths { globs: vec![NameGlob::parse("src/**").expect("a glob")], except: Vec::new() },
+        holds,
+        approvers: Approvers { users: [login("bob"), login("carol")].into(), ..Approvers::default() },
+        approve_by: ApproveBy::Comment,
+        invalidate_on_push: InvalidateOnPush::Matching,
+        exclusions: Exclusions::default(),
+        checklist: ChecklistMode::Optional,
+        request: RequestTime::Immediately,
+        label: "needs:review".into(),
+        remind_after: TimeDelta::hours(24),
+        escalate_after: TimeDelta::hours(72),
     }
 }
 
@@ -203,6 +227,22 @@ impl Story {
         self.snapshot.evidence.clear();
         self.decide();
         self.snapshot.evidence = vec![evidence(sha(head), failing, passing)];
+        self.decide()
+    }
+
+    /// A review by bob of the head.
+    pub fn review(&mut self, verdict: ReviewVerdict, body: &str) -> &Decision {
+        self.now += TimeDelta::minutes(1);
+        let number = self.snapshot.reviews.items.len() as u64 + 1;
+        self.snapshot.reviews.items.push(Review {
+            id: super::ids::ReviewId::new(number),
+            author: person(2, "bob"),
+            verdict,
+            body: body.to_owned(),
+            commit: Some(self.snapshot.pull_request.head.sha),
+            submitted_at: self.now,
+            url: format!("https://github.com/acme/widgets/pull/12#pullrequestreview-{number}"),
+        });
         self.decide()
     }
 

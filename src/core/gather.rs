@@ -45,7 +45,8 @@ pub struct GatheredCheck {
 pub enum OnBase {
     #[default]
     Counts,
-    /// It exists on the base too, and `loop.baseline: new` asks for new failures only.
+    /// It is only shown: it exists on the base too and `loop.baseline: new` asks for new failures only, or
+    /// `loop.execution_gate.require_passing_tests` is false.
     Excused,
 }
 
@@ -99,13 +100,21 @@ impl HeadEvidence {
         self.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// Holds the failures of these checks against nobody: they exist on the base too.
+    /// Holds the failures of these checks against nobody.
     pub fn excuse<'a>(&mut self, names: impl IntoIterator<Item = &'a CheckName>) {
         for name in names {
             if let Some(check) = self.checks.get_mut(name) {
                 check.baseline = OnBase::Excused;
             }
         }
+    }
+
+    /// Checks of kind test that were executed and failed.
+    pub fn failing_tests(&self) -> Vec<CheckName> {
+        self.names(|check| {
+            let failed = check.evidence().is_some_and(|evidence| evidence.outcome == Outcome::Failed);
+            check.kind == CheckKind::Test && failed
+        })
     }
 
     pub fn of_kind(&self, kind: CheckKind) -> impl Iterator<Item = (&CheckName, &GatheredCheck)> {

@@ -140,7 +140,8 @@ fn order(run: &mut Run<'_>, word: &CommandWord, command: &Command, evidence: &He
     if !matches!(outcome, AnswerOutcome::Refused(_)) {
         run.happened(
             Event::CommandRun,
-            json!({ "command": command.verb().as_str(), "by": word.by.login, "url": word.url }),
+            json!({ "command": command.verb().as_str(), "by": word.by.login, "url": word.url, "answer": outcome,
+                    "source": word.source, "head": run.next.head_sha }),
         );
     }
     outcome
@@ -217,7 +218,7 @@ fn resume(run: &mut Run<'_>, word: &CommandWord, accept: Option<Trigger>) -> Ans
         by_id: word.by.id,
         at: word.at,
     });
-    run.happened(Event::Resumed, json!({ "by": word.by.login }));
+    run.happened(Event::Resumed, json!({ "by": word.by.login, "resume": run.next.resumes.last(), "accepted": accept }));
     AnswerOutcome::Resumed
 }
 
@@ -234,13 +235,9 @@ fn skip(run: &mut Run<'_>, word: &CommandWord, check: &CheckName, reason: &str) 
         return AnswerOutcome::Refused(CommandRefusal::NeverSkipped { check: check.clone() });
     }
     if run.next.skips.iter().all(|skip| &skip.check != check) {
-        run.next.skips.push(Skip {
-            check: check.clone(),
-            reason: reason.to_owned(),
-            by: word.by.login.clone(),
-            at: word.at,
-        });
-        run.happened(Event::CheckSkipped, json!({ "check": check, "reason": reason, "by": word.by.login }));
+        let skip = Skip { check: check.clone(), reason: reason.to_owned(), by: word.by.login.clone(), at: word.at };
+        run.happened(Event::CheckSkipped, json!(skip));
+        run.next.skips.push(skip);
     }
     AnswerOutcome::Skipped { check: check.clone() }
 }

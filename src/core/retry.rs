@@ -72,8 +72,14 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
     let performance_again = last.retry_class == Some(RetryClass::Performance)
         && earlier.last().is_some_and(|before| before.retry_class == Some(RetryClass::Performance));
     let attempts_used_up = judgement.streak >= policy.max_attempts || performance_again;
-    if attempts_used_up && policy.on_max == OnMax::Escalate || policy.test_fail == AutoRetry::Escalate {
-        let pattern = format!("{} failing attempts in a row, {}", judgement.streak, distinct(&spent));
+    let refused = last.review_rejects() && policy.review_reject == AutoRetry::Escalate;
+    let failed = last.result == VerificationResult::Fail && policy.test_fail == AutoRetry::Escalate;
+    if attempts_used_up && policy.on_max == OnMax::Escalate || failed || refused {
+        let pattern = match (refused, judgement.streak) {
+            (true, _) => last.summary.clone(),
+            (false, 1) => format!("1 failing attempt, and none is retried: {}", last.summary),
+            (false, streak) => format!("{streak} failing attempts in a row, {}", distinct(&spent)),
+        };
         patterns.insert(Trigger::MaxAttemptsReached, pattern);
     }
     if judgement.stagnation >= 2 {
@@ -215,6 +221,7 @@ mod tests {
             failing_tests: errors.chars().map(|error| (error.to_string(), Some(id(error)))).collect(),
             tests: None,
             retry_class: None,
+            rejections: Vec::new(),
             summary: format!("unit: {errors}"),
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ids::{Login, UserId},
+    ids::{Login, Timestamp, UserId},
     policy::{LoopPolicy, ReviewRequirement},
     snapshot::{Permission, Review, ReviewVerdict, Snapshot, Standing},
 };
@@ -15,7 +15,7 @@ pub enum ReviewStanding {
     NotRequired,
     Approved,
     Pending { have: u32, need: u32 },
-    Rejected { by: Login, words: String },
+    Rejected { by: Login, by_id: UserId, at: Timestamp, words: String },
 }
 
 /// The newest decisive review of each person with write counts; a dismissed one counts for nothing.
@@ -35,7 +35,12 @@ pub fn standing(snapshot: &Snapshot, policy: &LoopPolicy) -> ReviewStanding {
         return ReviewStanding::NotRequired;
     }
     if let Some(review) = newest.values().find(|review| review.verdict == ReviewVerdict::ChangesRequested) {
-        return ReviewStanding::Rejected { by: review.author.login.clone(), words: review.body.clone() };
+        return ReviewStanding::Rejected {
+            by: review.author.login.clone(),
+            by_id: review.author.id,
+            at: review.submitted_at,
+            words: review.body.clone(),
+        };
     }
     let on_head = |review: &&&Review| {
         review.verdict == ReviewVerdict::Approved && review.commit == Some(snapshot.pull_request.head.sha)

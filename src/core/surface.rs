@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use chrono::TimeDelta;
+
 use super::{
     decision::{
         CheckRunPlan, CommandReply, Hold, LabelWish, NextAction, Post, ReactionKind, StatusCommentWish, Surface,
@@ -29,9 +31,16 @@ pub struct Ground<'a> {
     pub now: Timestamp,
 }
 
-/// The whole surface. On a pull request that was closed unmerged nothing is written any more.
+/// How long after the merge the surface is still put right: long enough for a turn that was cut short. What is shown
+/// then stays, whatever happens to checks and comments later.
+const HANDOFF: TimeDelta = TimeDelta::minutes(15);
+
+/// The whole surface. On a pull request that was closed unmerged, or whose merge was handed off, nothing is written any
+/// more.
 pub fn surface(ground: &Ground<'_>, gatekeeping: gatekeeping::Outcome) -> Surface {
-    if ground.snapshot.pull_request.lifecycle == Lifecycle::Closed {
+    let ended = ground.next.stages.get(&Stage::Complete).and_then(|stage| stage.completed_at);
+    let handed_off = ended.is_some_and(|ended| ground.now >= ended + HANDOFF);
+    if ground.snapshot.pull_request.lifecycle == Lifecycle::Closed || handed_off {
         return Surface::default();
     }
     let open = ground.snapshot.pull_request.lifecycle == Lifecycle::Open;

@@ -3,11 +3,18 @@
 
 use std::{collections::BTreeSet, fmt};
 
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
 use super::{GitObjects, RefsError, StateStore, attempt, store::Unusable};
 use crate::core::{
     Sha,
+    escalation::Trigger,
     history::{Event, HistoryLine},
-    state::{AttemptDigest, LoopState},
+    state::{
+        Answer, AnswerOutcome, Answered, Asked, AttemptDigest, LoopState, Resume, RunStatus, SeenHead, Skip, Stop,
+        StopReason,
+    },
 };
 
 /// An unusable state, and what was found instead.
@@ -131,16 +138,78 @@ impl Damaged {
 /// What the history and the attempts tell, on top of a new run. Everything derivable is derived at the next decision.
 fn replay(fresh: LoopState, lines: &[HistoryLine], attempts: &[AttemptDigest]) -> LoopState {
     let Some(last) = lines.last() else { return fresh };
-    let first = lines.iter().find(|line| line.run_id == last.run_id).unwrap_or(last);
-    LoopState {
+    let of_run = || lines.iter().filter(|line| line.run_id == last.run_id);
+    let mut state = LoopState {
         run_id: last.run_id.clone(),
-        created_at: first.ts,
+        created_at: of_run().next().unwrap_or(last).ts,
         phase: last.phase,
         iteration: last.iteration,
         attempts: attempts.to_vec(),
         last_score: attempts.last().map(|attempt| attempt.score),
         ..fresh
+    };
+    for line in of_run() {
+        retell(&mut state, line);
     }
+    state
+}
+
+/// What only a person or the past could say, put back as the line says it. A line that does not say it (of an older
+/// writer) is left out: then the same is asked of people again.
+fn retell(state: &mut LoopState, line: &HistoryLine) {
+    match line.event {
+        Event::ArtifactCreated => state.first_seen_heads.extend(seen(line)),
+        Event::CheckSkipped => state.skips.extend(part::<Skip>(line, None)),
+        Event::Escalated => state.blocked = part(line, Some("blocked")),
+        Event::Resumed => {
+            state.blocked = None;
+            state.stop = Stop::default();
+            state.resumes.extend(part::<Resume>(line, Some("resume")));
+            state.accepted.extend(part::<Trigger>(line, Some("accepted")));
+        }
+        Event::CommandRun => {
+            let Some(answered) = answered(line) else { return };
+            if let AnswerOutcome::Stopped = answered.1.outcome {
+                let by = Some(answered.1.by.clone());
+                state.stop = Stop { passed: false, reason: Some(StopReason::UserStop), words: None, by };
+                state.status = RunStatus::Stopped;
+            }
+            match state.answered.iter_mut().find(|known| known.source == answered.0) {
+                Some(known) => known.answers.push(answered.1),
+                None => state.answered.push(Answered { source: answered.0, answers: vec![answered.1] }),
+            }
+        }
+        Event::Completed => state.status = RunStatus::Completed,
+        _ => {}
+    }
+}
+
+fn seen(line: &HistoryLine) -> Option<SeenHead> {
+    Some(SeenHead {
+        sha: part(line, Some("head"))?,
+        at: part(line, Some("at")).unwrap_or(line.ts),
+        gates: part(line, Some("gates")).unwrap_or_default(),
+        base: part(line, Some("base")),
+    })
+}
+
+fn answered(line: &HistoryLine) -> Option<(Asked, Answer)> {
+    let answer = Answer {
+        by: part(line, Some("by"))?,
+        verb: part(line, Some("command"))?,
+        outcome: part(line, Some("answer"))?,
+        head_sha: part(line, Some("head"))?,
+    };
+    Some((part(line, Some("source"))?, answer))
+}
+
+/// A field of the payload, or all of it, as what it was written from.
+fn part<T: DeserializeOwned>(line: &HistoryLine, field: Option<&str>) -> Option<T> {
+    let value = match field {
+        Some(field) => line.payload.get(field)?.clone(),
+        None => Value::Object(line.payload.clone()),
+    };
+    serde_json::from_value(value).ok()
 }
 
 impl fmt::Display for Damaged {
@@ -156,5 +225,43 @@ impl fmt::Display for Damaged {
             }
             Found::Nothing => f.write_str("nothing of it could be saved, so a new run was begun"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::{
+        decide,
+        evidence::CheckKind,
+        fixtures::Story,
+        policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck},
+    };
+
+    #[test]
+    fn a_rebuilt_run_remembers_what_people_decided_and_asks_them_nothing_twice() {
+        let mut story = Story::opened();
+        let (source, presence) = (CheckSource::Command(CommandCheck::new("lint")), CheckPresence::Configured);
+        let lint = CheckPolicy { kind: CheckKind::Lint, source, presence };
+        story.policy.verify.checks.insert("lint".parse().unwrap(), lint);
+        let mut lines = story.decide().events.clone();
+        lines.extend(story.comment("bob", "/loop skip lint --reason \"no linter here\"").events.clone());
+        for head in 1..=3 {
+            lines.extend(story.push(head, &["rounds"], &[]).events.clone());
+        }
+        // What was pushed in two looks: the first one's events, such as the head's first sight, are asked for again.
+        lines.extend(story.comment("bob", "/loop resume").events.clone());
+        lines.extend(story.comment("bob", "/loop stop for now").events.clone());
+
+        let fresh = LoopState::begin(&story.snapshot, &story.policy, story.now);
+        let rebuilt = replay(fresh, &lines, &story.state.attempts);
+        assert_eq!(rebuilt.skips, story.state.skips);
+        assert_eq!(rebuilt.resumes, story.state.resumes);
+        assert_eq!(rebuilt.answered, story.state.answered);
+        assert_eq!(rebuilt.blocked, story.state.blocked);
+        let decision = decide(&story.snapshot, &rebuilt, &story.policy, story.now);
+        assert_eq!(decision.action, story.last.as_ref().unwrap().action);
+        let twice = [Event::RunStarted, Event::CommandRun, Event::Resumed, Event::CheckSkipped, Event::Escalated];
+        assert!(decision.events.iter().all(|line| !twice.contains(&line.event)), "{:?}", decision.events);
     }
 }

@@ -38,7 +38,8 @@ impl Subject<'_> {
         self.snapshot.pull_request.author.login.to_string()
     }
 
-    /// "Attempt 1 of 3"; "Attempt 5 (2 of 3)" in a later streak.
+    /// "Attempt 1 of 3"; "Attempt 5 (2 of 3)" in a later streak; "Attempt 3" when its streak ended with a resume, or it
+    /// did not fail.
     pub fn attempt(&self) -> String {
         let failed = self.decision.next.failures.count;
         let attempt = self.decision.view.attempt;
@@ -51,6 +52,11 @@ impl Subject<'_> {
         } else {
             format!("Attempt {attempt} ({failed} of {most})")
         }
+    }
+
+    /// Whether the head's streak ended with `/loop resume`: the next push begins a new one.
+    fn is_taken_up_again(&self) -> bool {
+        self.decision.next.resumes.iter().any(|resume| resume.after_attempt >= self.decision.view.attempt)
     }
 
     pub fn gate(&self, name: &GateName) -> Option<&GateReport> {
@@ -244,7 +250,14 @@ fn retry_steps(subject: &Subject<'_>, author: &Markdown) -> Vec<String> {
         Some(Hold::Configuration) => return Vec::new(),
         _ => {}
     }
-    let left = subject.decision.view.max_attempts.saturating_sub(failures.count);
+    let most = subject.decision.view.max_attempts;
+    if subject.is_taken_up_again() {
+        return vec![format!(
+            "The loop was resumed: that push is the first of {} in a new streak.",
+            words::count(most, "attempt")
+        )];
+    }
+    let left = most.saturating_sub(failures.count);
     let called = text(&words::called(subject.policy));
     if failures.same_error >= subject.policy.retry.same_error {
         vec![format!(

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{
     attempt::{self, CheckBlame},
     begin, call, capability,
-    decision::{CommandReply, Compare, Evaluation, FailureView},
+    decision::{CommandReply, Compare, Evaluation, FailureView, NextAction},
     describe,
     escalation::Trigger,
     evidence::RetryClass,
@@ -18,7 +18,7 @@ use super::{
     gather::{self, HeadEvidence},
     history::{Event, EventStatus, HistoryLine},
     ids::{CheckName, Timestamp},
-    policy::Policy,
+    policy::{PassingTests, Policy},
     rerun,
     retry::{self, Judgement},
     review,
@@ -26,7 +26,7 @@ use super::{
     stage::Stage,
     state::{
         Answered, AttemptDigest, BestAttempt, CheckLogEntry, FailureLog, FailureRecord, LastVerification, LoopState,
-        SeenHead, StopReason, VerificationResult,
+        Rejection, RunStatus, SeenHead, StopReason,
     },
 };
 
@@ -90,7 +90,10 @@ impl<'a> Run<'a> {
         let Some(seen) = sighting else { return };
         let is_new_head = self.next.first_seen_heads.iter().all(|before| before.sha != seen.sha);
         if is_new_head {
-            self.happened(Event::ArtifactCreated, json!({ "head": seen.sha }));
+            self.happened(
+                Event::ArtifactCreated,
+                json!({ "head": seen.sha, "base": seen.base, "gates": seen.gates, "at": seen.at }),
+            );
         }
         self.next.first_seen_heads.push(seen);
     }
@@ -135,12 +138,14 @@ impl<'a> Run<'a> {
         evidence: &HeadEvidence,
         evaluation: &Evaluation,
         blames: &[CheckBlame],
+        rejections: Vec<Rejection>,
     ) -> Option<Counted> {
         if self.snapshot.pull_request.lifecycle != Lifecycle::Open {
             return None;
         }
         let result = attempt::result(evidence, evaluation, blames)?;
-        let digest = attempt::digest(self.snapshot, &self.next, evidence, evaluation, result, blames, self.now);
+        let digest =
+            attempt::digest(self.snapshot, &self.next, evidence, evaluation, result, blames, rejections, self.now);
         let compare = attempt::compare(&self.next.attempts, &digest);
         let is_news = self.next.attempt_of(digest.head_sha) != Some(&digest);
         if is_news {
@@ -152,7 +157,7 @@ impl<'a> Run<'a> {
             for check in evidence.checks.iter().filter(|(_, check)| check.evidence().is_some()).map(|(name, _)| name) {
                 *self.next.check_usage.entry(check.clone()).or_default() += 1;
             }
-            let passed = digest.result == VerificationResult::Pass;
+            let passed = digest.passes();
             self.happened(
                 Event::EvaluationDone,
                 json!({ "attempt": digest.number, "head": digest.head_sha, "score": evaluation.score, "passed": passed,
@@ -211,7 +216,12 @@ impl<'a> Run<'a> {
 
     /// Evidence of the head, as it is known with the skips and repetitions so far.
     pub(in crate::core) fn gather(&self) -> HeadEvidence {
-        gather::gather(self.snapshot, self.policy, &self.next.skips, |check| self.waiting_since(check), self.now)
+        let since = |check: &CheckName| self.waiting_since(check);
+        let mut evidence = gather::gather(self.snapshot, self.policy, &self.next.skips, since, self.now);
+        if self.policy.retry.passing_tests == PassingTests::Shown {
+            evidence.excuse(&evidence.failing_tests());
+        }
+        evidence
     }
 
     pub(in crate::core) fn waiting_since(&self, check: &CheckName) -> Timestamp {
@@ -239,7 +249,10 @@ impl<'a> Run<'a> {
             return false;
         }
         self.next.blocked = call::block(&stopping, &self.next, self.now);
-        self.happened(Event::Escalated, json!({ "triggers": stopping, "pattern": judgement.pattern }));
+        self.happened(
+            Event::Escalated,
+            json!({ "triggers": stopping, "pattern": judgement.pattern, "blocked": self.next.blocked }),
+        );
         true
     }
 
@@ -268,10 +281,20 @@ impl<'a> Run<'a> {
             _ => None,
         });
         let of_review = match review {
-            review::ReviewStanding::Rejected { by, words } => Some((format!("@{by} (review)"), words.clone())),
+            review::ReviewStanding::Rejected { by, words, .. } => Some((format!("@{by} (review)"), words.clone())),
             _ => None,
         };
         of_gates.chain(of_review).collect()
+    }
+
+    /// The head is to be mended, unless the attempts are used up and nobody is to be called.
+    pub(in crate::core) fn retry_or_give_up(&self, attempt: u32) -> NextAction {
+        let judgement = retry::judge(&self.next.attempts, &self.next.resumes, &self.policy.retry);
+        if retry::has_given_up(&judgement, &self.policy.retry) {
+            NextAction::Stopped
+        } else {
+            NextAction::Retry { attempt }
+        }
     }
 
     /// Answers given on this head.
@@ -285,8 +308,20 @@ impl<'a> Run<'a> {
         self.next.answered.iter().flat_map(of).collect()
     }
 
+    /// Whether the run had ended before, with its pull request: what comes later does not rewrite it.
+    pub(in crate::core) fn had_ended(&self) -> bool {
+        match self.snapshot.pull_request.lifecycle {
+            Lifecycle::Open => false,
+            Lifecycle::Closed => self.before.status == RunStatus::Stopped,
+            Lifecycle::Merged { .. } => self.before.status == RunStatus::Completed,
+        }
+    }
+
     /// The state to save. A decision that changed nothing leaves its time of change alone.
     pub(in crate::core) fn finish(mut self) -> (LoopState, Vec<HistoryLine>) {
+        if self.had_ended() {
+            return (self.before.clone(), Vec::new());
+        }
         if self.next != *self.before || !self.events.is_empty() {
             self.next.updated_at = self.now;
         }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::{
     evidence::{Outcome, RetryClass},
     failure::{Blame, RootCauseCategory},
-    ids::{CheckName, Fingerprint, RuleId, Score, Sha, Timestamp},
+    ids::{CheckName, Fingerprint, GateName, Login, RuleId, Score, Sha, Timestamp, UserId},
     policy::Phase,
     roster::{Roster, TestId},
     stage::Stage,
@@ -118,14 +118,47 @@ pub struct AttemptDigest {
     /// What kind of failure it was, for the classes that are not simply retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_class: Option<RetryClass>,
+    /// People who turned it down, and the attempt with it. The same words cost one attempt, whatever follows them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rejections: Vec<Rejection>,
     /// One line for retry tables: "unit: assertion failed at src/a.rs:12".
     pub summary: String,
 }
 
+/// A person's no to a head.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rejection {
+    pub by: Login,
+    pub by_id: UserId,
+    pub of: RejectedIn,
+    pub at: Timestamp,
+}
+
+/// Where a head was turned down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RejectedIn {
+    Gate(GateName),
+    /// A required review that asks for changes.
+    Review,
+}
+
 impl AttemptDigest {
-    /// Whether it failed through the pull request's own code.
+    /// Whether it failed through the pull request's own code, or a person turned it down.
     pub fn spent(&self) -> bool {
-        self.result == VerificationResult::Fail && matches!(self.blame, None | Some(Blame::PrCode))
+        let own = matches!(self.blame, None | Some(Blame::PrCode));
+        self.result == VerificationResult::Fail && own || !self.rejections.is_empty()
+    }
+
+    /// Whether its code passed and nobody turned it down.
+    pub fn passes(&self) -> bool {
+        self.result == VerificationResult::Pass && self.rejections.is_empty()
+    }
+
+    /// Whether a required review turned it down.
+    pub fn review_rejects(&self) -> bool {
+        self.rejections.iter().any(|rejection| rejection.of == RejectedIn::Review)
     }
 }
 

@@ -19,7 +19,7 @@ use uuid::Uuid;
 pub use self::{
     attempts::{
         AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, FailureLog, FailureRecord, LastVerification, Outage,
-        VerificationResult,
+        RejectedIn, Rejection, VerificationResult,
     },
     description::{Agent, AgentKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
     people::{Answer, AnswerOutcome, Answered, Asked, Blocked, CommandRefusal, GateState, Resume, Skip},
