@@ -1,5 +1,7 @@
 //! Exit codes, the same for every subcommand (surfaces.md). Scripts and the Action depend on them.
 
+use clap::ValueEnum;
+
 use crate::core::decision::DecisionWord;
 
 /// Proceed, or the command did what it was asked to.
@@ -28,5 +30,50 @@ pub const fn of(word: DecisionWord) -> u8 {
         DecisionWord::Retry => RETRY,
         DecisionWord::Escalate => ESCALATE,
         DecisionWord::Wait => WAITING,
+    }
+}
+
+/// Which decisions make a workflow's step fail (surfaces.md, The Action). What could not be carried out at all (exit
+/// codes from 64 on) always does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Whatever is neither proceed nor wait
+    #[default]
+    Failure,
+    /// Only when a human has to decide
+    Escalate,
+    /// No decision: the outputs carry it
+    Never,
+}
+
+impl FailOn {
+    /// The exit code that is left of a decision's.
+    pub const fn leaves(self, code: u8) -> u8 {
+        match (self, code) {
+            (Self::Failure, WAITING) | (Self::Escalate, RETRY | WAITING | NO_TESTS) => OK,
+            (Self::Never, RETRY | ESCALATE | WAITING | NO_TESTS) => OK,
+            (Self::Failure | Self::Escalate | Self::Never, code) => code,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_fails_as_it_is_told_and_always_when_nothing_could_be_decided() {
+        for (code, failure, escalate, never) in [
+            (OK, OK, OK, OK),
+            (RETRY, RETRY, OK, OK),
+            (ESCALATE, ESCALATE, ESCALATE, OK),
+            (WAITING, OK, OK, OK),
+            (NO_TESTS, NO_TESTS, OK, OK),
+            (BAD_DATA, BAD_DATA, BAD_DATA, BAD_DATA),
+            (INTERRUPTED, INTERRUPTED, INTERRUPTED, INTERRUPTED),
+        ] {
+            let left = [FailOn::Failure, FailOn::Escalate, FailOn::Never].map(|fail_on| fail_on.leaves(code));
+            assert_eq!(left, [failure, escalate, never], "{code}");
+        }
     }
 }

@@ -9,7 +9,9 @@ mod demo;
 pub mod exit;
 mod inspect;
 mod output;
+mod outputs;
 mod progress;
+mod reconcile;
 mod serve;
 mod verify;
 
@@ -47,6 +49,8 @@ enum Command {
     Decide(decide::Arguments),
     /// Receive webhooks and look after the pull requests of every installation
     Serve(serve::Arguments),
+    /// Look after the pull requests that a workflow's event concerns, without a server
+    Reconcile(reconcile::Arguments),
     /// Ask a running server whether it is alive; for container health checks
     Health(serve::HealthArguments),
     /// Check a configuration file and say where it is wrong
@@ -107,6 +111,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Verify(arguments) => verify::run(&arguments, cli.format),
         Command::Decide(arguments) => decide::run(&arguments, cli.format),
         Command::Serve(arguments) => serve::run(arguments),
+        Command::Reconcile(arguments) => reconcile::run(&arguments, cli.format),
         Command::Health(arguments) => serve::health(&arguments),
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
         Command::Inspect(command) => inspect::run(&command, cli.format),

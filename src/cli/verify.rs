@@ -13,7 +13,16 @@ use chrono::Utc;
 use clap::Args;
 use serde_json::json;
 
-use super::{Outcome, Stop, actions::ActionsRun, exit, output, output::Format, progress, runtime};
+use super::{
+    Outcome, Stop,
+    actions::ActionsRun,
+    exit,
+    exit::FailOn,
+    output,
+    output::Format,
+    outputs::{Files, Outputs},
+    progress, runtime,
+};
 use crate::{
     config,
     core::{
@@ -60,6 +69,9 @@ pub struct Arguments {
     /// Where evidence.json is written
     #[arg(long, default_value = "loopgate-evidence", value_name = "DIRECTORY")]
     evidence: PathBuf,
+    /// Which decisions end with an exit code other than 0 [default: all but proceed; in the Action: failure]
+    #[arg(long, env = "LOOPGATE_FAIL_ON", value_enum, value_name = "WHICH")]
+    fail_on: Option<FailOn>,
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> Outcome {
@@ -92,8 +104,11 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     let local = Local::new(&checkout, base, changes, policy, evidence);
     let decision = local.decide(Utc::now());
     report(&local, &decision, &path, format)?;
-    append_job_summary(&local, &decision);
-    Ok(code(&decision, &local.evidence))
+    let summary = render::job_summary(&decision, &local.snapshot, &local.policy);
+    append_job_summary(&summary);
+    tell_outputs(&decision, &path, &summary)?;
+    let code = code(&decision, &local.evidence);
+    Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code)))
 }
 
 /// The configuration in force here: gates aside, and only the checks that can be run here.
@@ -295,9 +310,8 @@ fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Re
 }
 
 /// GitHub shows what is appended to this file on the run's page.
-fn append_job_summary(local: &Local, decision: &Decision) {
+fn append_job_summary(text: &str) {
     let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY") else { return };
-    let text = render::job_summary(decision, &local.snapshot, &local.policy);
     let appended = std::fs::OpenOptions::new().append(true).create(true).open(&file).and_then(|mut file| {
         use std::io::Write;
         file.write_all(text.as_bytes())
@@ -306,6 +320,25 @@ fn append_job_summary(local: &Local, decision: &Decision) {
         // The verification is what it is, shown or not.
         eprintln!("the job summary cannot be written: {error}");
     }
+}
+
+/// The outputs of the step, and the report that one of them points at, beside the evidence.
+fn tell_outputs(decision: &Decision, evidence: &Path, summary: &str) -> Result<(), Stop> {
+    let report = evidence.with_file_name("report.md");
+    std::fs::write(&report, summary)
+        .map_err(|error| Stop::unavailable(format!("{} cannot be written: {error}", report.display())))?;
+    let evaluation = &decision.view.evaluation;
+    let outputs = Outputs {
+        decision: decision.word(),
+        status: decision.next.status,
+        score: evaluation.score,
+        attempt: decision.view.attempt,
+        stage: decision.view.evidence_stage,
+        failed_rules: evaluation.failed_rules(),
+        files: Some(Files { evidence, report: &report }),
+    };
+    outputs.tell();
+    Ok(())
 }
 
 /// 4 tells "nothing was tested" from "something failed".

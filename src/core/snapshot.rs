@@ -61,6 +61,14 @@ pub struct AppIdentity {
     pub bot_id: Option<UserId>,
 }
 
+impl AppIdentity {
+    /// Whether we act with a workflow's own token, as every workflow of the repository does (surfaces.md, The Action):
+    /// nobody hears when a button is pressed, no team can be read or asked, and check runs of jobs bear our App's name.
+    pub fn is_actions(&self) -> bool {
+        self.bot.as_str().eq_ignore_ascii_case("github-actions[bot]")
+    }
+}
+
 /// A list that may not be whole. What depends on the missing part stays closed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing<T> {

@@ -1,7 +1,7 @@
 //! Who we are to GitHub: an App that proves itself with a signed token and acts through short-lived installation
 //! tokens, or the bearer of one plain token.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use chrono::TimeDelta;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
@@ -15,8 +15,44 @@ use crate::core::{AppId, Timestamp};
 #[derive(Debug, Clone)]
 pub enum Credentials {
     App(AppCredentials),
-    /// `GITHUB_TOKEN` of a workflow, or somebody's personal access token.
+    /// Somebody's personal access token.
     Token(Secret),
+    /// The token of a workflow's job: `GITHUB_TOKEN`, or one that an App's key was exchanged for there. Such a token
+    /// cannot ask whose it is, so the App is named.
+    Job {
+        token: Secret,
+        app: AppSlug,
+    },
+}
+
+/// The name of an App in addresses, `github-actions`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppSlug(String);
+
+impl AppSlug {
+    /// The App whose token is `GITHUB_TOKEN`.
+    pub fn actions() -> Self {
+        Self("github-actions".to_owned())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for AppSlug {
+    type Err = Error;
+
+    /// # Errors
+    /// When the text is no App's slug: letters, digits and single hyphens.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if plain && (1..=100).contains(&text.len()) {
+            Ok(Self(text.to_ascii_lowercase()))
+        } else {
+            Err(Error::Setup(format!("`{}` is no App's slug", text.chars().take(100).collect::<String>())))
+        }
+    }
 }
 
 /// An App and its private key.

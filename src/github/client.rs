@@ -81,7 +81,7 @@ impl Github {
     pub fn client(&self, installation: Option<InstallationId>) -> Client {
         let installation = match self.hub.credentials {
             Credentials::App(_) => installation,
-            Credentials::Token(_) => None,
+            Credentials::Token(_) | Credentials::Job { .. } => None,
         };
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.entry(installation).or_insert_with(|| Client::new(self.hub.clone(), installation)).clone()
@@ -94,6 +94,11 @@ impl Github {
     /// When GitHub does not say.
     pub async fn identity(&self, client: &Client) -> Result<AppIdentity, Error> {
         self.identity.ask(self, client, &self.hub.credentials).await
+    }
+
+    /// Whether this is the public GitHub, where some ids are known to everybody.
+    pub(super) fn is_public(&self) -> bool {
+        self.hub.transport.is_public()
     }
 
     pub fn usage(&self) -> Usage {
@@ -434,7 +439,7 @@ impl Client {
     async fn token(&self, refused: Option<&Secret>) -> Result<Secret, Error> {
         let now = self.now();
         let app = match (&self.shared.hub.credentials, self.shared.installation) {
-            (Credentials::Token(token), _) => return Ok(token.clone()),
+            (Credentials::Token(token) | Credentials::Job { token, .. }, _) => return Ok(token.clone()),
             (Credentials::App(app), None) => return app.jwt(now),
             (Credentials::App(app), Some(_)) => app,
         };

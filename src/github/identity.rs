@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 
-use super::{Client, Credentials, Error, Github, path};
+use super::{AppSlug, Client, Credentials, Error, Github, error::OrAbsent as _, path};
 use crate::core::{AppId, Login, UserId, snapshot::AppIdentity};
 
 #[derive(Deserialize)]
@@ -18,8 +18,9 @@ struct User {
     login: Login,
 }
 
-/// The App whose token is `GITHUB_TOKEN`.
-const ACTIONS_APP: &str = "github-actions";
+/// GitHub Actions on the public GitHub: App and bot, so that no workflow has to ask for them.
+const ACTIONS_APP: AppId = AppId::new(15_368);
+const ACTIONS_BOT: UserId = UserId::new(41_898_282);
 
 /// What has been learned of ourselves so far.
 #[derive(Default)]
@@ -55,19 +56,27 @@ async fn actor(github: &Github, client: &Client, credentials: &Credentials) -> R
     let app = match credentials {
         // Only the App's own signed token may ask this.
         Credentials::App(_) => github.client(None).get::<App>("/app").await?,
-        // Somebody's own token answers with that somebody; an installation's is refused
-        // (<https://docs.github.com/en/rest/users/users#get-the-authenticated-user>).
-        Credentials::Token(_) => match client.get::<User>("/user").await {
-            Ok(user) => return Ok(AppIdentity { id: AppId::new(0), bot: user.login, bot_id: Some(user.id) }),
-            Err(Error::Forbidden { .. } | Error::NotFound { .. }) => {
-                client.get::<App>(&format!("/apps/{ACTIONS_APP}")).await?
+        Credentials::Job { app, .. } if *app == AppSlug::actions() && github.is_public() => {
+            return Ok(AppIdentity { id: ACTIONS_APP, bot: bot_of(app.as_str())?, bot_id: Some(ACTIONS_BOT) });
+        }
+        Credentials::Job { app, .. } => {
+            match client.get::<App>(&format!("/apps/{}", app.as_str())).await.or_absent()? {
+                Some(app) => app,
+                None => return Err(Error::Setup(format!("there is no App named {}", app.as_str()))),
             }
-            Err(error) => return Err(error),
-        },
+        }
+        // Somebody's own token answers with that somebody
+        // (<https://docs.github.com/en/rest/users/users#get-the-authenticated-user>).
+        Credentials::Token(_) => {
+            let user: User = client.get("/user").await?;
+            return Ok(AppIdentity { id: AppId::new(0), bot: user.login, bot_id: Some(user.id) });
+        }
     };
-    let bot = format!("{}[bot]", app.slug).parse();
-    let bot = bot.map_err(|error| Error::Setup(format!("the App's slug: {error}")))?;
-    Ok(AppIdentity { id: app.id, bot, bot_id: None })
+    Ok(AppIdentity { id: app.id, bot: bot_of(&app.slug)?, bot_id: None })
+}
+
+fn bot_of(slug: &str) -> Result<Login, Error> {
+    format!("{slug}[bot]").parse().map_err(|error| Error::Setup(format!("the App's slug: {error}")))
 }
 
 async fn bot_id(client: &Client, bot: &Login) -> Result<UserId, Error> {

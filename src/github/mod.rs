@@ -29,7 +29,7 @@ pub mod webhook;
 mod wire;
 
 pub use act::{Effect, Executed, Executor, Presence, Problem, plan};
-pub use auth::{AppCredentials, Credentials};
+pub use auth::{AppCredentials, AppSlug, Credentials};
 pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
 pub use check_names::OwnCheck;
 pub use client::{Client, Github, Setup};

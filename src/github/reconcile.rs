@@ -18,11 +18,12 @@ use super::{
 };
 use crate::{
     core::{
-        self, InstallationId, PrNumber, RepoName, Sha, Timestamp,
-        decision::{Decision, DecisionWord, Post},
+        self, InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
+        decision::{Decision, DecisionWord, Post, Reviewer, Surface},
         hint::Hint,
         snapshot::{Lifecycle, ObservationProblem},
-        state::{LoopState, VerificationResult},
+        stage::Stage,
+        state::{LoopState, RunStatus, VerificationResult},
     },
     refs::{self, AttemptFile, Follows, Loaded, RefName, RefsError, Save, Seal, StateStore},
     render::{self, OwnTemplates, Rendered},
@@ -71,6 +72,11 @@ pub enum Settled {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     pub word: DecisionWord,
+    pub status: RunStatus,
+    /// How far the walk through the stages has come, gates included.
+    pub stage: Stage,
+    pub score: Score,
+    pub failed_rules: Vec<RuleId>,
     /// The subject of the state commit: "attempt 2: retry — 1 failed rule (unit)".
     pub subject: String,
     pub run_id: String,
@@ -186,6 +192,10 @@ impl Reconcile {
         let revisit_at = decision.revisit_at.into_iter().chain(archive_at).chain(lagging(job, &observation, now)).min();
         let summary = Summary {
             word: decision.action.word(),
+            status: decision.next.status,
+            stage: decision.next.state,
+            score: decision.view.evaluation.score,
+            failed_rules: decision.view.evaluation.failed_rules(),
             subject: refs::subject(&decision),
             run_id: decision.next.run_id.clone(),
             attempt: decision.view.attempt,
@@ -231,10 +241,10 @@ impl Reconcile {
         let target = Target { repository: &job.repository, number: job.number };
         let pull_request = ground.pull_request();
         let (open, head) = (pull_request.lifecycle == Lifecycle::Open, pull_request.head.sha);
-        let present = ground.check_runs().to_vec();
+        let (us, present) = (ground.us().clone(), ground.check_runs().to_vec());
         let begin = async {
             if open {
-                self.executor.begin_check_runs(client, &job.repository, head, &present).await
+                self.executor.begin_check_runs(client, &job.repository, head, (&us, &present)).await
             } else {
                 Ok(Vec::<OwnCheckRun>::new())
             }
@@ -255,8 +265,11 @@ impl Reconcile {
         now: Timestamp,
     ) -> Result<Decided, Failed> {
         for _ in 0..MOST_SAVES {
-            let (state, decision) = decide(observation, &loaded, now);
-            let texts = texts(client, observation, &decision).await?;
+            let (state, mut decision) = decide(observation, &loaded, now);
+            let mut texts = texts(client, observation, &decision).await?;
+            if observation.snapshot.app.is_actions() {
+                leave_out_what_nobody_hears(&mut decision.surface, &mut texts);
+            }
             let follows = match &state.last_verification {
                 Some(last) if last.result == VerificationResult::Fail => Follows::AFailure,
                 _ => Follows::Nothing,
@@ -299,6 +312,14 @@ fn decide(observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopSt
         }
     };
     (state, decision)
+}
+
+/// With a workflow's own token no button would ever be answered (check runs of GitHub Actions start no workflow), and no
+/// team can be asked for a review (surfaces.md, The Action). The commands say the same as the buttons.
+fn leave_out_what_nobody_hears(surface: &mut Surface, texts: &mut Rendered) {
+    texts.verify.actions.clear();
+    texts.gates.actions.clear();
+    surface.request.retain(|reviewer| matches!(reviewer, Reviewer::User(_)));
 }
 
 /// A decision that is saved, or could not be.

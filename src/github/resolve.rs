@@ -3,11 +3,13 @@
 
 use serde::Deserialize;
 
-use super::{Client, Error, error::OrAbsent as _, paging::wrapped_pages, path};
-use crate::core::{PrNumber, RepoName, Sha};
+use super::{Client, Error, error::OrAbsent as _, paging::wrapped_pages, path, webhook::Target};
+use crate::core::{PrNumber, RepoName, Sha, Timestamp, WorkflowRunId};
 
 /// Pages of open pull requests read at most: 3,000 of them.
 const MOST_PAGES: usize = 30;
+/// Pages of lately changed pull requests among which a head is looked for: checks end hours after a push, not weeks.
+const LATELY_CHANGED: usize = 3;
 
 #[derive(Deserialize)]
 struct Pull {
@@ -37,6 +39,35 @@ wrapped_pages! {
 }
 
 impl Client {
+    /// The open pull requests that a target stands for, each with its repository.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn pull_requests_of(&self, target: &Target) -> Result<Vec<(RepoName, PrNumber)>, Error> {
+        let of = |repository: &RepoName, numbers: Vec<PrNumber>| {
+            numbers.into_iter().map(|number| (repository.clone(), number)).collect::<Vec<_>>()
+        };
+        Ok(match target {
+            Target::PullRequest { repository, number } => of(repository, vec![*number]),
+            Target::Head { repository, sha } => of(repository, self.pull_requests_with_head(repository, *sha).await?),
+            Target::Base { repository, branch } => {
+                of(repository, self.open_pull_requests(repository, Some(branch)).await?)
+            }
+            Target::Repository(repository) => of(repository, self.open_pull_requests(repository, None).await?),
+            Target::MergeGroup { repository, base_ref, .. } => {
+                let branch = base_ref.strip_prefix("refs/heads/").unwrap_or(base_ref);
+                of(repository, self.open_pull_requests(repository, Some(branch)).await?)
+            }
+            Target::Installation => {
+                let mut all = Vec::new();
+                for repository in self.repositories().await? {
+                    all.extend(of(&repository, self.open_pull_requests(&repository, None).await?));
+                }
+                all
+            }
+        })
+    }
+
     /// The open pull requests whose head is this commit; several may be, from forks too.
     ///
     /// # Errors
@@ -49,13 +80,14 @@ impl Client {
             Err(Error::Rejected { status: 422, .. }) => Vec::new(),
             Err(error) => return Err(error),
         };
-        // The list holds every pull request the commit is part of, also ones of repositories that forked this one.
-        let concerned = found.into_iter().filter(|pull| {
-            pull.state == "open"
-                && pull.head.sha == head
-                && pull.base.repo.as_ref().is_none_or(|base| &base.full_name == repository)
-        });
-        Ok(concerned.map(|pull| pull.number).collect())
+        let found = concerned(found, repository, head);
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        // Of a commit that only a fork has, that list is empty, so those that changed lately are looked through.
+        let path = format!("{}/pulls?state=open&sort=updated&direction=desc", path::repo(repository));
+        let lately = self.list::<Vec<Pull>>(&path, LATELY_CHANGED).await?;
+        Ok(concerned(lately.items, repository, head))
     }
 
     /// The open pull requests of a repository, all or those into one branch.
@@ -69,6 +101,26 @@ impl Client {
         Ok(pulls.items.into_iter().map(|pull| pull.number).collect())
     }
 
+    /// When a workflow run was created, by GitHub's clock: when the event that started it happened. None if there is no
+    /// such run, or none that may be seen.
+    ///
+    /// # Errors
+    /// Faults and rate limits.
+    pub async fn workflow_run_created_at(
+        &self,
+        repository: &RepoName,
+        run: WorkflowRunId,
+    ) -> Result<Option<Timestamp>, Error> {
+        #[derive(Deserialize)]
+        struct Run {
+            created_at: Option<Timestamp>,
+        }
+        match self.get::<Run>(&format!("{}/actions/runs/{run}", path::repo(repository))).await {
+            Ok(run) => Ok(run.created_at),
+            Err(error) => error.refusal().map(|_| None),
+        }
+    }
+
     /// The repositories this installation may see.
     ///
     /// # Errors
@@ -77,6 +129,16 @@ impl Client {
         let found = self.list::<Repositories>("/installation/repositories", MOST_PAGES).await?;
         Ok(found.items.into_iter().map(|repository| repository.full_name).collect())
     }
+}
+
+/// A list by commit holds every pull request the commit is part of, also ones of repositories that forked this one.
+fn concerned(pulls: Vec<Pull>, repository: &RepoName, head: Sha) -> Vec<PrNumber> {
+    let concerned = pulls.into_iter().filter(|pull| {
+        pull.state == "open"
+            && pull.head.sha == head
+            && pull.base.repo.as_ref().is_none_or(|base| &base.full_name == repository)
+    });
+    concerned.map(|pull| pull.number).collect()
 }
 
 #[cfg(test)]
@@ -89,6 +151,7 @@ mod tests {
 
     const HEAD: &str = "0123456789abcdef0123456789abcdef01234567";
     const OTHER: &str = "1111111111111111111111111111111111111111";
+    const FORKED: &str = "2222222222222222222222222222222222222222";
 
     async fn client(server: &MockServer) -> Client {
         let credentials = Credentials::Token(Secret::new("t"));
@@ -117,11 +180,22 @@ mod tests {
             .respond_with(ResponseTemplate::new(422))
             .mount(&server)
             .await;
+        Mock::given(path("/repos/acme/widgets/pulls"))
+            .and(query_param("sort", "updated"))
+            .respond_with(ResponseTemplate::new(200).set_body_json(json!([pull(9, "open", FORKED, "acme/widgets")])))
+            .mount(&server)
+            .await;
+        Mock::given(path(format!("/repos/acme/widgets/commits/{FORKED}/pulls")))
+            .respond_with(ResponseTemplate::new(200).set_body_json(json!([])))
+            .mount(&server)
+            .await;
         let (client, repository) = (client(&server).await, "acme/widgets".parse().unwrap());
         let found = client.pull_requests_with_head(&repository, HEAD.parse().unwrap()).await.unwrap();
         assert_eq!(found, [PrNumber::new(1), PrNumber::new(5)]);
         let none = client.pull_requests_with_head(&repository, OTHER.parse().unwrap()).await.unwrap();
         assert_eq!(none, []);
+        let forked = client.pull_requests_with_head(&repository, FORKED.parse().unwrap()).await.unwrap();
+        assert_eq!(forked, [PrNumber::new(9)], "GitHub lists no pull request for a commit that only a fork has");
     }
 
     #[tokio::test]

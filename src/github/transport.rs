@@ -50,6 +50,10 @@ impl ApiUrl {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    fn is_public(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for ApiUrl {
@@ -111,6 +115,10 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
+    pub(crate) fn is_public(&self) -> bool {
+        self.api.is_public()
+    }
+
     /// Must be called within a tokio runtime.
     pub(crate) fn new(api: ApiUrl) -> Result<Self, Error> {
         // Without a base address: requests carry whole ones, and octocrab would prefix the paths of other hosts' too.

@@ -8,9 +8,12 @@ mod events;
 mod payload;
 #[cfg(test)]
 mod tests;
+mod workflow;
 
 use serde::{Deserialize, de::IgnoredAny};
 
+use self::events::Told;
+pub use self::workflow::{InWorkflow, Unsuitable, route_in_workflow};
 use crate::core::{AppId, Hint, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp};
 
 /// Who we are, so that echoes of our own writes can be told from people's acts.
@@ -138,6 +141,18 @@ pub enum Misread {
 /// # Errors
 /// [`Misread`] when the body is not JSON, or lacks a field that GitHub documents as always there.
 pub fn route(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Result<Routed, Misread> {
+    Ok(match tell(event, body, own, received_at)? {
+        Told::Concerns { installation: Some(installation), targets, hints } => {
+            Routed::Work(Work { installation, targets, hints })
+        }
+        Told::Concerns { installation: None, .. } => Routed::Irrelevant(Irrelevant::NoInstallation),
+        Told::Irrelevant(why) => Routed::Irrelevant(why),
+        Told::Ping => Routed::Ping,
+    })
+}
+
+/// What an event says, whoever it was sent to.
+fn tell(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Result<Told, Misread> {
     let reader = Reader { event, body, own, received_at };
     match event {
         "pull_request" => events::pull_request(&reader),
@@ -154,8 +169,8 @@ pub fn route(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> 
         "installation_repositories" => events::installation_repositories(&reader),
         "repository" => events::repository(&reader),
         "team" | "membership" | "organization" => events::organization(&reader),
-        "ping" => reader.read::<IgnoredAny>().map(|_| Routed::Ping),
-        _ => reader.read::<IgnoredAny>().map(|_| Routed::Irrelevant(Irrelevant::UnknownEvent)),
+        "ping" => reader.read::<IgnoredAny>().map(|_| Told::Ping),
+        _ => reader.read::<IgnoredAny>().map(|_| Told::Irrelevant(Irrelevant::UnknownEvent)),
     }
 }
 

@@ -2,8 +2,7 @@
 
 use super::reconciler::{Again, Job, PullRequest, Reconciler, Unresolved};
 use crate::{
-    core::{PrNumber, RepoName},
-    github::{self, Client, Clock, Error, Failed, Github, Reconcile, Settled, webhook::OwnApp, webhook::Target},
+    github::{self, Clock, Error, Failed, Github, Reconcile, Settled, webhook::OwnApp},
     refs::Seal,
 };
 
@@ -38,7 +37,8 @@ impl<C: Clock + 'static> GithubReconciler<C> {
 impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
     async fn resolve(&self, work: &Unresolved) -> Result<Vec<PullRequest>, Failed> {
         let client = self.github.client(Some(work.installation));
-        pull_requests(&client, &work.target).await.map_err(Failed::from)
+        let found = client.pull_requests_of(&work.target).await.map_err(Failed::from)?;
+        Ok(found.into_iter().map(|(repository, number)| PullRequest { repository, number }).collect())
     }
 
     async fn reconcile(&self, job: Job) -> Result<Again, Failed> {
@@ -70,31 +70,4 @@ fn log(result: &Settled) {
         Settled::Nothing => tracing::debug!("there is nothing to loop over"),
         Settled::Archived => tracing::info!("the run has ended a fortnight ago: archived"),
     }
-}
-
-/// The open pull requests a target stands for.
-async fn pull_requests(client: &Client, target: &Target) -> Result<Vec<PullRequest>, Error> {
-    let of = |repository: &RepoName, numbers: Vec<PrNumber>| {
-        let pull_request = |number| PullRequest { repository: repository.clone(), number };
-        numbers.into_iter().map(pull_request).collect::<Vec<_>>()
-    };
-    Ok(match target {
-        Target::PullRequest { repository, number } => of(repository, vec![*number]),
-        Target::Head { repository, sha } => of(repository, client.pull_requests_with_head(repository, *sha).await?),
-        Target::Base { repository, branch } => {
-            of(repository, client.open_pull_requests(repository, Some(branch)).await?)
-        }
-        Target::Repository(repository) => of(repository, client.open_pull_requests(repository, None).await?),
-        Target::MergeGroup { repository, base_ref, .. } => {
-            let branch = base_ref.strip_prefix("refs/heads/").unwrap_or(base_ref);
-            of(repository, client.open_pull_requests(repository, Some(branch)).await?)
-        }
-        Target::Installation => {
-            let mut all = Vec::new();
-            for repository in client.repositories().await? {
-                all.extend(of(&repository, client.open_pull_requests(&repository, None).await?));
-            }
-            all
-        }
-    })
 }

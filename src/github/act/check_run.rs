@@ -28,6 +28,14 @@ pub(super) struct Digest {
 }
 
 const SCHEME: &str = "loopgate-1";
+/// The `external_id` of a run that has begun and says nothing yet.
+pub(in crate::github) const BEGUN: &str = "loopgate-1:begun:begun";
+
+/// Whether Loopgate wrote a check run that bears its App's name. The jobs of all workflows are check runs of the same
+/// App, and theirs have an `external_id` of GitHub's making.
+pub(in crate::github) fn is_signed(external_id: Option<&str>) -> bool {
+    external_id.is_some_and(|id| Digest::parse(id).is_some())
+}
 
 impl Digest {
     pub(super) fn parse(external_id: &str) -> Option<Self> {

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::{CheckRunWrite, Effect, Presence, check_run};
 use crate::{
     core::{
-        CheckRunId, CommentId, RepoName, UserId,
+        AppId, CheckRunId, CommentId, RepoName, Sha, UserId,
         decision::{ReactionKind, Reviewer},
         rerun::{Ask, Extent, Repeatable},
-        snapshot::CheckProgress,
+        snapshot::{AppIdentity, CheckProgress},
     },
     github::{Client, Error, ObservedSurface, OwnCheck, OwnCheckRun, fresh::Fresh, path, retry::Repeat, wire::User},
 };
@@ -93,19 +93,22 @@ impl Executor {
         &self,
         client: &Client,
         repository: &RepoName,
-        head: crate::core::Sha,
-        present: &[OwnCheckRun],
+        head: Sha,
+        (us, present): (&AppIdentity, &[OwnCheckRun]),
     ) -> Result<Vec<OwnCheckRun>, Error> {
         let mut begun = Vec::new();
         for check in OwnCheck::ALL.into_iter().filter(|check| !present.iter().any(|run| run.check == *check)) {
-            let body = json!({ "name": check.name(), "head_sha": head, "status": "in_progress" });
+            let body = json!({
+                "name": check.name(), "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
+            });
             let path = format!("{}/check-runs", path::repo(repository));
             match client.write::<Created>(Method::POST, &path, &body, Repeat::Never).await {
-                Ok(Created { id }) => begun.push(OwnCheckRun {
+                Ok(Created { app: Some(app), .. }) if app.id != us.id => return Err(somebody_else(us, &app)),
+                Ok(Created { id, .. }) => begun.push(OwnCheckRun {
                     id,
                     check,
                     progress: CheckProgress::InProgress,
-                    external_id: None,
+                    external_id: Some(check_run::BEGUN.to_owned()),
                     annotations: 0,
                 }),
                 Err(error) => return error.refusal().map(|_| begun),
@@ -224,6 +227,22 @@ impl Executor {
 #[derive(Deserialize)]
 struct Created {
     id: CheckRunId,
+    app: Option<Author>,
+}
+
+#[derive(Deserialize)]
+struct Author {
+    id: AppId,
+    slug: Option<String>,
+}
+
+/// A token of another App than we take ourselves for: going on would never find our own comments again.
+fn somebody_else(us: &AppIdentity, author: &Author) -> Error {
+    let slug = author.slug.as_deref().unwrap_or("another App");
+    Error::Setup(format!(
+        "the token is one of the App {slug}, not of {}: name the App in LOOPGATE_APP_SLUG, as `{slug}`",
+        us.bot
+    ))
 }
 
 impl Place<'_> {
@@ -249,7 +268,8 @@ impl Place<'_> {
 
     async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {
         let body = check_run::creation(write, self.surface.head, self.client.now());
-        let Created { id } = self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
+        let Created { id, .. } =
+            self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
         self.annotate(id, write).await
     }
 

@@ -20,6 +20,7 @@ use crate::{
     render::{CheckAnnotation, CheckRunText},
 };
 
+pub(in crate::github) use check_run::is_signed;
 pub use execute::{Executed, Executor, Problem};
 pub use plan::plan;
 

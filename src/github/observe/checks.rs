@@ -13,7 +13,7 @@ use crate::{
             ForgedCheck, Listing, ObservationProblem,
         },
     },
-    github::{Client, Error, check_names::OwnCheck, paging::wrapped_pages, path},
+    github::{Client, Error, act, check_names::OwnCheck, paging::wrapped_pages, path},
 };
 
 /// Pages of check runs and of statuses read at most.
@@ -132,7 +132,7 @@ impl Checks {
         let progress = progress(&run.status, run.conclusion.as_deref(), run.completed_at);
         let annotations = run.output.as_ref().and_then(|output| output.annotations_count);
         match OwnCheck::named(&run.name) {
-            Some(check) if run.app.as_ref().is_some_and(|app| app.id == us.id) => self.own.push(OwnCheckRun {
+            Some(check) if is_ours(&run, us) => self.own.push(OwnCheckRun {
                 id: run.id,
                 check,
                 progress,
@@ -227,6 +227,11 @@ impl Checks {
         }
         Ok(())
     }
+}
+
+fn is_ours(run: &WireRun, us: &AppIdentity) -> bool {
+    run.app.as_ref().is_some_and(|app| app.id == us.id)
+        && (!us.is_actions() || act::is_signed(run.external_id.as_deref()))
 }
 
 const fn has_failed(check: &ExternalCheck) -> bool {

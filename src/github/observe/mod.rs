@@ -274,6 +274,11 @@ impl Ground {
         &self.pull.pull_request
     }
 
+    /// As whom we act here.
+    pub const fn us(&self) -> &AppIdentity {
+        &self.us
+    }
+
     /// Our check runs on the head, as far as there are any.
     pub fn check_runs(&self) -> &[OwnCheckRun] {
         &self.checks.own

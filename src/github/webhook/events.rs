@@ -6,7 +6,7 @@ use crate::core::{
 };
 
 use super::{
-    Irrelevant, Misread, OwnApp, Reader, Routed, Target, Work,
+    Irrelevant, Misread, OwnApp, Reader, Target,
     payload::{
         Account, CheckRunEvent, CheckSuiteEvent, Commit, Common, Id, InstallationEvent, IssueCommentEvent,
         MergeGroupEvent, Number, OrganizationEvent, PullRequest, PullRequestEvent, PushEvent, Repository,
@@ -14,7 +14,19 @@ use super::{
     },
 };
 
-type Answer = Result<Routed, Misread>;
+type Answer = Result<Told, Misread>;
+
+/// What an event says.
+pub(super) enum Told {
+    Concerns {
+        /// Only what is sent to an installation names one.
+        installation: Option<InstallationId>,
+        targets: Vec<Target>,
+        hints: Vec<Hint>,
+    },
+    Irrelevant(Irrelevant),
+    Ping,
+}
 
 /// A hint names no more pull requests than this; more would be a commit that half a company shares.
 const NAMED_PULLS: usize = 20;
@@ -296,11 +308,8 @@ impl Reader<'_> {
     }
 
     fn anywhere(&self, common: Common<'_, '_>, targets: Vec<Target>, hint: Option<Hint>) -> Answer {
-        let Some(installation) = common.installation else {
-            return irrelevant(Irrelevant::NoInstallation);
-        };
-        let installation = InstallationId::new(installation.id);
-        Ok(Routed::Work(Work { installation, targets, hints: hint.into_iter().collect() }))
+        let installation = common.installation.map(|installation| InstallationId::new(installation.id));
+        Ok(Told::Concerns { installation, targets, hints: hint.into_iter().collect() })
     }
 }
 
@@ -316,7 +325,7 @@ impl OwnApp {
 }
 
 fn irrelevant(why: Irrelevant) -> Answer {
-    Ok(Routed::Irrelevant(why))
+    Ok(Told::Irrelevant(why))
 }
 
 fn pull(repository: RepoName, number: u64) -> Target {

@@ -26,6 +26,7 @@ use crate::{
 
 pub const ROUTES: &[Route] = &[
     get("/app", show_app),
+    get("/apps/{slug}", show_app_named),
     get("/app/installations", list_installations),
     get("/app/installations/{id}", show_installation),
     post("/app/installations/{id}/access_tokens", create_token),
@@ -45,6 +46,12 @@ fn show_app(world: &mut World, call: &Call) -> Answer {
     let mut told = shape::app(world, app);
     told["installations_count"] = world.installations.values().filter(|i| i.app == app.id).count().into();
     Ok(Reply::ok(told))
+}
+
+/// Everybody may know of an App (docs.github.com, Get an app).
+fn show_app_named(world: &mut World, call: &Call) -> Answer {
+    let app = world.app_by_slug(call.param("slug"))?;
+    Ok(Reply::ok(shape::app(world, app)))
 }
 
 fn list_installations(world: &mut World, call: &Call) -> Answer {

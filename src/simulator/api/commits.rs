@@ -127,13 +127,16 @@ fn pulls_of(world: &mut World, call: &Call, name: &str) -> Answer {
     let repo = world.repo(id)?;
     let sha = commit_named(world, id, name)?;
     let objects = world.objects(repo);
+    // Of a commit that only a fork has GitHub lists nothing here, although the pull request's ref holds it.
+    let here =
+        repo.refs.iter().any(|(name, tip)| name.starts_with("refs/heads/") && objects.is_fast_forward(sha, *tip));
     let holds = |issue: &&crate::simulator::world::issue::Issue| {
         issue.pull.as_ref().is_some_and(|pull| {
             pull.merge.is_some_and(|merge| merge.commit == sha)
                 || (objects.is_fast_forward(sha, pull.head.sha) && !objects.is_fast_forward(sha, pull.base_sha))
         })
     };
-    let found: Vec<_> = repo.issues.values().filter(holds).collect();
+    let found: Vec<_> = repo.issues.values().filter(|issue| here && holds(issue)).collect();
     Ok(call.list(found, |issue| shape::pull_brief(world, repo, issue)))
 }
 

@@ -1,0 +1,166 @@
+//! What a step tells the steps after it: the outputs of the Action (surfaces.md), written to the file that
+//! `GITHUB_OUTPUT` names.
+//!
+//! Values may hold text from outside, so each stands between two lines that nobody can guess: a value cannot end itself
+//! and begin an output of its own
+//! (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#multiline-strings>).
+
+use std::{fmt::Write as _, fs::OpenOptions, io::Write as _, path::Path};
+
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use super::actions::ActionsRun;
+use crate::core::{RuleId, Score, decision::DecisionWord, stage::Stage, state::RunStatus};
+
+/// What came of a decision.
+#[derive(Debug, Clone)]
+pub struct Outputs<'a> {
+    pub decision: DecisionWord,
+    pub status: RunStatus,
+    pub score: Score,
+    /// Counts from 1.
+    pub attempt: u32,
+    pub stage: Stage,
+    pub failed_rules: Vec<RuleId>,
+    /// Where a verification left its files; a reconcile leaves none.
+    pub files: Option<Files<'a>>,
+}
+
+/// The files of a verification.
+#[derive(Debug, Clone, Copy)]
+pub struct Files<'a> {
+    pub evidence: &'a Path,
+    /// The same report as the job summary, Markdown.
+    pub report: &'a Path,
+}
+
+impl Outputs<'_> {
+    /// Tells them, where a step asks for it. What cannot be told is said, and changes nothing else.
+    pub fn tell(&self) {
+        let Some(file) = std::env::var_os("GITHUB_OUTPUT").filter(|file| !file.is_empty()) else { return };
+        let text = self.text(&ActionsRun::current().map(|run| artifact_name(&run)), &Uuid::new_v4().to_string());
+        let told = OpenOptions::new().append(true).create(true).open(&file);
+        if let Err(error) = told.and_then(|mut file| file.write_all(text.as_bytes())) {
+            eprintln!("the outputs of the step cannot be written: {error}");
+        }
+    }
+
+    /// `fence` is a text that no value holds.
+    fn text(&self, artifact: &Option<String>, fence: &str) -> String {
+        let rules: Vec<_> = self.failed_rules.iter().map(RuleId::as_str).collect();
+        let path = |path: &Path| path.display().to_string();
+        let mut outputs = vec![
+            ("decision", self.decision.as_str().to_owned()),
+            ("status", self.status.as_str().to_owned()),
+            ("score", self.score.to_string()),
+            ("attempt", self.attempt.to_string()),
+            ("stage", self.stage.as_str().to_owned()),
+            ("failed-rules", rules.join(",")),
+        ];
+        if let Some(files) = &self.files {
+            outputs.push(("evidence-path", path(files.evidence)));
+            outputs.push(("report-path", path(files.report)));
+            outputs.extend(artifact.clone().map(|name| ("evidence-name", name)));
+        }
+        outputs.iter().fold(String::new(), |mut text, (name, value)| {
+            debug_assert!(!value.contains(fence), "a fence is random");
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{name}<<{fence}\n{value}\n{fence}\n");
+            text
+        })
+    }
+}
+
+/// `loopgate-evidence-<job>-<8 hex of the matrix's SHA-256>-<run attempt>`: unique within a run (surfaces.md).
+///
+/// `LOOPGATE_EVIDENCE_NAME` replaces it, for a job with several verifications; the beginning stays, since reconcile
+/// looks for it.
+fn artifact_name(run: &ActionsRun) -> String {
+    const PREFIX: &str = "loopgate-evidence";
+    let plain = |text: &str| -> String {
+        text.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).take(100).collect()
+    };
+    if let Some(given) = std::env::var("LOOPGATE_EVIDENCE_NAME").ok().filter(|name| !name.trim().is_empty()) {
+        let given = plain(given.trim());
+        return if given.starts_with(PREFIX) { given } else { format!("{PREFIX}-{given}") };
+    }
+    let origin = &run.origin;
+    let matrix = Sha256::digest(origin.matrix.as_deref().unwrap_or_default().as_bytes());
+    format!("{PREFIX}-{}-{}-{}", plain(&origin.job), &hex::encode(matrix)[..8], origin.run_attempt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::{WorkflowRunId, evidence::WorkflowOrigin};
+
+    fn outputs(files: Option<Files<'_>>) -> Outputs<'_> {
+        Outputs {
+            decision: DecisionWord::Retry,
+            status: RunStatus::InProgress,
+            score: Score::ZERO,
+            attempt: 2,
+            stage: Stage::Test,
+            failed_rules: vec!["unit".parse().unwrap(), "no-secrets".parse().unwrap()],
+            files,
+        }
+    }
+
+    #[test]
+    fn every_output_of_the_contract_is_told_between_fences() {
+        let files = Files { evidence: Path::new("/w/loopgate-evidence/evidence.json"), report: Path::new("/w/r.md") };
+        let text = outputs(Some(files)).text(&Some("loopgate-evidence-test-e3b0c442-1".into()), "F");
+        insta::assert_snapshot!(text, @r"
+        decision<<F
+        retry
+        F
+        status<<F
+        in_progress
+        F
+        score<<F
+        0.00
+        F
+        attempt<<F
+        2
+        F
+        stage<<F
+        TEST
+        F
+        failed-rules<<F
+        unit,no-secrets
+        F
+        evidence-path<<F
+        /w/loopgate-evidence/evidence.json
+        F
+        report-path<<F
+        /w/r.md
+        F
+        evidence-name<<F
+        loopgate-evidence-test-e3b0c442-1
+        F
+        ");
+        assert!(!outputs(None).text(&None, "F").contains("path"), "a reconcile leaves no file");
+    }
+
+    #[test]
+    fn artifacts_of_two_legs_or_attempts_never_share_a_name() {
+        let run = |job: &str, matrix: Option<&str>, run_attempt| ActionsRun {
+            origin: WorkflowOrigin {
+                path: ".github/workflows/ci.yml".into(),
+                run_id: WorkflowRunId::new(1),
+                run_attempt,
+                job: job.into(),
+                matrix: matrix.map(str::to_owned),
+            },
+            repository: "acme/widgets".parse().unwrap(),
+            head: None,
+            pull_request: None,
+        };
+        let name = |job, matrix, attempt| artifact_name(&run(job, matrix, attempt));
+        assert_eq!(name("test", None, 1), "loopgate-evidence-test-e3b0c442-1");
+        assert_ne!(name("test", Some(r#"{"os":"linux"}"#), 1), name("test", Some(r#"{"os":"macos"}"#), 1));
+        assert_ne!(name("test", None, 1), name("test", None, 2));
+        assert_eq!(name("te st/..\n", None, 1), "loopgate-evidence-te-st-..--e3b0c442-1");
+    }
+}

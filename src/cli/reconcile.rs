@@ -1,0 +1,224 @@
+//! `loopgate reconcile`: Action-only mode. What the server does for a webhook, done by a workflow's job for its event.
+//!
+//! Nothing of the pull request is checked out or executed: everything is read from the API. Two jobs at once are two
+//! writers of one state ref, as two servers are; see [`github`](crate::github).
+
+mod plan;
+mod report;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use chrono::{TimeDelta, Utc};
+use clap::Args;
+use tracing_subscriber::EnvFilter;
+
+use self::{
+    plan::{Budget, in_turn},
+    report::{Ended, Looked, Report},
+};
+use super::{Outcome, Stop, exit, output::Format, runtime};
+use crate::{
+    core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, hint::Hint},
+    github::{
+        self, ApiUrl, AppSlug, Client, Credentials, Failed, Github, Job, Reconcile, Secret, Setup,
+        webhook::{InWorkflow, OwnApp, Target, route_in_workflow},
+    },
+};
+
+/// Largest event payload read, in bytes; GitHub's own limit is 25 MB.
+const EVENT_LIMIT: u64 = 25 * 1024 * 1024;
+/// How often a look that failed is repeated: no other event may come to do it.
+const MOST_TRIES: u32 = 3;
+/// A look that asks for another one this soon is given it, since no server waits to do it.
+const WAITED_FOR: TimeDelta = TimeDelta::seconds(45);
+/// Looks at one pull request at most.
+const MOST_LOOKS: u32 = 4;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Reads the event of a GitHub Actions workflow from the environment that Actions gives every step:
+  GITHUB_EVENT_NAME, GITHUB_EVENT_PATH   what happened
+  GITHUB_REPOSITORY, GITHUB_API_URL      where
+  GITHUB_TOKEN                           with which rights; pass it as `env: GITHUB_TOKEN: ${{ github.token }}`
+  LOOPGATE_APP_SLUG                      the App, if the token is not GITHUB_TOKEN but one of an App's
+
+Events: pull_request_target, issue_comment, workflow_run, merge_group, push, schedule, workflow_dispatch.
+Ends with 0 when every pull request was looked at, whatever was decided; the decision is in the outputs.
+
+Examples:
+  loopgate reconcile
+  GITHUB_EVENT_NAME=schedule GITHUB_EVENT_PATH=/dev/null loopgate reconcile --most-requests 300")]
+pub struct Arguments {
+    /// What happened
+    #[arg(long, env = "GITHUB_EVENT_NAME", value_name = "NAME")]
+    event: String,
+    /// The event's payload
+    #[arg(long, env = "GITHUB_EVENT_PATH", value_name = "FILE")]
+    payload: PathBuf,
+    /// The repository whose pull requests are looked at
+    #[arg(long, env = "GITHUB_REPOSITORY", value_name = "OWNER/NAME")]
+    repository: RepoName,
+    /// The API's address
+    #[arg(long, env = "GITHUB_API_URL", default_value = "https://api.github.com", value_name = "URL")]
+    api_url: String,
+    /// The workflow run this is part of: heads are first seen when it was created
+    #[arg(long, env = "GITHUB_RUN_ID", value_name = "ID", hide = true)]
+    run_id: Option<u64>,
+    /// How often this workflow has run: which pull requests come first when there are too many for one run
+    #[arg(long, env = "GITHUB_RUN_NUMBER", default_value_t = 0, value_name = "N", hide = true)]
+    run_number: u64,
+    /// Requests after which no further pull request is begun; a repository's token has 1,000 an hour
+    #[arg(long, default_value_t = 600, value_name = "N")]
+    most_requests: u64,
+}
+
+pub fn run(arguments: &Arguments, format: Format) -> Outcome {
+    let token = std::env::var("GITHUB_TOKEN").ok().filter(|token| !token.trim().is_empty()).ok_or_else(|| {
+        Stop::bad_data("GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`")
+    })?;
+    let app = match std::env::var("LOOPGATE_APP_SLUG").ok().filter(|slug| !slug.is_empty()) {
+        Some(slug) => slug.parse().map_err(|error| Stop::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?,
+        None => AppSlug::actions(),
+    };
+    log_to_stderr()?;
+    runtime()?.block_on(async {
+        let api = ApiUrl::parse(&arguments.api_url).map_err(Stop::bad_data)?;
+        let credentials = Credentials::Job { token: Secret::new(token.trim()), app: app.clone() };
+        let github = Github::new(api, credentials, Setup::default()).map_err(Stop::unavailable)?;
+        let report = Run { arguments, github, app }.go().await?;
+        report.print(format)?;
+        Ok(if report.failed() { exit::UNAVAILABLE } else { exit::OK })
+    })
+}
+
+/// Warnings of the rooms below, as plain lines: a workflow's log is read by people.
+fn log_to_stderr() -> Result<(), Stop> {
+    let filter = std::env::var("LOOPGATE_LOG").unwrap_or_else(|_| "warn".to_owned());
+    let filter = EnvFilter::try_new(filter).map_err(|error| Stop::bad_data(format!("LOOPGATE_LOG: {error}")))?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
+    Ok(())
+}
+
+/// One run of the job.
+struct Run<'a> {
+    arguments: &'a Arguments,
+    github: Github,
+    app: AppSlug,
+}
+
+impl Run<'_> {
+    async fn go(self) -> Result<Report, Stop> {
+        let client = self.github.client(None);
+        let mut report = Report::new(&self.arguments.event);
+        let (targets, hints) = match self.routed(&client).await? {
+            InWorkflow::Look { targets, hints } => (targets, hints),
+            InWorkflow::Irrelevant(why) => {
+                report.irrelevant = Some(why);
+                return Ok(report);
+            }
+            InWorkflow::Unsuitable(why) => return Err(Stop::bad_data(why)),
+        };
+        let found = self.pull_requests(&client, &targets).await?;
+        let reconcile = Reconcile::new(self.github.clone());
+        let mut budget = Budget::new(self.arguments.most_requests);
+        for (place, (repository, number)) in found.iter().enumerate() {
+            if !budget.allows(self.github.usage().total) {
+                report.left = found.len() - place;
+                break;
+            }
+            let job = Job { installation: None, repository: repository.clone(), number: *number, hints: hints.clone() };
+            let ended = self.look(&reconcile, &job).await;
+            let waits = matches!(&ended, Ended::Failed(Failed { retry_at: Some(_), .. }));
+            report.looked.push(Looked { repository: repository.clone(), number: *number, ended });
+            if waits {
+                // GitHub asks to wait: the next pull request would meet the same.
+                report.left = found.len() - place - 1;
+                break;
+            }
+        }
+        report.usage = self.github.usage();
+        Ok(report)
+    }
+
+    /// What the event asks for. An event that tells of a head is dated by the workflow run's creation, which GitHub
+    /// noted when the event happened; by now the job may have waited for a runner for minutes, and approvals written
+    /// meanwhile would count as older than the head.
+    async fn routed(&self, client: &Client) -> Result<InWorkflow, Stop> {
+        let body = read_event(&self.arguments.payload)?;
+        let bot = format!("{}[bot]", self.app.as_str()).parse().ok();
+        // Only events about our own check runs ask for the id, and those start no workflow.
+        let own = OwnApp { app_id: AppId::new(0), bot };
+        let read = |at: Timestamp| {
+            route_in_workflow(&self.arguments.event, &body, &own, &self.arguments.repository, at)
+                .map_err(|error| Stop::bad_data(format!("{}: {error}", self.arguments.payload.display())))
+        };
+        let routed = read(Utc::now())?;
+        let dated = matches!(&routed, InWorkflow::Look { hints, .. }
+            if hints.iter().any(|hint| matches!(hint, Hint::HeadSeen { .. })));
+        let Some(run) = self.arguments.run_id.filter(|_| dated) else { return Ok(routed) };
+        match client.workflow_run_created_at(&self.arguments.repository, WorkflowRunId::new(run)).await {
+            Ok(Some(created_at)) => read(created_at),
+            // Too late a moment costs somebody a second approval, nothing worse.
+            Ok(None) | Err(_) => Ok(routed),
+        }
+    }
+
+    /// The pull requests to look at, each once, in the order in which they are.
+    async fn pull_requests(&self, client: &Client, targets: &[Target]) -> Result<Vec<(RepoName, PrNumber)>, Stop> {
+        let mut found = Vec::new();
+        for target in targets {
+            found.extend(client.pull_requests_of(target).await.map_err(Stop::unavailable)?);
+        }
+        found.sort();
+        found.dedup();
+        Ok(in_turn(found, self.arguments.run_number, self.arguments.most_requests))
+    }
+
+    /// Looks until nothing asks to be looked at again soon.
+    async fn look(&self, reconcile: &Reconcile, job: &Job) -> Ended {
+        let mut looks = 1;
+        loop {
+            let outcome = match self.try_look(reconcile, job).await {
+                Ok(outcome) => outcome,
+                Err(failed) => return Ended::Failed(failed),
+            };
+            let now = Utc::now();
+            match outcome.revisit_at {
+                Some(at) if at <= now + WAITED_FOR && looks < MOST_LOOKS => {
+                    pause((at - now).to_std().unwrap_or_default()).await;
+                    looks += 1;
+                }
+                revisit_at => return Ended::Settled { result: outcome.result, revisit_at },
+            }
+        }
+    }
+
+    async fn try_look(&self, reconcile: &Reconcile, job: &Job) -> Result<github::Outcome, Failed> {
+        let mut tries = 1;
+        loop {
+            match Box::pin(reconcile.run(job, Utc::now())).await {
+                Err(failed) if failed.retry_at.is_none() && tries < MOST_TRIES => {
+                    eprintln!("#{}: {failed}; trying again", job.number);
+                    pause(Duration::from_secs(1 << tries)).await;
+                    tries += 1;
+                }
+                ended => return ended,
+            }
+        }
+    }
+}
+
+async fn pause(time: Duration) {
+    tokio::time::sleep(time).await;
+}
+
+fn read_event(path: &Path) -> Result<Vec<u8>, Stop> {
+    let unreadable = |error: std::io::Error| Stop::bad_data(format!("{} cannot be read: {error}", path.display()));
+    if std::fs::metadata(path).map_err(unreadable)?.len() > EVENT_LIMIT {
+        return Err(Stop::bad_data(format!("{} is larger than 25 MB", path.display())));
+    }
+    std::fs::read(path).map_err(unreadable)
+}

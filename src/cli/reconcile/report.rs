@@ -1,0 +1,183 @@
+//! What a run of `loopgate reconcile` tells: lines for the log, a document for programs, the job summary, the outputs.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::{
+    cli::{Stop, output, output::Format, outputs::Outputs},
+    core::{PrNumber, RepoName, Timestamp},
+    github::{Failed, Settled, Usage, webhook::Irrelevant},
+    render,
+};
+
+/// All of one run.
+pub(super) struct Report {
+    event: String,
+    pub irrelevant: Option<Irrelevant>,
+    pub looked: Vec<Looked>,
+    /// Pull requests left for the next run.
+    pub left: usize,
+    pub usage: Usage,
+}
+
+/// One pull request.
+pub(super) struct Looked {
+    pub repository: RepoName,
+    pub number: PrNumber,
+    pub ended: Ended,
+}
+
+pub(super) enum Ended {
+    Settled { result: Settled, revisit_at: Option<Timestamp> },
+    Failed(Failed),
+}
+
+impl Report {
+    pub(super) fn new(event: &str) -> Self {
+        let event = event.to_owned();
+        Self { event, irrelevant: None, looked: Vec::new(), left: 0, usage: Usage::default() }
+    }
+
+    pub(super) fn failed(&self) -> bool {
+        self.looked.iter().any(|looked| matches!(looked.ended, Ended::Failed(_)))
+    }
+
+    pub(super) fn print(&self, format: Format) -> Result<(), Stop> {
+        match format {
+            Format::Human => print!("{}", self.lines()),
+            Format::Json => output::json(&self.document())?,
+        }
+        self.append_to_summary();
+        // Outputs are about one pull request; of several, none would be right.
+        if let [Looked { ended: Ended::Settled { result: Settled::Decided(summary), .. }, .. }] = &self.looked[..] {
+            let outputs = Outputs {
+                decision: summary.word,
+                status: summary.status,
+                score: summary.score,
+                attempt: summary.attempt,
+                stage: summary.stage,
+                failed_rules: summary.failed_rules.clone(),
+                files: None,
+            };
+            outputs.tell();
+        }
+        Ok(())
+    }
+
+    fn lines(&self) -> String {
+        let mut text = String::new();
+        if let Some(why) = self.irrelevant {
+            // Writing to a string cannot fail, here and below.
+            let _ = writeln!(text, "{}: nothing to look at ({})", self.event, why.as_str().replace('_', " "));
+        } else if self.looked.is_empty() {
+            let _ = writeln!(text, "{}: no open pull request is concerned", self.event);
+        }
+        for looked in &self.looked {
+            let _ = writeln!(text, "{}#{}: {}", looked.repository, looked.number, looked.ended.words());
+            for problem in looked.ended.problems() {
+                let _ = writeln!(text, "  could not {problem}");
+            }
+        }
+        if self.left > 0 {
+            let _ = writeln!(text, "{} more are left for the next run", self.left);
+        }
+        let Usage { total, not_modified, writes } = self.usage;
+        let _ = writeln!(text, "{total} requests to GitHub, {writes} of them writes, {not_modified} answered 304");
+        text
+    }
+
+    fn document(&self) -> Value {
+        json!({
+            "schema": "loopgate.reconcile/v1",
+            "event": self.event,
+            "irrelevant": self.irrelevant.map(Irrelevant::as_str),
+            "pull_requests": self.looked.iter().map(Looked::document).collect::<Vec<_>>(),
+            "left": self.left,
+            "api_requests": self.usage,
+        })
+    }
+
+    /// GitHub shows what is appended to this file on the run's page.
+    fn append_to_summary(&self) {
+        let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty()) else { return };
+        let lines = self.lines();
+        let text = lines.lines().fold(String::from("### Loopgate\n\n"), |mut text, line| {
+            let _ = writeln!(text, "- {}", render::plain_line(line.trim()));
+            text
+        });
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(&file);
+        if let Err(error) = opened.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())) {
+            eprintln!("the job summary cannot be written: {error}");
+        }
+    }
+}
+
+impl Looked {
+    fn document(&self) -> Value {
+        let mut told = json!({ "repository": self.repository, "number": self.number });
+        match &self.ended {
+            Ended::Failed(failed) => {
+                told["result"] = "failed".into();
+                told["reason"] = failed.reason.clone().into();
+                told["retry_at"] = json!(failed.retry_at);
+            }
+            Ended::Settled { result, revisit_at } => {
+                told["result"] = kind(result).into();
+                told["revisit_at"] = json!(revisit_at);
+                if let Settled::Decided(summary) = result {
+                    told["decision"] = json!(summary.word);
+                    told["status"] = json!(summary.status);
+                    told["stage"] = json!(summary.stage);
+                    told["score"] = json!(summary.score);
+                    told["attempt"] = json!(summary.attempt);
+                    told["failed_rules"] = json!(summary.failed_rules);
+                    told["subject"] = json!(summary.subject);
+                    told["saved"] = json!(summary.saved);
+                    told["effects"] = json!(summary.effects);
+                    told["problems"] = self.ended.problems().into();
+                }
+            }
+        }
+        told
+    }
+}
+
+const fn kind(result: &Settled) -> &'static str {
+    match result {
+        Settled::Dormant => "dormant",
+        Settled::Nothing => "nothing",
+        Settled::Archived => "archived",
+        Settled::Decided(_) => "decided",
+    }
+}
+
+impl Ended {
+    fn words(&self) -> String {
+        let (result, revisit_at) = match self {
+            Self::Failed(failed) => return format!("not done: {failed}"),
+            Self::Settled { result, revisit_at } => (result, revisit_at),
+        };
+        let words = match result {
+            Settled::Dormant => "the base branch has no .github/loopgate.yml, so nothing is written here".to_owned(),
+            Settled::Nothing => "there is nothing to loop over".to_owned(),
+            Settled::Archived => "the run has ended a fortnight ago: archived".to_owned(),
+            Settled::Decided(summary) => {
+                format!("{} — {} ({} changes)", summary.word.as_str(), summary.subject, summary.effects)
+            }
+        };
+        match revisit_at {
+            Some(at) => format!("{words}; time alone changes something after {}", at.format("%Y-%m-%d %H:%M UTC")),
+            None => words,
+        }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        match self {
+            Self::Settled { result: Settled::Decided(summary), .. } => {
+                summary.problems.iter().map(|problem| format!("{}: {}", problem.what, problem.reason)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The same events as a workflow gets them: GitHub Actions writes the payload to a file, sends no signature and names
+//! no installation, has a few events of its own, and some that must not be trusted with a token
+//! (<https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows>).
+
+use serde::Deserialize;
+
+use super::{Irrelevant, Misread, OwnApp, Reader, Target, Told, tell};
+use crate::core::{Hint, PrNumber, RepoName, Timestamp};
+
+/// What a workflow was started for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InWorkflow {
+    Look {
+        /// Never empty.
+        targets: Vec<Target>,
+        hints: Vec<Hint>,
+    },
+    /// Nothing to look at: no request is made.
+    Irrelevant(Irrelevant),
+    /// The workflow listens to an event that it must not listen to.
+    Unsuitable(Unsuitable),
+}
+
+/// Events that run the pull request's own workflow file, or that nobody can do anything with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unsuitable {
+    #[error(
+        "`pull_request` runs the pull request's own version of this workflow, and has a read-only token for forks: \
+         listen to `pull_request_target`, which runs the default branch's version"
+    )]
+    PullRequest,
+    #[error(
+        "reviews run the pull request's own version of this workflow, and have a read-only token for forks: let a \
+         workflow without permissions listen to `pull_request_review`, and this one to that one's `workflow_run`"
+    )]
+    Review,
+    #[error("no pull request can be found from this event")]
+    Unknown,
+}
+
+/// Reads which pull requests of `repository` the workflow event `event` (`GITHUB_EVENT_NAME`) with this payload
+/// concerns.
+///
+/// `at` is a moment at or after the event, by GitHub's clock where it is known: heads are first seen then.
+///
+/// # Errors
+/// [`Misread`] when the payload is not JSON, or lacks a field that GitHub documents as always there.
+pub fn route_in_workflow(
+    event: &str,
+    body: &[u8],
+    own: &OwnApp,
+    repository: &RepoName,
+    at: Timestamp,
+) -> Result<InWorkflow, Misread> {
+    let event = match event {
+        "pull_request" => return Ok(InWorkflow::Unsuitable(Unsuitable::PullRequest)),
+        "pull_request_review" | "pull_request_review_comment" => {
+            return Ok(InWorkflow::Unsuitable(Unsuitable::Review));
+        }
+        "schedule" => return Ok(everything(repository)),
+        "workflow_dispatch" => return dispatched(&Reader { event, body, own, received_at: at }, repository),
+        "pull_request_target" => "pull_request",
+        "issue_comment" | "workflow_run" | "merge_group" | "push" | "check_run" | "check_suite" | "status" => event,
+        _ => return Ok(InWorkflow::Unsuitable(Unsuitable::Unknown)),
+    };
+    Ok(match tell(event, body, own, at)? {
+        Told::Concerns { targets, hints, .. } => InWorkflow::Look { targets, hints },
+        Told::Irrelevant(why) => InWorkflow::Irrelevant(why),
+        Told::Ping => InWorkflow::Unsuitable(Unsuitable::Unknown),
+    })
+}
+
+fn everything(repository: &RepoName) -> InWorkflow {
+    InWorkflow::Look { targets: vec![Target::Repository(repository.clone())], hints: Vec::new() }
+}
+
+/// Started by hand: for the pull request that the input `pull-request` names, or for all.
+fn dispatched(reader: &Reader<'_>, repository: &RepoName) -> Result<InWorkflow, Misread> {
+    #[derive(Deserialize)]
+    struct Dispatch {
+        inputs: Option<Inputs>,
+    }
+    #[derive(Deserialize)]
+    struct Inputs {
+        #[serde(rename = "pull-request")]
+        pull_request: Option<String>,
+    }
+    let inputs = reader.read::<Dispatch>()?.inputs;
+    let named = inputs.and_then(|inputs| inputs.pull_request).filter(|text| !text.trim().is_empty());
+    let Some(named) = named else { return Ok(everything(repository)) };
+    let number = named.trim().trim_start_matches('#').parse().map_err(|_| reader.lacking("inputs.pull-request"))?;
+    let target = Target::PullRequest { repository: repository.clone(), number: PrNumber::new(number) };
+    Ok(InWorkflow::Look { targets: vec![target], hints: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::core::AppId;
+
+    const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
+
+    fn routed(event: &str, body: Value) -> InWorkflow {
+        let own = OwnApp { app_id: AppId::new(15_368), bot: Some("github-actions[bot]".parse().unwrap()) };
+        let at = "2026-11-20T10:15:00Z".parse().unwrap();
+        route_in_workflow(event, body.to_string().as_bytes(), &own, &repository(), at).unwrap()
+    }
+
+    fn repository() -> RepoName {
+        "acme/widgets".parse().unwrap()
+    }
+
+    fn look(target: Target, hints: Vec<Hint>) -> InWorkflow {
+        InWorkflow::Look { targets: vec![target], hints }
+    }
+
+    fn pull(number: u64) -> Target {
+        Target::PullRequest { repository: repository(), number: PrNumber::new(number) }
+    }
+
+    #[test]
+    fn events_without_an_installation_are_routed_as_webhooks_are() {
+        let here = json!({ "full_name": "acme/widgets" });
+        let opened = json!({ "action": "opened", "repository": here, "pull_request":
+            { "number": 12, "updated_at": "2026-11-20T10:14:00Z", "head": { "sha": SHA } } });
+        let seen = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: "2026-11-20T10:15:00Z".parse().unwrap() };
+        assert_eq!(routed("pull_request_target", opened), look(pull(12), vec![seen]));
+        let ended = json!({ "action": "completed", "repository": here,
+            "workflow_run": { "head_sha": SHA, "pull_requests": [] } });
+        let head = Target::Head { repository: repository(), sha: SHA.parse().unwrap() };
+        assert_eq!(routed("workflow_run", ended), look(head, vec![]));
+        let comment = |text: &str| {
+            json!({ "action": "created", "repository": here, "issue": { "number": 12, "pull_request": {} },
+                "comment": { "id": 5, "body": text }, "sender": { "id": 1, "login": "alice" } })
+        };
+        assert_eq!(routed("issue_comment", comment("security approved")), look(pull(12), vec![]));
+        assert_eq!(routed("issue_comment", comment("thanks")), InWorkflow::Irrelevant(Irrelevant::Chat));
+        let mut echo = comment("/loop status");
+        echo["sender"] = json!({ "id": 41_898_282, "login": "github-actions[bot]" });
+        assert_eq!(routed("issue_comment", echo), InWorkflow::Irrelevant(Irrelevant::OwnEvent));
+    }
+
+    #[test]
+    fn a_schedule_looks_at_everything_and_a_person_may_name_one() {
+        let all = look(Target::Repository(repository()), vec![]);
+        assert_eq!(routed("schedule", json!({ "schedule": "7 * * * *" })), all);
+        for inputs in [json!(null), json!({}), json!({ "pull-request": " " })] {
+            assert_eq!(routed("workflow_dispatch", json!({ "inputs": inputs })), all);
+        }
+        assert_eq!(routed("workflow_dispatch", json!({ "inputs": { "pull-request": "#12" } })), look(pull(12), vec![]));
+        let own = OwnApp { app_id: AppId::new(1), bot: None };
+        let wrong = json!({ "inputs": { "pull-request": "twelve" } }).to_string();
+        let at = "2026-11-20T10:15:00Z".parse().unwrap();
+        let error = route_in_workflow("workflow_dispatch", wrong.as_bytes(), &own, &repository(), at).unwrap_err();
+        assert!(error.to_string().contains("inputs.pull-request"), "{error}");
+    }
+
+    #[test]
+    fn events_that_run_the_pull_requests_own_file_are_refused_with_the_way_out() {
+        for (event, says) in [
+            ("pull_request", "pull_request_target"),
+            ("pull_request_review", "workflow_run"),
+            ("pull_request_review_comment", "workflow_run"),
+            ("watch", "no pull request"),
+            ("ping", "no pull request"),
+        ] {
+            let InWorkflow::Unsuitable(why) = routed(event, json!({})) else { panic!("{event}") };
+            assert!(why.to_string().contains(says), "{event}: {why}");
+        }
+    }
+}

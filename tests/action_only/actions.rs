@@ -1,0 +1,146 @@
+//! GitHub Actions: starts the workflows of `action/README.md`, Action-only, for the events they listen to. Each runs
+//! `loopgate reconcile` as a process of its own.
+
+use std::{
+    process::Output,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use loopgate::{
+    core::{RepoName, Sha},
+    simulator::{Area, Conclusion, Delivery, Level, Permissions, RunSpec, Simulator},
+};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::Keeper;
+
+const WORKFLOW: &str = ".github/workflows/loopgate.yml";
+const RELAY: &str = ".github/workflows/loopgate-relay.yml";
+
+pub struct Actions {
+    github: Simulator,
+    repo: RepoName,
+    token: String,
+    /// Deliveries that were seen: they are the events, told to nobody else.
+    seen: AtomicUsize,
+    /// What each process printed, with the event it was started for.
+    pub runs: Mutex<Vec<(String, Value)>>,
+}
+
+impl Actions {
+    pub fn new(github: &Simulator, repo: &RepoName) -> Self {
+        // Nobody listens there: the events are kept, and that is all that is wanted of them.
+        github.set_webhook_url("http://127.0.0.1:9/webhook");
+        Self {
+            github: github.clone(),
+            repo: repo.clone(),
+            token: github.actions_token(repo, Some(permissions())).expect("a token"),
+            seen: AtomicUsize::new(github.deliveries().len()),
+            runs: Mutex::default(),
+        }
+    }
+
+    /// Runs the workflow for an event, with a workflow run that GitHub knows.
+    pub async fn run(&self, event: &str, payload: &Value) -> Value {
+        let main = self.github.sha(&self.repo, "main").expect("a branch");
+        let spec = RunSpec::new(main, WORKFLOW).name("Loopgate").event(event).job("reconcile");
+        let run = self.github.start_workflow(&self.repo, spec).expect("a run");
+        let output = self.process(event, payload, run.get()).await;
+        self.github.finish_workflow(&self.repo, run, Conclusion::Success, Vec::new()).expect("its end");
+        let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{event}: {text}{errors}");
+        let told: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{event}: {text}{errors}"));
+        self.runs.lock().expect("no panic").push((event.to_owned(), told.clone()));
+        told
+    }
+
+    pub async fn process(&self, event: &str, payload: &Value, run: u64) -> Output {
+        let folder = tempfile::tempdir().expect("a directory");
+        let file = folder.path().join("event.json");
+        std::fs::write(&file, payload.to_string()).expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loopgate"));
+        command
+            .args(["reconcile", "--format", "json"])
+            .env_clear()
+            .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_EVENT_NAME", event)
+            .env("GITHUB_EVENT_PATH", &file)
+            .env("GITHUB_REPOSITORY", self.repo.to_string())
+            .env("GITHUB_API_URL", self.github.url())
+            .env("GITHUB_RUN_ID", run.to_string())
+            .env("GITHUB_TOKEN", &self.token);
+        command.output().await.expect("a process")
+    }
+
+    /// What the event starts, as the workflows of the README listen.
+    async fn hear(&self, delivery: &Delivery) {
+        let mut payload: Value = serde_json::from_slice(&delivery.payload).expect("JSON");
+        // "Events triggered by the GITHUB_TOKEN will not create a new workflow run"
+        // (docs.github.com, Triggering a workflow).
+        if payload["sender"]["login"] == "github-actions[bot]" {
+            return;
+        }
+        payload.as_object_mut().expect("an object").remove("installation");
+        let action = delivery.action.as_deref().unwrap_or_default();
+        match (delivery.event.as_str(), action) {
+            ("pull_request", "review_requested" | "review_request_removed") => {}
+            ("pull_request", _) => drop(self.run("pull_request_target", &payload).await),
+            ("issue_comment", _) => drop(self.run("issue_comment", &payload).await),
+            ("workflow_run", "completed") if payload["workflow_run"]["path"] != WORKFLOW => {
+                drop(self.run("workflow_run", &payload).await);
+            }
+            ("pull_request_review", _) => {
+                let head: Sha =
+                    payload["pull_request"]["head"]["sha"].as_str().and_then(|sha| sha.parse().ok()).unwrap();
+                let spec = RunSpec::new(head, RELAY).name("Loopgate relay").event("pull_request_review").job("relay");
+                self.github.workflow_run(&self.repo, spec, Conclusion::Success).expect("a run");
+            }
+            _ => {}
+        }
+    }
+
+    /// `on: schedule`.
+    pub async fn schedule(&self) -> Value {
+        self.run("schedule", &json!({ "schedule": "17 * * * *" })).await
+    }
+
+    /// Events that start no workflow, as when GitHub Actions is down.
+    pub async fn miss_everything(&self) {
+        self.github.settle().await;
+        self.seen.store(self.github.deliveries().len(), Ordering::SeqCst);
+    }
+
+    /// Requests of each process that asked for anything.
+    pub fn requests(&self) -> Vec<(String, u64)> {
+        let runs = self.runs.lock().expect("no panic");
+        runs.iter().map(|(event, told)| (event.clone(), told["api_requests"]["total"].as_u64().unwrap())).collect()
+    }
+}
+
+impl Keeper for Actions {
+    async fn settle(&self) {
+        loop {
+            self.github.settle().await;
+            let all = self.github.deliveries();
+            let from = self.seen.swap(all.len(), Ordering::SeqCst);
+            if from == all.len() {
+                return;
+            }
+            for delivery in &all[from..] {
+                self.hear(delivery).await;
+            }
+        }
+    }
+}
+
+/// Those of the README's workflow.
+fn permissions() -> Permissions {
+    use Area::{Actions, Checks, Contents, Issues, Metadata, PullRequests, Statuses};
+    let write = [Checks, Contents, Issues, PullRequests].map(|area| (area, Level::Write));
+    let read = [Actions, Metadata, Statuses].map(|area| (area, Level::Read));
+    write.into_iter().chain(read).collect()
+}

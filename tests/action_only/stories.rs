@@ -1,0 +1,134 @@
+use loopgate::{
+    core::RepoName,
+    simulator::{Pr, PullSpec, Simulator, Verdict},
+};
+
+use crate::{
+    Job, Keeper,
+    actions::Actions,
+    ci, ci_with, github,
+    look::{Look, look},
+    repository,
+    server::App,
+    unit,
+};
+
+/// A story as it is played for somebody who looks after the pull requests, with a look after each step.
+struct Telling<'a, K> {
+    github: &'a Simulator,
+    repo: &'a RepoName,
+    keeper: &'a K,
+    us: &'a str,
+    seen: Vec<(String, Look)>,
+}
+
+impl<K: Keeper> Telling<'_, K> {
+    async fn then(&mut self, pr: &Pr, what: &str) {
+        self.keeper.settle().await;
+        self.seen.push((what.to_owned(), look(self.github, pr, self.us)));
+    }
+}
+
+async fn from_a_failing_test_to_the_merge<K: Keeper>(t: &mut Telling<'_, K>) {
+    let (alice, bob, mallory) = (t.github.user("alice"), t.github.user("bob"), t.github.user("mallory"));
+    let change = PullSpec::new("feat: sign in").file("src/auth/login.rs", "fn login() {}\n");
+    let pr = alice.open_pull_request(t.repo, change).unwrap();
+    t.then(&pr, "opened").await;
+    alice.comment(&pr, "Lovely weather today.").unwrap();
+    t.then(&pr, "chat").await;
+    ci_with(t.github, &pr, &["adds_two"]);
+    t.then(&pr, "the tests fail").await;
+    mallory.comment(&pr, "security approved").unwrap();
+    t.then(&pr, "somebody without a say approves").await;
+    alice.push(&pr, &[("src/auth/login.rs", "fn login() { two() }\n")], "fix: add two").unwrap();
+    t.then(&pr, "a fix is pushed").await;
+    ci_with(t.github, &pr, &[]);
+    t.then(&pr, "the tests pass").await;
+    bob.comment(&pr, "security approved").unwrap();
+    t.then(&pr, "the approver approves").await;
+    alice.comment(&pr, "/loop status").unwrap();
+    t.then(&pr, "somebody asks for the status").await;
+    bob.review(&pr, Verdict::RequestChanges, "Not like this.").unwrap();
+    t.then(&pr, "a reviewer asks for changes").await;
+    bob.review(&pr, Verdict::Approve, "Fine now.").unwrap();
+    t.then(&pr, "the reviewer is content").await;
+    alice.merge(&pr).unwrap();
+    t.then(&pr, "merged").await;
+}
+
+async fn attempts_that_never_end_well<K: Keeper>(t: &mut Telling<'_, K>) {
+    let alice = t.github.user("alice");
+    let change = PullSpec::new("Add parser").branch("parser").file("src/parser.rs", "fn parse() {}\n");
+    let pr = alice.open_pull_request(t.repo, change).unwrap();
+    for attempt in 1..=3 {
+        ci_with(t.github, &pr, &["parses"]);
+        t.then(&pr, "the same test fails").await;
+        alice.push(&pr, &[("src/parser.rs", &format!("// {attempt}\n"))], "try again").unwrap();
+        t.then(&pr, "another try").await;
+    }
+    alice.comment(&pr, "/loop resume").unwrap();
+    t.then(&pr, "resumed by whoever wrote it").await;
+    t.github.user("olga").comment(&pr, "/loop resume").unwrap();
+    t.then(&pr, "resumed").await;
+}
+
+async fn a_fork_with_several_jobs<K: Keeper>(t: &mut Telling<'_, K>) {
+    let change = PullSpec::new("Fix typo").file("docs/guide.md", "Guide\n").from_fork();
+    let pr = t.github.user("dave").open_pull_request(t.repo, change).unwrap();
+    t.then(&pr, "opened from a fork").await;
+    let leg = |matrix, failing: &[&str]| Job { name: "test", matrix: Some(matrix), checks: unit(failing) };
+    ci(t.github, &pr, &[leg(r#"{"os":"linux"}"#, &[]), leg(r#"{"os":"windows"}"#, &["opens_paths"])]);
+    t.then(&pr, "one leg of the matrix fails").await;
+    ci(t.github, &pr, &[leg(r#"{"os":"linux"}"#, &[]), leg(r#"{"os":"windows"}"#, &[])]);
+    t.then(&pr, "all pass when run again").await;
+    t.github.user("dave").close(&pr).unwrap();
+    t.then(&pr, "closed").await;
+}
+
+/// Plays a story for the server and for the workflows, and compares what is seen after every step.
+macro_rules! the_same_for_both {
+    ($story:ident) => {{
+        let served = github().await;
+        let repo = repository(&served);
+        let app = App::new(&served).await;
+        let mut server = Telling { github: &served, repo: &repo, keeper: &app, us: "loopgate[bot]", seen: Vec::new() };
+        $story(&mut server).await;
+
+        let alone = github().await;
+        let repo = repository(&alone);
+        let actions = Actions::new(&alone, &repo);
+        let us = "github-actions[bot]";
+        let mut action = Telling { github: &alone, repo: &repo, keeper: &actions, us, seen: Vec::new() };
+        $story(&mut action).await;
+
+        assert_eq!(server.seen.len(), action.seen.len());
+        for ((what, server), (_, action)) in server.seen.iter().zip(&action.seen) {
+            let (server, action) = (server.lines(), action.lines());
+            let differ = server.iter().zip(&action).find(|(server, action)| server != action);
+            assert_eq!(differ, None, "{what}: first what the server leaves, then what the workflows leave");
+            assert_eq!(server.len(), action.len(), "{what}");
+        }
+        actions
+    }};
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn from_a_failing_test_to_the_merge_is_the_same_for_both() {
+    let actions = the_same_for_both!(from_a_failing_test_to_the_merge);
+    let requests = actions.requests();
+    println!("requests: {requests:?}");
+    let chat = actions.runs.lock().unwrap().iter().find(|(_, told)| told["irrelevant"] == "chat").cloned();
+    assert_eq!(chat.unwrap().1["api_requests"]["total"], 0, "chat costs nothing");
+    let most = requests.iter().map(|(_, requests)| *requests).max().unwrap();
+    assert!(most <= 50, "twenty of the dearest events an hour stay within 1,000 requests: {requests:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attempts_that_never_end_well_are_the_same_for_both() {
+    the_same_for_both!(attempts_that_never_end_well);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_with_several_jobs_is_the_same_for_both() {
+    the_same_for_both!(a_fork_with_several_jobs);
+}
