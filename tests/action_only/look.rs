@@ -72,13 +72,16 @@ fn plain(text: &str) -> String {
             (r"http://127\.0\.0\.1:\d+", "GITHUB"),
             (r"\b[0-9a-f]{40}\b", "COMMIT"),
             (r"\b[0-9a-f]{16}\b", "HASH"),
-            (r"\b(?:[0-9]+[a-f]|[a-f]+[0-9])[0-9a-f]{3,10}\b|`[0-9a-f]{7}`", "SHORT"),
+            (r"\b[0-9a-f]{8}\b", "SHORT"),
             (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z| UTC)?", "TIME"),
             (r"\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d UTC", "TIME"),
             (r"-\d{8}-\d{6}", "-TIME"),
             (r"(runs|issuecomment|actions/runs|pullrequestreview)([-/])\d+", "$1$2ID"),
             (r#"("(?:run_id|comment|comment_id|check_run)":\s*)\d+"#, "${1}ID"),
-            (r"\b\d+ (seconds?|minutes?)\b", "A WHILE"),
+            (r"failing for [\d.]+ (ms|s|min|h)\b", "failing for A WHILE"),
+            // Of two looks at one head the first calls a person, and the second waits for them. How many looks there
+            // are depends on how many events GitHub sends, and a server gets some that start no workflow.
+            (r#""name": "escalate""#, r#""name": "wait_for_human""#),
         ]
         .map(|(pattern, word)| (Regex::new(pattern).expect("a pattern"), word))
         .into()
