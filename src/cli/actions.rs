@@ -46,7 +46,8 @@ impl ActionsRun {
                 run_id: WorkflowRunId::new(text("GITHUB_RUN_ID")?.parse().ok()?),
                 run_attempt: text("GITHUB_RUN_ATTEMPT").and_then(|text| text.parse().ok()).unwrap_or(1),
                 job: text("GITHUB_JOB")?,
-                matrix: text("LOOPGATE_MATRIX"),
+                // `toJSON(matrix)` is `null` where a job has none.
+                matrix: text("LOOPGATE_MATRIX").filter(|matrix| !matches!(matrix.trim(), "null" | "{}")),
             },
             repository: text("GITHUB_REPOSITORY")?.parse().ok()?,
             head: event.as_ref().map(|pull_request| pull_request.head.sha),

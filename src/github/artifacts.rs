@@ -4,7 +4,12 @@
 //! to disk. The allow-list of workflow files proves where evidence comes from, not what it says: whoever edits such a
 //! file opens the security gate (surfaces.md, The Action).
 
-use std::io::{Cursor, Read as _};
+mod outline;
+
+use std::{
+    collections::BTreeMap,
+    io::{Cursor, Read as _},
+};
 
 use zip::ZipArchive;
 
@@ -23,8 +28,16 @@ const ENTRY: &str = "evidence.json";
 const ENTRY_LIMIT: u64 = 16 << 20;
 /// Entries of an archive at most.
 const MOST_ENTRIES: usize = 100;
-/// Checks in one document at most.
-const MOST_CHECKS: usize = 200;
+/// Bytes of all documents of one head at most, unpacked.
+pub(super) const HEAD_LIMIT: usize = 64 << 20;
+
+/// A document that was read, and what it weighs.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub evidence: Evidence,
+    /// Bytes, unpacked.
+    pub weight: usize,
+}
 
 /// Where an artifact was found: what GitHub says of the run that uploaded it.
 #[derive(Debug, Clone)]
@@ -44,13 +57,14 @@ pub(super) struct Origin<'a> {
 }
 
 /// Reads an archive's evidence and checks that it belongs where it was found. The error is a sentence for people.
-pub(super) fn read(archive: &[u8], origin: &Origin<'_>) -> Result<Evidence, String> {
+pub(super) fn read(archive: &[u8], origin: &Origin<'_>) -> Result<Read, String> {
     let document = unpack(archive)?;
+    outline::check(&document)?;
     let evidence: Evidence = serde_json::from_slice(&document).map_err(|error| {
         format!("{ENTRY} does not follow the schema {EVIDENCE_SCHEMA}: {error}").chars().take(300).collect::<String>()
     })?;
     check(&evidence, origin)?;
-    Ok(evidence)
+    Ok(Read { evidence, weight: document.len() })
 }
 
 /// The bytes of the one entry that counts.
@@ -113,7 +127,7 @@ fn check(evidence: &Evidence, origin: &Origin<'_>) -> Result<(), String> {
         ));
     }
     if !origin.allowed.iter().any(|allowed| allowed == origin.path) {
-        return Err(format!("its workflow {} is not listed in verify.workflows", origin.path));
+        return Err(unlisted(origin.path));
     }
     let Some(workflow) = &evidence.workflow else {
         return Err("it does not say which workflow run it comes from".into());
@@ -127,10 +141,12 @@ fn check(evidence: &Evidence, origin: &Origin<'_>) -> Result<(), String> {
     if let Some(coverage) = &evidence.coverage {
         coverage::validate(coverage).map_err(|impossible| format!("its coverage cannot be: {impossible}"))?;
     }
-    if evidence.checks.len() > MOST_CHECKS {
-        return Err(format!("it holds more than {MOST_CHECKS} checks"));
-    }
     Ok(())
+}
+
+/// Why evidence of a workflow that is not on the list does not count.
+pub(super) fn unlisted(path: &str) -> String {
+    format!("its workflow {path} is not listed in verify.workflows")
 }
 
 /// A workflow file's path without `@ref`, and without `owner/name/` where that is this repository. A file of another
@@ -147,21 +163,22 @@ pub(super) fn normalise(path: &str, repository: &RepoName) -> String {
     path.trim_start_matches("./").to_owned()
 }
 
-/// Of evidence for the same job and matrix leg only the newest counts: the later run, then its later attempt.
-pub(super) fn newest_of_each(mut accepted: Vec<Evidence>) -> Vec<Evidence> {
-    let key = |evidence: &Evidence| {
+/// Of evidence for the same job and matrix leg only the newest counts: the later run, then its later attempt. A job that
+/// verifies several times in one attempt brings several documents, and all of them count.
+pub(super) fn newest_of_each(accepted: Vec<Evidence>) -> Vec<Evidence> {
+    type Leg = (String, String, Option<String>);
+    let leg = |evidence: &Evidence| -> Option<Leg> {
         let workflow = evidence.workflow.clone();
         workflow.map(|workflow| (workflow.path, workflow.job, workflow.matrix))
     };
     let age = |evidence: &Evidence| evidence.workflow.as_ref().map(|workflow| (workflow.run_id, workflow.run_attempt));
-    accepted.sort_by_key(|evidence| std::cmp::Reverse(age(evidence)));
-    let mut newest: Vec<Evidence> = Vec::new();
-    for evidence in accepted {
-        if !newest.iter().any(|kept| key(kept) == key(&evidence)) {
-            newest.push(evidence);
-        }
+    let mut newest = BTreeMap::new();
+    for evidence in &accepted {
+        let known = newest.entry(leg(evidence)).or_insert(age(evidence));
+        *known = (*known).max(age(evidence));
     }
-    newest
+    let counts = |evidence: &Evidence| newest.get(&leg(evidence)) == Some(&age(evidence));
+    accepted.into_iter().filter(counts).collect()
 }
 
 #[cfg(test)]

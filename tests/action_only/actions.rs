@@ -62,9 +62,11 @@ impl Actions {
         let folder = tempfile::tempdir().expect("a directory");
         let file = folder.path().join("event.json");
         std::fs::write(&file, payload.to_string()).expect("a file");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_loopgate"));
+        // Whatever is uploaded, a process has to do with this much memory (in KB), thread stacks included.
+        let limited = "ulimit -d 131072 && exec \"$0\" \"$@\"";
+        let mut command = Command::new("sh");
         command
-            .args(["reconcile", "--format", "json"])
+            .args(["-c", limited, env!("CARGO_BIN_EXE_loopgate"), "reconcile", "--format", "json"])
             .env_clear()
             .env("GITHUB_ACTIONS", "true")
             .env("GITHUB_EVENT_NAME", event)

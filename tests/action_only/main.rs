@@ -3,6 +3,7 @@
 
 mod actions;
 mod alone;
+mod hostile;
 mod look;
 mod server;
 mod stories;

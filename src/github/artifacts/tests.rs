@@ -44,7 +44,7 @@ fn read_at(archive: &[u8], run_head: &str, path: &str) -> Result<Evidence, Strin
         path,
         allowed: &allowed,
     };
-    read(archive, &origin)
+    read(archive, &origin).map(|read| read.evidence)
 }
 
 fn refused(archive: &[u8]) -> String {

@@ -13,7 +13,7 @@ use wiremock::{
 use super::*;
 use crate::{
     core::{AppId, snapshot::Completeness},
-    github::{AppCredentials, auth::tests::TEST_KEY},
+    github::{AppCredentials, AppSlug, auth::tests::TEST_KEY},
 };
 
 /// A loopback GitHub, a client of it, and a clock that only moves when told.
@@ -386,18 +386,34 @@ async fn who_we_are_is_asked_once() {
 }
 
 #[tokio::test]
-async fn a_workflow_token_acts_as_github_actions() {
-    let bench = Bench::with_token().await;
-    let refused = json!({ "message": "Resource not accessible by integration" });
-    Mock::given(path("/user")).respond_with(status(403).set_body_json(refused)).mount(&bench.server).await;
-    Mock::given(path("/apps/github-actions"))
-        .respond_with(ok(json!({ "id": 15368, "slug": "github-actions" })))
-        .mount(&bench.server)
-        .await;
-    Mock::given(path("/users/github-actions%5Bbot%5D"))
-        .respond_with(ok(json!({ "id": 41898282, "login": "github-actions[bot]" })))
-        .mount(&bench.server)
-        .await;
-    let identity = bench.github.identity(&bench.client()).await.unwrap();
-    assert_eq!((identity.id.get(), identity.bot.as_str()), (15368, "github-actions[bot]"));
+async fn a_workflow_token_acts_as_the_app_that_is_named() {
+    for (slug, id, bot) in [("github-actions", 15_368, 41_898_282), ("our-own", 7, 77)] {
+        let bench = Bench::with(Credentials::Job { token: Secret::new("t"), app: slug.parse().unwrap() }).await;
+        Mock::given(path(format!("/apps/{slug}")))
+            .respond_with(ok(json!({ "id": id, "slug": slug })))
+            .mount(&bench.server)
+            .await;
+        Mock::given(path(format!("/users/{slug}%5Bbot%5D")))
+            .respond_with(ok(json!({ "id": bot, "login": format!("{slug}[bot]") })))
+            .mount(&bench.server)
+            .await;
+        let identity = bench.github.identity(&bench.client()).await.unwrap();
+        assert_eq!((identity.id.get(), identity.bot_id.unwrap().get()), (id, bot));
+        assert_eq!(
+            (identity.bot.as_str(), identity.is_actions()),
+            (&*format!("{slug}[bot]"), slug == "github-actions")
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_app_that_is_not_there_is_a_fault_of_the_set_up_and_github_actions_needs_no_question() {
+    let bench = Bench::with(Credentials::Job { token: Secret::new("t"), app: "nobodys".parse().unwrap() }).await;
+    let error = bench.github.identity(&bench.client()).await.unwrap_err();
+    assert_eq!(error, Error::Setup("there is no App named nobodys".into()));
+    assert!("no slug".parse::<AppSlug>().is_err());
+    let credentials = Credentials::Job { token: Secret::new("t"), app: AppSlug::actions() };
+    let public = Github::new(ApiUrl::default(), credentials, Setup::default()).unwrap();
+    let identity = public.identity(&public.client(None)).await.unwrap();
+    assert_eq!((identity.id.get(), identity.bot_id.unwrap().get()), (15_368, 41_898_282), "no request was sent");
 }

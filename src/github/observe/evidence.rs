@@ -6,7 +6,6 @@ use super::checks::progress;
 use crate::{
     core::{
         RepoName, Sha, Timestamp, WorkflowRunId,
-        evidence::Evidence,
         policy::VerifyPolicy,
         snapshot::{CheckProgress, ReceivedEvidence, WorkflowRun},
     },
@@ -19,6 +18,10 @@ const MOST_PAGES: usize = 3;
 const MOST_ARTIFACTS: usize = 60;
 /// Refused artifacts told of at most.
 const MOST_REFUSALS: usize = 10;
+/// Archives downloaded at the same time: each may be 8 MB, and cost as much again while it is read.
+const DOWNLOADS_AT_ONCE: usize = 3;
+/// Runs of workflows that are not listed whose artifacts are looked at, where nothing else brings evidence.
+const MOST_UNLISTED: usize = 5;
 
 wrapped_pages! {
     Runs.workflow_runs of WireRun;
@@ -75,10 +78,14 @@ fn head_run(wire: WireRun, repository: &RepoName) -> HeadRun {
     HeadRun { run, head: wire.head_sha }
 }
 
-/// The runs whose workflows may bring evidence.
-pub(super) fn listed<'r>(runs: &'r [HeadRun], repository: &RepoName, verify: &VerifyPolicy) -> Vec<&'r HeadRun> {
+/// The runs whose workflows may bring evidence, and the others.
+pub(super) fn listed<'r>(
+    runs: &'r [HeadRun],
+    repository: &RepoName,
+    verify: &VerifyPolicy,
+) -> (Vec<&'r HeadRun>, Vec<&'r HeadRun>) {
     let listed: Vec<_> = verify.workflows.iter().map(|workflow| artifacts::normalise(workflow, repository)).collect();
-    runs.iter().filter(|run| listed.contains(&run.run.path)).collect()
+    runs.iter().partition(|run| listed.contains(&run.run.path))
 }
 
 /// Reads the evidence of listed runs. Artifacts never change, and those of a run that has ended are all there are: both
@@ -89,25 +96,29 @@ pub(super) async fn read(
     head: Sha,
     runs: &[&HeadRun],
 ) -> Result<Vec<ReceivedEvidence>, Error> {
-    let lists = runs.iter().map(|run| async move {
-        match artifacts_of(client, repository, &run.run).await {
-            Ok(artifacts) => Ok(artifacts.into_iter().map(|artifact| (*run, artifact)).collect()),
-            Err(error) => error.refusal().map(|_| Vec::new()),
-        }
-    });
-    let lists: Vec<Vec<_>> = futures::future::try_join_all(lists).await?;
-    let mut found: Vec<_> = lists.into_iter().flatten().collect();
+    let mut found = uploaded(client, repository, runs).await?;
     // The newest first, so that a flood of artifacts cannot hide them.
     found.sort_by_key(|(run, artifact)| std::cmp::Reverse((run.run.id, artifact.id)));
     let flooded = found.len() > MOST_ARTIFACTS;
     found.truncate(MOST_ARTIFACTS);
-    let reads = found.iter().map(|(run, artifact)| receive(client, repository, head, run, artifact));
-    let reads = futures::future::try_join_all(reads).await?;
-    let (mut accepted, mut received) = (Vec::new(), Vec::new());
-    for ((run, artifact), read) in found.iter().zip(reads) {
-        match read {
-            Ok(evidence) => accepted.push(evidence),
-            Err(reason) => received.push(refused(&artifact.name, Some(&run.run.path), reason)),
+    let (mut accepted, mut received, mut weight) = (Vec::new(), Vec::new(), 0);
+    for some in found.chunks(DOWNLOADS_AT_ONCE) {
+        let reads = some.iter().map(|(run, artifact)| receive(client, repository, head, run, artifact));
+        let reads = futures::future::try_join_all(reads).await?;
+        for ((run, artifact), read) in some.iter().zip(reads) {
+            match read {
+                Ok(read) => {
+                    weight += read.weight;
+                    accepted.push(read.evidence);
+                }
+                Err(reason) => received.push(refused(&artifact.name, Some(&run.run.path), reason)),
+            }
+        }
+        if weight > artifacts::HEAD_LIMIT {
+            let limit = artifacts::HEAD_LIMIT >> 20;
+            let reason = format!("the head's evidence is larger than {limit} MB in all; the oldest was not read");
+            received.push(refused(artifacts::PREFIX, None, reason));
+            break;
         }
     }
     received.truncate(MOST_REFUSALS);
@@ -118,6 +129,36 @@ pub(super) async fn read(
     let newest = artifacts::newest_of_each(accepted).into_iter();
     received.extend(newest.map(|evidence| ReceivedEvidence::Accepted(Box::new(evidence))));
     Ok(received)
+}
+
+/// Evidence that workflows uploaded which are not listed: refused, and said. Only where no listed workflow runs at all,
+/// since that is when people wonder.
+pub(super) async fn refuse_unlisted(
+    client: &Client,
+    repository: &RepoName,
+    unlisted: &[&HeadRun],
+) -> Result<Vec<ReceivedEvidence>, Error> {
+    let ended = |run: &&&HeadRun| matches!(run.run.progress, CheckProgress::Completed { .. });
+    let ended: Vec<_> = unlisted.iter().filter(ended).copied().take(MOST_UNLISTED).collect();
+    let found = uploaded(client, repository, &ended).await?;
+    let told = found.iter().take(MOST_REFUSALS);
+    Ok(told.map(|(run, it)| refused(&it.name, Some(&run.run.path), artifacts::unlisted(&run.run.path))).collect())
+}
+
+/// The evidence artifacts of runs; none of a run whose artifacts may not be listed.
+async fn uploaded<'r>(
+    client: &Client,
+    repository: &RepoName,
+    runs: &[&'r HeadRun],
+) -> Result<Vec<(&'r HeadRun, WireArtifact)>, Error> {
+    let lists = runs.iter().map(|run| async move {
+        match artifacts_of(client, repository, &run.run).await {
+            Ok(artifacts) => Ok(artifacts.into_iter().map(|artifact| (*run, artifact)).collect()),
+            Err(error) => error.refusal().map(|_| Vec::new()),
+        }
+    });
+    let lists: Vec<Vec<_>> = futures::future::try_join_all(lists).await?;
+    Ok(lists.into_iter().flatten().collect())
 }
 
 fn refused(artifact: &str, workflow: Option<&str>, reason: String) -> ReceivedEvidence {
@@ -144,7 +185,7 @@ async fn receive(
     head: Sha,
     run: &HeadRun,
     artifact: &WireArtifact,
-) -> Result<Result<Evidence, String>, Error> {
+) -> Result<Result<artifacts::Read, String>, Error> {
     if artifact.expired {
         return Ok(Err("it has expired".into()));
     }

@@ -200,7 +200,16 @@ impl Observer {
             ground;
         let head = pull.pull_request.head.sha;
         let policy = config::settled(client, repository, policy, previous.and_then(|state| state.policy_sha)).await?;
-        let listed = evidence::listed(&runs, repository, &policy.verify);
+        let (listed, unlisted) = evidence::listed(&runs, repository, &policy.verify);
+        let awaits_evidence =
+            policy.verify.checks.values().any(|check| matches!(check.source, CheckSource::Command(_)));
+        let evidence = async {
+            if listed.is_empty() && awaits_evidence {
+                evidence::refuse_unlisted(client, repository, &unlisted).await
+            } else {
+                evidence::read(client, repository, head, &listed).await
+            }
+        };
         let base_branch = pull.pull_request.base.branch.clone();
         let required_approvals = async {
             match branch {
@@ -215,7 +224,7 @@ impl Observer {
         let (required_approvals, base_evidence, evidence, codeowners, base_folders, superseded, known_since) = futures::try_join!(
             required_approvals,
             checks_in_detail,
-            evidence::read(client, repository, head, &listed),
+            evidence,
             codeowners(client, repository, tip, &policy, previous),
             base_folders(client, repository, tip, &files, &policy),
             superseded(client, repository, head, &us, previous),
