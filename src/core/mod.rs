@@ -37,6 +37,7 @@ pub mod snapshot;
 pub mod stage;
 pub mod state;
 mod surface;
+pub mod tamper;
 pub mod walk;
 
 pub use decide::decide;

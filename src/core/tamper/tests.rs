@@ -1,0 +1,126 @@
+use super::*;
+
+/// A file changed by this patch, its status and counts as git would give them.
+fn file(path: &str, patch: &str) -> ChangedFile {
+    let count = |sign: char| u32::try_from(patch.lines().filter(|line| line.starts_with(sign)).count()).unwrap();
+    ChangedFile {
+        path: path.to_owned(),
+        previous_path: None,
+        status: FileStatus::Modified,
+        additions: count('+'),
+        deletions: count('-'),
+        blob: None,
+        patch: Some(format!("@@ -1,9 +1,9 @@\n{patch}")),
+    }
+}
+
+fn removed(path: &str, patch: &str) -> ChangedFile {
+    ChangedFile { status: FileStatus::Removed, ..file(path, patch) }
+}
+
+fn said(files: Vec<ChangedFile>) -> Vec<String> {
+    findings(&ChangedFiles::Complete(files)).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_weakens_tests_is_found() {
+    let table: &[(&str, &str, &str)] = &[
+        ("tests/a.rs", "-#[test]\n-fn adds() {\n-}", "tests/a.rs has 1 test fewer (adds)"),
+        ("src/a.rs", " #[test]\n+#[ignore]\n fn adds() {", "src/a.rs:2 keeps tests from running: `#[ignore]`"),
+        (
+            "tests/test_a.py",
+            "+@pytest.mark.skip(reason='later')\n def test_a():",
+            "tests/test_a.py:1 keeps tests from running: `@pytest.mark.skip`",
+        ),
+        (
+            "a.test.ts",
+            "-it('adds', () => {\n+it.skip('adds', () => {",
+            "a.test.ts:1 keeps tests from running: `it.skip`",
+        ),
+        ("a.test.js", "-it('adds', f)", "a.test.js has 1 test fewer (adds)"),
+        ("a_test.go", "+\tt.Skip(\"flaky\")", "a_test.go:1 keeps tests from running: `t.Skip(`"),
+        ("tests/a.rs", "-    assert_eq!(a, 1);\n+    let _ = a;", "tests/a.rs checks less: 1 assertions go, 0 come"),
+        (
+            "src/test/java/ATest.java",
+            "+  @Disabled",
+            "src/test/java/ATest.java:1 keeps tests from running: `@Disabled`",
+        ),
+        ("tests/test_sum.sh", "-test_sum() {\n-}", "tests/test_sum.sh has 1 test fewer (test_sum)"),
+        ("setup.cfg", "-fail_under = 90\n+fail_under = 70", "setup.cfg:1 lowers a threshold from 90 to 70"),
+        (
+            "package.json",
+            "-  \"coverageThreshold\": { \"global\": { \"lines\": 80 } }\n+  \"coverageThreshold\": { \"global\": { \"lines\": 8 } }",
+            "package.json:1 lowers a threshold from 80 to 8",
+        ),
+    ];
+    for (path, patch, expected) in table {
+        assert_eq!(said(vec![file(path, patch)]), [*expected], "{path}: {patch}");
+    }
+    assert_eq!(
+        said(vec![removed("tests/test_a.py", "-def test_a():\n-    assert f() == 1")]),
+        ["tests/test_a.py is removed, and it holds tests"]
+    );
+}
+
+#[test]
+fn what_does_not_weaken_tests_is_left_alone() {
+    for (path, patch) in [
+        // Renamed and moved within the file, and more asserted than before.
+        ("tests/a.rs", "-#[test]\n-fn adds() {\n+#[test]\n+fn adds_numbers() {"),
+        ("tests/a.rs", "-    assert!(a == 1);\n+    assert_eq!(a, 1);\n+    assert_eq!(b, 2);"),
+        // Iterators skip too.
+        ("src/a.rs", "+    items.iter().skip(1)"),
+        // An unskipped test, and one that was skipped before.
+        ("a.test.ts", "-it.skip('adds', f)\n+it('adds', f)"),
+        ("a.test.ts", "-  it.skip('adds', f)\n+    it.skip('adds', f)"),
+        // Assertions in code are code.
+        ("src/a.rs", "-    assert!(a == 1);\n+    check(a)?;"),
+        ("setup.cfg", "-fail_under = 70\n+fail_under = 90"),
+        ("src/limits.py", "-LIMIT = 90\n+LIMIT = 70"),
+        ("docs/a.md", "-#[test]\n-fn adds() {"),
+    ] {
+        assert_eq!(said(vec![file(path, patch)]), [""; 0], "{path}: {patch}");
+    }
+}
+
+#[test]
+fn moved_tests_are_not_removed() {
+    let (old, new) = ("-def test_a():\n-    assert f() == 1", "+def test_a():\n+    assert f() == 1");
+    assert_eq!(said(vec![removed("tests/test_a.py", old), file("tests/test_b.py", new)]), [""; 0]);
+    let stays = file("tests/test_old.py", "-def test_a():\n-    pass");
+    assert_eq!(said(vec![stays, file("tests/test_b.py", new)]), [""; 0]);
+}
+
+#[test]
+fn one_snapshot_may_change_and_many_may_not() {
+    let snap = |name: &str| file(&format!("src/__snapshots__/{name}.snap"), "-old\n+new");
+    assert_eq!(said(vec![snap("a"), snap("b")]), [""; 0]);
+    assert_eq!(said(vec![snap("a"), snap("b"), snap("c")]), ["3 snapshot files are rewritten wholesale (3 lines)"]);
+}
+
+#[test]
+fn a_test_that_is_replaced_by_another_is_counted_once() {
+    let patch = "-def test_a():\n-def test_b():\n+def test_c():";
+    assert_eq!(said(vec![file("tests/test_x.py", patch)]), ["tests/test_x.py has 1 test fewer (test_a, test_b)"]);
+}
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_patch_makes_it_panic(path in "[a-z/_.]{0,20}(rs|py|ts|go|sh|snap|cfg)", patch in "([-+ @]{0,2}[^\n]{0,30}\n){0,20}") {
+            let mut hostile = file("x", &patch);
+            hostile.path = path;
+            let _ = findings(&ChangedFiles::Complete(vec![hostile]));
+        }
+
+        #[test]
+        fn adding_tests_is_never_tampering(names in prop::collection::vec("[a-z]{1,8}", 1..6)) {
+            let patch: String = names.iter().map(|name| format!("+def test_{name}():\n+    assert {name}\n")).collect();
+            prop_assert!(said(vec![file("tests/test_x.py", &patch)]).is_empty());
+        }
+    }
+}
