@@ -1,11 +1,12 @@
 //! An attempt: the head commit once its verification has ended, with blame, comparison and analysis.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     begin,
     decision::{CheckStanding, Compare, Evaluation, FailureView, FeedbackLine, RuleOutcome},
     describe,
+    evaluate::COVERAGE_RULE,
     evidence::{CheckKind, Failure, RetryClass},
     failure::{self, Blame, Changes, CheckContext, Circumstances, FeedbackItem},
     gate::{GateReport, GateStanding},
@@ -13,9 +14,9 @@ use super::{
     ids::{CheckName, Fingerprint, Timestamp},
     policy::{CheckPolicy, CheckSource, CommandCheck, Policy, Severity},
     review::ReviewStanding,
-    roster::Roster,
+    roster::{Roster, TestId, TestState},
     snapshot::{BaseEvidence, ChangedFiles, Snapshot},
-    state::{AttemptDigest, LoopState, RejectedIn, Rejection, VerificationResult},
+    state::{AttemptDigest, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
 };
 
 /// Most tests of which a roster is kept in the state, so that the state stays small.
@@ -32,12 +33,14 @@ pub struct CheckBlame {
 }
 
 /// Blames every failing check of the head.
-pub fn blames(evidence: &HeadEvidence, base: Option<&BaseEvidence>) -> Vec<CheckBlame> {
+///
+/// `flaky` are tests known to have failed and passed on this head.
+pub fn blames(evidence: &HeadEvidence, base: Option<&BaseEvidence>, flaky: &BTreeSet<String>) -> Vec<CheckBlame> {
     let failing = evidence.checks.iter().filter(|(_, check)| check.has_failed());
     failing
         .map(|(name, check)| CheckBlame {
             check: name.clone(),
-            blame: blame_of(name, check, base),
+            blame: blame_of(name, check, base, flaky),
             class: class_of(check),
         })
         .collect()
@@ -51,11 +54,11 @@ fn class_of(check: &GatheredCheck) -> RetryClass {
     }
 }
 
-fn blame_of(name: &CheckName, check: &GatheredCheck, base: Option<&BaseEvidence>) -> Blame {
+fn blame_of(name: &CheckName, check: &GatheredCheck, base: Option<&BaseEvidence>, flaky: &BTreeSet<String>) -> Blame {
     match &check.standing {
         CheckStanding::Refused { .. } => Blame::Inconclusive,
         CheckStanding::Done(evidence) => {
-            let circumstances = Circumstances { base: base.and_then(|base| base.checks.get(name)), flaky: None };
+            let circumstances = Circumstances { base: base.and_then(|base| base.checks.get(name)), flaky: Some(flaky) };
             // A scanner that exits with 0 fails by its findings, and those are the pull request's own.
             failure::blame_check(evidence, &circumstances).map_or(Blame::PrCode, |verdict| verdict.blame)
         }
@@ -273,7 +276,10 @@ pub fn digest(
     for blame in own.iter().filter(|blame| says_nothing(evidence, &blame.check)) {
         fingerprints.insert(failure::fingerprint(&silent_failure(evidence, &blame.check)));
     }
+    let lacking = lacking(result, &own, evidence, evaluation);
     fingerprints.extend(rejections.iter().map(rejection_print));
+    let (tests, failing_tests) = (roster(evidence), failing_tests(&failures));
+    let flaky = before.map(|before| before.flaky.clone()).unwrap_or_default();
     AttemptDigest {
         number: before.map_or_else(|| next_number(state), |before| before.number),
         head_sha: head.sha,
@@ -286,15 +292,60 @@ pub fn digest(
         failed_rules: evaluation.failed_rules(),
         failed_checks: evidence.failing(),
         fingerprints,
-        failing_tests: failures
-            .iter()
-            .filter_map(|failure| Some((failure.test_name.clone()?, failure.test_id)))
-            .collect(),
-        tests: roster(evidence),
+        failing_tests,
+        tests,
+        lacking,
+        flaky,
         retry_class: own.iter().map(|blame| blame.class).max_by_key(|class| urgency(*class)),
         summary: summary(result, blames, &failures, &rejections),
         rejections,
     }
+}
+
+fn failing_tests(failures: &[&Failure]) -> BTreeMap<String, Option<TestId>> {
+    failures.iter().filter_map(|failure| Some((failure.test_name.clone()?, failure.test_id))).collect()
+}
+
+/// Tests that ended one way when the head was counted and another way now: those that flipped earlier stay named.
+pub fn flipped(before: &AttemptDigest, evidence: &HeadEvidence) -> BTreeSet<String> {
+    let found = evidence.checks.values().filter_map(GatheredCheck::evidence);
+    let failures: Vec<&Failure> = found.flat_map(|check| check.failures.iter().take(KEPT_PER_ATTEMPT)).collect();
+    let (failing, tests) = (failing_tests(&failures), roster(evidence));
+    let tests = tests.as_ref();
+    let passed = |roster: Option<&Roster>, id: &Option<TestId>| {
+        let state = id.and_then(|id| roster?.state(id));
+        matches!(state, Some(TestState::Passed | TestState::Flaky))
+    };
+    let mended = before.failing_tests.iter().filter(|(_, id)| passed(tests, id));
+    let broken = failing.iter().filter(|(_, id)| passed(before.tests.as_ref(), id));
+    mended.chain(broken).map(|(name, _)| name).chain(&before.flaky).take(KEPT_PER_ATTEMPT).cloned().collect()
+}
+
+/// What a failing head lacks, if it is one thing.
+fn lacking(
+    result: VerificationResult,
+    own: &[&CheckBlame],
+    evidence: &HeadEvidence,
+    evaluation: &Evaluation,
+) -> Option<Lacking> {
+    if result == VerificationResult::Pass {
+        return None;
+    }
+    let is_coverage =
+        |check: &CheckName| evidence.checks.get(check).is_some_and(|check| check.kind == CheckKind::Coverage);
+    let failed = evaluation
+        .rules
+        .iter()
+        .filter(|rule| rule.severity != Severity::Info && matches!(rule.outcome, RuleOutcome::Failed { .. }));
+    let mut short = failed.map(|rule| {
+        rule.id.as_str() == COVERAGE_RULE || rule.id.as_str().parse().is_ok_and(|check| is_coverage(&check))
+    });
+    let any = evaluation.rules.iter().any(|rule| matches!(rule.outcome, RuleOutcome::Failed { .. }));
+    if any && short.all(|is_coverage| is_coverage) && own.iter().all(|blame| is_coverage(&blame.check)) {
+        return Some(Lacking::Coverage);
+    }
+    let silent = !own.is_empty() && own.iter().all(|blame| says_nothing(evidence, &blame.check));
+    silent.then_some(Lacking::Explanation)
 }
 
 /// The number of the next attempt to be counted.
@@ -382,7 +433,7 @@ pub fn record(attempts: &mut Vec<AttemptDigest>, digest: AttemptDigest) {
 pub fn compare(attempts: &[AttemptDigest], digest: &AttemptDigest) -> Compare {
     let before = attempts.iter().rev().find(|attempt| attempt.number < digest.number);
     // The first attempt has nothing to be compared with.
-    let Some(before) = before else { return Compare::default() };
+    let Some(before) = before else { return Compare { flaky: digest.flaky.clone(), ..Compare::default() } };
     let now: BTreeSet<&String> = digest.failing_tests.keys().collect();
     let then: BTreeSet<&String> = before.failing_tests.keys().collect();
     let names = |names: Vec<&&String>| names.into_iter().map(|name| (*name).clone()).collect();
@@ -390,6 +441,7 @@ pub fn compare(attempts: &[AttemptDigest], digest: &AttemptDigest) -> Compare {
         new: names(now.difference(&then).collect()),
         still: names(now.intersection(&then).collect()),
         fixed: names(then.difference(&now).collect()),
+        flaky: digest.flaky.clone(),
         ..Compare::default()
     }
 }

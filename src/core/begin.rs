@@ -87,6 +87,7 @@ impl LoopState {
             blocked: None,
             resumes: Vec::new(),
             accepted: BTreeSet::new(),
+            accepted_tampering: BTreeMap::new(),
             reruns: Vec::new(),
             outage: None,
             answered: Vec::new(),

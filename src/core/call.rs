@@ -1,14 +1,16 @@
 //! Calling a human: whether a cause stands, whom it concerns, and the one question to put to them (loop.md,
 //! Escalation).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     decision::{EscalationView, FailureView, Question},
     escalation::{EscalationAction, Trigger},
+    gate,
     ids::{GateName, Timestamp},
     policy::{EscalationPolicy, Policy, Recipient},
-    retry::{self, Judgement},
+    retry,
+    snapshot::Snapshot,
     state::{AttemptDigest, Blocked, LoopState},
 };
 
@@ -18,9 +20,15 @@ pub fn action_of(trigger: Trigger, policy: &EscalationPolicy) -> EscalationActio
 }
 
 /// The triggers that stop the loop, the most urgent first; the others are only flagged.
-pub fn stopping(triggers: &BTreeSet<Trigger>, policy: &EscalationPolicy) -> Vec<Trigger> {
+pub fn stopping<'a>(triggers: impl Iterator<Item = &'a Trigger>, policy: &EscalationPolicy) -> Vec<Trigger> {
     let stops = |trigger: &Trigger| action_of(*trigger, policy) != EscalationAction::FlagAndContinue;
-    triggers.iter().copied().filter(stops).collect()
+    triggers.copied().filter(stops).collect()
+}
+
+/// The triggers that are only flagged, with what was recognised.
+pub fn flagged(causes: &BTreeMap<Trigger, String>, policy: &EscalationPolicy) -> BTreeMap<Trigger, String> {
+    let flags = |trigger: &Trigger| action_of(*trigger, policy) == EscalationAction::FlagAndContinue;
+    causes.iter().filter(|(trigger, _)| flags(trigger)).map(|(trigger, pattern)| (*trigger, pattern.clone())).collect()
 }
 
 /// Whether the cause that blocks the run still stands: a resume lifts any; a passing attempt lifts those that need no
@@ -48,8 +56,9 @@ pub fn block(triggers: &[Trigger], state: &LoopState, now: Timestamp) -> Option<
 /// Everything the report needs beside the view.
 pub fn describe(
     blocked: &Blocked,
-    judgement: &Judgement,
+    causes: &BTreeMap<Trigger, String>,
     state: &LoopState,
+    snapshot: &Snapshot,
     policy: &Policy,
     failures: &[FailureView],
 ) -> EscalationView {
@@ -63,9 +72,9 @@ pub fn describe(
         action: action_of(blocked.trigger, &policy.escalation),
         since: blocked.since,
         attempt: blocked.attempt,
-        pattern: judgement.pattern.clone().unwrap_or_else(|| in_words(blocked.trigger).to_owned()),
+        pattern: causes.get(&blocked.trigger).cloned().unwrap_or_else(|| in_words(blocked.trigger).to_owned()),
         question: question(blocked, failures),
-        recipients: recipients(blocked.trigger, policy),
+        recipients: recipients(blocked.trigger, snapshot, policy, failures),
         history,
         best,
     }
@@ -93,8 +102,9 @@ pub const fn in_words(trigger: Trigger) -> &'static str {
     }
 }
 
-/// Whom the trigger calls: its own recipients, else the defaults of loop.md, else `notify`.
-fn recipients(trigger: Trigger, policy: &Policy) -> BTreeSet<Recipient> {
+/// Whom the trigger calls: its own recipients, else the defaults of loop.md, else `notify`, else the owners of the
+/// failing files.
+fn recipients(trigger: Trigger, snapshot: &Snapshot, policy: &Policy, failures: &[FailureView]) -> BTreeSet<Recipient> {
     let own = policy.escalation.triggers.get(&trigger).map(|own| own.to.as_slice()).unwrap_or_default();
     if !own.is_empty() {
         return own.iter().cloned().collect();
@@ -104,7 +114,33 @@ fn recipients(trigger: Trigger, policy: &Policy) -> BTreeSet<Recipient> {
     {
         return BTreeSet::from([Recipient::GateApprovers(gate.clone())]);
     }
-    policy.escalation.notify.iter().cloned().collect()
+    let escalation = &policy.escalation;
+    let default = match trigger {
+        Trigger::ExternalDependencyDown if !escalation.ops.is_empty() => &escalation.ops,
+        Trigger::AmbiguousRequirement if !escalation.product_owner.is_empty() => &escalation.product_owner,
+        _ => &escalation.notify,
+    };
+    if default.is_empty() {
+        return owners(snapshot, failures);
+    }
+    default.iter().cloned().collect()
+}
+
+/// Code owners of the files that fail; of all that are changed, where no failure names one of the repository's.
+fn owners(snapshot: &Snapshot, failures: &[FailureView]) -> BTreeSet<Recipient> {
+    let Some(codeowners) = &snapshot.codeowners else { return BTreeSet::new() };
+    let failing: BTreeSet<&str> = failures
+        .iter()
+        .filter_map(|view| {
+            let source = view.failure.source.as_ref().map(|source| source.file.as_str());
+            source.or(view.failure.test_file.as_deref())
+        })
+        .collect();
+    let owners = gate::owners_of(codeowners, failing.into_iter());
+    if !owners.is_empty() {
+        return owners;
+    }
+    gate::owners_of(codeowners, snapshot.files.known().iter().map(|file| file.path.as_str()))
 }
 
 fn security_gate(policy: &Policy) -> Option<(&GateName, &super::gate::GatePolicy)> {

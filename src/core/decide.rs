@@ -21,7 +21,7 @@ use super::{
     snapshot::{Lifecycle, ObservationProblem, ReceivedEvidence, Snapshot},
     stage::Stage,
     state::{AttemptDigest, LoopState, RunStatus, StopReason},
-    surface,
+    surface, tamper,
     walk::{self, Configuration, Heed, Walk},
 };
 
@@ -42,7 +42,9 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     if orders::carry_out(&mut run, &assessment.commands, &evidence) == orders::Affected::Evidence {
         evidence = run.gather();
     }
-    let blames = attempt::blames(&evidence, snapshot.base_evidence.as_ref());
+    let flaky = run.note_flaky(&evidence);
+    let blames = attempt::blames(&evidence, snapshot.base_evidence.as_ref(), &flaky);
+    let tampering = tamper::findings(&snapshot.files);
     if policy.retry.baseline == Baseline::New {
         let known = blames.iter().filter(|blame| blame.blame == Blame::Base);
         evidence.excuse(known.map(|blame| &blame.check));
@@ -76,7 +78,8 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let failures = attempt::failures(&evidence, &blames, &changes, &judgement.regressed);
     run.remember_failures(&judgement, &failures, evidence_walk.reached);
     run.note_outage(&evidence, &blames);
-    let fresh_block = run.call_or_release(&judgement);
+    let causes = run.causes(&judgement, &tampering);
+    let fresh_block = run.call_or_release(&causes);
     let next_rerun = run.repeat_outside();
     let gatekeeping =
         gatekeeping::follow_up(&assessment.gates, snapshot, &run.next, &policy.gates, evidence_walk.reached, now);
@@ -100,7 +103,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
             .next
             .blocked
             .as_ref()
-            .map(|blocked| call::describe(blocked, &judgement, &run.next, policy, &failures)),
+            .map(|blocked| call::describe(blocked, &causes, &run.next, snapshot, policy, &failures)),
         checks: check_views(&evidence, &blames),
         capabilities: run.next.capabilities.clone(),
         compare: counted.as_ref().map(|counted| counted.compare.clone()),
@@ -108,6 +111,8 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         skips: run.next.skips.clone(),
         reruns: run.next.reruns.clone(),
         next_rerun: next_rerun.clone(),
+        flags: call::flagged(&causes, &policy.escalation),
+        tampering,
         replies: run.replies(),
         warnings: warnings(snapshot, policy, &assessment, &evidence),
         strays: assessment.strays.clone(),

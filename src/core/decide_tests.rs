@@ -7,13 +7,14 @@ use super::decide;
 use crate::core::fixtures::*;
 use crate::core::{
     decision::{CheckRunPlan, DecisionWord, Hold, LabelWish, NextAction, Post},
-    escalation::Trigger,
+    escalation::{EscalationAction, Trigger},
     evidence::Outcome,
     hint::Hint,
     history::Event,
-    policy::{AutoRetry, PassingTests},
+    policy::{AutoRetry, PassingTests, Recipient, TriggerPolicy},
     snapshot::{
-        CheckProgress, Conclusion, Lifecycle, NamedAccount, Readiness, ReceivedEvidence, ReviewVerdict, WorkflowRun,
+        ChangedFiles, CheckProgress, Conclusion, Lifecycle, NamedAccount, Readiness, ReceivedEvidence, ReviewVerdict,
+        WorkflowRun,
     },
     stage::Stage,
     state::{LoopState, RunStatus, StopReason},
@@ -284,6 +285,120 @@ fn an_ended_run_is_not_rewritten() {
     assert_eq!(story.state, ended);
     story.snapshot.pull_request.lifecycle = Lifecycle::Open;
     assert_eq!(story.decide().action, NextAction::Retry { attempt: 1 }, "reopened, it goes on");
+}
+
+/// Takes a test away.
+fn weaken(story: &mut Story) {
+    let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
+    files[1].patch =
+        Some("@@ -1,4 +1,1 @@\n-#[test]\n-fn rounds() {\n-    assert_eq!(round(0.5), 1.0);\n-}".to_owned());
+}
+
+#[test]
+fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
+    let mut story = Story::opened();
+    weaken(&mut story);
+    let decision = story.push(1, &[], &["parses"]);
+    assert_eq!(decision.action, NextAction::WaitForHuman { cause: Trigger::Tampering });
+    assert_eq!(decision.view.tampering.len(), 2, "{:?}", decision.view.tampering);
+    let called = decision.view.escalation.as_ref().unwrap();
+    assert!(called.pattern.starts_with("tests/round.rs has 1 test fewer (rounds)"), "{}", called.pattern);
+
+    // A passing push does not lift it, nor a word without responsibility, nor the author's.
+    assert_eq!(story.push(2, &[], &["parses"]).action, NextAction::WaitForHuman { cause: Trigger::Tampering });
+    for (who, words) in [("bob", "/loop resume"), ("alice", "/loop resume --accept tampering")] {
+        assert_eq!(story.comment(who, words).action, NextAction::WaitForHuman { cause: Trigger::Tampering }, "{who}");
+    }
+    let accepted = story.comment("bob", "/loop resume --accept tampering");
+    assert_eq!(accepted.action, NextAction::WaitForMerge);
+    assert_eq!(accepted.view.tampering.len(), 2, "it is still shown");
+    assert_eq!(story.push(3, &[], &["parses"]).action, NextAction::WaitForMerge, "accepted is accepted");
+
+    // Something else that is weakened was not accepted.
+    let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
+    files[1].patch = Some("@@ -1,1 +1,2 @@\n+#[ignore]\n #[test]".to_owned());
+    assert_eq!(story.decide().action, NextAction::Escalate { cause: Trigger::Tampering });
+}
+
+#[test]
+fn what_is_only_flagged_is_shown_and_goes_on() {
+    let mut story = Story::opened();
+    let flag = TriggerPolicy { action: EscalationAction::FlagAndContinue, to: Vec::new() };
+    story.policy.escalation.triggers = [(Trigger::Tampering, flag)].into();
+    weaken(&mut story);
+    let decision = story.push(1, &[], &["parses"]);
+    assert_eq!(decision.action, NextAction::WaitForMerge);
+    assert_eq!(decision.view.flags.keys().collect::<Vec<_>>(), [&Trigger::Tampering]);
+    assert!(escalations(&story).is_empty());
+}
+
+#[test]
+fn an_abort_calls_a_human_and_ends_the_run_as_aborted() {
+    let mut story = Story::opened();
+    let abort = TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
+    story.policy.escalation.triggers = [(Trigger::RegressionDetected, abort)].into();
+    story.push(1, &["rounds"], &["parses"]);
+    let decision = story.push(2, &["parses"], &["rounds"]);
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Failure)));
+    assert_eq!(decision.events.last().unwrap().event, Event::Failed);
+    assert_eq!(story.state.status, RunStatus::Aborted);
+    assert_eq!(escalations(&story).len(), 1);
+}
+
+#[test]
+fn whom_a_cause_calls() {
+    let named = |name: &str| Recipient::User(login(name));
+    let called = |change: &dyn Fn(&mut Story)| {
+        let mut story = Story::opened();
+        story.snapshot.codeowners = Some("/src/ @dora @acme/core mail@example.com\n/tests/ @erik\n".to_owned());
+        change(&mut story);
+        story.push(1, &["rounds"], &["parses"]);
+        story.push(2, &["parses"], &["rounds"]);
+        let recipients = story.last.unwrap().view.escalation.unwrap().recipients;
+        recipients.into_iter().collect::<Vec<_>>()
+    };
+    let owners = called(&|_| {});
+    assert_eq!(owners, [named("dora"), named("erik"), Recipient::Team("acme/core".parse().unwrap())]);
+    assert_eq!(called(&|story| story.policy.escalation.notify = vec![named("olga")]), [named("olga")]);
+    let own = TriggerPolicy { action: EscalationAction::HumanReview, to: vec![named("tess")] };
+    let triggers = [(Trigger::RegressionDetected, own)];
+    assert_eq!(called(&|story| story.policy.escalation.triggers = triggers.clone().into()), [named("tess")]);
+
+    let mut story = Story::opened();
+    story.policy.escalation.notify = vec![named("olga")];
+    story.policy.escalation.ops = vec![named("otto")];
+    story.decide();
+    for _ in 0..2 {
+        story.now += TimeDelta::minutes(61);
+        story.decide();
+    }
+    let decision = story.last.unwrap();
+    assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::ExternalDependencyDown });
+    assert_eq!(decision.view.escalation.unwrap().recipients, [named("otto")].into());
+}
+
+#[test]
+fn a_test_that_flips_on_one_head_is_flaky_and_costs_nothing() {
+    // Failed, then passed.
+    let mut story = Story::opened();
+    story.push(1, &["rounds"], &["parses"]);
+    story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds", "parses"])];
+    let decision = story.decide();
+    assert_eq!(decision.action, NextAction::WaitForMerge);
+    assert_eq!(decision.view.compare.as_ref().unwrap().flaky.iter().collect::<Vec<_>>(), ["rounds"]);
+    assert_eq!((story.state.attempts.len(), story.state.failures.total), (1, 0));
+
+    // Then failed again: known to be flaky, it says nothing of the code.
+    story.snapshot.evidence = vec![evidence(sha(1), &["rounds"], &["parses"])];
+    for _ in 0..2 {
+        assert!(matches!(story.decide().action, NextAction::WaitForEvidence { .. }));
+        assert_eq!((story.state.attempts.len(), story.state.failures.total), (1, 0));
+    }
+    // On another head it has to show again that it is.
+    assert_eq!(
+        story.push(2, &["rounds"], &["parses"]).action,
+        NextAction::Escalate { cause: Trigger::RegressionDetected }
+    );
 }
 
 #[test]

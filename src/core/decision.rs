@@ -19,6 +19,7 @@ use super::{
     snapshot::{Conclusion, ForgedCheck, ObservationProblem},
     stage::Stage,
     state::{Answer, Asked, AttemptDigest, CapabilityProgress, LoopState, Skip, StopReason},
+    tamper::Tampering,
 };
 
 /// The outcome of one reconcile.
@@ -169,6 +170,10 @@ pub struct View {
     pub reruns: Vec<Rerun>,
     /// The repetition that comes by itself.
     pub next_rerun: Option<NextRerun>,
+    /// Causes that are only flagged, each with what was recognised: the loop goes on.
+    pub flags: BTreeMap<Trigger, String>,
+    /// How the change weakens what checks it.
+    pub tampering: Vec<Tampering>,
     /// Commands answered on this head.
     pub replies: Vec<CommandReply>,
     pub warnings: Vec<Warning>,

@@ -21,6 +21,7 @@ use super::{
     run::Run,
     snapshot::{Lifecycle, Permission, Standing},
     state::{Answer, AnswerOutcome, Answered, Asked, CommandRefusal, Resume, RunStatus, Skip, Stop, StopReason},
+    tamper,
 };
 
 /// Whether orders changed what is known of the head's checks.
@@ -96,7 +97,7 @@ fn press(run: &mut Run<'_>, evidence: &HeadEvidence) {
 /// Asks for evidence again: what is missing and what says nothing of the code; `retry` also for what fails.
 fn run_again(run: &mut Run<'_>, by: &Login, verb: Verb, evidence: &HeadEvidence) -> AnswerOutcome {
     let mut wanted: BTreeSet<CheckName> = evidence.missing().into_iter().collect();
-    let blames = attempt::blames(evidence, run.snapshot.base_evidence.as_ref());
+    let blames = attempt::blames(evidence, run.snapshot.base_evidence.as_ref(), &BTreeSet::new());
     let again = |blame: &&CheckBlame| {
         verb == Verb::Retry || matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive | Blame::Flaky)
     };
@@ -204,6 +205,7 @@ fn resume(run: &mut Run<'_>, word: &CommandWord, accept: Option<Trigger>) -> Ans
                 return AnswerOutcome::Refused(CommandRefusal::OwnWork);
             }
             run.next.accepted.insert(cause);
+            run.next.accepted_tampering = tamper::counts(&tamper::findings(&run.snapshot.files));
         }
         _ => {}
     }

@@ -11,7 +11,7 @@ use super::{
     ids::{Fingerprint, Score},
     policy::{AutoRetry, LoopPolicy, OnMax, OnRegression},
     roster::{TestId, TestState},
-    state::{AttemptDigest, Resume, VerificationResult},
+    state::{AttemptDigest, Lacking, Resume, VerificationResult},
 };
 
 /// What the attempts so far amount to.
@@ -25,12 +25,17 @@ pub struct Judgement {
     pub total: u32,
     /// How often in a row the score stood still.
     pub stagnation: u32,
-    /// Reasons to call a human, the most urgent first.
-    pub triggers: BTreeSet<Trigger>,
+    /// Reasons to call a human, the most urgent first, each with one line on what was recognised.
+    pub causes: BTreeMap<Trigger, String>,
     /// Tests that passed before and fail in the last attempt.
     pub regressed: BTreeSet<String>,
-    /// One line on what was recognised, for the report.
-    pub pattern: Option<String>,
+}
+
+impl Judgement {
+    /// What was recognised, by the most urgent cause.
+    pub fn pattern(&self) -> Option<&str> {
+        self.causes.values().next().map(String::as_str)
+    }
 }
 
 /// Judges a run by its counted attempts, oldest first. Streaks start anew after each resume; totals do not.
@@ -92,9 +97,28 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
     if earlier.last().is_some_and(|before| before.spent() && before.tree_hash == last.tree_hash) {
         patterns.insert(Trigger::NoChange, "the same code as the attempt before fails again".to_owned());
     }
-    judgement.pattern = patterns.values().next().cloned();
-    judgement.triggers = patterns.into_keys().collect();
+    if let Some(short) = coverage_only(&spent, attempts_used_up) {
+        patterns.insert(Trigger::CoverageThresholdUnmet, short);
+    }
+    if unexplained(&spent) {
+        let pattern = format!("two attempts in a row failed without saying how: {}", last.summary);
+        patterns.insert(Trigger::UnknownErrorType, pattern);
+    }
+    judgement.causes = patterns;
     judgement
+}
+
+/// Coverage is all that is missing: twice in a row, or when the attempts are used up.
+fn coverage_only(spent: &[&AttemptDigest], used_up: bool) -> Option<String> {
+    let only = |attempt: &&&AttemptDigest| attempt.lacking == Some(Lacking::Coverage);
+    let times = spent.iter().rev().take_while(only).count();
+    let last = spent.last()?;
+    (times >= 2 || times == 1 && used_up).then(|| format!("nothing but coverage is missing: {}", last.summary))
+}
+
+/// Nothing that failed in the last two attempts said what went wrong.
+fn unexplained(spent: &[&AttemptDigest]) -> bool {
+    spent.len() >= 2 && spent.iter().rev().take(2).all(|attempt| attempt.lacking == Some(Lacking::Explanation))
 }
 
 /// Whether the attempts are used up and nobody is to be called (`escalation_on_max: false`).
@@ -222,6 +246,8 @@ mod tests {
             tests: None,
             retry_class: None,
             rejections: Vec::new(),
+            lacking: None,
+            flaky: BTreeSet::new(),
             summary: format!("unit: {errors}"),
         }
     }
@@ -260,7 +286,7 @@ mod tests {
         ];
         for (errors, streak, triggers) in table {
             let judgement = judge(&run(errors), &[], &LoopPolicy::default());
-            let got: Vec<Trigger> = judgement.triggers.iter().copied().collect();
+            let got: Vec<Trigger> = judgement.causes.keys().copied().collect();
             assert_eq!((judgement.streak, got.as_slice()), (*streak, *triggers), "{errors:?}");
         }
     }
@@ -270,7 +296,7 @@ mod tests {
         let attempts = run(&["a", "a", "a", "a"]);
         let judgement = judge(&attempts, &[resume_after(3)], &LoopPolicy::default());
         assert_eq!((judgement.streak, judgement.same_error, judgement.total), (1, 1, 4));
-        assert!(judgement.triggers.is_empty());
+        assert!(judgement.causes.is_empty());
         assert_eq!(judge(&attempts, &[resume_after(4)], &LoopPolicy::default()).streak, 0);
     }
 
@@ -278,8 +304,8 @@ mod tests {
     fn total_failures_never_reset() {
         let errors: Vec<String> = (b'a'..=b'j').map(|error| char::from(error).to_string()).collect();
         let attempts = run(&errors.iter().map(String::as_str).collect::<Vec<_>>());
-        let triggers = judge(&attempts, &[resume_after(9)], &LoopPolicy::default()).triggers;
-        assert_eq!(triggers.into_iter().collect::<Vec<_>>(), [Trigger::TotalFailures]);
+        let causes = judge(&attempts, &[resume_after(9)], &LoopPolicy::default()).causes;
+        assert_eq!(causes.into_keys().collect::<Vec<_>>(), [Trigger::TotalFailures]);
     }
 
     #[test]
@@ -288,20 +314,20 @@ mod tests {
         let passed = ['b', 'c'].map(|test| RosterEntry::new(id(test), TestState::Passed));
         attempts[0].tests = Some(Roster::new(passed.into(), RosterExtent::Whole));
         let judgement = judge(&attempts, &[], &LoopPolicy::default());
-        assert_eq!(judgement.triggers.first(), Some(&Trigger::RegressionDetected));
-        assert_eq!(judgement.pattern.as_deref(), Some("passed before and fails now: `b`"));
+        assert_eq!(judgement.causes.keys().next(), Some(&Trigger::RegressionDetected));
+        assert_eq!(judgement.pattern(), Some("passed before and fails now: `b`"));
         let ignoring = LoopPolicy { regression: OnRegression::Ignore, ..LoopPolicy::default() };
-        assert!(judge(&attempts, &[], &ignoring).triggers.is_empty());
+        assert!(judge(&attempts, &[], &ignoring).causes.is_empty());
     }
 
     #[test]
     fn the_same_code_again_is_no_change_and_older_code_again_is_a_circle() {
         let mut attempts = run(&["a", "a"]);
         attempts[1].tree_hash = attempts[0].tree_hash.clone();
-        assert!(judge(&attempts, &[], &LoopPolicy::default()).triggers.contains(&Trigger::NoChange));
+        assert!(judge(&attempts, &[], &LoopPolicy::default()).causes.contains_key(&Trigger::NoChange));
         let mut attempts = run(&["a", "b", "c"]);
         attempts[2].tree_hash = attempts[0].tree_hash.clone();
-        assert!(judge(&attempts, &[], &LoopPolicy::default()).triggers.contains(&Trigger::CircularFailure));
+        assert!(judge(&attempts, &[], &LoopPolicy::default()).causes.contains_key(&Trigger::CircularFailure));
     }
 
     #[test]
@@ -311,7 +337,7 @@ mod tests {
             for (attempt, class) in attempts.iter_mut().zip(classes) {
                 attempt.retry_class = *class;
             }
-            judge(&attempts, &[], &LoopPolicy::default()).triggers.first().copied()
+            judge(&attempts, &[], &LoopPolicy::default()).causes.keys().next().copied()
         };
         use RetryClass as C;
         assert_eq!(with(&[Some(C::Logic)]), Some(Trigger::TimeoutExceeded));
@@ -323,19 +349,51 @@ mod tests {
     #[test]
     fn stagnation_needs_two_still_steps_without_a_blocker() {
         let mut attempts = run(&["a", "b", "c"]);
-        assert!(!judge(&attempts, &[], &LoopPolicy::default()).triggers.contains(&Trigger::Stagnation));
+        assert!(!judge(&attempts, &[], &LoopPolicy::default()).causes.contains_key(&Trigger::Stagnation));
         for attempt in &mut attempts {
             attempt.failed_rules.clear();
         }
-        assert!(judge(&attempts, &[], &LoopPolicy::default()).triggers.contains(&Trigger::Stagnation));
+        assert!(judge(&attempts, &[], &LoopPolicy::default()).causes.contains_key(&Trigger::Stagnation));
         attempts[2].score = Score::from_ratio(0.53, 1.0);
-        assert!(!judge(&attempts, &[], &LoopPolicy::default()).triggers.contains(&Trigger::Stagnation));
+        assert!(!judge(&attempts, &[], &LoopPolicy::default()).causes.contains_key(&Trigger::Stagnation));
+    }
+
+    #[test]
+    fn coverage_alone_is_told_of_twice_in_a_row_or_at_the_limit() {
+        let lacking = |errors: &[&str], lacking: &[Option<Lacking>]| {
+            let mut attempts = run(errors);
+            for (attempt, lacking) in attempts.iter_mut().zip(lacking) {
+                attempt.lacking = *lacking;
+            }
+            attempts
+        };
+        let coverage = Some(Lacking::Coverage);
+        let holds = |attempts: &[AttemptDigest], policy: &LoopPolicy| {
+            judge(attempts, &[], policy).causes.contains_key(&Trigger::CoverageThresholdUnmet)
+        };
+        let policy = LoopPolicy::default();
+        assert!(!holds(&lacking(&["a"], &[coverage]), &policy));
+        assert!(!holds(&lacking(&["a", "b"], &[None, coverage]), &policy));
+        assert!(holds(&lacking(&["a", "b"], &[coverage, coverage]), &policy));
+        assert!(holds(&lacking(&["a"], &[coverage]), &LoopPolicy { max_attempts: 1, ..policy.clone() }));
+        assert!(!holds(&lacking(&["a", "b"], &[coverage, None]), &policy));
+    }
+
+    #[test]
+    fn failures_that_say_nothing_call_a_human_at_the_second() {
+        let mut attempts = run(&["a", "b"]);
+        assert!(judge(&attempts, &[], &LoopPolicy::default()).causes.is_empty());
+        for attempt in &mut attempts {
+            attempt.lacking = Some(Lacking::Explanation);
+        }
+        let causes = judge(&attempts, &[], &LoopPolicy::default()).causes;
+        assert_eq!(causes.into_keys().collect::<Vec<_>>(), [Trigger::UnknownErrorType]);
     }
 
     #[test]
     fn without_escalation_on_max_the_run_gives_up_silently() {
         let policy = LoopPolicy { on_max: OnMax::Fail, same_error: 9, ..LoopPolicy::default() };
         let judgement = judge(&run(&["a", "a", "a"]), &[], &policy);
-        assert!(judgement.triggers.is_empty() && has_given_up(&judgement, &policy));
+        assert!(judgement.causes.is_empty() && has_given_up(&judgement, &policy));
     }
 }

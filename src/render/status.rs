@@ -22,6 +22,7 @@ use super::{
 };
 use crate::core::{
     decision::{Compare, NextAction},
+    escalation::Trigger,
     state::Skip,
 };
 
@@ -37,6 +38,8 @@ pub struct StatusModel {
     configuration: Option<Markdown>,
     next: Vec<Markdown>,
     escalation: Option<EscalationCard>,
+    flags: Vec<Markdown>,
+    tampering: Shown<Markdown>,
     checks: Shown<CheckRow>,
     coverage: Option<Markdown>,
     compare: Vec<Markdown>,
@@ -118,6 +121,8 @@ impl StatusModel {
             configuration: super::configuration::note(&view.origin),
             next: verdict::next_steps(subject),
             escalation: view.escalation.as_ref().map(|escalation| EscalationCard::of(subject, escalation)),
+            flags: view.flags.iter().map(|(trigger, pattern)| flag_line(*trigger, pattern)).collect(),
+            tampering: Shown::first(20, &view.tampering, |one| short_text(&format!("{one}."), 300)),
             checks: Shown::first(100, &view.checks, |check| check_table::row(check, &links)),
             coverage: coverage_line::coverage_line(view, &links),
             compare: view.compare.as_ref().map(compare_lines).unwrap_or_default(),
@@ -139,6 +144,11 @@ impl StatusModel {
     }
 }
 
+/// A cause that stops nothing, with what was recognised.
+fn flag_line(trigger: Trigger, pattern: &str) -> Markdown {
+    Markdown::ours(format!("{}: {}.", super::words::trigger(trigger), short_text(pattern, 300)))
+}
+
 impl Shorten for StatusModel {
     /// Traces first: whoever needs one finds it in the log. Open gates last: people wait for them.
     fn shorten(&mut self) -> Shortened {
@@ -153,6 +163,7 @@ impl Shorten for StatusModel {
                 |model| model.replies.halve(),
                 |model| model.handoff.as_mut().map_or(Shortened::NothingLeft, Handoff::shorten),
                 |model| model.skips.halve(),
+                |model| model.tampering.halve(),
                 |model| model.failures.todos.halve(),
                 |model| model.failures.cards.halve(),
                 |model| model.checks.halve(),

@@ -40,6 +40,7 @@ const EMBEDDED: &[(&str, &str)] = &embedded![
     "parts/distance.md",
     "parts/failures.md",
     "parts/gate.md",
+    "parts/notes.md",
     "status.md",
 ];
 

@@ -338,7 +338,6 @@ mod tests {
     use super::*;
     use crate::{
         core::{
-            escalation::EscalationAction,
             failure::Blame,
             policy::OnMax,
             rerun::NextRerun,
@@ -413,17 +412,11 @@ mod tests {
             words: Some("not now".into()),
             by: Some(fixtures::login("dana")),
         };
-        let mut flagged = fixtures::first_failure();
-        flagged.view.escalation = fixtures::regression_escalated().0.view.escalation.map(|mut view| {
-            view.action = EscalationAction::FlagAndContinue;
-            view
-        });
         let bob = fixtures::login("bob");
         let all = [
             said(&fixtures::first_failure(), &plain),
             said(&two_thirds(), &plain),
             said(&same, &same_snapshot),
-            said(&flagged, &plain),
             said(&rejected_gate(), &plain),
             said(&held(NextAction::Retry { attempt: 1 }, Hold::ChangesRequested(bob)), &plain),
             said(&held(NextAction::Retry { attempt: 1 }, Hold::Configuration), &plain),

@@ -27,6 +27,10 @@ pub(in crate::config) struct EscalationSection {
     /// Whom to call: logins, teams (acme/maintainers), approvers of a gate (gate:security). Default: the code owners
     /// of the failing files.
     notify: Option<OneOrMany<WrittenRecipient>>,
+    /// Whom to call when something outside the code is down. Default: as notify.
+    ops: Option<OneOrMany<WrittenRecipient>>,
+    /// Whom to call when it is unclear what is wanted. Default: as notify.
+    product_owner: Option<OneOrMany<WrittenRecipient>>,
     /// Where it is said. Default: `[issue_comment]`.
     channels: Option<OneOrMany<Channel>>,
     /// What the report holds. Default: all but stack_traces.
@@ -58,6 +62,8 @@ impl EscalationSection {
         }
         EscalationPolicy {
             notify: self.notify.map_or(default.notify, recipients),
+            ops: self.ops.map_or(default.ops, recipients),
+            product_owner: self.product_owner.map_or(default.product_owner, recipients),
             channels: self.channels.map_or(default.channels, |channels| channels.0),
             include_in_report: self.include_in_report.unwrap_or(default.include_in_report),
             triggers: triggers(self.triggers),

@@ -10,6 +10,8 @@ mod report;
 mod reviewers;
 mod trigger;
 
+pub(in crate::core) use authority::owners_of;
+
 pub use assess::{Assessment, CommandWord, Tampered, assess};
 pub use grammar::{
     CommentInspection, InspectedIntent, InspectedNearMiss, Intent, IntentKind, NearMiss, Reading, Spoken, inspect,

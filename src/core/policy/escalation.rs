@@ -16,6 +16,10 @@ use crate::core::{
 pub struct EscalationPolicy {
     /// Called when a trigger names nobody.
     pub notify: Vec<Recipient>,
+    /// Called by `external_dependency_down`, which names nobody; none: `notify`.
+    pub ops: Vec<Recipient>,
+    /// Called by `ambiguous_requirement`, which names nobody; none: `notify`.
+    pub product_owner: Vec<Recipient>,
     pub channels: Vec<Channel>,
     pub include_in_report: Vec<ReportSection>,
     /// Only triggers whose action or recipients differ from the defaults.
@@ -31,6 +35,8 @@ impl Default for EscalationPolicy {
         use ReportSection as S;
         Self {
             notify: Vec::new(),
+            ops: Vec::new(),
+            product_owner: Vec::new(),
             channels: vec![Channel::IssueComment],
             include_in_report: vec![
                 S::OriginalCode,

@@ -3,6 +3,8 @@
 mod outside;
 mod settle;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -28,6 +30,7 @@ use super::{
         Answered, AttemptDigest, BestAttempt, CheckLogEntry, FailureLog, FailureRecord, LastVerification, LoopState,
         Rejection, RunStatus, SeenHead, StopReason,
     },
+    tamper::{self, Tampering},
 };
 
 /// One decision in the making: the state as it becomes, and the events on the way.
@@ -228,8 +231,42 @@ impl<'a> Run<'a> {
         rerun::waiting_since(&self.next, self.head_since(), check)
     }
 
+    /// Names the tests that flipped since the head was counted: a run of the same checks on the same code ended
+    /// otherwise.
+    pub(in crate::core) fn note_flaky(&mut self, evidence: &HeadEvidence) -> BTreeSet<String> {
+        let head = self.next.head_sha;
+        let Some(counted) = self.next.attempts.last_mut().filter(|last| last.head_sha == head) else {
+            return BTreeSet::new();
+        };
+        if evidence.missing().is_empty() {
+            counted.flaky = attempt::flipped(counted, evidence);
+        }
+        counted.flaky.clone()
+    }
+
+    /// Everything that speaks for calling a human now, the most urgent first, with what was recognised.
+    pub(in crate::core) fn causes(&self, judgement: &Judgement, tampering: &[Tampering]) -> BTreeMap<Trigger, String> {
+        let mut causes = judgement.causes.clone();
+        if let Some(outage) = self.next.outage.as_ref().filter(|_| self.is_external_overdue()) {
+            let names: Vec<&str> = outage.checks.iter().map(CheckName::as_str).collect();
+            let since = outage.since.format("%-d %b %Y, %H:%M UTC");
+            let pattern = format!("{} fail for reasons outside the code since {since}", names.join(", "));
+            causes.insert(Trigger::ExternalDependencyDown, pattern);
+        }
+        if let Some(first) = tamper::not_accepted(tampering, &self.next.accepted_tampering) {
+            let more = tampering.len() - 1;
+            let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+            causes.insert(Trigger::Tampering, format!("{first}{more}"));
+        }
+        causes
+    }
+
+    fn is_external_overdue(&self) -> bool {
+        self.external_deadline().is_some_and(|deadline| self.now >= deadline)
+    }
+
     /// Releases a cause that no longer stands and records a new one. True when a human is called by this decision.
-    pub(in crate::core) fn call_or_release(&mut self, judgement: &Judgement) -> bool {
+    pub(in crate::core) fn call_or_release(&mut self, causes: &BTreeMap<Trigger, String>) -> bool {
         if self.snapshot.pull_request.lifecycle != Lifecycle::Open
             || self.next.stop.reason == Some(StopReason::UserStop)
         {
@@ -240,18 +277,15 @@ impl<'a> Run<'a> {
         {
             self.next.blocked = None;
         }
-        let mut triggers = judgement.triggers.clone();
-        if self.external_deadline().is_some_and(|deadline| self.now >= deadline) {
-            triggers.insert(Trigger::ExternalDependencyDown);
-        }
-        let stopping = call::stopping(&triggers, &self.policy.escalation);
+        let stopping = call::stopping(causes.keys(), &self.policy.escalation);
         if self.next.blocked.is_some() || stopping.is_empty() {
             return false;
         }
         self.next.blocked = call::block(&stopping, &self.next, self.now);
+        let pattern = causes.values().next();
         self.happened(
             Event::Escalated,
-            json!({ "triggers": stopping, "pattern": judgement.pattern, "blocked": self.next.blocked }),
+            json!({ "triggers": stopping, "pattern": pattern, "blocked": self.next.blocked }),
         );
         true
     }

@@ -118,11 +118,27 @@ pub struct AttemptDigest {
     /// What kind of failure it was, for the classes that are not simply retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_class: Option<RetryClass>,
+    /// Set where only one thing is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacking: Option<Lacking>,
+    /// Tests that failed and passed on this very head, in runs of the same checks.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub flaky: BTreeSet<String>,
     /// People who turned it down, and the attempt with it. The same words cost one attempt, whatever follows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejections: Vec<Rejection>,
     /// One line for retry tables: "unit: assertion failed at src/a.rs:12".
     pub summary: String,
+}
+
+/// The one thing that a failing attempt lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lacking {
+    /// Everything but coverage is there.
+    Coverage,
+    /// What failed does not say how.
+    Explanation,
 }
 
 /// A person's no to a head.

@@ -18,8 +18,8 @@ use uuid::Uuid;
 
 pub use self::{
     attempts::{
-        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, FailureLog, FailureRecord, LastVerification, Outage,
-        RejectedIn, Rejection, VerificationResult,
+        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, FailureLog, FailureRecord, Lacking, LastVerification,
+        Outage, RejectedIn, Rejection, VerificationResult,
     },
     description::{Agent, AgentKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
     people::{Answer, AnswerOutcome, Answered, Asked, Blocked, CommandRefusal, GateState, Resume, Skip},
@@ -120,6 +120,9 @@ pub struct LoopState {
     /// Where streaks were started anew by `/loop resume`.
     #[serde(default)]
     pub resumes: Vec<Resume>,
+    /// Weakened checks that a person took responsibility for, and how many of each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub accepted_tampering: BTreeMap<String, u32>,
     /// Causes released by a person, such as `tampering`.
     #[serde(default)]
     pub accepted: BTreeSet<Trigger>,

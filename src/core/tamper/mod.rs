@@ -6,7 +6,11 @@
 
 mod language;
 
-use std::{collections::BTreeSet, fmt, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::LazyLock,
+};
 
 use regex::Regex;
 
@@ -82,6 +86,36 @@ const SNAPSHOT_FILES: usize = 3;
 const SNAPSHOT_LINES: u32 = 100;
 /// Names of tests listed in one finding.
 const NAMED: usize = 20;
+
+/// Each way of weakening without its line, and how often it occurs: what a person takes responsibility for.
+pub fn counts(found: &[Tampering]) -> BTreeMap<String, u32> {
+    let mut counts = BTreeMap::new();
+    for one in found {
+        *counts.entry(one.kind()).or_default() += 1;
+    }
+    counts
+}
+
+/// The first finding that nobody took responsibility for.
+pub fn not_accepted<'f>(found: &'f [Tampering], accepted: &BTreeMap<String, u32>) -> Option<&'f Tampering> {
+    let counts = counts(found);
+    let more = |one: &&Tampering| {
+        let kind = one.kind();
+        counts.get(&kind).copied().unwrap_or(0) > accepted.get(&kind).copied().unwrap_or(0)
+    };
+    found.iter().find(more)
+}
+
+impl Tampering {
+    /// What it is, wherever in its file: lines move with every push.
+    fn kind(&self) -> String {
+        match self {
+            Self::Skipped { path, marker, .. } => format!("{path} keeps tests from running: {marker}"),
+            Self::ThresholdLowered { path, from, to, .. } => format!("{path} lowers a threshold from {from} to {to}"),
+            other => other.to_string(),
+        }
+    }
+}
 
 /// Everything in a change that weakens what checks it, in the order of the files.
 pub fn findings(files: &ChangedFiles) -> Vec<Tampering> {

@@ -24,7 +24,6 @@ use super::{
 use crate::core::{
     call,
     decision::{EscalationView, Post},
-    escalation::EscalationAction,
 };
 
 /// A repository's own template may be this long, and may print this much.
@@ -35,7 +34,6 @@ const OVERRIDE_FUEL: u64 = 50_000;
 /// The short form in the status comment while a human is called.
 #[derive(Clone, Debug, Serialize)]
 pub struct EscalationCard {
-    pub flagged: bool,
     pub reason: &'static str,
     pub pattern: Markdown,
     pub also: Option<String>,
@@ -49,7 +47,6 @@ impl EscalationCard {
         let links = Links::of(subject.snapshot);
         let also: Vec<String> = escalation.also.iter().map(|trigger| words::trigger(*trigger).to_owned()).collect();
         Self {
-            flagged: escalation.action == EscalationAction::FlagAndContinue,
             reason: words::trigger(escalation.trigger),
             pattern: pattern(escalation),
             also: (!also.is_empty()).then(|| words::and(&also)),

@@ -13,6 +13,7 @@ use crate::{
         decision::{CheckStanding, EscalationView, FailureView},
         policy::{EscalationDiff, ReportSection},
         state::{AttemptDigest, VerificationResult},
+        tamper::Tampering,
     },
     render::{
         check_table,
@@ -86,7 +87,7 @@ impl Variables {
             attempt_count: attempt_count(subject, escalation),
             max_attempts: view.max_attempts,
             failure_summary: failure_summary(subject, failures, &links),
-            root_cause_analysis: root_causes(failures),
+            root_cause_analysis: analysis(failures, &view.tampering),
             fix_attempts: section(ReportSection::FixAttempts, numbered(&fixes(subject, escalation))),
             trigger: code(escalation.trigger.as_str()),
             reason: reason(escalation),
@@ -111,6 +112,21 @@ impl Variables {
             title: text(&clip(&subject.snapshot.pull_request.title, 200)),
         }
     }
+}
+
+/// The causes of the failures, and how the change weakens what checks it.
+fn analysis(failures: &[FailureView], tampering: &[Tampering]) -> Markdown {
+    if tampering.is_empty() {
+        return root_causes(failures);
+    }
+    let found = tampering.iter().take(10).map(|one| format!("\n- {}", short_text(&one.to_string(), 300)));
+    let more = tampering.len().saturating_sub(10);
+    let more = if more > 0 { format!("\n- … and {more} more") } else { String::new() };
+    let weakened = format!("This change weakens what checks it:\n{}{more}", found.collect::<String>());
+    if failures.is_empty() {
+        return Markdown::ours(weakened);
+    }
+    Markdown::ours(format!("{}\n\n{weakened}", root_causes(failures).into_string()))
 }
 
 fn file_path(subject: &Subject<'_>) -> String {

@@ -3,7 +3,12 @@
 //! The last matching line decides, also when it names nobody. A line GitHub would skip as invalid is skipped: negation
 //! with `!`, character ranges with `[ ]`, a pattern that begins with an escaped `#`, an owner that is none.
 
-use crate::core::ids::{Login, TeamSlug};
+use std::collections::BTreeSet;
+
+use crate::core::{
+    ids::{Login, TeamSlug},
+    policy::Recipient,
+};
 
 /// GitHub does not read a larger file.
 const LARGEST: usize = 3 * 1024 * 1024;
@@ -15,6 +20,21 @@ pub(in crate::core::gate) enum Owner {
     Team(TeamSlug),
     /// Who bears it only GitHub knows.
     Email(String),
+}
+
+/// The people and teams that own any of these paths, to be called. Addresses are left out: whose they are only GitHub
+/// knows.
+pub(in crate::core) fn owners_of<'p>(codeowners: &str, paths: impl Iterator<Item = &'p str>) -> BTreeSet<Recipient> {
+    let rules = Rules::parse(codeowners);
+    let mut owners = BTreeSet::new();
+    for path in paths {
+        owners.extend(rules.owners(path).iter().filter_map(|owner| match owner {
+            Owner::User(login) => Some(Recipient::User(login.clone())),
+            Owner::Team(team) => Some(Recipient::Team(team.clone())),
+            Owner::Email(_) => None,
+        }));
+    }
+    owners
 }
 
 /// The rules of a CODEOWNERS file, in order.

@@ -7,6 +7,7 @@ mod contributors;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(in crate::core) use self::codeowners::owners_of;
 pub(super) use self::{
     codeowners::{Owner, Rules},
     contributors::{Contributors, not_all_read},
