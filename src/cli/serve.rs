@@ -12,7 +12,7 @@ use tracing_subscriber::EnvFilter;
 use super::{Outcome, Stop, exit, runtime};
 use crate::{
     github::{ApiUrl, AppCredentials, Credentials, Github, Setup, SystemClock},
-    server::{ConfigError, GithubReconciler, Server, ServerConfig, own_app, stop_signal},
+    server::{ConfigError, GithubReconciler, Server, ServerConfig, own_app, readiness, stop_signal},
 };
 
 #[derive(Debug, Args)]
@@ -75,8 +75,11 @@ async fn serve(config: ServerConfig) -> Outcome {
              LOOPGATE_GITHUB_API_URL and this machine's clock."
         ))
     })?;
+    let readiness = readiness(&github);
     let reconciler = GithubReconciler::new(github, SystemClock).sealing(config.state_seal());
-    let running = Server::new(config, own).start(reconciler).await.map_err(Stop::unavailable)?;
+    let server =
+        readiness.into_iter().fold(Server::new(config, own), |server, (name, check)| server.check(name, check));
+    let running = server.start(reconciler).await.map_err(Stop::unavailable)?;
     tracing::info!(webhooks = %running.public_address(), admin = %running.admin_address(), "ready");
     stop_signal().await.map_err(Stop::unavailable)?;
     let stopped = running.shutdown().await;

@@ -20,6 +20,7 @@ use super::{
     Clock, Credentials, Error, MemoryCache, ResponseCache, Secret, SystemClock, Usage,
     auth::{TokenAnswer, TokenSlot},
     cache::{CacheKey, CachedAnswer},
+    health::Health,
     identity::Knowledge,
     retry::{Patience, Repeat, Verdict, judge},
     transport::{Accept, ApiUrl, Broken, Incoming, Outgoing, Transport},
@@ -49,6 +50,7 @@ struct Hub {
     clock: Arc<dyn Clock>,
     patience: Patience,
     meter: Meter,
+    health: Health,
 }
 
 /// What a [`Github`] is made of beside its address and credentials.
@@ -72,7 +74,8 @@ impl Github {
     pub fn new(api: ApiUrl, credentials: Credentials, setup: Setup) -> Result<Self, Error> {
         let Setup { cache, clock, patience } = setup;
         let transport = Transport::new(api)?;
-        let hub = Hub { transport, credentials, cache, clock, patience, meter: Meter::default() };
+        let (meter, health) = (Meter::default(), Health::default());
+        let hub = Hub { transport, credentials, cache, clock, patience, meter, health };
         Ok(Self { hub: Arc::new(hub), clients: Arc::default(), identity: Arc::default() })
     }
 
@@ -103,6 +106,22 @@ impl Github {
 
     pub fn usage(&self) -> Usage {
         self.hub.meter.usage()
+    }
+
+    /// Whether GitHub took our key when it was last used.
+    ///
+    /// # Errors
+    /// What is wrong, in one line.
+    pub fn key_is_taken(&self) -> Result<(), String> {
+        self.hub.health.key()
+    }
+
+    /// Whether our clock was right when GitHub last answered.
+    ///
+    /// # Errors
+    /// What is wrong, in one line.
+    pub fn clock_is_right(&self) -> Result<(), String> {
+        self.hub.health.clock()
     }
 
     pub fn now(&self) -> Timestamp {
@@ -403,6 +422,7 @@ impl Client {
     }
 
     fn judge(&self, path: &str, answer: &Incoming) -> Verdict {
+        self.shared.hub.health.answered(&answer.headers, self.now());
         let mut limit = self.shared.limit.lock().unwrap_or_else(PoisonError::into_inner);
         let verdict = judge(path, answer.status, &answer.headers, &answer.body, limit.strikes, self.now());
         match &verdict {
@@ -465,10 +485,17 @@ impl Client {
             hub.meter.read();
             let failed = match hub.transport.send(&address, &request, jwt).await {
                 Ok(answer) => match self.judge(&path, &answer) {
-                    Verdict::Success => return parse::<TokenAnswer>(&path, &answer.body).map(Into::into),
+                    Verdict::Success => {
+                        hub.health.signed(Ok(()));
+                        return parse::<TokenAnswer>(&path, &answer.body).map(Into::into);
+                    }
+                    Verdict::RenewToken(error) => {
+                        hub.health.signed(Err(error.to_string()));
+                        return Err(error);
+                    }
                     Verdict::Again(error) => error,
                     Verdict::NotModified => return Err(unreadable(&path, "304")),
-                    Verdict::RenewToken(error) | Verdict::Failed(error) => return Err(error),
+                    Verdict::Failed(error) => return Err(error),
                 },
                 Err(broken) => error_of(broken, &path, request.limit),
             };

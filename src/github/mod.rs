@@ -13,6 +13,7 @@ mod client;
 mod clock;
 mod error;
 mod fresh;
+mod health;
 mod identity;
 mod marker;
 mod objects;

@@ -1,6 +1,9 @@
 //! What a worker does with its work: the [`Reconciler`] that looks at pull requests of a real GitHub.
 
-use super::reconciler::{Again, Job, PullRequest, Reconciler, Unresolved};
+use super::{
+    Check,
+    reconciler::{Again, Job, PullRequest, Reconciler, Unresolved},
+};
 use crate::{
     github::{self, Clock, Error, Failed, Github, Reconcile, Settled, webhook::OwnApp},
     refs::Seal,
@@ -13,6 +16,15 @@ use crate::{
 pub async fn own_app(github: &Github) -> Result<OwnApp, Error> {
     let identity = github.identity(&github.client(None)).await?;
     Ok(OwnApp { app_id: identity.id, bot: Some(identity.bot) })
+}
+
+/// What `/readyz` asks beside the storage: whether the key and the clock are right, as GitHub's last answers tell.
+pub fn readiness(github: &Github) -> [(&'static str, Check); 2] {
+    let asks = |question: fn(&Github) -> Result<(), String>| -> Check {
+        let github = github.clone();
+        Box::new(move || Box::pin(std::future::ready(question(&github))))
+    };
+    [("key", asks(Github::key_is_taken)), ("clock", asks(Github::clock_is_right))]
 }
 
 /// Looks at pull requests through [`Reconcile`].

@@ -30,7 +30,7 @@ mod worker;
 pub use clock::Clock;
 pub use config::{ConfigError, Problem, ServerConfig};
 pub use dirty::Limits;
-pub use looking::{GithubReconciler, own_app};
+pub use looking::{GithubReconciler, own_app, readiness};
 pub use pages::Check;
 pub use reconciler::{Again, Job, PullRequest, Reconciler, Unresolved};
 pub use running::{Running, Server, StartError, Stopped, stop_signal};

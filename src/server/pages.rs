@@ -5,7 +5,10 @@ use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 use axum::{
     Router,
     extract::State,
-    http::{StatusCode, header::CONTENT_TYPE},
+    http::{
+        HeaderValue, StatusCode,
+        header::{CONTENT_TYPE, RETRY_AFTER},
+    },
     middleware::map_response,
     response::{Html, IntoResponse, Response},
     routing::{get, post},
@@ -77,7 +80,11 @@ async fn ready(State(admin): State<Arc<Admin>>) -> Response {
             text.push_str(&format!("{name}: ok\n"));
         }
     }
-    (status, text).into_response()
+    let mut response = (status, text).into_response();
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("10"));
+    }
+    response
 }
 
 async fn metrics(State(admin): State<Arc<Admin>>) -> Response {

@@ -9,8 +9,8 @@ use axum::{
     body::{Body, Bytes},
     extract::{Extension, Request, State},
     http::{
-        HeaderMap, StatusCode,
-        header::{CONTENT_LENGTH, CONTENT_TYPE},
+        HeaderMap, HeaderValue, StatusCode,
+        header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER},
     },
     response::{IntoResponse, Response},
 };
@@ -73,6 +73,20 @@ impl Answer {
     fn new(status: StatusCode, counted: Received, text: impl Into<Cow<'static, str>>) -> Self {
         Self { status, text: text.into(), counted }
     }
+
+    /// Whoever may come again is told when.
+    fn into_response(self) -> Response {
+        let wait = match self.status {
+            StatusCode::TOO_MANY_REQUESTS => Some("60"),
+            StatusCode::SERVICE_UNAVAILABLE => Some("10"),
+            _ => None,
+        };
+        let mut response = (self.status, self.text).into_response();
+        if let Some(wait) = wait {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(wait));
+        }
+        response
+    }
 }
 
 /// The headers that GitHub sends with every delivery.
@@ -105,7 +119,7 @@ pub(super) async fn webhook(
         Answer::new(StatusCode::TOO_MANY_REQUESTS, Received::TooManyFailures, text)
     };
     receiver.metrics.received(answer.counted).add(1);
-    (answer.status, answer.text).into_response()
+    answer.into_response()
 }
 
 impl Receiver {

@@ -164,6 +164,8 @@ async fn an_address_that_only_guesses_is_turned_away() {
     };
     assert_eq!(statuses(bad.as_bytes(), 31).await, [vec![401; 30], vec![429]].concat());
     assert_eq!(statuses(&good, 1).await, [429], "unread, so that guessing costs us nothing");
+    let told = post(server.public_address(), &good).await;
+    assert!(told.head.contains("retry-after: 60"), "{}", told.head);
     kit.clock.advance(chrono::TimeDelta::seconds(2));
     assert_eq!(statuses(&good, 1).await, [202]);
     // The address has proved itself: from now on it may be a load balancer with strangers behind it.

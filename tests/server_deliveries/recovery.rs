@@ -91,8 +91,10 @@ async fn a_storage_that_does_not_answer_is_the_senders_to_know() {
     sqlx::query("ALTER TABLE work RENAME TO away").execute(&mut other).await.unwrap();
     let answer = post(server.public_address(), &request).await;
     assert_eq!((answer.status, answer.body.as_str()), (503, "cannot store the delivery now; send it again"));
+    assert!(answer.head.contains("retry-after: 10"), "{}", answer.head);
     let ready = get(server.admin_address(), "/readyz").await;
     assert_eq!(ready.status, 503);
+    assert!(ready.head.contains("retry-after: 10"), "{}", ready.head);
     assert!(ready.body.starts_with("storage: "), "{}", ready.body);
     sqlx::query("ALTER TABLE away RENAME TO work").execute(&mut other).await.unwrap();
     // The id was not remembered without its row.

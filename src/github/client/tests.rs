@@ -417,3 +417,26 @@ async fn an_app_that_is_not_there_is_a_fault_of_the_set_up_and_github_actions_ne
     let identity = public.identity(&public.client(None)).await.unwrap();
     assert_eq!((identity.id.get(), identity.bot_id.unwrap().get()), (15_368, 41_898_282), "no request was sent");
 }
+
+#[tokio::test]
+async fn what_github_answers_tells_of_our_key_and_clock() {
+    let bench = Bench::with_app().await;
+    let date = |seconds: i64| (bench.github.now() + TimeDelta::seconds(seconds)).to_rfc2822();
+    let refused = json!({ "message": "A JSON web token could not be decoded" });
+    Mock::given(path("/app/installations/9/access_tokens"))
+        .respond_with(status(401).set_body_json(refused).insert_header("date", date(300)))
+        .up_to_n_times(1)
+        .mount(&bench.server)
+        .await;
+    let token = json!({ "token": "t", "expires_at": bench.github.now() + TimeDelta::hours(1) });
+    Mock::given(path("/app/installations/9/access_tokens"))
+        .respond_with(ok(token).insert_header("date", date(-2)))
+        .mount(&bench.server)
+        .await;
+    Mock::given(path("/x")).respond_with(ok(json!(1)).insert_header("date", date(1))).mount(&bench.server).await;
+    assert!(bench.client().get::<u8>("/x").await.is_err());
+    assert!(bench.github.key_is_taken().unwrap_err().contains("could not be decoded"));
+    assert!(bench.github.clock_is_right().unwrap_err().contains("300 s behind"));
+    assert_eq!(bench.client().get::<u8>("/x").await.unwrap(), 1);
+    assert_eq!((bench.github.key_is_taken(), bench.github.clock_is_right()), (Ok(()), Ok(())));
+}

@@ -1,0 +1,100 @@
+//! What the answers tell of our own health: whether GitHub takes our key, and how far our clock is from GitHub's.
+//!
+//! Nothing is asked for it. That GitHub does not answer is no illness of ours: deliveries are taken and kept meanwhile.
+
+use std::sync::{Mutex, PoisonError};
+
+use chrono::{DateTime, TimeDelta};
+use http::{HeaderMap, header};
+
+use crate::core::Timestamp;
+
+/// GitHub takes tokens that were signed up to this long ahead of its own clock
+/// (<https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app>).
+const CLOCKS_DIFFER_BY: TimeDelta = TimeDelta::seconds(60);
+
+/// As far as the last answers tell.
+#[derive(Debug, Default)]
+pub(super) struct Health(Mutex<Known>);
+
+#[derive(Debug, Clone, Default)]
+struct Known {
+    /// Why GitHub does not take what our key signs.
+    key_refused: Option<String>,
+    /// GitHub's time less ours.
+    ahead: TimeDelta,
+}
+
+impl Health {
+    /// Notes the `Date` of an answer that came at `now`.
+    pub(super) fn answered(&self, headers: &HeaderMap, now: Timestamp) {
+        let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
+        if let Some(date) = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok()) {
+            self.know(|known| known.ahead = date.to_utc() - now);
+        }
+    }
+
+    /// Notes whether a token that our key signed was taken.
+    pub(super) fn signed(&self, taken: Result<(), String>) {
+        self.know(|known| known.key_refused = taken.err());
+    }
+
+    fn know(&self, change: impl FnOnce(&mut Known)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn known(&self) -> Known {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// # Errors
+    /// What is wrong with the key, in one line.
+    pub(super) fn key(&self) -> Result<(), String> {
+        match self.known().key_refused {
+            None => Ok(()),
+            Some(message) => Err(format!("GitHub does not take the App's key ({message}): has it been replaced?")),
+        }
+    }
+
+    /// # Errors
+    /// What is wrong with the clock, in one line.
+    pub(super) fn clock(&self) -> Result<(), String> {
+        let ahead = self.known().ahead;
+        if ahead.abs() <= CLOCKS_DIFFER_BY {
+            return Ok(());
+        }
+        let way = if ahead > TimeDelta::zero() { "behind" } else { "ahead of" };
+        Err(format!("this machine is {} s {way} GitHub: set its clock", ahead.num_seconds().abs()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_differs_by_more_than_a_minute_is_told() {
+        let now = Timestamp::from_timestamp(1_800_000_000, 0).unwrap();
+        let health = Health::default();
+        assert_eq!((health.clock(), health.key()), (Ok(()), Ok(())), "nothing is known against us");
+        for (date, said) in [
+            ("Fri, 15 Jan 2027 08:00:59 GMT", None),
+            ("Fri, 15 Jan 2027 08:02:00 GMT", Some("this machine is 120 s behind GitHub: set its clock")),
+            ("Fri, 15 Jan 2027 07:00:00 GMT", Some("this machine is 3600 s ahead of GitHub: set its clock")),
+            ("yesterday", Some("this machine is 3600 s ahead of GitHub: set its clock")),
+            ("Fri, 15 Jan 2027 08:00:00 GMT", None),
+        ] {
+            health.answered(&[(header::DATE, date.parse().unwrap())].into_iter().collect(), now);
+            assert_eq!(health.clock().err().as_deref(), said, "{date}");
+        }
+    }
+
+    #[test]
+    fn a_refused_key_is_told_until_one_is_taken() {
+        let health = Health::default();
+        health.signed(Err("A JSON web token could not be decoded".into()));
+        assert!(health.key().unwrap_err().contains("could not be decoded"));
+        health.signed(Ok(()));
+        assert_eq!(health.key(), Ok(()));
+    }
+}
