@@ -1,16 +1,27 @@
 # syntax=docker/dockerfile:1
-# The same binary `cargo build --release --locked` makes, in an image without a shell.
+# The released program, in an image without a shell. Anybody can build it from here; the release workflow builds its
+# Linux programs in the first stage, and hands them to the last one for both architectures (`--build-context program=…`).
 
 FROM rust:1.95-slim-bookworm AS build
-RUN apt-get update && apt-get install --yes --no-install-recommends cmake clang make && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install --yes --no-install-recommends clang cmake make && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
-RUN cargo build --release --locked && mkdir /data
+# No .git comes along: the builder names the commit.
+ARG LOOPGATE_COMMIT
+ARG SOURCE_DATE_EPOCH
+RUN .ci/build-release "$(rustc -vV | sed -n 's/^host: //p')" /out
+
+FROM scratch AS program
+ARG TARGETARCH
+COPY --from=build /out/loopgate /${TARGETARCH}/loopgate
+# An empty folder, to be owned by who runs the program.
+WORKDIR /data
 
 FROM gcr.io/distroless/cc-debian12:nonroot
-COPY --from=build /src/target/release/loopgate /usr/local/bin/loopgate
-COPY --from=build --chown=nonroot:nonroot /data /var/lib/loopgate
+ARG TARGETARCH
+COPY --from=program --chmod=755 /${TARGETARCH}/loopgate /usr/local/bin/loopgate
 # Everything that is written goes here: the rest of the file system may be mounted read-only.
+COPY --from=program --chown=nonroot:nonroot /data /var/lib/loopgate
 VOLUME /var/lib/loopgate
 ENV LOOPGATE_DATA_DIR=/var/lib/loopgate
 EXPOSE 8080

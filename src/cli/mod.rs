@@ -22,9 +22,13 @@ use clap_complete::Shell;
 
 use output::Format;
 
+/// `0.1.0 (commit 0123456789ab, x86_64-unknown-linux-gnu)`; see `build.rs`.
+const VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), " (", env!("LOOPGATE_BUILT_FROM"), ", ", env!("LOOPGATE_TARGET"), ")");
+
 /// Closes the loop on pull requests: proceed, retry with feedback, or escalate to a human.
 #[derive(Debug, Parser)]
-#[command(name = "loopgate", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "loopgate", version = VERSION, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "\
 Exit codes:
   0  proceed, or done            64  the command line is wrong
