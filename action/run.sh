@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Runs one command of the program that install.sh told. Everything comes from the environment, and every value stays one
+# argument whatever it holds.
+set -euo pipefail
+
+arguments=()
+option() { # option FLAG VALUE: given only where there is a value
+    if [ -n "$2" ]; then arguments+=("$1=$2"); fi
+}
+
+program=${LOOPGATE_PROGRAM:?}
+case ${LOOPGATE_COMMAND:?} in
+    verify)
+        arguments=(verify)
+        option --config "${LOOPGATE_CONFIG:-}"
+        option --checks "${LOOPGATE_CHECKS:-}"
+        ;;
+    reconcile)
+        arguments=(reconcile)
+        ;;
+    loop)
+        arguments=(loop new --yes)
+        option --config "${LOOPGATE_CONFIG:-}"
+        option --fix-command "${LOOPGATE_FIX_COMMAND:-}"
+        option --max-iterations "${LOOPGATE_MAX_ATTEMPTS:-}"
+        option --base "${GITHUB_BASE_REF:-}"
+        "$program" "${arguments[@]}" -- "${LOOPGATE_TASK:-make the checks pass}"
+        arguments=(loop run)
+        ;;
+esac
+exec "$program" "${arguments[@]}"
