@@ -1,9 +1,9 @@
 //! What is different without a server: lost events, several processes at once, and an App that every workflow shares.
 
-use loopgate::simulator::{CheckSpec, Conclusion, Pr, PullSpec, Role, Simulator};
+use loopgate::simulator::{CheckSpec, CommitSpec, Conclusion, Pr, PullSpec, Role, RunSpec, Simulator};
 use serde_json::json;
 
-use crate::{Keeper as _, actions::Actions, ci_with, github, repository};
+use crate::{CI, Job, Keeper as _, actions::Actions, archive, ci_with, evidence, github, repository, unit};
 
 const US: &str = "github-actions[bot]";
 
@@ -67,7 +67,7 @@ async fn no_button_is_shown_and_no_team_is_asked() {
     let team = github.admin().add_team("acme/keepers", &["bob"]).unwrap();
     github.admin().grant_team(&team, &repo, Role::Write).unwrap();
     let text = crate::CONFIGURATION.replace("{ users: [bob] }", "{ teams: [acme/keepers], users: [carol] }");
-    let commit = loopgate::simulator::CommitSpec::new("Ask the team").file(".github/loopgate.yml", text);
+    let commit = CommitSpec::new("Ask the team").file(".github/loopgate.yml", text);
     github.user("olga").push_to(&repo, "main", commit).unwrap();
     let actions = Actions::new(&github, &repo);
     let pr = github.user("alice").open_pull_request(&repo, change()).unwrap();
@@ -92,6 +92,56 @@ async fn no_button_is_shown_and_no_team_is_asked() {
     github.user("carol").comment(&pr, "security approved").unwrap();
     actions.settle().await;
     assert!(!github.pull_request(&pr).unwrap().labels.contains(&"needs:security-review".to_owned()));
+}
+
+/// Two workflows, a matrix, and a second attempt that brings only what had failed in the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn evidence_of_legs_attempts_and_workflows_is_taken_together() {
+    let github = github().await;
+    let repo = repository(&github);
+    let lint = ".github/workflows/lint.yml";
+    let text = crate::CONFIGURATION
+        .replace("[.github/workflows/ci.yml]", &format!("[{CI}, {lint}]"))
+        .replace("  checks:\n", "  checks:\n    lint: { kind: lint, run: make lint }\n");
+    let commit = CommitSpec::new("Lint").file(".github/loopgate.yml", text);
+    github.user("olga").push_to(&repo, "main", commit).unwrap();
+    let actions = Actions::new(&github, &repo);
+    let pr = github.user("alice").open_pull_request(&repo, PullSpec::new("Add one").file("src/a.rs", "1\n")).unwrap();
+    let head = github.head(&pr).unwrap();
+    let verify = || github.pull_request(&pr).unwrap().check_run("loopgate / verify").unwrap().conclusion;
+    let packed = |run: u64, path: &str, attempt: u32, job: &Job<'_>| {
+        let mut document = evidence(head, run, job);
+        document["workflow"]["path"] = path.into();
+        document["workflow"]["run_attempt"] = attempt.into();
+        let name = format!("loopgate-evidence-{}-{attempt}", job.matrix.unwrap_or("none").len());
+        (name, archive(&[("evidence.json", document.to_string().as_bytes())]).into())
+    };
+    let leg = |matrix, failing: &[&str]| Job { name: "test", matrix: Some(matrix), checks: unit(failing) };
+    let (linux, windows) = (r#"{"os":"linux"}"#, r#"{"os":"windows"}"#);
+
+    let run = github.start_workflow(&repo, RunSpec::new(head, CI)).unwrap();
+    let legs = [leg(linux, &[]), leg(windows, &["opens_paths"])];
+    let artifacts = legs.iter().map(|leg| packed(run.get(), CI, 1, leg)).collect();
+    github.finish_workflow(&repo, run, Conclusion::Failure, artifacts).unwrap();
+    actions.settle().await;
+    assert_eq!(verify(), None, "the other workflow has not begun");
+    let clean = json!([{ "name": "lint", "kind": "lint", "outcome": "passed", "duration_ms": 9 }]);
+    let other = github.start_workflow(&repo, RunSpec::new(head, lint).name("Lint")).unwrap();
+    let job = Job { name: "lint", matrix: None, checks: clean };
+    let artifacts = vec![packed(other.get(), lint, 1, &job)];
+    github.finish_workflow(&repo, other, Conclusion::Success, artifacts).unwrap();
+    actions.settle().await;
+    assert_eq!(verify(), Some(Conclusion::Failure), "one leg fails");
+
+    github.user("alice").comment(&pr, "/loop retry").unwrap();
+    actions.settle().await;
+    let again = packed(run.get(), CI, 2, &leg(windows, &[]));
+    github.finish_workflow(&repo, run, Conclusion::Success, vec![again]).unwrap();
+    actions.settle().await;
+    assert_eq!(verify(), Some(Conclusion::Success), "the leg that passed at first still counts");
+    let status = github.pull_request(&pr).unwrap().comments[0].body.clone();
+    assert!(status.contains("| lint | lint | ✅ passed"), "{status}");
+    assert!(status.contains("24 passed"), "both legs: {status}");
 }
 
 /// Anybody who can run a workflow can name its job as our check run is named, and it is of the same App.
