@@ -73,6 +73,10 @@ impl Observer for Lines {
         eprintln!("{check} …");
     }
 
+    fn again(&self, check: &CheckName, tests: usize) {
+        eprintln!("{}", again(check, tests));
+    }
+
     fn ended(&self, evidence: &CheckEvidence) {
         eprintln!("{}", ended(evidence));
     }
@@ -82,6 +86,10 @@ impl Observer for Lines {
 pub struct Groups;
 
 impl Observer for Groups {
+    fn again(&self, check: &CheckName, tests: usize) {
+        eprintln!("{}", again(check, tests));
+    }
+
     fn ended(&self, evidence: &CheckEvidence) {
         // One lock, so that two groups never mix.
         let mut out = std::io::stderr().lock();
@@ -101,6 +109,11 @@ impl Observer for Groups {
             log(&evidence.log_tail)
         );
     }
+}
+
+fn again(check: &CheckName, tests: usize) -> String {
+    let failing = if tests == 1 { "the failing test".to_owned() } else { format!("the {tests} failing tests") };
+    format!("{check}: running {failing} once more")
 }
 
 fn ended(evidence: &CheckEvidence) -> String {

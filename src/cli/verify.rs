@@ -30,10 +30,11 @@ use crate::{
         decision::{Decision, DecisionWord},
         describe,
         evidence::{EVIDENCE_SCHEMA, Environment, Evidence, Outcome as CheckOutcome},
+        gather,
         policy::{CheckSource, Policy, PolicyOrigin},
         snapshot::{
-            Account, AccountKind, AppIdentity, Authority, Base, ChangedFiles, Head, Lifecycle, Listing, PullRequest,
-            Readiness, ReceivedEvidence, Snapshot,
+            Account, AccountKind, AppIdentity, Authority, Base, BaseEvidence, ChangedFiles, Head, Lifecycle, Listing,
+            PullRequest, Readiness, ReceivedEvidence, Snapshot,
         },
         state::LoopState,
     },
@@ -66,6 +67,9 @@ pub struct Arguments {
     /// How many checks run at once [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
+    /// The evidence.json of the base, for telling its failures and coverage from this change's
+    #[arg(long, value_name = "FILE")]
+    base_evidence: Option<PathBuf>,
     /// Where evidence.json is written
     #[arg(long, default_value = "loopgate-evidence", value_name = "DIRECTORY")]
     evidence: PathBuf,
@@ -91,6 +95,7 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
             checkout.root.display()
         )));
     }
+    let base_evidence = arguments.base_evidence.as_deref().map(read_base).transpose()?;
     let started = Utc::now();
     let (ran, ending) = execute(&plan)?;
     if ending == Ending::Interrupted {
@@ -101,7 +106,8 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     let changes = Changes::against(&checkout.root, base);
     let evidence = document(&checkout, ran, changes.as_ref(), started);
     let path = write(&evidence, &checkout.root.join(&arguments.evidence))?;
-    let local = Local::new(&checkout, base, changes, policy, evidence);
+    let mut local = Local::new(&checkout, base, changes, policy, evidence);
+    local.snapshot.base_evidence = base_evidence;
     let decision = local.decide(Utc::now());
     report(&local, &decision, &path, format)?;
     let summary = render::job_summary(&decision, &local.snapshot, &local.policy);
@@ -161,6 +167,13 @@ fn execute(plan: &Plan) -> Result<(Ran, Ending), Stop> {
         let ending = if pressed.is_interrupted() { Ending::Interrupted } else { Ending::Finished };
         Ok((ran, ending))
     })
+}
+
+fn read_base(path: &Path) -> Result<BaseEvidence, Stop> {
+    let text = output::read_text(path)?;
+    let evidence: Evidence = serde_json::from_str(&text)
+        .map_err(|error| Stop::bad_data(format!("{} is no evidence of a base: {error}", path.display())))?;
+    Ok(gather::base(evidence.head_sha, vec![evidence]))
 }
 
 fn document(checkout: &Checkout, ran: Ran, changes: Option<&Changes>, started_at: Timestamp) -> Evidence {

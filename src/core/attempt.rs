@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    begin,
-    decision::{CheckStanding, Compare, Evaluation, FailureView, FeedbackLine, RuleOutcome},
+    begin, comparison,
+    decision::{CheckStanding, Evaluation, FailureView, FeedbackLine, RuleOutcome},
     describe,
     evaluate::COVERAGE_RULE,
     evidence::{CheckKind, Failure, RetryClass},
-    failure::{self, Blame, Changes, CheckContext, Circumstances, FeedbackItem},
+    failure::{self, Blame, Changes, CheckContext, Circumstances, FeedbackItem, Verdict},
     gate::{GateReport, GateStanding},
     gather::{GatheredCheck, HeadEvidence},
     ids::{CheckName, Fingerprint, Timestamp},
     policy::{CheckPolicy, CheckSource, CommandCheck, Policy, Severity},
     review::ReviewStanding,
-    roster::{Roster, TestId, TestState},
+    roster::TestId,
     snapshot::{BaseEvidence, ChangedFiles, Snapshot},
     state::{AttemptDigest, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
 };
@@ -30,21 +30,46 @@ pub struct CheckBlame {
     pub check: CheckName,
     pub blame: Blame,
     pub class: RetryClass,
+    /// Of each failure the check kept, in their order.
+    pub of_failures: Vec<Verdict>,
 }
 
-/// Blames every failing check of the head.
-///
-/// `flaky` are tests known to have failed and passed on this head.
+/// Blames every failing check of the head. `flaky` names the tests that failed and passed on it.
 pub fn blames(evidence: &HeadEvidence, base: Option<&BaseEvidence>, flaky: &BTreeSet<String>) -> Vec<CheckBlame> {
     let failing = evidence.checks.iter().filter(|(_, check)| check.has_failed());
     failing
-        .map(|(name, check)| CheckBlame {
-            check: name.clone(),
-            blame: blame_of(name, check, base, flaky),
-            class: class_of(check),
+        .map(|(name, check)| {
+            let base = base.and_then(|base| base.checks.get(name));
+            let circumstances = Circumstances { base, flaky: Some(flaky) };
+            CheckBlame {
+                check: name.clone(),
+                blame: blame_of(check, &circumstances),
+                class: class_of(check),
+                of_failures: check
+                    .evidence()
+                    .map(|evidence| failure::blame_failures(evidence, &circumstances))
+                    .unwrap_or_default(),
+            }
         })
         .collect()
 }
+
+impl CheckBlame {
+    /// The blame of the failure at this place. Where the check is the pull request's own although each failure it kept
+    /// is not, they all are: what was only counted can be anybody's.
+    fn of_failure(&self, index: usize) -> (Blame, f64) {
+        let own = |verdict: &&Verdict| verdict.blame == self.blame;
+        match self.of_failures.get(index) {
+            Some(verdict) if self.of_failures.iter().find(own).is_some() => {
+                (verdict.blame, verdict.confidence.as_f64())
+            }
+            _ => (self.blame, UNSURE),
+        }
+    }
+}
+
+/// Confidence in a blame that nothing speaks for or against.
+const UNSURE: f64 = 0.5;
 
 fn class_of(check: &GatheredCheck) -> RetryClass {
     match &check.standing {
@@ -54,13 +79,12 @@ fn class_of(check: &GatheredCheck) -> RetryClass {
     }
 }
 
-fn blame_of(name: &CheckName, check: &GatheredCheck, base: Option<&BaseEvidence>, flaky: &BTreeSet<String>) -> Blame {
+fn blame_of(check: &GatheredCheck, circumstances: &Circumstances<'_>) -> Blame {
     match &check.standing {
         CheckStanding::Refused { .. } => Blame::Inconclusive,
         CheckStanding::Done(evidence) => {
-            let circumstances = Circumstances { base: base.and_then(|base| base.checks.get(name)), flaky: Some(flaky) };
             // A scanner that exits with 0 fails by its findings, and those are the pull request's own.
-            failure::blame_check(evidence, &circumstances).map_or(Blame::PrCode, |verdict| verdict.blame)
+            failure::blame_check(evidence, circumstances).map_or(Blame::PrCode, |verdict| verdict.blame)
         }
         _ => Blame::Infrastructure,
     }
@@ -78,11 +102,13 @@ pub fn failures(
     for blame in blames {
         let Some(found) = evidence.checks.get(&blame.check).and_then(GatheredCheck::evidence) else { continue };
         let kept = &found.failures[..found.failures.len().min(KEPT_PER_ATTEMPT)];
-        for (failure, analysis) in kept.iter().zip(failure::analyse_all(kept, changes)) {
+        for (index, (failure, analysis)) in kept.iter().zip(failure::analyse_all(kept, changes)).enumerate() {
+            let (of_failure, blame_confidence) = blame.of_failure(index);
             views.push(FailureView {
                 check: blame.check.clone(),
                 failure: Failure { fingerprint: Some(failure::fingerprint(failure)), ..failure.clone() },
-                blame: blame.blame,
+                blame: of_failure,
+                blame_confidence,
                 root_cause: analysis.root_cause,
                 category: analysis.category,
                 fix_strategy: analysis.fix_strategy,
@@ -266,8 +292,11 @@ pub fn digest(
     let own: Vec<&CheckBlame> = blames.iter().filter(|blame| blame.blame == Blame::PrCode).collect();
     let failures: Vec<&Failure> = own
         .iter()
-        .filter_map(|blame| evidence.checks.get(&blame.check)?.evidence())
-        .flat_map(|check| &check.failures)
+        .filter_map(|blame| Some((blame, evidence.checks.get(&blame.check)?.evidence()?)))
+        .flat_map(|(blame, check)| {
+            let own = move |(index, _): &(usize, &Failure)| blame.of_failure(*index).0 == Blame::PrCode;
+            check.failures.iter().enumerate().filter(own).map(|(_, failure)| failure)
+        })
         .take(KEPT_PER_ATTEMPT)
         .collect();
     let mut fingerprints: BTreeSet<Fingerprint> =
@@ -278,8 +307,6 @@ pub fn digest(
     }
     let lacking = lacking(result, &own, evidence, evaluation);
     fingerprints.extend(rejections.iter().map(rejection_print));
-    let (tests, failing_tests) = (roster(evidence), failing_tests(&failures));
-    let flaky = before.map(|before| before.flaky.clone()).unwrap_or_default();
     AttemptDigest {
         number: before.map_or_else(|| next_number(state), |before| before.number),
         head_sha: head.sha,
@@ -292,10 +319,11 @@ pub fn digest(
         failed_rules: evaluation.failed_rules(),
         failed_checks: evidence.failing(),
         fingerprints,
-        failing_tests,
-        tests,
+        failing_tests: failing_tests(&failures),
+        tests: comparison::roster(evidence).filter(|tests| tests.len() <= ROSTER_LIMIT),
         lacking,
-        flaky,
+        flaky: BTreeSet::new(),
+        regressed: BTreeSet::new(),
         retry_class: own.iter().map(|blame| blame.class).max_by_key(|class| urgency(*class)),
         summary: summary(result, blames, &failures, &rejections),
         rejections,
@@ -304,21 +332,6 @@ pub fn digest(
 
 fn failing_tests(failures: &[&Failure]) -> BTreeMap<String, Option<TestId>> {
     failures.iter().filter_map(|failure| Some((failure.test_name.clone()?, failure.test_id))).collect()
-}
-
-/// Tests that ended one way when the head was counted and another way now: those that flipped earlier stay named.
-pub fn flipped(before: &AttemptDigest, evidence: &HeadEvidence) -> BTreeSet<String> {
-    let found = evidence.checks.values().filter_map(GatheredCheck::evidence);
-    let failures: Vec<&Failure> = found.flat_map(|check| check.failures.iter().take(KEPT_PER_ATTEMPT)).collect();
-    let (failing, tests) = (failing_tests(&failures), roster(evidence));
-    let tests = tests.as_ref();
-    let passed = |roster: Option<&Roster>, id: &Option<TestId>| {
-        let state = id.and_then(|id| roster?.state(id));
-        matches!(state, Some(TestState::Passed | TestState::Flaky))
-    };
-    let mended = before.failing_tests.iter().filter(|(_, id)| passed(tests, id));
-    let broken = failing.iter().filter(|(_, id)| passed(before.tests.as_ref(), id));
-    mended.chain(broken).map(|(name, _)| name).chain(&before.flaky).take(KEPT_PER_ATTEMPT).cloned().collect()
 }
 
 /// What a failing head lacks, if it is one thing.
@@ -379,15 +392,6 @@ const fn urgency(class: RetryClass) -> u8 {
     }
 }
 
-fn roster(evidence: &HeadEvidence) -> Option<Roster> {
-    let rosters = evidence.checks.values().filter_map(|check| check.evidence()?.tests.clone());
-    let all = rosters.reduce(|mut all, more| {
-        all.merge(more);
-        all
-    })?;
-    (all.len() <= ROSTER_LIMIT).then_some(all)
-}
-
 fn summary(
     result: VerificationResult,
     blames: &[CheckBlame],
@@ -426,22 +430,5 @@ pub fn record(attempts: &mut Vec<AttemptDigest>, digest: AttemptDigest) {
     let old = attempts.len().saturating_sub(2);
     for attempt in &mut attempts[..old] {
         attempt.tests = None;
-    }
-}
-
-/// Compares the attempt with the one before it, by names of tests.
-pub fn compare(attempts: &[AttemptDigest], digest: &AttemptDigest) -> Compare {
-    let before = attempts.iter().rev().find(|attempt| attempt.number < digest.number);
-    // The first attempt has nothing to be compared with.
-    let Some(before) = before else { return Compare { flaky: digest.flaky.clone(), ..Compare::default() } };
-    let now: BTreeSet<&String> = digest.failing_tests.keys().collect();
-    let then: BTreeSet<&String> = before.failing_tests.keys().collect();
-    let names = |names: Vec<&&String>| names.into_iter().map(|name| (*name).clone()).collect();
-    Compare {
-        new: names(now.difference(&then).collect()),
-        still: names(now.intersection(&then).collect()),
-        fixed: names(then.difference(&now).collect()),
-        flaky: digest.flaky.clone(),
-        ..Compare::default()
     }
 }

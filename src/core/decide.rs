@@ -54,7 +54,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     run.switch_phase(&evaluation);
     let review = review::standing(snapshot, &policy.retry);
     let rejections = attempt::rejections(&run.next, &assessment.gates, &review);
-    let counted = run.count_attempt(&evidence, &evaluation, &blames, rejections);
+    let counted = run.count_attempt(&evidence, &evaluation, &blames, rejections, &flaky);
 
     let ground = walk::Ground {
         configuration: match policy.origin {

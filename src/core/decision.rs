@@ -133,6 +133,18 @@ pub struct Compare {
     pub flaky: BTreeSet<String>,
     pub added: BTreeSet<String>,
     pub removed: BTreeSet<String>,
+    #[serde(default)]
+    pub against: Against,
+}
+
+/// What an attempt is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Against {
+    #[default]
+    AttemptBefore,
+    /// The first attempt has none before it.
+    Base,
 }
 
 /// Everything a reader may be shown of the loop, in the order it matters.
@@ -239,6 +251,8 @@ pub struct FailureView {
     pub check: CheckName,
     pub failure: Failure,
     pub blame: Blame,
+    /// 0–1; 0.5 where nothing is known of the base.
+    pub blame_confidence: f64,
     pub root_cause: String,
     pub category: RootCauseCategory,
     pub fix_strategy: String,

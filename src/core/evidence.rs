@@ -193,6 +193,9 @@ pub struct CheckEvidence {
     /// Failures counted but not kept (default cap: 200 per check).
     #[serde(default)]
     pub failures_not_kept: u64,
+    /// Names of tests that failed and passed on this commit, at most 200: retried by their framework, or run once more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaky_tests: Vec<String>,
     #[serde(default)]
     pub findings: Vec<Finding>,
     /// How every test ended, so that a later failure of one that passed is known to be a regression.
@@ -224,6 +227,7 @@ impl CheckEvidence {
             reports: Vec::new(),
             failures: Vec::new(),
             failures_not_kept: 0,
+            flaky_tests: Vec::new(),
             findings: Vec::new(),
             tests: None,
             url: None,

@@ -12,9 +12,9 @@ use super::{
         ChangedCoverage, CheckEvidence, CheckKind, ErrorType, Evidence, Failure, Finding, Outcome, RetryClass,
         SourceLocation,
     },
-    ids::{CheckName, Timestamp},
+    ids::{CheckName, Sha, Timestamp},
     policy::{CheckPolicy, CheckSource, ExternalSource, Policy, RequiredTest},
-    snapshot::{AnnotationLevel, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence, Snapshot},
+    snapshot::{AnnotationLevel, BaseEvidence, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence, Snapshot},
     state::Skip,
 };
 
@@ -208,6 +208,22 @@ fn measured(snapshot: &Snapshot) -> Result<Option<ChangedCoverage>, ImpossibleCo
     Ok(coverage::combine(&believed?))
 }
 
+/// What the base's own evidence says, all its documents together. They come from runs on a commit that is in the base
+/// branch; figures that cannot be are left out all the same.
+pub fn base(sha: Sha, documents: Vec<Evidence>) -> BaseEvidence {
+    let coverage: Vec<_> = documents.iter().filter_map(|document| document.coverage.clone()).collect();
+    let coverage: Vec<_> = coverage.into_iter().filter(|claim| coverage::validate(claim).is_ok()).collect();
+    let mut checks: BTreeMap<CheckName, CheckEvidence> = BTreeMap::new();
+    for check in documents.into_iter().flat_map(|document| document.checks) {
+        let merged = match checks.remove(&check.name) {
+            Some(before) => merge(before, check),
+            None => check,
+        };
+        checks.insert(merged.name.clone(), merged);
+    }
+    BaseEvidence { sha, checks, coverage: coverage::combine(&coverage) }
+}
+
 /// Findings in the head's evidence, whatever check they are of.
 pub fn findings(snapshot: &Snapshot) -> Vec<Finding> {
     accepted(snapshot).flat_map(|evidence| &evidence.checks).flat_map(|check| check.findings.iter().cloned()).collect()
@@ -265,8 +281,9 @@ fn merge(one: CheckEvidence, other: CheckEvidence) -> CheckEvidence {
     worse.failures.extend(better.failures);
     worse.failures_not_kept += better.failures_not_kept;
     worse.findings.extend(better.findings);
+    worse.flaky_tests.extend(better.flaky_tests);
     match (&mut worse.tests, better.tests) {
-        (Some(tests), Some(more)) => tests.merge(more),
+        (Some(tests), Some(more)) => tests.join(more),
         (tests @ None, more) => *tests = more,
         (Some(_), None) => {}
     }

@@ -9,6 +9,7 @@ pub mod button;
 pub mod call;
 pub mod capability;
 pub mod command;
+pub mod comparison;
 pub mod coverage;
 mod decide;
 pub mod decision;

@@ -8,6 +8,7 @@ use super::{
     attempt::{self, CheckBlame},
     button::Button,
     command::{Acceptable, Command, Right, Verb},
+    comparison,
     escalation::Trigger,
     evidence::CheckKind,
     failure::Blame,
@@ -97,7 +98,8 @@ fn press(run: &mut Run<'_>, evidence: &HeadEvidence) {
 /// Asks for evidence again: what is missing and what says nothing of the code; `retry` also for what fails.
 fn run_again(run: &mut Run<'_>, by: &Login, verb: Verb, evidence: &HeadEvidence) -> AnswerOutcome {
     let mut wanted: BTreeSet<CheckName> = evidence.missing().into_iter().collect();
-    let blames = attempt::blames(evidence, run.snapshot.base_evidence.as_ref(), &BTreeSet::new());
+    let flaky = comparison::flaky(run.next.attempt_of(run.snapshot.pull_request.head.sha), evidence);
+    let blames = attempt::blames(evidence, run.snapshot.base_evidence.as_ref(), &flaky);
     let again = |blame: &&CheckBlame| {
         verb == Verb::Retry || matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive | Blame::Flaky)
     };

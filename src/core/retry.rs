@@ -164,12 +164,14 @@ fn longest_repeat(attempts: &[&AttemptDigest]) -> (u32, Option<Fingerprint>) {
     best.map_or((0, None), |(run, print)| (run, Some(print)))
 }
 
-/// Tests that fail in the last attempt and passed in the one before it.
+/// Tests that fail in the last attempt and passed in the one before it, or on the base where that did not run them.
 fn regressed(last: &AttemptDigest, earlier: &[&AttemptDigest]) -> BTreeSet<String> {
-    let Some(before) = earlier.last().and_then(|before| before.tests.as_ref()) else { return BTreeSet::new() };
-    let was_green = |id: TestId| matches!(before.state(id), Some(TestState::Passed | TestState::Flaky));
+    let Some(before) = earlier.last() else { return BTreeSet::new() };
+    let tests = before.tests.as_ref();
+    let was_green =
+        |id: TestId| matches!(tests.and_then(|tests| tests.state(id)), Some(TestState::Passed | TestState::Flaky));
     let failing = last.failing_tests.iter().filter(|(_, id)| id.is_some_and(was_green));
-    failing.map(|(name, _)| name.clone()).collect()
+    failing.map(|(name, _)| name).chain(&last.regressed).cloned().collect()
 }
 
 /// A failure that was fixed, made room for another, and is back; or a tree that failed before and is back.
@@ -244,6 +246,7 @@ mod tests {
             fingerprints: errors.bytes().map(|error| Fingerprint::from_bytes([error; 8])).collect(),
             failing_tests: errors.chars().map(|error| (error.to_string(), Some(id(error)))).collect(),
             tests: None,
+            regressed: BTreeSet::new(),
             retry_class: None,
             rejections: Vec::new(),
             lacking: None,

@@ -153,6 +153,16 @@ pub enum RosterExtent {
     Partial,
 }
 
+impl RosterExtent {
+    /// The extent of two rosters put together.
+    const fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Whole, Self::Whole) => Self::Whole,
+            _ => Self::Partial,
+        }
+    }
+}
+
 /// The tests of one attempt, sorted by identity. Serialised as base64 of eight bytes a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roster {
@@ -198,13 +208,28 @@ impl Roster {
 
     /// Adds the tests of another report of the same attempt.
     pub fn merge(&mut self, other: Self) {
-        let extent = match (self.extent, other.extent) {
-            (RosterExtent::Whole, RosterExtent::Whole) => RosterExtent::Whole,
-            _ => RosterExtent::Partial,
-        };
+        let extent = self.extent.or(other.extent);
         let mut entries = std::mem::take(&mut self.entries);
         entries.extend(other.entries);
         *self = Self::new(entries, extent);
+    }
+
+    /// Adds the same attempt's tests as another job, platform or check ran them: a test failed if it failed anywhere.
+    /// That is no flakiness, since it was not the same thing that was run.
+    pub fn join(&mut self, other: Self) {
+        let extent = self.extent.or(other.extent);
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.extend(other.entries);
+        // The worst state of an identity comes last.
+        entries.sort_unstable();
+        entries.dedup_by(|worse, first| {
+            let same = worse.id() == first.id();
+            if same {
+                *first = *worse;
+            }
+            same
+        });
+        *self = Self { entries, extent };
     }
 
     /// What changed from `before` to this attempt. Added and removed tests are known only between whole rosters.
@@ -329,6 +354,15 @@ mod tests {
         let partial = Roster { extent: RosterExtent::Partial, ..before };
         let changes = after.changes_since(&partial);
         assert_eq!((changes.added, changes.removed), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_test_that_fails_on_one_platform_fails_and_is_not_flaky() {
+        use TestState::*;
+        let mut unix = roster(&[("a", Passed), ("b", Failed), ("c", Skipped), ("d", Flaky)]);
+        unix.join(roster(&[("a", Failed), ("b", Passed), ("c", Passed), ("e", Passed)]));
+        let expected = roster(&[("a", Failed), ("b", Failed), ("c", Passed), ("d", Flaky), ("e", Passed)]);
+        assert_eq!(unix, expected);
     }
 
     #[test]

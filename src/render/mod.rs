@@ -10,6 +10,7 @@ mod artifact;
 mod check_run;
 mod check_table;
 mod checklist;
+mod compare_line;
 mod configuration;
 mod coverage_line;
 mod escalation;

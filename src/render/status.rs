@@ -6,7 +6,7 @@ use super::{
     answers::{self, LongAnswer},
     check_table::{self, CheckRow},
     checklist::{self, Tick},
-    coverage_line,
+    compare_line, coverage_line,
     escalation::EscalationCard,
     failure_card::Failures,
     fit::{self, LIMIT, Shorten, Shortened, Shown, shorten_first},
@@ -20,11 +20,7 @@ use super::{
     verdict::{self, Subject},
     warning,
 };
-use crate::core::{
-    decision::{Compare, NextAction},
-    escalation::Trigger,
-    state::Skip,
-};
+use crate::core::{decision::NextAction, escalation::Trigger, state::Skip};
 
 /// The hidden first line by which the comment is found again.
 pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
@@ -42,7 +38,7 @@ pub struct StatusModel {
     tampering: Shown<Markdown>,
     checks: Shown<CheckRow>,
     coverage: Option<Markdown>,
-    compare: Vec<Markdown>,
+    compare: Option<Markdown>,
     skips: Shown<Markdown>,
     failures: Failures,
     gates: Shown<GateCard>,
@@ -125,7 +121,7 @@ impl StatusModel {
             tampering: Shown::first(20, &view.tampering, |one| short_text(&format!("{one}."), 300)),
             checks: Shown::first(100, &view.checks, |check| check_table::row(check, &links)),
             coverage: coverage_line::coverage_line(view, &links),
-            compare: view.compare.as_ref().map(compare_lines).unwrap_or_default(),
+            compare: view.compare.as_ref().and_then(compare_line::compare_line),
             skips: Shown::first(30, &view.skips, skip_line),
             failures: Failures::of(view, &links, 20),
             gates: Shown::first(40, shown_gates, |gate| GateCard::new(gate, subject, &links)),
@@ -201,23 +197,6 @@ impl Distance {
             total_rules: distance.total_rules,
         }
     }
-}
-
-fn compare_lines(compare: &Compare) -> Vec<Markdown> {
-    let named = |word: &str, names: &std::collections::BTreeSet<String>| {
-        let names: Vec<String> = names.iter().map(|name| code(name).into_string()).collect();
-        (!names.is_empty()).then(|| Markdown::ours(format!("{word}: {}", super::words::few(&names, 5))))
-    };
-    [
-        named("newly failing", &compare.new),
-        named("still failing", &compare.still),
-        named("fixed", &compare.fixed),
-        named("flaky", &compare.flaky),
-        named("tests removed", &compare.removed),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
 }
 
 /// Words about approving that name no gate are explained by the gate that waits for one.

@@ -85,6 +85,7 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> (CheckEvidence,
         reports: gathered.notes,
         failures: gathered.failures,
         failures_not_kept: gathered.failures_not_kept + not_kept as u64,
+        flaky_tests: gathered.flaky_tests,
         findings: gathered.findings,
         tests: gathered.tests,
         ..CheckEvidence::bare(ran.name.clone(), ran.kind, outcome)
@@ -112,6 +113,7 @@ struct Gathered {
     failures_not_kept: u64,
     findings: Vec<crate::core::evidence::Finding>,
     tests: Option<Roster>,
+    flaky_tests: Vec<String>,
     /// With paths of the repository; none without a coverage report.
     coverage: Option<Vec<FileCoverage>>,
     /// A report was cut short or malformed: a check must not pass on it.
@@ -128,6 +130,8 @@ impl Gathered {
         self.failures.extend(report.failures);
         self.failures_not_kept += report.failures_not_kept;
         self.findings.extend(report.findings);
+        let room = KEPT_FAILURES.saturating_sub(self.flaky_tests.len());
+        self.flaky_tests.extend(report.flaky_tests.into_iter().take(room));
         match (&mut self.tests, report.roster) {
             (Some(tests), Some(more)) => tests.merge(more),
             (tests @ None, more) => *tests = more,

@@ -15,6 +15,7 @@ mod checkout;
 mod command;
 mod coverage_files;
 mod detect;
+mod flake;
 mod host;
 mod interrupt;
 mod observer;

@@ -5,6 +5,8 @@ use crate::core::{CheckName, evidence::CheckEvidence};
 /// Told what happens, as it happens; from several threads at once.
 pub trait Observer: Send + Sync {
     fn started(&self, _check: &CheckName) {}
+    /// The check's failing tests, so many, are run once more, to tell flaky ones.
+    fn again(&self, _check: &CheckName, _tests: usize) {}
     fn output(&self, _check: &CheckName, _bytes: &[u8]) {}
     fn ended(&self, _evidence: &CheckEvidence) {}
 }

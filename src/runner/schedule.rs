@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     num::NonZeroUsize,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use super::{
     check,
     command::{self, CommandLine},
+    flake,
     interrupt::{Interrupt, Interrupter},
     observer::Observer,
 };
@@ -219,32 +220,64 @@ async fn execute(
     observer: Arc<dyn Observer>,
 ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
     let directory = planned.command.working_directory.as_ref().map_or_else(|| root.clone(), |inner| root.join(inner));
-    let line = CommandLine {
-        shell: planned.command.run.clone(),
-        directory: directory.clone(),
-        environment: planned.command.environment.clone(),
-        timeout: planned.command.timeout.to_std().unwrap_or(Duration::from_secs(120)),
-    };
-    let options = check::read_options(&planned.command);
-    let started = SystemTime::now();
-    let (shown, watched) = (format!("output of {name}"), name.clone());
-    let finished = command::run(
-        line,
-        interrupt,
-        move |output| reports::read(&shown, output, &options),
-        move |bytes| observer.output(&watched, bytes),
-    )
-    .await;
-    let ran = check::Ran {
-        name: &name,
-        kind: planned.kind,
-        presence: planned.presence,
-        command: &planned.command,
-        directory: &directory,
-        root: &root,
-        started,
-    };
-    check::to_evidence(&ran, finished)
+    let job = Job { name: &name, planned: &planned, root: &root, directory: &directory };
+    let (mut evidence, coverage) = job.run(&planned.command.run, interrupt.clone(), &observer).await;
+    if let Some(again) = flake::worth_another_run(&evidence, &planned.command)
+        && !interrupt.is_interrupted()
+    {
+        observer.again(&name, evidence.failures.len());
+        // The second run writes its reports where the first did; those are the ones that people upload.
+        let kept = flake::KeptReports::of(&evidence, &root);
+        let (second, _) = job.run(&again, interrupt, &observer).await;
+        drop(kept);
+        flake::settle(&mut evidence, &second);
+    }
+    (evidence, coverage)
+}
+
+/// One check, to be run once or twice.
+struct Job<'a> {
+    name: &'a CheckName,
+    planned: &'a Planned,
+    root: &'a Path,
+    directory: &'a Path,
+}
+
+impl Job<'_> {
+    async fn run(
+        &self,
+        shell: &str,
+        interrupt: Interrupt,
+        observer: &Arc<dyn Observer>,
+    ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
+        let command = &self.planned.command;
+        let line = CommandLine {
+            shell: shell.to_owned(),
+            directory: self.directory.to_owned(),
+            environment: command.environment.clone(),
+            timeout: command.timeout.to_std().unwrap_or(Duration::from_secs(120)),
+        };
+        let options = check::read_options(command);
+        let started = SystemTime::now();
+        let (shown, watched, observer) = (format!("output of {}", self.name), self.name.clone(), Arc::clone(observer));
+        let finished = command::run(
+            line,
+            interrupt,
+            move |output| reports::read(&shown, output, &options),
+            move |bytes| observer.output(&watched, bytes),
+        )
+        .await;
+        let ran = check::Ran {
+            name: self.name,
+            kind: self.planned.kind,
+            presence: self.planned.presence,
+            command,
+            directory: self.directory,
+            root: self.root,
+            started,
+        };
+        check::to_evidence(&ran, finished)
+    }
 }
 
 #[cfg(all(test, unix))]

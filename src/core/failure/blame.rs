@@ -97,9 +97,10 @@ pub fn blame_check(check: &CheckEvidence, circumstances: &Circumstances<'_>) -> 
     verdicts.into_iter().min_by_key(|verdict| (severity(verdict.blame), Reverse(verdict.confidence)))
 }
 
-/// The blame for one failure of a check.
-pub fn blame_failure(failure: &Failure, circumstances: &Circumstances<'_>) -> Verdict {
-    verdict(&Examined::new(failure), circumstances.base.map(BaseCheck::new).as_ref(), circumstances)
+/// The blame for each failure of a check, in their order.
+pub fn blame_failures(check: &CheckEvidence, circumstances: &Circumstances<'_>) -> Vec<Verdict> {
+    let base = circumstances.base.map(BaseCheck::new);
+    check.failures.iter().map(|failure| verdict(&Examined::new(failure), base.as_ref(), circumstances)).collect()
 }
 
 const fn severity(blame: Blame) -> u8 {

@@ -1,8 +1,7 @@
 //! Understanding a failure: what makes it the same as another, where it comes from, and what would mend it.
 //!
 //! A failure comes in as the text of some tool. [`complete`] fills in what its report left out; [`fingerprint()`]
-//! tells whether it is the same error as another; [`compare`](compare()) sets two runs against each other;
-//! [`blame_check`] and [`retry_class`] say whose it is and whether trying again can help; [`analyse`] finds the root
+//! tells whether it is the same error as another; [`blame_check`] and [`retry_class`] say whose it is and whether trying again can help; [`analyse`] finds the root
 //! cause, and [`FeedbackPacket`] tells the next attempt what to do. All of it is pure, bounded whatever the text, and
 //! rests on tables: one row per form of stack frame ([`frames`]), headline, comparison or known message.
 
@@ -11,7 +10,6 @@ mod assertion;
 mod blame;
 mod category;
 mod changes;
-mod compare;
 mod diagnosis;
 mod error_type;
 mod expected;
@@ -26,16 +24,16 @@ mod paths;
 mod patterns;
 mod reading;
 mod reproduce;
+mod rerun;
 mod stack;
 mod summary;
 mod test_key;
 mod text;
 
 pub use analysis::{Analysis, AnalysisContext, analyse, analyse_all};
-pub use blame::{Blame, Circumstances, Verdict, blame_check, blame_failure, retry_class, retry_class_of};
+pub use blame::{Blame, Circumstances, Verdict, blame_check, blame_failures, retry_class, retry_class_of};
 pub use category::{Confidence, RootCauseCategory};
 pub use changes::{ChangedFile, Changes, Origin};
-pub use compare::{Comparison, ErrorSets, TestRun, compare};
 pub use feedback::{FeedbackItem, Place, Priority, summarise};
 pub use fingerprint::fingerprint;
 pub use inspect::{FailureInspection, complete, inspect, read_failure};
@@ -44,6 +42,7 @@ pub use packet::{
     Tried, highest_priority,
 };
 pub use reproduce::{CheckContext, reproduce};
+pub use rerun::rerun;
 pub use stack::{Frame, frames};
 pub use summary::cut_at_sentence;
 pub use text::Excerpt;

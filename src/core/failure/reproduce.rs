@@ -21,7 +21,7 @@ pub struct CheckContext<'a> {
 
 /// How the tests of a failure are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tool {
+pub(super) enum Tool {
     Cargo,
     Pytest,
     Vitest,
@@ -48,7 +48,7 @@ pub fn reproduce(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<
     }
 }
 
-fn tool(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<Tool> {
+pub(super) fn tool(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<Tool> {
     let command = check.and_then(|check| check.command).unwrap_or_default();
     const WORDS: [(&str, Tool); 12] = [
         ("vitest", Tool::Vitest),
@@ -202,7 +202,7 @@ fn go(name: &str, file: Option<&str>) -> Option<String> {
 }
 
 /// `CartTest#total`, from `com.acme.CartTest.total`, `com.acme.CartTest adds tax`, or `total()` and the test's file.
-fn class_and_method(name: &str, file: Option<&str>, between: char) -> Option<String> {
+pub(super) fn class_and_method(name: &str, file: Option<&str>, between: char) -> Option<String> {
     let name = without_case(name);
     let last = |class: &str| class.rsplit(['.', '$']).next().unwrap_or(class).to_owned();
     let (class, method) = match name.split_once(' ') {
@@ -224,12 +224,12 @@ fn class_of(file: Option<&str>) -> Option<String> {
 }
 
 /// The innermost part of a test's name with its suites: `cart > totals > adds`, `cart › adds`.
-fn leaf(name: &str) -> &str {
+pub(super) fn leaf(name: &str) -> &str {
     name.rsplit(['>', '›', '»']).next().unwrap_or(name).trim()
 }
 
 /// A JavaScript regular expression that finds exactly `name`: that is what these runners select tests by.
-fn pattern(name: &str) -> String {
+pub(super) fn pattern(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
         if r".*+?^${}()|[]\/".contains(c) {
@@ -265,7 +265,7 @@ fn of_source(failure: &Failure) -> Option<String> {
 }
 
 /// One word of a POSIX shell. None for what is empty, too long, holds a control character, or reads as an option.
-fn word(text: &str) -> Option<String> {
+pub(super) fn word(text: &str) -> Option<String> {
     let odd = text.is_empty() || text.len() > 300 || text.starts_with('-') || text.chars().any(char::is_control);
     if odd {
         return None;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{
     attempt::{self, CheckBlame},
     begin, call, capability,
+    comparison::{self, Comparison},
     decision::{CommandReply, Compare, Evaluation, FailureView, NextAction},
     describe,
     escalation::Trigger,
@@ -142,14 +143,19 @@ impl<'a> Run<'a> {
         evaluation: &Evaluation,
         blames: &[CheckBlame],
         rejections: Vec<Rejection>,
+        flaky: &BTreeSet<String>,
     ) -> Option<Counted> {
         if self.snapshot.pull_request.lifecycle != Lifecycle::Open {
             return None;
         }
         let result = attempt::result(evidence, evaluation, blames)?;
-        let digest =
+        let mut digest =
             attempt::digest(self.snapshot, &self.next, evidence, evaluation, result, blames, rejections, self.now);
-        let compare = attempt::compare(&self.next.attempts, &digest);
+        digest.flaky.clone_from(flaky);
+        let previous = self.next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
+        let Comparison { compare, regressed } =
+            comparison::compare(previous, &digest, evidence, self.snapshot.base_evidence.as_ref());
+        digest.regressed = regressed;
         let is_news = self.next.attempt_of(digest.head_sha) != Some(&digest);
         if is_news {
             attempt::record(&mut self.next.attempts, digest.clone());
@@ -236,10 +242,10 @@ impl<'a> Run<'a> {
     pub(in crate::core) fn note_flaky(&mut self, evidence: &HeadEvidence) -> BTreeSet<String> {
         let head = self.next.head_sha;
         let Some(counted) = self.next.attempts.last_mut().filter(|last| last.head_sha == head) else {
-            return BTreeSet::new();
+            return comparison::flaky(None, evidence);
         };
         if evidence.missing().is_empty() {
-            counted.flaky = attempt::flipped(counted, evidence);
+            counted.flaky = comparison::flaky(Some(counted), evidence);
         }
         counted.flaky.clone()
     }

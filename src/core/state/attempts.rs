@@ -115,6 +115,9 @@ pub struct AttemptDigest {
     /// How every test ended; kept for the two newest attempts only, and for at most 2,500 tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<Roster>,
+    /// Tests that fail and passed before, as they were when the attempt was counted.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub regressed: BTreeSet<String>,
     /// What kind of failure it was, for the classes that are not simply retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_class: Option<RetryClass>,

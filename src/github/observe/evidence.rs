@@ -6,8 +6,10 @@ use super::checks::progress;
 use crate::{
     core::{
         RepoName, Sha, Timestamp, WorkflowRunId,
+        evidence::Evidence,
+        gather,
         policy::VerifyPolicy,
-        snapshot::{CheckProgress, ReceivedEvidence, WorkflowRun},
+        snapshot::{BaseEvidence, CheckProgress, ReceivedEvidence, WorkflowRun},
     },
     github::{Client, Error, artifacts, paging::wrapped_pages, path, transport::Accept},
 };
@@ -32,6 +34,7 @@ wrapped_pages! {
 struct WireRun {
     id: WorkflowRunId,
     path: String,
+    event: Option<String>,
     head_sha: Sha,
     run_attempt: Option<u32>,
     status: Option<String>,
@@ -56,6 +59,7 @@ struct WireArtifact {
 pub(super) struct HeadRun {
     pub run: WorkflowRun,
     head: Sha,
+    event: Option<String>,
 }
 
 /// The workflow runs on a commit, of all workflows.
@@ -75,7 +79,7 @@ fn head_run(wire: WireRun, repository: &RepoName) -> HeadRun {
         url: wire.html_url,
         started_at: wire.run_started_at.or(wire.created_at),
     };
-    HeadRun { run, head: wire.head_sha }
+    HeadRun { run, head: wire.head_sha, event: wire.event }
 }
 
 /// The runs whose workflows may bring evidence, and the others.
@@ -86,6 +90,38 @@ pub(super) fn listed<'r>(
 ) -> (Vec<&'r HeadRun>, Vec<&'r HeadRun>) {
     let listed: Vec<_> = verify.workflows.iter().map(|workflow| artifacts::normalise(workflow, repository)).collect();
     runs.iter().partition(|run| listed.contains(&run.run.path))
+}
+
+/// Events whose runs execute what is in the branch, and nothing that a pull request brings along.
+const EVENTS_OF_BRANCHES: [&str; 4] = ["push", "schedule", "workflow_dispatch", "merge_group"];
+
+/// What the newest evidence says of the first of these commits that has any: the merge base, else the base's head
+/// (loop.md, Retry policy). Only of runs for the branch itself: a fork's pull request may stand on the same commit.
+pub(super) async fn of_base(
+    client: &Client,
+    repository: &RepoName,
+    commits: &[Sha],
+    verify: &VerifyPolicy,
+) -> Result<Option<BaseEvidence>, Error> {
+    for &commit in commits {
+        let mut found = match runs(client, repository, commit).await {
+            Ok(found) => found,
+            Err(error) => error.refusal().map(|_| Vec::new())?,
+        };
+        found.retain(|run| run.event.as_deref().is_some_and(|event| EVENTS_OF_BRANCHES.contains(&event)));
+        let received = read(client, repository, commit, &listed(&found, repository, verify).0).await?;
+        let accepted: Vec<Evidence> = received
+            .into_iter()
+            .filter_map(|received| match received {
+                ReceivedEvidence::Accepted(evidence) => Some(*evidence),
+                ReceivedEvidence::Refused { .. } => None,
+            })
+            .collect();
+        if !accepted.is_empty() {
+            return Ok(Some(gather::base(commit, accepted)));
+        }
+    }
+    Ok(None)
 }
 
 /// Reads the evidence of listed runs. Artifacts never change, and those of a run that has ended are all there are: both

@@ -38,10 +38,10 @@ use self::{
 };
 use super::{Client, Error, Github, error::OrAbsent as _, fresh::Fresh, paging::wrapped_pages, path};
 use crate::core::{
-    CheckRunId, PrNumber, RepoName, Sha, Timestamp,
+    CheckRunId, PrNumber, RepoName, Sha, Timestamp, coverage,
     gate::{AuthorityQuestions, Codeowners, GateTrigger, questions},
     hint::Hint,
-    policy::{CheckSource, Policy},
+    policy::{CheckSource, CoverageTarget, Policy, RequiredTest},
     snapshot::{
         AppIdentity, Authority, BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Commit, Completeness,
         FileStatus, Lifecycle, Listing, ObservationProblem, PullRequest, ReceivedEvidence, Review, ReviewVerdict,
@@ -231,6 +231,12 @@ impl Observer {
             known_since(client, repository, &pull, &hints, previous),
         )?;
         pull.pull_request.head.known_since = known_since;
+        let base_evidence = if asks_for_base(&evidence, &pull.pull_request, &files, &policy) {
+            let commits = if pull.compared_base == tip { vec![tip] } else { vec![pull.compared_base, tip] };
+            with_documents(base_evidence, evidence::of_base(client, repository, &commits, &policy.verify).await?)
+        } else {
+            base_evidence
+        };
 
         let mut problems = problems;
         problems.append(&mut checks.problems);
@@ -414,6 +420,34 @@ async fn superseded(
     };
     let running = checks.own.iter().filter(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
     Ok(running.map(|run| run.id).collect())
+}
+
+/// Whether the base's own evidence matters: something fails, or the change is to keep what the base has.
+fn asks_for_base(
+    evidence: &[ReceivedEvidence],
+    pull_request: &PullRequest,
+    files: &ChangedFiles,
+    policy: &Policy,
+) -> bool {
+    let mut accepted = evidence.iter().filter_map(|received| match received {
+        ReceivedEvidence::Accepted(evidence) => Some(evidence),
+        ReceivedEvidence::Refused { .. } => None,
+    });
+    let code_type = coverage::change_type(pull_request, files, &policy.coverage, None);
+    let keeps = policy.coverage.target(code_type) == CoverageTarget::MatchBase
+        || policy.coverage.judged_tests(code_type).any(|sort| sort == RequiredTest::ExistingTestsPass);
+    accepted.any(|evidence| keeps || evidence.checks.iter().any(|check| check.outcome.is_failure()))
+}
+
+/// Check runs of the base, and the documents of its workflow runs.
+fn with_documents(checks: Option<BaseEvidence>, documents: Option<BaseEvidence>) -> Option<BaseEvidence> {
+    match (checks, documents) {
+        (Some(checks), Some(mut documents)) => {
+            documents.checks.extend(checks.checks);
+            Some(documents)
+        }
+        (checks, documents) => checks.or(documents),
+    }
 }
 
 /// The checks of the commit the head is compared with, where one of the head's fails: the ground for blame.

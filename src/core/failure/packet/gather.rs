@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::{Entry, EntryKind, FailingCheck, MAX_ENTRIES, MAX_TESTS, PacketInput, PastFailure};
 use crate::core::{
     Fingerprint,
+    comparison::Comparison,
     evidence::{CheckKind, ErrorType, Failure, Outcome},
     failure::{
-        compare::Comparison,
         feedback::{FeedbackItem, Place},
         fingerprint,
         reading::Reading,

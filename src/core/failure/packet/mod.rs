@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use self::gather::{Draft, Gathered, gather};
 use super::{
     changes::Changes,
-    compare::Comparison,
     feedback::{FeedbackItem, Priority},
     text::{self, Excerpt},
 };
 use crate::core::{
     Fingerprint, PrNumber, Sha,
+    comparison::Comparison,
     evidence::{CheckEvidence, TestFramework},
 };
 
@@ -236,10 +236,10 @@ fn summary(input: &PacketInput<'_>, drafts: &[Draft], total: u64) -> String {
         format!("Attempt {} of {}: {failures} ({}).", input.attempt, input.max_attempts, parts.join(", "));
     if let Some(comparison) = input.comparison {
         let sets = [
-            ("fixed", comparison.fixed.len()),
-            ("new", comparison.new.len()),
-            ("still failing", comparison.still.len()),
-            ("flaky", comparison.flaky.len()),
+            ("fixed", comparison.compare.fixed.len()),
+            ("new", comparison.compare.new.len()),
+            ("still failing", comparison.compare.still.len()),
+            ("flaky", comparison.compare.flaky.len()),
         ];
         let told: Vec<String> = sets.iter().filter(|(_, n)| *n > 0).map(|(word, n)| format!("{n} {word}")).collect();
         if !told.is_empty() {
@@ -325,8 +325,8 @@ mod tests {
         ];
         let mut comparison = Comparison::default();
         comparison.regressed.insert("cart > empty".into());
-        comparison.new.insert("cart > empty".into());
-        comparison.fixed.insert("cart > tax".into());
+        comparison.compare.new.insert("cart > empty".into());
+        comparison.compare.fixed.insert("cart > tax".into());
         insta::assert_snapshot!(build(&checks, Some(&comparison)), @r#"
         Attempt 2 of 3: 4 failures (1 compile error, 1 regression, 1 other error). Against the attempt before: 1 fixed, 1 new.
         Changed since the last attempt: +5/-2 in src/cart.ts
