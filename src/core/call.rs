@@ -12,6 +12,7 @@ use super::{
     retry,
     snapshot::Snapshot,
     state::{AttemptDigest, Blocked, LoopState},
+    waiting,
 };
 
 /// What a trigger does under this policy.
@@ -33,7 +34,11 @@ pub fn flagged(causes: &BTreeMap<Trigger, String>, policy: &EscalationPolicy) ->
 
 /// Whether the cause that blocks the run still stands: a resume lifts any; a passing attempt lifts those that need no
 /// person's decision.
-pub fn still_stands(blocked: &Blocked, state: &LoopState) -> bool {
+pub fn still_stands(blocked: &Blocked, state: &LoopState, policy: &Policy, now: Timestamp) -> bool {
+    if blocked.trigger == Trigger::GateTimeout {
+        // It is about people: no push lifts it, and their decision does.
+        return waiting::overdue(state, &policy.gates, now).next().is_some();
+    }
     let resumed = state.resumes.iter().any(|resume| resume.at > blocked.since);
     let head = state.attempt_of(state.head_sha);
     let passes = head.is_some_and(AttemptDigest::passes);
@@ -74,7 +79,7 @@ pub fn describe(
         attempt: blocked.attempt,
         pattern: causes.get(&blocked.trigger).cloned().unwrap_or_else(|| in_words(blocked.trigger).to_owned()),
         question: question(blocked, failures),
-        recipients: recipients(blocked.trigger, snapshot, policy, failures),
+        recipients: recipients(blocked, state, snapshot, policy, failures),
         history,
         best,
     }
@@ -102,9 +107,16 @@ pub const fn in_words(trigger: Trigger) -> &'static str {
     }
 }
 
-/// Whom the trigger calls: its own recipients, else the defaults of loop.md, else `notify`, else the owners of the
-/// failing files.
-fn recipients(trigger: Trigger, snapshot: &Snapshot, policy: &Policy, failures: &[FailureView]) -> BTreeSet<Recipient> {
+/// Whom the trigger calls: its own recipients, else the defaults of loop.md, else `notify`, else the overdue gates'
+/// approvers, else the owners of the failing files.
+fn recipients(
+    blocked: &Blocked,
+    state: &LoopState,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    failures: &[FailureView],
+) -> BTreeSet<Recipient> {
+    let trigger = blocked.trigger;
     let own = policy.escalation.triggers.get(&trigger).map(|own| own.to.as_slice()).unwrap_or_default();
     if !own.is_empty() {
         return own.iter().cloned().collect();
@@ -120,6 +132,10 @@ fn recipients(trigger: Trigger, snapshot: &Snapshot, policy: &Policy, failures: 
         Trigger::AmbiguousRequirement if !escalation.product_owner.is_empty() => &escalation.product_owner,
         _ => &escalation.notify,
     };
+    if default.is_empty() && trigger == Trigger::GateTimeout {
+        let overdue = waiting::overdue(state, &policy.gates, blocked.since);
+        return overdue.cloned().map(Recipient::GateApprovers).collect();
+    }
     if default.is_empty() {
         return owners(snapshot, failures);
     }
@@ -154,6 +170,18 @@ fn question(blocked: &Blocked, failures: &[FailureView]) -> Question {
         1 => "After 1 attempt".to_owned(),
         more => format!("After {more} attempts"),
     };
+    if blocked.trigger == Trigger::GateTimeout {
+        return Question {
+            text: "Who decides the gate that nobody has decided?".to_owned(),
+            options: [
+                "Its approvers, now: approve or reject it.",
+                "Somebody else: name other approvers in the configuration on the base branch.",
+                "Nobody: close the pull request, or take out what opened the gate.",
+            ]
+            .map(str::to_owned)
+            .into(),
+        };
+    }
     let sided = failures.iter().find_map(|view| {
         let failure = &view.failure;
         let name = failure.test_name.as_deref().unwrap_or(view.check.as_str());

@@ -21,7 +21,7 @@ use super::{
     snapshot::{Lifecycle, ObservationProblem, ReceivedEvidence, Snapshot},
     stage::Stage,
     state::{AttemptDigest, LoopState, RunStatus, StopReason},
-    surface, tamper,
+    surface, tamper, waiting,
     walk::{self, Configuration, Heed, Walk},
 };
 
@@ -78,12 +78,12 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let failures = attempt::failures(&evidence, &blames, &changes, &judgement.regressed);
     run.remember_failures(&judgement, &failures, evidence_walk.reached);
     run.note_outage(&evidence, &blames);
+    let gatekeeping =
+        gatekeeping::follow_up(&assessment, snapshot, &run.next, &policy.gates, evidence_walk.reached, now);
+    run.keep_gates(&gatekeeping);
     let causes = run.causes(&judgement, &tampering);
     let fresh_block = run.call_or_release(&causes);
     let next_rerun = run.repeat_outside();
-    let gatekeeping =
-        gatekeeping::follow_up(&assessment.gates, snapshot, &run.next, &policy.gates, evidence_walk.reached, now);
-    run.keep_gates(&gatekeeping);
 
     let action = next_action(&run, &evidence, &blames, &stage_walk, fresh_block);
     run.settle(&action, &evaluation, &evidence, &stage_walk, &evidence_walk, &assessment.gates, &rules);
@@ -279,7 +279,8 @@ fn revisit(
         .iter()
         .any(|gate| gate.holding == gate::Holding::Holds && gate.status() != gate::GateStatus::NotApplicable);
     let again = triggered.then_some(run.now + chrono::TimeDelta::minutes(15));
-    [overdue, external, rerun, again].into_iter().flatten().filter(|at| *at > run.now).min()
+    let waits = waiting::next(&run.next, &run.policy.gates, run.now);
+    [overdue, external, rerun, again, waits].into_iter().flatten().filter(|at| *at > run.now).min()
 }
 
 /// The word a script sees.

@@ -455,8 +455,19 @@ pub enum StatusCommentWish {
 /// A comment that must notify: posted once, found again by its marker.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Post {
-    GateRequest { gate: GateName, round: u32 },
-    Escalation { trigger: Trigger, attempt: u32 },
+    GateRequest {
+        gate: GateName,
+        round: u32,
+    },
+    /// To the approvers of a gate that has waited too long.
+    GateReminder {
+        gate: GateName,
+        round: u32,
+    },
+    Escalation {
+        trigger: Trigger,
+        attempt: u32,
+    },
     MergedOverOpenGates,
 }
 
@@ -465,6 +476,7 @@ impl Post {
     pub fn key(&self) -> String {
         match self {
             Self::GateRequest { gate, round } => format!("gate:{gate}:{round}"),
+            Self::GateReminder { gate, round } => format!("gate-reminder:{gate}:{round}"),
             Self::Escalation { trigger, attempt } => format!("escalation:{}:{attempt}", trigger.as_str()),
             Self::MergedOverOpenGates => "bypassed".to_owned(),
         }

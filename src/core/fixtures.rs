@@ -19,7 +19,7 @@ use super::{
     roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
     snapshot::{
         Account, AccountKind, AppIdentity, Authority, Base, ChangedFile, ChangedFiles, Comment, FileStatus, Head,
-        Lifecycle, Listing, Permission, PullRequest, Readiness, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
+        Lifecycle, Listing, NamedAccount, Permission, PullRequest, Readiness, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
         Standing, Visibility,
     },
     stage::Stage,
@@ -210,6 +210,36 @@ impl Story {
         let (snapshot, policy) = (snapshot(), policy());
         let state = LoopState::begin(&snapshot, &policy, start());
         Self { snapshot, policy, state, now: start(), last: None }
+    }
+
+    /// A configured gate that every pull request opens and one person approves by comment.
+    pub fn gate(&mut self, name: &str, approver: &str) {
+        let approvers = Approvers { users: [login(approver)].into(), ..Approvers::default() };
+        let gate = GatePolicy {
+            definition: GateDefinition::Configured,
+            trigger: GateTrigger::Always,
+            holds: Stage::Validate,
+            approvers,
+            approve_by: ApproveBy::Comment,
+            invalidate_on_push: InvalidateOnPush::Matching,
+            exclusions: Exclusions::default(),
+            checklist: ChecklistMode::Optional,
+            request: RequestTime::Immediately,
+            label: format!("needs:{name}-review"),
+            remind_after: TimeDelta::hours(24),
+            escalate_after: TimeDelta::hours(72),
+        };
+        self.policy.gates.insert(name.parse().expect("a gate's name"), gate);
+        let account = person(if approver == "bob" { 2 } else { 3 }, approver);
+        self.snapshot.authority.logins.insert(account.login.clone(), NamedAccount::Known(account));
+    }
+
+    /// The next push changes this file so.
+    pub fn touch(&mut self, path: &str, line: &str) {
+        let ChangedFiles::Complete(files) = &mut self.snapshot.files else { return };
+        for file in files.iter_mut().filter(|file| file.path == path) {
+            file.patch = Some(format!("@@ -1 +1 @@\n-old\n+{line}"));
+        }
     }
 
     /// Decides a minute later.

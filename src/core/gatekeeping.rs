@@ -7,12 +7,13 @@ use serde_json::json;
 
 use super::{
     decision::Reviewer,
-    gate::{self, GatePolicy, GateReport, GateStanding, GateStatus, Holding, RequestTime},
+    gate::{self, Assessment, GatePolicy, GateReport, GateStanding, GateStatus, Holding, RequestTime, Tampered},
     history::Event,
     ids::{GateName, Timestamp},
-    snapshot::Snapshot,
+    snapshot::{Readiness, Snapshot},
     stage::Stage,
     state::{GateState, LoopState},
+    waiting,
 };
 
 /// What the gates change: their remembered state, their events, and reviewers to ask or to let go.
@@ -29,7 +30,7 @@ pub struct Outcome {
 /// `evidence_reached` is the furthest stage of the walk that ignores gates: a gate with `request: after_checks` is
 /// asked for once the evidence of its own transition is there.
 pub fn follow_up(
-    reports: &[GateReport],
+    assessment: &Assessment,
     snapshot: &Snapshot,
     state: &LoopState,
     policies: &std::collections::BTreeMap<GateName, GatePolicy>,
@@ -39,11 +40,12 @@ pub fn follow_up(
     let mut outcome = Outcome::default();
     let mut needed = BTreeSet::new();
     let mut asked_before = BTreeSet::new();
-    for report in reports {
+    for report in &assessment.gates {
         let Some(policy) = policies.get(&report.name) else { continue };
         let before = state.gates.get(&report.name);
         let due = policy.request == RequestTime::Immediately || evidence_reached >= report.holds;
         let mut after = remember(report, before, due, now);
+        wait(&mut after, policy, snapshot.pull_request.readiness, now);
         let wanted = match after.status {
             GateStatus::Requested => gate::reviewers(report, snapshot),
             _ => BTreeSet::new(),
@@ -57,6 +59,7 @@ pub fn follow_up(
         after.reviewers = known.union(&requested).map(written).collect();
         needed.extend(wanted);
         events_between(report, before, &after, &mut outcome.events);
+        outcome.events.extend(tampering(&mut after, assessment.tampered.iter().filter(|one| one.gate == report.name)));
         outcome.states.push((report.name.clone(), after));
     }
     outcome.withdraw =
@@ -87,13 +90,15 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
         counted: std::collections::BTreeMap::new(),
         objections: Vec::new(),
         labels: BTreeSet::new(),
+        waiting_since: None,
         reminded_at: None,
+        tampered: BTreeSet::new(),
         extra: serde_json::Map::new(),
     });
     if new_round {
         after.round += 1;
         after.requested_at = Some(now);
-        after.reminded_at = None;
+        (after.waiting_since, after.reminded_at) = (None, None);
         after.reviewers.clear();
     }
     after.required = holds && status != GateStatus::NotApplicable;
@@ -115,6 +120,28 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
     after.objections.clone_from(&report.objections);
     after.labels = report.opening_labels();
     after
+}
+
+/// Approvers are waited for from the moment they are asked: on a draft nobody is.
+fn wait(after: &mut GateState, policy: &GatePolicy, readiness: Readiness, now: Timestamp) {
+    let asked = after.status == GateStatus::Requested && readiness == Readiness::Ready;
+    after.waiting_since = asked.then(|| after.waiting_since.unwrap_or(now));
+    if after.reminded_at.is_none() && waiting::is_reminder_due(after, policy, now) {
+        after.reminded_at = Some(now);
+    }
+}
+
+/// Each counted comment that somebody else changed is told in the history once.
+fn tampering<'a>(
+    after: &mut GateState,
+    tampered: impl Iterator<Item = &'a Tampered>,
+) -> Vec<(Event, serde_json::Map<String, serde_json::Value>)> {
+    let fresh = tampered.filter(|one| after.tampered.insert(one.comment));
+    let line = |one: &Tampered| {
+        let payload = json!({ "gate": one.gate, "tampered_comment": one.url, "written_by": one.by.login });
+        payload.as_object().cloned().map(|payload| (Event::GateInvalidated, payload))
+    };
+    fresh.filter_map(line).collect()
 }
 
 fn events_between(

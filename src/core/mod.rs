@@ -39,6 +39,7 @@ pub mod stage;
 pub mod state;
 mod surface;
 pub mod tamper;
+mod waiting;
 pub mod walk;
 
 pub use decide::decide;

@@ -8,6 +8,7 @@ use super::{
     decision::{
         CheckRunPlan, CommandReply, Hold, LabelWish, NextAction, Post, ReactionKind, StatusCommentWish, Surface,
     },
+    escalation::Trigger,
     gate::{Assessment, GateReport, GateStanding, GateStatus, WordSource},
     gatekeeping,
     ids::{CommentId, Timestamp},
@@ -116,8 +117,12 @@ fn verify_check(ground: &Ground<'_>) -> CheckRunPlan {
         RunStatus::Failed | RunStatus::Aborted => return Completed(Conclusion::Failure),
         _ => {}
     }
-    if matches!(ground.action, NextAction::Escalate { .. } | NextAction::WaitForHuman { .. }) {
-        return Completed(Conclusion::ActionRequired);
+    match ground.action {
+        // A gate nobody decides says nothing about the evidence.
+        NextAction::Escalate { cause: Trigger::GateTimeout }
+        | NextAction::WaitForHuman { cause: Trigger::GateTimeout } => {}
+        NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => return Completed(Conclusion::ActionRequired),
+        _ => {}
     }
     if ground.evidence_walk.reached >= Stage::Document {
         return Completed(Conclusion::Success);
@@ -149,6 +154,9 @@ fn posts(ground: &Ground<'_>) -> Vec<Post> {
         for (gate, state) in &ground.next.gates {
             if state.status == GateStatus::Requested {
                 posts.push(Post::GateRequest { gate: gate.clone(), round: state.round });
+                if state.reminded_at.is_some() {
+                    posts.push(Post::GateReminder { gate: gate.clone(), round: state.round });
+                }
             }
         }
         if let Some(blocked) = &ground.next.blocked {

@@ -82,13 +82,7 @@ impl Request {
             matches: gate_card::why(report, &links, 40),
             checklist_required: required,
             how: how(name, by),
-            reject: Markdown::ours(match by {
-                ApproveBy::Comment => format!("comment {}", code(&format!("{name} rejected"))),
-                ApproveBy::Review => "request changes in a review".to_owned(),
-                ApproveBy::CommentOrReview => {
-                    format!("comment {} or request changes in a review", code(&format!("{name} rejected")))
-                }
-            }),
+            reject: reject(name, by),
             author: words::person(&subject.snapshot.pull_request.author.login),
             binds: Markdown::ours(binds(subject, report)),
             notes: gate_card::notes(report, &links),
@@ -96,18 +90,28 @@ impl Request {
     }
 }
 
-fn who(report: &GateReport) -> String {
+pub(super) fn who(report: &GateReport) -> String {
     let who = words::approvers(report);
     if report.needed > 1 { format!("{who}; {} approvals are needed", report.needed) } else { who }
 }
 
-fn how(name: &GateName, by: ApproveBy) -> Markdown {
+pub(super) fn how(name: &GateName, by: ApproveBy) -> Markdown {
     let phrase = format!("Write this on a line of its own in a comment:\n\n```text\n{name} approved\n```");
     let review = "*Files changed* → *Review changes* → *Approve*, on the head commit.";
     Markdown::ours(match by {
         ApproveBy::Comment => phrase,
         ApproveBy::Review => format!("Approve in a review: {review}"),
         ApproveBy::CommentOrReview => format!("{phrase}\n\nOr approve in a review: {review}"),
+    })
+}
+
+/// "comment `security rejected`", after "to turn it down".
+pub(super) fn reject(name: &GateName, by: ApproveBy) -> Markdown {
+    let comment = || format!("comment {}", code(&format!("{name} rejected")));
+    Markdown::ours(match by {
+        ApproveBy::Comment => comment(),
+        ApproveBy::Review => "request changes in a review".to_owned(),
+        ApproveBy::CommentOrReview => format!("{} or request changes in a review", comment()),
     })
 }
 

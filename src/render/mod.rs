@@ -19,6 +19,7 @@ mod fit;
 #[cfg(test)]
 mod fixtures;
 mod gate_card;
+mod gate_reminder;
 mod gate_request;
 mod handoff;
 #[cfg(test)]

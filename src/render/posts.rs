@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    OwnTemplates, escalation, gate_request, marker,
+    OwnTemplates, escalation, gate_reminder, gate_request, marker,
     sanitize::{Markdown, code, short_text, text},
     templates,
     verdict::Subject,
@@ -15,6 +15,7 @@ use crate::core::{decision::Post, snapshot::Lifecycle};
 pub(super) fn text_of(subject: &Subject<'_>, post: &Post, own: OwnTemplates<'_>) -> String {
     match post {
         Post::GateRequest { gate, .. } => gate_request::request(subject, gate, post),
+        Post::GateReminder { gate, .. } => gate_reminder::reminder(subject, gate, post),
         Post::Escalation { trigger, .. } => match &subject.decision.view.escalation {
             Some(view) => escalation::report(subject, view, post, own.escalation),
             // The post outlived its cause: what is known without it is the cause's name.

@@ -32,6 +32,7 @@ const EMBEDDED: &[(&str, &str)] = &embedded![
     "gates/database.md",
     "gates/deploy.md",
     "gates/external.md",
+    "gates/reminder.md",
     "gates/request.md",
     "gates/security.md",
     "help.md",

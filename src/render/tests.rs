@@ -68,6 +68,19 @@ fn gate_requests() {
 }
 
 #[test]
+fn a_reminder_says_how_long_a_gate_has_waited_and_what_comes_next() {
+    let mut decision = fixtures::open_security_gate_with_an_outsider();
+    let gate = fixtures::gate_name("security");
+    decision.next.gates.insert(gate.clone(), fixtures::waiting_since(fixtures::at(0)));
+    decision.surface.posts = vec![Post::GateReminder { gate, round: 1 }];
+    let text = only_post(&pull_request(&decision, &fixtures::snapshot(), &fixtures::policy()));
+    shown!("gate_reminder_security", text);
+    decision.next.gates.clear();
+    let text = only_post(&pull_request(&decision, &fixtures::snapshot(), &fixtures::policy()));
+    assert!(text.starts_with("<!-- loopgate:gate-reminder:security:1 -->\n"), "{text}");
+}
+
+#[test]
 fn escalations() {
     let policy = fixtures::policy();
     let (decision, snapshot) = fixtures::regression_escalated();

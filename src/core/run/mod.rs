@@ -32,6 +32,7 @@ use super::{
         Rejection, RunStatus, SeenHead, StopReason,
     },
     tamper::{self, Tampering},
+    waiting,
 };
 
 /// One decision in the making: the state as it becomes, and the events on the way.
@@ -264,6 +265,9 @@ impl<'a> Run<'a> {
             let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
             causes.insert(Trigger::Tampering, format!("{first}{more}"));
         }
+        if let Some(pattern) = waiting::in_words(&self.next, &self.policy.gates, self.now) {
+            causes.insert(Trigger::GateTimeout, pattern);
+        }
         causes
     }
 
@@ -279,7 +283,7 @@ impl<'a> Run<'a> {
             return false;
         }
         if let Some(blocked) = &self.next.blocked
-            && !call::still_stands(blocked, &self.next)
+            && !call::still_stands(blocked, &self.next, self.policy, self.now)
         {
             self.next.blocked = None;
         }

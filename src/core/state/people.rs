@@ -33,8 +33,14 @@ pub struct GateState {
     /// Comments that counted, with the SHA-256 of their body when they did: a later difference is tampering.
     #[serde(default)]
     pub counted: BTreeMap<CommentId, String>,
+    /// Since when its approvers could decide: none while it is not asked for, and on a draft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_since: Option<Timestamp>,
     #[serde(default)]
     pub reminded_at: Option<Timestamp>,
+    /// Counted comments that somebody else changed, as far as that is in the history.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub tampered: BTreeSet<CommentId>,
     /// Labels that opened it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub labels: BTreeSet<String>,

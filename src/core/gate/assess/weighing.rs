@@ -102,10 +102,15 @@ impl<'a> Weighing<'a> {
             scene.said.iter().flat_map(|utterance| about(utterance, own.name, scene.snapshot)).collect();
         let takes_reviews = own.policy.approve_by.reviews();
         said.retain(|word| match word.what {
-            What::ReviewApproved { .. } | What::ReviewRejected { .. } | What::ReviewDismissed => takes_reviews,
+            // An approver who approves in the wrong place is told so; other people's reviews are not about this gate.
+            What::ReviewApproved { .. } => takes_reviews || authority.names(&word.by),
+            What::ReviewRejected { .. } | What::ReviewDismissed => takes_reviews,
             _ => true,
         });
         for word in &mut said {
+            if matches!(word.what, What::ReviewApproved { .. }) && !takes_reviews {
+                word.what = What::ApprovedElsewhere;
+            }
             if word.void.is_none() && authority.is_bot(&word.by) {
                 word.void = Some(Refusal::IsBot);
             } else if word.void.is_none() && changed_since_counted(word, remembered, scene.snapshot) {
@@ -179,6 +184,7 @@ impl<'a> Weighing<'a> {
             What::Reject { words } | What::ReviewRejected { words } => self.objection(at, words),
             What::Revoke | What::ReviewDismissed => WordOutcome::Counted,
             What::Dismiss { of } => self.dismissal(at, of),
+            What::ApprovedElsewhere => WordOutcome::Refused(Refusal::WrongChannel { wants_review: false }),
             What::NearMiss(_) => WordOutcome::Superseded,
         }
     }
@@ -288,7 +294,9 @@ impl<'a> Weighing<'a> {
             // Talk about a gate that does not apply is talk.
             What::NearMiss(_) => self.own.triggered.is_some(),
             // So is an ordinary review.
-            What::ReviewApproved { .. } | What::ReviewRejected { .. } => self.own.triggered.is_some(),
+            What::ReviewApproved { .. } | What::ReviewRejected { .. } | What::ApprovedElsewhere => {
+                self.own.triggered.is_some()
+            }
             _ => true,
         };
         let of = |(word, outcome): (&Said, &WordOutcome)| Considered {

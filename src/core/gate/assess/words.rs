@@ -50,13 +50,15 @@ pub(super) enum What {
     },
     /// A dismissed review: whatever it was, approvals before it do not come back.
     ReviewDismissed,
+    /// An approving review by an approver of a gate that takes none: it says what a comment has to.
+    ApprovedElsewhere,
     NearMiss(NearMiss),
 }
 
 impl What {
     pub(super) const fn word(&self) -> Word {
         match self {
-            Self::Approve { .. } | Self::ReviewApproved { .. } => Word::Approve,
+            Self::Approve { .. } | Self::ReviewApproved { .. } | Self::ApprovedElsewhere => Word::Approve,
             Self::Reject { .. } | Self::ReviewRejected { .. } => Word::Reject,
             Self::Revoke | Self::ReviewDismissed => Word::Revoke,
             Self::Dismiss { .. } => Word::Dismiss,

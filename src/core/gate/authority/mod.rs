@@ -205,6 +205,14 @@ impl<'a> Authority<'a> {
         is_bot && (self.policy.exclusions.bots == Exclusion::Excluded || account.login.as_str() == ACTIONS)
     }
 
+    /// Whether the policy names somebody, as themselves, in a team or as an owner.
+    pub(super) fn names(&self, account: &Account) -> bool {
+        let in_team = self.teams.values().any(|members| members.contains_key(&account.id));
+        in_team
+            || self.users.contains_key(&account.id)
+            || self.owned.values().any(|owners| owners.contains(&account.id))
+    }
+
     /// What somebody's approval would cover.
     ///
     /// # Errors

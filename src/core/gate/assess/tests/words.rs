@@ -266,9 +266,18 @@ fn a_gate_that_takes_reviews_takes_no_comment() {
 #[test]
 fn a_gate_that_takes_comments_takes_no_review_verdict() {
     let mut world = World::new();
-    world.review("alice", ReviewVerdict::Approved, "");
+    world.review("carol", ReviewVerdict::Approved, "");
     world.review("bob", ReviewVerdict::ChangesRequested, "");
-    assert!(world.report().considered.is_empty());
+    assert!(world.report().considered.is_empty(), "reviews are not about gates");
+    // An approver who approves in a review believes to have approved.
+    world.review("alice", ReviewVerdict::Approved, "");
+    assert_eq!(world.refusal(), Refusal::WrongChannel { wants_review: false });
+    assert!(!world.is_approved());
+    // It takes no rejection back either.
+    world.comment("alice", "security rejected");
+    world.review("alice", ReviewVerdict::Approved, "");
+    assert!(world.is_rejected());
+    world.comment("alice", "/revoke security");
     // But a review's body may say the phrase.
     world.review("alice", ReviewVerdict::Commented, "security approved");
     assert!(world.is_approved());

@@ -1,0 +1,301 @@
+//! Where it stands.
+
+use crate::kit::*;
+use loopgate::core::snapshot::{ReviewVerdict, Visibility};
+
+/// The comment by alice, and what she reads about it.
+#[track_caller]
+fn stands(body: &str, told: &str) {
+    let mut talk = Talk::opened();
+    talk.says("alice", body);
+    talk.is(Closed, told);
+}
+
+#[test]
+fn quoted() {
+    stands(
+        "> security approved",
+        "😕 alice’s comment does not count: it stands in a quote, where it may be an example. Write `security \
+         approved` as plain text.",
+    );
+}
+
+#[test]
+fn nested_quoted() {
+    stands(
+        "> > security approved",
+        "😕 alice’s comment does not count: it stands in a quote, where it may be an example. Write `security \
+         approved` as plain text.",
+    );
+}
+
+#[test]
+fn below_a_quote_without_a_blank_line() {
+    stands(
+        "> Is it fine?\nsecurity approved",
+        "😕 alice’s comment does not count: it stands in a quote, where it may be an example. Write `security \
+         approved` as plain text.",
+    );
+}
+
+#[test]
+fn in_a_quoted_e_mail() {
+    stands(
+        "On 20 Nov 2026, Bob wrote:\n\nsecurity approved",
+        "😕 alice’s comment does not count: it stands in a quoted e-mail, where it may be an example. Write \
+         `security approved` as plain text.",
+    );
+}
+
+#[test]
+fn fenced() {
+    stands(
+        "```\nsecurity approved\n```",
+        "😕 alice’s comment does not count: it stands in code, where it may be an example. Write `security approved` \
+         as plain text.",
+    );
+}
+
+#[test]
+fn indented() {
+    stands(
+        "    security approved",
+        "😕 alice’s comment does not count: it stands in code, where it may be an example. Write `security approved` \
+         as plain text.",
+    );
+}
+
+#[test]
+fn inline_code() {
+    stands(
+        "`security approved`",
+        "😕 alice’s comment does not count: it stands in code, where it may be an example. Write `security approved` \
+         as plain text.",
+    );
+}
+
+#[test]
+fn a_heading() {
+    stands(
+        "# security approved",
+        "😕 alice’s comment does not count: it stands in a heading, where it may be an example. Write `security \
+         approved` as plain text.",
+    );
+}
+
+#[test]
+fn link_text() {
+    stands(
+        "[security approved](https://example.com)",
+        "😕 alice’s comment does not count: it stands in a link, where it may be an example. Write `security \
+         approved` as plain text.",
+    );
+}
+
+#[test]
+fn behind_a_link_that_began_on_the_line_before() {
+    stands(
+        "[\n](https://example.com)security approved",
+        "😕 alice’s comment does not count: it stands in a link, where it may be an example. Write `security \
+         approved` as plain text.",
+    );
+}
+
+#[test]
+fn an_images_description() {
+    stands(
+        "![security approved](x.png)",
+        "😕 alice’s comment does not count: it stands in an image's description, where it may be an example. Write \
+         `security approved` as plain text.",
+    );
+}
+
+#[test]
+fn a_table_cell() {
+    stands(
+        "| a |\n|---|\n| security approved |",
+        "😕 alice’s comment does not count: it stands in a table, where it may be an example. Write `security \
+         approved` as plain text.",
+    );
+}
+
+#[test]
+fn an_html_comment() {
+    stands(
+        "<!-- security approved -->",
+        "😕 alice’s comment does not count: it stands in an HTML comment, where it may be an example. Write \
+         `security approved` as plain text.",
+    );
+}
+
+#[test]
+fn a_suggestion_block() {
+    stands(
+        "```suggestion\nsecurity approved\n```",
+        "😕 alice’s comment does not count: it stands in a suggestion block, where it may be an example. Write \
+         `security approved` as plain text.",
+    );
+}
+
+#[test]
+fn struck_through() {
+    stands(
+        "~~security approved~~",
+        "😕 alice’s comment does not count: it stands in struck-through text, where it may be an example. Write \
+         `security approved` as plain text.",
+    );
+}
+
+#[test]
+fn a_task_list_item() {
+    stands(
+        "- [x] security approved",
+        "😕 alice’s comment does not count: it stands in a task-list item, where it may be an example. Write \
+         `security approved` as plain text.",
+    );
+}
+
+#[test]
+fn a_closed_details_block() {
+    stands(
+        "<details><summary>Review</summary>\n\nsecurity approved\n\n</details>",
+        "😕 alice’s comment does not count: it stands in a closed details block, where it may be an example. Write \
+         `security approved` as plain text.",
+    );
+}
+
+#[test]
+fn a_plain_paragraph_in_an_opened_details_block_counts() {
+    let mut talk = Talk::opened();
+    talk.says("alice", "<details open><summary>Review</summary>\n\nsecurity approved\n\n</details>");
+    talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
+}
+
+#[test]
+fn a_list_item_counts() {
+    let mut talk = Talk::opened();
+    talk.says("alice", "- looks good\n- security approved");
+    talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
+}
+
+#[test]
+fn in_the_pull_requests_description() {
+    let mut talk = Talk::opened();
+    talk.snapshot.pull_request.body = "security approved".into();
+    talk.look();
+    talk.is(Closed, "");
+}
+
+#[test]
+fn in_a_commit_message() {
+    let mut talk = Talk::opened();
+    talk.commits(Some("author"), Some("author"), "security approved").look();
+    talk.is(Closed, "");
+}
+
+#[test]
+fn in_the_body_of_a_review_counts_as_a_comment_does() {
+    let mut talk = Talk::opened();
+    talk.reviews("alice", ReviewVerdict::Commented, "security approved");
+    talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
+}
+
+#[test]
+fn an_approving_review_where_comments_are_asked_for() {
+    let mut talk = Talk::opened();
+    talk.reviews("alice", ReviewVerdict::Approved, "");
+    talk.is(
+        Closed,
+        "😕 alice’s review does not count: this gate takes a comment: write `security approved` on a line of its own.",
+    );
+}
+
+#[test]
+fn a_comment_where_a_review_is_asked_for() {
+    let mut talk = Talk::under(&CONFIG.replace("approvers:", "approve_by: [review], approvers:"));
+    talk.says("alice", "security approved");
+    talk.is(
+        Closed,
+        "😕 alice’s comment does not count: this gate takes a review: *Files changed*, *Review changes*, *Approve*.",
+    );
+}
+
+#[test]
+fn edited_into_an_approval_by_its_author() {
+    let mut talk = Talk::opened();
+    talk.says("alice", "Nice.");
+    talk.comment().body = "security approved".into();
+    talk.comment().updated_at = at(9);
+    talk.look();
+    talk.is(
+        Closed,
+        "😕 alice’s comment does not count: it was edited, and GitHub does not say by whom. If it is still meant, \
+         alice can comment `security approved` anew.",
+    );
+}
+
+#[test]
+fn edited_into_an_approval_by_another() {
+    let mut talk = Talk::opened();
+    let comment = talk.writes("alice", "Nice.");
+    talk.look();
+    talk.comment().body = "security approved".into();
+    talk.edited(comment, "author");
+    talk.look();
+    talk.is(
+        Closed,
+        "😕 alice’s comment does not count: it was edited, and GitHub does not say by whom. If it is still meant, \
+         alice can comment `security approved` anew.",
+    );
+}
+
+#[test]
+fn edited_after_counting() {
+    // By somebody else: a warning besides.
+    let mut talk = Talk::opened();
+    talk.says("alice", "security approved");
+    talk.comment().body = "security approved\n\nand everything else".into();
+    talk.look();
+    talk.is(
+        Closed,
+        "😕 alice’s comment does not count: it was edited, and GitHub does not say by whom. If it is still meant, \
+         alice can comment `security approved` anew.",
+    );
+    let warning = "A [comment](https://github.com/c) of alice that had counted was changed afterwards.";
+    assert!(talk.status().contains(warning), "{}", talk.status());
+    // By the writer: said, and no warning.
+    let mut talk = Talk::opened();
+    let comment = talk.writes("alice", "security approved");
+    talk.look();
+    talk.comment().body = "Security approved".into();
+    talk.edited(comment, "alice");
+    talk.look();
+    talk.is(
+        Closed,
+        "😕 alice’s comment does not count: it was edited, and GitHub does not say by whom. If it is still meant, \
+         alice can comment `security approved` anew.",
+    );
+    assert!(!talk.status().contains("changed afterwards"), "{}", talk.status());
+}
+
+#[test]
+fn deleted() {
+    let mut talk = Talk::opened();
+    talk.says("alice", "security approved");
+    talk.snapshot.comments.items.clear();
+    talk.look();
+    talk.is(Closed, "");
+}
+
+#[test]
+fn hidden_by_a_moderator() {
+    let mut talk = Talk::opened();
+    talk.says("alice", "security approved");
+    talk.comment().visibility = Visibility::Hidden;
+    talk.look();
+    talk.is(
+        Closed,
+        "😕 alice’s comment does not count: a moderator has hidden it. If it is still meant, alice can comment \
+         `security approved` anew.",
+    );
+}
