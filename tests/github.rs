@@ -2,9 +2,13 @@
 
 #[path = "github/bench.rs"]
 mod bench;
+#[path = "github/cost.rs"]
+mod cost;
 #[path = "github/objects.rs"]
 mod objects;
 #[path = "github/observe.rs"]
 mod observe;
+#[path = "github/organisation.rs"]
+mod organisation;
 #[path = "github/reconcile.rs"]
 mod reconcile;

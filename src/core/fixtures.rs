@@ -19,8 +19,8 @@ use super::{
     roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
     snapshot::{
         Account, AccountKind, AppIdentity, Authority, Base, ChangedFile, ChangedFiles, Comment, FileStatus, Head,
-        Lifecycle, Listing, NamedAccount, Permission, PullRequest, Readiness, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
-        Standing, Visibility,
+        Lifecycle, Listing, NamedAccount, Permission, PullRequest, Readiness, ReceivedEvidence, Review, ReviewVerdict,
+        Snapshot, Standing, Visibility,
     },
     stage::Stage,
     state::LoopState,

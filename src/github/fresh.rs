@@ -37,6 +37,11 @@ impl<K: Ord, V: Clone> Fresh<K, V> {
         }
         known.insert(key, (now, value));
     }
+
+    /// Forgets all answers: something happened that may have changed any of them.
+    pub(crate) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
 }
 
 #[cfg(test)]
@@ -50,5 +55,7 @@ mod tests {
         assert_eq!(fresh.get(&"a", start + TimeDelta::seconds(299)), Some(1));
         assert_eq!(fresh.get(&"a", start + TimeDelta::minutes(5)), None);
         assert_eq!(fresh.get(&"b", start), None);
+        fresh.clear();
+        assert_eq!(fresh.get(&"a", start), None);
     }
 }

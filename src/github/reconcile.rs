@@ -143,6 +143,11 @@ impl Reconcile {
         Self { seal, ..self }
     }
 
+    /// Forgets what was believed of people, teams and organisations for a while, since it has changed.
+    pub fn forget(&self) {
+        self.observer.forget();
+    }
+
     /// Looks at one pull request, decides, and makes it look as it should.
     ///
     /// What GitHub refused is told on the pull request, so a turn that met something new is followed by another.

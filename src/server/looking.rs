@@ -5,7 +5,7 @@ use super::{
     reconciler::{Again, Job, PullRequest, Reconciler, Unresolved},
 };
 use crate::{
-    github::{self, Clock, Error, Failed, Github, Reconcile, Settled, webhook::OwnApp},
+    github::{self, Clock, Error, Failed, Github, Reconcile, Settled, webhook::OwnApp, webhook::Target},
     refs::Seal,
 };
 
@@ -49,6 +49,10 @@ impl<C: Clock + 'static> GithubReconciler<C> {
 impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
     async fn resolve(&self, work: &Unresolved) -> Result<Vec<PullRequest>, Failed> {
         let client = self.github.client(Some(work.installation));
+        if matches!(work.target, Target::Installation | Target::Repository(_)) {
+            // Members, teams, access or the organisation's defaults have changed.
+            self.reconcile.forget();
+        }
         let found = client.pull_requests_of(&work.target).await.map_err(Failed::from)?;
         Ok(found.into_iter().map(|(repository, number)| PullRequest { repository, number }).collect())
     }

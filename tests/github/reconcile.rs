@@ -20,11 +20,11 @@ impl Bench {
         Job { installation: Some(self.installation()), repository: pr.repo.clone(), number: pr.number, hints }
     }
 
-    async fn run(&self, reconcile: &Reconcile, pr: &Pr) -> Outcome {
+    pub async fn run(&self, reconcile: &Reconcile, pr: &Pr) -> Outcome {
         reconcile.run(&self.job(pr), self.now()).await.unwrap()
     }
 
-    async fn decided(&self, reconcile: &Reconcile, pr: &Pr) -> Summary {
+    pub async fn decided(&self, reconcile: &Reconcile, pr: &Pr) -> Summary {
         match self.run(reconcile, pr).await.result {
             Settled::Decided(summary) => summary,
             other => panic!("{other:?}"),
@@ -113,7 +113,7 @@ async fn an_unchanged_pull_request_costs_ten_free_reads_and_no_write() {
 }
 
 #[tokio::test]
-async fn a_first_turn_costs_fifteen_reads() {
+async fn a_first_turn_costs_sixteen_reads() {
     let bench = Bench::new().await;
     security_team(&bench.sim, &bench);
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
@@ -124,7 +124,8 @@ async fn a_first_turn_costs_fifteen_reads() {
     let counts = bench.sim.request_counts();
     let paths: Vec<_> =
         bench.sim.requests().iter().map(|request| format!("{} {}", request.method, request.path)).collect();
-    assert!(counts.total - counts.writes <= 15, "{paths:#?}");
+    // One of them, the organisation's defaults, is shared by all its repositories for five minutes.
+    assert!(counts.total - counts.writes <= 16, "{paths:#?}");
 }
 
 #[tokio::test]

@@ -40,6 +40,13 @@ enum Organisation {
 }
 
 impl Registry {
+    pub(super) fn forget(&self) {
+        self.people.clear();
+        self.logins.clear();
+        self.teams.clear();
+        self.organisations.clear();
+    }
+
     pub(super) async fn look_up(
         &self,
         client: &Client,

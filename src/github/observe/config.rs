@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
+use super::organisation::Defaults;
 use crate::{
-    config,
+    config::{self, Source},
     core::{
         RepoName, Sha,
         policy::{Activation, ConfigError, Policy, PolicyOrigin},
@@ -45,13 +46,21 @@ pub(super) async fn branch(client: &Client, repository: &RepoName, name: &str) -
     client.get(&format!("{}/branches/{}", path::repo(repository), path::escape_path(name))).await.or_absent()
 }
 
-/// The policy in force at a commit of the base branch; none where the repository has no configuration file, or one
-/// that switches Loopgate off: then nothing is observed and nothing written.
-pub(super) async fn policy(client: &Client, repository: &RepoName, tip: Sha) -> Result<Option<Policy>, Error> {
-    let Some(text) = file(client, repository, tip).await? else { return Ok(None) };
-    let policy = match parse(&text) {
+/// The policy in force at a commit of the base branch, on top of the organisation's defaults; none where neither
+/// switches Loopgate on: then nothing is observed and nothing written.
+pub(super) async fn policy(
+    client: &Client,
+    repository: &RepoName,
+    tip: Sha,
+    defaults: Option<&Defaults>,
+) -> Result<Option<Policy>, Error> {
+    let text = file(client, repository, tip).await?;
+    if text.is_none() && defaults.is_none() {
+        return Ok(None);
+    }
+    let policy = match parse(defaults, text.as_ref()) {
         Ok(policy) => policy.with_origin(PolicyOrigin::Base { commit: tip }),
-        Err(error) => last_good(client, repository, tip, error).await?,
+        Err(error) => last_good(client, repository, tip, defaults, error).await?,
     };
     Ok((policy.activation == Activation::Active).then_some(policy))
 }
@@ -95,22 +104,30 @@ impl FileText {
     }
 }
 
-fn parse(text: &FileText) -> Result<Policy, ConfigError> {
-    match text {
-        FileText::Text(text) => config::parse(FILE, text),
-        FileText::Unreadable(why) => Err(ConfigError {
-            file: FILE.to_owned(),
-            line: 1,
-            column: 1,
-            snippet: String::new(),
-            message: (*why).to_owned(),
-            hint: None,
-        }),
+fn parse(defaults: Option<&Defaults>, text: Option<&FileText>) -> Result<Policy, ConfigError> {
+    let own = match text {
+        Some(FileText::Text(text)) => Some(Source::new(FILE, text)),
+        Some(FileText::Unreadable(why)) => {
+            let (file, snippet, message) = (FILE.to_owned(), String::new(), (*why).to_owned());
+            return Err(ConfigError { file, line: 1, column: 1, snippet, message, hint: None });
+        }
+        None => None,
+    };
+    match config::load(defaults.map(Defaults::source), own) {
+        Ok(loaded) => Ok(loaded.policy),
+        Err(errors) => Err(errors.into_first()),
     }
 }
 
-/// The newest older version that validates, else the presets. The commits of a file up to a commit never change.
-async fn last_good(client: &Client, repository: &RepoName, tip: Sha, error: ConfigError) -> Result<Policy, Error> {
+/// The newest older version that validates, else the presets under the organisation's defaults. The commits of a file
+/// up to a commit never change.
+async fn last_good(
+    client: &Client,
+    repository: &RepoName,
+    tip: Sha,
+    defaults: Option<&Defaults>,
+    error: ConfigError,
+) -> Result<Policy, Error> {
     let path = format!(
         "{}/commits?sha={tip}&path={}&per_page={}",
         path::repo(repository),
@@ -120,11 +137,13 @@ async fn last_good(client: &Client, repository: &RepoName, tip: Sha, error: Conf
     let versions = client.get_immutable_json::<Vec<Tip>>(&path).await?.unwrap_or_default();
     for version in versions.iter().skip(1) {
         let Some(text) = file(client, repository, version.sha).await? else { continue };
-        if let Ok(policy) = parse(&text) {
+        if let Ok(policy) = parse(defaults, Some(&text)) {
             return Ok(policy.with_origin(PolicyOrigin::LastGood { commit: version.sha, broken_at: tip, error }));
         }
     }
-    Ok(config::presets().with_origin(PolicyOrigin::Presets { broken_at: tip, error }))
+    let nothing = FileText::Text(String::new());
+    let policy = parse(defaults, Some(&nothing)).unwrap_or_else(|_| config::presets());
+    Ok(policy.with_origin(PolicyOrigin::Presets { broken_at: tip, error }))
 }
 
 /// The code owners' file in a commit: the first that exists counts.

@@ -19,6 +19,7 @@ mod checks;
 mod config;
 mod conversation;
 mod evidence;
+mod organisation;
 mod pull;
 mod surface;
 
@@ -34,6 +35,7 @@ use self::{
     config::{BaseBranch, BranchRules, Tip},
     conversation::Comments,
     evidence::HeadRun,
+    organisation::Organisations,
     pull::{Changes, HeadMoved, Pull},
 };
 use super::{Client, Error, Github, error::OrAbsent as _, fresh::Fresh, paging::wrapped_pages, path};
@@ -55,6 +57,7 @@ pub struct Observer {
     github: Github,
     registry: Registry,
     rules: BranchRules,
+    organisations: Organisations,
     /// Repositories that had no configuration a moment ago: there everything else is asked for only once one appears.
     dormant: Fresh<RepoName, ()>,
 }
@@ -98,7 +101,20 @@ const MOST_RESTARTS: usize = 3;
 
 impl Observer {
     pub fn new(github: Github) -> Self {
-        Self { github, registry: Registry::default(), rules: BranchRules::default(), dormant: Fresh::default() }
+        Self {
+            github,
+            registry: Registry::default(),
+            rules: BranchRules::default(),
+            organisations: Organisations::default(),
+            dormant: Fresh::default(),
+        }
+    }
+
+    /// Forgets who may do what and what organisations say: an event told that it changed.
+    pub fn forget(&self) {
+        self.registry.forget();
+        self.organisations.forget();
+        self.dormant.clear();
     }
 
     /// Whether the repository had no configuration when it was last looked at, a moment ago.
@@ -136,7 +152,7 @@ impl Observer {
         };
         let (pull, base, head, talk) = if self.is_dormant(repository) {
             let pull = read_pull.await?;
-            let base = base_side(client, repository, &pull).await?;
+            let base = self.base_side(client, repository, &pull).await?;
             if base.policy.is_none() {
                 return Ok(Ok(None));
             }
@@ -145,7 +161,7 @@ impl Observer {
         } else {
             let sides = async {
                 let pull = read_pull.await?;
-                let base = base_side(client, repository, &pull);
+                let base = self.base_side(client, repository, &pull);
                 let (base, head) = futures::try_join!(base, head_side(client, repository, &pull, us))?;
                 Ok((pull, base, head))
             };
@@ -160,6 +176,7 @@ impl Observer {
         let mut pull = pull;
         pull.pull_request.head.tree = head.changes.head_tree;
         let mut problems = head.problems;
+        problems.extend(base.problem);
         let (comments, reviews) = talk;
         for (what, completeness) in [("comments", comments.listing.completeness), ("reviews", reviews.completeness)] {
             if completeness == Completeness::Incomplete {
@@ -181,6 +198,23 @@ impl Observer {
             runs: head.runs,
             problems,
         })))
+    }
+
+    /// The base branch and the policy at its head. A branch that is gone leaves the commit it was compared with.
+    async fn base_side(&self, client: &Client, repository: &RepoName, pull: &Pull) -> Result<BaseSide, Error> {
+        let branch = config::branch(client, repository, &pull.pull_request.base.branch);
+        let (branch, defaults) = futures::try_join!(branch, self.organisations.of(client, repository.owner()))?;
+        let tip = branch.map_or(pull.compared_base, |BaseBranch { commit: Tip { sha }, .. }| sha);
+        let policy = config::policy(client, repository, tip, defaults.as_deref()).await?;
+        let problem = defaults.and_then(|defaults| {
+            let error = defaults.error.as_ref()?;
+            let reason = format!(
+                "line {}, column {}: {}; its last good version governs",
+                error.line, error.column, error.message
+            );
+            Some(ObservationProblem { what: format!("the organisation's {}", defaults.file()), reason })
+        });
+        Ok(BaseSide { branch, tip, policy, problem })
     }
 
     /// Reads the rest. `previous` is the state as it was saved, if there is one.
@@ -304,14 +338,8 @@ struct BaseSide {
     branch: Option<BaseBranch>,
     tip: Sha,
     policy: Option<Policy>,
-}
-
-/// The base branch and the policy at its head. A branch that is gone leaves the commit it was compared with.
-async fn base_side(client: &Client, repository: &RepoName, pull: &Pull) -> Result<BaseSide, Error> {
-    let branch = config::branch(client, repository, &pull.pull_request.base.branch).await?;
-    let tip = branch.map_or(pull.compared_base, |BaseBranch { commit: Tip { sha }, .. }| sha);
-    let policy = config::policy(client, repository, tip).await?;
-    Ok(BaseSide { branch, tip, policy })
+    /// What is wrong with the organisation's defaults.
+    problem: Option<ObservationProblem>,
 }
 
 /// What the head commit determines, and what is said about it.
