@@ -32,6 +32,29 @@ struct PullRequest {
 #[derive(Deserialize)]
 struct Head {
     sha: Sha,
+    /// None when the fork was deleted.
+    repo: Option<Repository>,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    full_name: RepoName,
+}
+
+/// Whether this process runs in GitHub Actions for a pull request whose code is not this repository's.
+pub fn is_fork() -> bool {
+    if env::var_os("GITHUB_ACTIONS").is_none() {
+        return false;
+    }
+    let repository: Option<RepoName> = env::var("GITHUB_REPOSITORY").ok().and_then(|name| name.parse().ok());
+    match env::var("GITHUB_EVENT_PATH").ok().and_then(|path| read_event(&path)) {
+        Some(Event { pull_request: Some(pull_request) }) => {
+            pull_request.head.repo.map(|repo| repo.full_name) != repository
+        }
+        Some(Event { pull_request: None }) => false,
+        // An event that cannot be read may be anybody's.
+        None => true,
+    }
 }
 
 impl ActionsRun {

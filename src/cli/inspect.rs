@@ -17,6 +17,8 @@ pub enum Command {
     Report(ReportArguments),
     /// The approvals, commands and near misses in a comment
     Comment(CommentArguments),
+    /// Where a loop stands, from its ref or a saved loop-state.json
+    State(StateArguments),
     /// The frames, fingerprint, cause and feedback of a failure
     Failure(FailureArguments),
 }
@@ -51,10 +53,26 @@ pub struct FailureArguments {
     file: PathBuf,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A pull request's state comes home with: git fetch origin 'refs/loopgate/*:refs/loopgate/*'
+
+Examples:
+  loopgate inspect state                                  # the active local loop
+  loopgate inspect state refs/loopgate/pr/12
+  loopgate inspect state fix-the-sum --format json | jq .status
+  git show refs/loopgate/pr/12:loop-state.json | loopgate inspect state -")]
+pub struct StateArguments {
+    /// A ref, an alias, the number of a pull request, or a file; - reads standard input
+    #[arg(value_name = "REF|FILE")]
+    what: Option<String>,
+}
+
 pub fn run(command: &Command, format: Format) -> Outcome {
     match command {
         Command::Report(arguments) => show(&reports::inspect(&arguments.files), format),
         Command::Comment(arguments) => comment(arguments, format),
+        Command::State(arguments) => super::inspect_state::run(arguments.what.as_deref(), format),
         Command::Failure(arguments) => explain(arguments, format),
     }
 }

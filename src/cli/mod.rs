@@ -8,10 +8,12 @@ mod decide;
 mod demo;
 pub mod exit;
 mod inspect;
+mod inspect_state;
 mod output;
 mod outputs;
 mod progress;
 mod reconcile;
+mod reflex;
 mod serve;
 mod verify;
 
@@ -49,6 +51,9 @@ struct Cli {
 enum Command {
     /// Run the configured checks here, evaluate them, and write the evidence
     Verify(verify::Arguments),
+    /// Work on a task here until it passes: run the checks, call the fixer, again
+    #[command(subcommand)]
+    Loop(reflex::Command),
     /// Decide one iteration: YAML in, YAML out
     Decide(decide::Arguments),
     /// Receive webhooks and look after the pull requests of every installation
@@ -83,6 +88,10 @@ impl Stop {
         Self { code: exit::BAD_DATA, message: message.to_string() }
     }
 
+    fn usage(message: impl ToString) -> Self {
+        Self { code: exit::USAGE, message: message.to_string() }
+    }
+
     fn unavailable(message: impl ToString) -> Self {
         Self { code: exit::UNAVAILABLE, message: message.to_string() }
     }
@@ -113,6 +122,7 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli) -> Outcome {
     match cli.command {
         Command::Verify(arguments) => verify::run(&arguments, cli.format),
+        Command::Loop(command) => reflex::run(&command, cli.format),
         Command::Decide(arguments) => decide::run(&arguments, cli.format),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Reconcile(arguments) => reconcile::run(&arguments, cli.format),

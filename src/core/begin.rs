@@ -91,6 +91,7 @@ impl LoopState {
             reruns: Vec::new(),
             outage: None,
             answered: Vec::new(),
+            reflex: None,
             created_at: now,
             updated_at: now,
             extra: serde_json::Map::new(),

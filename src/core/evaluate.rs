@@ -104,7 +104,8 @@ pub fn evaluate(
     first
 }
 
-fn evaluate_phase(
+/// Evaluates the head by the rules of one phase alone.
+pub fn evaluate_phase(
     files: &ChangedFiles,
     evidence: &HeadEvidence,
     policy: &Policy,

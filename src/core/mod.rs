@@ -4,7 +4,7 @@
 //! in; a decision comes out. The App, the Action, the command line, the demo and every test call the same function.
 
 pub mod attempt;
-mod begin;
+pub mod begin;
 pub mod button;
 pub mod call;
 pub mod capability;
@@ -29,6 +29,7 @@ mod ids;
 pub mod iteration;
 mod orders;
 pub mod policy;
+pub mod reflex;
 pub mod rerun;
 pub mod retry;
 pub mod review;

@@ -7,6 +7,7 @@ use super::{RefsError, store::document};
 use crate::core::{
     decision::{AttemptRecord, FailureView},
     evidence::{ChangedCoverage, CheckEvidence, Failure},
+    reflex::FixRecord,
     state::AttemptDigest,
 };
 
@@ -45,9 +46,21 @@ impl AttemptFile {
     /// # Errors
     /// When it cannot be written as JSON.
     pub fn of(record: &AttemptRecord, follows_a_failure: Follows) -> Result<Self, RefsError> {
+        Self::after_fix(record, follows_a_failure, None)
+    }
+
+    /// The same with the fix that led to the attempt.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn after_fix(
+        record: &AttemptRecord,
+        follows_a_failure: Follows,
+        fix: Option<&FixRecord>,
+    ) -> Result<Self, RefsError> {
         let mut text = String::new();
         for detail in DETAILS {
-            text = document(&whole(record, follows_a_failure, detail))?;
+            text = document(&whole(record, follows_a_failure, fix, detail))?;
             if text.len() <= MOST_BYTES {
                 break;
             }
@@ -75,7 +88,7 @@ pub(super) fn path(number: u32) -> String {
     format!("attempts/{number:03}.json")
 }
 
-fn whole(record: &AttemptRecord, follows: Follows, detail: Detail) -> Value {
+fn whole(record: &AttemptRecord, follows: Follows, fix: Option<&FixRecord>, detail: Detail) -> Value {
     let digest = &record.digest;
     json!({
         "schema": ATTEMPT_SCHEMA,
@@ -91,7 +104,15 @@ fn whole(record: &AttemptRecord, follows: Follows, detail: Detail) -> Value {
         "coverage": record.coverage.as_ref().map(|coverage| shortened_coverage(coverage, detail)),
         "compare": record.compare,
         "analysis": record.analysis.iter().take(detail.failures).map(|view| analysis(view, detail)).collect::<Vec<_>>(),
-        "fix_applied": null,
+        "fix_applied": fix.map(|fix| json!({
+            "description": fix.description,
+            "diff_summary": fix.diff_summary,
+            "files_modified": fix.files_modified,
+            "by": fix.by,
+            "head_sha": fix.head_sha,
+            "outside_scope": fix.outside_scope,
+            "cost_usd": fix.cost_usd,
+        })),
         "feedback": record.feedback.iter().take(detail.failures.max(3)).collect::<Vec<_>>(),
         // Every test there was is no part of the record of one attempt: it outgrows all the rest.
         "digest": AttemptDigest { tests: None, ..digest.clone() },
@@ -163,4 +184,10 @@ fn split_tail(text: &str, bytes: usize) -> (&str, &str) {
 #[derive(Deserialize)]
 pub(super) struct Digested {
     pub digest: AttemptDigest,
+}
+
+/// The checks of an attempt's document.
+#[derive(Deserialize)]
+pub(super) struct Checked {
+    pub checks: Vec<CheckEvidence>,
 }

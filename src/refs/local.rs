@@ -64,6 +64,9 @@ impl LocalRepository {
             .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        // Not with the terminal's Ctrl-C: what git has begun to write it finishes.
+        #[cfg(unix)]
+        command.process_group(0);
         let fault = |error| RefsError::Fault { message: format!("git could not be run: {error}"), retry_at: None };
         let mut child = command.spawn().map_err(fault)?;
         if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
@@ -209,5 +212,6 @@ impl GitObjects for LocalRepository {
     }
 }
 
+mod tasks;
 #[cfg(test)]
 mod tests;

@@ -6,12 +6,13 @@ use serde_json::{Map, Value};
 
 use super::{
     GitObjects, NewCommit, RefName, RefsError,
-    attempt::AttemptFile,
+    attempt::{self, AttemptFile},
     recover::{self, Damaged},
     seal::{self, SealOf},
 };
 use crate::core::{
     Sha,
+    evidence::CheckEvidence,
     history::{Event, EventStatus, HistoryLine},
     state::{LOOP_STATE_SCHEMA, LoopState},
 };
@@ -159,6 +160,20 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     pub async fn history(&self, commit: Sha) -> Result<Vec<HistoryLine>, RefsError> {
         let bytes = self.objects.read_file(commit, HISTORY_FILE, HISTORY_LIMIT).await?.unwrap_or_default();
         Ok(recover::readable_lines(&bytes))
+    }
+
+    /// The checks of an attempt as its document keeps them, shortened; none when it has none that can be read.
+    ///
+    /// # Errors
+    /// When the git database does not answer.
+    pub async fn recorded_checks(&self, commit: Sha, attempt: u32) -> Result<Vec<CheckEvidence>, RefsError> {
+        let read = self.objects.read_file(commit, &attempt::path(attempt), attempt::READ_LIMIT).await;
+        let bytes = match read {
+            Ok(bytes) => bytes.unwrap_or_default(),
+            Err(RefsError::TooLarge { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        Ok(serde_json::from_slice::<attempt::Checked>(&bytes).map(|read| read.checks).unwrap_or_default())
     }
 
     /// Writes one commit on the loaded tip and moves the ref to it. Nothing is written, and `None` returned, when

@@ -28,6 +28,7 @@ mod job_summary;
 mod links;
 mod machine;
 mod posts;
+mod reflex;
 mod refusal;
 mod reply;
 mod sanitize;
@@ -52,6 +53,10 @@ pub use check_run::{CheckAction, CheckRunText};
 pub use fit::LIMIT;
 pub use job_summary::job_summary;
 pub use machine::STATUS_SCHEMA;
+pub use reflex::{
+    loop_history, loop_iteration, loop_list, loop_report, loop_status, loop_verdict, status_word as loop_status_word,
+    step_word as loop_step_word,
+};
 pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;
 pub use summary::{Iteration, IterationOutcome};

@@ -23,7 +23,7 @@ pub enum Colour {
 }
 
 #[derive(Clone, Copy)]
-enum Paint {
+pub(super) enum Paint {
     Red = 31,
     Green = 32,
     Yellow = 33,
@@ -32,7 +32,7 @@ enum Paint {
 }
 
 impl Colour {
-    fn paint(self, paint: Paint, words: &str) -> String {
+    pub(super) fn paint(self, paint: Paint, words: &str) -> String {
         match self {
             Self::Off => words.to_owned(),
             Self::On => format!("\u{1b}[{}m{words}\u{1b}[0m", paint as u8),

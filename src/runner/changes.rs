@@ -60,7 +60,7 @@ fn git(root: &Path, arguments: &[&str]) -> Option<String> {
 }
 
 /// The files of a git diff, with their hunks as patches.
-fn parse(diff: &str) -> Vec<ChangedFile> {
+pub(super) fn parse(diff: &str) -> Vec<ChangedFile> {
     let mut files: Vec<ChangedFile> = Vec::new();
     let mut patch: Option<String> = None;
     for line in diff.split_inclusive('\n') {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, Read},
+    io::{self, Read, Write},
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
@@ -40,7 +40,25 @@ pub struct CommandLine {
     pub directory: PathBuf,
     /// Added to the environment Loopgate itself runs in.
     pub environment: BTreeMap<String, String>,
+    /// Variables of that environment which it does not get.
+    pub withheld: &'static [&'static str],
+    /// What it reads on its standard input.
+    pub input: Vec<u8>,
     pub timeout: Duration,
+}
+
+impl CommandLine {
+    /// A line that gets the whole environment and no input.
+    pub fn new(shell: impl Into<String>, directory: impl Into<PathBuf>, timeout: Duration) -> Self {
+        Self {
+            shell: shell.into(),
+            directory: directory.into(),
+            environment: BTreeMap::new(),
+            withheld: &[],
+            input: Vec::new(),
+            timeout,
+        }
+    }
 }
 
 /// How a command ended.
@@ -126,18 +144,31 @@ pub async fn run<T: Send + 'static>(
     }
 }
 
+/// The same where nobody reads a report: how it ended.
+pub async fn run_quietly(line: CommandLine, interrupt: Interrupt, live: impl FnMut(&[u8]) + Send + 'static) -> Ending {
+    run(line, interrupt, |_| (), live).await.ending
+}
+
 /// Starts the shell with one pipe for both streams, so that their order is kept.
 fn start(line: &CommandLine) -> io::Result<(Child, io::PipeReader)> {
     let (output, input) = io::pipe()?;
     let mut command: Command = host::shell(&line.shell);
+    for name in line.withheld {
+        command.env_remove(name);
+    }
     command
         .current_dir(&line.directory)
         .envs(&line.environment)
-        .stdin(Stdio::null())
+        .stdin(if line.input.is_empty() { Stdio::null() } else { Stdio::piped() })
         .stdout(input.try_clone()?)
         .stderr(input);
     host::in_own_group(&mut command);
-    let child = command.spawn()?;
+    let mut child = command.spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        let input = line.input.clone();
+        // A program that does not read its input must not keep us waiting. The thread ends with the pipe.
+        thread::spawn(move || stdin.write_all(&input));
+    }
     // `command` holds our ends of the pipe's input; the output ends only when they are closed.
     drop(command);
     Ok((child, output))
@@ -229,7 +260,7 @@ mod tests {
     }
 
     fn line(shell: &str, timeout: Duration) -> CommandLine {
-        CommandLine { shell: shell.into(), directory: std::env::temp_dir(), environment: BTreeMap::new(), timeout }
+        CommandLine::new(shell, std::env::temp_dir(), timeout)
     }
 
     const LONG: Duration = Duration::from_secs(60);
@@ -241,6 +272,17 @@ mod tests {
         assert_eq!(got.output.head, "out\nerr\n");
         assert_eq!(got.read, Some(8));
         assert!(got.cpu.is_some() && got.peak_rss_kb.is_some_and(|kb| kb > 100));
+    }
+
+    #[tokio::test]
+    async fn input_is_read_or_not() {
+        let (_keep, interrupt) = Interrupter::new();
+        let input = vec![b'x'; 1 << 20];
+        for (shell, expected) in [("wc -c", "1048576"), ("echo done", "done")] {
+            let line = CommandLine { input: input.clone(), ..line(shell, LONG) };
+            let got = run(line, interrupt.clone(), |_| (), |_| {}).await;
+            assert_eq!((got.ending, got.output.head.trim()), (Ending::Exited(0), expected));
+        }
     }
 
     #[tokio::test]

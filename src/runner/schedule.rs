@@ -251,11 +251,10 @@ impl Job<'_> {
         observer: &Arc<dyn Observer>,
     ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
         let command = &self.planned.command;
+        let timeout = command.timeout.to_std().unwrap_or(Duration::from_secs(120));
         let line = CommandLine {
-            shell: shell.to_owned(),
-            directory: self.directory.to_owned(),
             environment: command.environment.clone(),
-            timeout: command.timeout.to_std().unwrap_or(Duration::from_secs(120)),
+            ..CommandLine::new(shell, self.directory, timeout)
         };
         let options = check::read_options(command);
         let started = SystemTime::now();

@@ -138,6 +138,9 @@ pub struct LoopState {
     /// Comments and reviews that speak and of which an event told that they were edited: the API may not show it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub edited_words: BTreeSet<WordSource>,
+    /// What only a local loop keeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reflex: Option<super::reflex::ReflexState>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// Fields of newer writers.

@@ -1,0 +1,60 @@
+//! `loopgate inspect state`: where a loop stands, on a pull request or here, from its ref or from a file.
+
+use std::path::Path;
+
+use super::{Outcome, Stop, exit, output, output::Format, runtime};
+use crate::{
+    core::state::{LOOP_STATE_SCHEMA, LoopState},
+    refs::{GitObjects, LocalRepository},
+    render,
+};
+
+/// Bytes of a state that are read; larger ones were not written by us.
+const STATE_LIMIT: usize = 2 << 20;
+
+pub fn run(what: Option<&str>, format: Format) -> Outcome {
+    let (place, text) = match what {
+        Some(file) if file == "-" || Path::new(file).is_file() => {
+            (file.to_owned(), output::read_text(Path::new(file))?)
+        }
+        what => runtime()?.block_on(from_ref(what))?,
+    };
+    let state: LoopState = serde_json::from_str(&text)
+        .map_err(|error| Stop::bad_data(format!("{place} holds no loop state that can be read: {error}")))?;
+    if state.schema != LOOP_STATE_SCHEMA {
+        let found = render::plain_line(&state.schema);
+        return Err(Stop::bad_data(format!("{place} is of schema {found}; this version reads {LOOP_STATE_SCHEMA}")));
+    }
+    match format {
+        // The document as it is written: unknown fields of newer writers included.
+        Format::Json => output::json(&state)?,
+        Format::Human => {
+            let colour = if output::colours_on(&std::io::stdout()) { render::Colour::On } else { render::Colour::Off };
+            print!("{}", render::loop_report(&state, colour));
+        }
+    }
+    Ok(exit::OK)
+}
+
+/// `loop-state.json` in the tree of a ref.
+async fn from_ref(what: Option<&str>) -> Result<(String, String), Stop> {
+    let here = std::env::current_dir().map_err(Stop::unavailable)?;
+    let repository = LocalRepository::open(&here).await.map_err(Stop::bad_data)?;
+    let names = match what {
+        None => {
+            let current = repository.current_task().await.map_err(Stop::unavailable)?;
+            let current =
+                current.ok_or_else(|| Stop::bad_data("no loop is active here; name a ref, an alias or a file"))?;
+            vec![format!("refs/loopgate/task/{current}")]
+        }
+        Some(name) if name.starts_with("refs/") => vec![name.to_owned()],
+        Some(name) => ["task", "pr", "archive"].map(|folder| format!("refs/loopgate/{folder}/{name}")).into(),
+    };
+    for name in &names {
+        let Some(commit) = repository.resolve_commit(name).await.map_err(Stop::unavailable)? else { continue };
+        let bytes = repository.read_file(commit, "loop-state.json", STATE_LIMIT).await.map_err(Stop::bad_data)?;
+        let bytes = bytes.ok_or_else(|| Stop::bad_data(format!("{name} holds no loop-state.json")))?;
+        return Ok((name.clone(), String::from_utf8_lossy(&bytes).into_owned()));
+    }
+    Err(Stop::bad_data(format!("there is no file `{}`, and no ref {}", what.unwrap_or_default(), names.join(" or "))))
+}

@@ -1,0 +1,255 @@
+//! What a loop stands on: the repository, its working tree, and the loops it holds.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use chrono::Utc;
+
+use crate::{
+    cli::Stop,
+    config,
+    core::{
+        AppId, CheckName, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
+        evidence::Evidence,
+        policy::{Policy, PolicyOrigin},
+        reflex::Alias,
+        snapshot::{
+            Account, AccountKind, AppIdentity, Authority, Base, ChangedFiles, Head, Lifecycle, Listing, PullRequest,
+            Readiness, ReceivedEvidence, Snapshot,
+        },
+        state::LoopState,
+    },
+    refs::{GitObjects, LocalRepository, RefName, StateStore},
+    runner::{self, Checkout, Holder, Lock, LockError, Worktree},
+};
+
+/// Where the configuration is looked for, relative to the top of the repository.
+pub(super) const CONFIGURATION: &str = ".github/loopgate.yml";
+
+/// A repository, and the working tree a loop works in.
+pub(super) struct Ground {
+    pub checkout: Checkout,
+    pub worktree: Worktree,
+    pub repository: LocalRepository,
+}
+
+impl Ground {
+    /// The repository around the current directory.
+    pub async fn open() -> Result<Self, Stop> {
+        let here = std::env::current_dir().map_err(Stop::unavailable)?;
+        let checkout = Checkout::around(&here)
+            .map_err(|error| Stop::bad_data(format!("a loop keeps its state in a git repository: {error}")))?;
+        let worktree = Worktree::at(&checkout.root).map_err(Stop::unavailable)?;
+        let repository = LocalRepository::open(&checkout.root).await.map_err(Stop::unavailable)?;
+        Ok(Self { checkout, worktree, repository })
+    }
+
+    pub fn root(&self) -> &Path {
+        self.worktree.root()
+    }
+
+    /// `owner/name` of the remote, else one made of the folder's name.
+    pub fn repository_name(&self) -> RepoName {
+        let folder = self.root().file_name().and_then(|name| name.to_str()).unwrap_or("repository");
+        let named = self.checkout.repository.clone().or_else(|| format!("local/{folder}").parse().ok());
+        named.unwrap_or_else(|| "local/repository".parse().expect("owner/name"))
+    }
+
+    /// The configuration in force here, with the checks a project like this usually has where none are configured.
+    pub fn policy(&self, own: Option<&str>) -> Result<Policy, Stop> {
+        let path = own.map_or_else(|| self.root().join(CONFIGURATION), PathBuf::from);
+        let mut policy = if own.is_some() || path.is_file() {
+            let text = crate::cli::output::read_text(&path)?;
+            let shown = path.strip_prefix(self.root()).unwrap_or(&path).display().to_string();
+            config::parse(&shown, &text).map_err(Stop::bad_data)?
+        } else {
+            config::presets().with_origin(PolicyOrigin::Defaults)
+        };
+        if policy.verify.checks.is_empty() {
+            policy.verify.checks = runner::detected_checks(self.root());
+        }
+        Ok(policy)
+    }
+
+    /// The alias that is meant: the one named, else the active loop's.
+    pub async fn meant(&self, named: Option<&Alias>) -> Result<Alias, Stop> {
+        if let Some(alias) = named {
+            return Ok(alias.clone());
+        }
+        let current = self.repository.current_task().await.map_err(Stop::unavailable)?;
+        if let Some(alias) = current.and_then(|alias| alias.parse().ok()) {
+            return Ok(alias);
+        }
+        let known = self.aliases().await?;
+        let said = match known.as_slice() {
+            [] => "There is no loop here; `loopgate loop new` begins one.".to_owned(),
+            known => format!(
+                "No loop is active. Name one of {}, or begin one with `loopgate loop new`.",
+                known.iter().map(Alias::as_str).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        Err(Stop::bad_data(said))
+    }
+
+    pub async fn aliases(&self) -> Result<Vec<Alias>, Stop> {
+        let names = self.repository.tasks().await.map_err(Stop::unavailable)?;
+        Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
+    }
+
+    pub fn store(&self, alias: &Alias) -> StateStore<'_, LocalRepository> {
+        StateStore::new(&self.repository, task_ref(alias))
+    }
+
+    /// The state of a loop as it is saved.
+    pub async fn state(&self, alias: &Alias) -> Result<LoopState, Stop> {
+        let loaded = self.store(alias).load().await.map_err(Stop::unavailable)?;
+        if loaded.tip.is_none() {
+            return Err(no_such(alias));
+        }
+        let fallback = || self.unknown(alias);
+        let (mut state, _) = loaded.state(fallback);
+        if state.reflex.is_none() {
+            state.reflex = fallback().reflex;
+        }
+        Ok(state)
+    }
+
+    /// The state a loop is rebuilt on when its own cannot be read.
+    pub fn unknown(&self, alias: &Alias) -> LoopState {
+        let policy = self.policy(None).unwrap_or_else(|_| config::presets().with_origin(PolicyOrigin::Defaults));
+        let settings = super::new::settings_of(&policy);
+        let shown = Shown { head: self.checkout.head, tree: self.checkout.tree, base: self.checkout.head };
+        let nothing = ChangedFiles::Complete(Vec::new());
+        let snapshot = self.snapshot(shown, alias.as_str(), None, nothing, None);
+        let task = crate::core::state::Task { prompt: alias.to_string(), ideal_result: None };
+        crate::core::reflex::begin(&snapshot, &policy, alias, task, settings, Utc::now())
+    }
+
+    /// Takes the locks of a loop: its own, and that of the working tree, which two loops must not edit at once.
+    pub fn lock(&self, alias: &Alias, now: Timestamp) -> Result<Locks, Stop> {
+        let holder = Holder::this(alias.as_str(), now);
+        let take = |path: PathBuf| {
+            Lock::take(&path, &holder).map_err(|error| match error {
+                LockError::Held { .. } => Stop::unavailable(format!(
+                    "{error}. Wait for its end, or end it: `loopgate loop stop {}`.",
+                    Lock::holder(&path).map_or_else(|| alias.to_string(), |holder| holder.alias)
+                )),
+                LockError::Unusable { .. } => Stop::unavailable(error),
+            })
+        };
+        let own = take(self.lock_path(alias))?;
+        let worktree = take(self.worktree.private_dir().join("worktree.lock"))?;
+        Ok(Locks { left_by: own.left_by.clone(), _own: own, _worktree: worktree })
+    }
+
+    pub fn lock_path(&self, alias: &Alias) -> PathBuf {
+        self.worktree.shared_dir().join(format!("{alias}.lock"))
+    }
+
+    /// The working tree, seen as a pull request that nobody has opened.
+    pub fn snapshot(
+        &self,
+        shown: Shown,
+        title: &str,
+        base_branch: Option<&str>,
+        files: ChangedFiles,
+        evidence: Option<Evidence>,
+    ) -> Snapshot {
+        let account = |login: &str| Account {
+            id: UserId::new(0),
+            login: login.parse::<Login>().expect("a plain word is a login"),
+            kind: AccountKind::User,
+        };
+        let repository = self.repository_name();
+        let branch = self.checkout.branch.clone().unwrap_or_else(|| self.checkout.head.short());
+        Snapshot {
+            repository: repository.clone(),
+            app: AppIdentity { id: AppId::new(0), bot: account("loopgate").login, bot_id: None },
+            pull_request: PullRequest {
+                number: PrNumber::new(0),
+                title: title.to_owned(),
+                body: String::new(),
+                author: account("author"),
+                lifecycle: Lifecycle::Open,
+                readiness: Readiness::Ready,
+                head: Head {
+                    sha: shown.head,
+                    tree: shown.tree,
+                    branch,
+                    repository: Some(repository),
+                    known_since: None,
+                },
+                base: Base { branch: base_branch.unwrap_or("main").to_owned(), sha: shown.base },
+                labels: BTreeSet::new(),
+                requested_users: BTreeSet::new(),
+                requested_teams: BTreeSet::new(),
+                created_at: evidence.as_ref().map_or_else(Utc::now, |evidence| evidence.started_at),
+                url: String::new(),
+            },
+            files,
+            base_folders: None,
+            commits: Listing::complete(Vec::new()),
+            comments: Listing::complete(Vec::new()),
+            reviews: Listing::complete(Vec::new()),
+            checks: Vec::new(),
+            forged_checks: Vec::new(),
+            evidence: evidence.into_iter().map(|evidence| ReceivedEvidence::Accepted(Box::new(evidence))).collect(),
+            workflow_runs: Vec::new(),
+            base_evidence: None,
+            required_approvals: 0,
+            authority: Authority::default(),
+            codeowners: None,
+            hints: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+}
+
+/// The commits a snapshot shows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    pub head: Sha,
+    pub tree: Sha,
+    pub base: Sha,
+}
+
+/// Held while a loop runs.
+pub(super) struct Locks {
+    /// Who ran it last and died.
+    pub left_by: Option<Holder>,
+    _own: Lock,
+    _worktree: Lock,
+}
+
+pub(super) fn task_ref(alias: &Alias) -> RefName {
+    RefName::task(alias.as_str()).expect("an alias is a name of a task")
+}
+
+/// Where edits are kept that were not taken.
+pub(super) fn aside_ref(alias: &Alias) -> String {
+    format!("refs/loopgate/aside/{alias}")
+}
+
+pub(super) fn no_such(alias: &Alias) -> Stop {
+    Stop::bad_data(format!("there is no loop `{alias}`; `loopgate loop list` shows those there are"))
+}
+
+/// The person at the terminal, as a name git knows, where it is one.
+pub(super) fn person() -> Login {
+    let name = std::env::var("GITHUB_ACTOR").or_else(|_| std::env::var("USER")).unwrap_or_default();
+    name.parse().unwrap_or_else(|_| "local".parse().expect("a plain word is a login"))
+}
+
+/// Only what was run can be asked for.
+pub(super) fn only(policy: &Policy, checks: &[CheckName]) -> Policy {
+    let mut policy = policy.clone();
+    policy.verify.checks.retain(|name, _| checks.contains(name));
+    policy
+}
+
+/// Whether a ref exists, for refs that are not runs.
+pub(super) async fn exists(ground: &Ground, alias: &Alias) -> Result<bool, Stop> {
+    Ok(ground.repository.read_ref(&task_ref(alias)).await.map_err(Stop::unavailable)?.is_some())
+}

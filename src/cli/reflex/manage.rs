@@ -1,0 +1,197 @@
+//! `loopgate loop stop | list | history | clean`.
+
+use std::{
+    io::{BufRead, Write},
+    time::{Duration, Instant},
+};
+
+use chrono::Utc;
+use clap::Args;
+use serde_json::json;
+
+use super::{
+    Which,
+    drive::Session,
+    ground::{self, Ground, aside_ref},
+    report,
+    voice::Voice,
+};
+use crate::{
+    cli::{
+        Outcome, Stop, exit,
+        output::{self, Format},
+    },
+    core::reflex::{self, Alias, Standing, Turn},
+    refs::GitObjects,
+    render,
+    runner::{Interrupter, Lock},
+};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  loopgate loop stop \"the requirement has changed\"")]
+pub struct StopArguments {
+    /// Why; kept with the loop
+    #[arg(value_name = "REASON")]
+    reason: Option<String>,
+    /// The loop's alias [default: the active one]
+    #[arg(long, value_name = "ALIAS")]
+    alias: Option<Alias>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A loop that is not over is never deleted: stop it first. Fix commits stay on your branch.
+
+Examples:
+  loopgate loop clean fix-the-sum
+  loopgate loop clean --all --yes")]
+pub struct CleanArguments {
+    /// The loop's alias
+    #[arg(value_name = "ALIAS", required_unless_present = "all", conflicts_with = "all")]
+    alias: Option<Alias>,
+    /// Every loop that is over
+    #[arg(long)]
+    all: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+pub async fn stop(arguments: &StopArguments, format: Format) -> Outcome {
+    let ground = Ground::open().await?;
+    let alias = ground.meant(arguments.alias.as_ref()).await?;
+    let state = ground.state(&alias).await?;
+    if reflex::standing(&state) == Standing::Ended {
+        return super::over(&state, format);
+    }
+    end_whoever_runs(&ground, &alias).await?;
+    let now = Utc::now();
+    let _locks = ground.lock(&alias, now)?;
+    let voice = Voice::new(format);
+    let (_keep, interrupt) = Interrupter::new();
+    let mut session = Session::open(&ground, &alias, None, &voice, interrupt).await?;
+    if reflex::standing(&session.state) != Standing::Ended {
+        let turn = Turn::stopped(&session.state, arguments.reason.clone(), ground::person(), now);
+        session.save(turn, None).await?;
+    }
+    match format {
+        Format::Json => output::json(&report::document(&session.state))?,
+        Format::Human => println!("{alias}: {}", render::loop_verdict(&session.state)),
+    }
+    Ok(exit::OK)
+}
+
+/// Asks a process that runs the loop on this machine to end, as Ctrl-C would, and waits for it.
+async fn end_whoever_runs(ground: &Ground, alias: &Alias) -> Result<(), Stop> {
+    let path = ground.lock_path(alias);
+    let Some(holder) = Lock::holder(&path) else { return Ok(()) };
+    if !holder.is_on_this_host() {
+        return Err(Stop::unavailable(format!("the loop `{alias}` is being run by {holder}; end it there")));
+    }
+    #[cfg(unix)]
+    {
+        use nix::{
+            sys::signal::{Signal, kill},
+            unistd::Pid,
+        };
+        let pid = i32::try_from(holder.pid).map_err(Stop::unavailable)?;
+        // Gone in between is what was wanted.
+        let _ = kill(Pid::from_raw(pid), Signal::SIGINT);
+    }
+    let patience = Instant::now() + Duration::from_secs(20);
+    while Lock::holder(&path).is_some() {
+        if Instant::now() > patience {
+            return Err(Stop::unavailable(format!("the loop `{alias}` is still being run by {holder}; end it there")));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Ok(())
+}
+
+pub async fn list(format: Format) -> Outcome {
+    let ground = Ground::open().await?;
+    let mut states = Vec::new();
+    for alias in ground.aliases().await? {
+        states.push(ground.state(&alias).await?);
+    }
+    states.sort_by_key(|state| std::cmp::Reverse(state.updated_at));
+    match format {
+        Format::Json => {
+            let current = ground.repository.current_task().await.map_err(Stop::unavailable)?;
+            let loops: Vec<_> = states.iter().map(report::document).collect();
+            output::json(&json!({ "schema": "loopgate.loops/v1", "current": current, "loops": loops }))?;
+        }
+        Format::Human if states.is_empty() => println!("There is no loop here; `loopgate loop new` begins one."),
+        Format::Human => print!("{}", render::loop_list(&states)),
+    }
+    Ok(exit::OK)
+}
+
+pub async fn history(which: &Which, format: Format) -> Outcome {
+    let ground = Ground::open().await?;
+    let alias = ground.meant(which.alias.as_ref()).await?;
+    let store = ground.store(&alias);
+    let tip = ground.repository.read_ref(&ground::task_ref(&alias)).await.map_err(Stop::unavailable)?;
+    let tip = tip.ok_or_else(|| ground::no_such(&alias))?;
+    let lines = store.history(tip).await.map_err(Stop::unavailable)?;
+    match format {
+        Format::Json => {
+            output::json(&json!({ "schema": "loopgate.history/v1", "alias": alias.as_str(), "events": lines }))?
+        }
+        Format::Human => print!("{}", render::loop_history(&lines)),
+    }
+    Ok(exit::OK)
+}
+
+pub async fn clean(arguments: &CleanArguments) -> Outcome {
+    let ground = Ground::open().await?;
+    let mut doomed = Vec::new();
+    match &arguments.alias {
+        Some(alias) => {
+            let state = ground.state(alias).await?;
+            if reflex::standing(&state) != Standing::Ended || Lock::holder(&ground.lock_path(alias)).is_some() {
+                return Err(Stop::bad_data(format!(
+                    "the loop `{alias}` is not over; end it first: loopgate loop stop --alias {alias}"
+                )));
+            }
+            doomed.push(alias.clone());
+        }
+        None => {
+            for alias in ground.aliases().await? {
+                let state = ground.state(&alias).await?;
+                if reflex::standing(&state) == Standing::Ended && Lock::holder(&ground.lock_path(&alias)).is_none() {
+                    doomed.push(alias);
+                } else {
+                    eprintln!("{alias} is not over and stays.");
+                }
+            }
+        }
+    }
+    if doomed.is_empty() {
+        println!("There is nothing to delete.");
+        return Ok(exit::OK);
+    }
+    let names = doomed.iter().map(Alias::as_str).collect::<Vec<_>>().join(", ");
+    if !arguments.yes && !agrees(&format!("Delete the state and history of {names}? [yes/no]")) {
+        return Err(Stop::usage("nothing was deleted; answer yes, or pass --yes"));
+    }
+    for alias in &doomed {
+        let name = ground::task_ref(alias);
+        ground.repository.leave_task(&name).await.map_err(Stop::unavailable)?;
+        ground.repository.delete_ref(&name).await.map_err(Stop::unavailable)?;
+        ground.worktree.forget(&aside_ref(alias)).map_err(Stop::unavailable)?;
+        // What is left behind of these is harmless.
+        let _ = std::fs::remove_file(ground.lock_path(alias));
+        let _ = std::fs::remove_dir_all(ground.worktree.private_dir().join(alias.as_str()));
+    }
+    println!("Deleted: {names}");
+    Ok(exit::OK)
+}
+
+fn agrees(question: &str) -> bool {
+    eprint!("{question} ");
+    let _ = std::io::stderr().flush();
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}

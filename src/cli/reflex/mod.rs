@@ -1,0 +1,236 @@
+//! `loopgate loop`: the reflex loop in a local repository (loop.md, Reflex loop).
+//!
+//! What a step leads to is decided in [`core::reflex`](crate::core::reflex). Here it is executed: `drive` runs the
+//! steps and saves after each, `refine` lets programs edit the working tree, `ground` knows repository and locks,
+//! `voice` and `report` print.
+
+mod drive;
+mod ground;
+mod manage;
+mod new;
+mod refine;
+mod report;
+mod voice;
+
+use clap::{Args, Subcommand};
+
+use self::{
+    drive::{Progress, Session},
+    ground::Ground,
+    voice::Voice,
+};
+use super::{Outcome, Stop, exit, output, output::Format, runtime};
+use crate::{
+    core::reflex::{self, Alias, Standing, Turn},
+    render,
+    runner::{Interrupt, Interrupter},
+};
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+A loop goes PLAN → (PRODUCE ∥ PREPARE) → EVALUATE → CRITIQUE → REFINE until the thresholds are reached, the limit is, or
+a person is needed. REFINE calls the fixer of the configuration (or --fix-command), whose edits become a commit; without
+one, it is yours to edit. Everything is kept in refs/loopgate/task/ALIAS: kill it, and `resume` goes on where it was.
+
+Examples:
+  loopgate loop new \"fix: the sum of an empty list\"
+  loopgate loop run
+  loopgate loop status --full
+  git log --oneline refs/loopgate/task/fix-the-sum-of-an-empty-list")]
+pub enum Command {
+    /// Set up a loop: show what is inferred, and ask
+    #[command(alias = "init")]
+    New(Box<new::Arguments>),
+    /// Go on with a loop: the interrupted step again, or after a person was called
+    Resume(ResumeArguments),
+    /// How a loop stands
+    Status(StatusArguments),
+    /// Execute one step
+    Next(Which),
+    /// Run until it is complete, blocked, at its limit, or yours to mend
+    Run(Which),
+    /// End a loop
+    Stop(manage::StopArguments),
+    /// All loops
+    List,
+    /// Everything that happened in a loop
+    History(Which),
+    /// Delete loops that are over
+    Clean(manage::CleanArguments),
+}
+
+/// The loop that is meant.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  loopgate loop run fix-the-sum --format json | jq .status")]
+pub struct Which {
+    /// The loop's alias [default: the active one]
+    #[arg(value_name = "ALIAS")]
+    alias: Option<Alias>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  loopgate loop resume
+  loopgate loop resume fix-the-sum --accept tampering")]
+pub struct ResumeArguments {
+    #[command(flatten)]
+    which: Which,
+    /// Take edits that were refused as tampering, as they are
+    #[arg(long, value_enum, value_name = "CAUSE")]
+    accept: Option<Acceptable>,
+}
+
+/// Causes that a person can accept.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Acceptable {
+    /// Tests or configuration were weakened, and it is meant
+    Tampering,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  loopgate loop status --full")]
+pub struct StatusArguments {
+    #[command(flatten)]
+    which: Which,
+    /// The whole report
+    #[arg(long)]
+    full: bool,
+}
+
+pub fn run(command: &Command, format: Format) -> Outcome {
+    runtime()?.block_on(async {
+        match command {
+            Command::New(arguments) => new::run(arguments, format).await,
+            Command::Resume(arguments) => resume(arguments, format).await,
+            Command::Status(arguments) => status(arguments, format).await,
+            Command::Next(which) => go_on(which, Until::OneStep, format).await,
+            Command::Run(which) => go_on(which, Until::ItStops, format).await,
+            Command::Stop(arguments) => manage::stop(arguments, format).await,
+            Command::List => manage::list(format).await,
+            Command::History(which) => manage::history(which, format).await,
+            Command::Clean(arguments) => manage::clean(arguments).await,
+        }
+    })
+}
+
+/// How long a loop is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    OneStep,
+    ItStops,
+}
+
+async fn go_on(which: &Which, until: Until, format: Format) -> Outcome {
+    let ground = Ground::open().await?;
+    let alias = ground.meant(which.alias.as_ref()).await?;
+    let state = ground.state(&alias).await?;
+    match reflex::standing(&state) {
+        Standing::Ended => over(&state, format),
+        Standing::Blocked => report::ended(&state, Progress::Over, &Voice::new(format), format),
+        Standing::Going => {
+            let voice = Voice::new(format);
+            let _locks = locked(&ground, &alias, &voice)?;
+            let mut session = Session::open(&ground, &alias, None, &voice, listening()).await?;
+            finish(&mut session, until, format).await
+        }
+    }
+}
+
+async fn resume(arguments: &ResumeArguments, format: Format) -> Outcome {
+    let ground = Ground::open().await?;
+    let alias = ground.meant(arguments.which.alias.as_ref()).await?;
+    let state = ground.state(&alias).await?;
+    if reflex::standing(&state) == Standing::Ended {
+        return over(&state, format);
+    }
+    let voice = Voice::new(format);
+    let _locks = locked(&ground, &alias, &voice)?;
+    let mut session = Session::open(&ground, &alias, None, &voice, listening()).await?;
+    if reflex::standing(&session.state) == Standing::Blocked {
+        let edits = session.refused_edits()?;
+        let accepted = match arguments.accept {
+            Some(Acceptable::Tampering) => Some(session.weakened_at(edits.unwrap_or(session.state.head_sha))?),
+            None => None,
+        };
+        // In this order: should the process die in between, the edits are taken over by accepting them once more, or
+        // are found as a commit of this run.
+        if let (Some(_), Some(edits)) = (&accepted, edits) {
+            session.take_over(edits)?;
+        }
+        let turn = Turn::resumed(&session.state, ground::person(), accepted, chrono::Utc::now());
+        session.save(turn, None).await?;
+    }
+    ground.repository.enter_task(&ground::task_ref(&alias)).await.map_err(Stop::unavailable)?;
+    finish(&mut session, Until::ItStops, format).await
+}
+
+fn over(state: &crate::core::state::LoopState, format: Format) -> Outcome {
+    match format {
+        Format::Json => output::json(&report::document(state))?,
+        Format::Human => println!("{}", report::is_over(state)),
+    }
+    Ok(report::code(state))
+}
+
+async fn finish(session: &mut Session<'_>, until: Until, format: Format) -> Outcome {
+    let progress = loop {
+        let progress = session.step().await?;
+        if progress != Progress::On || until == Until::OneStep {
+            break progress;
+        }
+    };
+    report::ended(&session.state, progress, session.voice, format)
+}
+
+fn locked(ground: &Ground, alias: &Alias, voice: &Voice) -> Result<ground::Locks, Stop> {
+    let locks = ground.lock(alias, chrono::Utc::now())?;
+    if let Some(dead) = &locks.left_by {
+        voice.note(&format!("Taking over from {dead}, which is gone."));
+    }
+    Ok(locks)
+}
+
+/// Ctrl-C and a termination signal end what runs; the state stays as it was saved.
+fn listening() -> Interrupt {
+    let (interrupter, interrupt) = Interrupter::new();
+    tokio::spawn(async move {
+        asked_to_end().await;
+        interrupter.interrupt();
+        // Kept, so that nobody takes us for gone.
+        std::future::pending::<()>().await;
+    });
+    interrupt
+}
+
+async fn asked_to_end() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminated.recv() => {}
+        }
+    }
+    #[cfg(windows)]
+    {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+async fn status(arguments: &StatusArguments, format: Format) -> Outcome {
+    let ground = Ground::open().await?;
+    let alias = ground.meant(arguments.which.alias.as_ref()).await?;
+    let state = ground.state(&alias).await?;
+    match format {
+        Format::Json => output::json(&report::document(&state))?,
+        Format::Human if arguments.full => {
+            print!("{}", render::loop_report(&state, Voice::new(format).colour));
+        }
+        Format::Human => print!("{}", render::loop_status(&state)),
+    }
+    Ok(exit::OK)
+}

@@ -1,0 +1,467 @@
+//! The steps in which a program edits the working tree: the task command of PRODUCE, the fixer of REFINE.
+//!
+//! The state says that a program is at work *before* it is started, with the tree as it was. So whatever is found after
+//! a crash is either the program's finished commit (recognised by run and attempt in its message), or half-made edits,
+//! which are put aside under `refs/loopgate/aside/` and undone before the program is called again.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use chrono::{TimeDelta, Utc};
+
+use super::{
+    drive::{Produce, Progress, Session, by_a_person, settings, std_duration},
+    ground::CONFIGURATION,
+};
+use crate::{
+    cli::{Stop, actions},
+    core::{
+        Sha, begin, describe,
+        escalation::Trigger,
+        failure::{Changes, FailingCheck, FeedbackPacket, PacketInput, SinceLast, Tried},
+        policy::{CheckSource, CommandFixer, CommitAuthor, Fixer, Policy},
+        reflex::{self, Breach, Calling, EditVerdict, FixMaker, FixMessage, FixRecord, Senior, Turn},
+        tamper,
+    },
+    runner::{self, CommandLine, Edits, Ending, Extent, FixerCall, FixerEnd, FixerReport, Head},
+};
+
+/// Longest time a task command may take.
+const PRODUCE_TIMEOUT: Duration = Duration::from_secs(1800);
+/// Lines of a refused diff that are shown.
+const DIFF_LINES: usize = 60;
+
+/// Who changes the code between two iterations.
+enum Refiner {
+    Command(Box<CommandFixer>, FixMaker),
+    /// The author, and why nobody else.
+    Author(Option<&'static str>),
+}
+
+impl Session<'_> {
+    /// Whether a program commits fixes here.
+    pub(super) fn has_fixer(&self) -> bool {
+        matches!(self.refiner(&self.governed()), Refiner::Command(..))
+    }
+
+    fn refiner(&self, policy: &Policy) -> Refiner {
+        if actions::is_fork() {
+            // Its code would run beside a token and write to a branch that is not ours (surfaces.md, The fixer).
+            return Refiner::Author(Some("a fixer never runs on a pull request from a fork"));
+        }
+        let senior = (self.reflex().senior == Senior::Next).then_some(policy.escalation.senior.as_ref()).flatten();
+        if let Some(Fixer::Command(senior)) = senior {
+            return Refiner::Command(Box::new(senior.clone()), FixMaker::SeniorFixer);
+        }
+        match (&settings(&self.state).fix_command, &policy.fixer.fixer) {
+            (Some(run), configured) => {
+                let like = match configured {
+                    Fixer::Command(fixer) => fixer.clone(),
+                    _ => CommandFixer {
+                        run: String::new(),
+                        environment: BTreeMap::new(),
+                        timeout: TimeDelta::minutes(30),
+                        author: CommitAuthor::default(),
+                    },
+                };
+                Refiner::Command(Box::new(CommandFixer { run: run.clone(), ..like }), FixMaker::Fixer)
+            }
+            (None, Fixer::Command(fixer)) => Refiner::Command(Box::new(fixer.clone()), FixMaker::Fixer),
+            (None, Fixer::Mention(_) | Fixer::Dispatch(_)) => {
+                Refiner::Author(Some("the configured fixer works on pull requests only"))
+            }
+            (None, Fixer::Author) => Refiner::Author(None),
+        }
+    }
+
+    /// REFINE: the fixer edits and its edits are judged; or the author has edited; or the loop waits for them.
+    pub(super) async fn refine(&mut self) -> Result<Progress, Stop> {
+        let policy = self.governed();
+        let head = self.ground.worktree.head().map_err(Stop::unavailable)?;
+        match self.refiner(&policy) {
+            Refiner::Author(why) => self.refined_by_the_author(head, why).await,
+            Refiner::Command(..) if head.commit != self.state.head_sha => self.refined_meanwhile(head).await,
+            Refiner::Command(fixer, maker) => {
+                self.clear_leftovers(head)?;
+                self.ask_for_a_clean_tree(head)?;
+                self.call_fixer(&fixer, maker, head, &policy).await
+            }
+        }
+    }
+
+    /// The next iteration begins as soon as the working tree differs from what failed.
+    async fn refined_by_the_author(&mut self, head: Head, why: Option<&'static str>) -> Result<Progress, Stop> {
+        let artifact = self.checked_out()?;
+        if describe::tree_hash(artifact.tree) == self.state.code_artifact.content_hash {
+            self.voice.your_turn(&self.state, why, &self.alias);
+            return Ok(Progress::Waiting);
+        }
+        let before = self.ground.worktree.tree_of(self.state.head_sha).map_err(Stop::unavailable)?;
+        let files = self.ground.worktree.changes(before, artifact.tree).map_err(Stop::unavailable)?;
+        let subject =
+            if artifact.head == head.commit { self.subject_of(head.commit)? } else { "uncommitted changes".to_owned() };
+        let fix = by_a_person(self.state.iteration, artifact.head, subject, &files);
+        self.save(Turn::refined(&self.state, fix, Utc::now()), None).await
+    }
+
+    /// HEAD has moved since the evaluation: the fix was committed before the process died, or somebody committed.
+    async fn refined_meanwhile(&mut self, head: Head) -> Result<Progress, Stop> {
+        let before = self.ground.worktree.tree_of(self.state.head_sha).map_err(Stop::unavailable)?;
+        let files = self.ground.worktree.changes(before, head.tree).map_err(Stop::unavailable)?;
+        let subject = self.subject_of(head.commit)?;
+        let mut fix = by_a_person(self.state.iteration, head.commit, subject, &files);
+        if self.is_our_commit(head.commit)? {
+            self.ground.worktree.settle_index().map_err(Stop::unavailable)?;
+            fix.by = if self.reflex().senior == Senior::Next { FixMaker::SeniorFixer } else { FixMaker::Fixer };
+        }
+        self.save(Turn::refined(&self.state, fix, Utc::now()), None).await
+    }
+
+    /// Whether a commit is what this run's current iteration led to.
+    fn is_our_commit(&self, commit: Sha) -> Result<bool, Stop> {
+        let (message, parent) = self.ground.worktree.message(commit).map_err(Stop::unavailable)?;
+        let run = format!("Loopgate-Run: {}", self.state.run_id);
+        let attempt = format!("Attempt {}/", self.state.iteration);
+        let is_of_run = message.lines().any(|line| line.trim() == run);
+        let is_of_attempt = message.lines().any(|line| line.starts_with(&attempt));
+        Ok(parent == Some(self.state.head_sha) && is_of_run && is_of_attempt)
+    }
+
+    fn subject_of(&self, commit: Sha) -> Result<String, Stop> {
+        let (message, _) = self.ground.worktree.message(commit).map_err(Stop::unavailable)?;
+        Ok(message.lines().next().unwrap_or_default().chars().take(200).collect())
+    }
+
+    /// Undoes what a program left half-made when the process died. Nothing is lost: it is kept aside.
+    fn clear_leftovers(&mut self, head: Head) -> Result<(), Stop> {
+        let Some(calling) = self.reflex().calling.clone() else { return Ok(()) };
+        let edits = self.ground.worktree.edits_since(calling.tree, head).map_err(Stop::unavailable)?;
+        let message = format!("Half-made edits of iteration {}, interrupted\n", self.state.iteration);
+        if self.ground.worktree.put_aside(&edits, &self.aside(), &message).map_err(Stop::unavailable)?.is_some() {
+            self.voice.note(&format!("Half-made edits were put aside: git show {}", self.aside()));
+        }
+        Ok(())
+    }
+
+    async fn call_fixer(
+        &mut self,
+        fixer: &CommandFixer,
+        maker: FixMaker,
+        head: Head,
+        policy: &Policy,
+    ) -> Result<Progress, Stop> {
+        let spent = self.reflex().spent;
+        let left = match reflex::time_left(&policy.fixer.budget, &spent) {
+            Ok(left) => left,
+            Err(exhausted) => {
+                let notes = vec![format!("{exhausted}.")];
+                let turn = Turn::refused(&self.state, &[Trigger::BudgetExhausted], notes, policy, Utc::now());
+                return self.save(turn, None).await;
+            }
+        };
+        let wait =
+            std_duration(reflex::backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands));
+        if !wait.is_zero() && !self.rest(wait).await {
+            return Ok(Progress::Interrupted);
+        }
+        let feedback = self.feedback(policy).await?;
+        let before = self.ground.worktree.tree(Extent::Everything).map_err(Stop::unavailable)?;
+        self.say_who_is_at_work(head, before).await?;
+        let call = FixerCall {
+            fixer,
+            root: self.ground.root(),
+            scratch: self.ground.worktree.private_dir().join(self.alias.as_str()),
+            feedback,
+            attempt: self.state.iteration,
+            max_attempts: self.state.max_iterations,
+            time_left: left.map(std_duration),
+        };
+        let outcome = runner::call_fixer(call, self.interrupt.clone(), self.voice.echo())
+            .await
+            .map_err(|error| Stop::unavailable(format!("the fixer cannot be told what to do: {error}")))?;
+        let wall = TimeDelta::from_std(outcome.wall).unwrap_or(TimeDelta::MAX);
+        let cost = match &outcome.end {
+            FixerEnd::Done(report) => report.cost_usd,
+            _ => None,
+        };
+        self.state = Turn::spend(self.state.clone(), wall, cost);
+        let edits = self.ground.worktree.edits_since(before, head).map_err(Stop::unavailable)?;
+        match outcome.end {
+            FixerEnd::Done(report) => self.take_or_refuse(&edits, &report, fixer, maker, policy).await,
+            FixerEnd::Interrupted => {
+                self.put_aside(&edits, "Half-made edits, interrupted\n")?;
+                Ok(Progress::Interrupted)
+            }
+            FixerEnd::TimedOut => {
+                let seconds = fixer.timeout.num_seconds();
+                let words = format!("The fixer did not end within {seconds} s (`fixer.timeout`) and was ended.");
+                self.ended_fixer(&edits, Trigger::TimeoutExceeded, words, policy).await
+            }
+            FixerEnd::OutOfTime => {
+                let words = "The fixer was ended: `fixer.budget.wall_time` is used up.".to_owned();
+                self.ended_fixer(&edits, Trigger::BudgetExhausted, words, policy).await
+            }
+            FixerEnd::Broke(why) => {
+                self.put_aside(&edits, "Edits of a fixer that failed\n")?;
+                let said = outcome.log_tail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+                let said: String = said.chars().filter(|c| !c.is_control()).take(200).collect();
+                let breach = if said.is_empty() { Breach(why) } else { Breach(format!("{why}; it said “{said}”")) };
+                self.break_off(breach).await
+            }
+        }
+    }
+
+    /// Saves that a program is about to edit, unless that is what the state says already.
+    async fn say_who_is_at_work(&mut self, head: Head, before: Sha) -> Result<(), Stop> {
+        let known = self.reflex().calling.as_ref();
+        if known.is_some_and(|calling| calling.head == head.commit && calling.tree == before) {
+            return Ok(());
+        }
+        let calling = Calling { head: head.commit, tree: before, since: Utc::now() };
+        self.save(Turn::calling(&self.state, calling, Utc::now()), None).await?;
+        Ok(())
+    }
+
+    fn put_aside(&self, edits: &Edits, message: &str) -> Result<Option<Sha>, Stop> {
+        self.ground.worktree.put_aside(edits, &self.aside(), message).map_err(Stop::unavailable)
+    }
+
+    async fn ended_fixer(
+        &mut self,
+        edits: &Edits,
+        cause: Trigger,
+        words: String,
+        policy: &Policy,
+    ) -> Result<Progress, Stop> {
+        let mut notes = vec![words];
+        if self.put_aside(edits, "Edits of a fixer that was ended\n")?.is_some() {
+            notes.push(format!("What it had done is put aside: git show {}", self.aside()));
+        }
+        let turn = Turn::refused(&self.state, &[cause], notes, policy, Utc::now());
+        self.save(turn, None).await
+    }
+
+    async fn take_or_refuse(
+        &mut self,
+        edits: &Edits,
+        report: &FixerReport,
+        fixer: &CommandFixer,
+        maker: FixMaker,
+        policy: &Policy,
+    ) -> Result<Progress, Stop> {
+        let change = self.change(self.ground.worktree.tree_of(self.state.head_sha).map_err(Stop::unavailable)?)?;
+        let view = self.judged().await?.decision.view.clone();
+        let scope = reflex::failing_scope(&view, &change);
+        let configuration = settings(&self.state).config.as_deref().unwrap_or(CONFIGURATION);
+        let verdict = reflex::judge_edits(&edits.files, &scope, configuration);
+        let mut described = format!("{} in {}", edits.diff_summary(), few(&edits.paths()));
+        if let EditVerdict::Take { outside } = &verdict
+            && !outside.is_empty()
+        {
+            described.push_str(&format!("; outside the failing scope: {}", few(outside)));
+        }
+        let message = reflex::fix_message(
+            &view,
+            &FixMessage {
+                description: report.description.as_deref(),
+                cause: report.cause.as_deref(),
+                change: &described,
+                attempt: self.state.iteration,
+                max_attempts: self.state.max_iterations,
+                run_id: &self.state.run_id,
+            },
+        );
+        match verdict {
+            EditVerdict::Nothing => {
+                self.put_aside(edits, "")?;
+                let said = report.description.as_deref().map(|said| format!(" It said: “{}”", plain(said)));
+                let notes = vec![format!("The fixer ended without changing a file.{}", said.unwrap_or_default())];
+                let triggers = [Trigger::AmbiguousRequirement, Trigger::NoChange];
+                self.save(Turn::refused(&self.state, &triggers, notes, policy, Utc::now()), None).await
+            }
+            EditVerdict::Refuse(refusals) => {
+                let diff = self.ground.worktree.diff_of(edits).map_err(Stop::unavailable)?;
+                self.put_aside(edits, &message)?;
+                let mut notes: Vec<String> =
+                    refusals.iter().take(20).map(|refusal| plain(&refusal.to_string())).collect();
+                notes.push(format!("Nothing of it was committed. It is put aside: git show {}", self.aside()));
+                let turn = Turn::refused(&self.state, &[Trigger::Tampering], notes, policy, Utc::now());
+                self.save(turn.with_diff(&diff, DIFF_LINES), None).await
+            }
+            EditVerdict::Take { outside } => {
+                let commit = self.ground.worktree.commit(edits, &message, &fixer.author).map_err(Stop::unavailable)?;
+                self.ground.worktree.advance(self.state.head_sha, commit).map_err(Stop::unavailable)?;
+                let subject = message.lines().next().unwrap_or_default().to_owned();
+                let fix = FixRecord {
+                    iteration: self.state.iteration,
+                    by: maker,
+                    head_sha: commit,
+                    description: report.description.as_deref().map_or_else(|| subject.clone(), plain),
+                    subject,
+                    diff_summary: edits.diff_summary(),
+                    files_modified: edits.paths().into_iter().take(50).collect(),
+                    outside_scope: outside,
+                    cost_usd: report.cost_usd,
+                };
+                self.voice.fixed(&fix);
+                self.save(Turn::refined(&self.state, fix, Utc::now()), None).await
+            }
+        }
+    }
+
+    /// What the fixer is told: the feedback packet, with the critique and the task beside it.
+    async fn feedback(&mut self, policy: &Policy) -> Result<String, Stop> {
+        let (attempt, max_attempts) = (self.state.iteration, self.state.max_iterations);
+        let fixes = self.reflex().fixes.clone();
+        let critique = self.state.critique.clone().unwrap_or_default();
+        let (task, alias) = (self.state.task.clone(), self.alias.to_string());
+        let judged = self.judged().await?;
+        let changes = Changes::of(&judged.snapshot.files);
+        let evidence: Vec<_> = judged
+            .decision
+            .view
+            .checks
+            .iter()
+            .filter_map(|check| match &check.standing {
+                crate::core::decision::CheckStanding::Done(evidence) => Some(evidence.as_ref()),
+                _ => None,
+            })
+            .collect();
+        let checks: Vec<FailingCheck<'_>> = evidence
+            .iter()
+            .map(|evidence| {
+                let command = policy.verify.checks.get(&evidence.name).and_then(|check| match &check.source {
+                    CheckSource::Command(command) => Some(command.run.as_str()),
+                    CheckSource::External(_) => None,
+                });
+                FailingCheck { evidence, framework: command.map(begin::framework_of), command }
+            })
+            .collect();
+        let since_last = fixes.last().filter(|fix| fix.iteration + 1 == attempt);
+        let packet = FeedbackPacket::build(&PacketInput {
+            attempt,
+            max_attempts,
+            checks: &checks,
+            changes: &changes,
+            comparison: None,
+            since_last: since_last.map(|fix| SinceLast {
+                diff_summary: fix.diff_summary.clone(),
+                files_modified: fix.files_modified.clone(),
+            }),
+            tried: fixes
+                .iter()
+                .map(|fix| Tried {
+                    attempt: fix.iteration,
+                    description: fix.description.clone(),
+                    outcome: "did not pass".to_owned(),
+                })
+                .collect(),
+            past: &BTreeMap::new(),
+            full_text: Some(format!("git show refs/loopgate/task/{alias}:attempts/{attempt:03}.json")),
+        });
+        let mut document = serde_json::to_value(packet).map_err(Stop::bad_data)?;
+        if let Some(fields) = document.as_object_mut() {
+            fields.insert("task".to_owned(), serde_json::json!(task.prompt));
+            fields.insert("ideal_result".to_owned(), serde_json::json!(task.ideal_result));
+            fields.insert("critique".to_owned(), serde_json::json!(critique));
+        }
+        serde_json::to_string_pretty(&document).map_err(Stop::bad_data)
+    }
+
+    /// Whether the task command's commit is in place already: the process died after it.
+    pub(super) fn has_produced(&self) -> Result<bool, Stop> {
+        let head = self.ground.worktree.head().map_err(Stop::unavailable)?;
+        let ours = head.commit != self.state.head_sha && self.is_our_commit(head.commit)?;
+        if ours {
+            self.ground.worktree.settle_index().map_err(Stop::unavailable)?;
+        }
+        Ok(ours)
+    }
+
+    /// PRODUCE by the task command. Its edits become a commit, so that every iteration is of one.
+    pub(super) async fn produce(&mut self, command: &str) -> Result<Produce, Stop> {
+        let head = self.ground.worktree.head().map_err(Stop::unavailable)?;
+        self.clear_leftovers(head)?;
+        self.ask_for_a_clean_tree(head)?;
+        let before = self.ground.worktree.tree(Extent::Everything).map_err(Stop::unavailable)?;
+        self.say_who_is_at_work(head, before).await?;
+        let line = CommandLine {
+            environment: BTreeMap::from([("LOOPGATE_TASK".to_owned(), self.state.task.prompt.clone())]),
+            ..CommandLine::new(command, self.ground.root(), PRODUCE_TIMEOUT)
+        };
+        let ending = runner::run_command(line, self.interrupt.clone(), self.voice.echo()).await;
+        let edits = self.ground.worktree.edits_since(before, head).map_err(Stop::unavailable)?;
+        let breach = match ending {
+            Ending::Exited(0) => None,
+            Ending::Interrupted => {
+                self.put_aside(&edits, "Half-made work of the task command, interrupted\n")?;
+                return Ok(Produce::Interrupted);
+            }
+            Ending::Exited(code) => Some(format!("the task command ended with exit code {code}")),
+            Ending::Signalled(signal) => Some(format!("the task command was ended by signal {signal}")),
+            Ending::TimedOut => Some("the task command did not end within 30 minutes".to_owned()),
+            Ending::NotStarted(why) => Some(format!("the task command could not be started: {why}")),
+        };
+        if let Some(why) = breach {
+            self.put_aside(&edits, "Half-made work of a task command that failed\n")?;
+            return Ok(Produce::Broke(Breach(why)));
+        }
+        if !edits.is_empty() {
+            let message = format!(
+                "{}\n\nProduced by the task command, {} in {}.\nAttempt {}/{}\n\nLoopgate-Run: {}\n",
+                self.state.title.chars().take(72).collect::<String>(),
+                edits.diff_summary(),
+                few(&edits.paths()),
+                self.state.iteration,
+                self.state.max_iterations,
+                self.state.run_id
+            );
+            let author = match &self.policy.fixer.fixer {
+                Fixer::Command(fixer) => fixer.author.clone(),
+                _ => CommitAuthor::default(),
+            };
+            let commit = self.ground.worktree.commit(&edits, &message, &author).map_err(Stop::unavailable)?;
+            self.ground.worktree.advance(head.commit, commit).map_err(Stop::unavailable)?;
+        }
+        Ok(Produce::Done)
+    }
+
+    /// The edits that were refused as tampering, if they are those of the current iteration.
+    pub(super) fn refused_edits(&self) -> Result<Option<Sha>, Stop> {
+        let aside = self.ground.worktree.resolve(&self.aside());
+        Ok(match aside {
+            Some(aside) if self.is_our_commit(aside)? => Some(aside),
+            _ => None,
+        })
+    }
+
+    /// What weakens tests up to this commit, for a person who accepts it.
+    pub(super) fn weakened_at(&self, commit: Sha) -> Result<BTreeMap<String, u32>, Stop> {
+        let tree = self.ground.worktree.tree_of(commit).map_err(Stop::unavailable)?;
+        Ok(tamper::counts(&tamper::findings(&self.change(tree)?)))
+    }
+
+    /// Takes refused edits over: they become the commit they would have been.
+    pub(super) fn take_over(&self, edits: Sha) -> Result<(), Stop> {
+        let worktree = &self.ground.worktree;
+        let head = worktree.head().map_err(Stop::unavailable)?;
+        if head.commit != self.state.head_sha {
+            return Err(Stop::bad_data("there are commits since the edits were refused; go on without --accept"));
+        }
+        self.ask_for_a_clean_tree(head)?;
+        worktree.take_over(head.commit, edits).map_err(Stop::unavailable)
+    }
+}
+
+fn few(paths: &[String]) -> String {
+    match paths {
+        [] => "no file".to_owned(),
+        [one, two, three, _, ..] => format!("{one}, {two}, {three} and {} more", paths.len() - 3),
+        few => few.join(", "),
+    }
+}
+
+/// One bounded line without control characters.
+fn plain(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ").chars().take(300).collect()
+}

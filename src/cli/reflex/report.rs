@@ -1,0 +1,121 @@
+//! What a loop's commands print at their end, and the exit code that goes with it.
+
+use serde_json::{Value, json};
+
+use super::{drive::Progress, voice::Voice};
+use crate::{
+    cli::{
+        Stop, exit,
+        output::{self, Format},
+    },
+    core::{
+        reflex::{self, Standing},
+        state::{LoopState, RunStatus, StopReason},
+    },
+    render,
+};
+
+/// A loop as programs read it.
+pub(super) fn document(state: &LoopState) -> Value {
+    let reflex = state.reflex.as_ref();
+    json!({
+        "schema": "loopgate.loop/v1",
+        "alias": state.task_alias,
+        "run_id": state.run_id,
+        "workflow_id": state.workflow_id,
+        "title": state.title,
+        "task": state.task.prompt,
+        "ideal_result": state.task.ideal_result,
+        "status": state.status,
+        "verdict": render::loop_verdict(state),
+        "iteration": state.iteration,
+        "max_iterations": state.max_iterations,
+        "phase": state.phase,
+        "current_step": state.current_step,
+        "score": state.evaluation.as_ref().map(|evaluation| evaluation.score),
+        "last_score": state.last_score,
+        "failed_rules": state.evaluation.as_ref().map(|evaluation| &evaluation.failed_rules),
+        "warnings": state.evaluation.as_ref().map(|evaluation| &evaluation.warnings),
+        "critique": state.critique,
+        "attempts": state.attempts.iter().map(|attempt| json!({
+            "number": attempt.number,
+            "head_sha": attempt.head_sha,
+            "result": attempt.result,
+            "phase": attempt.phase,
+            "score": attempt.score,
+            "failed_rules": attempt.failed_rules,
+            "summary": attempt.summary,
+        })).collect::<Vec<_>>(),
+        "fixes": reflex.map(|reflex| &reflex.fixes),
+        "spent": reflex.map(|reflex| json!({
+            "calls": reflex.spent.calls, "wall_ms": reflex.spent.wall_ms, "cost_usd": reflex.spent.cost_usd,
+        })),
+        "best_attempt": state.best_attempt,
+        "blocked": state.blocked.as_ref().map(|blocked| json!({ "trigger": blocked.trigger, "also": blocked.also })),
+        "notes": reflex.map(|reflex| &reflex.notes),
+        "question": reflex.and_then(|reflex| reflex.ask.as_ref()),
+        "stop": state.stop,
+        "distance_to_success": reflex.and_then(|reflex| reflex.distance_to_success.as_ref()),
+        "branch": state.branch,
+        "head_sha": state.head_sha,
+        "hash": state.code_artifact.content_hash,
+        "state_ref": format!("refs/loopgate/task/{}", state.task_alias),
+        "created_at": state.created_at,
+        "updated_at": state.updated_at,
+    })
+}
+
+/// After `new`.
+pub(super) fn began(state: &LoopState, format: Format) -> Result<(), Stop> {
+    match format {
+        Format::Json => output::json(&document(state)),
+        Format::Human => {
+            println!("{} is set up: at most {} iterations.", state.task_alias, state.max_iterations);
+            println!("Run it: loopgate loop run");
+            Ok(())
+        }
+    }
+}
+
+/// After `run`, `resume` and `next`.
+pub(super) fn ended(state: &LoopState, progress: Progress, voice: &Voice, format: Format) -> Result<u8, Stop> {
+    let alias = &state.task_alias;
+    match format {
+        Format::Json => output::json(&document(state))?,
+        Format::Human if progress == Progress::Over => {
+            println!("{}", render::loop_report(state, voice.colour).trim_end())
+        }
+        Format::Human if progress == Progress::On => print!("{}", render::loop_status(state)),
+        Format::Human => {}
+    }
+    if progress == Progress::Interrupted {
+        eprintln!("interrupted: what was running has been ended. Go on: loopgate loop resume {alias}");
+    }
+    Ok(match progress {
+        Progress::Interrupted => exit::INTERRUPTED,
+        Progress::Waiting => exit::RETRY,
+        Progress::On => exit::OK,
+        Progress::Over => code(state),
+    })
+}
+
+/// The exit code of a loop that does not go on by itself.
+pub(super) const fn code(state: &LoopState) -> u8 {
+    match (state.status, state.stop.reason) {
+        (RunStatus::Completed | RunStatus::Passed, _) => exit::OK,
+        (RunStatus::Escalated | RunStatus::Aborted, _) => exit::ESCALATE,
+        (RunStatus::Stopped, Some(StopReason::UserStop)) => exit::OK,
+        (RunStatus::Stopped | RunStatus::Failed | RunStatus::InProgress, _) => exit::RETRY,
+    }
+}
+
+/// Why a loop that is over is not resumed.
+pub(super) fn is_over(state: &LoopState) -> String {
+    debug_assert!(matches!(reflex::standing(state), Standing::Ended));
+    let alias = &state.task_alias;
+    format!(
+        "The loop `{alias}` is over: {}. Begin another with `loopgate loop new`; `loopgate loop status {alias} --full` \
+         tells all of this one.",
+        render::loop_verdict(state)
+    )
+}

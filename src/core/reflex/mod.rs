@@ -1,0 +1,39 @@
+//! The reflex loop: a local loop that produces, evaluates, criticises and refines until a stop condition holds
+//! (loop.md, Reflex loop).
+//!
+//! ```text
+//! PLAN → (PRODUCE ∥ PREPARE) → EVALUATE ─ fails ─► CRITIQUE → REFINE → the next iteration
+//!                     ▲            │
+//!                     └─ PREPARE ◄─┴─ passes phase A: phase B, on the same head
+//! ```
+//!
+//! A state machine over [`LoopState`](super::state::LoopState): [`Turn`] takes the output of a step and gives the
+//! state to save, the lines to append to the history and the subject of the commit. Whoever drives it executes
+//! [`current_step`](super::state::LoopState::current_step), saves, and asks again; a step that was interrupted is
+//! simply executed once more. What an evaluation amounts to is decided by [`decide`](fn@super::decide), as on a pull
+//! request.
+
+mod alias;
+mod ask;
+mod begin;
+mod budget;
+mod contract;
+mod critique;
+mod ending;
+mod fix;
+mod govern;
+mod plan;
+mod state;
+mod turn;
+
+pub use alias::Alias;
+pub use begin::begin;
+pub use budget::{Exhausted, backoff, reruns, time_left};
+pub use contract::{Breach, Produced};
+pub use critique::{CritiqueItem, critique};
+pub use ending::{Standing, standing};
+pub use fix::{EditVerdict, FixMessage, Refusal, failing_scope, fewer_tests, fix_message, judge_edits};
+pub use govern::{govern, infer_limit, infer_type, kind_of_check, prepared_checks, title};
+pub use plan::plan;
+pub use state::{Ask, Broken, Calling, FixMaker, FixRecord, Major, ReflexState, Senior, Settings, Spent};
+pub use turn::{Evaluated, Turn};

@@ -1,0 +1,157 @@
+use chrono::TimeDelta;
+
+use super::*;
+use crate::{
+    core::{
+        policy::CodeType,
+        reflex::{Ask, Major, Senior, Settings, Spent},
+        state::{AttemptDigest, Blocked, EvaluationSummary},
+    },
+    render::fixtures,
+};
+
+fn settings() -> Settings {
+    Settings {
+        task_type: CodeType::BugFix,
+        mandatory: Vec::new(),
+        threshold_a: crate::core::Score::from_ratio(0.8, 1.0),
+        threshold_b: crate::core::Score::from_ratio(0.9, 1.0),
+        major: Major::Fail,
+        limit: 4,
+        checks: Vec::new(),
+        produce: None,
+        document: None,
+        fix_command: None,
+        config: None,
+        base: None,
+    }
+}
+
+/// A loop whose fixer deleted a test in its second iteration.
+fn blocked() -> LoopState {
+    let mut state = fixtures::state();
+    state.pull_request = None;
+    state.task_alias = "fix-the-sum".into();
+    state.task.prompt = "fix: the sum is wrong".into();
+    state.branch = "main".into();
+    state.status = RunStatus::Escalated;
+    state.iteration = 2;
+    state.max_iterations = 4;
+    state.run_id = "fix-the-sum-20261120-101500".into();
+    let attempt = |number: u32, score: f64| AttemptDigest {
+        number,
+        head_sha: crate::core::Sha::from_bytes([u8::try_from(number).unwrap(); 20]),
+        tree_hash: String::new(),
+        at: state.created_at,
+        result: VerificationResult::Fail,
+        blame: None,
+        score: crate::core::Score::from_ratio(score, 1.0),
+        phase: crate::core::policy::Phase::A,
+        failed_rules: vec!["unit".parse().unwrap()],
+        failed_checks: vec!["unit".parse().unwrap()],
+        fingerprints: Default::default(),
+        failing_tests: Default::default(),
+        tests: None,
+        flaky: Default::default(),
+        lacking: Default::default(),
+        rejections: Default::default(),
+        regressed: Default::default(),
+        retry_class: None,
+        summary: "unit: adds — expected 6, got 7".into(),
+    };
+    let digest = attempt(2, 0.5);
+    state.attempts = vec![attempt(1, 0.25), attempt(2, 0.5)];
+    state.head_sha = digest.head_sha;
+    state.best_attempt = None;
+    state.evaluation = Some(EvaluationSummary {
+        score: digest.score,
+        passed: false,
+        failed_rules: digest.failed_rules.clone(),
+        warnings: vec!["tests_added".parse().unwrap()],
+    });
+    state.critique = Some(vec!["unit: calc.sh:3: adds: the sum begins at 1 → Begin it at 0.".into()]);
+    state.blocked = Some(Blocked {
+        trigger: Trigger::Tampering,
+        also: Vec::new(),
+        attempt: 2,
+        head_sha: digest.head_sha,
+        since: state.created_at + TimeDelta::minutes(2),
+    });
+    state.reflex = Some(ReflexState {
+        settings: settings(),
+        began_at: state.head_sha,
+        broken: None,
+        calling: None,
+        fixes: vec![FixRecord {
+            iteration: 1,
+            by: FixMaker::Fixer,
+            head_sha: digest.head_sha,
+            subject: "fix(calc): start at 0".into(),
+            description: "Start at 0".into(),
+            diff_summary: "+1/-1".into(),
+            files_modified: vec!["calc.sh".into()],
+            outside_scope: vec!["README.md".into()],
+            cost_usd: Some(0.25),
+        }],
+        spent: Spent { calls: 2, wall_ms: 92_000, cost_usd: 0.5 },
+        senior: Senior::NotAsked,
+        notes: vec!["tests/test_calc.sh has 1 test fewer (test_adds)".into()],
+        refused_diff: Some("-test_adds() {\n-}".into()),
+        ask: Some(Ask { question: "Is it meant?".into(), options: vec!["Yes.".into(), "No.".into()] }),
+        distance_to_success: None,
+        extra: serde_json::Map::new(),
+    });
+    state
+}
+
+#[test]
+fn the_whole_report_of_a_blocked_loop() {
+    let shown = loop_report(&blocked(), Colour::Off);
+    for line in [
+        "fix-the-sum: blocked: tests or configuration were tampered with — you decide",
+        "Task       fix: the sum is wrong",
+        "Score      0.50 in phase A",
+        "Spent      2 calls of the fixer, 1 min 32 s, 0.50 USD",
+        "State      refs/loopgate/task/fix-the-sum",
+        "  1  01010101  A  0.25  failed  unit: adds — expected 6, got 7",
+        "     └ 02020202 fix(calc): start at 0 (fixer, 0.25 USD)  +1/-1 calc.sh",
+        "       outside the failing scope: README.md",
+        "Failed     unit",
+        "Warnings   tests_added",
+        "  - unit: calc.sh:3: adds: the sum begins at 1 → Begin it at 0.",
+        "🚫 BLOCKED: tests or configuration were tampered with",
+        "  tests/test_calc.sh has 1 test fewer (test_adds)",
+        "  | -test_adds() {",
+        "Question: Is it meant?",
+        "  2. No.",
+        "  loopgate loop resume fix-the-sum --accept tampering   takes the edits as they are",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "`{line}` is missing in:\n{shown}");
+    }
+}
+
+#[test]
+fn columns_are_those_of_the_contract() {
+    let shown = loop_status(&blocked());
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(
+        words(shown.lines().next().unwrap()),
+        ["alias", "status", "iteration", "phase", "current_step", "last_score", "updated_at"]
+    );
+    let running = LoopState { status: RunStatus::InProgress, ..blocked() };
+    let listed = loop_list(&[blocked(), running]);
+    assert_eq!(words(listed.lines().next().unwrap()), ["alias", "status", "iteration", "last_score", "updated_at"]);
+    assert!(listed.lines().nth(2).unwrap().contains("running"), "{listed}");
+}
+
+#[test]
+fn what_a_fixer_says_cannot_drive_the_terminal() {
+    let mut state = blocked();
+    let reflex = state.reflex.as_mut().unwrap();
+    reflex.notes = vec!["a\u{1b}[2Jb\u{202e}".into()];
+    reflex.refused_diff = Some("+\u{1b}]0;title\u{7}\u{9b}31m".into());
+    reflex.fixes[0].subject = "x\u{1b}[31m\ny".into();
+    state.critique = Some(vec!["\u{1b}c".into()]);
+    let shown = loop_report(&state, Colour::Off);
+    assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}");
+}

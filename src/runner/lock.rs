@@ -1,0 +1,155 @@
+//! One loop at a time: a lock that tells who holds it, and that a dead process cannot hold.
+//!
+//! The operating system's own lock on an open file decides; it goes with the process, however that ends, so there is no
+//! stale lock to break and no process id to mistake for another's. What is written in the file is only told to people.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io::{Read, Seek, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::Timestamp;
+
+/// Who holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    pub pid: u32,
+    pub host: String,
+    pub since: Timestamp,
+    /// The alias of the loop it is held for.
+    pub alias: String,
+}
+
+impl Holder {
+    /// This process.
+    pub fn this(alias: &str, since: Timestamp) -> Self {
+        Self { pid: std::process::id(), host: host_name(), since, alias: alias.to_owned() }
+    }
+
+    pub fn is_on_this_host(&self) -> bool {
+        self.host == host_name()
+    }
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "process {} on {} since {}", self.pid, self.host, self.since.format("%Y-%m-%d %H:%M:%S UTC"))
+    }
+}
+
+/// Why a lock was not given.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    #[error("the loop `{alias}` is being run by {}", holder.as_ref().map_or_else(|| "another process".to_owned(), ToString::to_string))]
+    Held { alias: String, holder: Option<Holder> },
+    #[error("the lock {} cannot be used: {source}", path.display())]
+    Unusable { path: PathBuf, source: std::io::Error },
+}
+
+/// A lock that is held until it is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+    /// Who held it and died without letting go.
+    pub left_by: Option<Holder>,
+}
+
+impl Lock {
+    /// Takes the lock at `path`, or says who has it.
+    ///
+    /// # Errors
+    /// [`LockError::Held`] while another process lives that holds it.
+    pub fn take(path: &Path, holder: &Holder) -> Result<Self, LockError> {
+        let unusable = |source| LockError::Unusable { path: path.to_owned(), source };
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(unusable)?;
+        }
+        let open = File::options().read(true).write(true).create(true).truncate(false).open(path);
+        let mut file = open.map_err(unusable)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let holder = read(&mut file);
+                let alias = holder.as_ref().map_or_else(String::new, |holder| holder.alias.clone());
+                return Err(LockError::Held { alias, holder });
+            }
+            Err(TryLockError::Error(source)) => return Err(unusable(source)),
+        }
+        let left_by = read(&mut file);
+        let text = serde_json::to_string(holder).unwrap_or_default();
+        let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(text.as_bytes()));
+        written.map_err(unusable)?;
+        Ok(Self { file, left_by })
+    }
+
+    /// Who holds the lock at `path` right now, if a living process does.
+    pub fn holder(path: &Path) -> Option<Holder> {
+        let mut file = File::options().read(true).write(true).open(path).ok()?;
+        match file.try_lock() {
+            Ok(()) => None,
+            Err(TryLockError::WouldBlock) => read(&mut file),
+            Err(TryLockError::Error(_)) => None,
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Emptied: let go in peace. The lock itself goes when the file is closed.
+        let _ = self.file.set_len(0);
+    }
+}
+
+fn read(file: &mut File) -> Option<Holder> {
+    let mut text = String::new();
+    file.rewind().ok()?;
+    file.take(4096).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+fn host_name() -> String {
+    #[cfg(unix)]
+    let name = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
+    #[cfg(windows)]
+    let name = std::env::var("COMPUTERNAME").ok();
+    name.unwrap_or_else(|| "an unnamed host".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder(alias: &str) -> Holder {
+        Holder::this(alias, Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn a_second_taker_is_told_who_the_first_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("locks/fix-it.lock");
+        let first = Lock::take(&path, &holder("fix-it")).unwrap();
+        assert_eq!(first.left_by, None);
+        let said = Lock::take(&path, &holder("fix-it")).unwrap_err().to_string();
+        assert!(
+            said.starts_with(&format!("the loop `fix-it` is being run by process {} on ", std::process::id())),
+            "{said}"
+        );
+        assert!(said.ends_with("since 1970-01-01 00:00:00 UTC"), "{said}");
+        assert_eq!(Lock::holder(&path), Some(holder("fix-it")));
+        drop(first);
+        assert_eq!(Lock::holder(&path), None);
+        assert_eq!(Lock::take(&path, &holder("fix-it")).unwrap().left_by, None);
+    }
+
+    #[test]
+    fn the_lock_of_a_dead_process_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let dead = Holder { pid: 4_000_000, ..holder("fix-it") };
+        fs::write(&path, serde_json::to_string(&dead).unwrap()).unwrap();
+        assert_eq!(Lock::take(&path, &holder("fix-it")).unwrap().left_by, Some(dead));
+    }
+}

@@ -1,0 +1,528 @@
+//! The working tree a fixer edits: what is in it, what changed, and turning edits into a commit or putting them aside.
+//!
+//! Everything here survives being killed at any instant. Trees are written through an index of our own, so that the
+//! index people see is only touched once a commit is in place; a commit becomes part of the branch by one
+//! compare-and-swap of HEAD. Edits that are not wanted are never thrown away: they are kept as a commit under
+//! `refs/loopgate/aside/`.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use super::{changes, host};
+use crate::core::{Sha, policy::CommitAuthor, snapshot::ChangedFiles};
+
+/// Where `loopgate verify` writes evidence: no part of the change.
+const NOT_OURS: &str = ":(exclude,top)loopgate-evidence";
+/// Largest diff that is read, in bytes.
+const DIFF_LIMIT: usize = 64 * 1024 * 1024;
+
+/// Why the working tree could not be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum WorktreeError {
+    #[error("git could not be run: {0}; install git, then try again")]
+    NoGit(#[source] std::io::Error),
+    #[error("git {command} failed: {said}")]
+    Git { command: String, said: String },
+    #[error("{} cannot be changed: {source}", path.display())]
+    File { path: PathBuf, source: std::io::Error },
+    #[error("HEAD was moved while the fixer worked; run the loop again")]
+    HeadMoved,
+}
+
+/// What of the working tree is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Files git knows.
+    Tracked,
+    /// New files too, but for those git ignores.
+    Everything,
+}
+
+/// A git working tree.
+#[derive(Clone, Debug)]
+pub struct Worktree {
+    root: PathBuf,
+    /// `.git`, or of a linked working tree its own folder in there.
+    git_dir: PathBuf,
+    /// What linked working trees share.
+    common_dir: PathBuf,
+}
+
+/// The commit that is checked out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    pub commit: Sha,
+    pub tree: Sha,
+}
+
+/// One path that differs between two trees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Edit {
+    path: String,
+    /// Mode and blob before; none where it is new.
+    before: Option<(String, Sha)>,
+    /// Mode and blob after; none where it is gone.
+    after: Option<(String, Sha)>,
+}
+
+/// Edits of a program, as they would be committed.
+#[derive(Clone, Debug)]
+pub struct Edits {
+    head: Head,
+    before: Sha,
+    /// Everything that differs, files the checks leave lying about included.
+    all: Vec<Edit>,
+    /// The head's tree with the edits that count.
+    pub tree: Sha,
+    pub files: ChangedFiles,
+}
+
+impl Edits {
+    pub fn is_empty(&self) -> bool {
+        self.tree == self.head.tree
+    }
+
+    /// `+5/-2`.
+    pub fn diff_summary(&self) -> String {
+        let count = |of: fn(&crate::core::snapshot::ChangedFile) -> u32| -> u64 {
+            self.files.known().iter().map(|file| u64::from(of(file))).sum()
+        };
+        format!("+{}/-{}", count(|file| file.additions), count(|file| file.deletions))
+    }
+
+    pub fn paths(&self) -> Vec<String> {
+        self.files.known().iter().map(|file| file.path.clone()).collect()
+    }
+}
+
+impl Worktree {
+    /// The working tree with this top folder.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn at(root: &Path) -> Result<Self, WorktreeError> {
+        let new = Self { root: root.to_owned(), git_dir: PathBuf::new(), common_dir: PathBuf::new() };
+        let absolute = |text: String| {
+            let path = PathBuf::from(text);
+            if path.is_absolute() { path } else { root.join(path) }
+        };
+        let git_dir = absolute(new.line(&["rev-parse", "--absolute-git-dir"])?);
+        let common_dir = absolute(new.line(&["rev-parse", "--git-common-dir"])?);
+        Ok(Self { git_dir, common_dir, ..new })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A folder of ours that belongs to this working tree, outside what is tracked.
+    pub fn private_dir(&self) -> PathBuf {
+        self.git_dir.join("loopgate")
+    }
+
+    /// A folder of ours that all working trees of the repository share.
+    pub fn shared_dir(&self) -> PathBuf {
+        self.common_dir.join("loopgate")
+    }
+
+    pub fn head(&self) -> Result<Head, WorktreeError> {
+        Ok(Head { commit: self.sha(&["rev-parse", "HEAD"])?, tree: self.sha(&["rev-parse", "HEAD^{tree}"])? })
+    }
+
+    /// Writes the working tree as a tree, through an index of our own.
+    pub fn tree(&self, extent: Extent) -> Result<Sha, WorktreeError> {
+        let index = self.scratch_index()?;
+        let shown = self.line(&["rev-parse", "--git-path", "index"])?;
+        let shown = if Path::new(&shown).is_absolute() { PathBuf::from(shown) } else { self.root.join(shown) };
+        if shown.is_file() {
+            fs::copy(&shown, &index.0).map_err(|source| WorktreeError::File { path: index.0.clone(), source })?;
+        }
+        let add: &[&str] = match extent {
+            Extent::Tracked => &["add", "-u", "--", ":/", NOT_OURS],
+            Extent::Everything => &["add", "-A", "--", ":/", NOT_OURS],
+        };
+        self.run(add, Some(&index), None)?;
+        parse(&self.run(&["write-tree"], Some(&index), None)?, "write-tree")
+    }
+
+    /// Paths of tracked files that differ between two trees.
+    pub fn differing(&self, from: Sha, to: Sha) -> Result<Vec<String>, WorktreeError> {
+        Ok(self.edits_between(from, to)?.into_iter().map(|edit| edit.path).collect())
+    }
+
+    /// The commit that stands for a tree which nobody committed: the same for the same tree on the same head.
+    pub fn stand_in(&self, tree: Sha, head: Head) -> Result<Sha, WorktreeError> {
+        let date = self.line(&["show", "-s", "--format=%cI", &head.commit.to_string()])?;
+        let author = CommitAuthor::default();
+        self.commit_tree(tree, head.commit, "The working tree, uncommitted\n", &author, Some(&date))
+    }
+
+    /// What changed from one tree to another.
+    pub fn changes(&self, from: Sha, to: Sha) -> Result<ChangedFiles, WorktreeError> {
+        let diff = self.diff(from, to)?;
+        Ok(if diff.len() > DIFF_LIMIT {
+            ChangedFiles::TooLarge { known: Vec::new(), reason: format!("the diff has {} bytes", diff.len()) }
+        } else {
+            ChangedFiles::Complete(changes::parse(&diff))
+        })
+    }
+
+    /// The tree of a commit.
+    pub fn tree_of(&self, commit: Sha) -> Result<Sha, WorktreeError> {
+        self.sha(&["rev-parse", &format!("{commit}^{{tree}}")])
+    }
+
+    /// Edits as a unified diff against their head.
+    pub fn diff_of(&self, edits: &Edits) -> Result<String, WorktreeError> {
+        self.diff(edits.head.tree, edits.tree)
+    }
+
+    /// The same as a unified diff.
+    pub fn diff(&self, from: Sha, to: Sha) -> Result<String, WorktreeError> {
+        let arguments = [
+            "diff",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--find-renames",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            &from.to_string(),
+            &to.to_string(),
+        ];
+        Ok(String::from_utf8_lossy(&self.run(&arguments, None, None)?).into_owned())
+    }
+
+    /// What a program edited since the working tree was `before`.
+    ///
+    /// A file that stood there untracked before, as builds and test runs leave them, is no edit of the change.
+    pub fn edits_since(&self, before: Sha, head: Head) -> Result<Edits, WorktreeError> {
+        let after = self.tree(Extent::Everything)?;
+        let all = self.edits_between(before, after)?;
+        let listing = self.run(&["ls-tree", "-r", "-z", "--name-only", &head.commit.to_string()], None, None)?;
+        let tracked: BTreeSet<String> =
+            listing.split(|byte| *byte == 0).map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        let counts = |edit: &&Edit| edit.before.is_none() || tracked.contains(&edit.path);
+        let tree = self.tree_with(head, all.iter().filter(counts))?;
+        let files = self.changes(head.tree, tree)?;
+        Ok(Edits { head, before, all, tree, files })
+    }
+
+    /// Commits edits on their head without moving anything yet.
+    pub fn commit(&self, edits: &Edits, message: &str, author: &CommitAuthor) -> Result<Sha, WorktreeError> {
+        self.commit_tree(edits.tree, edits.head.commit, message, author, None)
+    }
+
+    /// Moves the branch on to a commit whose tree is what is in the working tree already.
+    pub fn advance(&self, from: Sha, to: Sha) -> Result<(), WorktreeError> {
+        let update = ["update-ref", "-m", "loopgate: fix", "HEAD", &to.to_string(), &from.to_string()];
+        if self.run(&update, None, None).is_err() {
+            return Err(WorktreeError::HeadMoved);
+        }
+        self.settle_index()
+    }
+
+    /// Makes the index what HEAD says; the working tree stays.
+    pub fn settle_index(&self) -> Result<(), WorktreeError> {
+        self.run(&["reset", "--quiet"], None, None).map(drop)
+    }
+
+    /// Moves the branch and the working tree on to a commit on top of the head.
+    pub fn take_over(&self, from: Sha, to: Sha) -> Result<(), WorktreeError> {
+        self.run(&["read-tree", "-m", "-u", &from.to_string(), &to.to_string()], None, None)?;
+        self.advance(from, to)
+    }
+
+    /// Undoes edits in the working tree, after they have been kept as a commit of a ref. None when there are none.
+    pub fn put_aside(&self, edits: &Edits, name: &str, message: &str) -> Result<Option<Sha>, WorktreeError> {
+        if edits.all.is_empty() {
+            return Ok(None);
+        }
+        let kept = if edits.is_empty() {
+            None
+        } else {
+            let commit = self.commit(edits, message, &CommitAuthor::default())?;
+            self.run(&["update-ref", "-m", "loopgate: put aside", name, &commit.to_string()], None, None)?;
+            Some(commit)
+        };
+        self.undo(edits)?;
+        Ok(kept)
+    }
+
+    fn undo(&self, edits: &Edits) -> Result<(), WorktreeError> {
+        let index = self.scratch_index()?;
+        self.run(&["read-tree", &edits.before.to_string()], Some(&index), None)?;
+        let mut back = Vec::new();
+        for edit in &edits.all {
+            if edit.before.is_some() {
+                back.extend_from_slice(edit.path.as_bytes());
+                back.push(0);
+                continue;
+            }
+            let path = self.root.join(&edit.path);
+            match fs::remove_file(&path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(source) => return Err(WorktreeError::File { path, source }),
+            }
+            // Folders that only held new files go too; git would not have kept them.
+            let folders = path.ancestors().skip(1).take_while(|folder| *folder != self.root);
+            for folder in folders {
+                if fs::remove_dir(folder).is_err() {
+                    break;
+                }
+            }
+        }
+        if !back.is_empty() {
+            self.run(&["checkout-index", "--force", "-z", "--stdin"], Some(&index), Some(&back))?;
+        }
+        Ok(())
+    }
+
+    /// Deletes a ref; fine if it is gone.
+    pub fn forget(&self, name: &str) -> Result<(), WorktreeError> {
+        self.run(&["update-ref", "-d", name], None, None).map(drop)
+    }
+
+    /// The message of a commit, and its first parent.
+    pub fn message(&self, commit: Sha) -> Result<(String, Option<Sha>), WorktreeError> {
+        let text = self.line(&["show", "-s", "--format=%P%n%B", &commit.to_string()])?;
+        let (parents, message) = text.split_once('\n').unwrap_or((text.as_str(), ""));
+        Ok((message.to_owned(), parents.split(' ').next().and_then(|parent| parent.parse().ok())))
+    }
+
+    /// The commit a revision names, if it names one.
+    pub fn resolve(&self, revision: &str) -> Option<Sha> {
+        let commit = format!("{revision}^{{commit}}");
+        self.sha(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).ok()
+    }
+
+    fn tree_with<'a>(&self, head: Head, edits: impl Iterator<Item = &'a Edit>) -> Result<Sha, WorktreeError> {
+        let index = self.scratch_index()?;
+        self.run(&["read-tree", &head.tree.to_string()], Some(&index), None)?;
+        let mut lines = Vec::new();
+        for edit in edits {
+            // Mode 0 takes a path out.
+            let (mode, blob) = edit.after.clone().unwrap_or_else(|| ("0".to_owned(), Sha::from_bytes([0; 20])));
+            lines.extend_from_slice(format!("{mode} {blob}\t{}\0", edit.path).as_bytes());
+        }
+        self.run(&["update-index", "-z", "--index-info"], Some(&index), Some(&lines))?;
+        parse(&self.run(&["write-tree"], Some(&index), None)?, "write-tree")
+    }
+
+    fn edits_between(&self, from: Sha, to: Sha) -> Result<Vec<Edit>, WorktreeError> {
+        let raw = self.run(
+            &["diff-tree", "-r", "-z", "--raw", "--no-renames", &from.to_string(), &to.to_string()],
+            None,
+            None,
+        )?;
+        let mut fields = raw.split(|byte| *byte == 0);
+        let mut edits = Vec::new();
+        while let (Some(what), Some(path)) = (fields.next(), fields.next()) {
+            let what = String::from_utf8_lossy(what).into_owned();
+            let parts: Vec<&str> = what.trim_start_matches(':').split(' ').collect();
+            let [old_mode, new_mode, old, new, _status] = parts.as_slice() else { break };
+            let side = |mode: &str, blob: &str| {
+                let blob: Sha = blob.parse().ok()?;
+                (mode != "000000").then(|| (mode.to_owned(), blob))
+            };
+            edits.push(Edit {
+                path: String::from_utf8_lossy(path).into_owned(),
+                before: side(old_mode, old),
+                after: side(new_mode, new),
+            });
+        }
+        Ok(edits)
+    }
+
+    fn commit_tree(
+        &self,
+        tree: Sha,
+        parent: Sha,
+        message: &str,
+        author: &CommitAuthor,
+        date: Option<&str>,
+    ) -> Result<Sha, WorktreeError> {
+        let arguments = ["commit-tree", &tree.to_string(), "-p", &parent.to_string(), "-F", "-"];
+        let mut command = self.command(&arguments, None);
+        for role in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{role}_NAME"), &author.name).env(format!("GIT_{role}_EMAIL"), &author.email);
+            if let Some(date) = date {
+                command.env(format!("GIT_{role}_DATE"), date);
+            }
+        }
+        parse(&finish(command, &arguments, Some(message.as_bytes()))?, "commit-tree")
+    }
+
+    /// A name for an index of our own; the file goes when the name does.
+    fn scratch_index(&self) -> Result<Scratch, WorktreeError> {
+        let folder = self.private_dir();
+        fs::create_dir_all(&folder).map_err(|source| WorktreeError::File { path: folder.clone(), source })?;
+        let path = folder.join(format!("index-{}-{:08x}", std::process::id(), fastrand::u32(..)));
+        Ok(Scratch(path))
+    }
+
+    fn line(&self, arguments: &[&str]) -> Result<String, WorktreeError> {
+        Ok(String::from_utf8_lossy(&self.run(arguments, None, None)?).trim_end().to_owned())
+    }
+
+    fn sha(&self, arguments: &[&str]) -> Result<Sha, WorktreeError> {
+        parse(&self.run(arguments, None, None)?, arguments.first().unwrap_or(&""))
+    }
+
+    fn run(&self, arguments: &[&str], index: Option<&Scratch>, input: Option<&[u8]>) -> Result<Vec<u8>, WorktreeError> {
+        finish(self.command(arguments, index), arguments, input)
+    }
+
+    fn command(&self, arguments: &[&str], index: Option<&Scratch>) -> Command {
+        let mut command = Command::new("git");
+        // Not with the terminal's Ctrl-C: what git has begun it finishes.
+        host::in_own_group(&mut command);
+        command.arg("-c").arg("core.quotePath=false").arg("-c").arg("core.hooksPath=/dev/null");
+        command.current_dir(&self.root).args(arguments).env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        if let Some(index) = index {
+            command.env("GIT_INDEX_FILE", &index.0);
+        }
+        command
+    }
+}
+
+/// An index file of our own.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // One that stays behind is overwritten by nobody and harms nothing.
+        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_file(self.0.with_extension("lock"));
+    }
+}
+
+fn finish(mut command: Command, arguments: &[&str], input: Option<&[u8]>) -> Result<Vec<u8>, WorktreeError> {
+    command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(WorktreeError::NoGit)?;
+    if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
+        // The commands that are given input read it whole before they answer. One that ends early says why itself.
+        let _ = stdin.write_all(input);
+    }
+    let output = child.wait_with_output().map_err(WorktreeError::NoGit)?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    Err(WorktreeError::Git {
+        command: (*arguments.first().unwrap_or(&"")).to_owned(),
+        said: String::from_utf8_lossy(&output.stderr).trim().chars().take(300).collect(),
+    })
+}
+
+fn parse(output: &[u8], command: &str) -> Result<Sha, WorktreeError> {
+    let text = String::from_utf8_lossy(output);
+    text.trim().parse().map_err(|_| WorktreeError::Git {
+        command: command.to_owned(),
+        said: "it answered no object id (only SHA-1 repositories are supported)".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Repository {
+        folder: tempfile::TempDir,
+    }
+
+    impl Repository {
+        fn new() -> Self {
+            let new = Self { folder: tempfile::tempdir().unwrap() };
+            new.git(&["init", "-q", "-b", "main"]);
+            new.write("a.txt", "one\n");
+            new.write("sub/b.txt", "two\n");
+            new.git(&["add", "."]);
+            new.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"]);
+            new
+        }
+
+        fn git(&self, arguments: &[&str]) -> String {
+            let output = Command::new("git").current_dir(self.folder.path()).args(arguments).output().unwrap();
+            assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            let path = self.folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        fn worktree(&self) -> Worktree {
+            Worktree::at(self.folder.path()).unwrap()
+        }
+    }
+
+    #[test]
+    fn edits_become_a_commit_and_rubbish_does_not() {
+        let repository = Repository::new();
+        let tree = repository.worktree();
+        repository.write("cache/rubbish", "left by a check");
+        let (head, before) = (tree.head().unwrap(), tree.tree(Extent::Everything).unwrap());
+        repository.write("a.txt", "1\n");
+        repository.write("new/c.txt", "three\n");
+        repository.write("cache/rubbish", "left by the fixer's own run");
+        fs::remove_file(repository.folder.path().join("sub/b.txt")).unwrap();
+        let edits = tree.edits_since(before, head).unwrap();
+        assert_eq!(edits.paths(), ["a.txt", "new/c.txt", "sub/b.txt"]);
+        assert_eq!(edits.diff_summary(), "+2/-2");
+        let author = CommitAuthor { name: "Fixer".into(), email: "fixer@example.com".into() };
+        let commit = tree.commit(&edits, "fix(a): count\n\nAttempt 1/4\n", &author).unwrap();
+        assert_eq!(tree.head().unwrap(), head, "nothing has moved yet");
+        tree.advance(head.commit, commit).unwrap();
+        assert_eq!(repository.git(&["status", "--porcelain"]), "?? cache/");
+        assert_eq!(repository.git(&["log", "-1", "--format=%an <%ae> %s"]), "Fixer <fixer@example.com> fix(a): count");
+        assert!(matches!(tree.advance(head.commit, commit), Err(WorktreeError::HeadMoved)));
+    }
+
+    #[test]
+    fn what_is_put_aside_is_undone_and_kept() {
+        let repository = Repository::new();
+        let tree = repository.worktree();
+        repository.write("notes", "untracked, and somebody's own");
+        let (head, before) = (tree.head().unwrap(), tree.tree(Extent::Everything).unwrap());
+        repository.write("a.txt", "broken\n");
+        repository.write("x/y/z.txt", "new\n");
+        repository.write("notes", "scribbled over");
+        fs::remove_file(repository.folder.path().join("sub/b.txt")).unwrap();
+        let edits = tree.edits_since(before, head).unwrap();
+        let kept = tree.put_aside(&edits, "refs/loopgate/aside/x", "half-made\n").unwrap().unwrap();
+        assert_eq!(repository.git(&["status", "--porcelain"]), "?? notes");
+        assert_eq!(
+            fs::read_to_string(repository.folder.path().join("notes")).unwrap(),
+            "untracked, and somebody's own"
+        );
+        assert!(!repository.folder.path().join("x").exists());
+        assert_eq!(repository.git(&["show", "-s", "--format=%s", "refs/loopgate/aside/x"]), "half-made");
+        tree.take_over(head.commit, kept).unwrap();
+        assert_eq!(fs::read_to_string(repository.folder.path().join("a.txt")).unwrap(), "broken\n");
+        assert_eq!(repository.git(&["status", "--porcelain"]), "?? notes");
+    }
+
+    #[test]
+    fn an_uncommitted_tree_has_one_stand_in() {
+        let repository = Repository::new();
+        let tree = repository.worktree();
+        let head = tree.head().unwrap();
+        assert_eq!(tree.tree(Extent::Tracked).unwrap(), head.tree);
+        repository.write("a.txt", "1\n");
+        let dirty = tree.tree(Extent::Tracked).unwrap();
+        assert_ne!(dirty, head.tree);
+        assert_eq!(tree.stand_in(dirty, head).unwrap(), tree.stand_in(dirty, head).unwrap());
+        assert_eq!(repository.git(&["status", "--porcelain"]), " M a.txt", "the index people see is untouched");
+        let names = tree.differing(head.tree, dirty).unwrap();
+        assert_eq!(names, ["a.txt"]);
+    }
+}

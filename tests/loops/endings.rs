@@ -1,0 +1,270 @@
+//! How loops end, with the commits and reports they leave.
+
+use serde_json::json;
+
+use crate::kit::{CHEATS, Project, REPAIRS};
+
+#[test]
+fn a_fixer_that_repairs_in_two_steps_completes_the_loop() {
+    let project = Project::fixed_by(REPAIRS, "  author: { name: Mend Bot, email: mend@example.com }\n");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(0);
+    for head in
+        ["── Iteration 1/4 | Phase A | Score: 0.00 | FAIL ──", "── Iteration 3/4 | Phase B | Score: 1.00 | PASS ──"]
+    {
+        assert!(ran.out.contains(head), "{}", ran.out);
+    }
+    assert_eq!(ran.out.matches("All state is saved. For a fresh context: loopgate loop resume calc").count(), 3);
+    assert!(ran.out.contains("calc: completed after 3 iterations: every threshold is reached"), "{}", ran.out);
+
+    let log = project.git(&["log", "--format=%an %s", "main"]);
+    assert_eq!(
+        log,
+        "Mend Bot fix(calc): compare with every number\nMend Bot fix(calc): begin the sum at 0\nalice The project"
+    );
+    let first = project.git(&["show", "-s", "--format=%b", "main~1"]);
+    let body: Vec<&str> = first.lines().collect();
+    assert!(body[0].starts_with("Error: unit: adds all numbers — expected 6, got 7"), "{first}");
+    assert_eq!(
+        &body[1..4],
+        ["Cause: the sum begins at 1", "Fix: Begin the sum at 0 (+1/-1 in calc.sh)", "Attempt 1/4"]
+    );
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+
+    let status = project.status();
+    assert_eq!((&status["status"], &status["stop"]["reason"]), (&json!("completed"), &json!("threshold_reached")));
+    assert_eq!((&status["spent"]["calls"], &status["spent"]["cost_usd"]), (&json!(2), &json!(0.5)));
+    assert_eq!(project.git(&["for-each-ref", "--format=%(refname)", "refs/loopgate"]), "refs/loopgate/task/calc");
+    let kept = project.git(&["ls-tree", "-r", "--name-only", "refs/loopgate/task/calc"]);
+    assert_eq!(
+        kept,
+        "artifact.md\nattempts/001.json\nattempts/002.json\nattempts/003.json\nhistory.jsonl\nloop-state.json"
+    );
+    let second: serde_json::Value =
+        serde_json::from_str(&project.git(&["show", "refs/loopgate/task/calc:attempts/002.json"])).unwrap();
+    assert_eq!(second["fix_applied"]["diff_summary"], json!("+1/-1"));
+    assert_eq!(second["fix_applied"]["files_modified"], json!(["calc.sh"]));
+    let log = project.git(&["log", "--reverse", "--format=%s", "refs/loopgate/task/calc"]);
+    let log: Vec<String> = log.lines().map(without_hash).collect();
+    assert_eq!(
+        log,
+        [
+            "begin: refactor: repair calc",
+            "iteration 1: plan",
+            "iteration 1: produced …, prepared 1 check",
+            "iteration 1: fail, 0.00 — 1 failed rule (unit)",
+            "iteration 1: critique, 2 items",
+            "iteration 1: the fixer is called",
+            "iteration 1: fix(calc): begin the sum at 0",
+            "iteration 2: plan",
+            "iteration 2: produced …, prepared 1 check",
+            "iteration 2: fail, 0.00 — 1 failed rule (unit)",
+            "iteration 2: critique, 1 item",
+            "iteration 2: the fixer is called",
+            "iteration 2: fix(calc): compare with every number",
+            "iteration 3: plan",
+            "iteration 3: produced …, prepared 1 check",
+            "iteration 3: phase A passes, 1.00",
+            "iteration 3: prepared 1 check for phase B",
+            "iteration 3: completed, threshold_reached",
+        ]
+    );
+}
+
+/// Hashes of trees are nobody's to read.
+fn without_hash(line: &str) -> String {
+    match line.split_once("produced ") {
+        Some((before, rest)) => format!("{before}produced …{}", rest.get(8..).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}
+
+#[test]
+fn a_fixer_that_deletes_the_tests_is_stopped_and_nothing_of_it_is_committed() {
+    let project = Project::fixed_by(CHEATS, "");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(2);
+    assert!(ran.out.contains("calc: blocked: tests or configuration were tampered with — you decide"), "{}", ran.out);
+    assert!(ran.out.contains("tests/test_calc.sh has 2 tests fewer (test_adds, test_greatest)"), "{}", ran.out);
+    assert!(ran.out.contains("| -test_adds() {"), "the diff is shown: {}", ran.out);
+    assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+    assert_eq!(project.status()["blocked"], json!({ "trigger": "tampering", "also": [] }));
+
+    // A person may take it nevertheless.
+    let ran = project.run(&["resume", "--accept", "tampering"]).ended_with(0);
+    assert!(ran.out.contains("completed after 2 iterations"), "{}", ran.out);
+    assert_eq!(project.git(&["log", "-1", "--format=%s", "main"]), project.status()["fixes"][0]["subject"]);
+    assert!(!project.read("tests/test_calc.sh").contains("test_adds"));
+}
+
+#[test]
+fn a_fixer_that_edits_the_configuration_is_stopped() {
+    let project = Project::fixed_by("echo '# easier' >> .github/loopgate.yml; sed -i 's/sum=1/sum=0/' calc.sh\n", "");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(2);
+    assert!(ran.out.contains(".github/loopgate.yml is not for a fixer to edit"), "{}", ran.out);
+    assert_eq!(project.status()["blocked"]["trigger"], json!("tampering"));
+    assert!(project.read("calc.sh").contains("sum=1"), "nothing of it stays");
+}
+
+#[test]
+fn a_fixer_that_does_nothing_calls_a_person() {
+    let project = Project::fixed_by("echo '{\"description\": \"I see nothing wrong\"}'\n", "");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(2);
+    assert_eq!(project.status()["blocked"], json!({ "trigger": "ambiguous_requirement", "also": ["no_change"] }));
+    assert!(ran.out.contains("The fixer ended without changing a file. It said: “I see nothing wrong”"), "{}", ran.out);
+    assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
+}
+
+#[test]
+fn a_fixer_that_never_ends_is_ended() {
+    let endless = "echo half >> calc.sh; sleep 600\n";
+    for (settings, cause) in
+        [("  timeout: 1s\n", "timeout_exceeded"), ("  budget: { wall_time: 1s }\n", "budget_exhausted")]
+    {
+        let project = Project::fixed_by(endless, settings);
+        project.begin(&[]);
+        let ran = project.run(&["run"]).ended_with(2);
+        assert_eq!(project.status()["blocked"]["trigger"], json!(cause), "{}", ran.out);
+        assert_eq!(project.git(&["status", "--porcelain"]), "", "half-made edits do not stay");
+        let aside = project.git(&["show", "--format=%s", "refs/loopgate/aside/calc"]);
+        assert!(aside.contains("+half"), "and are not lost: {aside}");
+    }
+}
+
+#[test]
+fn a_fixer_that_never_gets_it_right_is_bounded() {
+    // Another line each time, and the same failures.
+    let project = Project::fixed_by("echo \"# try $LOOPGATE_ATTEMPT\" >> calc.sh\n", "");
+    project.begin(&[]);
+    project.run(&["run"]).ended_with(2);
+    assert_eq!(project.status()["blocked"]["trigger"], json!("same_error"));
+
+    let project = Project::fixed_by("echo \"# try $LOOPGATE_ATTEMPT\" >> calc.sh\n", "");
+    project.begin(&["--max-iterations", "2"]);
+    let ran = project.run(&["run"]).ended_with(1);
+    let status = project.status();
+    assert_eq!((&status["status"], &status["stop"]["reason"]), (&json!("stopped"), &json!("iteration_limit")));
+    assert_eq!(
+        status["distance_to_success"],
+        json!({ "threshold": 0.8, "score": 0.0, "gap": 0.8, "failed_fail_rules": 1, "blocking_rule_ids": ["unit"],
+                "passed_rules": 0, "total_rules": 1 })
+    );
+    assert!(ran.out.contains("Distance to success"), "{}", ran.out);
+    let again = project.run(&["resume", "calc"]).ended_with(1);
+    assert!(again.out.contains("is over") && again.out.contains("loopgate loop new"), "{}", again.out);
+}
+
+#[test]
+fn a_fixer_that_fails_twice_ends_the_loop_with_a_phase_error() {
+    let project = Project::fixed_by("echo no key >&2; exit 7\n", "");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(1);
+    let status = project.status();
+    assert_eq!((&status["status"], &status["stop"]["reason"]), (&json!("failed"), &json!("phase_error")));
+    assert!(ran.out.contains("the fixer ended with exit code 7; it said “no key”"), "{}", ran.out);
+    let events = project.history().into_iter().filter(|(_, _, event)| event == "phase_error").count();
+    assert_eq!(events, 2, "tried once more with the same inputs");
+    let again = project.run(&["resume", "calc"]).ended_with(1);
+    assert!(again.out.contains("exit code 7"), "the last phase_error is told: {}", again.out);
+}
+
+#[test]
+fn spending_ends_where_the_budget_does() {
+    for budget in ["attempts: 1", "cost_usd: 0.2"] {
+        let project = Project::fixed_by(REPAIRS, &format!("  budget: {{ {budget} }}\n"));
+        project.begin(&[]);
+        project.run(&["run"]).ended_with(2);
+        assert_eq!(project.status()["blocked"]["trigger"], json!("budget_exhausted"), "{budget}");
+        assert_eq!(project.status()["spent"]["calls"], json!(1), "{budget}");
+    }
+}
+
+#[test]
+fn without_a_fixer_the_author_mends_and_the_loop_goes_on() {
+    let project = Project::with("", "");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(1);
+    assert!(ran.out.contains("It is yours to mend:\n  - unit: "), "{}", ran.out);
+    let ran = project.run(&["run"]).ended_with(1);
+    assert_eq!(project.status()["iteration"], json!(1), "looking again costs nothing: {}", ran.out);
+    // One fix uncommitted, the other committed.
+    project.write("calc.sh", &project.read("calc.sh").replace("sum=1", "sum=0"));
+    project.run(&["run"]).ended_with(1);
+    assert_eq!(project.status()["fixes"][0]["subject"], json!("uncommitted changes"));
+    let greatest = "most=$1; for n in \"$@\"; do [ \"$n\" -gt \"$most\" ] && most=$n; done; echo \"$most\"";
+    project.write("calc.sh", &project.read("calc.sh").replace("echo \"$1\"", greatest));
+    project.commit("Find the greatest");
+    let ran = project.run(&["run"]).ended_with(0);
+    assert!(ran.out.contains("Find the greatest"), "{}", ran.out);
+    assert_eq!(project.status()["fixes"][1]["by"], json!("person"));
+}
+
+#[test]
+fn a_fixer_gets_feedback_but_no_tokens_and_never_runs_on_a_fork() {
+    let project = Project::fixed_by("cat > ../stdin.json; env > ../environment; sed -i 's/sum=1/sum=0/' calc.sh\n", "");
+    project.begin(&[]);
+    let next = || {
+        let mut command = project.command(&["next"]);
+        command.env("GITHUB_TOKEN", "secret-1").env("ACTIONS_RUNTIME_TOKEN", "secret-2").env("OWN", "mine");
+        crate::kit::Ran::of(command.output().unwrap()).ended_with(0)
+    };
+    // PLAN, PRODUCE_PREPARE, EVALUATE, CRITIQUE, REFINE.
+    for _ in 0..5 {
+        next();
+    }
+    let environment = std::fs::read_to_string(project.beside("environment")).unwrap();
+    assert!(environment.contains("OWN=mine") && !environment.contains("secret"), "{environment}");
+    let told: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(project.beside("stdin.json")).unwrap()).unwrap();
+    assert_eq!(told["schema"], json!("loopgate.feedback/v1"));
+    assert_eq!((&told["attempt"], &told["task"]), (&json!(1), &json!("repair calc")));
+    assert!(told["failures"].as_array().is_some_and(|failures| !failures.is_empty()), "{told}");
+    assert!(told["critique"][0].as_str().is_some_and(|line| line.starts_with("unit: ")), "{told}");
+
+    let fork = Project::fixed_by(REPAIRS, "");
+    fork.begin(&[]);
+    let event = r#"{"pull_request": {"number": 3, "head": {"sha": "0123456789abcdef0123456789abcdef01234567",
+                    "repo": {"full_name": "mallory/calc"}}}}"#;
+    std::fs::write(fork.beside("event.json"), event).unwrap();
+    let mut command = fork.command(&["run"]);
+    command.env("GITHUB_ACTIONS", "true").env("GITHUB_REPOSITORY", "acme/calc");
+    command.env("GITHUB_EVENT_PATH", fork.beside("event.json"));
+    let ran = crate::kit::Ran::of(command.output().unwrap()).ended_with(1);
+    assert!(ran.err.contains("a fixer never runs on a pull request from a fork"), "{}", ran.err);
+    assert_eq!(fork.git(&["log", "--format=%s", "main"]), "The project");
+}
+
+#[test]
+fn edits_of_the_author_are_never_swept_into_a_fix() {
+    let project = Project::fixed_by(REPAIRS, "");
+    project.begin(&[]);
+    project.write("calc.sh", &format!("# mine\n{}", project.read("calc.sh")));
+    let ran = project.run(&["run"]).ended_with(65);
+    assert!(ran.err.contains("calc.sh has changes that are not committed"), "{}", ran.err);
+    project.git(&["checkout", "-q", "calc.sh"]);
+    project.write("notes.txt", "untracked, and somebody's own");
+    project.run(&["run"]).ended_with(0);
+    assert_eq!(project.git(&["status", "--porcelain"]), "?? notes.txt");
+}
+
+#[test]
+fn a_check_that_edits_what_it_evaluates_ends_the_loop() {
+    let project = Project::fixed_by(REPAIRS, "");
+    project.begin(&["--check", "unit=echo '# formatted' >> calc.sh; false"]);
+    let ran = project.run(&["run"]);
+    assert!(ran.err.contains("the checks edited calc.sh"), "{ran:?}");
+    assert_ne!(project.status()["status"], json!("completed"));
+}
+
+#[test]
+fn a_task_command_produces_a_document() {
+    let project = Project::with("", "");
+    project.script("write-guide", "[ -s guide.md ] || echo \"# How to $LOOPGATE_TASK\" > guide.md\n");
+    project.begin(&["--produce", "../write-guide", "--document", "guide.md", "--check", "docs=grep -q '^#' guide.md"]);
+    project.run(&["run"]).ended_with(0);
+    assert_eq!(project.git(&["show", "refs/loopgate/task/calc:artifact.md"]), "# How to repair calc");
+    assert_eq!(project.git(&["log", "-1", "--format=%s", "main"]), "refactor: repair calc");
+}

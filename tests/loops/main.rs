@@ -1,0 +1,8 @@
+//! `loopgate loop` as its users meet it: real processes in a real repository, with fixers that repair, cheat, do
+//! nothing or never end; killed, interrupted, and taken up again.
+#![cfg(unix)]
+
+mod endings;
+mod interruptions;
+mod kit;
+mod setting_up;

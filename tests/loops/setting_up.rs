@@ -1,0 +1,110 @@
+//! Setting loops up, telling them apart, and clearing away.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::kit::{Project, REPAIRS, Ran};
+
+fn answered(project: &Project, arguments: &[&str], answers: &str) -> Ran {
+    let mut command = project.command(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(answers.as_bytes()).unwrap();
+    Ran::of(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn criteria_and_limit_are_confirmed_or_nothing_is_begun() {
+    let project = Project::with("", "");
+    let ran = answered(&project, &["new", "fix: the sum"], "").ended_with(64);
+    assert!(ran.err.contains("not confirmed"), "{}", ran.err);
+    assert_eq!(project.git(&["for-each-ref", "refs/loopgate"]), "");
+    let ran = answered(&project, &["init", "fix: the sum"], "yes\n2\nyes\n").ended_with(0);
+    assert!(ran.err.contains("Type        bug_fix") && ran.err.contains("Checks      unit"), "{}", ran.err);
+    assert_eq!(ran.out, "fix-the-sum is set up: at most 2 iterations.\nRun it: loopgate loop run\n");
+}
+
+#[test]
+fn the_active_loop_is_a_symbolic_ref_that_goes_with_its_end() {
+    let project = Project::fixed_by(REPAIRS, "");
+    project.begin(&[]);
+    assert_eq!(project.git(&["symbolic-ref", "refs/loopgate/current"]), "refs/loopgate/task/calc");
+    let again = project.run(&["new", "repair calc", "--alias", "calc", "--yes"]).ended_with(65);
+    assert!(again.err.contains("is not over"), "{}", again.err);
+    project.run(&["new", "repair calc", "--yes"]).ended_with(0);
+    project.run(&["new", "repair calc", "--yes"]).ended_with(0);
+    let listed: Value = serde_json::from_str(&project.run(&["list", "--format", "json"]).out).unwrap();
+    assert_eq!(listed["current"], json!("repair-calc-2"));
+    assert_eq!(listed["loops"].as_array().map(Vec::len), Some(3));
+    let stopped = project.run(&["stop", "no longer wanted"]).ended_with(0);
+    assert_eq!(stopped.out, "repair-calc-2: stopped by a person: “no longer wanted”\n");
+    let status = project.run(&["status"]).ended_with(65);
+    assert!(status.err.contains("No loop is active. Name one of calc, repair-calc, repair-calc-2"), "{}", status.err);
+
+    let refused = project.run(&["clean", "calc", "--yes"]).ended_with(65);
+    assert!(refused.err.contains("is not over"), "{}", refused.err);
+    answered(&project, &["clean", "repair-calc-2"], "no\n").ended_with(64);
+    project.run(&["clean", "--all", "--yes"]).ended_with(0);
+    let left = project.git(&["for-each-ref", "--format=%(refname)", "refs/loopgate/task"]);
+    assert_eq!(left, "refs/loopgate/task/calc\nrefs/loopgate/task/repair-calc");
+    project.run(&["run", "calc"]).ended_with(0);
+    project.run(&["clean", "calc", "--yes"]).ended_with(0);
+    assert_eq!(project.git(&["log", "-1", "--format=%s"]), "fix(calc): compare with every number", "fixes stay");
+}
+
+#[test]
+fn outside_a_repository_a_loop_says_how_to_start_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new(crate::kit::LOOPGATE)
+        .current_dir(folder.path())
+        .args(["loop", "new", "x", "--yes"])
+        .env("GIT_CEILING_DIRECTORIES", folder.path())
+        .output()
+        .unwrap();
+    let ran = Ran::of(output).ended_with(65);
+    assert!(ran.err.contains("git init"), "{}", ran.err);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let project = Project::with("", "");
+    for (arguments, code, said) in [
+        (vec!["new", "x", "--alias", "No", "--yes"], 64, "an alias"),
+        (vec!["new", "x", "--threshold-a", "7", "--yes"], 64, "a score between 0 and 1"),
+        (vec!["new", "x", "--max-iterations", "11", "--yes"], 64, "11 is not in 1..=10"),
+        (vec!["new", "x", "--mandatory", "lint", "--yes"], 65, "there is no check `lint`"),
+        (vec!["new", "x", "--document", "../x", "--yes"], 65, "inside the repository"),
+        (vec!["run", "nothing"], 65, "there is no loop `nothing`"),
+        (vec!["status"], 65, "There is no loop here"),
+    ] {
+        let ran = project.run(&arguments).ended_with(code);
+        assert!(ran.err.contains(said), "{arguments:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_damaged_state_is_rebuilt_and_told() {
+    let project = Project::fixed_by(REPAIRS, "");
+    project.begin(&[]);
+    for _ in 0..3 {
+        project.run(&["next"]).ended_with(0);
+    }
+    let name = "refs/loopgate/task/calc";
+    let blob = std::process::Command::new("sh")
+        .current_dir(project.root())
+        .args(["-c", "echo '{broken' | git hash-object -w --stdin"])
+        .output()
+        .unwrap();
+    let blob = String::from_utf8_lossy(&blob.stdout).trim().to_owned();
+    let script = format!(
+        "tree=$(git ls-tree {name} | sed 's/^.*\\tloop-state.json$/100644 blob {blob}\\tloop-state.json/' | git mktree) && \
+         commit=$(git -c user.name=x -c user.email=x@y commit-tree $tree -p {name} -m damaged) && git update-ref {name} $commit"
+    );
+    let damaged = std::process::Command::new("sh").current_dir(project.root()).args(["-c", &script]).output().unwrap();
+    assert!(damaged.status.success(), "{damaged:?}");
+    let ran = project.run(&["run", "calc"]).ended_with(0);
+    assert!(ran.err.contains("The state of this loop was damaged"), "{}", ran.err);
+    assert!(ran.err.contains("rebuilt from"), "{}", ran.err);
+}
