@@ -16,6 +16,8 @@ pub struct ActionsRun {
     /// The pull request's head. What is checked out is usually a merge of it with the base, made by GitHub.
     pub head: Option<Sha>,
     pub pull_request: Option<PrNumber>,
+    /// The pull request's title and text.
+    pub words: Option<(String, String)>,
 }
 
 #[derive(Deserialize)]
@@ -26,6 +28,9 @@ struct Event {
 #[derive(Deserialize)]
 struct PullRequest {
     number: PrNumber,
+    #[serde(default)]
+    title: String,
+    body: Option<String>,
     head: Head,
 }
 
@@ -74,7 +79,8 @@ impl ActionsRun {
             },
             repository: text("GITHUB_REPOSITORY")?.parse().ok()?,
             head: event.as_ref().map(|pull_request| pull_request.head.sha),
-            pull_request: event.map(|pull_request| pull_request.number),
+            pull_request: event.as_ref().map(|pull_request| pull_request.number),
+            words: event.map(|pull_request| (pull_request.title, pull_request.body.unwrap_or_default())),
         })
     }
 }

@@ -156,6 +156,7 @@ mod tests {
             repository: "acme/widgets".parse().unwrap(),
             head: None,
             pull_request: None,
+            words: None,
         };
         let name = |job, matrix, attempt| artifact_name(&run(job, matrix, attempt));
         assert_eq!(name("test", None, 1), "loopgate-evidence-test-e3b0c442-1");

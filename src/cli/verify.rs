@@ -26,12 +26,12 @@ use super::{
 use crate::{
     config,
     core::{
-        AppId, CheckName, Login, PrNumber, RepoName, Timestamp, UserId, coverage, decide,
+        AppId, CheckName, Login, PrNumber, RepoName, Sha, Timestamp, UserId, coverage, decide,
         decision::{Decision, DecisionWord},
         describe,
-        evidence::{EVIDENCE_SCHEMA, Environment, Evidence, Outcome as CheckOutcome},
+        evidence::{CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome as CheckOutcome, RegressionTrial},
         gather,
-        policy::{CheckSource, Policy, PolicyOrigin},
+        policy::{CheckSource, Policy, PolicyOrigin, RegressionProof, RequiredTest},
         snapshot::{
             Account, AccountKind, AppIdentity, Authority, Base, BaseEvidence, ChangedFiles, Head, Lifecycle, Listing,
             PullRequest, Readiness, ReceivedEvidence, Snapshot,
@@ -39,7 +39,7 @@ use crate::{
         state::LoopState,
     },
     render,
-    runner::{self, Changes, Checkout, Cleanliness, Interrupter, Plan, Ran, Selection},
+    runner::{self, Changes, Checkout, Cleanliness, Interrupter, Plan, Ran, Selection, Trial},
 };
 
 /// Where the configuration is looked for, relative to the top of the repository.
@@ -97,14 +97,15 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     }
     let base_evidence = arguments.base_evidence.as_deref().map(read_base).transpose()?;
     let started = Utc::now();
-    let (ran, ending) = execute(&plan)?;
+    let base = arguments.base.as_deref().filter(|base| !base.is_empty());
+    let changes = Changes::against(&checkout.root, base);
+    let trial = changes.as_ref().and_then(|changes| trial(&checkout, changes, base, &policy));
+    let (ran, proof, ending) = execute(&plan, trial.as_ref())?;
     if ending == Ending::Interrupted {
         eprintln!("interrupted: what was running has been ended");
         return Ok(exit::INTERRUPTED);
     }
-    let base = arguments.base.as_deref().filter(|base| !base.is_empty());
-    let changes = Changes::against(&checkout.root, base);
-    let evidence = document(&checkout, ran, changes.as_ref(), started);
+    let evidence = Evidence { regression_proof: proof, ..document(&checkout, ran, changes.as_ref(), started) };
     let path = write(&evidence, &checkout.root.join(&arguments.evidence))?;
     let mut local = Local::new(&checkout, base, changes, policy, evidence);
     local.snapshot.base_evidence = base_evidence;
@@ -144,7 +145,26 @@ enum Ending {
     Interrupted,
 }
 
-fn execute(plan: &Plan) -> Result<(Ran, Ending), Stop> {
+/// The proof that a fix's tests tell the fix from its absence, where the type of this change asks for one.
+fn trial<'a>(checkout: &'a Checkout, changes: &'a Changes, base: Option<&str>, policy: &Policy) -> Option<Trial<'a>> {
+    let pull_request = pull_request(checkout, base, changes.merge_base, Utc::now());
+    let code_type = coverage::change_type(&pull_request, &changes.files, &policy.coverage, None);
+    let wanted = [RequiredTest::RegressionTest, RequiredTest::OriginalBugReproduction];
+    let asked = policy.coverage.regression_proof == RegressionProof::RunOnBoth
+        && policy.coverage.judged_tests(code_type).any(|sort| wanted.contains(&sort));
+    let commands = policy.verify.checks.values().filter_map(|check| match &check.source {
+        CheckSource::Command(command) if check.kind == CheckKind::Test => Some(command.run.clone()),
+        CheckSource::Command(_) | CheckSource::External(_) => None,
+    });
+    asked.then(|| Trial {
+        root: &checkout.root,
+        base: changes.merge_base,
+        files: &changes.files,
+        commands: commands.collect(),
+    })
+}
+
+fn execute(plan: &Plan, trial: Option<&Trial<'_>>) -> Result<(Ran, Option<RegressionTrial>, Ending), Stop> {
     let observer: Arc<dyn runner::Observer> = if std::env::var_os("GITHUB_ACTIONS").is_some() {
         Arc::new(progress::Groups)
     } else if std::io::stderr().is_terminal() {
@@ -162,10 +182,17 @@ fn execute(plan: &Plan) -> Result<(Ran, Ending), Stop> {
             // Kept, so that the runner does not take us for gone.
             std::future::pending::<()>().await;
         });
-        let ran = runner::run(plan, interrupt, observer).await;
+        let ran = runner::run(plan, interrupt.clone(), observer).await;
+        let proof = match trial {
+            Some(trial) if !pressed.is_interrupted() => {
+                eprintln!("running the tests of this change on the base and on the head");
+                Some(runner::prove(trial, interrupt).await)
+            }
+            _ => None,
+        };
         listening.abort();
         let ending = if pressed.is_interrupted() { Ending::Interrupted } else { Ending::Finished };
-        Ok((ran, ending))
+        Ok((ran, proof, ending))
     })
 }
 
@@ -214,6 +241,36 @@ fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, Stop> {
     Ok(path)
 }
 
+fn account(login: &str) -> Account {
+    Account {
+        id: UserId::new(0),
+        login: login.parse::<Login>().expect("a plain word is a login"),
+        kind: AccountKind::User,
+    }
+}
+
+/// The pull request there is or may be: in the Action with its title and text, elsewhere named after the branch.
+fn pull_request(checkout: &Checkout, base: Option<&str>, base_sha: Sha, at: Timestamp) -> PullRequest {
+    let branch = checkout.branch.clone().unwrap_or_else(|| checkout.head.short());
+    let words = ActionsRun::current().and_then(|run| run.words);
+    let (title, body) = words.unwrap_or_else(|| (branch.clone(), String::new()));
+    PullRequest {
+        number: PrNumber::new(0),
+        title,
+        body,
+        author: account("author"),
+        lifecycle: Lifecycle::Open,
+        readiness: Readiness::Ready,
+        head: Head { sha: checkout.head, tree: checkout.tree, branch, repository: None, known_since: None },
+        base: Base { branch: base.unwrap_or("main").to_owned(), sha: base_sha },
+        labels: BTreeSet::new(),
+        requested_users: BTreeSet::new(),
+        requested_teams: BTreeSet::new(),
+        created_at: at,
+        url: String::new(),
+    }
+}
+
 /// The working tree, seen as a pull request that nobody has opened yet.
 struct Local {
     snapshot: Snapshot,
@@ -231,11 +288,6 @@ impl Local {
         evidence: Evidence,
     ) -> Self {
         let branch = checkout.branch.clone().unwrap_or_else(|| checkout.head.short());
-        let account = |login: &str| Account {
-            id: UserId::new(0),
-            login: login.parse::<Login>().expect("a plain word is a login"),
-            kind: AccountKind::User,
-        };
         if checkout.cleanliness == Cleanliness::Changed {
             eprintln!("The working tree differs from {}: the evidence is of what is here.", checkout.head.short());
         }
@@ -243,30 +295,13 @@ impl Local {
             Some(Changes { merge_base, files }) => (merge_base, files),
             None => (checkout.head, ChangedFiles::Complete(Vec::new())),
         };
+        let mut pull_request = pull_request(checkout, base, base_sha, evidence.started_at);
+        pull_request.head.sha = evidence.head_sha;
+        pull_request.head.repository = Some(evidence.repository.clone());
         let snapshot = Snapshot {
             repository: evidence.repository.clone(),
             app: AppIdentity { id: AppId::new(0), bot: account("loopgate").login, bot_id: None },
-            pull_request: PullRequest {
-                number: PrNumber::new(0),
-                title: branch.clone(),
-                body: String::new(),
-                author: account("author"),
-                lifecycle: Lifecycle::Open,
-                readiness: Readiness::Ready,
-                head: Head {
-                    sha: evidence.head_sha,
-                    tree: checkout.tree,
-                    branch: branch.clone(),
-                    repository: Some(evidence.repository.clone()),
-                    known_since: None,
-                },
-                base: Base { branch: base.unwrap_or("main").to_owned(), sha: base_sha },
-                labels: BTreeSet::new(),
-                requested_users: BTreeSet::new(),
-                requested_teams: BTreeSet::new(),
-                created_at: evidence.started_at,
-                url: String::new(),
-            },
+            pull_request,
             files,
             base_folders: None,
             commits: Listing::complete(Vec::new()),

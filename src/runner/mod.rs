@@ -21,6 +21,7 @@ mod host;
 mod interrupt;
 mod lock;
 mod observer;
+mod proof;
 mod report_files;
 mod schedule;
 mod worktree;
@@ -34,5 +35,6 @@ pub use fixer::{FixerCall, FixerEnd, FixerOutcome, FixerReport, call as call_fix
 pub use interrupt::{Interrupt, Interrupter};
 pub use lock::{Holder, Lock, LockError};
 pub use observer::{Observer, Quiet};
+pub use proof::{Trial, prove};
 pub use schedule::{Plan, Ran, Selection, SelectionError, run};
 pub use worktree::{Edits, Extent, Head, Worktree, WorktreeError};

@@ -1,8 +1,8 @@
 //! The added lines of a diff that can be code: not blank, not a comment alone.
 //!
 //! Go's profile and LLVM's count every line between the first and the last of a block, blank lines and comments
-//! included. Nobody can write a test for those, and a change of nothing but comments has no coverable line
-//! (evidence.md), so they are left out whatever a report says.
+//! included, Go's also the brace that ends one. Nobody can write a test for those, and a change of nothing but comments
+//! has no coverable line (evidence.md), so they are left out whatever a report says.
 
 use crate::core::snapshot::{ChangedFile, hunk_start};
 
@@ -10,6 +10,7 @@ use crate::core::snapshot::{ChangedFile, hunk_start};
 pub fn coverable_lines(file: &ChangedFile) -> Option<Vec<u32>> {
     let patch = file.patch.as_deref()?;
     let comments = Comments::of(&file.path);
+    let is_go = file.path.ends_with(".go");
     let lines: Vec<&str> = patch.split('\n').collect();
     let (mut coverable, mut number, mut inside) = (Vec::new(), 0_u32, false);
     for (index, text) in lines.iter().enumerate() {
@@ -25,12 +26,17 @@ pub fn coverable_lines(file: &ChangedFile) -> Option<Vec<u32>> {
             None => (false, ""),
         };
         let is_code = comments.has_code(content, &mut inside);
-        if is_added && is_code {
+        if is_added && is_code && !(is_go && ends_only(content)) {
             coverable.push(number);
         }
         number = number.saturating_add(1);
     }
     Some(coverable)
+}
+
+/// Whether a line holds nothing but ends: `}`, `})`, `},`.
+fn ends_only(line: &str) -> bool {
+    line.trim().chars().all(|c| "})],;".contains(c))
 }
 
 /// How a language writes comments.
@@ -125,7 +131,9 @@ mod tests {
 
     #[test]
     fn comments_and_blank_lines_are_no_code() {
-        let table: [(&str, &str, &[u32]); 12] = [
+        let table: [(&str, &str, &[u32]); 14] = [
+            ("a.go", "@@ -1 +1,3 @@\n+if a {\n+\tf()\n+}", &[1, 2]),
+            ("a.rs", "@@ -1 +1,3 @@\n+if a {\n+    f();\n+}", &[1, 2, 3]),
             ("a.rs", "@@ -1,2 +1,6 @@\n fn a() {\n+    // why\n+\n+    let x = 1; // code\n+    /// doc\n }", &[4]),
             ("a.go", "@@ -0,0 +1,5 @@\n+/*\n+ many words\n+*/\n+x := 1\n+/* a */ y := 2", &[4, 5]),
             ("a.go", "@@ -0,0 +1,3 @@\n+x := 1 /* begins\n+ends */\n+y := 2", &[1, 3]),

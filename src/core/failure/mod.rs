@@ -41,7 +41,7 @@ pub use packet::{
     Entry, EntryKind, FEEDBACK_SCHEMA, FailingCheck, FeedbackPacket, MAX_PACKET, PacketInput, PastFailure, SinceLast,
     Tried, highest_priority,
 };
-pub use reproduce::{CheckContext, reproduce};
+pub use reproduce::{CheckContext, quoted_word, reproduce};
 pub use rerun::rerun;
 pub use stack::{Frame, frames};
 pub use summary::cut_at_sentence;

@@ -264,6 +264,11 @@ fn of_source(failure: &Failure) -> Option<String> {
     }
 }
 
+/// A text as one word of a POSIX shell; none where no quoting makes it a harmless one.
+pub fn quoted_word(text: &str) -> Option<String> {
+    word(text)
+}
+
 /// One word of a POSIX shell. None for what is empty, too long, holds a control character, or reads as an option.
 pub(super) fn word(text: &str) -> Option<String> {
     let odd = text.is_empty() || text.len() > 300 || text.starts_with('-') || text.chars().any(char::is_control);
