@@ -140,6 +140,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
             evidence_walk: &evidence_walk,
             assessment: &assessment,
             replies: &view.replies,
+            feedback: &view.feedback,
             now,
         },
         gatekeeping,

@@ -11,6 +11,7 @@ use super::{
     escalation::{EscalationAction, Trigger},
     evidence::{ChangedCoverage, CheckEvidence, CheckKind, Failure},
     failure::{Blame, RootCauseCategory},
+    fix_request::FixRequest,
     gate::{Considered, GateReport},
     history::HistoryLine,
     ids::{CheckName, CommentId, GateName, Login, RuleId, Score, Sha, TeamSlug, Timestamp},
@@ -420,6 +421,8 @@ pub struct Surface {
     pub reactions: BTreeMap<CommentId, ReactionKind>,
     /// What GitHub is to be asked to run again.
     pub reruns: BTreeSet<Ask>,
+    /// The fixer that is to be asked; its post is among `posts`.
+    pub fix: Option<FixRequest>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -469,6 +472,10 @@ pub enum Post {
         attempt: u32,
     },
     MergedOverOpenGates,
+    /// A fixer that works elsewhere is asked to mend this attempt.
+    FixRequest {
+        attempt: u32,
+    },
 }
 
 impl Post {
@@ -479,6 +486,7 @@ impl Post {
             Self::GateReminder { gate, round } => format!("gate-reminder:{gate}:{round}"),
             Self::Escalation { trigger, attempt } => format!("escalation:{}:{attempt}", trigger.as_str()),
             Self::MergedOverOpenGates => "bypassed".to_owned(),
+            Self::FixRequest { attempt } => format!("fix:{attempt}"),
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod escalation;
 pub mod evaluate;
 pub mod evidence;
 pub mod failure;
+pub mod fix_request;
 #[cfg(test)]
 pub(crate) mod fixtures;
 pub mod gate;

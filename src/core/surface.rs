@@ -6,9 +6,11 @@ use chrono::TimeDelta;
 
 use super::{
     decision::{
-        CheckRunPlan, CommandReply, Hold, LabelWish, NextAction, Post, ReactionKind, StatusCommentWish, Surface,
+        CheckRunPlan, CommandReply, FeedbackLine, Hold, LabelWish, NextAction, Post, ReactionKind, StatusCommentWish,
+        Surface,
     },
     escalation::Trigger,
+    fix_request::{self, FixRequest},
     gate::{Assessment, GateReport, GateStanding, GateStatus, WordSource},
     gatekeeping,
     ids::{CommentId, Timestamp},
@@ -29,6 +31,7 @@ pub struct Ground<'a> {
     pub evidence_walk: &'a Walk,
     pub assessment: &'a Assessment,
     pub replies: &'a [CommandReply],
+    pub feedback: &'a [FeedbackLine],
     pub now: Timestamp,
 }
 
@@ -45,6 +48,7 @@ pub fn surface(ground: &Ground<'_>, gatekeeping: gatekeeping::Outcome) -> Surfac
         return Surface::default();
     }
     let open = ground.snapshot.pull_request.lifecycle == Lifecycle::Open;
+    let fix = fix_request::request(ground.snapshot, ground.next, ground.policy, ground.action, ground.feedback);
     Surface {
         labels: labels(ground),
         request: if open { gatekeeping.request } else { Default::default() },
@@ -52,7 +56,8 @@ pub fn surface(ground: &Ground<'_>, gatekeeping: gatekeeping::Outcome) -> Surfac
         verify: Some(verify_check(ground)),
         gates: Some(gates_check(ground)),
         status_comment: StatusCommentWish::Upsert,
-        posts: posts(ground),
+        posts: posts(ground, fix.as_ref()),
+        fix,
         reactions: reactions(ground),
         reruns: if open {
             rerun::asks(ground.snapshot, ground.policy, ground.next, ground.now)
@@ -148,7 +153,7 @@ fn gates_check(ground: &Ground<'_>) -> CheckRunPlan {
     })
 }
 
-fn posts(ground: &Ground<'_>) -> Vec<Post> {
+fn posts(ground: &Ground<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
     let mut posts = Vec::new();
     if ground.snapshot.pull_request.lifecycle == Lifecycle::Open {
         for (gate, state) in &ground.next.gates {
@@ -162,6 +167,7 @@ fn posts(ground: &Ground<'_>) -> Vec<Post> {
         if let Some(blocked) = &ground.next.blocked {
             posts.push(Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt });
         }
+        posts.extend(fix.map(|fix| Post::FixRequest { attempt: fix.attempt }));
     } else if !ground.next.bypassed.is_empty() {
         posts.push(Post::MergedOverOpenGates);
     }

@@ -16,6 +16,7 @@ mod coverage_line;
 mod escalation;
 mod failure_card;
 mod fit;
+mod fix_request;
 #[cfg(test)]
 mod fixtures;
 mod gate_card;

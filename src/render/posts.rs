@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    OwnTemplates, escalation, gate_reminder, gate_request, marker,
+    OwnTemplates, escalation, fix_request, gate_reminder, gate_request, marker,
     sanitize::{Markdown, code, short_text, text},
     templates,
     verdict::Subject,
@@ -26,6 +26,7 @@ pub(super) fn text_of(subject: &Subject<'_>, post: &Post, own: OwnTemplates<'_>)
             ),
         },
         Post::MergedOverOpenGates => bypassed(subject, post),
+        Post::FixRequest { attempt } => fix_request::request(subject, *attempt, post),
     }
 }
 

@@ -16,6 +16,7 @@ use super::{
     escalation::Trigger,
     evidence::RetryClass,
     failure::{self, Blame},
+    fix_request,
     gate::{self, GateReport},
     gatekeeping,
     gather::{self, HeadEvidence},
@@ -254,6 +255,11 @@ impl<'a> Run<'a> {
     /// Everything that speaks for calling a human now, the most urgent first, with what was recognised.
     pub(in crate::core) fn causes(&self, judgement: &Judgement, tampering: &[Tampering]) -> BTreeMap<Trigger, String> {
         let mut causes = judgement.causes.clone();
+        if judgement.streak > 0 && fix_request::is_budget_used_up(&self.next, self.policy) {
+            let pattern =
+                format!("{} attempts have failed, more than the fixer's budget allows", fix_request::asked(&self.next));
+            causes.insert(Trigger::BudgetExhausted, pattern);
+        }
         if let Some(outage) = self.next.outage.as_ref().filter(|_| self.is_external_overdue()) {
             let names: Vec<&str> = outage.checks.iter().map(CheckName::as_str).collect();
             let since = outage.since.format("%-d %b %Y, %H:%M UTC");

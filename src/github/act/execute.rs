@@ -10,6 +10,8 @@ use crate::{
     core::{
         AppId, CheckRunId, CommentId, RepoName, Sha, UserId,
         decision::{ReactionKind, Reviewer},
+        fix_request::Dispatch,
+        policy::DispatchFixer,
         rerun::{Ask, Extent, Repeatable},
         snapshot::{AppIdentity, CheckProgress},
     },
@@ -128,6 +130,11 @@ impl Executor {
             Effect::CreateStatusComment { body } | Effect::PostComment { body, .. } => {
                 let below = format!("issues/{}/comments", place.surface.number);
                 place.tell(Method::POST, &below, Some(&json!({ "body": body })), Repeat::Never).await?;
+            }
+            Effect::AskFixer { body, dispatch, .. } => {
+                let below = format!("issues/{}/comments", place.surface.number);
+                place.tell(Method::POST, &below, Some(&json!({ "body": body })), Repeat::Never).await?;
+                place.dispatch(dispatch).await?;
             }
             Effect::UpdateStatusComment { comment, body } => {
                 let below = format!("issues/comments/{comment}");
@@ -258,6 +265,23 @@ impl Place<'_> {
         self.client.tell(method, &self.path(below), body, repeat).await
     }
 
+    /// Starts the fixer's workflow. A request whose answer is lost is not repeated: its comment is there already.
+    async fn dispatch(&self, dispatch: &Dispatch) -> Result<(), Error> {
+        match &dispatch.to {
+            DispatchFixer::Repository { event_type } => {
+                let body = json!({ "event_type": event_type, "client_payload": dispatch.payload });
+                self.tell(Method::POST, "dispatches", Some(&body), Repeat::Never).await
+            }
+            DispatchFixer::Workflow { file } => {
+                // Inputs are texts, and the workflow declares this one.
+                let inputs = json!({ "payload": dispatch.payload.to_string() });
+                let body = json!({ "ref": dispatch.branch, "inputs": inputs });
+                let below = format!("actions/workflows/{}/dispatches", path::escape(file));
+                self.tell(Method::POST, &below, Some(&body), Repeat::Never).await
+            }
+        }
+    }
+
     /// Takes away; what is gone already is gone.
     async fn remove(&self, below: &str, body: Option<&Value>) -> Result<(), Error> {
         match self.tell(Method::DELETE, below, body, Repeat::Safe).await {
@@ -339,6 +363,10 @@ fn describe(effect: &Effect) -> String {
         Effect::RequestReviewer(reviewer) => format!("request a review by {}", name(reviewer)),
         Effect::WithdrawReviewer(reviewer) => format!("withdraw the review request to {}", name(reviewer)),
         Effect::PostComment { key, .. } => format!("post the comment {key}"),
+        Effect::AskFixer { dispatch, .. } => match &dispatch.to {
+            DispatchFixer::Repository { event_type } => format!("send the event {event_type} to the fixer"),
+            DispatchFixer::Workflow { file } => format!("start the fixer's workflow {file}"),
+        },
         Effect::React { .. } => "react to a comment".to_owned(),
         Effect::Rerun(ask) => match ask.what {
             Repeatable::WorkflowRun { id, .. } => format!("run workflow run {id} again"),

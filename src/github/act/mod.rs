@@ -14,6 +14,7 @@ use crate::{
     core::{
         CheckRunId, CommentId,
         decision::{CheckRunPlan, ReactionKind, Reviewer},
+        fix_request::Dispatch,
         rerun::Ask,
     },
     github::OwnCheck,
@@ -56,6 +57,12 @@ pub enum Effect {
     PostComment {
         key: String,
         body: String,
+    },
+    /// The comment that says so, then the workflow it speaks of: without its marker nothing is started.
+    AskFixer {
+        key: String,
+        body: String,
+        dispatch: Dispatch,
     },
     React {
         comment: CommentId,

@@ -2,7 +2,7 @@
 
 use super::{CheckRunWrite, Effect, Presence, check_run};
 use crate::{
-    core::decision::{CheckRunPlan, LabelWish, Reviewer, StatusCommentWish, Surface},
+    core::decision::{CheckRunPlan, LabelWish, Post, Reviewer, StatusCommentWish, Surface},
     github::{ObservedSurface, OwnCheck, marker::Marker},
     render::{CheckRunText, Rendered},
 };
@@ -15,7 +15,7 @@ pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> V
     effects.extend(status_comment(observed, wished.status_comment, &texts.status_comment));
     effects.extend(labels(observed, wished));
     effects.extend(reviewers(observed, wished));
-    effects.extend(posts(observed, texts));
+    effects.extend(posts(observed, wished, texts));
     effects.extend(reactions(observed, wished));
     effects.extend(wished.reruns.iter().map(|ask| Effect::Rerun(*ask)));
     effects.extend(observed.superseded.iter().map(|id| Effect::CancelCheckRun(*id)));
@@ -106,10 +106,18 @@ fn reviewers(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     request.cloned().map(Effect::RequestReviewer).chain(withdraw.cloned().map(Effect::WithdrawReviewer)).collect()
 }
 
-fn posts(observed: &ObservedSurface, texts: &Rendered) -> Vec<Effect> {
-    let missing =
-        texts.posts.iter().map(|(post, text)| (post.key(), text)).filter(|(key, _)| !observed.posts.contains(key));
-    missing.map(|(key, text)| Effect::PostComment { body: Marker::Post(key.clone()).on(text), key }).collect()
+fn posts(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> Vec<Effect> {
+    let missing = texts.posts.iter().filter(|(post, _)| !observed.posts.contains(&post.key()));
+    let effect = |(post, text): &(Post, String)| {
+        let key = post.key();
+        let body = Marker::Post(key.clone()).on(text);
+        let dispatch = wished.fix.as_ref().and_then(|fix| fix.dispatch.clone());
+        match (post, dispatch) {
+            (Post::FixRequest { .. }, Some(dispatch)) => Effect::AskFixer { key, body, dispatch },
+            _ => Effect::PostComment { key, body },
+        }
+    };
+    missing.map(effect).collect()
 }
 
 fn reactions(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {

@@ -92,7 +92,7 @@ fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
             Effect::RequestReviewer(Reviewer::Team(team)) => drop(surface.requested_teams.insert(team)),
             Effect::WithdrawReviewer(Reviewer::User(login)) => drop(surface.requested_users.remove(&login)),
             Effect::WithdrawReviewer(Reviewer::Team(team)) => drop(surface.requested_teams.remove(&team)),
-            Effect::PostComment { key, .. } => drop(surface.posts.insert(key)),
+            Effect::PostComment { key, .. } | Effect::AskFixer { key, .. } => drop(surface.posts.insert(key)),
             Effect::React { comment, kind, .. } => {
                 surface.reactions.entry(comment).or_default().insert(kind.as_str().into(), 1);
             }
@@ -128,6 +128,7 @@ fn everything() -> (Surface, Rendered) {
         posts: vec![request()],
         reactions: BTreeMap::from([(CommentId::new(5), ReactionKind::Done)]),
         reruns: BTreeSet::new(),
+        fix: None,
     };
     let verify = check_text("verify", 120);
     (wished, Rendered { verify, posts: vec![(request(), "please look".into())], ..texts() })
