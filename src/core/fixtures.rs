@@ -250,11 +250,16 @@ impl Story {
         self.last.insert(decision)
     }
 
-    /// A push of head number `head`, whose checks then end with these failing and passing tests.
-    pub fn push(&mut self, head: u8, failing: &[&str], passing: &[&str]) -> &Decision {
+    /// A push of head number `head`, seen by nobody yet.
+    pub fn set_head(&mut self, head: u8) {
         self.snapshot.pull_request.head.sha = sha(head);
         self.snapshot.pull_request.head.tree = sha(head ^ 0x70);
         self.snapshot.evidence.clear();
+    }
+
+    /// A push of head number `head`, whose checks then end with these failing and passing tests.
+    pub fn push(&mut self, head: u8, failing: &[&str], passing: &[&str]) -> &Decision {
+        self.set_head(head);
         self.decide();
         self.snapshot.evidence = vec![evidence(sha(head), failing, passing)];
         self.decide()
@@ -263,6 +268,12 @@ impl Story {
     /// A review by bob of the head.
     pub fn review(&mut self, verdict: ReviewVerdict, body: &str) -> &Decision {
         self.now += TimeDelta::minutes(1);
+        self.give_review(verdict, body);
+        self.decide()
+    }
+
+    /// A review by bob of the head, seen by nobody yet.
+    pub fn give_review(&mut self, verdict: ReviewVerdict, body: &str) {
         let number = self.snapshot.reviews.items.len() as u64 + 1;
         self.snapshot.reviews.items.push(Review {
             id: super::ids::ReviewId::new(number),
@@ -273,17 +284,22 @@ impl Story {
             submitted_at: self.now,
             url: format!("https://github.com/acme/widgets/pull/12#pullrequestreview-{number}"),
         });
-        self.decide()
     }
 
     /// A comment by one of the people: alice (author), bob (maintain), carol (read).
     pub fn comment(&mut self, login: &str, body: &str) -> &Decision {
+        self.now += TimeDelta::minutes(1);
+        self.write(login, body);
+        self.decide()
+    }
+
+    /// The same comment, seen by nobody yet.
+    pub fn write(&mut self, login: &str, body: &str) {
         let id = match login {
             "alice" => 1,
             "bob" => 2,
             _ => 3,
         };
-        self.now += TimeDelta::minutes(1);
         let number = self.snapshot.comments.items.len() as u64 + 1;
         self.snapshot.comments.items.push(Comment {
             id: super::ids::CommentId::new(number),
@@ -295,7 +311,6 @@ impl Story {
             visibility: Visibility::Shown,
             url: format!("https://github.com/acme/widgets/pull/12#issuecomment-{number}"),
         });
-        self.decide()
     }
 }
 

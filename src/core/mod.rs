@@ -27,6 +27,8 @@ pub mod gather;
 pub mod hint;
 pub mod history;
 mod ids;
+#[cfg(test)]
+mod interleavings;
 pub mod iteration;
 mod orders;
 pub mod policy;
@@ -35,6 +37,8 @@ pub mod rerun;
 pub mod retry;
 pub mod review;
 pub mod roster;
+#[cfg(test)]
+mod row_tests;
 mod run;
 pub mod snapshot;
 pub mod stage;

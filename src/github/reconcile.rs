@@ -156,32 +156,42 @@ impl Reconcile {
     /// [`Failed`] when GitHub does not answer, asks to wait, or shows too little to decide.
     pub async fn run(&self, job: &Job, now: Timestamp) -> Result<Outcome, Failed> {
         let known = self.problems.of(job);
-        let outcome = Box::pin(self.turn(job, &known, now)).await?;
+        let outcome = Box::pin(self.look(job, &known, now)).await?;
         match &outcome.result {
             Settled::Decided(summary) if self.problems.remember(job, &summary.problems) != known => {
-                Box::pin(self.turn(job, &summary.problems, now)).await
+                Box::pin(self.look(job, &summary.problems, now)).await
             }
             _ => Ok(outcome),
         }
     }
 
-    async fn turn(&self, job: &Job, problems: &[Problem], now: Timestamp) -> Result<Outcome, Failed> {
+    /// One turn, begun anew when somebody else saved what they saw of another head meanwhile.
+    async fn look(&self, job: &Job, problems: &[Problem], now: Timestamp) -> Result<Outcome, Failed> {
+        for _ in 0..MOST_SAVES {
+            if let Some(outcome) = Box::pin(self.turn(job, problems, now)).await? {
+                return Ok(outcome);
+            }
+        }
+        Err(Failed { reason: "the pull request moved on again and again meanwhile".into(), retry_at: None })
+    }
+
+    async fn turn(&self, job: &Job, problems: &[Problem], now: Timestamp) -> Result<Option<Outcome>, Failed> {
         let client = self.github.client(job.installation);
         let objects = GithubObjects::new(client.clone(), job.repository.clone());
         let seal = self.seal.as_ref().map(|seal| seal.of(&job.repository, job.number));
         let store = StateStore::new(&objects, RefName::pull_request(job.number)).sealed(seal);
         let Some((ground, loaded)) = Box::pin(self.ground(&client, job, &store)).await? else {
-            return Ok(nothing(Settled::Dormant));
+            return Ok(Some(nothing(Settled::Dormant)));
         };
         let Some(loaded) = find_archived(job, &ground, loaded, &store, &objects, now).await? else {
-            return Ok(nothing(Settled::Nothing));
+            return Ok(Some(nothing(Settled::Nothing)));
         };
         let open = ground.pull_request().lifecycle == Lifecycle::Open;
         if let (false, Some(tip), Some(state)) = (open, loaded.tip, loaded.intact())
             && now >= state.updated_at + ARCHIVED_AFTER
         {
             store.move_to(&RefName::archive(job.number), tip).await?;
-            return Ok(nothing(Settled::Archived));
+            return Ok(Some(nothing(Settled::Archived)));
         }
         let mut observation = Box::pin(self.observe(&client, job, ground, &loaded)).await?;
         let told = problems
@@ -189,8 +199,8 @@ impl Reconcile {
             .map(|Problem { what, reason }| ObservationProblem { what: what.clone(), reason: reason.clone() });
         observation.snapshot.problems.extend(told);
 
-        let Decided { decision, texts, saved, refused } =
-            Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
+        let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
+        let Some(Decided { decision, texts, saved, refused }) = decided else { return Ok(None) };
         let effects = plan(&observation.surface, &decision.surface, &texts);
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
         let archive_at = (!open).then(|| decision.next.updated_at + ARCHIVED_AFTER);
@@ -208,7 +218,7 @@ impl Reconcile {
             effects: executed.done,
             problems: refused.into_iter().chain(executed.problems).collect(),
         };
-        Ok(Outcome { revisit_at, result: Settled::Decided(summary) })
+        Ok(Some(Outcome { revisit_at, result: Settled::Decided(summary) }))
     }
 
     /// The ground and the saved state, side by side where Loopgate may be switched on.
@@ -260,7 +270,8 @@ impl Reconcile {
         Ok(observation)
     }
 
-    /// Decides and saves, again from the newer state as long as somebody else saves first.
+    /// Decides and saves, again from the newer state as long as somebody else saves first. None when what was observed
+    /// is not what they saw: then it must be observed again.
     async fn decide_and_save(
         &self,
         client: &Client,
@@ -268,7 +279,7 @@ impl Reconcile {
         mut loaded: Loaded,
         store: &StateStore<'_, GithubObjects>,
         now: Timestamp,
-    ) -> Result<Decided, Failed> {
+    ) -> Result<Option<Decided>, Failed> {
         for _ in 0..MOST_SAVES {
             let (state, mut decision) = decide(observation, &loaded, now);
             let mut texts = texts(client, observation, &decision).await?;
@@ -292,13 +303,19 @@ impl Reconcile {
                 Ok(saved) => (saved, None),
                 Err(RefsError::RefMoved { .. }) => {
                     loaded = store.load().await?;
+                    // Who was faster may have seen another head. Deciding on the older of the two would count it as
+                    // one that came back.
+                    let head = observation.snapshot.pull_request.head.sha;
+                    if loaded.intact().is_some_and(|state| state.head_sha != head) {
+                        return Ok(None);
+                    }
                     continue;
                 }
                 // Without a saved state attempts are not counted, but people must be told why: so this goes on.
                 Err(RefsError::Refused(reason)) => (None, Some(Problem { what: "save the state".into(), reason })),
                 Err(error) => return Err(error.into()),
             };
-            return Ok(Decided { decision, texts, saved, refused });
+            return Ok(Some(Decided { decision, texts, saved, refused }));
         }
         Err(Failed { reason: "the state was saved by others again and again meanwhile".into(), retry_at: None })
     }

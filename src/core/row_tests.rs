@@ -1,0 +1,431 @@
+//! Rows of `docs/decisions.md` that no other test is about, by their numbers.
+
+use chrono::TimeDelta;
+
+use super::{
+    decision::{CheckRunPlan, CheckStanding, Decision, DecisionWord, Hold, LabelWish, NextAction, Post},
+    escalation::Trigger,
+    evidence::{CheckEvidence, CheckKind, Finding, FindingSeverity, Outcome, RetryClass},
+    failure::Blame,
+    fixtures::*,
+    ids::{CheckName, CheckRunId},
+    policy::{
+        AutoRetry, Baseline, CheckPolicy, CheckPresence, CheckSource, CommandCheck, ConfigError, ExecutionSkips,
+        ExternalSource, NameGlob, OnMax, PolicyOrigin, Severity,
+    },
+    snapshot::{
+        BaseEvidence, CheckProgress, Conclusion, ExternalCheck, Lifecycle, NamedAccount, Readiness, ReceivedEvidence,
+        ReviewVerdict, Visibility, WorkflowRun,
+    },
+    stage::Stage,
+    state::{AnswerOutcome, CommandRefusal, RunStatus},
+};
+
+fn name(text: &str) -> CheckName {
+    text.parse().unwrap()
+}
+
+fn standing<'a>(decision: &'a Decision, check: &str) -> &'a CheckStanding {
+    &decision.view.checks.iter().find(|view| view.name.as_str() == check).unwrap().standing
+}
+
+fn blame(decision: &Decision, check: &str) -> Option<Blame> {
+    decision.view.checks.iter().find(|view| view.name.as_str() == check).unwrap().blame
+}
+
+fn answer(story: &Story) -> &AnswerOutcome {
+    &story.state.answered.last().unwrap().answers[0].outcome
+}
+
+fn workflow(progress: CheckProgress) -> WorkflowRun {
+    WorkflowRun {
+        id: super::ids::WorkflowRunId::new(5),
+        path: ".github/workflows/ci.yml".to_owned(),
+        attempt: 1,
+        progress,
+        url: None,
+        started_at: None,
+    }
+}
+
+fn add_check(story: &mut Story, check: &str, kind: CheckKind) {
+    let source = CheckSource::Command(CommandCheck::new(check));
+    story.policy.verify.checks.insert(name(check), CheckPolicy { kind, source, presence: CheckPresence::Configured });
+}
+
+/// Evidence of one more check beside build and unit, which pass.
+fn with_check(story: &mut Story, check: CheckEvidence) {
+    story.snapshot.evidence = vec![evidence(story.snapshot.pull_request.head.sha, &[], &["rounds"])];
+    let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else { panic!("accepted") };
+    evidence.checks.push(check);
+}
+
+fn refused() -> ReceivedEvidence {
+    ReceivedEvidence::Refused { artifact: "loopgate-evidence-x".into(), workflow: None, reason: "no schema".into() }
+}
+
+/// The unit tests come from other systems' check runs.
+fn external(conclusions: &[Option<Conclusion>]) -> Story {
+    let mut story = Story::opened();
+    let source = ExternalSource { name: NameGlob::parse("ci / *").unwrap(), app: None };
+    story.policy.verify.checks[&name("unit")].source = CheckSource::External(source);
+    let run = |(number, conclusion): (u64, &Option<Conclusion>)| ExternalCheck {
+        id: Some(CheckRunId::new(number)),
+        name: format!("ci / {number}"),
+        app: Some("other-ci".to_owned()),
+        progress: conclusion
+            .map_or(CheckProgress::InProgress, |conclusion| CheckProgress::Completed { conclusion, at: None }),
+        started_at: None,
+        url: None,
+        annotations: Vec::new(),
+        summary: None,
+    };
+    story.snapshot.checks = (1..).zip(conclusions).map(run).collect();
+    story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
+    story
+}
+
+#[test]
+fn h1_c8_a_skipped_check_is_shown_and_neither_passes_nor_fails() {
+    let mut story = Story::opened();
+    add_check(&mut story, "lint", CheckKind::Lint);
+    story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
+    let decision = story.comment("bob", "/loop skip lint --reason \"no linter\"");
+    assert!(matches!(standing(decision, "lint"), CheckStanding::Skipped { reason, .. } if reason == "no linter"));
+    assert_eq!(decision.action, NextAction::WaitForMerge);
+    assert_eq!(answer(&story), &AnswerOutcome::Skipped { check: name("lint") });
+    let decision = story.push(2, &[], &["rounds"]);
+    assert!(matches!(standing(decision, "lint"), CheckStanding::Skipped { .. }), "from now on");
+}
+
+#[test]
+fn h4_h5_h6_b2_a9_what_a_workflow_brought_so_far() {
+    let mut story = Story::opened();
+    story.snapshot.workflow_runs = vec![workflow(CheckProgress::InProgress)];
+    assert!(matches!(standing(story.decide(), "unit"), CheckStanding::Running { .. }));
+    story.snapshot.evidence = vec![evidence(sha(1), &["rounds"], &[])];
+    let decision = story.decide();
+    assert!(matches!(standing(decision, "unit"), CheckStanding::Done(_)), "more legs only make it worse");
+    assert!(matches!(standing(decision, "build"), CheckStanding::Running { .. }));
+    assert_eq!(decision.action, NextAction::WaitForEvidence { missing: vec![name("build")] });
+    assert!(story.state.attempts.is_empty(), "an attempt ends when all is there");
+
+    let mut story = Story::opened();
+    story.snapshot.evidence = vec![refused()];
+    let decision = story.decide();
+    assert!(matches!(standing(decision, "unit"), CheckStanding::Refused { .. }));
+    assert_eq!(blame(decision, "unit"), Some(Blame::Inconclusive));
+    assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }));
+}
+
+#[test]
+fn h9_h10_h11_h12_conclusions_of_other_systems() {
+    use Conclusion as C;
+    let done = |conclusions: &[Option<C>]| {
+        let mut story = external(conclusions);
+        match standing(story.decide(), "unit") {
+            CheckStanding::Done(evidence) => Some((evidence.outcome, evidence.retry_class)),
+            CheckStanding::Running { .. } => None,
+            other => panic!("{other:?}"),
+        }
+    };
+    let table = [
+        (C::Success, Some((Outcome::Passed, None))),
+        (C::Neutral, Some((Outcome::Passed, None))),
+        (C::Skipped, Some((Outcome::Skipped, None))),
+        (C::Failure, Some((Outcome::Failed, None))),
+        (C::TimedOut, Some((Outcome::TimedOut, Some(RetryClass::Logic)))),
+        (C::Cancelled, Some((Outcome::Cancelled, Some(RetryClass::External)))),
+        (C::StartupFailure, Some((Outcome::Failed, Some(RetryClass::External)))),
+        (C::ActionRequired, None),
+        (C::Stale, None),
+    ];
+    for (conclusion, expected) in table {
+        assert_eq!(done(&[Some(conclusion)]), expected, "{conclusion:?}");
+    }
+    assert_eq!(done(&[Some(C::Success), None]), None, "all must have ended");
+    assert_eq!(done(&[Some(C::Success), Some(C::Failure)]).unwrap().0, Outcome::Failed, "all must pass");
+}
+
+#[test]
+fn h14_a_security_check_fails_on_grave_findings_only() {
+    let verdict = |severity, outcome| {
+        let mut story = Story::opened();
+        add_check(&mut story, "scan", CheckKind::Security);
+        let mut scan = CheckEvidence::bare(name("scan"), CheckKind::Security, outcome);
+        let finding = Finding { rule: "r".into(), severity, message: "m".into(), location: None };
+        scan.findings = vec![finding];
+        with_check(&mut story, scan);
+        story.decide().action.word()
+    };
+    assert_eq!(verdict(FindingSeverity::Medium, Outcome::Failed), DecisionWord::Proceed, "whatever its exit code");
+    assert_eq!(verdict(FindingSeverity::High, Outcome::Passed), DecisionWord::Escalate);
+}
+
+#[test]
+fn o3_w10_a_soft_check_costs_score_only() {
+    let mut story = Story::opened();
+    add_check(&mut story, "speed", CheckKind::Performance);
+    assert!(matches!(story.push(1, &[], &["rounds"]).action, NextAction::WaitForEvidence { .. }), "it must have ended");
+    let mut rule = super::evaluate::rules(&story.policy, super::policy::CodeType::NewFunction)[0].clone();
+    rule.id = "readme".parse().unwrap();
+    rule.severity = Severity::Warn;
+    rule.check = super::policy::RuleCheck::MustAppear {
+        pattern: super::policy::Pattern::parse("zzz").unwrap(),
+        paths: Vec::new(),
+    };
+    rule.weight = 8.0;
+    story.policy.evaluate.rules = vec![rule];
+    story.policy.evaluate.no_major_issues = Vec::new();
+    with_check(&mut story, CheckEvidence::bare(name("speed"), CheckKind::Performance, Outcome::Passed));
+    let decision = story.decide();
+    assert!(
+        matches!(decision.view.evidence_held_by, Some(Hold::Evaluation(_))),
+        "{:?}",
+        decision.view.evidence_held_by
+    );
+    assert_eq!(decision.action, NextAction::Retry { attempt: 1 });
+    assert_eq!(story.state.attempts[0].blame, Some(Blame::PrCode));
+}
+
+#[test]
+fn o5_o6_failures_of_the_base() {
+    let known = |baseline| {
+        let mut story = external(&[Some(Conclusion::Failure)]);
+        let CheckStanding::Done(failing) = standing(story.decide(), "unit").clone() else { panic!("it ended") };
+        let checks = [(name("unit"), *failing)].into();
+        story.snapshot.base_evidence = Some(BaseEvidence { sha: sha(0xba), checks, coverage: None });
+        story.policy.retry.baseline = baseline;
+        story.decide();
+        (story.last.unwrap().action, story.state.attempts[0].blame, story.state.failures.total)
+    };
+    assert_eq!(known(Baseline::All), (NextAction::Retry { attempt: 1 }, Some(Blame::Base), 0));
+    assert_eq!(known(Baseline::New), (NextAction::WaitForMerge, None, 0));
+}
+
+#[test]
+fn o9_a_head_that_comes_back_is_a_new_attempt() {
+    let mut story = Story::opened();
+    for head in [1, 2, 1] {
+        story.push(head, &[if head == 1 { "rounds" } else { "parses" }], &[]);
+    }
+    assert_eq!(story.state.attempts.len(), 3);
+}
+
+#[test]
+fn j19_without_automatic_retry_the_first_failure_calls_a_human() {
+    let mut story = Story::opened();
+    story.policy.retry.test_fail = AutoRetry::Escalate;
+    let decision = story.push(1, &["rounds"], &[]);
+    assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::MaxAttemptsReached });
+    assert!(decision.view.escalation.as_ref().unwrap().pattern.starts_with("1 failing attempt, and none is retried"));
+}
+
+#[test]
+fn e8_e9_calling_again_and_not_calling() {
+    let mut story = Story::opened();
+    story.decide();
+    for _ in 0..2 {
+        story.now += TimeDelta::minutes(61);
+        story.decide();
+    }
+    let posts = story.last.as_ref().unwrap().surface.posts.clone();
+    assert_eq!(posts.len(), 1);
+    story.comment("bob", "/loop resume");
+    assert!(story.state.blocked.is_none(), "counted anew from the resume");
+    story.now += TimeDelta::minutes(61);
+    let again = story.decide();
+    assert_eq!(again.action, NextAction::Escalate { cause: Trigger::ExternalDependencyDown });
+    assert_eq!(again.surface.posts, posts, "the same post, which is there already");
+
+    for lifecycle in [Lifecycle::Closed, Lifecycle::Merged { by: None, at: None }] {
+        let mut story = Story::opened();
+        story.policy.retry.test_fail = AutoRetry::Escalate;
+        story.snapshot.pull_request.lifecycle = lifecycle;
+        story.push(1, &["rounds"], &[]);
+        assert!(story.state.blocked.is_none());
+    }
+    let mut story = Story::opened();
+    story.policy.retry.test_fail = AutoRetry::Escalate;
+    story.comment("bob", "/loop stop");
+    story.push(1, &["rounds"], &[]);
+    assert!(story.state.blocked.is_none(), "stopped by a person");
+}
+
+#[test]
+fn x6_nothing_is_repeated_where_a_person_decides_first() {
+    let mut story = Story::opened();
+    story.snapshot.workflow_runs =
+        vec![workflow(CheckProgress::Completed { conclusion: Conclusion::Failure, at: Some(start()) })];
+    story.comment("bob", "/loop stop");
+    for _ in 0..3 {
+        story.now += TimeDelta::minutes(40);
+        assert!(story.decide().surface.reruns.is_empty());
+    }
+}
+
+#[test]
+fn w0_a12_s1_s8_without_a_usable_configuration() {
+    let error = ConfigError {
+        file: ".github/loopgate.yml".into(),
+        line: 1,
+        column: 1,
+        snippet: String::new(),
+        message: "no".into(),
+        hint: None,
+    };
+    let mut story = Story::opened();
+    story.policy.origin = PolicyOrigin::Presets { broken_at: sha(0xba), error };
+    let decision = story.push(1, &[], &["rounds"]);
+    assert_eq!((decision.view.stage, &decision.view.held_by), (Stage::Init, &Some(Hold::Configuration)));
+    assert_eq!(decision.action, NextAction::Retry { attempt: 1 });
+    let required = Some(CheckRunPlan::Completed(Conclusion::ActionRequired));
+    assert_eq!((decision.surface.verify, decision.surface.gates), (required, required));
+}
+
+#[test]
+fn w4_w11_kinds_that_validation_asks_for() {
+    for kind in [CheckKind::Security, CheckKind::Integration, CheckKind::Performance, CheckKind::Coverage] {
+        let mut story = Story::opened();
+        story.push(1, &[], &["rounds"]);
+        assert_eq!(story.last.as_ref().unwrap().view.stage, Stage::Ship, "a kind without a check asks for nothing");
+        add_check(&mut story, "more", kind);
+        let decision = story.decide();
+        assert_eq!(decision.view.held_by, Some(Hold::MissingEvidence(vec![name("more")])), "{kind:?}");
+    }
+}
+
+fn gated(stage: Stage) -> Story {
+    let mut story = Story::opened();
+    story.policy.gates = [("design".parse().unwrap(), gate(stage))].into();
+    story.snapshot.authority.logins =
+        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), NamedAccount::Known(person(id, name)))).into();
+    story
+}
+
+#[test]
+fn w8_w9_a6_a7_s9_s10_s11_s13_gates_hold_their_own_transition() {
+    let mut story = gated(Stage::Validate);
+    let decision = story.push(1, &["rounds"], &[]);
+    assert!(matches!(decision.view.held_by, Some(Hold::Failing(_))), "what the head lacks comes first");
+    let decision = story.push(2, &[], &["rounds"]);
+    assert_eq!(decision.action, NextAction::WaitForApproval { gate: "design".parse().unwrap() });
+    assert_eq!(decision.view.stage, Stage::Validate);
+    let completed = |conclusion| Some(CheckRunPlan::Completed(conclusion));
+    assert_eq!(decision.surface.verify, completed(Conclusion::Success));
+    assert_eq!(decision.surface.gates, completed(Conclusion::ActionRequired));
+    let request = |round| Post::GateRequest { gate: "design".parse().unwrap(), round };
+    assert_eq!(decision.surface.posts, [request(1)]);
+
+    let decision = story.comment("bob", "/reject design no");
+    assert_eq!((decision.view.stage, decision.surface.gates), (Stage::Implement, completed(Conclusion::Failure)));
+    assert_eq!(decision.action, NextAction::Retry { attempt: 2 });
+    let decision = story.comment("bob", "/approve design");
+    assert_eq!((decision.view.stage, decision.surface.gates), (Stage::Ship, completed(Conclusion::Success)));
+
+    // What the approval covered changes: asked for again, in a new round.
+    let super::snapshot::ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
+    files[0].patch = Some("@@ -1 +1 @@\n-old\n+newer".to_owned());
+    assert_eq!(story.push(3, &[], &["rounds"]).surface.posts, [request(2)]);
+}
+
+#[test]
+fn a3_c6_s2_stopped_by_a_person_until_resumed() {
+    let mut story = Story::opened();
+    story.push(1, &["rounds"], &[]);
+    let decision = story.comment("bob", "/loop stop not now");
+    assert_eq!((&decision.action, decision.word()), (&NextAction::Stopped, DecisionWord::Wait));
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::ActionRequired)));
+    assert!(matches!(decision.surface.labels["loop:waiting"], LabelWish::Present { .. }));
+    assert_eq!(story.state.stop.words.as_deref(), Some("not now"));
+    assert_eq!(story.comment("bob", "/loop resume").action, NextAction::Retry { attempt: 1 });
+}
+
+#[test]
+fn a13_s2_given_up_without_calling_anybody() {
+    let mut story = Story::opened();
+    story.policy.retry.on_max = OnMax::Fail;
+    story.policy.retry.same_error = 9;
+    for head in 1..=3 {
+        story.push(head, &["rounds"], &[]);
+    }
+    let decision = story.last.as_ref().unwrap();
+    assert_eq!((&decision.action, story.state.status), (&NextAction::Stopped, RunStatus::Failed));
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Failure)));
+    assert!(decision.surface.posts.is_empty());
+}
+
+#[test]
+fn a12_requested_changes_are_answered_with_a_push() {
+    let mut story = Story::opened();
+    story.snapshot.required_approvals = 1;
+    story.push(1, &[], &["rounds"]);
+    let decision = story.review(ReviewVerdict::ChangesRequested, "name it");
+    assert_eq!(decision.view.held_by, Some(Hold::ChangesRequested(login("bob"))));
+    assert_eq!(decision.action.word(), DecisionWord::Retry);
+}
+
+#[test]
+fn s6_s7_verify_of_failing_heads() {
+    let mut story = Story::opened();
+    assert_eq!(story.push(1, &["rounds"], &[]).surface.verify, Some(CheckRunPlan::Completed(Conclusion::Failure)));
+    story.snapshot.evidence = vec![refused()];
+    let decision = story.decide();
+    assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }));
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::InProgress), "nothing is known of the code");
+}
+
+#[test]
+fn c1_questions_change_nothing() {
+    let mut story = Story::opened();
+    story.push(1, &["rounds"], &[]);
+    let before = (story.state.attempts.clone(), story.state.status, story.last.as_ref().unwrap().action.clone());
+    for question in ["help", "status", "history", "explain", "memory rounding", "lint-config"] {
+        story.comment("carol", &format!("/loop {question}"));
+        assert_eq!(answer(&story), &AnswerOutcome::Shown, "{question}");
+    }
+    assert_eq!((story.state.attempts.clone(), story.state.status, story.last.unwrap().action), before);
+}
+
+#[test]
+fn c3_c7_c9_c10_c11_commands_that_are_not_carried_out() {
+    use CommandRefusal as R;
+    let mut story = Story::opened();
+    add_check(&mut story, "lint", CheckKind::Lint);
+    let mut refusal = |who: &str, words: &str| {
+        story.comment(who, words);
+        match answer(&story) {
+            AnswerOutcome::Refused(refusal) => refusal.clone(),
+            other => panic!("{words}: {other:?}"),
+        }
+    };
+    assert_eq!(refusal("bob", "/loop resume"), R::NothingToResume);
+    let unknown = R::UnknownCheck { check: name("lit"), nearest: Some(name("lint")) };
+    assert_eq!(refusal("bob", "/loop skip lit --reason x"), unknown);
+    assert_eq!(refusal("alice", "/loop skip lint --reason x"), R::OwnWork);
+    assert_eq!(refusal("bob", "/loop skip unit --reason x"), R::NeverSkipped { check: name("unit") });
+    assert_eq!(refusal("carol", "/loop stop"), R::NeedsWrite);
+
+    story.policy.retry.skipping = ExecutionSkips::AnyCheck;
+    story.comment("bob", "/loop skip unit --reason \"no tests yet\"");
+    assert_eq!(answer(&story), &AnswerOutcome::Skipped { check: name("unit") });
+
+    let mut story = Story::opened();
+    story.snapshot.authority.people.clear();
+    story.comment("bob", "/loop stop");
+    assert_eq!(answer(&story), &AnswerOutcome::Refused(R::RightsUnknown));
+
+    let mut story = Story::opened();
+    story.write("bob", "/loop stop");
+    story.snapshot.comments.items[0].updated_at += TimeDelta::minutes(5);
+    story.now += TimeDelta::minutes(9);
+    story.decide();
+    assert_eq!(answer(&story), &AnswerOutcome::Refused(R::Edited));
+
+    let mut story = Story::opened();
+    story.write("bob", "/loop stop");
+    story.snapshot.comments.items[0].visibility = Visibility::Hidden;
+    story.decide();
+    assert!(story.state.answered.is_empty());
+    assert_eq!(story.snapshot.pull_request.readiness, Readiness::Ready);
+}
