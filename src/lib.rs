@@ -2,7 +2,7 @@
 //! feedback* or *escalate to a human*. This page is the map of the house; `docs/architecture.md` is the guided tour,
 //! and `docs/decisions.md` the table of every decision.
 //!
-//! Arrows point down only: `cli, server, simulator → github, runner → refs → render, reports, config → core`.
+//! Arrows point down only: `cli, server, simulator → github, runner → refs → render, reports, config, channels → core`.
 //!
 //! - [`core`](crate::core) holds all that Loopgate knows, and is pure: no I/O, no clock, no randomness, no async. Its
 //!   heart is [`decide`](fn@crate::core::decide), which turns what was observed, what is remembered and what governs
@@ -16,6 +16,7 @@
 //!   job summary, the terminal. Whatever came from outside is made safe here, and every page fits GitHub's limits.
 //! - [`refs`] keeps a run in a hidden git ref: loads it, recovers it when it is damaged, and saves it by
 //!   compare-and-swap, the only lock there is. It works over GitHub's API and over a local repository alike.
+//! - [`channels`] carries a call for a human to Slack and by e-mail, for those who do not watch the pull request.
 //! - [`github`] is the only room that speaks to GitHub: one client with its tokens, cache and limits; observing a pull
 //!   request and making it look as it should; webhook payloads; evidence artifacts.
 //! - [`runner`] runs the checks of a policy as commands, each bounded in time and memory, several at once. It executes
@@ -28,6 +29,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod channels;
 pub mod cli;
 pub mod config;
 pub mod core;

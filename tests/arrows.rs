@@ -10,14 +10,15 @@ use std::{
 const ARROWS: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("config", &["core"]),
+    ("channels", &["core"]),
     ("reports", &["core"]),
     ("render", &["core"]),
     ("refs", &["render", "reports", "config", "core"]),
-    ("github", &["refs", "render", "reports", "config", "core"]),
+    ("github", &["channels", "refs", "render", "reports", "config", "core"]),
     ("runner", &["refs", "render", "reports", "config", "core"]),
-    ("server", &["github", "refs", "render", "reports", "config", "core"]),
+    ("server", &["github", "channels", "refs", "render", "reports", "config", "core"]),
     ("simulator", &["github", "refs", "render", "reports", "config", "core"]),
-    ("cli", &["server", "simulator", "github", "runner", "refs", "render", "reports", "config", "core"]),
+    ("cli", &["server", "simulator", "github", "runner", "channels", "refs", "render", "reports", "config", "core"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

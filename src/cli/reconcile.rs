@@ -21,6 +21,7 @@ use self::{
 };
 use super::{Outcome, Stop, exit, output::Format, runtime};
 use crate::{
+    channels::Channels,
     core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, hint::Hint},
     github::{
         self, ApiUrl, AppSlug, Client, Credentials, Failed, Github, Job, Reconcile, Secret, Setup,
@@ -122,7 +123,8 @@ impl Run<'_> {
             InWorkflow::Unsuitable(why) => return Err(Stop::bad_data(why)),
         };
         let found = self.pull_requests(&client, &targets).await?;
-        let reconcile = Reconcile::new(self.github.clone());
+        let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(Stop::bad_data)?;
+        let reconcile = Reconcile::new(self.github.clone()).calling(channels);
         let mut budget = Budget::new(self.arguments.most_requests);
         for (place, (repository, number)) in found.iter().enumerate() {
             if !budget.allows(self.github.usage().total) {

@@ -11,6 +11,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::{Outcome, Stop, exit, runtime};
 use crate::{
+    channels::Channels,
     github::{ApiUrl, AppCredentials, Credentials, Github, Setup, SystemClock},
     server::{ConfigError, GithubReconciler, Server, ServerConfig, own_app, readiness, stop_signal},
 };
@@ -76,7 +77,8 @@ async fn serve(config: ServerConfig) -> Outcome {
         ))
     })?;
     let readiness = readiness(&github);
-    let reconciler = GithubReconciler::new(github, SystemClock).sealing(config.state_seal());
+    let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(Stop::bad_data)?;
+    let reconciler = GithubReconciler::new(github, SystemClock).sealing(config.state_seal()).calling(channels);
     let server =
         readiness.into_iter().fold(Server::new(config, own), |server, (name, check)| server.check(name, check));
     let running = server.start(reconciler).await.map_err(Stop::unavailable)?;

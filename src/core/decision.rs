@@ -15,7 +15,7 @@ use super::{
     gate::{Considered, GateReport},
     history::HistoryLine,
     ids::{CheckName, CommentId, GateName, Login, RuleId, Score, Sha, TeamSlug, Timestamp},
-    policy::{Phase, PolicyOrigin, Recipient, Severity},
+    policy::{Channel, Phase, PolicyOrigin, Recipient, Severity},
     rerun::{Ask, NextRerun, Rerun},
     snapshot::{Conclusion, ForgedCheck, ObservationProblem},
     stage::Stage,
@@ -419,6 +419,8 @@ pub struct Surface {
     pub status_comment: StatusCommentWish,
     pub posts: Vec<Post>,
     pub reactions: BTreeMap<CommentId, ReactionKind>,
+    /// Channels that an escalation is said on beside the comment, with the key of its post.
+    pub announce: BTreeMap<Channel, String>,
     /// What GitHub is to be asked to run again.
     pub reruns: BTreeSet<Ask>,
     /// The fixer that is to be asked; its post is among `posts`.

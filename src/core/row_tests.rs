@@ -10,8 +10,8 @@ use super::{
     fixtures::*,
     ids::{CheckName, CheckRunId},
     policy::{
-        AutoRetry, Baseline, CheckPolicy, CheckPresence, CheckSource, CommandCheck, ConfigError, ExecutionSkips,
-        ExternalSource, NameGlob, OnMax, PolicyOrigin, Severity,
+        AutoRetry, Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, CommandCheck, ConfigError,
+        ExecutionSkips, ExternalSource, NameGlob, OnMax, PolicyOrigin, Severity,
     },
     snapshot::{
         BaseEvidence, CheckProgress, Conclusion, ExternalCheck, Lifecycle, NamedAccount, Readiness, ReceivedEvidence,
@@ -363,6 +363,26 @@ fn a12_requested_changes_are_answered_with_a_push() {
     let decision = story.review(ReviewVerdict::ChangesRequested, "name it");
     assert_eq!(decision.view.held_by, Some(Hold::ChangesRequested(login("bob"))));
     assert_eq!(decision.action.word(), DecisionWord::Retry);
+}
+
+#[test]
+fn s14a_an_escalation_goes_where_the_policy_says() {
+    let blocked = |channels: Vec<Channel>| {
+        let mut story = Story::opened();
+        story.policy.escalation.channels = channels;
+        story.policy.retry.test_fail = AutoRetry::Escalate;
+        story.push(1, &["rounds"], &[]);
+        story
+    };
+    let story = blocked(vec![Channel::IssueComment, Channel::Cli]);
+    let surface = &story.last.as_ref().unwrap().surface;
+    assert_eq!((surface.posts.len(), surface.announce.len()), (1, 0));
+    let mut story = blocked(vec![Channel::Slack, Channel::Email]);
+    let surface = &story.decide().surface;
+    assert_eq!((surface.posts.len(), surface.announce.len()), (0, 2), "looking again says the same while it is fresh");
+    assert_eq!(surface.announce[&Channel::Slack], "escalation:max_attempts_reached:1");
+    story.now += TimeDelta::minutes(5);
+    assert!(story.decide().surface.announce.is_empty());
 }
 
 #[test]

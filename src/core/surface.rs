@@ -14,7 +14,7 @@ use super::{
     gate::{Assessment, GateReport, GateStanding, GateStatus, WordSource},
     gatekeeping,
     ids::{CommentId, Timestamp},
-    policy::{LabelPolicy, LoopLabel, Policy},
+    policy::{Channel, LabelPolicy, LoopLabel, Policy},
     rerun,
     snapshot::{Conclusion, Lifecycle, Snapshot},
     stage::Stage,
@@ -59,6 +59,7 @@ pub fn surface(ground: &Ground<'_>, gatekeeping: gatekeeping::Outcome) -> Surfac
         posts: posts(ground, fix.as_ref()),
         fix,
         reactions: reactions(ground),
+        announce: if open { announcements(ground) } else { Default::default() },
         reruns: if open {
             rerun::asks(ground.snapshot, ground.policy, ground.next, ground.now)
         } else {
@@ -164,7 +165,8 @@ fn posts(ground: &Ground<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
                 }
             }
         }
-        if let Some(blocked) = &ground.next.blocked {
+        let on_the_page = ground.policy.escalation.channels.contains(&Channel::IssueComment);
+        if let Some(blocked) = ground.next.blocked.as_ref().filter(|_| on_the_page) {
             posts.push(Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt });
         }
         posts.extend(fix.map(|fix| Post::FixRequest { attempt: fix.attempt }));
@@ -172,6 +174,17 @@ fn posts(ground: &Ground<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
         posts.push(Post::MergedOverOpenGates);
     }
     posts
+}
+
+/// The escalation on the channels that notify by themselves, for as long as it is fresh: whoever carries it out
+/// remembers what was sent.
+fn announcements(ground: &Ground<'_>) -> BTreeMap<Channel, String> {
+    let fresh = ground.next.blocked.as_ref().filter(|blocked| ground.now < blocked.since + rerun::WINDOW);
+    let Some(blocked) = fresh else { return BTreeMap::new() };
+    let key = Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt }.key();
+    let channels = ground.policy.escalation.channels.iter();
+    let beside = channels.filter(|channel| matches!(channel, Channel::Slack | Channel::Email));
+    beside.map(|channel| (*channel, key.clone())).collect()
 }
 
 /// One reaction per comment: a refusal is shown before a success, so that nobody overlooks it.

@@ -17,6 +17,7 @@ use super::{
     Target, observe::escalation_template, plan,
 };
 use crate::{
+    channels::Channels,
     core::{
         self, InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
         decision::{Decision, DecisionWord, Post, Reviewer, Surface},
@@ -146,6 +147,11 @@ impl Reconcile {
     /// Forgets what was believed of people, teams and organisations for a while, since it has changed.
     pub fn forget(&self) {
         self.observer.forget();
+    }
+
+    /// Calls humans on these channels too, as the policy says.
+    pub fn calling(self, channels: Channels) -> Self {
+        Self { executor: self.executor.calling(channels), ..self }
     }
 
     /// Looks at one pull request, decides, and makes it look as it should.

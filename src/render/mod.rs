@@ -5,6 +5,7 @@
 //! [`sanitize`] on its way, and every text obeys GitHub's size limit by saying less, not by being cut ([`fit`]).
 
 mod annotations;
+mod announcement;
 mod answers;
 mod artifact;
 mod check_run;
@@ -50,6 +51,7 @@ use crate::core::{
 };
 
 pub use annotations::CheckAnnotation;
+pub use announcement::Announcement;
 pub use check_run::{CheckAction, CheckRunText};
 pub use fit::LIMIT;
 pub use job_summary::job_summary;
@@ -73,6 +75,8 @@ pub struct Rendered {
     pub gates: CheckRunText,
     /// One text per [`Post`] of the surface, each beginning with its [`marker`].
     pub posts: Vec<(Post, String)>,
+    /// The call for a human in short, for channels beside the pull request.
+    pub announcement: Option<Announcement>,
     /// `artifact.md` of the state ref: the report of the last evaluation.
     pub artifact: String,
 }
@@ -99,6 +103,7 @@ pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Poli
         gates: check_run::gates(&subject),
         posts,
         artifact: artifact::report(&subject, model.clone()),
+        announcement: announcement::announcement(&subject),
         status_comment: status::comment(&subject, model),
     }
 }

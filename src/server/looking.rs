@@ -5,6 +5,7 @@ use super::{
     reconciler::{Again, Job, PullRequest, Reconciler, Unresolved},
 };
 use crate::{
+    channels::Channels,
     github::{self, Clock, Error, Failed, Github, Reconcile, Settled, webhook::OwnApp, webhook::Target},
     refs::Seal,
 };
@@ -43,6 +44,13 @@ impl<C: Clock + 'static> GithubReconciler<C> {
     /// Seals the states it saves, and distrusts those that are not sealed.
     pub fn sealing(self, seal: Option<Seal>) -> Self {
         Self { reconcile: self.reconcile.sealing(seal), ..self }
+    }
+}
+
+impl<C> GithubReconciler<C> {
+    /// Calls humans on these channels too.
+    pub fn calling(self, channels: Channels) -> Self {
+        Self { reconcile: self.reconcile.calling(channels), ..self }
     }
 }
 

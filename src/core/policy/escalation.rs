@@ -68,13 +68,25 @@ pub enum Recipient {
 }
 
 /// Where an escalation is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
     IssueComment,
     Cli,
     Slack,
     Email,
+}
+
+impl Channel {
+    /// The name used in configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::IssueComment => "issue_comment",
+            Self::Cli => "cli",
+            Self::Slack => "slack",
+            Self::Email => "email",
+        }
+    }
 }
 
 /// Sections of an escalation report that can be chosen.

@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 
 use super::{CheckRunWrite, Effect, Presence, check_run};
 use crate::{
+    channels::{Channels, Message},
     core::{
         AppId, CheckRunId, CommentId, RepoName, Sha, UserId,
         decision::{ReactionKind, Reviewer},
         fix_request::Dispatch,
-        policy::DispatchFixer,
+        policy::{Channel, DispatchFixer},
         rerun::{Ask, Extent, Repeatable},
         snapshot::{AppIdentity, CheckProgress},
     },
@@ -27,6 +28,9 @@ pub struct Executor {
     refused_reviewers: Fresh<(RepoName, u64, Reviewer), String>,
     /// What was asked to run again, and what came of asking: until GitHub shows that it runs, the wish stands.
     reruns: Fresh<(RepoName, Repeatable), Result<(), Error>>,
+    /// What was said on channels, and what came of it: once per call.
+    announced: Fresh<(RepoName, u64, String, Channel), Result<(), String>>,
+    channels: Channels,
     /// Reactions that are known to be ours.
     reactions: Fresh<(CommentId, ReactionKind), ()>,
 }
@@ -60,6 +64,11 @@ enum Did {
 }
 
 impl Executor {
+    /// With channels beside the pull request.
+    pub fn calling(self, channels: Channels) -> Self {
+        Self { channels, ..self }
+    }
+
     /// Carries the effects out one after the other.
     ///
     /// # Errors
@@ -73,6 +82,10 @@ impl Executor {
         let place = Place { client, surface };
         let mut executed = Executed::default();
         for effect in effects {
+            if let Effect::Announce { channel, key, message } = effect {
+                self.announce(&place, *channel, key, message, &mut executed).await;
+                continue;
+            }
             match self.carry_out(&place, effect).await {
                 Ok(Did::Something) => executed.done += 1,
                 Ok(Did::Nothing) => {}
@@ -158,6 +171,7 @@ impl Executor {
             }
             Effect::React { comment, kind, presence } => return self.react(place, *comment, *kind, *presence).await,
             Effect::Rerun(ask) => return self.rerun(place, *ask).await,
+            Effect::Announce { .. } => {}
         }
         Ok(Did::Something)
     }
@@ -193,6 +207,33 @@ impl Executor {
             self.refused_reviewers.put(key, message.clone(), now);
         }
         asked.map(|()| Did::Something)
+    }
+
+    /// Says it once. A channel that fails is told of, and ends nothing.
+    async fn announce(
+        &self,
+        place: &Place<'_>,
+        channel: Channel,
+        key: &str,
+        message: &Message,
+        executed: &mut Executed,
+    ) {
+        let (surface, now) = (place.surface, place.client.now());
+        let said = (surface.repository.clone(), surface.number.get(), key.to_owned(), channel);
+        let outcome = match self.announced.get(&said, now) {
+            Some(outcome) => outcome,
+            None => {
+                let outcome = self.channels.send(channel, message).await.map_err(|error| error.to_string());
+                executed.done += usize::from(outcome.is_ok());
+                self.announced.put(said, outcome.clone(), now);
+                outcome
+            }
+        };
+        if let Err(reason) = outcome {
+            let what = format!("call for a human by {}", channel.as_str());
+            tracing::warn!(what, reason, "channel failed");
+            executed.problems.push(Problem { what, reason });
+        }
     }
 
     /// Asks once. A refusal is told as long as the wish stands, without asking again.
@@ -368,6 +409,7 @@ fn describe(effect: &Effect) -> String {
             DispatchFixer::Workflow { file } => format!("start the fixer's workflow {file}"),
         },
         Effect::React { .. } => "react to a comment".to_owned(),
+        Effect::Announce { channel, .. } => format!("call for a human by {}", channel.as_str()),
         Effect::Rerun(ask) => match ask.what {
             Repeatable::WorkflowRun { id, .. } => format!("run workflow run {id} again"),
             Repeatable::Job { id } => format!("run job {id} again"),

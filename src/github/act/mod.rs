@@ -11,10 +11,12 @@ mod execute;
 mod plan;
 
 use crate::{
+    channels::Message,
     core::{
         CheckRunId, CommentId,
         decision::{CheckRunPlan, ReactionKind, Reviewer},
         fix_request::Dispatch,
+        policy::Channel,
         rerun::Ask,
     },
     github::OwnCheck,
@@ -68,6 +70,12 @@ pub enum Effect {
         comment: CommentId,
         kind: ReactionKind,
         presence: Presence,
+    },
+    /// A call for a human on a channel beside the pull request. The key is that of the post.
+    Announce {
+        channel: Channel,
+        key: String,
+        message: Message,
     },
     /// A workflow run, a job or somebody's check run is to run again.
     Rerun(Ask),

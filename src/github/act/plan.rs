@@ -2,9 +2,13 @@
 
 use super::{CheckRunWrite, Effect, Presence, check_run};
 use crate::{
-    core::decision::{CheckRunPlan, LabelWish, Post, Reviewer, StatusCommentWish, Surface},
+    channels::Message,
+    core::{
+        decision::{CheckRunPlan, LabelWish, Post, Reviewer, StatusCommentWish, Surface},
+        policy::Channel,
+    },
     github::{ObservedSurface, OwnCheck, marker::Marker},
-    render::{CheckRunText, Rendered},
+    render::{Announcement, CheckRunText, Rendered},
 };
 
 /// What must be done, in this order: what people watch first, what notifies last.
@@ -17,6 +21,7 @@ pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> V
     effects.extend(reviewers(observed, wished));
     effects.extend(posts(observed, wished, texts));
     effects.extend(reactions(observed, wished));
+    effects.extend(announcements(wished, texts));
     effects.extend(wished.reruns.iter().map(|ask| Effect::Rerun(*ask)));
     effects.extend(observed.superseded.iter().map(|id| Effect::CancelCheckRun(*id)));
     effects
@@ -118,6 +123,17 @@ fn posts(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> Vec<
         }
     };
     missing.map(effect).collect()
+}
+
+fn announcements(wished: &Surface, texts: &Rendered) -> Vec<Effect> {
+    let Some(Announcement { subject, text }) = &texts.announcement else { return Vec::new() };
+    let message = Message { subject: subject.clone(), text: text.clone() };
+    let announce = |(channel, key): (&Channel, &String)| Effect::Announce {
+        channel: *channel,
+        key: key.clone(),
+        message: message.clone(),
+    };
+    wished.announce.iter().map(announce).collect()
 }
 
 fn reactions(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {

@@ -56,6 +56,7 @@ fn texts() -> Rendered {
         gates: check_text("gates", 0),
         posts: Vec::new(),
         artifact: String::new(),
+        announcement: None,
     }
 }
 
@@ -97,7 +98,7 @@ fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
                 surface.reactions.entry(comment).or_default().insert(kind.as_str().into(), 1);
             }
             // What runs again shows in the next snapshot, not on the surface.
-            Effect::Rerun(_) => {}
+            Effect::Rerun(_) | Effect::Announce { .. } => {}
         }
     }
 }
@@ -127,6 +128,7 @@ fn everything() -> (Surface, Rendered) {
         status_comment: StatusCommentWish::Upsert,
         posts: vec![request()],
         reactions: BTreeMap::from([(CommentId::new(5), ReactionKind::Done)]),
+        announce: BTreeMap::new(),
         reruns: BTreeSet::new(),
         fix: None,
     };

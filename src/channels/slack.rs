@@ -1,0 +1,51 @@
+//! Slack's incoming webhooks: one POST of a text to a secret address.
+
+use http::Request;
+use octocrab::Octocrab;
+use serde_json::json;
+
+use super::{ChannelError, Message};
+
+pub(super) const VARIABLE: &str = "LOOPGATE_SLACK_WEBHOOK_URL";
+/// Slack cuts longer texts.
+const MOST: usize = 3_000;
+
+pub(super) struct Slack {
+    client: Octocrab,
+    /// The address is the secret.
+    address: http::Uri,
+}
+
+impl Slack {
+    pub(super) fn from_env(read: impl Fn(&'static str) -> Option<String>) -> Result<Option<Self>, ChannelError> {
+        let Some(address) = read(VARIABLE) else { return Ok(None) };
+        let malformed = |reason: &str| ChannelError::Malformed { variable: VARIABLE, reason: reason.to_owned() };
+        let address: http::Uri = address.parse().map_err(|_| malformed("it is no address"))?;
+        if !matches!(address.scheme_str(), Some("https" | "http")) || address.host().is_none() {
+            return Err(malformed("it is no http address"));
+        }
+        let client = Octocrab::builder().build().map_err(|_| malformed("there is no HTTP client"))?;
+        Ok(Some(Self { client, address }))
+    }
+
+    pub(super) async fn send(&self, message: &Message) -> Result<(), ChannelError> {
+        let text: String = format!("*{}*\n{}", escaped(&message.subject), escaped(&message.text));
+        let body = json!({ "text": text.chars().take(MOST).collect::<String>() }).to_string();
+        let request = Request::post(self.address.clone())
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(body)
+            .map_err(|_| ChannelError::Refused("the message could not be written".to_owned()))?;
+        // Errors of the client quote the address, which is the secret: only what kind they are is told.
+        let answer = self.client.send(request.map(Into::into)).await;
+        let answer = answer.map_err(|_| ChannelError::Refused("Slack did not answer".to_owned()))?;
+        match answer.status() {
+            status if status.is_success() => Ok(()),
+            status => Err(ChannelError::Refused(format!("Slack refused the message ({})", status.as_u16()))),
+        }
+    }
+}
+
+/// Slack reads `<…>` as links and mentions (`<!channel>`), and these three letters are how it is told not to.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
