@@ -4,6 +4,8 @@
 mod bench;
 #[path = "github/cost.rs"]
 mod cost;
+#[path = "github/group.rs"]
+mod group;
 #[path = "github/objects.rs"]
 mod objects;
 #[path = "github/observe.rs"]

@@ -4,9 +4,11 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use serde_json::json;
 
 use super::{Outcome, Stop, exit, output, output::Format};
 use crate::{
+    config::{self, Source},
     core::{GateName, Login, failure, gate},
     reports,
 };
@@ -19,6 +21,8 @@ pub enum Command {
     Comment(CommentArguments),
     /// Where a loop stands, from its ref or a saved loop-state.json
     State(StateArguments),
+    /// Every setting in force, and where it was written
+    Config(ConfigArguments),
     /// The frames, fingerprint, cause and feedback of a failure
     Failure(FailureArguments),
 }
@@ -68,11 +72,23 @@ pub struct StateArguments {
     what: Option<String>,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  loopgate inspect config --organisation ../.github/loopgate.yml")]
+pub struct ConfigArguments {
+    /// The repository's configuration; - reads standard input
+    #[arg(default_value = ".github/loopgate.yml", value_name = "FILE")]
+    file: PathBuf,
+    /// The organisation's defaults: loopgate.yml of its .github repository
+    #[arg(long, value_name = "FILE")]
+    organisation: Option<PathBuf>,
+}
+
 pub fn run(command: &Command, format: Format) -> Outcome {
     match command {
         Command::Report(arguments) => show(&reports::inspect(&arguments.files), format),
         Command::Comment(arguments) => comment(arguments, format),
         Command::State(arguments) => super::inspect_state::run(arguments.what.as_deref(), format),
+        Command::Config(arguments) => settings(arguments, format),
         Command::Failure(arguments) => explain(arguments, format),
     }
 }
@@ -80,10 +96,44 @@ pub fn run(command: &Command, format: Format) -> Outcome {
 fn comment(arguments: &CommentArguments, format: Format) -> Outcome {
     let body = output::read_text(&arguments.file)?;
     let gates: BTreeSet<GateName> = match arguments.gates.as_slice() {
-        [] => crate::config::presets().gates.into_keys().collect(),
+        [] => config::presets().gates.into_keys().collect(),
         named => named.iter().cloned().collect(),
     };
     show(&gate::inspect(&body, &arguments.bot, &gates), format)
+}
+
+/// What is in force, one setting a line. A file that is not there counts as none: then the defaults are in force.
+fn settings(arguments: &ConfigArguments, format: Format) -> Outcome {
+    let read = |path: &PathBuf| match path.exists() || path.as_os_str() == "-" {
+        true => output::read_text(path).map(|text| Some((path.display().to_string(), text))),
+        false => Ok(None),
+    };
+    let repository = read(&arguments.file)?;
+    let organisation = match &arguments.organisation {
+        Some(path) => Some((path.display().to_string(), output::read_text(path)?)),
+        None => None,
+    };
+    let settings = config::effective(
+        organisation.as_ref().map(|(name, text)| Source::new(name, text)),
+        repository.as_ref().map(|(name, text)| Source::new(name, text)),
+    );
+    let settings = settings.map_err(|errors| {
+        let told: Vec<String> = errors.as_slice().iter().map(ToString::to_string).collect();
+        Stop::bad_data(told.join("\n\n"))
+    })?;
+    match format {
+        Format::Json => output::json(&json!({
+            "schema": "loopgate.inspect-config/v1",
+            "files": { "organisation": organisation.is_some(), "repository": repository.is_some() },
+            "settings": settings,
+        }))?,
+        Format::Human => {
+            for setting in &settings {
+                println!("{} = {}  ({})", setting.key, setting.value, setting.origin);
+            }
+        }
+    }
+    Ok(exit::OK)
 }
 
 /// For people as YAML: short enough to read as it is, and control characters come out escaped.

@@ -7,8 +7,10 @@ mod check_config;
 mod decide;
 mod demo;
 pub mod exit;
+mod explain;
 mod inspect;
 mod inspect_state;
+mod online;
 mod output;
 mod outputs;
 mod progress;
@@ -64,6 +66,8 @@ enum Command {
     Health(serve::HealthArguments),
     /// Check a configuration file and say where it is wrong
     CheckConfig(check_config::Arguments),
+    /// Why is a pull request where it is, and who can open its gates?
+    Explain(explain::Arguments),
     /// What does Loopgate understand by this?
     #[command(subcommand)]
     Inspect(inspect::Command),
@@ -128,6 +132,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Reconcile(arguments) => reconcile::run(&arguments, cli.format),
         Command::Health(arguments) => serve::health(&arguments),
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
+        Command::Explain(arguments) => explain::run(&arguments, cli.format),
         Command::Inspect(command) => inspect::run(&command, cli.format),
         Command::Demo(arguments) => demo::run(&arguments, cli.format),
         Command::Completions { shell } => {

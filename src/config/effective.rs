@@ -1,5 +1,7 @@
 //! The configuration in force, key by key, with where each value comes from: `loopgate inspect config`.
 
+use std::fmt;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -25,9 +27,27 @@ pub struct Setting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "from", rename_all = "snake_case")]
 pub enum Origin {
-    Default,
-    Organisation { line: usize },
-    Repository { line: usize },
+    /// Loopgate's own default.
+    BuiltIn,
+    /// One of the five gates every repository starts with.
+    Preset,
+    Organisation {
+        line: usize,
+    },
+    Repository {
+        line: usize,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str("built-in"),
+            Self::Preset => f.write_str("preset"),
+            Self::Organisation { line } => write!(f, "organisation, line {line}"),
+            Self::Repository { line } => write!(f, "repository, line {line}"),
+        }
+    }
 }
 
 /// Every setting in force under a repository's file and its organisation's.
@@ -73,7 +93,8 @@ fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {
         _ => {
             let line = node.place.line as usize;
             let origin = match node.place.layer {
-                Layer::Builtin => Origin::Default,
+                Layer::Builtin if path.starts_with("gates.") => Origin::Preset,
+                Layer::Builtin => Origin::BuiltIn,
                 Layer::Organisation => Origin::Organisation { line },
                 Layer::Repository => Origin::Repository { line },
             };
@@ -124,16 +145,16 @@ mod tests {
               "gates.security.l", "labels.prefix", "fixer"],
         ), @r#"
         [
-            "enabled = true Default",
-            "mode = \"hybrid\" Default",
+            "enabled = true BuiltIn",
+            "mode = \"hybrid\" BuiltIn",
             "loop.max_attempts = 5 Repository { line: 2 }",
             "loop.same_error = 1 Organisation { line: 1 }",
-            "loop.backoff = \"none\" Default",
-            "gates.security.label = \"needs:security-review\" Default",
+            "loop.backoff = \"none\" BuiltIn",
+            "gates.security.label = \"needs:security-review\" Preset",
             "gates.security.approvers.users = [\"alice\"] Repository { line: 4 }",
             "gates.deploy = \"off\" Organisation { line: 3 }",
             "labels.prefix = \"x:\" Organisation { line: 4 }",
-            "fixer.kind = \"none\" Default",
+            "fixer.kind = \"none\" BuiltIn",
         ]
         "#);
     }
@@ -141,7 +162,7 @@ mod tests {
     #[test]
     fn without_files_nothing_is_enabled_and_everything_default() {
         let settings = effective(None, None).unwrap();
-        assert!(settings.iter().all(|setting| setting.origin == Origin::Default));
+        assert!(settings.iter().all(|setting| matches!(setting.origin, Origin::BuiltIn | Origin::Preset)));
         assert_eq!(settings.iter().find(|setting| setting.key == "enabled").unwrap().value, json!(false));
         assert!(settings.iter().any(|setting| setting.key == "gates.database.when" && setting.value.is_object()));
     }

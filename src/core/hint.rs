@@ -37,7 +37,14 @@ pub enum Hint {
     /// Somebody asked for all of our check runs on this commit again.
     CheckSuiteRerequested { sha: Sha, by: Actor },
     /// A merge queue waits for our answer on this commit, for every pull request between `base` and `head`.
-    MergeGroup { head: Sha, base: Sha, base_ref: String },
+    /// `head_ref` is the queue's own branch, which names the last of them.
+    MergeGroup {
+        head: Sha,
+        base: Sha,
+        base_ref: String,
+        #[serde(default)]
+        head_ref: Option<String>,
+    },
     /// Pull requests that the event named for its commit. Empty for forks and no proof otherwise: a place to look
     /// first, nothing more.
     NamedPulls { pulls: Vec<PrNumber> },

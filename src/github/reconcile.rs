@@ -22,7 +22,8 @@ use crate::{
         self, InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
         decision::{Decision, DecisionWord, Post, Reviewer, Surface},
         hint::Hint,
-        snapshot::{Lifecycle, ObservationProblem},
+        policy::Policy,
+        snapshot::{Lifecycle, ObservationProblem, Snapshot},
         stage::Stage,
         state::{LoopState, RunStatus, VerificationResult},
     },
@@ -32,9 +33,9 @@ use crate::{
 
 /// Reconciles pull requests of one GitHub. Made once per process.
 pub struct Reconcile {
-    github: Github,
-    observer: Observer,
-    executor: Executor,
+    pub(super) github: Github,
+    pub(super) observer: Observer,
+    pub(super) executor: Executor,
     problems: ProblemMemory,
     seal: Option<Seal>,
 }
@@ -88,6 +89,14 @@ pub struct Summary {
     pub effects: usize,
     /// What GitHub refused; it is told on the pull request too.
     pub problems: Vec<Problem>,
+}
+
+/// A pull request as it was seen, and what would be decided about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Looked {
+    pub snapshot: Snapshot,
+    pub policy: Policy,
+    pub decision: Decision,
 }
 
 /// A turn that did not come to its end. What was saved and shown stays; the next turn goes on from there.
@@ -169,6 +178,24 @@ impl Reconcile {
             }
             _ => Ok(outcome),
         }
+    }
+
+    /// Looks and decides as [`run`](Self::run) does, and leaves everything as it is: nothing is saved or shown. None
+    /// where Loopgate is not switched on, or there is no such pull request.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub async fn peek(&self, job: &Job, now: Timestamp) -> Result<Option<Looked>, Failed> {
+        let client = self.github.client(job.installation);
+        let objects = GithubObjects::new(client.clone(), job.repository.clone());
+        let seal = self.seal.as_ref().map(|seal| seal.of(&job.repository, job.number));
+        let store = StateStore::new(&objects, RefName::pull_request(job.number)).sealed(seal);
+        let Some((ground, loaded)) = Box::pin(self.ground(&client, job, &store)).await? else { return Ok(None) };
+        let target = Target { repository: &job.repository, number: job.number };
+        let read = self.observer.complete(&client, target, ground, job.hints.clone(), loaded.intact());
+        let observation = Box::pin(read).await?;
+        let (_, decision) = decide(&observation, &loaded, now);
+        Ok(Some(Looked { snapshot: observation.snapshot, policy: observation.policy, decision }))
     }
 
     /// One turn, begun anew when somebody else saved what they saw of another head meanwhile.

@@ -126,12 +126,13 @@ fn explain(subject: &Subject<'_>) -> String {
     }
     for gate in view.gates.iter().take(20) {
         said.push(format!("- Gate {}: {}", gate.name, gate.status().as_str()));
-        said.extend(gate.considered.iter().rev().take(8).map(|word| considered(word, gate, subject)));
+        let words = gate.considered.iter().rev().take(8);
+        said.extend(words.map(|word| format!("  - {}", considered(word, gate, subject))));
     }
     said.join("\n")
 }
 
-fn hold(hold: Option<&Hold>, subject: &Subject<'_>) -> String {
+pub(super) fn hold(hold: Option<&Hold>, subject: &Subject<'_>) -> String {
     match hold {
         None => "nothing holds it".to_owned(),
         Some(Hold::MissingEvidence(checks)) => {
@@ -152,7 +153,8 @@ fn hold(hold: Option<&Hold>, subject: &Subject<'_>) -> String {
     }
 }
 
-fn considered(word: &crate::core::gate::Considered, gate: &GateReport, subject: &Subject<'_>) -> String {
+/// One word about a gate, and what came of it.
+pub(super) fn considered(word: &crate::core::gate::Considered, gate: &GateReport, subject: &Subject<'_>) -> Markdown {
     let by = words::person(&word.by);
     let verb = match word.word {
         Word::Approve => "approved",
@@ -162,15 +164,15 @@ fn considered(word: &crate::core::gate::Considered, gate: &GateReport, subject: 
         Word::NearMiss => "wrote something like an approval",
     };
     match &word.outcome {
-        WordOutcome::Counted => format!("  - {by} {verb}: counts"),
-        WordOutcome::Superseded => format!("  - {by} {verb}: replaced by a newer word"),
+        WordOutcome::Counted => Markdown::ours(format!("{by} {verb}: counts")),
+        WordOutcome::Superseded => Markdown::ours(format!("{by} {verb}: replaced by a newer word")),
         WordOutcome::Refused(refused) => {
             let context = refusal::Gate {
                 report: gate,
                 approve_by: super::gate_card::approve_by(subject.policy, &gate.name),
                 head: subject.snapshot.pull_request.head.sha,
             };
-            format!("  - {}", refusal::line(word, refused, &context))
+            refusal::line(word, refused, &context)
         }
     }
 }

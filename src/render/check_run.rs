@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     annotations::{CheckAnnotation, annotations},
-    configuration, fit,
+    configuration, explain, fit,
     gate_card::GateCard,
     links::Links,
     sanitize::{Markdown, clip, line},
@@ -64,7 +64,7 @@ pub(super) fn verify(subject: &Subject<'_>, model: StatusModel) -> CheckRunText 
     }
 }
 
-fn title(words: String) -> String {
+pub(super) fn title(words: String) -> String {
     clip(&line(&words), TITLE).into_owned()
 }
 
@@ -165,7 +165,7 @@ pub(super) fn gates(subject: &Subject<'_>) -> CheckRunText {
     CheckRunText {
         title: title(gates_title(&view.gates)),
         summary: gates_summary(subject),
-        text: configuration::check_text(&view.origin),
+        text: configuration::check_text(&view.origin).or_else(|| explain::gates_text(subject)),
         annotations: Vec::new(),
         actions: Vec::new(),
     }

@@ -15,6 +15,7 @@ mod compare_line;
 mod configuration;
 mod coverage_line;
 mod escalation;
+mod explain;
 mod failure_card;
 mod fit;
 mod fix_request;
@@ -29,6 +30,7 @@ mod hostile_tests;
 mod job_summary;
 mod links;
 mod machine;
+mod merge_group;
 mod posts;
 mod reflex;
 mod refusal;
@@ -53,9 +55,11 @@ use crate::core::{
 pub use annotations::CheckAnnotation;
 pub use announcement::Announcement;
 pub use check_run::{CheckAction, CheckRunText};
+pub use explain::{Explanation, plain};
 pub use fit::LIMIT;
 pub use job_summary::job_summary;
 pub use machine::STATUS_SCHEMA;
+pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use reflex::{
     loop_history, loop_iteration, loop_list, loop_report, loop_status, loop_verdict, status_word as loop_status_word,
     step_word as loop_step_word,
@@ -106,6 +110,16 @@ pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Poli
         announcement: announcement::announcement(&subject),
         status_comment: status::comment(&subject, model),
     }
+}
+
+/// Why a pull request is where it is, and who can open its gates: a page of Markdown.
+pub fn explain(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
+    explain::page(&verdict::Subject { decision, snapshot, policy })
+}
+
+/// The same as a document for programs.
+pub fn explanation(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Explanation {
+    explain::document(&verdict::Subject { decision, snapshot, policy })
 }
 
 /// The hidden first line of a post, by which it is found again so that it is never posted twice.

@@ -25,8 +25,10 @@ const EMBEDDED: &[(&str, &str)] = &embedded![
     "bypassed.md",
     "check_run/configuration.md",
     "check_run/gates.md",
+    "check_run/gates_explained.md",
     "check_run/verify.md",
     "escalation.md",
+    "explain.md",
     "gates/architecture.md",
     "gates/custom.md",
     "gates/database.md",
@@ -41,6 +43,7 @@ const EMBEDDED: &[(&str, &str)] = &embedded![
     "parts/distance.md",
     "parts/failures.md",
     "parts/gate.md",
+    "parts/gate_explained.md",
     "parts/notes.md",
     "status.md",
 ];

@@ -2,6 +2,7 @@
 
 use super::{
     Check,
+    groups::Groups,
     reconciler::{Again, Job, PullRequest, Reconciler, Unresolved},
 };
 use crate::{
@@ -32,13 +33,14 @@ pub fn readiness(github: &Github) -> [(&'static str, Check); 2] {
 pub struct GithubReconciler<C> {
     github: Github,
     reconcile: Reconcile,
+    groups: Groups,
     clock: C,
 }
 
 impl<C: Clock + 'static> GithubReconciler<C> {
     pub fn new(github: Github, clock: C) -> Self {
         let reconcile = Reconcile::new(github.clone());
-        Self { github, reconcile, clock }
+        Self { github, reconcile, groups: Groups::default(), clock }
     }
 
     /// Seals the states it saves, and distrusts those that are not sealed.
@@ -61,6 +63,7 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
             // Members, teams, access or the organisation's defaults have changed.
             self.reconcile.forget();
         }
+        self.groups.heed(&self.reconcile, work, self.clock.now()).await?;
         let found = client.pull_requests_of(&work.target).await.map_err(Failed::from)?;
         Ok(found.into_iter().map(|(repository, number)| PullRequest { repository, number }).collect())
     }

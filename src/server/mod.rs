@@ -14,6 +14,7 @@
 mod clock;
 mod config;
 mod dirty;
+mod groups;
 mod inbox;
 mod limiter;
 mod listener;

@@ -193,6 +193,11 @@ impl Checks {
         self.external.iter().any(|check| has_failed(check) && is_mapped(check, verify))
     }
 
+    /// Whether something that the policy maps is here, whatever it says.
+    pub(super) fn has_mapped(&self, verify: &VerifyPolicy) -> bool {
+        self.external.iter().any(|check| is_mapped(check, verify))
+    }
+
     /// What is known of a check of the policy here, from the newest check run that has ended.
     pub(super) fn outcome(&self, name: &CheckName, kind: CheckKind, source: &ExternalSource) -> Option<CheckEvidence> {
         let found = self.external.iter().filter(|check| is_from(check, source)).max_by_key(|check| check.started_at)?;

@@ -217,6 +217,56 @@ impl Observer {
         Ok(BaseSide { branch, tip, policy, problem })
     }
 
+    /// A pull request as it would be observed with this commit for its head: with the commit's own checks and evidence.
+    /// None where it has none that the policy asks about.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn on_commit(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        commit: Sha,
+        snapshot: &Snapshot,
+        policy: &Policy,
+    ) -> Result<Option<Snapshot>, Error> {
+        let (checks, runs) = futures::join!(
+            checks::read(client, repository, commit, &snapshot.app),
+            evidence::runs(client, repository, commit),
+        );
+        let mut checks = checks?;
+        let runs = match runs {
+            Ok(runs) => runs,
+            Err(error) => error.refusal().map(|_| Vec::new())?,
+        };
+        let (listed, _) = evidence::listed(&runs, repository, &policy.verify);
+        if listed.is_empty() && !checks.has_mapped(&policy.verify) {
+            return Ok(None);
+        }
+        checks.annotate(client, repository, &policy.verify).await?;
+        let mut on_commit = snapshot.clone();
+        on_commit.pull_request.head.sha = commit;
+        on_commit.evidence = evidence::read(client, repository, commit, &listed).await?;
+        on_commit.workflow_runs = listed.into_iter().map(|run| run.run.clone()).collect();
+        on_commit.checks = checks.external;
+        on_commit.hints.clear();
+        Ok(Some(on_commit))
+    }
+
+    /// Our check runs on a commit.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn own_check_runs(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        commit: Sha,
+    ) -> Result<Vec<OwnCheckRun>, Error> {
+        let us = self.github.identity(client).await?;
+        Ok(checks::read_runs(client, repository, commit, &us).await?.own)
+    }
+
     /// Reads the rest. `previous` is the state as it was saved, if there is one.
     ///
     /// # Errors

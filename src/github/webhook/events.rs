@@ -225,7 +225,8 @@ pub(super) fn merge_group(reader: &Reader<'_>) -> Answer {
     let head = sha(&group.head_sha).ok_or_else(|| reader.lacking("merge_group.head_sha"))?;
     let base = sha(&group.base_sha).ok_or_else(|| reader.lacking("merge_group.base_sha"))?;
     let base_ref = group.base_ref.to_string();
-    let hint = Hint::MergeGroup { head, base, base_ref: base_ref.clone() };
+    let head_ref = group.head_ref.as_deref().map(str::to_owned);
+    let hint = Hint::MergeGroup { head, base, base_ref: base_ref.clone(), head_ref };
     reader.work(event.common(), |repository| Target::MergeGroup { repository, head, base, base_ref }, Some(hint))
 }
 

@@ -327,6 +327,8 @@ pub(super) struct MergeGroup<'a> {
     pub base_sha: Text<'a>,
     #[serde(borrow)]
     pub base_ref: Text<'a>,
+    #[serde(borrow)]
+    pub head_ref: Option<Text<'a>>,
 }
 
 #[cfg(test)]

@@ -248,7 +248,7 @@ fn merge_groups() {
         routed("merge_group", json!({ "action": "checks_requested", "merge_group": group })),
         work(
             Target::MergeGroup { repository: repository(), head, base, base_ref: base_ref.clone() },
-            vec![Hint::MergeGroup { head, base, base_ref }],
+            vec![Hint::MergeGroup { head, base, base_ref, head_ref: None }],
         )
     );
     let body = json!({ "action": "destroyed", "merge_group": group });

@@ -387,8 +387,14 @@ fn new_dependencies(file: &ChangedFile, manifests: &BTreeSet<Ecosystem>) -> InFi
     }
 }
 
-/// A removed file, or one renamed without a change, has no patch and adds no line.
+/// The git object of a file without a byte.
+const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+
+/// A removed or empty file, or one renamed without a change, has no patch and adds no line.
 pub(super) fn adds_nothing(file: &ChangedFile) -> bool {
+    if file.blob.is_some_and(|blob| blob.to_string() == EMPTY) {
+        return true;
+    }
     match file.status {
         FileStatus::Removed | FileStatus::Unchanged => true,
         FileStatus::Renamed => file.patch.is_none() && file.additions == 0 && file.deletions == 0,

@@ -270,3 +270,16 @@ mod fingerprints {
         assert_ne!(of(&world), without_blob);
     }
 }
+
+#[test]
+fn an_empty_file_adds_no_line() {
+    let empty = |blob: &str| {
+        let status = FileStatus::Added;
+        let blob = Some(blob.parse().unwrap());
+        ChangedFile { status, additions: 0, blob, ..without_patch("scripts/.gitkeep") }
+    };
+    assert_eq!(opens(lines("x", &[]), Complete(vec![empty(EMPTY)])), None);
+    // Without a patch anything else may hold anything.
+    let other = empty("0123456789abcdef0123456789abcdef01234567");
+    assert_eq!(opens(lines("x", &[]), Complete(vec![other])), Some(vec![Why::Unreadable]));
+}

@@ -53,7 +53,7 @@ fn delivery(id: &str, number: u64, hints: Vec<Hint>) -> Change {
 
 fn hint(text: &str) -> Hint {
     let sha = "0123456789abcdef0123456789abcdef01234567".parse().unwrap();
-    Hint::MergeGroup { head: sha, base: sha, base_ref: text.to_owned() }
+    Hint::MergeGroup { head: sha, base: sha, base_ref: text.to_owned(), head_ref: None }
 }
 
 fn is_fresh(applied: &Applied) -> bool {

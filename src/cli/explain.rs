@@ -1,0 +1,80 @@
+//! `loopgate explain OWNER/REPO#N`: why a pull request is where it is, why each gate is closed, and who can open it.
+
+use std::str::FromStr;
+
+use clap::Args;
+
+use super::{
+    Outcome, Stop, exit,
+    online::{self, Online},
+    output::{self, Format},
+    runtime,
+};
+use crate::{
+    core::{PrNumber, RepoName},
+    github::{Clock as _, Job, Reconcile, SystemClock},
+    render,
+};
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("{}\n\nNothing is written. The exit code is that of the decision.\n\nExample:\n  \
+    loopgate explain acme/widgets#12", online::ENVIRONMENT))]
+pub struct Arguments {
+    /// The pull request
+    #[arg(value_name = "OWNER/REPO#N")]
+    pull_request: PullRequest,
+}
+
+/// `owner/name#12`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct PullRequest {
+    repository: RepoName,
+    number: PrNumber,
+}
+
+impl FromStr for PullRequest {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let malformed = || "write it as OWNER/REPO#N, such as acme/widgets#12".to_owned();
+        let (repository, number) = text.rsplit_once('#').ok_or_else(malformed)?;
+        let number: u64 = number.parse().map_err(|_| malformed())?;
+        Ok(Self { repository: repository.parse().map_err(|_| malformed())?, number: PrNumber::new(number) })
+    }
+}
+
+pub fn run(arguments: &Arguments, format: Format) -> Outcome {
+    let PullRequest { repository, number } = arguments.pull_request.clone();
+    let looked = runtime()?.block_on(async {
+        let Online { github, installation } = online::connect(&repository).await?;
+        let job = Job { installation, repository: repository.clone(), number, hints: Vec::new() };
+        let looked = Reconcile::new(github).peek(&job, SystemClock.now()).await;
+        looked.map_err(Stop::unavailable)
+    })?;
+    let Some(looked) = looked else {
+        return Err(Stop::bad_data(format!(
+            "there is no {repository}#{number} that Loopgate looks after: the repository has no .github/loopgate.yml, or \
+             no such pull request is shown to these credentials"
+        )));
+    };
+    let (decision, snapshot, policy) = (&looked.decision, &looked.snapshot, &looked.policy);
+    match format {
+        Format::Json => output::json(&render::explanation(decision, snapshot, policy))?,
+        Format::Human => println!("{}", render::plain(&render::explain(decision, snapshot, policy))),
+    }
+    Ok(exit::of(decision.word()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pull_request_is_written_as_github_writes_it() {
+        let parsed: PullRequest = "acme/widgets#12".parse().unwrap();
+        assert_eq!((parsed.repository.to_string().as_str(), parsed.number), ("acme/widgets", PrNumber::new(12)));
+        for wrong in ["acme/widgets", "acme#12", "acme/widgets#x", "#12", "acme/widgets#"] {
+            assert!(wrong.parse::<PullRequest>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Merge groups: a queue merges pull requests onto a commit of its own and asks whether that commit may become the
+//! base (github.md, Events handled). Every pull request in it is looked at again, and the two check runs are written
+//! on the group's commit, so that the queue goes on.
+//!
+//! Nothing of the pull requests themselves is changed here: what changed about them is their own look's to show.
+
+use serde::Deserialize;
+
+use super::{Client, Error, Failed, Job, Looked, ObservedSurface, Reconcile, paging::wrapped_pages, path, plan};
+use crate::{
+    core::{
+        self, InstallationId, PrNumber, RepoName, Sha, Timestamp,
+        decision::{CheckRunPlan, Surface},
+        gate::GateReport,
+        snapshot::{Lifecycle, Snapshot},
+        state::LoopState,
+    },
+    render::{self, GroupMember, Rendered, VerifiedBy},
+};
+
+/// Pages of a group's commits read at most: 250 commits is all GitHub shows.
+const MOST_PAGES: usize = 3;
+/// Pull requests of one group looked at most; GitHub's own limit of a group is 100.
+const MOST_MEMBERS: usize = 100;
+
+/// A commit on which pull requests wait to be merged together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeGroup {
+    pub installation: Option<InstallationId>,
+    pub repository: RepoName,
+    pub head: Sha,
+    pub base: Sha,
+    /// `refs/heads/main`.
+    pub base_ref: String,
+    /// The queue's own branch, `refs/heads/gh-readonly-queue/main/pr-12-…`.
+    pub head_ref: Option<String>,
+}
+
+/// What the queue was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupAnswer {
+    /// None of its pull requests is ours to look after.
+    Dormant,
+    /// Its own checks still run: to be answered again when they report.
+    Unfinished,
+    Final,
+}
+
+impl Reconcile {
+    /// Answers a merge queue.
+    ///
+    /// # Errors
+    /// [`Failed`] when GitHub does not answer or asks to wait.
+    pub async fn merge_group(&self, group: &MergeGroup, now: Timestamp) -> Result<GroupAnswer, Failed> {
+        let client = self.github.client(group.installation);
+        let entries = entries(&client, group).await?;
+        let (mut members, mut looks) = (Vec::new(), Vec::new());
+        for number in entries.numbers {
+            let (installation, repository) = (group.installation, group.repository.clone());
+            let job = Job { installation, repository, number, hints: Vec::new() };
+            let Some(looked) = self.peek(&job, now).await? else { continue };
+            if looked.snapshot.pull_request.lifecycle == Lifecycle::Open {
+                members.push(self.member(&client, group, &looked, now).await?);
+                looks.push(looked);
+            }
+        }
+        let Some(first) = looks.first() else { return Ok(GroupAnswer::Dormant) };
+        let unknown: Vec<Sha> = entries
+            .unnamed
+            .iter()
+            .filter(|commit| !looks.iter().any(|look| has(look, commit)))
+            .map(|c| c.sha)
+            .collect();
+        let [(verify, verify_text), (gates, gates_text)] = render::merge_group(&members, &unknown);
+        let texts = Rendered {
+            status_comment: String::new(),
+            verify: verify_text,
+            gates: gates_text,
+            posts: Vec::new(),
+            artifact: String::new(),
+        };
+        let observed = self.group_surface(&client, group, &first.snapshot).await?;
+        let wished = Surface { verify: Some(verify), gates: Some(gates), ..Surface::default() };
+        let effects = plan(&observed, &wished, &texts);
+        let executed = self.executor.execute(&client, &observed, &effects).await.map_err(Failed::from)?;
+        for problem in &executed.problems {
+            tracing::warn!(what = problem.what, reason = problem.reason, "the merge queue could not be answered");
+        }
+        Ok(if verify == CheckRunPlan::InProgress { GroupAnswer::Unfinished } else { GroupAnswer::Final })
+    }
+
+    /// How one pull request stands, verified by the group's own evidence where it has any.
+    async fn member(
+        &self,
+        client: &Client,
+        group: &MergeGroup,
+        looked: &Looked,
+        now: Timestamp,
+    ) -> Result<GroupMember, Failed> {
+        let Looked { snapshot, policy, decision } = looked;
+        let on_group = self.observer.on_commit(client, &group.repository, group.head, snapshot, policy).await?;
+        let closed = decision.view.gates.iter().filter(|gate| gate.is_closed());
+        let closed = closed.map(|gate: &GateReport| gate.name.clone()).collect();
+        let (verify, verified_by) = match on_group {
+            Some(on_group) => {
+                // A run of its own: what was tried before on the pull request says nothing about this commit.
+                let mut state = LoopState::begin(&on_group, policy, now);
+                state.skips.clone_from(&decision.next.skips);
+                (core::decide(&on_group, &state, policy, now).surface.verify, VerifiedBy::Group)
+            }
+            None => (decision.surface.verify, VerifiedBy::PullRequest),
+        };
+        let (number, verify) = (snapshot.pull_request.number, verify.unwrap_or(CheckRunPlan::InProgress));
+        Ok(GroupMember { number, closed, verify, verified_by })
+    }
+
+    /// Our check runs on the group's commit; there is nothing else of ours to compare with.
+    async fn group_surface(
+        &self,
+        client: &Client,
+        group: &MergeGroup,
+        of: &Snapshot,
+    ) -> Result<ObservedSurface, Failed> {
+        let check_runs = self.observer.own_check_runs(client, &group.repository, group.head).await?;
+        Ok(ObservedSurface {
+            repository: group.repository.clone(),
+            number: of.pull_request.number,
+            head: group.head,
+            labels: Default::default(),
+            requested_users: Default::default(),
+            requested_teams: Default::default(),
+            author: of.pull_request.author.login.clone(),
+            reviewed: Default::default(),
+            status_comments: Vec::new(),
+            posts: Default::default(),
+            check_runs,
+            superseded: Vec::new(),
+            reactions: Default::default(),
+            us: of.app.bot_id,
+        })
+    }
+}
+
+wrapped_pages! {
+    Compared.commits of GroupCommit;
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct GroupCommit {
+    sha: Sha,
+    commit: Message,
+    #[serde(default)]
+    parents: Vec<Parent>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Message {
+    message: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Parent {
+    sha: Sha,
+}
+
+/// The pull requests of a group, and the commits that name none.
+struct Entries {
+    numbers: Vec<PrNumber>,
+    unnamed: Vec<GroupCommit>,
+}
+
+/// Finds the pull requests between a group's base and its head, oldest first.
+///
+/// GitHub names each in the message of its merge or squash commit; rebased commits keep their own messages, and there
+/// only the queue's branch names the last of them. What is named counts only if it is open and into this base.
+async fn entries(client: &Client, group: &MergeGroup) -> Result<Entries, Error> {
+    let MergeGroup { repository, head, base, base_ref, head_ref, .. } = group;
+    let compare = format!("{}/compare/{base}...{head}", path::repo(repository));
+    let branch = base_ref.strip_prefix("refs/heads/").unwrap_or(base_ref);
+    let (commits, open) = futures::try_join!(
+        client.list::<Compared>(&compare, MOST_PAGES),
+        client.open_pull_requests(repository, Some(branch))
+    )?;
+    let named = |number: Option<u64>| number.map(PrNumber::new).filter(|number| open.contains(number));
+    let mut entries = Entries { numbers: Vec::new(), unnamed: Vec::new() };
+    for commit in first_parents(&commits.items, *head, *base) {
+        match named(number_in(&commit.commit.message)) {
+            Some(number) => entries.numbers.push(number),
+            None => entries.unnamed.push(commit.clone()),
+        }
+    }
+    entries.numbers.extend(head_ref.as_deref().and_then(number_in_branch).and_then(|number| named(Some(number))));
+    entries.numbers.sort_unstable();
+    entries.numbers.dedup();
+    entries.numbers.truncate(MOST_MEMBERS);
+    Ok(entries)
+}
+
+/// The commits that the queue made, from the head down to the base.
+fn first_parents(commits: &[GroupCommit], head: Sha, base: Sha) -> Vec<&GroupCommit> {
+    let mut chain = Vec::new();
+    let mut at = head;
+    while at != base && chain.len() <= commits.len() {
+        let Some(commit) = commits.iter().find(|commit| commit.sha == at) else { break };
+        chain.push(commit);
+        let Some(parent) = commit.parents.first() else { break };
+        at = parent.sha;
+    }
+    chain
+}
+
+/// The number in "Merge pull request #12 from …", or at the end of "Title (#12)", as GitHub writes them.
+fn number_in(message: &str) -> Option<u64> {
+    let first = message.lines().next()?.trim_end();
+    if let Some(rest) = first.strip_prefix("Merge pull request #") {
+        return rest.split(' ').next()?.parse().ok();
+    }
+    first.strip_suffix(')')?.rsplit_once("(#")?.1.parse().ok()
+}
+
+/// The number in `refs/heads/gh-readonly-queue/main/pr-12-0123abcd`.
+fn number_in_branch(head_ref: &str) -> Option<u64> {
+    head_ref.rsplit_once("/pr-")?.1.split('-').next()?.parse().ok()
+}
+
+/// Whether a rebased commit is one of a pull request's: the message is what a rebase keeps.
+fn has(look: &Looked, commit: &GroupCommit) -> bool {
+    let same = |message: &str| message.trim() == commit.commit.message.trim();
+    look.snapshot.commits.items.iter().any(|known| same(&known.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_where_github_writes_them() {
+        for (message, number) in [
+            ("Merge pull request #12 from acme/fix\n\nMend (#9)", Some(12)),
+            ("Mend the thing (#13)", Some(13)),
+            ("Revert \"Mend (#13)\" (#14)\n\n* a (#1)", Some(14)),
+            ("Mend (#13) again", None),
+            ("Merge pull request #x from acme/fix", None),
+            ("(#)", None),
+            ("", None),
+        ] {
+            assert_eq!(number_in(message), number, "{message}");
+        }
+        assert_eq!(number_in_branch("refs/heads/gh-readonly-queue/release/1.0/pr-12-0123abcd"), Some(12));
+        assert_eq!(number_in_branch("refs/heads/main"), None);
+    }
+
+    #[test]
+    fn only_the_queues_own_commits_are_followed() {
+        let sha = |byte: u8| Sha::from_bytes([byte; 20]);
+        let commit = |byte: u8, parents: &[u8]| GroupCommit {
+            sha: sha(byte),
+            commit: Message { message: String::new() },
+            parents: parents.iter().map(|parent| Parent { sha: sha(*parent) }).collect(),
+        };
+        // 1 is the base; 2 and 4 are merges of 3 and 5.
+        let commits = [commit(3, &[1]), commit(2, &[1, 3]), commit(5, &[1]), commit(4, &[2, 5])];
+        let chain: Vec<Sha> = first_parents(&commits, sha(4), sha(1)).iter().map(|commit| commit.sha).collect();
+        assert_eq!(chain, [sha(4), sha(2)]);
+        // A circle, or a hole, ends.
+        assert_eq!(first_parents(&[commit(2, &[2])], sha(2), sha(1)).len(), 2);
+        assert!(first_parents(&commits, sha(9), sha(1)).is_empty());
+    }
+}

@@ -1,0 +1,341 @@
+//! The long answer: why a pull request is where it is, why each gate is closed, and who can open it. `loopgate explain`
+//! shows all of it, the text of `loopgate / gates` the part about gates.
+
+use serde::Serialize;
+
+use super::{
+    answers,
+    fit::{self, Shorten, Shortened, Shown},
+    gate_card::{self, GateCard},
+    handoff::attempt_row,
+    links::Links,
+    machine,
+    sanitize::{Markdown, code, short_text},
+    templates,
+    verdict::{self, Subject},
+    warning, words,
+};
+use crate::core::{
+    GateName, Login, Timestamp,
+    decision::RuleOutcome,
+    gate::{GateReport, GateStanding, GateStatus, Holding, Word, WordOutcome},
+    stage::Stage,
+};
+
+/// `schema` of the document.
+const SCHEMA: &str = "loopgate.explain/v1";
+/// Places and words shown of one gate.
+const MOST_PLACES: usize = 20;
+const MOST_WORDS: usize = 30;
+
+/// One gate as `parts/gate_explained.md` shows it.
+#[derive(Clone, Debug, Serialize)]
+struct ExplainedGate {
+    icon: &'static str,
+    name: String,
+    state: Markdown,
+    why: Shown<Markdown>,
+    who: Option<String>,
+    how: Option<Markdown>,
+    words: Shown<Markdown>,
+    notes: Shown<Markdown>,
+}
+
+impl ExplainedGate {
+    fn of(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
+        let card = GateCard::new(report, subject, links);
+        let undecided = matches!(report.standing, GateStanding::Open | GateStanding::Rejected { .. });
+        Self {
+            icon: card.icon,
+            name: card.name,
+            state: card.state,
+            why: gate_card::why(report, links, MOST_PLACES),
+            who: undecided.then(|| words::approvers(report)),
+            how: card.how,
+            words: Shown::first(MOST_WORDS, report.considered.iter().rev(), |word| {
+                answers::considered(word, report, subject)
+            }),
+            notes: gate_card::notes(report, links),
+        }
+    }
+}
+
+/// The part about gates.
+#[derive(Serialize)]
+struct Gates {
+    gates: Shown<ExplainedGate>,
+}
+
+impl Shorten for Gates {
+    fn shorten(&mut self) -> Shortened {
+        shorten(&mut self.gates)
+    }
+}
+
+/// Old words first, then places, then whole gates.
+fn shorten(gates: &mut Shown<ExplainedGate>) -> Shortened {
+    let mut shortened = Shortened::NothingLeft;
+    for gate in &mut gates.items {
+        if gate.words.items.len() > 3 && gate.words.halve() == Shortened::Yes
+            || gate.why.items.len() > 3 && gate.why.halve() == Shortened::Yes
+        {
+            shortened = Shortened::Yes;
+        }
+    }
+    if shortened == Shortened::Yes { shortened } else { gates.halve() }
+}
+
+/// The text of `loopgate / gates`; none where no gate applies and nobody spoke of one.
+pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
+    let links = Links::of(subject.snapshot);
+    let mut model = Gates { gates: explained(subject, &links) };
+    if model.gates.items.is_empty() {
+        return None;
+    }
+    fit::fit(&mut model, fit::LIMIT, |model| templates::render("check_run/gates_explained.md", model))
+}
+
+fn explained(subject: &Subject<'_>, links: &Links) -> Shown<ExplainedGate> {
+    let shown = subject.decision.view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
+    Shown::first(100, shown, |gate| ExplainedGate::of(gate, subject, links))
+}
+
+/// `explain.md`.
+#[derive(Serialize)]
+struct Page {
+    icon: &'static str,
+    verdict: String,
+    stage_line: Markdown,
+    next: Vec<Markdown>,
+    stage: &'static str,
+    held: Markdown,
+    evidence_stage: &'static str,
+    evidence_held: Markdown,
+    phase: String,
+    score: String,
+    threshold: String,
+    checks: Shown<Markdown>,
+    rules: Shown<Markdown>,
+    gates: Shown<ExplainedGate>,
+    quiet: String,
+    attempts: Shown<Markdown>,
+    warnings: Shown<Markdown>,
+}
+
+impl Page {
+    fn of(subject: &Subject<'_>) -> Self {
+        let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
+        let verdict = verdict::verdict(subject);
+        let quiet = view.gates.iter().filter(|gate| !GateCard::is_worth_showing(gate));
+        let quiet: Vec<String> = quiet.map(|gate| gate.name.to_string()).collect();
+        Self {
+            icon: verdict.icon,
+            verdict: verdict.words,
+            stage_line: Markdown::ours(verdict::stage_line(view.stage)),
+            next: verdict::next_steps(subject),
+            stage: view.stage.as_str(),
+            held: Markdown::ours(answers::hold(view.held_by.as_ref(), subject)),
+            evidence_stage: view.evidence_stage.as_str(),
+            evidence_held: Markdown::ours(answers::hold(view.evidence_held_by.as_ref(), subject)),
+            phase: format!("{:?}", view.evaluation.phase),
+            score: view.evaluation.score.to_string(),
+            threshold: view.evaluation.threshold.to_string(),
+            checks: Shown::first(200, &view.checks, |check| {
+                let row = super::check_table::row(check, &links);
+                Markdown::ours(format!("{} ({}): {}", code(check.name.as_str()), check.kind.as_str(), row.outcome))
+            }),
+            rules: Shown::first(200, &view.evaluation.rules, |rule| {
+                let (icon, why) = match &rule.outcome {
+                    RuleOutcome::Passed => ("✅", String::new()),
+                    RuleOutcome::Failed { fix } => ("❌", format!(": {}", short_text(fix, 300))),
+                    RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
+                };
+                let severity = super::artifact::severity(rule.severity);
+                Markdown::ours(format!("{icon} {} ({severity}, weight {}){why}", code(rule.id.as_str()), rule.weight))
+            }),
+            gates: explained(subject, &links),
+            quiet: words::few(&quiet, 50),
+            attempts: Shown::first(50, subject.decision.next.attempts.iter().rev(), |attempt| {
+                let row = attempt_row(attempt, &links);
+                Markdown::ours(format!(
+                    "Attempt {}, {}: {}, score {}. {}",
+                    row.number, row.head, row.outcome, row.score, row.summary
+                ))
+            }),
+            warnings: Shown::first(50, &view.warnings, |one| warning::sentence(one, &links)),
+        }
+    }
+}
+
+/// The page, for people: Markdown.
+pub fn page(subject: &Subject<'_>) -> String {
+    templates::render("explain.md", &Page::of(subject))
+}
+
+/// The same for programs.
+#[derive(Serialize)]
+pub struct Explanation {
+    schema: &'static str,
+    verdict: String,
+    next: Vec<String>,
+    stage: Stage,
+    held_by: String,
+    /// How far it would come without gates.
+    evidence_stage: Stage,
+    evidence_held_by: String,
+    rules: Vec<String>,
+    gates: Vec<GateDocument>,
+    attempts: Vec<String>,
+    warnings: Vec<String>,
+    /// What the status comment tells programs.
+    status: machine::Status,
+}
+
+#[derive(Serialize)]
+struct GateDocument {
+    name: GateName,
+    status: GateStatus,
+    /// The gate holds the transition out of this stage.
+    holds: Stage,
+    /// Whether it stands in the way now.
+    closed: bool,
+    /// Shown only: the mode in force lets it hold nothing.
+    advisory: bool,
+    why: Vec<String>,
+    who: String,
+    how: Option<String>,
+    approvals: Vec<Login>,
+    approvals_needed: u32,
+    words: Vec<WordDocument>,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct WordDocument {
+    by: Login,
+    at: Timestamp,
+    url: String,
+    word: Word,
+    /// counted | superseded | refused
+    outcome: &'static str,
+    said: String,
+}
+
+pub fn document(subject: &Subject<'_>) -> Explanation {
+    let (view, links, page) = (&subject.decision.view, Links::of(subject.snapshot), Page::of(subject));
+    let all = |items: &[Markdown]| items.iter().map(|item| plain(&item.to_string())).collect::<Vec<_>>();
+    let gate = |report: &GateReport| {
+        let explained = ExplainedGate::of(report, subject, &links);
+        let word = |word: &crate::core::gate::Considered| WordDocument {
+            by: word.by.clone(),
+            at: word.at,
+            url: word.url.clone(),
+            word: word.word,
+            outcome: match word.outcome {
+                WordOutcome::Counted => "counted",
+                WordOutcome::Superseded => "superseded",
+                WordOutcome::Refused(_) => "refused",
+            },
+            said: plain(&answers::considered(word, report, subject).to_string()),
+        };
+        GateDocument {
+            name: report.name.clone(),
+            status: report.status(),
+            holds: report.holds,
+            closed: report.is_closed(),
+            advisory: report.holding == Holding::Advisory,
+            why: all(&explained.why.items),
+            who: words::approvers(report),
+            how: explained.how.map(|how| plain(&how.to_string())),
+            approvals: report.approvals.iter().map(|approval| approval.by.clone()).collect(),
+            approvals_needed: report.needed,
+            words: report.considered.iter().map(word).collect(),
+            notes: all(&explained.notes.items),
+        }
+    };
+    Explanation {
+        schema: SCHEMA,
+        verdict: format!("{} {}", page.icon, page.verdict),
+        next: all(&page.next),
+        stage: view.stage,
+        held_by: plain(&page.held.to_string()),
+        evidence_stage: view.evidence_stage,
+        evidence_held_by: plain(&page.evidence_held.to_string()),
+        rules: all(&page.rules.items),
+        gates: view.gates.iter().map(gate).collect(),
+        attempts: all(&page.attempts.items),
+        warnings: all(&page.warnings.items),
+        status: machine::Status::of(subject),
+    }
+}
+
+/// Our own Markdown as a terminal shows it: links as their words, no escapes, no invisible characters.
+pub fn plain(markdown: &str) -> String {
+    let mut text = String::with_capacity(markdown.len());
+    let mut rest = markdown;
+    while let Some((before, after)) = rest.split_once("](") {
+        let opening = before.rmatch_indices('[').find(|(at, _)| !before[..*at].ends_with('\\'));
+        let Some(((at, _), (_, behind))) = opening.zip(after.split_once(')')) else {
+            text.push_str(before);
+            text.push_str("](");
+            rest = after;
+            continue;
+        };
+        text.push_str(&before[..at]);
+        text.push_str(&before[at + 1..]);
+        rest = behind;
+    }
+    text.push_str(rest);
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' if letters.peek().is_some_and(char::is_ascii_punctuation) => plain.extend(letters.next()),
+            '\u{2060}' | '\u{200b}' => {}
+            letter => plain.push(letter),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::fixtures;
+
+    #[test]
+    fn a_closed_gate_is_explained_on_a_page() {
+        let (decision, snapshot) = (fixtures::open_security_gate_with_an_outsider(), fixtures::snapshot());
+        let policy = fixtures::policy();
+        let subject = Subject { decision: &decision, snapshot: &snapshot, policy: &policy };
+        insta::assert_snapshot!("explain_page", page(&subject));
+        insta::assert_snapshot!("explain_page_on_a_terminal", plain(&page(&subject)));
+        let mut document = serde_json::to_value(document(&subject)).unwrap();
+        document["status"] = "as in the status comment".into();
+        insta::assert_json_snapshot!("explain_document", document);
+    }
+
+    #[test]
+    fn links_and_escapes_are_taken_out() {
+        for (markdown, shown) in [
+            ("[`a.rs:1`](https://x.y/a) adds `b`", "`a.rs:1` adds `b`"),
+            ("helper\\[bot\\]’s [comment](https://x.y)", "helper[bot]’s comment"),
+            ("@\u{2060}alice \\*not\\* `a\\b`", "@alice *not* `a\\b`"),
+            ("an [open", "an [open"),
+            ("x](y", "x](y"),
+        ] {
+            assert_eq!(plain(markdown), shown);
+        }
+    }
+
+    #[test]
+    fn a_page_that_is_too_long_says_less() {
+        let (mut decision, snapshot) = (fixtures::open_security_gate_with_an_outsider(), fixtures::snapshot());
+        let word = decision.view.gates[1].considered[0].clone();
+        decision.view.gates[1].considered = vec![word; 200];
+        decision.view.gates = (0..60).map(|_| decision.view.gates[1].clone()).collect();
+        let policy = fixtures::policy();
+        let text = gates_text(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy }).unwrap();
+        assert!(text.len() <= fit::LIMIT && text.contains("older words"), "{}", text.len());
+    }
+}
