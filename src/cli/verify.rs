@@ -148,7 +148,7 @@ enum Ending {
 /// The proof that a fix's tests tell the fix from its absence, where the type of this change asks for one.
 fn trial<'a>(checkout: &'a Checkout, changes: &'a Changes, base: Option<&str>, policy: &Policy) -> Option<Trial<'a>> {
     let pull_request = pull_request(checkout, base, changes.merge_base, Utc::now());
-    let code_type = coverage::change_type(&pull_request, &changes.files, &policy.coverage, None);
+    let code_type = coverage::change_type(&pull_request, &changes.files, &policy.coverage);
     let wanted = [RequiredTest::RegressionTest, RequiredTest::OriginalBugReproduction];
     let asked = policy.coverage.regression_proof == RegressionProof::RunOnBoth
         && policy.coverage.judged_tests(code_type).any(|sort| wanted.contains(&sort));

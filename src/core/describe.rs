@@ -26,7 +26,7 @@ pub fn artifact(snapshot: &Snapshot, policy: &Policy) -> CodeArtifact {
     CodeArtifact {
         path: main.map(|file| file.path.clone()),
         language: main.map_or(Language::Other, |file| language(&file.path)),
-        code_type: coverage::change_type(&snapshot.pull_request, &snapshot.files, &policy.coverage, None),
+        code_type: coverage::change_type(&snapshot.pull_request, &snapshot.files, &policy.coverage),
         content_hash: tree_hash(snapshot.pull_request.head.tree),
         test_files: files.iter().filter(|file| is_test(&file.path)).map(|file| file.path.clone()).take(50).collect(),
         requirements_ref: linked_issues(&snapshot.pull_request.body).iter().map(|issue| format!("#{issue}")).collect(),

@@ -54,7 +54,7 @@ pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
         let names: Vec<&str> = tests.iter().take(3).map(|file| file.path.as_str()).collect();
         return unknown(format!("it is not known how to run {} alone", names.join(", ")));
     }
-    let worktree = match Worktree::of(trial.root, trial.base) {
+    let worktree = match BaseTree::of(trial.root, trial.base) {
         Ok(worktree) => worktree,
         Err(reason) => return unknown(reason),
     };
@@ -258,12 +258,12 @@ fn above(root: &Path, folder: &str, name: &str) -> Option<PathBuf> {
 }
 
 /// A git worktree on the base, removed when dropped.
-struct Worktree {
+struct BaseTree {
     root: PathBuf,
     path: PathBuf,
 }
 
-impl Worktree {
+impl BaseTree {
     fn of(root: &Path, base: Sha) -> Result<Self, String> {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let name = format!("loopgate-base-{}-{}", std::process::id(), since.as_nanos());
@@ -331,7 +331,7 @@ impl Worktree {
     }
 }
 
-impl Drop for Worktree {
+impl Drop for BaseTree {
     fn drop(&mut self) {
         let shown = self.path.display().to_string();
         if git(&self.root, &["worktree", "remove", "--force", "--force", &shown]).is_err() {

@@ -7,27 +7,19 @@ use crate::core::{
 
 /// The type of the change, first that fits (evidence.md, Coverage by type of change):
 ///
-/// 1. `label`: the type named by a label that somebody with write put on the pull request;
-/// 2. the conventional-commit prefix of the title, else of the branch, raised to `api_endpoint` where a file of
+/// 1. the conventional-commit prefix of the title, else of the branch, raised to `api_endpoint` where a file of
 ///    `coverage.api_paths` is touched;
-/// 3. `new_function`.
+/// 2. `new_function`.
 ///
-/// A `Type:` line of the body may raise the requirement, never lower it: its author asks to be let off.
-pub fn change_type(
-    pull_request: &PullRequest,
-    files: &ChangedFiles,
-    policy: &CoveragePolicy,
-    label: Option<CodeType>,
-) -> CodeType {
-    let inferred = || {
-        let named = prefix(&pull_request.title)
-            .or_else(|| pull_request.head.branch.split_once('/').and_then(|(word, _)| by_word(word)))
-            .unwrap_or(CodeType::NewFunction);
-        let is_api = |path: &str| policy.api_paths.iter().any(|glob| glob.matches(path));
-        let touches_api = files.known().iter().any(|file| file.paths().any(is_api));
-        if touches_api { stricter(named, CodeType::ApiEndpoint) } else { named }
-    };
-    let found = label.unwrap_or_else(inferred);
+/// A `Type:` line of the body may raise the requirement, never lower it: its author asks to be let off. Labels are not
+/// read: one counts only from people with write, and the list of a pull request's labels does not say whose they are.
+pub fn change_type(pull_request: &PullRequest, files: &ChangedFiles, policy: &CoveragePolicy) -> CodeType {
+    let named = prefix(&pull_request.title)
+        .or_else(|| pull_request.head.branch.split_once('/').and_then(|(word, _)| by_word(word)))
+        .unwrap_or(CodeType::NewFunction);
+    let is_api = |path: &str| policy.api_paths.iter().any(|glob| glob.matches(path));
+    let touches_api = files.known().iter().any(|file| file.paths().any(is_api));
+    let found = if touches_api { stricter(named, CodeType::ApiEndpoint) } else { named };
     let line = pull_request.body.lines().find_map(|line| line.trim().strip_prefix("Type:"));
     line.and_then(by_word).map_or(found, |line| stricter(found, line))
 }
@@ -71,36 +63,33 @@ mod tests {
     #[test]
     fn the_type_of_a_change() {
         use CodeType::{ApiEndpoint, BugFix, Integration, NewFunction, Refactor};
-        // title, branch, body, label, expected; the diff touches src/lib.rs
+        // title, branch, body, expected; the diff touches src/lib.rs
         let table = [
-            ("feat: a", "x", "", None, NewFunction),
-            ("fix(parser)!: b", "x", "", None, BugFix),
-            ("Refactor: c", "x", "", None, Refactor),
-            ("chore: d", "x", "", None, NewFunction),
-            ("Fix the parser", "x", "", None, NewFunction),
-            ("Tidy", "fix/parser", "", None, BugFix),
-            ("feat: a", "fix/parser", "", None, NewFunction),
+            ("feat: a", "x", "", NewFunction),
+            ("fix(parser)!: b", "x", "", BugFix),
+            ("Refactor: c", "x", "", Refactor),
+            ("chore: d", "x", "", NewFunction),
+            ("Fix the parser", "x", "", NewFunction),
+            ("Tidy", "fix/parser", "", BugFix),
+            ("feat: a", "fix/parser", "", NewFunction),
             // A line raises, and never lowers.
-            ("refactor: c", "x", "Text.\n Type: Integration\n", None, Integration),
-            ("fix: b", "x", "Type: refactor", None, BugFix),
-            ("fix: b", "x", "Type: nonsense", None, BugFix),
-            // A label decides, and a line may still raise it.
-            ("fix: b", "x", "", Some(Refactor), Refactor),
-            ("fix: b", "x", "Type: api_endpoint", Some(Refactor), ApiEndpoint),
+            ("refactor: c", "x", "Text.\n Type: Integration\n", Integration),
+            ("fix: b", "x", "Type: refactor", BugFix),
+            ("fix: b", "x", "Type: nonsense", BugFix),
         ];
         let files = fixtures::snapshot().files;
         let mut pull_request = fixtures::snapshot().pull_request;
         let mut policy = CoveragePolicy::default();
-        for (title, branch, body, label, expected) in table {
+        for (title, branch, body, expected) in table {
             (pull_request.title, pull_request.head.branch) = (title.to_owned(), branch.to_owned());
             body.clone_into(&mut pull_request.body);
-            assert_eq!(change_type(&pull_request, &files, &policy, label), expected, "{title} {branch} {body}");
+            assert_eq!(change_type(&pull_request, &files, &policy), expected, "{title} {branch} {body}");
         }
         pull_request.body.clear();
         policy.api_paths = vec![NameGlob::path("src/**").unwrap()];
         for (title, expected) in [("feat: a", ApiEndpoint), ("refactor: c", ApiEndpoint), ("fix: b", BugFix)] {
             title.clone_into(&mut pull_request.title);
-            assert_eq!(change_type(&pull_request, &files, &policy, None), expected, "{title}");
+            assert_eq!(change_type(&pull_request, &files, &policy), expected, "{title}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //! tests it came with.
 //!
 //! ```text
-//! title, branch, body, label, files ──► change_type  the row of the table that holds
+//! title, branch, body, files ───────► change_type  the row of the table that holds
 //! reports + diff ───────────────────► measure      where the checks ran: covered and coverable lines of the change
 //! evidence of several jobs ─────────► claims       where it is decided: checked, and put together
 //! diff, base, proof ────────────────► required     sorts of tests: there, missing, or unknown

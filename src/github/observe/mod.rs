@@ -511,7 +511,7 @@ fn asks_for_base(
         ReceivedEvidence::Accepted(evidence) => Some(evidence),
         ReceivedEvidence::Refused { .. } => None,
     });
-    let code_type = coverage::change_type(pull_request, files, &policy.coverage, None);
+    let code_type = coverage::change_type(pull_request, files, &policy.coverage);
     let keeps = policy.coverage.target(code_type) == CoverageTarget::MatchBase
         || policy.coverage.judged_tests(code_type).any(|sort| sort == RequiredTest::ExistingTestsPass);
     accepted.any(|evidence| keeps || evidence.checks.iter().any(|check| check.outcome.is_failure()))
