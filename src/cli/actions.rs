@@ -3,11 +3,26 @@
 use std::{env, fs};
 
 use serde::Deserialize;
+use uuid::Uuid;
 
-use crate::core::{PrNumber, RepoName, Sha, WorkflowRunId, evidence::WorkflowOrigin};
+use crate::{
+    core::{PrNumber, RepoName, Sha, WorkflowRunId, evidence::WorkflowOrigin},
+    render,
+};
 
 /// Largest event payload read, in bytes; GitHub's own limit is 25 MB.
 const EVENT_LIMIT: u64 = 25 * 1024 * 1024;
+
+/// Whether this is a step of a workflow, whose log the runner reads.
+pub fn is_here() -> bool {
+    env::var_os("GITHUB_ACTIONS").is_some_and(|value| !value.is_empty())
+}
+
+/// Text from outside, for the log of a step: the runner takes no command from it.
+pub fn silenced(text: &str) -> String {
+    // Made anew each time: what is printed afterwards may have read the log.
+    render::silenced(text, &Uuid::new_v4().simple().to_string())
+}
 
 /// The run this process is part of.
 pub struct ActionsRun {

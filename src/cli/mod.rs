@@ -8,6 +8,7 @@ mod decide;
 mod demo;
 pub mod exit;
 mod explain;
+mod init;
 mod inspect;
 mod inspect_state;
 mod online;
@@ -64,6 +65,8 @@ enum Command {
     Reconcile(reconcile::Arguments),
     /// Ask a running server whether it is alive; for container health checks
     Health(serve::HealthArguments),
+    /// Write a configuration for the project here, and the workflows that run it
+    Init(init::Arguments),
     /// Check a configuration file and say where it is wrong
     CheckConfig(check_config::Arguments),
     /// Why is a pull request where it is, and who can open its gates?
@@ -117,7 +120,8 @@ pub fn main() -> ExitCode {
     match run(cli) {
         Ok(code) => ExitCode::from(code),
         Err(stop) => {
-            eprintln!("error: {}", stop.message);
+            // It may quote a file of the repository.
+            eprintln!("{}", crate::render::defused(&format!("error: {}", stop.message)));
             ExitCode::from(stop.code)
         }
     }
@@ -131,6 +135,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Serve(arguments) => serve::run(arguments),
         Command::Reconcile(arguments) => reconcile::run(&arguments, cli.format),
         Command::Health(arguments) => serve::health(&arguments),
+        Command::Init(arguments) => init::run(&arguments, cli.format),
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
         Command::Explain(arguments) => explain::run(&arguments, cli.format),
         Command::Inspect(command) => inspect::run(&command, cli.format),

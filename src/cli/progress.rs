@@ -9,13 +9,39 @@ use std::{
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
+use super::actions;
 use crate::{
     core::{
         CheckName,
         evidence::{CheckEvidence, Outcome},
+        policy::CheckSource,
     },
-    runner::Observer,
+    render,
+    runner::{Detected, Observer, Project},
 };
+
+/// Says what is run without a configuration, and what it was taken for.
+pub fn tell_detected(detected: &Detected) {
+    if detected.checks.is_empty() {
+        return;
+    }
+    let place = |project: &Project| match project.directory.as_str() {
+        "" => project.ecosystem.title().to_owned(),
+        directory => format!("{} in {directory}/", project.ecosystem.title()),
+    };
+    let projects = detected.projects.iter().map(place).collect::<Vec<_>>().join(", ");
+    // Names of directories come from the repository.
+    eprintln!("{}", render::defused(&format!("No checks are configured. Found {projects}; running the usual checks:")));
+    for (name, check) in &detected.checks {
+        if let CheckSource::Command(command) = &check.source {
+            eprintln!("  {name}: {}", command.run);
+        }
+    }
+    for (name, program) in &detected.left_out {
+        eprintln!("  {name} is left out: {program} is not installed");
+    }
+    eprintln!("`loopgate init` writes them down, to be changed.");
+}
 
 /// One spinning line for each running check.
 pub struct Bars {
@@ -93,21 +119,13 @@ impl Observer for Groups {
     fn ended(&self, evidence: &CheckEvidence) {
         // One lock, so that two groups never mix.
         let mut out = std::io::stderr().lock();
-        let log = |text: &str| {
-            // A line of a log must not become a workflow command.
-            text.lines().map(|line| format!(" {line}\n")).collect::<String>()
-        };
         let cut = match evidence.log_cut_bytes {
             0 => String::new(),
-            bytes => format!(" … {bytes} bytes cut …\n"),
+            bytes => format!("\n … {bytes} bytes cut …\n"),
         };
-        let _ = write!(
-            out,
-            "::group::{}\n{}{cut}{}::endgroup::\n",
-            ended(evidence),
-            log(&evidence.log_head),
-            log(&evidence.log_tail)
-        );
+        let log = format!("{}{cut}{}", evidence.log_head, evidence.log_tail);
+        let shown = if log.is_empty() { log } else { actions::silenced(&log) };
+        let _ = write!(out, "::group::{}\n{shown}::endgroup::\n", render::defused(&ended(evidence)));
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{
     Outcome, Stop,
-    actions::ActionsRun,
+    actions::{self, ActionsRun},
     exit,
     exit::FailOn,
     output,
@@ -39,7 +39,7 @@ use crate::{
         state::LoopState,
     },
     render,
-    runner::{self, Changes, Checkout, Cleanliness, Interrupter, Plan, Ran, Selection, Trial},
+    runner::{self, Changes, Checkout, Cleanliness, Interrupter, Plan, Purpose, Ran, Selection, Trial},
 };
 
 /// Where the configuration is looked for, relative to the top of the repository.
@@ -100,17 +100,22 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     let base = arguments.base.as_deref().filter(|base| !base.is_empty());
     let changes = Changes::against(&checkout.root, base);
     let trial = changes.as_ref().and_then(|changes| trial(&checkout, changes, base, &policy));
-    let (ran, proof, ending) = execute(&plan, trial.as_ref())?;
+    let (Executed { ran, environment, proof }, ending) = execute(&plan, trial.as_ref())?;
     if ending == Ending::Interrupted {
         eprintln!("interrupted: what was running has been ended");
         return Ok(exit::INTERRUPTED);
     }
-    let evidence = Evidence { regression_proof: proof, ..document(&checkout, ran, changes.as_ref(), started) };
+    let evidence =
+        Evidence { regression_proof: proof, ..document(&checkout, ran, environment, changes.as_ref(), started) };
     let path = write(&evidence, &checkout.root.join(&arguments.evidence))?;
     let mut local = Local::new(&checkout, base, changes, policy, evidence);
     local.snapshot.base_evidence = base_evidence;
     let decision = local.decide(Utc::now());
     report(&local, &decision, &path, format)?;
+    if actions::is_here() {
+        // Beside the results, not among them: a program may be reading those.
+        eprint!("{}", render::annotation_commands(&decision.view));
+    }
     let summary = render::job_summary(&decision, &local.snapshot, &local.policy);
     append_job_summary(&summary);
     tell_outputs(&decision, &path, &summary)?;
@@ -128,11 +133,10 @@ fn policy(arguments: &Arguments, root: &Path) -> Result<Policy, Stop> {
     } else {
         config::presets().with_origin(PolicyOrigin::Defaults)
     };
-    let detected = runner::detected_checks(root);
-    if policy.verify.checks.is_empty() && !detected.is_empty() {
-        policy.verify.checks = detected;
-        let names = policy.verify.checks.keys().map(CheckName::as_str).collect::<Vec<_>>().join(", ");
-        eprintln!("No checks are configured; running what this project usually has: {names}.");
+    if policy.verify.checks.is_empty() {
+        let detected = runner::detect(root, Purpose::RunHere);
+        progress::tell_detected(&detected);
+        policy.verify.checks = detected.checks;
     }
     policy.verify.checks.retain(|_, check| matches!(check.source, CheckSource::Command(_)));
     policy.gates.clear();
@@ -164,8 +168,15 @@ fn trial<'a>(checkout: &'a Checkout, changes: &'a Changes, base: Option<&str>, p
     })
 }
 
-fn execute(plan: &Plan, trial: Option<&Trial<'_>>) -> Result<(Ran, Option<RegressionTrial>, Ending), Stop> {
-    let observer: Arc<dyn runner::Observer> = if std::env::var_os("GITHUB_ACTIONS").is_some() {
+/// What running the checks brought.
+struct Executed {
+    ran: Ran,
+    environment: Environment,
+    proof: Option<RegressionTrial>,
+}
+
+fn execute(plan: &Plan, trial: Option<&Trial<'_>>) -> Result<(Executed, Ending), Stop> {
+    let observer: Arc<dyn runner::Observer> = if actions::is_here() {
         Arc::new(progress::Groups)
     } else if std::io::stderr().is_terminal() {
         Arc::new(progress::Bars::new())
@@ -176,13 +187,13 @@ fn execute(plan: &Plan, trial: Option<&Trial<'_>>) -> Result<(Ran, Option<Regres
     runtime()?.block_on(async {
         let pressed = interrupt.clone();
         let listening = tokio::spawn(async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                interrupter.interrupt();
-            }
+            runner::asked_to_stop().await;
+            interrupter.interrupt();
             // Kept, so that the runner does not take us for gone.
             std::future::pending::<()>().await;
         });
-        let ran = runner::run(plan, interrupt.clone(), observer).await;
+        let (ran, environment) =
+            tokio::join!(runner::run(plan, interrupt.clone(), observer), runner::environment(plan));
         let proof = match trial {
             Some(trial) if !pressed.is_interrupted() => {
                 eprintln!("running the tests of this change on the base and on the head");
@@ -192,7 +203,7 @@ fn execute(plan: &Plan, trial: Option<&Trial<'_>>) -> Result<(Ran, Option<Regres
         };
         listening.abort();
         let ending = if pressed.is_interrupted() { Ending::Interrupted } else { Ending::Finished };
-        Ok((ran, proof, ending))
+        Ok((Executed { ran, environment, proof }, ending))
     })
 }
 
@@ -203,7 +214,13 @@ fn read_base(path: &Path) -> Result<BaseEvidence, Stop> {
     Ok(gather::base(evidence.head_sha, vec![evidence]))
 }
 
-fn document(checkout: &Checkout, ran: Ran, changes: Option<&Changes>, started_at: Timestamp) -> Evidence {
+fn document(
+    checkout: &Checkout,
+    ran: Ran,
+    environment: Environment,
+    changes: Option<&Changes>,
+    started_at: Timestamp,
+) -> Evidence {
     let nothing = ChangedFiles::Complete(Vec::new());
     let files = changes.map_or(&nothing, |changes| &changes.files);
     let coverage = ran.coverage.map(|reports| coverage::measure(files, &reports));
@@ -216,7 +233,7 @@ fn document(checkout: &Checkout, ran: Ran, changes: Option<&Changes>, started_at
         base_sha: changes.map(|changes| changes.merge_base),
         pull_request: run.as_ref().and_then(|run| run.pull_request),
         workflow: run.map(|run| run.origin),
-        environment: Environment { os: std::env::consts::OS.to_owned(), runtime: None, framework: None },
+        environment,
         started_at,
         ended_at: Utc::now(),
         checks: ran.checks,
@@ -337,7 +354,12 @@ fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Re
     match format {
         Format::Human => {
             let colour = if output::colours_on(&std::io::stdout()) { render::Colour::On } else { render::Colour::Off };
-            print!("{}", render::terminal_report(decision, &local.snapshot, &local.policy, colour));
+            let report = render::terminal_report(decision, &local.snapshot, &local.policy, colour);
+            if actions::is_here() {
+                print!("{}", actions::silenced(&report))
+            } else {
+                print!("{report}")
+            }
             println!("Evidence: {}", path.display());
             Ok(())
         }

@@ -181,12 +181,15 @@ pub fn feedback(
 
 fn of_failure(view: &FailureView, changes: &Changes, policy: &Policy) -> FeedbackLine {
     let check = policy.verify.checks.get(&view.check);
-    let command = check.and_then(command_of).map(|command| command.run.as_str());
+    let command = check.and_then(command_of);
+    let directory = command.and_then(|command| command.working_directory.as_deref());
+    let command = command.map(|command| command.run.as_str());
     let context = check.map(|check| CheckContext {
         name: &view.check,
         kind: check.kind,
         framework: command.map(begin::framework_of),
         command,
+        directory,
     });
     FeedbackItem::of(&view.failure, changes, context.as_ref()).into()
 }

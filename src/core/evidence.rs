@@ -234,6 +234,14 @@ impl CheckEvidence {
         }
     }
 
+    /// Whether tests were run here of whose single results nothing is known: only the exit status speaks. Of checks
+    /// that others ran, none is ever known.
+    pub fn has_unread_tests(&self) -> bool {
+        let is_test = matches!(self.kind, CheckKind::Test | CheckKind::Integration);
+        let ended = matches!(self.outcome, Outcome::Passed | Outcome::Failed);
+        is_test && ended && self.exit_code.is_some() && self.results.is_none()
+    }
+
     pub fn duration(&self) -> TimeDelta {
         TimeDelta::milliseconds(i64::try_from(self.duration_ms).unwrap_or(i64::MAX / 1_000_000))
     }
@@ -308,6 +316,10 @@ pub enum ReportFormat {
     LlvmCovJson,
     GoCover,
     GithubAnnotations,
+    /// What `jest --json` and Vitest's `json` reporter write.
+    JestJson,
+    /// The text of Python's `unittest`, and of Django's tests.
+    PythonUnittest,
     /// Plain text read with a configured regular expression.
     Regex,
 }
@@ -332,6 +344,8 @@ impl ReportFormat {
             Self::LlvmCovJson => "llvm_cov_json",
             Self::GoCover => "go_cover",
             Self::GithubAnnotations => "github_annotations",
+            Self::JestJson => "jest_json",
+            Self::PythonUnittest => "python_unittest",
             Self::Regex => "regex",
         }
     }

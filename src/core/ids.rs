@@ -267,9 +267,17 @@ impl fmt::Display for TeamSlug {
 
 written_as_text!(TeamSlug, "^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$");
 
-/// Names that people write in the configuration: short, lower-case, one word.
+/// Names that people write in the configuration: short, lower-case, one word, or for `path` several with `/` between.
 macro_rules! slug {
     ($(#[$doc:meta])* $name:ident, $expected:literal) => {
+        slug!($(#[$doc])* $name, $expected, "^[a-z0-9][a-z0-9_-]{0,39}$", |text: &str| is_slug(text));
+    };
+    ($(#[$doc:meta])* path $name:ident, $expected:literal) => {
+        slug!($(#[$doc])* $name, $expected, "^[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)*$", |text: &str| {
+            text.split('/').all(is_slug)
+        });
+    };
+    ($(#[$doc:meta])* $name:ident, $expected:literal, $pattern:literal, $is_valid:expr) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(String);
@@ -283,9 +291,7 @@ macro_rules! slug {
         impl FromStr for $name {
             type Err = Malformed;
             fn from_str(text: &str) -> Result<Self, Malformed> {
-                let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
-                let starts_well = text.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
-                if text.len() <= 40 && starts_well && text.chars().all(plain) {
+                if text.len() <= 40 && $is_valid(text) {
                     Ok(Self(text.to_owned()))
                 } else {
                     Err(Malformed::new(text, $expected))
@@ -299,8 +305,13 @@ macro_rules! slug {
             }
         }
 
-        written_as_text!($name, "^[a-z0-9][a-z0-9_-]{0,39}$");
+        written_as_text!($name, $pattern);
     };
+}
+
+fn is_slug(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    text.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()) && text.chars().all(plain)
 }
 
 slug! {
@@ -309,13 +320,14 @@ slug! {
 }
 
 slug! {
-    /// The name of a check in the configuration: `unit`, `lint`. At most 40 characters of `a-z 0-9 - _`.
-    CheckName, "a check name (lower-case letters, digits, - and _, at most 40)"
+    /// The name of a check in the configuration: `unit`, `api/test`. At most 40 characters of `a-z 0-9 - _`, with `/`
+    /// between the parts of a path.
+    path CheckName, "a check name (lower-case letters, digits, -, _ and / between words, at most 40)"
 }
 
 slug! {
     /// The id of an evaluation rule; checks give their rule their own name.
-    RuleId, "a rule id (lower-case letters, digits, - and _, at most 40)"
+    path RuleId, "a rule id (lower-case letters, digits, -, _ and / between words, at most 40)"
 }
 
 impl From<&CheckName> for RuleId {

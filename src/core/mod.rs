@@ -48,6 +48,7 @@ pub mod tamper;
 mod waiting;
 pub mod walk;
 
+pub use begin::framework_of;
 pub use decide::decide;
 pub use hint::{Actor, Hint};
 pub use ids::{

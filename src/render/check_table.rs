@@ -58,7 +58,11 @@ pub fn row(check: &CheckView, links: &Links) -> CheckRow {
 }
 
 fn fill(row: &mut CheckRow, evidence: &CheckEvidence, links: &Links) {
-    row.tests = evidence.results.as_ref().map(tests).unwrap_or_default();
+    row.tests = match &evidence.results {
+        Some(results) => tests(results),
+        None if evidence.has_unread_tests() => "not read".to_owned(),
+        None => String::new(),
+    };
     row.duration = if evidence.duration_ms > 0 { words::duration(evidence.duration_ms) } else { String::new() };
     row.link = evidence.url.as_deref().map(|url| links.to("log", url)).unwrap_or_default();
     let unreadable = evidence.reports.iter().find(|report| report.quality == ReportQuality::Invalid);
@@ -72,6 +76,10 @@ fn fill(row: &mut CheckRow, evidence: &CheckEvidence, links: &Links) {
             )))
         }
         (None, Some(because)) => Some(short_text(because, 200)),
+        (None, None) if evidence.has_unread_tests() => {
+            let told = evidence.reports.iter().find(|report| report.format.is_none());
+            told.and_then(|report| report.notes.first()).map(|note| short_text(note, 300))
+        }
         (None, None) => None,
     };
 }

@@ -100,11 +100,16 @@ fn places(view: &View) -> BTreeMap<String, Vec<&FailureView>> {
 }
 
 fn failure_of<'a>(line: &FeedbackLine, places: &BTreeMap<String, Vec<&'a FailureView>>) -> Option<&'a FailureView> {
-    places.get(&line.location)?.iter().find(|failure| names(line, failure)).copied()
+    places.get(bare(&line.location))?.iter().find(|failure| names(line, failure)).copied()
 }
 
-fn speaks_of(line: &FeedbackLine, failure: &FailureView) -> bool {
-    line.location == place_of_failure(failure) && names(line, failure)
+pub(super) fn speaks_of(line: &FeedbackLine, failure: &FailureView) -> bool {
+    bare(&line.location) == place_of_failure(failure) && names(line, failure)
+}
+
+/// The place without the function that stands in it: `src/cart.ts:9` of ``src/cart.ts:9 in `total` ``.
+fn bare(location: &str) -> &str {
+    location.split_once(" in `").map_or(location, |(place, _)| place)
 }
 
 /// Where several failures share a place, the test's name or the fix tells which one is meant.

@@ -45,6 +45,7 @@ mod tests;
 mod verdict;
 mod warning;
 mod words;
+mod workflow;
 
 use crate::core::{
     decision::{Decision, Post},
@@ -68,6 +69,7 @@ pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;
 pub use summary::{Iteration, IterationOutcome};
 pub use terminal::{Colour, report as terminal_report};
+pub use workflow::{annotation_commands, defused, silenced};
 
 /// Every text of one pull request.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! The same facts for a terminal: plain lines, with colour where the terminal has it.
 
 use super::{
-    check_table,
+    check_table, failure_card,
     links::place,
     sanitize::{clip, clip_lines, line},
     summary::{Iteration, IterationOutcome},
@@ -97,6 +97,8 @@ fn checks(checks: &[CheckView], colour: Colour) -> Vec<String> {
         if let CheckStanding::Done(evidence) = &check.standing {
             if let Some(results) = &evidence.results {
                 shown.push_str(&format!("  {}", check_table::tests(results)));
+            } else if evidence.has_unread_tests() {
+                shown.push_str("  no per-test results read");
             }
             if evidence.duration_ms > 0 {
                 shown.push_str(&format!("  {}", colour.paint(Paint::Dim, &words::duration(evidence.duration_ms))));
@@ -139,15 +141,11 @@ fn failure_lines(view: &FailureView, subject: &Subject<'_>, colour: Colour) -> V
     lines.extend(message.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("    {line}")));
     lines.push(format!("  do: {}", clip(&line(&view.fix_strategy), 300)));
     let feedback = subject.decision.view.feedback.iter();
-    let reproduce = feedback.filter(|feedback| Some(feedback.location.as_str()) == location(view).as_deref());
+    let reproduce = feedback.filter(|feedback| failure_card::speaks_of(feedback, view));
     if let Some(command) = reproduce.filter_map(|feedback| feedback.reproduce.as_deref()).next() {
         lines.push(format!("  reproduce: {}", line(command)));
     }
     lines
-}
-
-fn location(view: &FailureView) -> Option<String> {
-    view.failure.location().map(|(file, number)| place(file, number))
 }
 
 #[cfg(test)]

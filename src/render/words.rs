@@ -142,6 +142,18 @@ pub const fn blame(blame: Blame) -> Option<&'static str> {
     }
 }
 
+/// The outcome without its sign, for places that have signs of their own.
+pub const fn plain_outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "passed",
+        Outcome::Failed => "failed",
+        Outcome::TimedOut => "timed out",
+        Outcome::NoTestsExecuted => "no tests executed",
+        Outcome::Skipped => "skipped",
+        Outcome::Cancelled => "cancelled",
+    }
+}
+
 pub const fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Passed => "✅ passed",

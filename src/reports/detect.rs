@@ -2,7 +2,7 @@
 
 use crate::core::evidence::ReportFormat;
 
-use super::text;
+use super::{formats::python_unittest, text};
 
 /// The format of a report that begins with `head`; none if it is in none that is read here.
 pub(super) fn detect(head: &str) -> Option<ReportFormat> {
@@ -57,6 +57,8 @@ fn by_keys(head: &str) -> Option<ReportFormat> {
         Some(ReportFormat::Sarif)
     } else if has("data") && (head.contains("\"segments\"") || head.contains("llvm.coverage.json.export")) {
         Some(ReportFormat::LlvmCovJson)
+    } else if has("testResults") || (has("numTotalTests") && has("success")) {
+        Some(ReportFormat::JestJson)
     } else {
         None
     }
@@ -140,6 +142,8 @@ fn by_line(line: &str) -> Option<ReportFormat> {
         })
     } else if is_cargo_line(line) {
         Some(ReportFormat::CargoTest)
+    } else if python_unittest::is_line(line) {
+        Some(ReportFormat::PythonUnittest)
     } else {
         None
     }
@@ -222,6 +226,12 @@ mod tests {
             ("running 3 errands", None),
             ("hello\n::error file=a.rs,line=1::bad\n", Some(GithubAnnotations)),
             ("::group::x\n   Compiling shop v0.1.0\n::error::x", Some(CargoTest)),
+            ("test_ok (cart.tests.CartTests.test_ok) ... ok\n", Some(PythonUnittest)),
+            ("..F\nFAIL: test_total (cart.tests.CartTests)\n", Some(PythonUnittest)),
+            ("Ran 2 tests in 0.001s\n", Some(PythonUnittest)),
+            ("Ran 2 tests in the morning\n", None),
+            ("test tests::adds (slow) ... ok", None),
+            (r#"{"numFailedTests":1,"success":false,"testResults":[{"assertionResults":"#, Some(JestJson)),
             ("ok then", None),
             ("", None),
         ];

@@ -3,12 +3,13 @@
 use regex::{Regex, RegexBuilder};
 
 /// Names of groups that mean something.
-const GROUPS: [&str; 11] =
-    ["file", "line", "column", "name", "class", "rule", "message", "severity", "expected", "actual", "function"];
+const GROUPS: [&str; 12] = [
+    "file", "line", "column", "test", "name", "class", "rule", "message", "severity", "expected", "actual", "function",
+];
 
 /// An expression matched against each line; each match is a failure (or, by its `severity`, a finding).
 ///
-/// The groups are `file`, `line`, `column`, `name` (of a test), `class` or `rule`, `message`, `severity`, `expected`,
+/// The groups are `file`, `line`, `column`, `test` (or `name`), `class` or `rule`, `message`, `severity`, `expected`,
 /// `actual` and `function`; at least `message` or `file` must be there.
 #[derive(Clone, Debug)]
 pub struct Pattern(Regex);

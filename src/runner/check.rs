@@ -6,8 +6,11 @@ use std::{
 };
 
 use super::{
+    capture::Captured,
     command::{Ending, Finished},
-    coverage_files, report_files,
+    coverage_files,
+    places::{self, Places},
+    report_files,
 };
 use crate::{
     core::{
@@ -17,20 +20,28 @@ use crate::{
             ReportQuality, RetryClass,
         },
         failure,
-        policy::{CheckPresence, CommandCheck, EmptyTests},
+        policy::{CheckPresence, CommandCheck, EmptyTests, REPORTS_VARIABLE},
         roster::Roster,
         snapshot::ChangedFiles,
     },
-    reports::{self, Coverage, ReadOptions, Report, RosterMode},
+    reports::{self, Coverage, Pattern, PatternError, ReadOptions, Report, RosterMode},
 };
 
 /// Failures kept of one check; the rest are counted.
 const KEPT_FAILURES: usize = 200;
 
-/// How a check's output and reports are read.
+/// How a check's output is read.
 pub fn read_options(command: &CommandCheck) -> ReadOptions {
-    let pattern = command.report_pattern.as_ref().and_then(|pattern| reports::Pattern::new(pattern.as_str()).ok());
-    ReadOptions { pattern, keep: KEPT_FAILURES, roster: RosterMode::Build, ..ReadOptions::default() }
+    ReadOptions { pattern: pattern(command).and_then(Result::ok), ..file_options() }
+}
+
+/// How report files are read: as what they are. Only one in no known format is read with the check's expression.
+fn file_options() -> ReadOptions {
+    ReadOptions { keep: KEPT_FAILURES, roster: RosterMode::Build, ..ReadOptions::default() }
+}
+
+fn pattern(command: &CommandCheck) -> Option<Result<Pattern, PatternError>> {
+    command.report_pattern.as_ref().map(|pattern| Pattern::new(pattern.as_str()))
 }
 
 /// The check a command was run for.
@@ -42,6 +53,8 @@ pub struct Ran<'a> {
     /// The directory the command ran in, and the top of the repository.
     pub directory: &'a Path,
     pub root: &'a Path,
+    /// Every file in it is a report that this run has written; none if no such directory could be made.
+    pub written: Option<&'a Path>,
     /// Report files older than this are of an earlier run.
     pub started: SystemTime,
 }
@@ -49,17 +62,35 @@ pub struct Ran<'a> {
 /// Turns a finished command into evidence, and the coverage its reports hold.
 pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
     let mut gathered = Gathered::default();
-    gather_files(ran, &mut gathered);
+    gather_written(ran, &mut gathered);
+    gather_promised(ran, &mut gathered);
     gather_usual_coverage(ran, &mut gathered);
+    if let Some(Err(error)) = pattern(ran.command) {
+        gathered.problem(format!("`report_pattern` cannot be used: {error}"));
+    }
     // The output itself is a report where no file was promised: `cargo test` prints what others write down.
     if let Some(mut output) = finished.read.filter(|output| output.format.is_some() && gathered.results.is_none()) {
         gathered.add_coverage(ran, ran.directory, output.coverage.take());
         gathered.add(output);
     }
     let outcome = outcome(ran, &finished.ending, &mut gathered);
+    if outcome == Outcome::Failed && gathered.failures.is_empty() && finished.ending != Ending::Exited(0) {
+        gathered.failures.extend(told_by_log(&finished.output));
+    }
+    // A command that failed by itself says why; that its report is missing is then the lesser news.
+    let at = if finished.ending == Ending::Exited(0) { 0 } else { gathered.failures.len() };
+    gathered.failures.splice(at..at, std::mem::take(&mut gathered.problems));
+    let places = Places::new(ran.directory, ran.root);
     for failure in &mut gathered.failures {
+        failure.error_type = type_in(ran.kind, failure.error_type);
+        places.settle(failure);
         failure.fingerprint = Some(failure::fingerprint(failure));
     }
+    gathered
+        .findings
+        .iter_mut()
+        .filter_map(|finding| finding.location.as_mut())
+        .for_each(|at| places.file(&mut at.file));
     let coverage = gathered.coverage.take();
     if let (Some(results), Some(coverage)) = (&mut gathered.results, &coverage) {
         results.coverage_percent = core::coverage::measure(&ChangedFiles::Complete(Vec::new()), coverage).percent();
@@ -90,6 +121,9 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> (CheckEvidence,
         tests: gathered.tests,
         ..CheckEvidence::bare(ran.name.clone(), ran.kind, outcome)
     };
+    if evidence.has_unread_tests() {
+        evidence.reports.push(unread(ran.name));
+    }
     if outcome.is_failure() || outcome == Outcome::Cancelled {
         evidence.retry_class = Some(match outcome {
             Outcome::TimedOut => RetryClass::Logic,
@@ -104,6 +138,45 @@ fn millis(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Bytes at the end of a log in which the error is looked for, when nothing else tells of it.
+const LOG_END: usize = 16 * 1024;
+
+/// The failure that the end of the output tells of.
+fn told_by_log(output: &Captured) -> Option<Failure> {
+    let log = if output.tail.is_empty() { &output.head } else { &output.tail };
+    let start = log.len().saturating_sub(LOG_END);
+    let end = &log[log.ceil_char_boundary(start)..];
+    let failure = failure::read_failure(end, &failure::Changes::default());
+    (!failure.error_message.trim().is_empty()).then_some(failure)
+}
+
+/// A test check about whose single tests nothing is known, said where people look.
+fn unread(name: &CheckName) -> ReportNote {
+    let note = format!(
+        "no per-test results read: the output is in no known format; let the command write JUnit XML into the \
+         directory `${REPORTS_VARIABLE}`, or name its report under `report:`"
+    );
+    ReportNote {
+        path: format!("output of {name}"),
+        format: None,
+        quality: ReportQuality::SubOptimal,
+        notes: vec![note],
+    }
+}
+
+const fn is_test(kind: CheckKind) -> bool {
+    matches!(kind, CheckKind::Test | CheckKind::Integration)
+}
+
+/// What a compiler says in plain text reads like what a linter says; the check's kind tells them apart.
+const fn type_in(kind: CheckKind, error_type: ErrorType) -> ErrorType {
+    match (kind, error_type) {
+        (CheckKind::Build | CheckKind::Types, ErrorType::LintError | ErrorType::Other) => ErrorType::CompileError,
+        (CheckKind::Lint, ErrorType::Other) => ErrorType::LintError,
+        (_, error_type) => error_type,
+    }
+}
+
 /// Everything the reports of a check say.
 #[derive(Default)]
 struct Gathered {
@@ -111,6 +184,8 @@ struct Gathered {
     notes: Vec<ReportNote>,
     failures: Vec<Failure>,
     failures_not_kept: u64,
+    /// What is wrong with the check's reports, or kept it from starting: a check does not pass with any.
+    problems: Vec<Failure>,
     findings: Vec<crate::core::evidence::Finding>,
     tests: Option<Roster>,
     flaky_tests: Vec<String>,
@@ -127,7 +202,13 @@ impl Gathered {
         if let Some(results) = &report.results {
             self.results.get_or_insert_default().add(results);
         }
-        self.failures.extend(report.failures);
+        for failure in report.failures {
+            // Some tools say a compile error twice, the second time in their summary.
+            let is_repeated = failure.test_id.is_none() && self.failures.contains(&failure);
+            if !is_repeated {
+                self.failures.push(failure);
+            }
+        }
         self.failures_not_kept += report.failures_not_kept;
         self.findings.extend(report.findings);
         let room = KEPT_FAILURES.saturating_sub(self.flaky_tests.len());
@@ -147,27 +228,47 @@ impl Gathered {
     }
 
     fn problem(&mut self, message: String) {
-        self.failures.insert(
-            0,
-            Failure {
-                error_type: ErrorType::Other,
-                error_class: Some("report".to_owned()),
-                error_message: message,
-                ..Failure::default()
-            },
-        );
+        self.problems.push(Failure {
+            error_type: ErrorType::Other,
+            error_class: Some("report".to_owned()),
+            error_message: message,
+            ..Failure::default()
+        });
+    }
+
+    /// Reads a report file, which is shown by that name.
+    fn read(&mut self, ran: &Ran<'_>, path: &Path, name: String) {
+        let mut report = reports::read_file(path, &file_options());
+        if report.format.is_none() && ran.command.report_pattern.is_some() {
+            report = reports::read_file(path, &read_options(ran.command));
+        }
+        report.path = name;
+        if report.quality == ReportQuality::Invalid {
+            let reason = report.notes.first().cloned().unwrap_or_else(|| "it is in no known format".to_owned());
+            self.problem(format!("the report `{}` cannot be read: {reason}", report.path));
+        }
+        self.add_coverage(ran, path, report.coverage.take());
+        self.add(report);
+    }
+}
+
+/// Reads what the command left in the directory made for its reports.
+fn gather_written(ran: &Ran<'_>, gathered: &mut Gathered) {
+    let Some(written) = ran.written else { return };
+    for path in report_files::find("**/*", written, written) {
+        let name = format!("${REPORTS_VARIABLE}/{}", shown(&path, written));
+        gathered.read(ran, &path, name);
     }
 }
 
 /// Reads the report files that were promised. A promised report that is missing, old or unreadable is a problem of the
-/// check, never "0 tests, passed".
-fn gather_files(ran: &Ran<'_>, gathered: &mut Gathered) {
-    let options = read_options(ran.command);
+/// check, never "0 tests, passed". Those of a detected check were only expected.
+fn gather_promised(ran: &Ran<'_>, gathered: &mut Gathered) {
     for promised in &ran.command.reports {
         let found = report_files::find(promised, ran.directory, ran.root);
         let (fresh, old): (Vec<PathBuf>, Vec<PathBuf>) =
             found.into_iter().partition(|path| report_files::is_newer(path, ran.started));
-        if fresh.is_empty() {
+        if fresh.is_empty() && ran.presence == CheckPresence::Configured {
             let message = match old.first() {
                 None => format!("the report `{promised}` was promised and is not there"),
                 Some(path) => format!(
@@ -185,14 +286,8 @@ fn gather_files(ran: &Ran<'_>, gathered: &mut Gathered) {
             gathered.problem(message);
         }
         for path in fresh {
-            let mut report = reports::read_file(&path, &options);
-            report.path = shown(&path, ran.root);
-            if report.quality == ReportQuality::Invalid {
-                let reason = report.notes.first().cloned().unwrap_or_else(|| "it is in no known format".to_owned());
-                gathered.problem(format!("the report `{}` cannot be read: {reason}", report.path));
-            }
-            gathered.add_coverage(ran, &path, report.coverage.take());
-            gathered.add(report);
+            let name = shown(&path, ran.root);
+            gathered.read(ran, &path, name);
         }
     }
 }
@@ -216,10 +311,13 @@ fn gather_usual_coverage(ran: &Ran<'_>, gathered: &mut Gathered) {
 }
 
 fn shown(path: &Path, root: &Path) -> String {
-    path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
+    places::shown(path.strip_prefix(root).unwrap_or(path))
 }
 
 fn outcome(ran: &Ran<'_>, ending: &Ending, gathered: &mut Gathered) -> Outcome {
+    let is_test = is_test(ran.kind);
+    let executed = gathered.results.map(|results| results.total);
+    let has_failed = !gathered.failures.is_empty();
     match ending {
         Ending::TimedOut => return Outcome::TimedOut,
         Ending::Interrupted => return Outcome::Cancelled,
@@ -228,14 +326,15 @@ fn outcome(ran: &Ran<'_>, ending: &Ending, gathered: &mut Gathered) -> Outcome {
             return Outcome::Failed;
         }
         Ending::Exited(0) => {}
+        // Runners end with an error where they find no test, each with a code of its own.
+        Ending::Exited(_) if is_test && executed == Some(0) && !has_failed && gathered.problems.is_empty() => {
+            return Outcome::NoTestsExecuted;
+        }
         Ending::Exited(_) | Ending::Signalled(_) => return Outcome::Failed,
     }
-    let is_test = matches!(ran.kind, CheckKind::Test | CheckKind::Integration);
-    let promised_broken = gathered.failures.iter().any(|failure| failure.error_class.as_deref() == Some("report"));
-    if promised_broken || gathered.has_partial || is_test && !gathered.failures.is_empty() {
+    if !gathered.problems.is_empty() || gathered.has_partial || is_test && has_failed {
         return Outcome::Failed;
     }
-    let executed = gathered.results.map(|results| results.total);
     let may_be_empty = ran.command.empty_tests == EmptyTests::Allow || ran.presence == CheckPresence::Detected;
     if is_test && executed == Some(0) && !may_be_empty {
         return Outcome::NoTestsExecuted;

@@ -20,10 +20,11 @@ use super::{
     capture::{Capture, Captured},
     host,
     interrupt::Interrupt,
+    orphans::{self, Household},
 };
 
-/// How long a process group is given between TERM and KILL.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long a process group is given between TERM and KILL; tests do not wait so long for what never comes.
+const GRACE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(5) };
 /// How long output is still read after the whole group is gone: a process that left the group may hold the pipe.
 const DRAIN: Duration = Duration::from_secs(1);
 /// Bytes of output kept in the evidence of a check (evidence.md).
@@ -91,7 +92,7 @@ pub struct Finished<T> {
 /// Runs a command to its end.
 ///
 /// `reader` reads the whole output as it comes, on a thread of its own; `live` is called with each chunk. When the
-/// command has ended, nothing of its process group is left running.
+/// command has ended, nothing of its process group is left running, on Linux nothing that left the group either.
 pub async fn run<T: Send + 'static>(
     line: CommandLine,
     mut interrupt: Interrupt,
@@ -99,7 +100,7 @@ pub async fn run<T: Send + 'static>(
     live: impl FnMut(&[u8]) + Send + 'static,
 ) -> Finished<T> {
     let started = Instant::now();
-    let (child, output) = match start(&line) {
+    let (household, child, output) = match Household::begin(|mark| start(&line, mark)) {
         Ok(started) => started,
         Err(error) => {
             return Finished {
@@ -129,7 +130,8 @@ pub async fn run<T: Send + 'static>(
     };
     // The shell is gone; whatever it left in its group goes too.
     group.kill();
-    // Somebody who left the group may hold the pipe still: what was written so far is what there is.
+    household.end();
+    // Where nothing is known of who left the group, somebody may hold the pipe still: what was written is what there is.
     let _ = tokio::time::timeout(DRAIN, pumped).await;
     let output = std::mem::take(&mut *capture.lock().unwrap_or_else(PoisonError::into_inner)).finish(KEPT_OUTPUT);
     let read = tokio::time::timeout(DRAIN, read).await.ok().and_then(Result::ok);
@@ -150,7 +152,7 @@ pub async fn run_quietly(line: CommandLine, interrupt: Interrupt, live: impl FnM
 }
 
 /// Starts the shell with one pipe for both streams, so that their order is kept.
-fn start(line: &CommandLine) -> io::Result<(Child, io::PipeReader)> {
+fn start(line: &CommandLine, mark: &str) -> io::Result<(Child, io::PipeReader)> {
     let (output, input) = io::pipe()?;
     let mut command: Command = host::shell(&line.shell);
     for name in line.withheld {
@@ -159,6 +161,7 @@ fn start(line: &CommandLine) -> io::Result<(Child, io::PipeReader)> {
     command
         .current_dir(&line.directory)
         .envs(&line.environment)
+        .env(orphans::MARK, mark)
         .stdin(if line.input.is_empty() { Stdio::null() } else { Stdio::piped() })
         .stdout(input.try_clone()?)
         .stderr(input);
@@ -312,6 +315,36 @@ mod tests {
         let got = sh("sleep 60 & echo $!", LONG).await;
         assert_eq!(got.ending, Ending::Exited(0));
         assert!(!is_running(got.output.head.trim()));
+    }
+
+    #[tokio::test]
+    async fn what_ignores_term_is_killed_with_its_grandchildren() {
+        let deaf = "trap '' TERM; (trap '' TERM; sleep 60) & echo $!; (sleep 60; :) & echo $!; sleep 60; sleep 60";
+        let got = sh(deaf, Duration::from_millis(300)).await;
+        assert_eq!(got.ending, Ending::TimedOut);
+        let pids: Vec<&str> = got.output.head.lines().collect();
+        assert_eq!(pids.len(), 2, "{pids:?}");
+        assert!(pids.into_iter().all(|pid| !is_running(pid)));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn what_left_the_group_is_ended_too() {
+        // In a session of its own, deaf, its parent gone, and without a hold on the output.
+        let away = "setsid sh -c 'trap \"\" TERM HUP; sleep 60; sleep 60' >/dev/null 2>&1 & echo $!";
+        for (shell, ending) in [(away.to_owned(), Ending::Exited(0)), (format!("{away}; sleep 60"), Ending::TimedOut)] {
+            let got = sh(&shell, Duration::from_millis(300)).await;
+            assert_eq!(got.ending, ending);
+            assert!(!is_running(got.output.head.trim()), "{shell}");
+        }
+    }
+
+    #[tokio::test]
+    async fn closing_the_output_is_not_ending() {
+        let got = sh("echo before; exec >&- 2>&-; for i in 1 2 3; do :; done; exit 7", LONG).await;
+        assert_eq!((got.ending, got.output.head.as_str()), (Ending::Exited(7), "before\n"));
+        let hanging = sh("exec >&- 2>&-; sleep 60", Duration::from_millis(200)).await;
+        assert_eq!(hanging.ending, Ending::TimedOut);
     }
 
     #[tokio::test]

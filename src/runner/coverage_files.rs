@@ -43,6 +43,8 @@ pub struct Places<'a> {
     /// Directories to look in, the likeliest first.
     bases: Vec<PathBuf>,
     report: &'a Path,
+    /// The name of the Go module around the directory, which Go writes for the module's own directory.
+    module: Option<(String, PathBuf)>,
     /// Files of the repository by their last part; asked of git when nothing else helps.
     tracked: OnceCell<HashMap<String, Vec<String>>>,
 }
@@ -53,8 +55,9 @@ impl<'a> Places<'a> {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         let mut bases: Vec<PathBuf> = sources.iter().map(|source| directory.join(source)).collect();
+        let module = module(&directory, &root);
         bases.extend([directory, root.clone()]);
-        Self { root, bases, report, tracked: OnceCell::new() }
+        Self { root, bases, report, module, tracked: OnceCell::new() }
     }
 
     /// The file's path in the repository; the path as it was written where it is none of its files.
@@ -65,6 +68,13 @@ impl<'a> Places<'a> {
                 return found;
             }
         } else if let Some(found) = self.bases.iter().find_map(|base| self.inside(&base.join(path))) {
+            return found;
+        }
+        let in_module = self.module.as_ref().and_then(|(name, directory)| {
+            let inner = written.strip_prefix(name.as_str())?.strip_prefix('/')?;
+            self.inside(&directory.join(inner))
+        });
+        if let Some(found) = in_module {
             return found;
         }
         // From another machine, or below the name of a module: the longest end of it that is there.
@@ -106,6 +116,15 @@ impl<'a> Places<'a> {
         }
         nearest.filter(|(.., is_alone)| *is_alone).map(|(_, file, _)| file.clone())
     }
+}
+
+/// Name and directory of the Go module a directory is in.
+fn module(directory: &Path, root: &Path) -> Option<(String, PathBuf)> {
+    let mut within = directory.ancestors().take_while(|above| above.starts_with(root));
+    let top = within.find(|above| above.join("go.mod").is_file())?;
+    let text = std::fs::read_to_string(top.join("go.mod")).ok()?;
+    let name = text.lines().find_map(|line| line.trim().strip_prefix("module "))?;
+    Some((name.trim().trim_matches('"').to_owned(), top.to_owned()))
 }
 
 /// The path without `.` and `..`, by its words alone.

@@ -29,8 +29,13 @@ pub fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Op
     if !(tests && evidence.outcome == Outcome::Failed && few && evidence.failures.iter().all(is_known)) {
         return None;
     }
-    let check =
-        CheckContext { name: &evidence.name, kind: evidence.kind, framework: None, command: Some(&command.run) };
+    let check = CheckContext {
+        name: &evidence.name,
+        kind: evidence.kind,
+        framework: None,
+        command: Some(&command.run),
+        directory: None,
+    };
     failure::rerun(&command.run, &evidence.failures, &check)
 }
 

@@ -2,6 +2,31 @@
 
 use tokio::sync::watch;
 
+/// Resolves when the process is asked to stop: Ctrl-C, and on Unix the signals by which a CI service cancels a job and a
+/// terminal goes away.
+///
+/// Commands run in groups of their own, so these signals do not reach them: whoever runs commands listens, interrupts,
+/// and lets them be ended.
+pub async fn asked_to_stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (term, hangup) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
+        let (Ok(mut term), Ok(mut hangup)) = (term, hangup) else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            pressed = tokio::signal::ctrl_c() => if pressed.is_err() { std::future::pending::<()>().await },
+            _ = term.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
 /// Pulls the string.
 #[derive(Clone, Debug)]
 pub struct Interrupter(watch::Sender<bool>);

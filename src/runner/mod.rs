@@ -6,7 +6,7 @@
 //!
 //! Concurrency: one task per running check; a check starts when the checks it needs have passed and a slot is free.
 //! Nothing is shared between tasks but the slots and the interrupt; a command that outlives its timeout loses its
-//! whole process group.
+//! whole process group, and whatever left it ([`orphans`]).
 
 mod capture;
 mod changes;
@@ -15,12 +15,15 @@ mod checkout;
 mod command;
 mod coverage_files;
 mod detect;
+mod environment;
 mod fixer;
 mod flake;
 mod host;
 mod interrupt;
 mod lock;
 mod observer;
+mod orphans;
+mod places;
 mod proof;
 mod report_files;
 mod schedule;
@@ -30,9 +33,10 @@ pub use capture::Captured;
 pub use changes::Changes;
 pub use checkout::{Checkout, CheckoutError, Cleanliness};
 pub use command::{CommandLine, Ending, Finished, run_quietly as run_command};
-pub use detect::{Ecosystem, checks as detected_checks, ecosystems};
+pub use detect::{Detected, Ecosystem, Project, Purpose, detect};
+pub use environment::environment;
 pub use fixer::{FixerCall, FixerEnd, FixerOutcome, FixerReport, call as call_fixer};
-pub use interrupt::{Interrupt, Interrupter};
+pub use interrupt::{Interrupt, Interrupter, asked_to_stop};
 pub use lock::{Holder, Lock, LockError};
 pub use observer::{Observer, Quiet};
 pub use proof::{Trial, prove};

@@ -7,12 +7,19 @@ use std::{
 };
 
 use globset::GlobBuilder;
+use tempfile::TempDir;
 
 /// Most files taken for one glob, and most directory entries looked at.
 const FILE_LIMIT: usize = 2_000;
 const ENTRY_LIMIT: usize = 500_000;
 /// Clocks of file systems may lag a little behind the clock of the system.
 const CLOCK_LAG: Duration = Duration::from_secs(2);
+
+/// A new, empty directory for the reports of one command; it goes with the value. None where nothing can be written: the
+/// command then fails by itself where it needs it.
+pub fn directory() -> Option<TempDir> {
+    tempfile::Builder::new().prefix("loopgate-reports-").tempdir().ok()
+}
 
 /// The files that match a glob, relative to the directory the command ran in or, failing that, to the top of the
 /// repository. Never one outside the repository.

@@ -9,6 +9,7 @@ use std::{
 };
 
 use indexmap::IndexMap;
+use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use super::{
@@ -17,12 +18,13 @@ use super::{
     flake,
     interrupt::{Interrupt, Interrupter},
     observer::Observer,
+    report_files,
 };
 use crate::{
     core::{
         CheckName,
         evidence::{CheckEvidence, CheckKind, FileCoverage, Outcome},
-        policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, FailFast},
+        policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, FailFast, REPORTS_VARIABLE},
     },
     reports,
 };
@@ -83,6 +85,11 @@ impl Plan {
 
     pub fn names(&self) -> impl Iterator<Item = &CheckName> {
         self.checks.keys()
+    }
+
+    /// The kind and the command of each check.
+    pub fn commands(&self) -> impl Iterator<Item = (CheckKind, &str)> {
+        self.checks.values().map(|check| (check.kind, check.command.run.as_str()))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -251,11 +258,13 @@ impl Job<'_> {
         observer: &Arc<dyn Observer>,
     ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
         let command = &self.planned.command;
+        let written = report_files::directory();
+        let mut environment = command.environment.clone();
+        if let Some(written) = &written {
+            environment.insert(REPORTS_VARIABLE.to_owned(), written.path().to_string_lossy().into_owned());
+        }
         let timeout = command.timeout.to_std().unwrap_or(Duration::from_secs(120));
-        let line = CommandLine {
-            environment: command.environment.clone(),
-            ..CommandLine::new(shell, self.directory, timeout)
-        };
+        let line = CommandLine { environment, ..CommandLine::new(shell, self.directory, timeout) };
         let options = check::read_options(command);
         let started = SystemTime::now();
         let (shown, watched, observer) = (format!("output of {}", self.name), self.name.clone(), Arc::clone(observer));
@@ -273,6 +282,7 @@ impl Job<'_> {
             command,
             directory: self.directory,
             root: self.root,
+            written: written.as_ref().map(TempDir::path),
             started,
         };
         check::to_evidence(&ran, finished)

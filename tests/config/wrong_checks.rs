@@ -38,7 +38,7 @@ fn checks_that_cannot_run() {
       = remove `timeout`, or give the check a `run:`
     ");
     assert_snapshot!(told("verify: { checks: { Unit: { kind: test, run: x } } }"), @r"
-    `verify.checks`: `Unit` is not a check name (lower-case letters, digits, - and _, at most 40)
+    `verify.checks`: `Unit` is not a check name (lower-case letters, digits, -, _ and / between words, at most 40)
      --> .github/loopgate.yml:1:21
       |
     1 | verify: { checks: { Unit: { kind: test, run: x } } }

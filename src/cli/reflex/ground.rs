@@ -68,7 +68,7 @@ impl Ground {
             config::presets().with_origin(PolicyOrigin::Defaults)
         };
         if policy.verify.checks.is_empty() {
-            policy.verify.checks = runner::detected_checks(self.root());
+            policy.verify.checks = runner::detect(self.root(), runner::Purpose::RunHere).checks;
         }
         Ok(policy)
     }

@@ -330,10 +330,12 @@ impl Session<'_> {
             .iter()
             .map(|evidence| {
                 let command = policy.verify.checks.get(&evidence.name).and_then(|check| match &check.source {
-                    CheckSource::Command(command) => Some(command.run.as_str()),
+                    CheckSource::Command(command) => Some(command),
                     CheckSource::External(_) => None,
                 });
-                FailingCheck { evidence, framework: command.map(begin::framework_of), command }
+                let directory = command.and_then(|command| command.working_directory.as_deref());
+                let command = command.map(|command| command.run.as_str());
+                FailingCheck { evidence, framework: command.map(begin::framework_of), command, directory }
             })
             .collect();
         let since_last = fixes.last().filter(|fix| fix.iteration + 1 == attempt);

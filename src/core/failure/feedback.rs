@@ -238,7 +238,7 @@ mod tests {
 
     fn shown(failure: &Failure, command: &str, kind: crate::core::evidence::CheckKind) -> String {
         let name: CheckName = "unit".parse().unwrap();
-        let check = CheckContext { name: &name, kind, framework: None, command: Some(command) };
+        let check = CheckContext { name: &name, kind, framework: None, command: Some(command), directory: None };
         let item = FeedbackItem::of(failure, &changes(), Some(&check));
         for sentence in [&item.problem, &item.action, &item.reason] {
             assert_firm(sentence);

@@ -243,6 +243,7 @@ pub(super) fn is_test(path: &str) -> bool {
     in_test_directory
         || name.contains(".test.")
         || name.contains(".spec.")
+        || stem == "tests"
         || stem.starts_with("test_")
         || ["_test", "_tests", "_spec", "Test", "Tests", "Spec", "IT"].iter().any(|end| stem.ends_with(end))
 }

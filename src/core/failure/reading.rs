@@ -1,7 +1,7 @@
 //! One failure as its texts tell it: read once, used by fingerprint, analysis and feedback.
 
 use super::{
-    changes::Changes,
+    changes::{Changes, Origin},
     error_type,
     expected::{self, Extent, Sides},
     message, paths,
@@ -61,7 +61,8 @@ impl Reading {
         if printed.is_empty() {
             printed = stack::printed(&message);
         }
-        let frames = stack::located(&printed, changes);
+        let mut frames = stack::located(&printed, changes);
+        frames.iter_mut().for_each(|frame| known_file(frame, failure));
         let top = stack::located(&printed, &Changes::default()).into_iter().find(|frame| frame.origin.in_repository());
         Self { class, error_type, message: headline.message, whole, sides, frames, top }
     }
@@ -76,6 +77,24 @@ impl Reading {
         let is_finding = matches!(self.error_type, ErrorType::CompileError | ErrorType::LintError);
         let mut own = self.frames.iter().filter(|frame| frame.origin.in_repository() && !is_finding);
         own.find(|frame| paths::is_test(&frame.file))
+    }
+}
+
+/// Whoever ran the tests knows where a file is that the trace names by its end (`com/acme/Cart.java`) only. A bare name
+/// may be any file's; it is this one's where the line is the same.
+fn known_file(frame: &mut Frame, failure: &Failure) {
+    let source = failure.source.as_ref().map(|source| (&source.file, source.line));
+    let test = failure.test_file.as_ref().map(|file| (file, failure.line_number));
+    let is_meant = |(file, line): &(&String, Option<u32>)| {
+        file.len() > frame.file.len()
+            && !paths::is_absolute(file)
+            && paths::ends_with(file, &frame.file)
+            && (frame.file.contains('/') || line.is_some() && *line == frame.line)
+    };
+    if frame.origin == Origin::Repository
+        && let Some((file, _)) = [source, test].into_iter().flatten().find(is_meant)
+    {
+        frame.file.clone_from(file);
     }
 }
 

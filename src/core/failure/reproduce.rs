@@ -7,6 +7,7 @@ use super::{fingerprint::without_case, paths, text};
 use crate::core::{
     CheckName,
     evidence::{CheckKind, ErrorType, Failure, TestFramework},
+    policy::REPORTS_VARIABLE,
 };
 
 /// The check a failure belongs to, as far as it is known.
@@ -17,6 +18,8 @@ pub struct CheckContext<'a> {
     pub framework: Option<TestFramework>,
     /// The configured command line, `cargo test --workspace`.
     pub command: Option<&'a str>,
+    /// Where it runs, relative to the top of the repository; none for the top.
+    pub directory: Option<&'a str>,
 }
 
 /// How the tests of a failure are run.
@@ -36,16 +39,51 @@ pub(super) enum Tool {
     Swift,
 }
 
-/// The command that runs this one failure again; without a better one, the check's own.
+/// The command that runs this one failure again, from the top of the repository; without a better one, the check's own.
 pub fn reproduce(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<String> {
-    let whole =
-        || check.and_then(|check| check.command).map(|command| text::one_line(command, 300)).filter(|c| !c.is_empty());
+    let directory =
+        check.and_then(|check| check.directory).map(|path| path.trim_matches('/')).filter(|path| *path != ".");
+    let Some(directory) = directory.filter(|path| !path.is_empty()) else { return in_place(failure, check) };
+    let inside = |file: &String| {
+        let inner = file.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/'));
+        inner.map_or_else(|| file.clone(), str::to_owned)
+    };
+    let mut failure = failure.clone();
+    failure.test_file = failure.test_file.as_ref().map(inside);
+    if let Some(source) = &mut failure.source {
+        source.file = inside(&source.file);
+    }
+    Some(format!("cd {} && {}", word(directory)?, in_place(&failure, check)?))
+}
+
+fn in_place(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<String> {
+    let command = check.and_then(|check| check.command).map(without_reports);
+    let whole = || command.map(|command| text::one_line(&command, 300)).filter(|command| !command.is_empty());
     match failure.error_type {
         ErrorType::LintError | ErrorType::CompileError => whole().or_else(|| of_source(failure)),
         _ => tool(failure, check)
             .and_then(|tool| of_test(tool, failure).or_else(|| of_file(tool, failure)))
             .or_else(whole),
     }
+}
+
+/// The command as a person types it: without the options that only make it write a report for Loopgate.
+fn without_reports(command: &str) -> String {
+    if !command.contains(REPORTS_VARIABLE) {
+        return command.to_owned();
+    }
+    const ONLY_FOR_REPORTS: [&str; 7] = [
+        "--json",
+        "--format=json",
+        "--reporter=default",
+        "--reporter=junit",
+        "--reporter",
+        "xunit",
+        "--reporter-option",
+    ];
+    let kept = |word: &&str| !word.contains(REPORTS_VARIABLE) && !ONLY_FOR_REPORTS.contains(word);
+    let words: Vec<&str> = command.split_whitespace().filter(kept).collect();
+    words.strip_suffix(&["--"]).unwrap_or(&words).join(" ")
 }
 
 pub(super) fn tool(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<Tool> {
@@ -290,7 +328,13 @@ mod tests {
 
     fn run(command: &str, test: &str, file: &str) -> Option<String> {
         let name: CheckName = "unit".parse().unwrap();
-        let check = CheckContext { name: &name, kind: CheckKind::Test, framework: None, command: Some(command) };
+        let check = CheckContext {
+            name: &name,
+            kind: CheckKind::Test,
+            framework: None,
+            command: Some(command),
+            directory: None,
+        };
         let failure = Failure {
             test_name: Some(test.to_owned()),
             test_file: Some(file.to_owned()).filter(|file| !file.is_empty()),
@@ -363,6 +407,43 @@ mod tests {
         for (command, test, file, expected) in cases {
             assert_eq!(run(command, test, file).as_deref(), Some(expected), "{test}");
         }
+    }
+
+    #[test]
+    fn options_for_reports_are_ours_and_not_the_readers() {
+        for (command, expected) in [
+            (r#"npm run test -- --json --outputFile="$LOOPGATE_REPORTS/jest.json""#, "npm run test"),
+            (
+                r#"npm run test -- --run --reporter=default --reporter=junit --outputFile.junit="$LOOPGATE_REPORTS/v.xml""#,
+                "npm run test -- --run",
+            ),
+            (r#"python -m pytest --junitxml="$LOOPGATE_REPORTS/p.xml" -q"#, "python -m pytest -q"),
+            (r#"yarn run test --reporter xunit --reporter-option output="$LOOPGATE_REPORTS/m.xml""#, "yarn run test"),
+            ("make check --json", "make check --json"),
+        ] {
+            assert_eq!(without_reports(command), expected);
+        }
+    }
+
+    #[test]
+    fn in_a_directory_of_its_own() {
+        let name: CheckName = "web/test".parse().unwrap();
+        let check = CheckContext {
+            name: &name,
+            kind: CheckKind::Test,
+            framework: None,
+            command: Some("npx vitest run"),
+            directory: Some("web"),
+        };
+        let mut failure = Failure {
+            test_name: Some("cart > adds".into()),
+            test_file: Some("web/test/cart.test.ts".into()),
+            ..Failure::default()
+        };
+        let command = |failure: &Failure| reproduce(failure, Some(&check));
+        assert_eq!(command(&failure).as_deref(), Some("cd web && npx vitest run test/cart.test.ts -t adds"));
+        failure.error_type = ErrorType::LintError;
+        assert_eq!(command(&failure).as_deref(), Some("cd web && npx vitest run"));
     }
 
     #[test]

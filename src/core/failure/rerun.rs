@@ -4,12 +4,14 @@
 //! the same place. Where the filter misses, the run says nothing of the tests, and nothing follows from it.
 
 use super::reproduce::{Tool, class_and_method, leaf, pattern, tool, word};
-use crate::core::{evidence::Failure, failure::CheckContext};
+use crate::core::{evidence::Failure, failure::CheckContext, policy::REPORTS_VARIABLE};
 
 /// The command line; none for a tool or a command line that nothing can simply be put behind.
 pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> Option<String> {
     let command = command.trim();
-    if failures.is_empty() || !is_simple(command) {
+    // The directory for reports is a new one for each run.
+    let fixed = command.replace(&format!("${REPORTS_VARIABLE}/"), "");
+    if failures.is_empty() || !is_simple(&fixed) {
         return None;
     }
     let names: Vec<&str> =
@@ -90,7 +92,13 @@ mod tests {
 
     fn run(command: &str, tests: &[&str]) -> Option<String> {
         let name: CheckName = "unit".parse().unwrap();
-        let check = CheckContext { name: &name, kind: CheckKind::Test, framework: None, command: Some(command) };
+        let check = CheckContext {
+            name: &name,
+            kind: CheckKind::Test,
+            framework: None,
+            command: Some(command),
+            directory: None,
+        };
         let failures: Vec<Failure> =
             tests.iter().map(|test| Failure { test_name: Some((*test).to_owned()), ..Failure::default() }).collect();
         rerun(command, &failures, &check)

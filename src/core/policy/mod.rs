@@ -35,8 +35,8 @@ pub use self::{
         OnRegression, PassingTests, ReviewRequirement, Waits,
     },
     verify::{
-        CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, Verbosity,
-        VerifyPolicy,
+        CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, REPORTS_VARIABLE,
+        Verbosity, VerifyPolicy,
     },
 };
 use super::{

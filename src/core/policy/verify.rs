@@ -39,6 +39,10 @@ pub enum CheckSource {
     External(ExternalSource),
 }
 
+/// The environment variable that names a new, empty directory to each command: every file that the command leaves
+/// there is read as a report. So a tool can be asked for a report without a place for it in the working tree.
+pub const REPORTS_VARIABLE: &str = "LOOPGATE_REPORTS";
+
 /// A command executed by the Action or the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommandCheck {

@@ -13,11 +13,13 @@ mod go_cover;
 mod go_test;
 mod go_text;
 mod jacoco;
+mod jest_json;
 mod junit;
 mod junit_failure;
 mod lcov;
 mod libtest_json;
 mod llvm_cov;
+pub(super) mod python_unittest;
 mod regex_text;
 mod rust_lines;
 mod rust_panic;
@@ -57,6 +59,8 @@ pub(super) fn parse(
         ReportFormat::LlvmCovJson => llvm_cov::parse(window, out),
         ReportFormat::GoCover => go_cover::parse(window, out),
         ReportFormat::GithubAnnotations => github_annotations::parse(window, out),
+        ReportFormat::JestJson => jest_json::parse(window, out),
+        ReportFormat::PythonUnittest => python_unittest::parse(window, out),
         ReportFormat::Regex => match &options.pattern {
             Some(pattern) => regex_text::parse(window, pattern, out),
             None => Err(Unreadable::NoPattern),

@@ -40,16 +40,19 @@ fn take(found: &Match<'_>, line: &str, out: &mut Collector<'_>) {
         line: found.group("line").and_then(numbers::line),
         function: found.group("function").map(text::name),
     });
-    if found.group("name").is_none() && found.group("severity").is_some() {
+    let test = found.group("test").or_else(|| found.group("name"));
+    // Tests have names; what has a rule or a severity instead is said by a linter or compiler.
+    let is_finding = found.group("severity").is_some() || found.group("rule").is_some();
+    if test.is_none() && is_finding {
         let is_error = if severity >= FindingSeverity::High { IsError::Yes(ErrorType::LintError) } else { IsError::No };
         out.diagnostic(Finding { rule: class.unwrap_or_default(), severity, message, location }, is_error, None);
         return;
     }
     let value = |name| found.group(name).map(|value| text::clipped(value, MAX_MESSAGE));
     out.problem(|| Failure {
-        test_name: found.group("name").map(text::name),
+        test_name: test.map(text::name),
         line_number: location.as_ref().and_then(|place| place.line),
-        test_file: location.as_ref().filter(|_| found.group("name").is_some()).map(|place| place.file.clone()),
+        test_file: location.as_ref().filter(|_| test.is_some()).map(|place| place.file.clone()),
         error_class: class,
         error_message: message,
         expected: value("expected"),

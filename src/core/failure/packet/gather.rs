@@ -95,6 +95,7 @@ fn context<'a>(check: &FailingCheck<'a>) -> CheckContext<'a> {
         kind: check.evidence.kind,
         framework: check.framework,
         command: check.command,
+        directory: check.directory,
     }
 }
 

@@ -131,6 +131,8 @@ pub struct FailingCheck<'a> {
     pub evidence: &'a CheckEvidence,
     pub framework: Option<TestFramework>,
     pub command: Option<&'a str>,
+    /// Where it runs, relative to the top of the repository; none for the top.
+    pub directory: Option<&'a str>,
 }
 
 /// What a packet is made of.
@@ -255,6 +257,8 @@ pub fn highest_priority<'a>(items: impl IntoIterator<Item = &'a FeedbackItem>) -
 }
 
 #[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::core::{
@@ -279,7 +283,12 @@ mod tests {
         let changes = Changes::new([ChangedFile { path: "src/cart.ts".into(), added: vec![5..=20] }]);
         let checks: Vec<FailingCheck<'_>> = checks
             .iter()
-            .map(|evidence| FailingCheck { evidence, framework: Some(TestFramework::Vitest), command: None })
+            .map(|evidence| FailingCheck {
+                evidence,
+                framework: Some(TestFramework::Vitest),
+                command: None,
+                directory: None,
+            })
             .collect();
         let past = BTreeMap::new();
         FeedbackPacket::build(&PacketInput {

@@ -1,0 +1,133 @@
+//! Where hostile bytes enter Loopgate, one function each: they must return, whatever the bytes are.
+//!
+//! The fuzz targets in `fuzz_targets/` call them, and so does `tests/fuzz_entries.rs`, which throws damaged fixtures.
+
+use std::collections::BTreeSet;
+
+use loopgate::{
+    config::{self, Source},
+    core::{
+        AppId, GateName, Login, evidence::Evidence, evidence::ReportFormat, failure, gate, history::HistoryLine,
+        state::LoopState,
+    },
+    github::{Secret, webhook},
+    reports::{ReadOptions, RosterMode, read},
+    server::Signatures,
+};
+
+/// Every format that a report can be read as by name.
+const FORMATS: [ReportFormat; 19] = [
+    ReportFormat::Junit,
+    ReportFormat::GoTestJson,
+    ReportFormat::CargoTest,
+    ReportFormat::LibtestJson,
+    ReportFormat::CargoMessages,
+    ReportFormat::Tap,
+    ReportFormat::Trx,
+    ReportFormat::EslintJson,
+    ReportFormat::Sarif,
+    ReportFormat::Checkstyle,
+    ReportFormat::Lcov,
+    ReportFormat::Cobertura,
+    ReportFormat::Jacoco,
+    ReportFormat::Clover,
+    ReportFormat::LlvmCovJson,
+    ReportFormat::GoCover,
+    ReportFormat::GithubAnnotations,
+    ReportFormat::JestJson,
+    ReportFormat::PythonUnittest,
+];
+
+/// Events with different payloads.
+const EVENTS: [&str; 10] = [
+    "pull_request",
+    "issue_comment",
+    "pull_request_review",
+    "check_run",
+    "check_suite",
+    "workflow_run",
+    "push",
+    "status",
+    "installation",
+    "merge_group",
+];
+
+/// A report of any format, recognised by its content.
+pub fn report(bytes: &[u8]) {
+    let options = ReadOptions { keep: 20, roster: RosterMode::Build, ..ReadOptions::default() };
+    let report = read("report", bytes, &options);
+    assert!(report.failures.len() <= 20 && report.findings.len() <= 20);
+}
+
+/// A report read as the format that its first byte chooses.
+pub fn report_as(bytes: &[u8]) {
+    let Some((first, rest)) = bytes.split_first() else { return };
+    let format = FORMATS[usize::from(*first) % FORMATS.len()];
+    let options = ReadOptions { format: Some(format), keep: 20, ..ReadOptions::default() };
+    let report = read("report", rest, &options);
+    assert!(report.failures.len() <= 20 && report.findings.len() <= 20);
+}
+
+/// A repository's configuration. What is wrong has a place in the text.
+pub fn configuration(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Err(errors) = config::load(None, Some(Source::new("loopgate.yml", &text))) {
+        let lines = text.lines().count();
+        assert!(errors.as_slice().iter().all(|error| error.line <= lines + 1));
+    }
+}
+
+/// A comment: approvals, commands and near misses.
+pub fn comment(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let gates: BTreeSet<GateName> = ["security", "database"].iter().filter_map(|name| name.parse().ok()).collect();
+    let Ok(bot) = "loopgate".parse::<Login>() else { return };
+    let inspection = gate::inspect(&text, &bot, &gates);
+    let _ = serde_json::to_string(&inspection);
+}
+
+/// The body of a delivery, for the event that its first byte chooses.
+pub fn webhook(bytes: &[u8]) {
+    let Some((first, rest)) = bytes.split_first() else { return };
+    let event = EVENTS[usize::from(*first) % EVENTS.len()];
+    let own = webhook::OwnApp { app_id: AppId::new(1), bot: "loopgate[bot]".parse().ok() };
+    let at = chrono::DateTime::UNIX_EPOCH;
+    let _ = webhook::route(event, rest, &own, at);
+}
+
+/// The header that signs a delivery; nobody guesses one.
+pub fn signature(bytes: &[u8]) {
+    let secret = Secret::new("a secret that no fuzzer finds");
+    let at = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let (header, body) = bytes.split_at(at);
+    assert!(Signatures::new([&secret]).check(header, body).is_err());
+}
+
+/// An evidence document as an artifact brings it.
+pub fn evidence(bytes: &[u8]) {
+    if let Ok(evidence) = serde_json::from_slice::<Evidence>(bytes) {
+        let changes = failure::Changes::default();
+        for failure in evidence.checks.iter().flat_map(|check| &check.failures).take(20) {
+            let _ = failure::analyse_all(std::slice::from_ref(failure), &changes);
+        }
+        let _ = serde_json::to_string(&evidence);
+    }
+}
+
+/// The documents of a state ref.
+pub fn state(bytes: &[u8]) {
+    if let Ok(state) = serde_json::from_slice::<LoopState>(bytes) {
+        // What was read is written without loss.
+        let written = serde_json::to_vec(&state).unwrap_or_default();
+        assert!(serde_json::from_slice::<LoopState>(&written).is_ok_and(|again| again == state));
+    }
+    for line in bytes.split(|byte| *byte == b'\n').take(50) {
+        let _ = serde_json::from_slice::<HistoryLine>(line);
+    }
+}
+
+/// The text of a failure, as it is pasted or read from a log.
+pub fn failure(bytes: &[u8]) {
+    let inspection = failure::inspect(&String::from_utf8_lossy(bytes));
+    assert_eq!(inspection.fingerprint, failure::inspect(&String::from_utf8_lossy(bytes)).fingerprint);
+}

@@ -1,0 +1,259 @@
+//! `loopgate init`: writes down the usual checks of a project, and the workflows that run them.
+//!
+//! Nothing is overwritten unless asked for, and nothing is written that Loopgate itself would refuse.
+
+mod configuration;
+mod workflows;
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use clap::Args;
+use serde_json::json;
+
+use super::{Outcome, Stop, exit, output, output::Format};
+use crate::{
+    config,
+    runner::{self, Detected, Purpose},
+};
+
+/// Where the files go, relative to the top of the repository.
+const CONFIGURATION: &str = ".github/loopgate.yml";
+const VERIFY: &str = ".github/workflows/loopgate-verify.yml";
+const RECONCILE: &str = ".github/workflows/loopgate.yml";
+const RELAY: &str = ".github/workflows/loopgate-relay.yml";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+By default the files are for a repository that the Loopgate App looks after: the configuration, and one workflow that
+runs the checks. With --action-only there is no App: a second workflow decides and shows, a third tells it of reviews.
+
+Examples:
+  loopgate init --dry-run
+  loopgate init --action acme/loopgate/action@v1
+  loopgate init --action-only")]
+pub struct Arguments {
+    /// Write what runs Loopgate in GitHub Actions alone, without the App
+    #[arg(long)]
+    action_only: bool,
+    /// The Action to use, as OWNER/REPO/action@REF; a commit as REF cannot be exchanged under you
+    #[arg(long, default_value = "OWNER/loopgate/action@v1", value_name = "ACTION")]
+    action: ActionReference,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Replace files that are there already
+    #[arg(long)]
+    force: bool,
+}
+
+/// `OWNER/REPO/path@REF`, as a step names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ActionReference(String);
+
+impl FromStr for ActionReference {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let plain = |part: &str, more: &[char]| {
+            !part.is_empty()
+                && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c) || more.contains(&c))
+        };
+        match text.split_once('@') {
+            Some((path, reference))
+                if path.split('/').count() >= 2
+                    && path.split('/').all(|part| plain(part, &[]))
+                    && plain(reference, &['/']) =>
+            {
+                Ok(Self(text.to_owned()))
+            }
+            _ => Err("is not of the form OWNER/REPO/action@REF".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for ActionReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl ActionReference {
+    /// Whether it still names nobody's account.
+    fn is_placeholder(&self) -> bool {
+        self.0.starts_with("OWNER/")
+    }
+
+    /// A commit stays what it is; a tag or a branch is what its owner makes of it.
+    fn is_pinned(&self) -> bool {
+        let reference = self.0.rsplit('@').next().unwrap_or_default();
+        reference.len() == 40 && reference.chars().all(|c| c.is_ascii_hexdigit())
+    }
+}
+
+/// A file to write.
+struct NewFile {
+    path: &'static str,
+    text: String,
+}
+
+/// What stands in the way of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    New,
+    /// The same text is there.
+    Unchanged,
+    Differs,
+}
+
+impl Standing {
+    fn of(file: &NewFile, root: &Path) -> Self {
+        match std::fs::read(root.join(file.path)) {
+            Ok(there) if there == file.text.as_bytes() => Self::Unchanged,
+            Ok(_) => Self::Differs,
+            Err(_) => Self::New,
+        }
+    }
+
+    fn deed(self) -> &'static str {
+        match self {
+            Self::New => "create",
+            Self::Unchanged => "unchanged",
+            Self::Differs => "replace",
+        }
+    }
+}
+
+pub fn run(arguments: &Arguments, format: Format) -> Outcome {
+    let here = std::env::current_dir().map_err(Stop::unavailable)?;
+    // Also in a repository without a commit, or in none yet.
+    let root = runner::Checkout::around(&here).map_or(here, |checkout| checkout.root);
+    let detected = runner::detect(&root, Purpose::WriteDown);
+    let files = files(arguments, &root, &detected)?;
+    let standing: Vec<Standing> = files.iter().map(|file| Standing::of(file, &root)).collect();
+    let in_the_way: Vec<&str> = files
+        .iter()
+        .zip(&standing)
+        .filter(|(_, standing)| **standing == Standing::Differs)
+        .map(|(file, _)| file.path)
+        .collect();
+    if !in_the_way.is_empty() && !arguments.force && !arguments.dry_run {
+        return Err(Stop::bad_data(format!(
+            "{} {} there already, with other contents. `loopgate init --dry-run` shows what would be written, --force \
+             replaces. Nothing was written.",
+            in_the_way.join(" and "),
+            if in_the_way.len() == 1 { "is" } else { "are" }
+        )));
+    }
+    if !arguments.dry_run {
+        for file in &files {
+            write(&root.join(file.path), &file.text)?;
+        }
+    }
+    tell(arguments, &detected, &files, &standing, format)?;
+    Ok(exit::OK)
+}
+
+fn files(arguments: &Arguments, root: &Path, detected: &Detected) -> Result<Vec<NewFile>, Stop> {
+    let text = configuration::text(detected, VERIFY);
+    // What is written is read again as it will be.
+    config::parse(CONFIGURATION, &text)
+        .map_err(|errors| Stop::bad_data(format!("the configuration made for this project is not valid: {errors}")))?;
+    let action = arguments.action.to_string();
+    let mut files = vec![
+        NewFile { path: CONFIGURATION, text },
+        NewFile { path: VERIFY, text: workflows::verify(root, detected, &action) },
+    ];
+    if arguments.action_only {
+        files.push(NewFile { path: RECONCILE, text: workflows::reconcile(&action) });
+        files.push(NewFile { path: RELAY, text: workflows::relay() });
+    }
+    Ok(files)
+}
+
+fn write(path: &PathBuf, text: &str) -> Result<(), Stop> {
+    let folder = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(path, text))
+        .map_err(|error| Stop::unavailable(format!("{} cannot be written: {error}", path.display())))
+}
+
+fn tell(
+    arguments: &Arguments,
+    detected: &Detected,
+    files: &[NewFile],
+    standing: &[Standing],
+    format: Format,
+) -> Result<(), Stop> {
+    let next = next_steps(arguments, detected);
+    let limits: &[&str] = if arguments.action_only { &LIMITS } else { &[] };
+    if format == Format::Json {
+        let file = |(file, standing): (&NewFile, &Standing)| json!({ "path": file.path, "deed": standing.deed(), "text": file.text });
+        return output::json(&json!({
+            "schema": "loopgate.init/v1",
+            "written": !arguments.dry_run,
+            "files": files.iter().zip(standing).map(file).collect::<Vec<_>>(),
+            "limits": limits,
+            "next": next,
+        }));
+    }
+    for (file, standing) in files.iter().zip(standing) {
+        println!("{:9} {}", standing.deed(), file.path);
+        if arguments.dry_run {
+            for line in file.text.lines() {
+                println!("{}", format!("  | {line}").trim_end());
+            }
+        }
+    }
+    if !limits.is_empty() {
+        println!("\nWithout the App:");
+        limits.iter().for_each(|limit| println!("- {limit}"));
+    }
+    println!("\nNext:");
+    next.iter().enumerate().for_each(|(index, step)| println!("{}. {step}", index + 1));
+    Ok(())
+}
+
+/// What Action-only mode cannot do, each with what to do about it.
+const LIMITS: [&str; 5] = [
+    "Teams cannot be read nor asked for review: name approvers by user, permission or users in CODEOWNERS, or give \
+     `github-token` an App token with members: read.",
+    "There are no buttons on checks: use comments such as `/loop retry`.",
+    "CI in GitHub Actions is followed by the names under `workflow_run` in .github/workflows/loopgate.yml, so add yours \
+     there; CI elsewhere is looked at once an hour.",
+    "A review is noticed when the workflow `Loopgate relay` has run.",
+    "Every workflow acts as the same App, so gates do not hold against people with push access: enforcing them needs \
+     the Loopgate App, or an App token.",
+];
+
+fn next_steps(arguments: &Arguments, detected: &Detected) -> Vec<String> {
+    let mut next = Vec::new();
+    if arguments.action.is_placeholder() {
+        next.push(format!(
+            "Replace OWNER in {VERIFY}{} by the account that publishes the Action, or run `loopgate init --force \
+             --action OWNER/REPO/action@REF`.",
+            if arguments.action_only { format!(" and {RECONCILE}") } else { String::new() }
+        ));
+    } else if !arguments.action.is_pinned() {
+        next.push(format!(
+            "Replace the tag in `{}` by the commit it stands for, so that nobody can exchange the Action under you.",
+            arguments.action
+        ));
+    }
+    if detected.checks.is_empty() {
+        next.push(format!("Add your checks to {CONFIGURATION}: no project whose usual checks are known was found."));
+    }
+    next.push(format!("Read {CONFIGURATION}, change what is not as you want it, and run `loopgate verify`."));
+    if arguments.action_only {
+        next.push("Commit the files to the default branch: pull requests run what is there.".to_owned());
+    } else {
+        next.push("Install the Loopgate App on the repository, and commit the files to the default branch.".to_owned());
+    }
+    next.push("Open a pull request: labels, checks and the status comment appear on it.".to_owned());
+    next
+}
+
+#[cfg(test)]
+mod tests;

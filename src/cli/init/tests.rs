@@ -1,0 +1,120 @@
+//! What is written for which project, whole.
+
+use super::*;
+
+fn arguments(words: &[&str]) -> Arguments {
+    use clap::FromArgMatches;
+    let command = Arguments::augment_args(clap::Command::new("init"));
+    Arguments::from_arg_matches(&command.get_matches_from([&["init"], words].concat())).unwrap()
+}
+
+fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, content) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    folder
+}
+
+fn made(files: &[(&str, &str)], words: &[&str]) -> Vec<(&'static str, String)> {
+    let folder = repository(files);
+    let detected = runner::detect(folder.path(), Purpose::WriteDown);
+    let made =
+        super::files(&arguments(words), folder.path(), &detected).unwrap_or_else(|stop| panic!("{}", stop.message));
+    made.into_iter().map(|file| (file.path, file.text)).collect()
+}
+
+const MONOREPO: [(&str, &str); 5] = [
+    ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]"),
+    ("crates/core/Cargo.toml", "[package]\nname = \"core\""),
+    ("web/package.json", r#"{ "scripts": { "test": "vitest", "typecheck": "tsc --noEmit" } }"#),
+    ("web/package-lock.json", ""),
+    ("ml/pyproject.toml", "[project]\nname = \"ml\"\n[tool.ruff]\n"),
+];
+
+#[test]
+fn the_files_for_a_monorepo() {
+    let files = made(&MONOREPO, &["--action", "acme/loopgate/action@0123456789abcdef0123456789abcdef01234567"]);
+    let paths: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
+    assert_eq!(paths, [CONFIGURATION, VERIFY]);
+    insta::assert_snapshot!("configuration_of_a_monorepo", files[0].1);
+    insta::assert_snapshot!("workflow_of_a_monorepo", files[1].1);
+}
+
+#[test]
+fn every_project_gives_files_that_are_valid() {
+    let projects: [&[(&str, &str)]; 7] = [
+        &[],
+        &[("pom.xml", "")],
+        &[("build.gradle", "")],
+        &[("go.mod", "")],
+        &[("manage.py", ""), ("requirements.txt", "pytest")],
+        &[("a'b #c/package.json", r#"{ "scripts": { "test": "jest", "build": "tsc" } }"#)],
+        &MONOREPO,
+    ];
+    for project in projects {
+        for (path, text) in made(project, &["--action-only"]) {
+            // The configuration itself has been read by `files`.
+            let yaml: serde_yaml::Value = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+            if path != CONFIGURATION {
+                assert!(yaml.get("permissions").is_some(), "{path}");
+                assert!(!text.contains('@') || !text.contains("@SETUP@") && !text.contains("@ACTION@"), "{path}");
+                let shell = text.lines().filter(|line| line.trim_start().starts_with("- run:"));
+                assert!(shell.into_iter().all(|line| !line.contains("${{")), "{path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_configuration_says_what_is_detected() {
+    let folder = repository(&MONOREPO);
+    let detected = runner::detect(folder.path(), Purpose::WriteDown);
+    let policy = config::parse(CONFIGURATION, &configuration::text(&detected, VERIFY)).unwrap();
+    let names = |checks: &indexmap::IndexMap<_, _>| checks.keys().map(ToString::to_string).collect::<Vec<String>>();
+    assert_eq!(names(&policy.verify.checks), names(&detected.checks));
+    for (name, check) in &detected.checks {
+        let written = &policy.verify.checks[name];
+        assert_eq!((&written.source, written.kind), (&check.source, check.kind), "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_overwritten_unasked() {
+    let folder = repository(&[(CONFIGURATION, "version: 1\n")]);
+    let detected = runner::detect(folder.path(), Purpose::WriteDown);
+    let files = super::files(&arguments(&[]), folder.path(), &detected).unwrap();
+    let standing: Vec<Standing> = files.iter().map(|file| Standing::of(file, folder.path())).collect();
+    assert_eq!(standing, [Standing::Differs, Standing::New]);
+    write(&folder.path().join(VERIFY), &files[1].text).unwrap();
+    assert_eq!(Standing::of(&files[1], folder.path()), Standing::Unchanged);
+}
+
+#[test]
+fn an_action_is_named_by_owner_repository_and_reference() {
+    for (text, good) in [
+        ("acme/loopgate/action@v1", true),
+        ("acme/loopgate@main", true),
+        ("acme/loopgate/action@feature/x", true),
+        ("acme/loopgate/action", false),
+        ("acme@v1", false),
+        ("acme/loop gate@v1", false),
+        ("acme/loopgate@v1\n      - run: id", false),
+        ("acme/../x@", false),
+    ] {
+        assert_eq!(text.parse::<ActionReference>().is_ok(), good, "{text}");
+    }
+}
+
+#[test]
+fn what_comes_next_depends_on_what_was_asked() {
+    let next = |words: &[&str]| next_steps(&arguments(words), &Detected::default()).join("\n");
+    assert!(next(&[]).contains("Replace OWNER"));
+    assert!(next(&["--action", "acme/loopgate/action@v1"]).contains("Replace the tag"));
+    let pinned = next(&["--action", "acme/loopgate/action@0123456789abcdef0123456789abcdef01234567"]);
+    assert!(!pinned.contains("Replace"), "{pinned}");
+    assert!(pinned.contains("Install the Loopgate App"));
+    assert!(!next(&["--action-only"]).contains("Install the Loopgate App"));
+}

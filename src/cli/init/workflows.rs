@@ -1,0 +1,123 @@
+//! The workflows, with the steps that install what a detected project needs.
+//!
+//! Every step of others is named by its commit. No expression stands in a shell line.
+
+use std::{collections::BTreeSet, path::Path};
+
+use crate::runner::{Detected, Ecosystem, Project};
+
+const SETUP_NODE: &str = "actions/setup-node@49933ea5288caeca8642d1e84afbd3f7d6820020 # v4.4.0";
+const SETUP_PYTHON: &str = "actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0";
+const SETUP_GO: &str = "actions/setup-go@d35c59abb061a4a6fb18e82ac0862c26744d6ab5 # v5.5.0";
+const SETUP_JAVA: &str = "actions/setup-java@c5195efecf7bdfc987ee8bae7a71cb8b11521c00 # v4.7.1";
+
+/// The workflow that runs the checks.
+pub fn verify(root: &Path, detected: &Detected, action: &str) -> String {
+    let mut steps = String::new();
+    let mut tools = BTreeSet::new();
+    for project in &detected.projects {
+        if let Some(tool) = tool(project).filter(|tool| tools.insert(*tool)) {
+            steps.push_str(&format!("      - uses: {}\n        with:\n{}", tool.0, tool.1));
+        }
+    }
+    let mut installed = BTreeSet::new();
+    for project in &detected.projects {
+        for (command, directory) in install(root, project) {
+            if installed.insert((command.clone(), directory.clone())) {
+                steps.push_str(&run(&command, &directory));
+            }
+        }
+    }
+    include_str!("templates/verify.yml").replace("@SETUP@\n", &steps).replace("@ACTION@", action)
+}
+
+/// The workflow that decides and shows, where there is no App.
+pub fn reconcile(action: &str) -> String {
+    include_str!("templates/reconcile.yml").replace("@ACTION@", action)
+}
+
+/// The workflow that tells the other one of reviews.
+pub fn relay() -> String {
+    include_str!("templates/relay.yml").to_owned()
+}
+
+/// The step that brings an ecosystem's tools, and its inputs. Rust is on GitHub's runners.
+fn tool(project: &Project) -> Option<(&'static str, &'static str)> {
+    match project.ecosystem {
+        Ecosystem::Rust => None,
+        Ecosystem::Node => Some((SETUP_NODE, "          node-version: lts/*\n")),
+        Ecosystem::Python => Some((SETUP_PYTHON, "          python-version: \"3.x\"\n")),
+        Ecosystem::Go => Some((SETUP_GO, "          go-version: stable\n")),
+        Ecosystem::Maven | Ecosystem::Gradle => {
+            Some((SETUP_JAVA, "          distribution: temurin\n          java-version: \"21\"\n"))
+        }
+    }
+}
+
+/// Commands that install what the checks of a project need, each with its directory.
+fn install(root: &Path, project: &Project) -> Vec<(String, String)> {
+    let directory = root.join(&project.directory);
+    let within: Vec<&Path> = directory.ancestors().take_while(|above| above.starts_with(root)).collect();
+    // A lock file stands at the top of its workspace, and is installed from there.
+    let locked = |names: &[&str]| within.iter().find(|above| names.iter().any(|name| above.join(name).is_file()));
+    let place = |at: &Path| at.strip_prefix(root).unwrap_or(at).to_string_lossy().replace('\\', "/");
+    let here = || project.directory.clone();
+    match project.ecosystem {
+        Ecosystem::Node => {
+            let locks: [(&[&str], &str); 4] = [
+                (&["pnpm-lock.yaml"], "corepack enable && pnpm install --frozen-lockfile"),
+                (&["yarn.lock"], "corepack enable && yarn install --immutable"),
+                (&["bun.lock", "bun.lockb"], "npm install --global bun && bun install --frozen-lockfile"),
+                (&["package-lock.json", "npm-shrinkwrap.json"], "npm ci"),
+            ];
+            let found = locks.iter().find_map(|(names, command)| Some((*command, place(locked(names)?))));
+            let (command, at) = found.unwrap_or(("npm install", here()));
+            vec![(command.to_owned(), at)]
+        }
+        Ecosystem::Python => {
+            let locks: [(&[&str], &str); 4] = [
+                (&["uv.lock"], "pipx install uv && uv sync --all-groups"),
+                (&["poetry.lock"], "pipx install poetry && poetry install"),
+                (&["pdm.lock"], "pipx install pdm && pdm sync --dev"),
+                (&["Pipfile.lock"], "pipx install pipenv && pipenv sync --dev"),
+            ];
+            if let Some((command, at)) =
+                locks.iter().find_map(|(names, command)| Some((*command, place(locked(names)?))))
+            {
+                return vec![(command.to_owned(), at)];
+            }
+            let mut wanted = vec!["pytest", "ruff", "mypy", "flake8"];
+            let described = ["pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "requirements.txt"]
+                .map(|file| std::fs::read_to_string(directory.join(file)).unwrap_or_default())
+                .concat();
+            wanted.retain(|tool| described.contains(*tool));
+            let mut words: Vec<String> = wanted.into_iter().map(str::to_owned).collect();
+            for file in ["requirements.txt", "requirements-dev.txt", "requirements-test.txt"] {
+                if directory.join(file).is_file() {
+                    words.push(format!("-r {file}"));
+                }
+            }
+            let is_package = described.contains("[project]") || directory.join("setup.py").is_file();
+            if is_package {
+                words.push("-e .".to_owned());
+            }
+            if words.is_empty() {
+                Vec::new()
+            } else {
+                vec![(format!("python -m pip install {}", words.join(" ")), here())]
+            }
+        }
+        Ecosystem::Rust | Ecosystem::Go | Ecosystem::Maven | Ecosystem::Gradle => Vec::new(),
+    }
+}
+
+fn run(command: &str, directory: &str) -> String {
+    let place = if directory.is_empty() {
+        String::new()
+    } else {
+        // Written as JSON, which YAML reads too; `${{` would be an expression, and is in no directory worth serving.
+        let directory = serde_json::Value::from(directory.replace("${{", "")).to_string();
+        format!("        working-directory: {directory}\n")
+    };
+    format!("      - run: {command}\n{place}")
+}

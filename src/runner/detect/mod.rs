@@ -1,0 +1,166 @@
+//! Zero configuration: the projects of a repository by the files in it, and the checks they usually have.
+//!
+//! [`projects`] finds the top and what lies below it, [`detect`] names their checks: `test` at the top, `api/test` in
+//! the directory `api`. Commands are those the project's own people would type, with options for reports that can be
+//! read test by test. Nothing is executed to find out.
+
+mod go;
+mod java;
+mod manifest;
+mod node;
+mod projects;
+mod python;
+mod rust;
+mod usual;
+
+use std::path::Path;
+
+use chrono::TimeDelta;
+use indexmap::IndexMap;
+
+pub use projects::{Project, projects};
+
+use crate::core::{
+    CheckName,
+    policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Pattern},
+};
+use usual::{Site, Usual};
+
+/// What a project is made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ecosystem {
+    Rust,
+    Node,
+    Python,
+    Go,
+    Maven,
+    Gradle,
+}
+
+/// Whether the commands are to run on this machine now, or to be written down for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    RunHere,
+    WriteDown,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Detected {
+    pub projects: Vec<Project>,
+    pub checks: IndexMap<CheckName, CheckPolicy>,
+    /// Usual checks that cannot run here, each with the program that is missing.
+    pub left_out: Vec<(CheckName, &'static str)>,
+}
+
+/// A detected command takes as long as it takes, within the largest time a check has without a configuration.
+const TIMEOUT: TimeDelta = TimeDelta::seconds(600);
+
+impl Ecosystem {
+    const ALL: [Self; 6] = [Self::Rust, Self::Node, Self::Python, Self::Go, Self::Maven, Self::Gradle];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::Node => "node",
+            Self::Python => "python",
+            Self::Go => "go",
+            Self::Maven => "maven",
+            Self::Gradle => "gradle",
+        }
+    }
+
+    /// The name people know it by.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Rust => "Rust",
+            Self::Node => "Node",
+            Self::Python => "Python",
+            Self::Go => "Go",
+            Self::Maven => "Maven",
+            Self::Gradle => "Gradle",
+        }
+    }
+
+    /// Files, any of which makes a directory a project.
+    const fn signs(self) -> &'static [&'static str] {
+        match self {
+            Self::Rust => &["Cargo.toml"],
+            Self::Node => &["package.json"],
+            Self::Python => &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "manage.py"],
+            Self::Go => &["go.mod"],
+            Self::Maven => &["pom.xml"],
+            Self::Gradle => &["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"],
+        }
+    }
+}
+
+/// The projects of a repository and their usual checks.
+pub fn detect(root: &Path, purpose: Purpose) -> Detected {
+    let mut detected = Detected { projects: projects(root), ..Detected::default() };
+    // A directory in which nothing can be checked is none worth naming.
+    let mut idle = Vec::new();
+    for project in &detected.projects {
+        let directory = root.join(&project.directory);
+        let site = Site { directory: &directory, root, purpose };
+        let alone = detected.projects.iter().filter(|other| other.directory == project.directory).count() == 1;
+        let found = usual(project.ecosystem, &site);
+        if found.is_empty() {
+            idle.push(project.clone());
+        }
+        let names: Vec<&str> = found.iter().map(|check| check.name).collect();
+        for check in &found {
+            let Some(name) = named(project, alone, check.name) else { continue };
+            if let Some(program) = check.program.filter(|program| !site.can_call(program)) {
+                detected.left_out.push((name, program));
+                continue;
+            }
+            let needs = check.needs.iter().filter(|need| names.contains(need));
+            let mut command = CommandCheck::new(check.run.clone());
+            command.timeout = TIMEOUT;
+            command.needs = needs.filter_map(|need| named(project, alone, need)).collect();
+            command.reports = check.reports.iter().map(|&report| report.to_owned()).collect();
+            command.report_pattern = check.pattern.and_then(|pattern| Pattern::parse(pattern).ok());
+            command.working_directory = (!project.directory.is_empty()).then(|| project.directory.clone());
+            let source = CheckSource::Command(command);
+            let policy = CheckPolicy { kind: check.kind, source, presence: CheckPresence::Detected };
+            detected.checks.insert(name, policy);
+        }
+    }
+    detected.projects.retain(|project| !idle.contains(project));
+    detected
+}
+
+fn usual(ecosystem: Ecosystem, site: &Site<'_>) -> Vec<Usual> {
+    match ecosystem {
+        Ecosystem::Rust => rust::checks(site),
+        Ecosystem::Node => node::checks(site),
+        Ecosystem::Python => python::checks(site),
+        Ecosystem::Go => go::checks(),
+        Ecosystem::Maven => java::maven(site),
+        Ecosystem::Gradle => java::gradle(site),
+    }
+}
+
+/// `test` at the top, `api/test` below, with the ecosystem in front where one directory has several.
+fn named(project: &Project, alone: bool, check: &str) -> Option<CheckName> {
+    let check = if alone { check.to_owned() } else { format!("{}-{check}", project.ecosystem.as_str()) };
+    if project.directory.is_empty() {
+        return check.parse().ok();
+    }
+    let plain =
+        |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '/') { c.to_ascii_lowercase() } else { '-' };
+    let directory: String = project.directory.chars().map(plain).collect();
+    // The innermost directories tell most, should the whole path be too long for a name.
+    let mut shown = directory.as_str();
+    loop {
+        let name = format!("{}/{check}", shown.trim_start_matches(['-', '_']));
+        if let Ok(name) = name.parse() {
+            return Some(name);
+        }
+        shown = shown.split_once('/')?.1;
+    }
+}
+
+#[cfg(test)]
+mod tests;

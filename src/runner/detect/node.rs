@@ -1,0 +1,158 @@
+//! Node and TypeScript: the scripts of package.json that there are, by the package manager whose lock file there is.
+//!
+//! A script is run as it is. Where its last command is a test runner or linter that writes reports, it is asked for
+//! one: by options behind the script's own.
+
+use super::{
+    manifest::Manifest,
+    usual::{Site, Usual},
+};
+use crate::core::evidence::CheckKind as K;
+
+/// `src/cart.ts(11,5): error TS2339: Property 'prize' does not exist on type 'Line'.`
+const TSC: &str = r"^(?P<file>[^()\s][^()]*)\((?P<line>\d+),(?P<column>\d+)\): (?P<severity>error|warning) (?P<rule>TS\d+): (?P<message>.+)$";
+
+/// Names under which packages keep the script that checks types.
+const TYPES: [&str; 6] = ["typecheck", "type-check", "types", "check-types", "check:types", "tsc"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manager {
+    Npm,
+    Pnpm,
+    Yarn,
+    Bun,
+}
+
+impl Manager {
+    /// By the nearest lock file, else by the field `packageManager`.
+    pub fn of(site: &Site<'_>) -> Self {
+        const LOCKS: [(&str, Manager); 6] = [
+            ("pnpm-lock.yaml", Manager::Pnpm),
+            ("yarn.lock", Manager::Yarn),
+            ("bun.lock", Manager::Bun),
+            ("bun.lockb", Manager::Bun),
+            ("package-lock.json", Manager::Npm),
+            ("npm-shrinkwrap.json", Manager::Npm),
+        ];
+        for above in site.upwards() {
+            if let Some((_, manager)) = LOCKS.into_iter().find(|(lock, _)| above.join(lock).is_file()) {
+                return manager;
+            }
+            let manifest = Manifest::json(&above.join("package.json"));
+            let named = manifest.text(&["packageManager"]).and_then(|named| named.split('@').next());
+            if let Some(manager) = named.and_then(Self::named) {
+                return manager;
+            }
+        }
+        Self::Npm
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        [Self::Npm, Self::Pnpm, Self::Yarn, Self::Bun].into_iter().find(|manager| manager.as_str() == name)
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Npm => "npm",
+            Self::Pnpm => "pnpm",
+            Self::Yarn => "yarn",
+            Self::Bun => "bun",
+        }
+    }
+
+    /// The command for a script, with options for what the script runs.
+    fn run(self, script: &str, options: &str) -> String {
+        let between = match self {
+            _ if options.is_empty() => "",
+            // npm keeps what stands before `--` for itself; the others hand everything on, `--` too.
+            Self::Npm => " -- ",
+            Self::Pnpm | Self::Yarn | Self::Bun => " ",
+        };
+        format!("{} run {script}{between}{options}", self.as_str())
+    }
+}
+
+pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
+    let manifest = Manifest::json(&site.directory.join("package.json"));
+    let manager = Manager::of(site);
+    let script = |name: &str| manifest.text(&["scripts", name]).filter(|script| !is_placeholder(script));
+    let mut checks = Vec::new();
+    if script("build").is_some() {
+        checks.push(Usual::new("build", K::Build, manager.run("build", "")).reading(TSC));
+    }
+    if let Some(text) = script("test") {
+        let options = test_options(text, site);
+        checks.push(Usual::new("test", K::Test, manager.run("test", &options)).needing(&["build"]));
+    }
+    if let Some(text) = script("lint") {
+        let options = lint_options(text, site);
+        checks.push(Usual::new("lint", K::Lint, manager.run("lint", &options)));
+    }
+    if let Some(name) = TYPES.into_iter().find(|name| script(name).is_some()) {
+        checks.push(Usual::new("types", K::Types, manager.run(name, "")).reading(TSC));
+    }
+    checks
+}
+
+/// What `npm init` writes where there are no tests.
+fn is_placeholder(script: &str) -> bool {
+    script.contains("no test specified")
+}
+
+/// Options that make a test runner write a report.
+fn test_options(script: &str, site: &Site<'_>) -> String {
+    match last_command(script).as_slice() {
+        ["jest", ..] => format!("--json --outputFile={}", site.report("jest.json")),
+        ["vitest", ..] => {
+            let report = site.report("vitest.xml");
+            format!("--run --reporter=default --reporter=junit --outputFile.junit={report}")
+        }
+        ["mocha", ..] => format!("--reporter xunit --reporter-option output={}", site.report("mocha.xml")),
+        // Behind the name of a file, options are the file's.
+        ["node", "--test", rest @ ..] if rest.iter().all(|word| word.starts_with("--test")) => {
+            "--test-reporter=tap".to_owned()
+        }
+        ["ava", ..] => "--tap".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn lint_options(script: &str, site: &Site<'_>) -> String {
+    match last_command(script).as_slice() {
+        ["eslint", ..] => format!("--format=json --output-file={}", site.report("eslint.json")),
+        _ => String::new(),
+    }
+}
+
+/// The words of the command that options behind a script reach: the last of a chain, without variables set for it and
+/// without what only starts it. Empty where the shell does more with it than run it.
+fn last_command(script: &str) -> Vec<&str> {
+    let last = script.rsplit("&&").next().unwrap_or(script);
+    if last.contains(['|', ';', '>', '<', '&', '`', '$', '(', '#']) {
+        return Vec::new();
+    }
+    let is_variable = |word: &&str| word.contains('=') && !word.starts_with('-');
+    let starts = |word: &&str| matches!(*word, "npx" | "cross-env" | "bunx" | "c8" | "nyc" | "--no-install");
+    last.split_whitespace().skip_while(|word| is_variable(word) || starts(word)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_reach_the_last_command_of_a_script() {
+        for (script, expected) in [
+            ("jest", vec!["jest"]),
+            ("cross-env NODE_ENV=test npx jest --ci", vec!["jest", "--ci"]),
+            ("npm run lint && vitest run", vec!["vitest", "run"]),
+            ("c8 mocha test/", vec!["mocha", "test/"]),
+            ("jest | tee log", vec![]),
+            ("jest; echo done", vec![]),
+            ("tsc -p . & jest", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(last_command(script), expected, "{script}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Python: pytest or unittest, Django's own commands, ruff or flake8, mypy where it is configured.
+
+use std::path::Path;
+
+use super::{
+    Purpose,
+    usual::{Site, Usual, is_installed},
+};
+use crate::core::evidence::CheckKind as K;
+
+/// `shop/cart.py:3:1: F401 'os' imported but unused`, as ruff and flake8 write it.
+const LINT: &str =
+    r"^(?P<file>[^:\s][^:]*\.pyi?):(?P<line>\d+):(?P<column>\d+): (?P<rule>[A-Z]+\d+)(?: \[\*\])? (?P<message>.+)$";
+/// `shop/cart.py:4: error: Incompatible return value type  [return-value]`
+const MYPY: &str = r"^(?P<file>[^:\s][^:]*\.pyi?):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<severity>error|warning|note): (?P<message>.+?)(?:\s+\[(?P<rule>[\w-]+)\])?$";
+
+pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
+    let described = Described::of(site);
+    let python = interpreter(site);
+    let mut checks = Vec::new();
+    let is_django = site.has("manage.py");
+    if is_django {
+        checks.push(Usual::new("build", K::Build, format!("{python} manage.py check")));
+    }
+    let test = if described.names("pytest") || !is_django && !described.has_unittests {
+        let report = site.report("pytest.xml");
+        described.has_tests.then(|| format!("{python} -m pytest --junitxml={report}"))
+    } else if is_django {
+        // With two, each test has a line of its own.
+        Some(format!("{python} manage.py test -v 2"))
+    } else {
+        Some(format!("{python} -m unittest discover -v"))
+    };
+    checks.extend(test.map(|run| Usual::new("test", K::Test, run).needing(&["build"])));
+    if described.names("ruff") || site.has("ruff.toml") || site.has(".ruff.toml") {
+        let run = format!("{python} -m ruff check --output-format=concise");
+        checks.push(Usual::new("lint", K::Lint, run).reading(LINT));
+    } else if described.names("flake8") || site.has(".flake8") {
+        checks.push(Usual::new("lint", K::Lint, format!("{python} -m flake8")).reading(LINT));
+    }
+    if let Some(files) = mypy(site, &described) {
+        let run = format!("{python} -m mypy{files}");
+        checks.push(Usual::new("types", K::Types, run).reading(MYPY));
+    }
+    checks
+}
+
+/// What is to be checked, where mypy is configured: the configuration's own `files`, else everything.
+fn mypy(site: &Site<'_>, described: &Described) -> Option<&'static str> {
+    let files =
+        [("pyproject.toml", "[tool.mypy]"), ("setup.cfg", "[mypy]"), ("mypy.ini", "[mypy]"), (".mypy.ini", "[mypy]")];
+    let (file, section) = files.into_iter().find(|(file, section)| site.text(file).contains(section))?;
+    let text = if file == "pyproject.toml" { described.project.clone() } else { site.text(file) };
+    let section = text.split(section).nth(1)?;
+    let section = section.split("\n[").next().unwrap_or(section);
+    let says_files =
+        section.lines().any(|line| ["files", "packages", "modules"].iter().any(|key| line.starts_with(key)));
+    Some(if says_files { "" } else { " ." })
+}
+
+/// What the project's files say of its tools.
+struct Described {
+    /// pyproject.toml
+    project: String,
+    /// That, and every other file in which tools are named.
+    all: String,
+    has_tests: bool,
+    /// Tests written for the standard library's own runner, and none of pytest's marks.
+    has_unittests: bool,
+}
+
+impl Described {
+    fn of(site: &Site<'_>) -> Self {
+        let project = site.text("pyproject.toml");
+        let mut all = project.clone();
+        let named = ["setup.cfg", "setup.py", "tox.ini", "Pipfile", "pytest.ini", "conftest.py", "noxfile.py"];
+        for file in named {
+            all.push_str(&site.text(file));
+        }
+        for file in requirements(site.directory) {
+            all.push_str(&super::manifest::text(&file));
+        }
+        // The file's name is the word.
+        for file in ["pytest.ini", "conftest.py", "tests/conftest.py"] {
+            if site.has(file) {
+                all.push_str("\npytest\n");
+            }
+        }
+        let tests = test_files(site.directory);
+        let imports = |word: &str| tests.iter().any(|file| super::manifest::text(file).contains(word));
+        let has_unittests = imports("import unittest") && !imports("import pytest");
+        Self { project, all, has_tests: !tests.is_empty(), has_unittests }
+    }
+
+    fn names(&self, tool: &str) -> bool {
+        self.all.contains(tool)
+    }
+}
+
+fn requirements(directory: &Path) -> Vec<std::path::PathBuf> {
+    let is_one = |name: &str| name.starts_with("requirements") && name.ends_with(".txt");
+    let mut files = entries(directory, is_one);
+    files.extend(entries(&directory.join("requirements"), |name| name.ends_with(".txt")));
+    files
+}
+
+/// Files by whose names test runners find tests, at the top, in test directories, and beside the code one level down.
+fn test_files(directory: &Path) -> Vec<std::path::PathBuf> {
+    let is_test = |name: &str| {
+        name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py") || name == "tests.py")
+    };
+    let mut files = entries(directory, is_test);
+    let folders = directory.read_dir().into_iter().flatten().flatten();
+    let folders = folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).take(200);
+    for folder in folders.filter(|folder| !folder.file_name().to_string_lossy().starts_with('.')) {
+        files.extend(entries(&folder.path(), is_test));
+        for inner in ["tests", "test", "unit", "integration"] {
+            files.extend(entries(&folder.path().join(inner), is_test));
+        }
+    }
+    files.truncate(50);
+    files
+}
+
+fn entries(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<std::path::PathBuf> {
+    let entries = directory.read_dir().into_iter().flatten().flatten().take(2_000);
+    let mut found: Vec<_> =
+        entries.filter(|entry| wanted(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect();
+    found.sort();
+    found
+}
+
+/// The interpreter that has the project's packages: of the tool whose lock file there is, of a virtual environment in
+/// the project, else the one on the path.
+fn interpreter(site: &Site<'_>) -> String {
+    let tools = [("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"), ("Pipfile.lock", "pipenv")];
+    for above in site.upwards() {
+        if let Some((_, tool)) = tools.iter().find(|(lock, tool)| above.join(lock).is_file() && site.can_call(tool)) {
+            return format!("{tool} run python");
+        }
+        if site.purpose == Purpose::WriteDown {
+            continue;
+        }
+        let inside = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
+        for folder in [".venv", "venv"] {
+            let python = above.join(folder).join(inside);
+            if python.is_file() {
+                // Relative where it stands in the project itself, which reads better.
+                let shown = python.strip_prefix(site.directory).unwrap_or(&python);
+                return shown.to_string_lossy().into_owned();
+            }
+        }
+    }
+    // Debian and macOS have no `python` of their own.
+    if site.purpose == Purpose::RunHere && !is_installed("python") { "python3".to_owned() } else { "python".to_owned() }
+}

@@ -1,0 +1,243 @@
+//! Projects as their files lie there, and the commands that come of them.
+
+use super::*;
+
+/// A repository of files with their contents.
+fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, content) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    folder
+}
+
+/// `name (directory): command <- needs`, one line per check.
+fn written(files: &[(&str, &str)]) -> String {
+    let folder = repository(files);
+    let detected = detect(folder.path(), Purpose::WriteDown);
+    let line = |(name, check): (&CheckName, &CheckPolicy)| {
+        let CheckSource::Command(command) = &check.source else { panic!("a command") };
+        let place = command.working_directory.as_ref().map(|place| format!(" in {place}")).unwrap_or_default();
+        let needs: Vec<&str> = command.needs.iter().map(CheckName::as_str).collect();
+        let needs = if needs.is_empty() { String::new() } else { format!(" <- {}", needs.join(", ")) };
+        format!("{name}{place}: {}{needs}", command.run)
+    };
+    detected.checks.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn nothing_is_detected_in_nothing() {
+    assert_eq!(written(&[]), "");
+    assert_eq!(written(&[("README.md", "")]), "");
+}
+
+#[test]
+fn rust() {
+    insta::assert_snapshot!(written(&[("Cargo.toml", "[package]\nname = \"shop\"")]), @"
+    build: cargo build
+    test: cargo test --no-fail-fast <- build
+    lint: cargo clippy --all-targets <- build
+    format: cargo fmt --all --check
+    ");
+}
+
+#[test]
+fn members_of_a_cargo_workspace_are_not_listed_twice() {
+    let manifest = "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"tools/gen\"]";
+    let files = [
+        ("Cargo.toml", manifest),
+        ("crates/core/Cargo.toml", "[package]\nname = \"core\""),
+        ("tools/gen/Cargo.toml", "[package]\nname = \"gen\""),
+        ("fuzz/Cargo.toml", "[package]\nname = \"fuzz\"\n[workspace]"),
+        ("vendor/x/Cargo.toml", "[package]\nname = \"x\""),
+    ];
+    insta::assert_snapshot!(written(&files), @"
+    build: cargo build --workspace
+    test: cargo test --workspace --no-fail-fast <- build
+    lint: cargo clippy --workspace --all-targets <- build
+    format: cargo fmt --all --check
+    tools/gen/build in tools/gen: cargo build
+    tools/gen/test in tools/gen: cargo test --no-fail-fast <- tools/gen/build
+    tools/gen/lint in tools/gen: cargo clippy --all-targets <- tools/gen/build
+    tools/gen/format in tools/gen: cargo fmt --all --check
+    ");
+    let folder = repository(&files);
+    assert_eq!(projects(folder.path())[0].members, ["crates/core"]);
+}
+
+#[test]
+fn only_scripts_that_exist_are_run_by_the_lock_files_package_manager() {
+    let package = |scripts: &str| format!("{{ \"scripts\": {{ {scripts} }} }}");
+    let scripts = |test: &str, lock: &str| {
+        let package = package(&format!("\"test\": \"{test}\", \"lint\": \"eslint .\""));
+        written(&[("package.json", package.as_str()), (lock, "")])
+    };
+    insta::assert_snapshot!(scripts("jest --ci", "package-lock.json"), @r#"
+    test: npm run test -- --json --outputFile="$LOOPGATE_REPORTS/jest.json"
+    lint: npm run lint -- --format=json --output-file="$LOOPGATE_REPORTS/eslint.json"
+    "#);
+    insta::assert_snapshot!(scripts("vitest", "pnpm-lock.yaml"), @r#"
+    test: pnpm run test --run --reporter=default --reporter=junit --outputFile.junit="$LOOPGATE_REPORTS/vitest.xml"
+    lint: pnpm run lint --format=json --output-file="$LOOPGATE_REPORTS/eslint.json"
+    "#);
+    insta::assert_snapshot!(scripts("tsc && NODE_ENV=test mocha", "yarn.lock"), @r#"
+    test: yarn run test --reporter xunit --reporter-option output="$LOOPGATE_REPORTS/mocha.xml"
+    lint: yarn run lint --format=json --output-file="$LOOPGATE_REPORTS/eslint.json"
+    "#);
+    insta::assert_snapshot!(scripts("bun test | tee log", "bun.lock"), @r#"
+    test: bun run test
+    lint: bun run lint --format=json --output-file="$LOOPGATE_REPORTS/eslint.json"
+    "#);
+    let none = package(r#""test": "echo \"Error: no test specified\" && exit 1", "start": "node .""#);
+    assert_eq!(written(&[("package.json", &none)]), "");
+    assert_eq!(written(&[("package.json", "{ broken")]), "");
+    let named = r#"{ "packageManager": "pnpm@9.1.0", "scripts": { "build": "tsc", "type-check": "tsc --noEmit" } }"#;
+    insta::assert_snapshot!(written(&[("package.json", named)]), @"
+    build: pnpm run build
+    types: pnpm run type-check
+    ");
+}
+
+#[test]
+fn packages_of_a_workspace_speak_for_themselves_unless_its_own_script_does() {
+    let package = r#"{ "scripts": { "test": "vitest run" } }"#;
+    let with = |root: &str, workspace: &str| {
+        written(&[
+            ("package.json", root),
+            ("pnpm-workspace.yaml", workspace),
+            ("pnpm-lock.yaml", ""),
+            ("packages/api/package.json", package),
+            ("packages/web/package.json", package),
+            ("node_modules/left-pad/package.json", package),
+        ])
+    };
+    let members = "packages:\n  - packages/*\n";
+    insta::assert_snapshot!(with("{}", members), @r#"
+    packages/api/test in packages/api: pnpm run test --run --reporter=default --reporter=junit --outputFile.junit="$LOOPGATE_REPORTS/vitest.xml"
+    packages/web/test in packages/web: pnpm run test --run --reporter=default --reporter=junit --outputFile.junit="$LOOPGATE_REPORTS/vitest.xml"
+    "#);
+    let all = r#"{ "scripts": { "test": "pnpm -r test" } }"#;
+    assert_eq!(with(all, members), "test: pnpm run test");
+    // Not in the workspace: its own project.
+    let other = with(all, "packages:\n  - packages/api\n");
+    assert!(other.contains("packages/web/test") && !other.contains("packages/api/test"), "{other}");
+    let npm = r#"{ "workspaces": ["packages/*"], "scripts": { "test": "npm test --workspaces" } }"#;
+    assert_eq!(with(npm, ""), "test: pnpm run test");
+}
+
+#[test]
+fn python_with_the_tools_it_names() {
+    let project = "[project]\nname = \"shop\"\n[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]\nstrict = true\n";
+    insta::assert_snapshot!(written(&[("pyproject.toml", project), ("tests/test_cart.py", "")]), @r#"
+    test: python -m pytest --junitxml="$LOOPGATE_REPORTS/pytest.xml"
+    lint: python -m ruff check --output-format=concise
+    types: python -m mypy .
+    "#);
+    let locked = [
+        ("pyproject.toml", "[tool.mypy]\nfiles = \"shop\"\n[tool.other]\n"),
+        ("uv.lock", ""),
+        ("requirements-dev.txt", "flake8\npytest\n"),
+        ("test_cart.py", ""),
+    ];
+    insta::assert_snapshot!(written(&locked), @r#"
+    test: uv run python -m pytest --junitxml="$LOOPGATE_REPORTS/pytest.xml"
+    lint: uv run python -m flake8
+    types: uv run python -m mypy
+    "#);
+    let plain = [("setup.py", ""), ("tests/test_cart.py", "import unittest\n")];
+    assert_eq!(written(&plain), "test: python -m unittest discover -v");
+    assert_eq!(written(&[("requirements.txt", "requests\n")]), "", "no tests, nothing to run");
+}
+
+#[test]
+fn django() {
+    insta::assert_snapshot!(written(&[("manage.py", ""), ("cart/tests.py", "")]), @"
+    build: python manage.py check
+    test: python manage.py test -v 2 <- build
+    ");
+    let with_pytest = [("manage.py", ""), ("requirements.txt", "pytest-django"), ("cart/tests.py", "")];
+    assert!(written(&with_pytest).contains("test: python -m pytest --junitxml"));
+}
+
+#[test]
+fn go_modules_each_by_itself() {
+    let files = [("go.work", ""), ("api/go.mod", ""), ("worker/go.mod", "")];
+    insta::assert_snapshot!(written(&files), @"
+    api/build in api: go build ./...
+    api/test in api: go test -json ./... <- api/build
+    api/lint in api: go vet ./... <- api/build
+    worker/build in worker: go build ./...
+    worker/test in worker: go test -json ./... <- worker/build
+    worker/lint in worker: go vet ./... <- worker/build
+    ");
+}
+
+#[test]
+fn java_by_the_wrapper_that_is_there() {
+    let modules = [("pom.xml", "<project><modules><module>core</module></modules></project>"), ("core/pom.xml", "")];
+    insta::assert_snapshot!(written(&modules), @"
+    build: mvn -B -q compile
+    test: mvn -B test -DtrimStackTrace=false <- build
+    ");
+    let gradle = [("settings.gradle.kts", ""), ("gradlew", ""), ("app/build.gradle.kts", "")];
+    insta::assert_snapshot!(written(&gradle), @"
+    build: ./gradlew classes
+    test: ./gradlew cleanTest test --continue <- build
+    ");
+}
+
+#[test]
+fn several_projects_keep_their_checks_apart() {
+    let files = [
+        ("go.mod", ""),
+        ("pom.xml", ""),
+        ("Web App/package.json", r#"{ "scripts": { "test": "jest" } }"#),
+        ("services/a-very-long-name-for-a-service/backend/go.mod", ""),
+        ("docs/package.json", r#"{ "scripts": { "test": "jest" } }"#),
+    ];
+    let folder = repository(&files);
+    let names: Vec<String> = detect(folder.path(), Purpose::WriteDown).checks.keys().map(ToString::to_string).collect();
+    assert_eq!(
+        names,
+        [
+            "go-build",
+            "go-test",
+            "go-lint",
+            "maven-build",
+            "maven-test",
+            "web-app/test",
+            "backend/build",
+            "backend/test",
+            "backend/lint"
+        ]
+    );
+}
+
+#[test]
+fn every_expression_is_one_that_reports_are_read_with() {
+    let files = [
+        ("Cargo.toml", ""),
+        ("package.json", r#"{ "scripts": { "build": "x", "test": "x", "tsc": "x" } }"#),
+        ("pyproject.toml", "ruff [tool.mypy] pytest"),
+        ("test_a.py", ""),
+        ("go.mod", ""),
+        ("pom.xml", ""),
+        ("build.gradle", ""),
+    ];
+    let folder = repository(&files);
+    let detected = detect(folder.path(), Purpose::WriteDown);
+    let patterns: Vec<_> = detected
+        .checks
+        .values()
+        .filter_map(|check| match &check.source {
+            CheckSource::Command(command) => command.report_pattern.clone(),
+            CheckSource::External(_) => None,
+        })
+        .collect();
+    assert!(patterns.len() >= 9, "{}", patterns.len());
+    for pattern in patterns {
+        assert!(crate::reports::Pattern::new(pattern.as_str()).is_ok(), "{}", pattern.as_str());
+    }
+}

@@ -1,0 +1,100 @@
+//! Where checks run: the versions of the tools they run with.
+
+use std::{path::Path, time::Duration};
+
+use super::{
+    command::{self, CommandLine, Ending},
+    detect::{Ecosystem, Project, projects},
+    interrupt::Interrupter,
+    schedule::Plan,
+};
+use crate::core::{
+    evidence::{CheckKind, Environment, TestFramework},
+    framework_of,
+};
+
+/// A tool that does not tell its version in so long is not asked further.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Ecosystems whose versions are told.
+const MOST: usize = 3;
+
+/// The environment of a plan's checks. Asks the tools of the repository's projects for their versions, all at once.
+pub async fn environment(plan: &Plan) -> Environment {
+    let mut asked: Vec<(Ecosystem, Project)> = Vec::new();
+    for project in projects(&plan.root) {
+        if asked.len() < MOST && !asked.iter().any(|(ecosystem, _)| *ecosystem == project.ecosystem) {
+            asked.push((project.ecosystem, project));
+        }
+    }
+    let versions = asked.iter().map(|(ecosystem, project)| version(*ecosystem, plan.root.join(&project.directory)));
+    let versions: Vec<String> = futures::future::join_all(versions).await.into_iter().flatten().collect();
+    Environment {
+        os: std::env::consts::OS.to_owned(),
+        runtime: (!versions.is_empty()).then(|| versions.join(", ")),
+        framework: framework(plan),
+    }
+}
+
+/// The framework of the first test check that names one; `other` for tests that name none.
+fn framework(plan: &Plan) -> Option<TestFramework> {
+    let is_test = |kind: CheckKind| matches!(kind, CheckKind::Test | CheckKind::Integration);
+    let tests: Vec<TestFramework> =
+        plan.commands().filter(|(kind, _)| is_test(*kind)).map(|(_, run)| framework_of(run)).collect();
+    tests.iter().find(|framework| **framework != TestFramework::Other).or(tests.first()).copied()
+}
+
+async fn version(ecosystem: Ecosystem, directory: impl AsRef<Path>) -> Option<String> {
+    let shell = match ecosystem {
+        Ecosystem::Rust => "rustc --version",
+        Ecosystem::Node => "node --version",
+        Ecosystem::Python if cfg!(windows) => "python --version",
+        Ecosystem::Python => {
+            "if [ -x .venv/bin/python ]; then .venv/bin/python --version; \
+             elif command -v python >/dev/null; then python --version; else python3 --version; fi"
+        }
+        Ecosystem::Go => "go version",
+        Ecosystem::Maven | Ecosystem::Gradle => "java -version",
+    };
+    let line = CommandLine::new(shell, directory.as_ref(), PATIENCE);
+    let (_nobody, interrupt) = Interrupter::new();
+    let finished = command::run(line, interrupt, |_| (), |_| {}).await;
+    (finished.ending == Ending::Exited(0)).then(|| said(ecosystem, &finished.output.head)).flatten()
+}
+
+/// `rustc 1.95.0`, `node 20.20.2`, `Python 3.11.7`, `go 1.22.1`, `java 17.0.15`.
+fn said(ecosystem: Ecosystem, output: &str) -> Option<String> {
+    let number = output.lines().flat_map(|line| line.split([' ', '"'])).find_map(|word| {
+        let number = word.trim_start_matches("go").trim_start_matches('v');
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '_');
+        let is_version = number.starts_with(|c: char| c.is_ascii_digit()) && number.chars().all(plain);
+        (is_version && number.len() <= 40).then_some(number)
+    })?;
+    let name = match ecosystem {
+        Ecosystem::Rust => "rustc",
+        Ecosystem::Node => "node",
+        Ecosystem::Python => "Python",
+        Ecosystem::Go => "go",
+        Ecosystem::Maven | Ecosystem::Gradle => "java",
+    };
+    Some(format!("{name} {number}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_as_tools_tell_them() {
+        for (ecosystem, output, expected) in [
+            (Ecosystem::Rust, "rustc 1.95.0 (59807616e 2026-04-14)\n", Some("rustc 1.95.0")),
+            (Ecosystem::Node, "v20.20.2\n", Some("node 20.20.2")),
+            (Ecosystem::Python, "Python 3.13.0rc1\n", Some("Python 3.13.0rc1")),
+            (Ecosystem::Go, "go version go1.22.1 linux/amd64\n", Some("go 1.22.1")),
+            (Ecosystem::Maven, "openjdk version \"17.0.15\" 2025-04-15\nOpenJDK Runtime\n", Some("java 17.0.15")),
+            (Ecosystem::Maven, "Picked up JAVA_TOOL_OPTIONS: -Xmx2g\nopenjdk version \"21\"\n", Some("java 21")),
+            (Ecosystem::Go, "", None),
+        ] {
+            assert_eq!(said(ecosystem, output).as_deref(), expected, "{output}");
+        }
+    }
+}

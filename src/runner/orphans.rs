@@ -1,0 +1,147 @@
+//! Processes that left the process group of their command, and are to end with it all the same.
+//!
+//! A process that calls `setsid` is in no group of ours, and once its parent is gone nobody knows whose it was. On
+//! Linux two things find it again. Every command has a mark of its own in its environment, which its descendants
+//! inherit: whoever bears the mark is ended with the command. And this process adopts orphans
+//! (`PR_SET_CHILD_SUBREAPER`): one that threw its environment away is our child without being of our session, and is
+//! ended as soon as no command is running whose it may be.
+//!
+//! Not closed: an unmarked orphan while another command runs outlives its own command until that one has ended; a
+//! process that a person of another account started is none of ours. If Loopgate itself is killed with SIGKILL, nobody
+//! is left to end anything. Elsewhere than on Linux only the process group (macOS) or the tree that `taskkill /T`
+//! still finds (Windows) is ended, so what left it may live on.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    process::Child,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// The variable that names the command a process descends from.
+pub const MARK: &str = "LOOPGATE_COMMAND";
+
+/// A command and all that descends from it.
+#[derive(Debug)]
+pub struct Household {
+    mark: String,
+    leader: u32,
+}
+
+impl Household {
+    /// Starts a command, which is to have `mark` as the value of [`MARK`] in its environment.
+    ///
+    /// # Errors
+    /// Those of `start`.
+    pub fn begin<T>(start: impl FnOnce(&str) -> io::Result<(Child, T)>) -> io::Result<(Self, Child, T)> {
+        let mark = uuid::Uuid::new_v4().simple().to_string();
+        // Listed under one lock with its start: until it is, it looks like an orphan.
+        let mut running = begun();
+        let (child, rest) = start(&mark)?;
+        running.insert(child.id());
+        Ok((Self { mark, leader: child.id() }, child, rest))
+    }
+
+    /// Ends whoever is left, after the command's group has been ended.
+    pub fn end(self) {
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        running.remove(&self.leader);
+        #[cfg(not(target_os = "linux"))]
+        let _ = self.mark;
+        #[cfg(target_os = "linux")]
+        {
+            linux::end_marked(&self.mark);
+            if running.is_empty() {
+                linux::end_adopted();
+            }
+        }
+    }
+}
+
+/// Leaders of the commands that are running now.
+static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+fn begun() -> MutexGuard<'static, BTreeSet<u32>> {
+    #[cfg(target_os = "linux")]
+    linux::adopt_orphans();
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::{fs, sync::Once};
+
+    use nix::{
+        sys::{
+            prctl,
+            signal::{Signal, kill},
+            wait::{WaitPidFlag, waitpid},
+        },
+        unistd::{Pid, getpid, getsid},
+    };
+
+    use super::MARK;
+
+    /// Rounds in which processes are looked for: one that forks while it is ended is found in the next.
+    const ROUNDS: usize = 20;
+
+    /// Makes this process the parent of its descendants' orphans. Where the kernel refuses, marks are all there is.
+    pub fn adopt_orphans() {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            let _ = prctl::set_child_subreaper(true);
+        });
+    }
+
+    pub fn end_marked(mark: &str) {
+        let marked = format!("{MARK}={mark}");
+        until_none(|pid| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == marked.as_bytes())
+        });
+    }
+
+    /// Ends our children of other sessions. What we start ourselves is of ours; called while no command runs whose
+    /// descendants these may be.
+    pub fn end_adopted() {
+        let Ok(session) = getsid(None) else { return };
+        let ours = (getpid().as_raw(), session.as_raw());
+        until_none(|pid| parent_and_session(pid).is_some_and(|(parent, of)| parent == ours.0 && of != ours.1));
+    }
+
+    /// Kills every process that is one, until there is none.
+    ///
+    /// Between looking and killing, a process may end and its number go to another; numbers are given in turn, so that
+    /// takes as many new processes as there are numbers.
+    fn until_none(is_one: impl Fn(i32) -> bool) {
+        for _ in 0..ROUNDS {
+            let found: Vec<i32> = processes().filter(|pid| is_one(*pid)).collect();
+            if found.is_empty() {
+                return;
+            }
+            for pid in found.into_iter().map(Pid::from_raw) {
+                // Gone already, or somebody else's: both are as well as can be.
+                let _ = kill(pid, Signal::SIGKILL);
+                // Ours to bury, if we adopted it; another's otherwise.
+                let _ = waitpid(pid, Some(WaitPidFlag::WNOHANG));
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn processes() -> impl Iterator<Item = i32> {
+        let ours = getpid().as_raw();
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(move |pid| *pid != ours)
+    }
+
+    /// Parent and session of a process that has not ended; the name before them may hold anything.
+    fn parent_and_session(pid: i32) -> Option<(i32, i32)> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let mut fields = stat.rsplit(") ").next()?.split(' ');
+        let state = fields.next()?;
+        let parent = fields.next()?.parse().ok()?;
+        let session = fields.nth(1)?.parse().ok()?;
+        (state != "Z" && state != "X").then_some((parent, session))
+    }
+}
