@@ -77,6 +77,7 @@ class Project:
         (self.repo / ".github/workflows").mkdir(parents=True)
         shutil.copytree(ROOT / "action", self.repo / "action")
         self.write(".github/loopgate.yml", CONFIGURATION)
+        self.write(".gitignore", "junit.xml\nloopgate-evidence\n")
         self.write("src/math.py", "def add(a, b):\n    return a + b\n\n")
         self.git("init", "--quiet", "--initial-branch=main")
         self.commit("Begin")
@@ -98,13 +99,14 @@ class Project:
         self.git("commit", "--quiet", "--allow-empty", "--message", message)
         return self.git("rev-parse", "HEAD").strip()
 
-    def run(self, **inputs: str) -> dict:
+    def run(self, server: str = "https://github.com", **inputs: str) -> dict:
         """Runs the workflow with these inputs: what act's log tells, the outputs, the evidence that was uploaded."""
         inputs = {"binary": str(self.loopgate)} | inputs
         self.write(".github/workflows/try.yml", WORKFLOW % {"checkout": CHECKOUT, "inputs": json.dumps(inputs)})
         head = self.commit("Try")
         event = {"action": "synchronize", "number": 7, "repository": {"full_name": "acme/widget", "default_branch": "main"},
-                 "pull_request": {"number": 7, "head": {"sha": head, "ref": "try"}, "base": {"ref": "main"}}}
+                 "pull_request": {"number": 7, "title": "Try", "head": {"sha": head, "ref": "try", "repo": {"full_name": "acme/widget"}},
+                                  "base": {"ref": "main", "repo": {"full_name": "acme/widget"}}}}
         payload, log, artifacts = self.folder / "event.json", self.folder / "log.jsonl", self.folder / "artifacts"
         payload.write_text(json.dumps(event))
         shutil.rmtree(artifacts, ignore_errors=True)
@@ -112,7 +114,7 @@ class Project:
                    "--payload", payload, "--checkout", self.shared / "act/checkout-stand-in",
                    "--local", f"actions/checkout@{CHECKOUT}={self.shared}/act/checkout-stand-in",
                    "--local", f"actions/upload-artifact@{UPLOAD}={self.upload}",
-                   "--repository", "acme/widget", "--server-url", "https://github.com", "--artifacts", artifacts,
+                   "--repository", "acme/widget", "--server-url", server, "--artifacts", artifacts,
                    "--log", log, "--", "--env", "GITHUB_WORKFLOW_REF=acme/widget/.github/workflows/try.yml@refs/pull/7/merge"]
         done = subprocess.run(command, env=os.environ | {"ACT": str(self.act)}, stderr=subprocess.PIPE, text=True)
         told = read_log(str(log))
@@ -178,6 +180,27 @@ def inputs_that_try_to_be_more(project: Project) -> None:
     told = project.run(command=f"verify; touch {trace}")
     expect("an unknown command is refused", told["code"] == 1 and "one of verify" in str(told["annotations"]), told["text"][-2000:])
     expect("and executed nowhere", not trace.exists())
+
+
+def a_loop(project: Project) -> None:
+    print("a loop with a fixer")
+    server = project.folder / "server-of-the-loop/acme/widget"
+    server.mkdir(parents=True)
+    subprocess.run(["git", "init", "--quiet", "--bare", server], check=True)
+    project.write("test.sh", f"if grep -q 'return a + b' src/math.py; then {PASSING}:; else {FAILING}fi\n")
+    project.write("src/math.py", "def add(a, b):\n    return a - b\n\n")
+    project.write("fix.sh", "cat > /dev/null\nsed -i 's/a - b/a + b/' src/math.py\n")
+    inputs = {"command": "loop", "task": "fix: $(id) the sum", "fix-command": "sh fix.sh", "max-attempts": "3"}
+    told = project.run(server=f"file://{project.folder}/server-of-the-loop", **inputs)
+    expect("passes the job", told["code"] == 0, told["text"][-4000:] + told["stderr"])
+    outputs = {key: told["told"].get(key) for key in ("decision", "score", "failed-rules")}
+    expect("tells its decision", outputs == {"decision": "proceed", "score": "1.00", "failed-rules": ""}, told["told"])
+    log = subprocess.run(["git", "log", "--format=%H %s", "try"], cwd=server, check=True, capture_output=True, text=True)
+    commits = log.stdout.splitlines()
+    expect("pushes one fix on the pull request's head",
+           commits[0].split(" ", 1)[1].startswith("fix") and commits[1].startswith(told["head"]), commits)
+    fixed = subprocess.run(["git", "show", "try:src/math.py"], cwd=server, check=True, capture_output=True, text=True)
+    expect("which is the fixer's", "return a + b" in fixed.stdout, fixed.stdout)
 
 
 def archive_of(program: bytes) -> bytes:
@@ -302,6 +325,7 @@ def main(loopgate: str, act: str, shared: str) -> None:
         a_step_that_must_not_fail(project)
         a_passing_test(project)
         inputs_that_try_to_be_more(project)
+        a_loop(project)
 
 
 if __name__ == "__main__":

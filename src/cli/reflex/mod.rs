@@ -48,7 +48,7 @@ pub enum Command {
     /// Execute one step
     Next(Which),
     /// Run until it is complete, blocked, at its limit, or yours to mend
-    Run(Which),
+    Run(RunArguments),
     /// End a loop
     Stop(manage::StopArguments),
     /// All loops
@@ -66,6 +66,16 @@ pub struct Which {
     /// The loop's alias [default: the active one]
     #[arg(value_name = "ALIAS")]
     alias: Option<Alias>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  loopgate loop run fix-the-sum --format json | jq .status")]
+pub struct RunArguments {
+    #[command(flatten)]
+    which: Which,
+    /// Which ends have an exit code other than 0 [default: all but completed; in the Action: failure]
+    #[arg(long, env = "LOOPGATE_FAIL_ON", value_enum, value_name = "WHICH")]
+    fail_on: Option<exit::FailOn>,
 }
 
 #[derive(Debug, Args)]
@@ -105,7 +115,10 @@ pub fn run(command: &Command, format: Format) -> Outcome {
             Command::Resume(arguments) => resume(arguments, format).await,
             Command::Status(arguments) => status(arguments, format).await,
             Command::Next(which) => go_on(which, Until::OneStep, format).await,
-            Command::Run(which) => go_on(which, Until::ItStops, format).await,
+            Command::Run(arguments) => {
+                let code = go_on(&arguments.which, Until::ItStops, format).await?;
+                Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code)))
+            }
             Command::Stop(arguments) => manage::stop(arguments, format).await,
             Command::List => manage::list(format).await,
             Command::History(which) => manage::history(which, format).await,

@@ -7,8 +7,11 @@ use crate::{
     cli::{
         Stop, exit,
         output::{self, Format},
+        outputs::Outputs,
     },
     core::{
+        Score,
+        decision::DecisionWord,
         reflex::{self, Standing},
         state::{LoopState, RunStatus, StopReason},
     },
@@ -91,12 +94,36 @@ pub(super) fn ended(state: &LoopState, progress: Progress, voice: &Voice, format
     if progress == Progress::Interrupted {
         eprintln!("interrupted: what was running has been ended. Go on: loopgate loop resume {alias}");
     }
-    Ok(match progress {
+    let code = match progress {
         Progress::Interrupted => exit::INTERRUPTED,
         Progress::Waiting => exit::RETRY,
         Progress::On => exit::OK,
         Progress::Over => code(state),
-    })
+    };
+    tell(state, code);
+    Ok(code)
+}
+
+/// The outputs of a workflow's step that runs the loop.
+fn tell(state: &LoopState, code: u8) {
+    let decision = match code {
+        exit::OK => DecisionWord::Proceed,
+        exit::RETRY => DecisionWord::Retry,
+        exit::ESCALATE => DecisionWord::Escalate,
+        // Interrupted: nothing was decided.
+        _ => return,
+    };
+    let evaluation = state.evaluation.as_ref();
+    let outputs = Outputs {
+        decision,
+        status: state.status,
+        score: evaluation.map(|evaluation| evaluation.score).or(state.last_score).unwrap_or(Score::ZERO),
+        attempt: state.iteration,
+        stage: state.state,
+        failed_rules: evaluation.map(|evaluation| evaluation.failed_rules.clone()).unwrap_or_default(),
+        files: None,
+    };
+    outputs.tell();
 }
 
 /// The exit code of a loop that does not go on by itself.
