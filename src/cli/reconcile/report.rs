@@ -162,9 +162,7 @@ impl Ended {
             Settled::Dormant => "the base branch has no .github/loopgate.yml, so nothing is written here".to_owned(),
             Settled::Nothing => "there is nothing to loop over".to_owned(),
             Settled::Archived => "the run has ended a fortnight ago: archived".to_owned(),
-            Settled::Decided(summary) => {
-                format!("{} — {} ({} changes)", summary.word.as_str(), summary.subject, summary.effects)
-            }
+            Settled::Decided(summary) => format!("{}; changes made: {}", summary.subject, summary.effects),
         };
         match revisit_at {
             Some(at) => format!("{words}; time alone changes something after {}", at.format("%Y-%m-%d %H:%M UTC")),
@@ -179,5 +177,77 @@ impl Ended {
             }
             _ => Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        core::{Score, decision::DecisionWord, stage::Stage, state::RunStatus},
+        github::{Problem, Summary},
+    };
+
+    fn looked(number: u64, ended: Ended) -> Looked {
+        Looked { repository: "acme/widgets".parse().unwrap(), number: PrNumber::new(number), ended }
+    }
+
+    fn report() -> Report {
+        let summary = Summary {
+            word: DecisionWord::Retry,
+            status: RunStatus::InProgress,
+            stage: Stage::Test,
+            score: Score::ZERO,
+            failed_rules: vec!["unit".parse().unwrap()],
+            subject: "attempt 2: retry — 1 failed rule (unit)".into(),
+            run_id: "pr-12-20261120-101500".into(),
+            attempt: 2,
+            saved: None,
+            effects: 3,
+            problems: vec![Problem { what: "add the label loop:retry".into(), reason: "not permitted".into() }],
+        };
+        let revisit_at = Some("2026-11-20T11:15:00Z".parse().unwrap());
+        let until = "2026-11-20T11:00:00Z".parse().unwrap();
+        let failed = Failed { reason: "GitHub's rate limit is used up".into(), retry_at: Some(until) };
+        Report {
+            looked: vec![
+                looked(12, Ended::Settled { result: Settled::Decided(summary), revisit_at }),
+                looked(13, Ended::Settled { result: Settled::Nothing, revisit_at: None }),
+                looked(14, Ended::Failed(failed)),
+            ],
+            left: 7,
+            usage: Usage { total: 61, not_modified: 4, writes: 9 },
+            ..Report::new("schedule")
+        }
+    }
+
+    #[test]
+    fn a_log_says_what_came_of_each_and_what_it_cost() {
+        insta::assert_snapshot!(report().lines(), @r"
+        acme/widgets#12: attempt 2: retry — 1 failed rule (unit); changes made: 3; time alone changes something after 2026-11-20 11:15 UTC
+          could not add the label loop:retry: not permitted
+        acme/widgets#13: there is nothing to loop over
+        acme/widgets#14: not done: GitHub's rate limit is used up
+        7 more are left for the next run
+        61 requests to GitHub, 9 of them writes, 4 answered 304
+        ");
+        let chat = Report { irrelevant: Some(Irrelevant::Chat), ..Report::new("issue_comment") };
+        insta::assert_snapshot!(chat.lines(), @r"
+        issue_comment: nothing to look at (chat)
+        0 requests to GitHub, 0 of them writes, 0 answered 304
+        ");
+    }
+
+    #[test]
+    fn a_document_says_the_same_and_one_failure_fails_the_run() {
+        let report = report();
+        assert!(report.failed() && !Report::new("push").failed());
+        let document = report.document();
+        assert_eq!(document["schema"], "loopgate.reconcile/v1");
+        assert_eq!(document["pull_requests"][0]["decision"], "retry");
+        assert_eq!(document["pull_requests"][0]["problems"][0], "add the label loop:retry: not permitted");
+        assert_eq!(document["pull_requests"][1]["result"], "nothing");
+        assert_eq!(document["pull_requests"][2]["retry_at"], "2026-11-20T11:00:00Z");
+        assert_eq!((&document["left"], &document["api_requests"]["total"]), (&7.into(), &61.into()));
     }
 }
