@@ -326,9 +326,12 @@ fn list_mark_end(chars: &[char]) -> Option<usize> {
 
 /// Whether what follows a colon makes it an emoji shortcode: `rocket:`.
 fn starts_shortcode(after: &[char]) -> bool {
-    let name = after.iter().take_while(|c| c.is_ascii_alphanumeric() || "_+-".contains(**c)).count();
+    let length = after.iter().take_while(|c| c.is_ascii_alphanumeric() || "_+-".contains(**c)).count();
+    let name: String = after.iter().take(length).collect();
+    // Few names have no letter, so that most places in files (`a.rs:10:5`) can stay as they are.
+    let is_name = name.contains(|c: char| c.is_ascii_alphabetic()) || ["100", "1234", "+1", "-1"].contains(&&*name);
     // At the end of the text, the closing colon may be ours.
-    name > 0 && after.get(name).is_none_or(|c| *c == ':')
+    is_name && after.get(length).is_none_or(|c| *c == ':')
 }
 
 fn ends_with_ignoring_case(chars: &[char], end: &str) -> bool {

@@ -229,6 +229,9 @@ fn what_readers_see() {
         ("\u{1b}[1;31mred\u{1b}[0m \u{202e}txet", "red txet"),
         ("1. first", "1\\. first"),
         ("-> x", "\\-> x"),
+        ("at src/a.rs:10", "at src/a.rs:10"),
+        ("src/a.rs:10:5: no", "src/a.rs:10:5: no"),
+        (":100: :+1: :ship", ":\u{2060}100: :\u{2060}+1: :\u{2060}ship"),
         ("", ""),
     ];
     for (raw, shown) in cases {
