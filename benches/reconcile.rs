@@ -1,0 +1,244 @@
+//! What one look at a pull request costs: `cargo bench --bench reconcile`.
+//!
+//! First the CPU of deciding and rendering, for a pull request with 300 files, 500 comments and three attempts that
+//! was observed through the simulated GitHub; then how long after a push its first visible effect appears, with an API
+//! that takes 100 ms for each answer. quality.md holds the budgets.
+
+use std::{
+    hint::black_box,
+    io::Write as _,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use loopgate::{
+    core::{self, InstallationId, RepoName, Sha, state::LoopState},
+    github::{
+        ApiUrl, AppCredentials, Credentials, Github, Job, Observation, Observer, Reconcile, Secret, Settled, Setup,
+        Target,
+    },
+    refs::{RefName, StateStore},
+    render,
+    server::{GithubReconciler, Server, ServerConfig, own_app},
+    simulator::{Clock, CommitSpec, Conclusion, Config, Harm, Pr, PullSpec, RequestFault, RunSpec, Simulator},
+};
+use serde_json::json;
+use zip::{ZipWriter, write::SimpleFileOptions};
+
+const CI: &str = ".github/workflows/ci.yml";
+const CONFIG: &str = "\
+version: 1
+verify:
+  workflows: [.github/workflows/ci.yml]
+  checks:
+    unit: { kind: test, run: cargo test }
+";
+const FILES: usize = 300;
+const COMMENTS: usize = 500;
+const API_LATENCY: Duration = Duration::from_millis(100);
+
+#[tokio::main]
+async fn main() {
+    // `cargo test --all-targets` starts benches too, without this flag.
+    if !std::env::args().any(|arg| arg == "--bench") {
+        println!("run it with `cargo bench --bench reconcile`");
+        return;
+    }
+    cpu_of_a_large_pull_request().await;
+    latency_of_the_first_effect().await;
+}
+
+async fn cpu_of_a_large_pull_request() {
+    let world = World::start().await;
+    let pr = world.large_pull_request();
+    let reconcile = Reconcile::new(world.github.clone());
+    for attempt in 1..=3 {
+        if attempt > 1 {
+            let fix = CommitSpec::new("Another try").file("src/file_0.rs", format!("fn tried_{attempt}() {{}}\n"));
+            world.simulator.user("alice").push_commit(&pr, fix).expect("alice may push");
+        }
+        world.fail(&pr, attempt);
+        let outcome = reconcile.run(&world.job(&pr), world.clock.now()).await.expect("GitHub answers");
+        assert!(matches!(outcome.result, Settled::Decided(_)), "{outcome:?}");
+    }
+    let (observation, state) = world.observe(&pr).await;
+    let Observation { snapshot, policy, .. } = &observation;
+    println!("{} files, {} comments, {} attempts", FILES, COMMENTS, state.attempts.len());
+
+    let now = world.clock.now();
+    let decision = core::decide(snapshot, &state, policy, now);
+    let decide = mean(|| drop(black_box(core::decide(black_box(snapshot), &state, policy, now))));
+    let render = mean(|| drop(black_box(render::pull_request(black_box(&decision), snapshot, policy))));
+    println!(
+        "decide {:.2} ms, render {:.2} ms, both {:.2} ms (budget 2)",
+        decide * 1e3,
+        render * 1e3,
+        (decide + render) * 1e3
+    );
+}
+
+/// Seconds per call, of a second of calls after some to warm up.
+fn mean(mut call: impl FnMut()) -> f64 {
+    (0..5).for_each(|_| call());
+    let begun = Instant::now();
+    let mut calls = 0;
+    while begun.elapsed() < Duration::from_secs(1) {
+        call();
+        calls += 1;
+    }
+    begun.elapsed().as_secs_f64() / f64::from(calls)
+}
+
+async fn latency_of_the_first_effect() {
+    let world = World::start().await;
+    let data = tempfile::tempdir().expect("a temporary directory can be made");
+    let config = ServerConfig::from_env(|name| world.setting(name, data.path())).expect("a whole configuration");
+    let own = own_app(&world.github).await.expect("the App is known");
+    let reconciler = GithubReconciler::new(world.github.clone(), clock_of(&world.clock)).sealing(config.state_seal());
+    let server = Server::new(config, own).start(reconciler).await.expect("the server starts");
+    world.simulator.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
+    world.simulator.add_fault(RequestFault::on("", Harm::Delay(API_LATENCY)).expect("a pattern"));
+
+    let alice = world.simulator.user("alice");
+    let mut seen = Vec::new();
+    for nth in 0..10 {
+        let branch = format!("branch-{nth}");
+        let spec = PullSpec::new("Add a file").branch(&branch).file("src/more.rs", "fn more() {}\n");
+        let pr = alice.open_pull_request(&world.repository, spec).expect("alice may push");
+        let begun = Instant::now();
+        while world.simulator.pull_request(&pr).expect("it is there").check_runs.is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        seen.push(begun.elapsed());
+        world.simulator.settle().await;
+        server.settled().await;
+    }
+    seen.sort_unstable();
+    let times = |at: Duration| at.as_secs_f64() / API_LATENCY.as_secs_f64();
+    println!(
+        "first effect after a pull request was opened: median {:.2}, worst {:.2} API latencies of {API_LATENCY:?} (budget 5)",
+        times(seen[seen.len() / 2]),
+        times(seen[seen.len() - 1]),
+    );
+    server.shutdown().await;
+}
+
+struct World {
+    simulator: Simulator,
+    clock: Clock,
+    repository: RepoName,
+    github: Github,
+}
+
+impl World {
+    async fn start() -> Self {
+        let clock = Clock::system();
+        let config = Config { clock: clock.clone(), ..Config::default() };
+        let simulator = Simulator::start(config).await.expect("the simulator starts");
+        let files = [("README.md", "# Widgets\n"), (CI, "on: pull_request\n"), (".github/loopgate.yml", CONFIG)];
+        let repository = simulator.create_repo("acme/widgets", &files).expect("a repository");
+        let key = Secret::new(simulator.app_key().private_pem());
+        let credentials = AppCredentials::new(simulator.app_id(), &key).expect("a key");
+        let setup = Setup { clock: clock_of(&clock), ..Setup::default() };
+        let api = ApiUrl::parse(&simulator.url()).expect("an address");
+        let github = Github::new(api, Credentials::App(credentials), setup).expect("a client");
+        Self { simulator, clock, repository, github }
+    }
+
+    fn setting(&self, name: &str, data: &std::path::Path) -> Option<String> {
+        match name {
+            "LOOPGATE_APP_ID" => Some(self.simulator.app_id().to_string()),
+            "LOOPGATE_PRIVATE_KEY" => Some(self.simulator.app_key().private_pem().to_owned()),
+            "LOOPGATE_WEBHOOK_SECRET" => Some(self.simulator.webhook_secret().to_owned()),
+            "LOOPGATE_GITHUB_API_URL" => Some(self.simulator.url()),
+            "LOOPGATE_LISTEN" | "LOOPGATE_ADMIN_LISTEN" => Some("127.0.0.1:0".to_owned()),
+            "LOOPGATE_DATA_DIR" => Some(data.display().to_string()),
+            _ => None,
+        }
+    }
+
+    fn installation(&self) -> InstallationId {
+        self.simulator.installation_id()
+    }
+
+    fn large_pull_request(&self) -> Pr {
+        let alice = self.simulator.user("alice");
+        let mut spec = PullSpec::new("Change many files");
+        for nth in 0..FILES {
+            let lines: String =
+                (0..20).map(|line| format!("fn line_{line}_of_{nth}() {{ work({line}); }}\n")).collect();
+            spec = spec.file(&format!("src/file_{nth}.rs"), lines);
+        }
+        let pr = alice.open_pull_request(&self.repository, spec).expect("alice may push");
+        for nth in 0..COMMENTS {
+            let said =
+                format!("Line {nth} reads well, though `work` could be named for what it does.\n\n> quoted\n\nThanks!");
+            self.simulator.user(["alice", "bob"][nth % 2]).comment(&pr, &said).expect("they may comment");
+        }
+        pr
+    }
+
+    /// The workflow of the head ends with ten failing tests.
+    fn fail(&self, pr: &Pr, attempt: usize) {
+        let head = self.simulator.pull_request(pr).expect("it is there").head_sha;
+        let run = self.simulator.start_workflow(&self.repository, RunSpec::new(head, CI)).expect("it starts");
+        let archive = evidence(head, run.get(), attempt);
+        let artifacts = vec![("loopgate-evidence-test-00000000-1".to_owned(), archive.into())];
+        self.simulator.finish_workflow(&self.repository, run, Conclusion::Failure, artifacts).expect("it ends");
+    }
+
+    fn job(&self, pr: &Pr) -> Job {
+        Job {
+            installation: Some(self.installation()),
+            repository: pr.repo.clone(),
+            number: pr.number,
+            hints: Vec::new(),
+        }
+    }
+
+    async fn observe(&self, pr: &Pr) -> (Observation, LoopState) {
+        let client = self.github.client(Some(self.installation()));
+        let objects = loopgate::github::GithubObjects::new(client.clone(), self.repository.clone());
+        let loaded = StateStore::new(&objects, RefName::pull_request(pr.number)).load().await.expect("a state");
+        let observer = Observer::new(self.github.clone());
+        let target = Target { repository: &self.repository, number: pr.number };
+        let ground = observer.ground(&client, target).await.expect("an answer").expect("it is active");
+        let observed = observer.complete(&client, target, ground, Vec::new(), loaded.intact()).await;
+        (observed.expect("an answer"), loaded.intact().expect("it is whole").clone())
+    }
+}
+
+fn clock_of(clock: &Clock) -> Arc<dyn loopgate::github::Clock> {
+    let clock = clock.clone();
+    Arc::new(move || clock.now())
+}
+
+/// The archive an upload of one job's evidence makes.
+fn evidence(head: Sha, run: u64, attempt: usize) -> Vec<u8> {
+    let failures: Vec<_> = (0..10)
+        .map(|nth| {
+            json!({
+                "test_name": format!("file_{nth}::works"), "error_type": "AssertionError",
+                "error_message": format!("assertion `left == right` failed in attempt {attempt}\n  left: 1\n right: {nth}"),
+                "stack_trace": (0..40).map(|frame| format!("  {frame}: widgets::line_{frame} at src/file_{nth}.rs:{frame}\n")).collect::<String>(),
+                "source": { "file": format!("src/file_{nth}.rs"), "line": 7, "function": "works" },
+                "fingerprint": format!("{:016x}", attempt * 100 + nth),
+            })
+        })
+        .collect();
+    let document = json!({
+        "schema": "loopgate.evidence/v1", "repository": "acme/widgets", "head_sha": head, "tree_hash": format!("{attempt:02x}"),
+        "workflow": { "path": CI, "run_id": run, "run_attempt": 1, "job": "test", "matrix": null },
+        "environment": { "os": "linux", "runtime": null, "framework": null },
+        "started_at": "2026-11-20T10:15:00Z", "ended_at": "2026-11-20T10:16:00Z",
+        "checks": [{
+            "name": "unit", "kind": "test", "outcome": "failed", "duration_ms": 1,
+            "results": { "total": 1000, "passed": 990, "failed": 10, "errors": 0, "skipped": 0, "flaky": 0, "duration_ms": 1, "coverage_percent": null },
+            "failures": failures,
+        }],
+    });
+    let mut writer = ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    writer.start_file("evidence.json", SimpleFileOptions::default()).expect("in memory");
+    writer.write_all(document.to_string().as_bytes()).expect("in memory");
+    writer.finish().expect("in memory").into_inner()
+}
