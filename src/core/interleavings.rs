@@ -232,11 +232,7 @@ impl World {
                     assert!(told.insert(cause), "told twice: {line:?}");
                 }
                 Event::Resumed => told.clear(),
-                Event::EvaluationDone => {
-                    if line.payload["passed"] == true {
-                        told.clear();
-                    }
-                }
+                Event::EvaluationDone if line.payload["passed"] == true => told.clear(),
                 _ => {}
             }
         }

@@ -73,6 +73,7 @@ impl Reconcile {
             .collect();
         let [(verify, verify_text), (gates, gates_text)] = render::merge_group(&members, &unknown);
         let texts = Rendered {
+            announcement: None,
             status_comment: String::new(),
             verify: verify_text,
             gates: gates_text,
