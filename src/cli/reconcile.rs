@@ -17,14 +17,15 @@ use tracing_subscriber::EnvFilter;
 
 use self::{
     plan::{Budget, in_turn},
-    report::{Ended, Looked, Report},
+    report::{Answered, Ended, Looked, Report},
 };
 use super::{Outcome, Stop, exit, output::Format, runtime};
 use crate::{
     channels::Channels,
     core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, hint::Hint},
     github::{
-        self, ApiUrl, AppSlug, Client, Credentials, Failed, Github, Job, Reconcile, Secret, Setup,
+        self, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer, Job, MergeGroup, Reconcile, Secret,
+        Setup,
         webhook::{InWorkflow, OwnApp, Target, route_in_workflow},
     },
 };
@@ -125,6 +126,11 @@ impl Run<'_> {
         let found = self.pull_requests(&client, &targets).await?;
         let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(Stop::bad_data)?;
         let reconcile = Reconcile::new(self.github.clone()).calling(channels);
+        for target in &targets {
+            if let Some(group) = MergeGroup::of(None, target, &hints) {
+                report.answered.push(Answered { answer: self.answer(&reconcile, &group).await, group });
+            }
+        }
         let mut budget = Budget::new(self.arguments.most_requests);
         for (place, (repository, number)) in found.iter().enumerate() {
             if !budget.allows(self.github.usage().total) {
@@ -198,17 +204,26 @@ impl Run<'_> {
         }
     }
 
+    async fn answer(&self, reconcile: &Reconcile, group: &MergeGroup) -> Result<GroupAnswer, Failed> {
+        trying(group.head.short(), async || Box::pin(reconcile.merge_group(group, Utc::now())).await).await
+    }
+
     async fn try_look(&self, reconcile: &Reconcile, job: &Job) -> Result<github::Outcome, Failed> {
-        let mut tries = 1;
-        loop {
-            match Box::pin(reconcile.run(job, Utc::now())).await {
-                Err(failed) if failed.retry_at.is_none() && tries < MOST_TRIES => {
-                    eprintln!("#{}: {failed}; trying again", job.number);
-                    pause(Duration::from_secs(1 << tries)).await;
-                    tries += 1;
-                }
-                ended => return ended,
+        trying(format!("#{}", job.number), async || Box::pin(reconcile.run(job, Utc::now())).await).await
+    }
+}
+
+/// Tries again a little later, unless GitHub says when to come back.
+async fn trying<T>(what: String, once: impl AsyncFn() -> Result<T, Failed>) -> Result<T, Failed> {
+    let mut tries = 1;
+    loop {
+        match once().await {
+            Err(failed) if failed.retry_at.is_none() && tries < MOST_TRIES => {
+                eprintln!("{what}: {failed}; trying again");
+                pause(Duration::from_secs(1 << tries)).await;
+                tries += 1;
             }
+            ended => return ended,
         }
     }
 }

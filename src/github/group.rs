@@ -6,12 +6,15 @@
 
 use serde::Deserialize;
 
-use super::{Client, Error, Failed, Job, Looked, ObservedSurface, Reconcile, paging::wrapped_pages, path, plan};
+use super::{
+    Client, Error, Failed, Job, Looked, ObservedSurface, Reconcile, paging::wrapped_pages, path, plan, webhook::Target,
+};
 use crate::{
     core::{
         self, InstallationId, PrNumber, RepoName, Sha, Timestamp,
         decision::{CheckRunPlan, Surface},
         gate::GateReport,
+        hint::Hint,
         snapshot::{Lifecycle, Snapshot},
         state::LoopState,
     },
@@ -34,6 +37,19 @@ pub struct MergeGroup {
     pub base_ref: String,
     /// The queue's own branch, `refs/heads/gh-readonly-queue/main/pr-12-…`.
     pub head_ref: Option<String>,
+}
+
+impl MergeGroup {
+    /// The group that a target stands for, if it stands for one; the hints may name the queue's own branch.
+    pub fn of(installation: Option<InstallationId>, target: &Target, hints: &[Hint]) -> Option<Self> {
+        let Target::MergeGroup { repository, head, base, base_ref } = target else { return None };
+        let head_ref = hints.iter().find_map(|hint| match hint {
+            Hint::MergeGroup { head: told, head_ref, .. } if told == head => head_ref.clone(),
+            _ => None,
+        });
+        let (repository, base_ref) = (repository.clone(), base_ref.clone());
+        Some(Self { installation, repository, head: *head, base: *base, base_ref, head_ref })
+    }
 }
 
 /// What the queue was answered.

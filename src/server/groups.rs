@@ -12,7 +12,7 @@ use std::{
 
 use super::reconciler::Unresolved;
 use crate::{
-    core::{Hint, RepoName, Sha, Timestamp},
+    core::{RepoName, Sha, Timestamp},
     github::{Failed, GroupAnswer, MergeGroup, Reconcile, webhook::Target},
 };
 
@@ -42,20 +42,7 @@ impl Groups {
 
     fn concerned(&self, work: &Unresolved) -> Option<MergeGroup> {
         match &work.target {
-            Target::MergeGroup { repository, head, base, base_ref } => {
-                let head_ref = work.hints.iter().find_map(|hint| match hint {
-                    Hint::MergeGroup { head: told, head_ref, .. } if told == head => head_ref.clone(),
-                    _ => None,
-                });
-                Some(MergeGroup {
-                    installation: Some(work.installation),
-                    repository: repository.clone(),
-                    head: *head,
-                    base: *base,
-                    base_ref: base_ref.clone(),
-                    head_ref,
-                })
-            }
+            Target::MergeGroup { .. } => MergeGroup::of(Some(work.installation), &work.target, &work.hints),
             Target::Head { repository, sha } => {
                 let unfinished = self.0.lock().unwrap_or_else(PoisonError::into_inner);
                 unfinished.get(&(repository.clone(), *sha)).cloned()

@@ -11,6 +11,7 @@ use std::{
 
 use loopgate::{
     core::{RepoName, Sha},
+    github::{ApiUrl, AppSlug, Credentials, Github, Secret, Setup},
     simulator::{Area, Conclusion, Delivery, Level, Permissions, RunSpec, Simulator},
 };
 use serde_json::{Value, json};
@@ -92,6 +93,7 @@ impl Actions {
             ("pull_request", "review_requested" | "review_request_removed") => {}
             ("pull_request", _) => drop(self.run("pull_request_target", &payload).await),
             ("issue_comment", _) => drop(self.run("issue_comment", &payload).await),
+            ("merge_group", "checks_requested") => drop(self.run("merge_group", &payload).await),
             ("workflow_run", "completed") if payload["workflow_run"]["path"] != WORKFLOW => {
                 drop(self.run("workflow_run", &payload).await);
             }
@@ -103,6 +105,14 @@ impl Actions {
             }
             _ => {}
         }
+    }
+
+    /// What the API shows.
+    pub async fn get(&self, path: &str) -> Value {
+        let credentials = Credentials::Job { token: Secret::new(&*self.token), app: AppSlug::actions() };
+        let api = ApiUrl::parse(&self.github.url()).expect("an address");
+        let client = Github::new(api, credentials, Setup::default()).expect("a client").client(None);
+        client.get(path).await.expect("an answer")
     }
 
     /// `on: schedule`.

@@ -1,7 +1,7 @@
 //! What is different without a server: lost events, several processes at once, and an App that every workflow shares.
 
 use loopgate::simulator::{CheckSpec, CommitSpec, Conclusion, Pr, PullSpec, Role, RunSpec, Simulator};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{CI, Job, Keeper as _, actions::Actions, archive, ci_with, evidence, github, repository, unit};
 
@@ -174,4 +174,39 @@ async fn events_that_run_the_pull_requests_own_workflow_are_refused() {
         assert!(said.contains(way_out), "{said}");
     }
     assert_eq!(github.request_counts().total, 0);
+}
+
+/// The queue asks once; what the group's own checks say comes with the end of their workflow.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_queue_is_answered_on_its_commit() {
+    let github = github().await;
+    let repo = repository(&github);
+    let actions = Actions::new(&github, &repo);
+    let pr = github.user("alice").open_pull_request(&repo, PullSpec::new("Add one").file("src/a.rs", "1\n")).unwrap();
+    ci_with(&github, &pr, &[]);
+    actions.settle().await;
+
+    let group = github.admin().queue(&[&pr]).unwrap();
+    actions.settle().await;
+    let told = async || {
+        let runs = actions.get(&format!("/repos/{repo}/commits/{}/check-runs", group.head_sha)).await;
+        let runs = runs["check_runs"].as_array().unwrap().clone();
+        let line = |run: &Value| format!("{}: {}, {}", run["name"], run["conclusion"], run["output"]["title"]);
+        let mut lines: Vec<String> = runs.iter().map(line).map(|line| line.replace('"', "")).collect();
+        lines.retain(|line| line.starts_with("loopgate"));
+        lines.sort();
+        lines
+    };
+    assert_eq!(
+        told().await,
+        ["loopgate / gates: success, No gate closed: #1", "loopgate / verify: success, Passed: #1"]
+    );
+
+    let run = github.start_workflow(&repo, RunSpec::new(group.head_sha, CI).event("merge_group")).unwrap();
+    let job = Job { name: "test", matrix: None, checks: unit(&["adds_two"]) };
+    let document = evidence(group.head_sha, run.get(), &job).to_string();
+    let artifact = ("loopgate-evidence-test-1".to_owned(), archive(&[("evidence.json", document.as_bytes())]).into());
+    github.finish_workflow(&repo, run, Conclusion::Failure, vec![artifact]).unwrap();
+    actions.settle().await;
+    assert_eq!(told().await[1], "loopgate / verify: failure, Does not pass: #1");
 }

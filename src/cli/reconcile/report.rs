@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     cli::{Stop, output, output::Format, outputs::Outputs},
     core::{PrNumber, RepoName, Timestamp},
-    github::{Failed, Settled, Usage, webhook::Irrelevant},
+    github::{Failed, GroupAnswer, MergeGroup, Settled, Usage, webhook::Irrelevant},
     render,
 };
 
@@ -15,10 +15,17 @@ use crate::{
 pub(super) struct Report {
     event: String,
     pub irrelevant: Option<Irrelevant>,
+    pub answered: Vec<Answered>,
     pub looked: Vec<Looked>,
     /// Pull requests left for the next run.
     pub left: usize,
     pub usage: Usage,
+}
+
+/// One merge queue's question.
+pub(super) struct Answered {
+    pub group: MergeGroup,
+    pub answer: Result<GroupAnswer, Failed>,
 }
 
 /// One pull request.
@@ -36,11 +43,12 @@ pub(super) enum Ended {
 impl Report {
     pub(super) fn new(event: &str) -> Self {
         let event = event.to_owned();
-        Self { event, irrelevant: None, looked: Vec::new(), left: 0, usage: Usage::default() }
+        Self { event, irrelevant: None, answered: Vec::new(), looked: Vec::new(), left: 0, usage: Usage::default() }
     }
 
     pub(super) fn failed(&self) -> bool {
         self.looked.iter().any(|looked| matches!(looked.ended, Ended::Failed(_)))
+            || self.answered.iter().any(|answered| answered.answer.is_err())
     }
 
     pub(super) fn print(&self, format: Format) -> Result<(), Stop> {
@@ -70,8 +78,17 @@ impl Report {
         if let Some(why) = self.irrelevant {
             // Writing to a string cannot fail, here and below.
             let _ = writeln!(text, "{}: nothing to look at ({})", self.event, why.as_str().replace('_', " "));
-        } else if self.looked.is_empty() {
+        } else if self.looked.is_empty() && self.answered.is_empty() {
             let _ = writeln!(text, "{}: no open pull request is concerned", self.event);
+        }
+        for Answered { group, answer } in &self.answered {
+            let words = match answer {
+                Ok(GroupAnswer::Final) => "answered".to_owned(),
+                Ok(GroupAnswer::Unfinished) => "its own checks are waited for".to_owned(),
+                Ok(GroupAnswer::Dormant) => "no pull request in it is looked after here".to_owned(),
+                Err(failed) => format!("not done: {failed}"),
+            };
+            let _ = writeln!(text, "merge queue, {}@{}: {words}", group.repository, group.head.short());
         }
         for looked in &self.looked {
             let _ = writeln!(text, "{}#{}: {}", looked.repository, looked.number, looked.ended.words());
@@ -92,6 +109,7 @@ impl Report {
             "schema": "loopgate.reconcile/v1",
             "event": self.event,
             "irrelevant": self.irrelevant.map(Irrelevant::as_str),
+            "merge_groups": self.answered.iter().map(Answered::document).collect::<Vec<_>>(),
             "pull_requests": self.looked.iter().map(Looked::document).collect::<Vec<_>>(),
             "left": self.left,
             "api_requests": self.usage,
@@ -110,6 +128,19 @@ impl Report {
         if let Err(error) = opened.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())) {
             eprintln!("the job summary cannot be written: {error}");
         }
+    }
+}
+
+impl Answered {
+    fn document(&self) -> Value {
+        let result = match &self.answer {
+            Ok(GroupAnswer::Final) => "answered",
+            Ok(GroupAnswer::Unfinished) => "unfinished",
+            Ok(GroupAnswer::Dormant) => "dormant",
+            Err(_) => "failed",
+        };
+        let reason = self.answer.as_ref().err().map(|failed| &failed.reason);
+        json!({ "repository": self.group.repository, "head": self.group.head, "result": result, "reason": reason })
     }
 }
 

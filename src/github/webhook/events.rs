@@ -10,7 +10,7 @@ use super::{
     payload::{
         Account, CheckRunEvent, CheckSuiteEvent, Commit, Common, Id, InstallationEvent, IssueCommentEvent,
         MergeGroupEvent, Number, OrganizationEvent, PullRequest, PullRequestEvent, PushEvent, Repository,
-        ReviewCommentEvent, ReviewEvent, StatusEvent, Text, WorkflowRunEvent,
+        ReviewCommentEvent, ReviewEvent, StatusEvent, Text, WorkflowRun, WorkflowRunEvent,
     },
 };
 
@@ -174,7 +174,37 @@ pub(super) fn workflow_run(reader: &Reader<'_>) -> Answer {
         return irrelevant(Irrelevant::UnknownAction);
     }
     let run = &event.workflow_run;
+    if let Some(Queued { head, base, base_ref, head_ref }) = queued(run) {
+        let hint = Hint::MergeGroup { head, base, base_ref: base_ref.clone(), head_ref: Some(head_ref) };
+        let target = |repository| Target::MergeGroup { repository, head, base, base_ref };
+        return reader.work(event.common(), target, Some(hint));
+    }
     reader.head(event.common(), &run.head_sha, named(run.pull_requests.as_deref()))
+}
+
+/// A merge group, told by the run of a workflow on its commit.
+struct Queued {
+    head: Sha,
+    base: Sha,
+    base_ref: String,
+    head_ref: String,
+}
+
+/// The group that a run was started for. A queue names its branches `gh-readonly-queue/main/pr-12-<base commit>`; only
+/// the queue itself causes the event `merge_group`.
+fn queued(run: &WorkflowRun<'_>) -> Option<Queued> {
+    if run.event.as_deref() != Some("merge_group") {
+        return None;
+    }
+    let branch: &str = run.head_branch.as_deref()?;
+    let (base_branch, rest) = branch.strip_prefix("gh-readonly-queue/")?.rsplit_once("/pr-")?;
+    let (_, base) = rest.split_once('-')?;
+    Some(Queued {
+        head: sha(&run.head_sha)?,
+        base: sha(base)?,
+        base_ref: format!("refs/heads/{base_branch}"),
+        head_ref: format!("refs/heads/{branch}"),
+    })
 }
 
 pub(super) fn push(reader: &Reader<'_>) -> Answer {

@@ -245,6 +245,11 @@ pub(super) struct WorkflowRun<'a> {
     #[serde(borrow)]
     pub head_sha: Text<'a>,
     pub pull_requests: Option<Vec<Number>>,
+    /// What started the run.
+    #[serde(borrow)]
+    pub event: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub head_branch: Option<Text<'a>>,
 }
 
 payload! {

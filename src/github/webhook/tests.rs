@@ -173,6 +173,22 @@ fn checks_lead_to_their_head() {
     let run = |action: &str| json!({ "action": action, "workflow_run": { "head_sha": SHA, "pull_requests": [] } });
     assert_eq!(routed("workflow_run", run("completed")), work(head(), vec![]));
     assert_eq!(routed("workflow_run", run("in_progress")), nothing(Irrelevant::UnknownAction));
+    let started_by = |event: &str| {
+        let branch = format!("gh-readonly-queue/release/1.0/pr-12-{}", "b".repeat(40));
+        json!({ "action": "completed",
+                "workflow_run": { "head_sha": SHA, "event": event, "head_branch": branch, "pull_requests": [] } })
+    };
+    let (head_sha, base) = (SHA.parse().unwrap(), "b".repeat(40).parse().unwrap());
+    let base_ref = "refs/heads/release/1.0".to_owned();
+    let head_ref = Some(format!("refs/heads/gh-readonly-queue/release/1.0/pr-12-{base}"));
+    assert_eq!(
+        routed("workflow_run", started_by("merge_group")),
+        work(
+            Target::MergeGroup { repository: repository(), head: head_sha, base, base_ref: base_ref.clone() },
+            vec![Hint::MergeGroup { head: head_sha, base, base_ref, head_ref }],
+        )
+    );
+    assert_eq!(routed("workflow_run", started_by("push")), work(head(), vec![]), "anybody may name a branch so");
 }
 
 #[test]

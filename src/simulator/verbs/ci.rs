@@ -101,7 +101,13 @@ impl Simulator {
             });
             let (actor, branch, head_repo) = match pull {
                 Some((author, pull)) => (author, pull.head.branch.clone(), pull.head.repo.unwrap_or(id)),
-                None => (world.user_id(OWNER)?, found.default_branch.clone(), id),
+                None => {
+                    let at = |(name, sha): (&String, &Sha)| {
+                        (*sha == spec.sha).then(|| name.strip_prefix("refs/heads/").map(str::to_owned)).flatten()
+                    };
+                    let branch = found.refs.iter().find_map(at).unwrap_or_else(|| found.default_branch.clone());
+                    (world.user_id(OWNER)?, branch, id)
+                }
             };
             let RunSpec { sha, path, name, event, job, .. } = spec;
             world.start_run(id, NewRun { name, path, event, sha, branch, head_repo, actor, job })
