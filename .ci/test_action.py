@@ -139,6 +139,8 @@ def a_failing_test(project: Project) -> None:
     expect("tells attempt, stage, status and score",
            {key: told["told"].get(key) for key in ("attempt", "stage", "status", "score")}
            == {"attempt": "1", "stage": "TEST", "status": "in_progress", "score": "0.00"}, everything)
+    errors = [note for note in told["annotations"] if note["level"] == "error" and note.get("file") == "src/math.py"]
+    expect("annotates the line", [note.get("line") for note in errors] == ["3"], everything)
     summary = "".join(told["summary"].values())
     expect("writes the job summary", "adds" in summary and "expected 4, got 5" in summary, everything)
     expect("uploads one artifact, named by job, matrix and attempt",

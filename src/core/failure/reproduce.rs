@@ -27,6 +27,9 @@ pub struct CheckContext<'a> {
 pub(super) enum Tool {
     Cargo,
     Pytest,
+    /// `manage.py test`
+    Django,
+    Unittest,
     Vitest,
     Jest,
     Mocha,
@@ -88,11 +91,13 @@ fn without_reports(command: &str) -> String {
 
 pub(super) fn tool(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<Tool> {
     let command = check.and_then(|check| check.command).unwrap_or_default();
-    const WORDS: [(&str, Tool); 12] = [
+    const WORDS: [(&str, Tool); 14] = [
         ("vitest", Tool::Vitest),
         ("jest", Tool::Jest),
         ("mocha", Tool::Mocha),
         ("pytest", Tool::Pytest),
+        ("manage.py test", Tool::Django),
+        ("-m unittest", Tool::Unittest),
         ("cargo", Tool::Cargo),
         ("go test", Tool::Go),
         ("gradle", Tool::Gradle),
@@ -158,6 +163,8 @@ fn of_test(tool: Tool, failure: &Failure) -> Option<String> {
     match tool {
         Tool::Cargo => cargo(name),
         Tool::Pytest => pytest(name, file),
+        Tool::Django => Some(format!("python manage.py test {}", word(name)?)),
+        Tool::Unittest => Some(format!("python -m unittest {}", word(name)?)),
         Tool::Vitest => Some(format!("npx vitest run{in_file} -t {}", word(&pattern(leaf(name)))?)),
         Tool::Jest => Some(format!("npx jest{in_file} -t {}", word(&pattern(leaf(name)))?)),
         Tool::Mocha => Some(format!("npx mocha{in_file} -g {}", word(&pattern(leaf(name)))?)),
@@ -190,7 +197,14 @@ fn of_file(tool: Tool, failure: &Failure) -> Option<String> {
         Tool::Mocha => Some(format!("npx mocha {file}")),
         Tool::Rspec => Some(format!("bundle exec rspec {file}")),
         Tool::Phpunit => Some(format!("vendor/bin/phpunit {file}")),
-        Tool::Cargo | Tool::Go | Tool::Maven | Tool::Gradle | Tool::Dotnet | Tool::Swift => None,
+        Tool::Cargo
+        | Tool::Django
+        | Tool::Unittest
+        | Tool::Go
+        | Tool::Maven
+        | Tool::Gradle
+        | Tool::Dotnet
+        | Tool::Swift => None,
     }
 }
 
@@ -363,6 +377,13 @@ mod tests {
                 "",
                 "pytest 'tests/test_cart.py::TestCart::test_total[1.5]' -x",
             ),
+            (
+                "python3 manage.py test -v 2",
+                "cart.tests.CartTests.test_total",
+                "cart/tests.py",
+                "python manage.py test cart.tests.CartTests.test_total",
+            ),
+            ("python -m unittest", "test_cart.Cart.test_total", "", "python -m unittest test_cart.Cart.test_total"),
             ("pytest", "tests/test_cart.py::test_total", "", "pytest tests/test_cart.py::test_total -x"),
             (
                 "npx vitest run",

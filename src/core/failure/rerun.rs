@@ -30,6 +30,7 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
         }
         // pytest remembers by itself what failed, whatever paths and options the command has.
         Tool::Pytest => "--lf --lfnf=none".to_owned(),
+        Tool::Django | Tool::Unittest => quoted(&names)?,
         Tool::Jest | Tool::Vitest => format!("{}-t {}", separator(&words), word(&any_of(&names)?)?),
         Tool::Mocha => format!("{}-g {}", separator(&words), word(&any_of(&names)?)?),
         Tool::Go => {
