@@ -114,6 +114,8 @@ class Project:
                    "--payload", payload, "--checkout", self.shared / "act/checkout-stand-in",
                    "--local", f"actions/checkout@{CHECKOUT}={self.shared}/act/checkout-stand-in",
                    "--local", f"actions/upload-artifact@{UPLOAD}={self.upload}",
+                   # Actions within actions are looked for on the server.
+                   "--local", f"{server}/actions/upload-artifact@{UPLOAD}={self.upload}",
                    "--repository", "acme/widget", "--server-url", server, "--artifacts", artifacts,
                    "--log", log, "--", "--env", "GITHUB_WORKFLOW_REF=acme/widget/.github/workflows/try.yml@refs/pull/7/merge"]
         done = subprocess.run(command, env=os.environ | {"ACT": str(self.act)}, stderr=subprocess.PIPE, text=True)
@@ -191,7 +193,9 @@ def a_loop(project: Project) -> None:
     subprocess.run(["git", "init", "--quiet", "--bare", server], check=True)
     project.write("test.sh", f"if grep -q 'return a + b' src/math.py; then {PASSING}:; else {FAILING}fi\n")
     project.write("src/math.py", "def add(a, b):\n    return a - b\n\n")
-    project.write("fix.sh", "cat > /dev/null\nsed -i 's/a - b/a + b/' src/math.py\n")
+    # A fix brings the test that shows it.
+    project.write("fix.sh", "cat > /dev/null\nsed -i 's/a - b/a + b/' src/math.py\nmkdir -p tests\n"
+                            "printf 'def test_adds():\\n    assert add(2, 2) == 4\\n' > tests/test_math.py\n")
     inputs = {"command": "loop", "task": "fix: $(id) the sum", "fix-command": "sh fix.sh", "max-attempts": "3"}
     told = project.run(server=f"file://{project.folder}/server-of-the-loop", **inputs)
     expect("passes the job", told["code"] == 0, told["text"][-4000:] + told["stderr"])
