@@ -26,11 +26,11 @@ use super::{
 use crate::{
     config,
     core::{
-        AppId, CheckName, Login, PrNumber, RepoName, Sha, Timestamp, UserId, coverage, decide,
+        AppId, CheckName, Login, PrNumber, RepoName, Sha, Timestamp, UserId, attempt, coverage, decide,
         decision::{Decision, DecisionWord},
         describe,
         evidence::{CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome as CheckOutcome, RegressionTrial},
-        gather,
+        failure, gather,
         policy::{CheckSource, Policy, PolicyOrigin, RegressionProof, RequiredTest},
         snapshot::{
             Account, AccountKind, AppIdentity, Authority, Base, BaseEvidence, ChangedFiles, Head, Lifecycle, Listing,
@@ -39,7 +39,7 @@ use crate::{
         state::LoopState,
     },
     render,
-    runner::{self, Changes, Checkout, Cleanliness, Interrupter, Plan, Purpose, Ran, Selection, Trial},
+    runner::{self, Changes, Checkout, Cleanliness, Interrupt, Interrupter, Plan, Purpose, Ran, Selection, Trial},
 };
 
 /// Where the configuration is looked for, relative to the top of the repository.
@@ -100,7 +100,12 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     let base = arguments.base.as_deref().filter(|base| !base.is_empty());
     let changes = Changes::against(&checkout.root, base);
     let trial = changes.as_ref().and_then(|changes| trial(&checkout, changes, base, &policy));
-    let (Executed { ran, environment, proof }, ending) = execute(&plan, trial.as_ref())?;
+    let advice = policy.verify.analyzer.as_deref().map(|command| Advice {
+        command,
+        root: &checkout.root,
+        changes: changes.as_ref().map(|changes| attempt::changes(&changes.files)).unwrap_or_default(),
+    });
+    let (Executed { ran, environment, proof }, ending) = execute(&plan, trial.as_ref(), advice.as_ref())?;
     if ending == Ending::Interrupted {
         eprintln!("interrupted: what was running has been ended");
         return Ok(exit::INTERRUPTED);
@@ -175,7 +180,26 @@ struct Executed {
     proof: Option<RegressionTrial>,
 }
 
-fn execute(plan: &Plan, trial: Option<&Trial<'_>>) -> Result<(Executed, Ending), Stop> {
+/// The analyzer command, and what it is told of.
+struct Advice<'a> {
+    command: &'a str,
+    root: &'a Path,
+    changes: failure::Changes,
+}
+
+impl Advice<'_> {
+    /// Asks about what failed. Whatever comes of it, the verification is what it is.
+    async fn ask(&self, ran: &mut Ran, interrupt: Interrupt) {
+        let Self { command, root, changes } = self;
+        match runner::ask_analyzer(command, root, &mut ran.checks, changes, interrupt).await {
+            Ok(0) => {}
+            Ok(count) => eprintln!("the analyzer explained {count} of the failures"),
+            Err(why) => eprintln!("the analyzer was of no use: {why}. Loopgate's own analysis stands."),
+        }
+    }
+}
+
+fn execute(plan: &Plan, trial: Option<&Trial<'_>>, advice: Option<&Advice<'_>>) -> Result<(Executed, Ending), Stop> {
     let observer: Arc<dyn runner::Observer> = if actions::is_here() {
         Arc::new(progress::Groups)
     } else if std::io::stderr().is_terminal() {
@@ -192,8 +216,13 @@ fn execute(plan: &Plan, trial: Option<&Trial<'_>>) -> Result<(Executed, Ending),
             // Kept, so that the runner does not take us for gone.
             std::future::pending::<()>().await;
         });
-        let (ran, environment) =
+        let (mut ran, environment) =
             tokio::join!(runner::run(plan, interrupt.clone(), observer), runner::environment(plan));
+        if let Some(advice) = advice
+            && !pressed.is_interrupted()
+        {
+            advice.ask(&mut ran, interrupt.clone()).await;
+        }
         let proof = match trial {
             Some(trial) if !pressed.is_interrupted() => {
                 eprintln!("running the tests of this change on the base and on the head");

@@ -8,7 +8,7 @@ use super::{
     describe,
     evaluate::COVERAGE_RULE,
     evidence::{CheckKind, Failure, RetryClass},
-    failure::{self, Blame, Changes, CheckContext, Circumstances, FeedbackItem, Verdict},
+    failure::{self, Analysis, Blame, Changes, CheckContext, Circumstances, FeedbackItem, Verdict},
     gate::{GateReport, GateStanding},
     gather::{GatheredCheck, HeadEvidence},
     ids::{CheckName, Fingerprint, Timestamp},
@@ -104,9 +104,15 @@ pub fn failures(
         let kept = &found.failures[..found.failures.len().min(KEPT_PER_ATTEMPT)];
         for (index, (failure, analysis)) in kept.iter().zip(failure::analyse_all(kept, changes)).enumerate() {
             let (of_failure, blame_confidence) = blame.of_failure(index);
+            let told = failure.analysis.clone().map(Analysis::bounded).filter(Analysis::says_what_to_do);
+            let analysis = told.clone().unwrap_or(analysis);
             views.push(FailureView {
                 check: blame.check.clone(),
-                failure: Failure { fingerprint: Some(failure::fingerprint(failure)), ..failure.clone() },
+                failure: Failure {
+                    fingerprint: Some(failure::fingerprint(failure)),
+                    analysis: told,
+                    ..failure.clone()
+                },
                 blame: of_failure,
                 blame_confidence,
                 root_cause: analysis.root_cause,
@@ -191,7 +197,11 @@ fn of_failure(view: &FailureView, changes: &Changes, policy: &Policy) -> Feedbac
         command,
         directory,
     });
-    FeedbackItem::of(&view.failure, changes, context.as_ref()).into()
+    let mut line: FeedbackLine = FeedbackItem::of(&view.failure, changes, context.as_ref()).into();
+    if view.failure.analysis.is_some() {
+        (line.problem, line.action) = (view.root_cause.clone(), sentence(&view.fix_strategy));
+    }
+    line
 }
 
 impl From<FeedbackItem> for FeedbackLine {

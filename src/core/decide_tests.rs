@@ -461,6 +461,33 @@ fn reread(state: &LoopState) -> LoopState {
     serde_json::from_str(&serde_json::to_string(state).unwrap()).unwrap()
 }
 
+/// An analyzer's advice replaces the rules' own in what people read, where it says what to do, and nothing else.
+#[test]
+fn an_analyzer_advises_and_decides_nothing() {
+    let advised = |fix: &str, category: &str| {
+        let mut story = Story::opened();
+        story.set_head(2);
+        let mut received = evidence(sha(2), &["adds"], &["subtracts"]);
+        if let ReceivedEvidence::Accepted(document) = &mut received
+            && let Some(failure) = document.checks.iter_mut().find_map(|check| check.failures.first_mut())
+        {
+            let told = serde_json::json!({
+                "root_cause": "The sum is counted twice.", "category": category, "fix_strategy": fix, "confidence": 1.0,
+            });
+            failure.analysis = Some(serde_json::from_value(told).unwrap());
+        }
+        story.snapshot.evidence = vec![received];
+        story.decide().clone()
+    };
+    let plain = advised("", "logic_error");
+    let told = advised("Add each price once.", "environment");
+    assert_eq!(told.view.feedback[0].action, "Add each price once.");
+    assert_eq!(told.view.feedback[0].problem, "The sum is counted twice.");
+    assert_eq!((told.action, told.next.attempts), (plain.action, plain.next.attempts), "not even by its category");
+    let vague = advised("Maybe consider the loop.", "logic_error");
+    assert_eq!(vague.view.feedback, plain.view.feedback, "vague advice is no advice");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    failure::Analysis,
     ids::{CheckName, Fingerprint, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
     roster::{Roster, TestId},
 };
@@ -411,6 +412,9 @@ pub struct Failure {
     /// Finds the test in the [`Roster`](super::roster::Roster) of another attempt; none for what is not a test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_id: Option<TestId>,
+    /// What an analyzer command made of it: advice, which decides nothing about blame, retries or gates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<Analysis>,
 }
 
 impl Failure {

@@ -54,6 +54,7 @@ pub fn policy() -> Policy {
         activation: Activation::Active,
         mode: Mode::Hybrid,
         verify: VerifyPolicy {
+            analyzer: None,
             workflows: vec![".github/workflows/ci.yml".to_owned()],
             checks: checks.into_iter().map(|(name, check)| (name.parse().expect("a name"), check)).collect(),
         },

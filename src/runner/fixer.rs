@@ -79,7 +79,7 @@ const TAIL: usize = 2_000;
 
 /// Tokens of the surroundings. A fixer works on files: what it needs beyond them is given to it by `env`, so that it
 /// can never do more to GitHub than the person or job that runs the loop hands over on purpose.
-const WITHHELD: [&str; 12] = [
+pub(super) const WITHHELD: [&str; 12] = [
     "GITHUB_TOKEN",
     "GH_TOKEN",
     "GH_ENTERPRISE_TOKEN",

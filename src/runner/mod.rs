@@ -8,6 +8,7 @@
 //! Nothing is shared between tasks but the slots and the interrupt; a command that outlives its timeout loses its
 //! whole process group, and whatever left it ([`orphans`]).
 
+mod analyzer;
 mod capture;
 mod changes;
 mod check;
@@ -29,6 +30,7 @@ mod report_files;
 mod schedule;
 mod worktree;
 
+pub use analyzer::ask as ask_analyzer;
 pub use capture::Captured;
 pub use changes::Changes;
 pub use checkout::{Checkout, CheckoutError, Cleanliness};

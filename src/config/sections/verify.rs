@@ -36,6 +36,9 @@ pub(in crate::config) struct VerifySection {
     checks: IndexMap<CheckName, Located<CheckSection>>,
     /// The longest timeout a check may have, in seconds. Default: 600.
     max_timeout_seconds: Option<Whole<600, 21600>>,
+    /// A command, one shell line, that is asked what it makes of the failures: it reads JSON and prints JSON within 60
+    /// seconds. Default: none, Loopgate's own analysis stands.
+    analyzer: Option<Located<String>>,
 }
 
 /// A check: a command (`run`) that Loopgate executes, or a check that exists already (`from`).
@@ -100,12 +103,20 @@ impl VerifySection {
         }
         let longest = self.max_timeout_seconds.map_or(LONGEST_TIMEOUT, |seconds| seconds.0);
         let workflows = self.workflows.map_or_else(Vec::new, |workflows| workflows.0);
+        let analyzer = self.analyzer.and_then(|analyzer| {
+            if analyzer.value.trim().is_empty() {
+                cx.refuse(Problem::wrong(analyzer.place, "the command is empty").hint("leave `analyzer` out"));
+                return None;
+            }
+            Some(analyzer.value)
+        });
         let checks: IndexMap<CheckName, Lowered> =
             self.checks.into_iter().filter_map(|(name, check)| Some((name, check.lower(longest, cx)?))).collect();
         refuse_unknown_needs(&checks, cx);
         refuse_cycles(&checks, cx);
         warn_of_missing_kinds(&checks, cx);
         VerifyPolicy {
+            analyzer,
             workflows: workflows.into_iter().filter_map(|path| workflow(path, cx)).collect(),
             checks: checks.into_iter().map(|(name, check)| (name, check.policy)).collect(),
         }

@@ -23,12 +23,20 @@ pub struct Analysis {
     pub fix_strategy: String,
     pub confidence: Confidence,
     /// Names of the known messages that were found; the one that explains the failure first.
+    #[serde(default)]
     pub patterns_matched: Vec<String>,
     /// Other failures with the same root cause, by test name or place.
+    #[serde(default)]
     pub related: Vec<String>,
 }
 
 impl Analysis {
+    /// Whether its fix is one thing to do: advice that leaves it open is of no help to its reader.
+    pub fn says_what_to_do(&self) -> bool {
+        let advice = self.fix_strategy.trim();
+        !advice.is_empty() && text::without_advice(advice) == advice
+    }
+
     /// An answer of an analyzer command, cut to what Loopgate keeps: it is text from outside.
     #[must_use]
     pub fn bounded(mut self) -> Self {

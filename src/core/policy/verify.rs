@@ -15,6 +15,8 @@ pub struct VerifyPolicy {
     pub workflows: Vec<String>,
     /// In the order they were written.
     pub checks: IndexMap<CheckName, CheckPolicy>,
+    /// A command that is asked what it makes of the failures: JSON in, JSON out. Only `verify` runs it.
+    pub analyzer: Option<String>,
 }
 
 /// One check.
