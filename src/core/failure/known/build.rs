@@ -32,12 +32,12 @@ pub(super) const TABLE: &[Known] = &[
     )
     .says(
         "A variable or import is not used.",
-        "Remove it.",
+        "Remove the unused name from this line.",
         "The linter fails the check on every unused name; leftovers of this kind often hide a forgotten step.",
     ),
     Known::new("dead_code", r"\bdead_code\b|is never (?:constructed|read|used)(?:\n|$)", Other, 90).says(
         "Code is never used.",
-        "Remove it.",
+        "Remove the unused code at this line.",
         "The build treats warnings as errors, and unused code is a warning.",
     ),
     Known::new("floating_promise", r"no-floating-promises|require-await|no-misused-promises", MissingErrorHandling, 90)

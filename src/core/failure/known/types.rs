@@ -324,7 +324,7 @@ pub(super) const TABLE: &[Known] = &[
     ),
     Known::new("go_unused", r"declared and not used|imported and not used", Other, 95).says(
         "A variable or import is not used.",
-        "Remove it.",
+        "Remove the unused name from this line.",
         "Go refuses to compile unused variables and imports.",
     ),
     Known::new(

@@ -135,6 +135,8 @@ fn of_check(check: &FailingCheck<'_>, input: &PacketInput<'_>) -> Draft {
     match evidence.outcome {
         Outcome::TimedOut => {
             item.location = Place::Check { check: evidence.name.clone() };
+            let last = log.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            item.reported = code(last.trim());
             item.problem =
                 format!("The check {name} did not end within {} s and was stopped.", evidence.duration_ms / 1_000);
             "Find the loop or the wait that does not end, at the last line the check printed."

@@ -234,8 +234,10 @@ fn summary(input: &PacketInput<'_>, drafts: &[Draft], total: u64) -> String {
         }
     }
     let failures = if total == 1 { "1 failure".to_owned() } else { format!("{total} failures") };
-    let mut summary =
-        format!("Attempt {} of {}: {failures} ({}).", input.attempt, input.max_attempts, parts.join(", "));
+    // One failure of the ordinary kind is told by its number.
+    let only_ordinary = drafts.iter().all(|draft| draft.kind() == EntryKind::Failure);
+    let kinds = if only_ordinary { String::new() } else { format!(" ({})", parts.join(", ")) };
+    let mut summary = format!("Attempt {} of {}: {failures}{kinds}.", input.attempt, input.max_attempts);
     if let Some(comparison) = input.comparison {
         let sets = [
             ("fixed", comparison.compare.fixed.len()),
