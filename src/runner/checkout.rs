@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::Command,
+    process::{Child, Command, Stdio},
 };
 
 use crate::core::{RepoName, Sha};
@@ -48,30 +48,47 @@ impl Checkout {
     /// # Errors
     /// When there is none, it has no commit, or git cannot be run.
     pub fn around(directory: &Path) -> Result<Self, CheckoutError> {
-        let root = git(directory, &["rev-parse", "--show-toplevel"])?
-            .map(PathBuf::from)
-            .ok_or_else(|| CheckoutError::NoRepository(directory.to_owned()))?;
-        let id = |what: &'static str, revision: &str| -> Result<Sha, CheckoutError> {
-            let text = git(&root, &["rev-parse", "--verify", "--quiet", revision])?.ok_or(CheckoutError::NoCommit)?;
-            text.parse().map_err(|_| CheckoutError::Unreadable(what))
+        let [root, head, tree, branch, remote, changes] = together(
+            directory,
+            [
+                &["rev-parse", "--show-toplevel"],
+                &["rev-parse", "--verify", "--quiet", "HEAD"],
+                &["rev-parse", "--verify", "--quiet", "HEAD^{tree}"],
+                &["symbolic-ref", "--short", "--quiet", "HEAD"],
+                &["remote", "get-url", "origin"],
+                &["status", "--porcelain", "--untracked-files=normal"],
+            ],
+        )?;
+        let root = root.map(PathBuf::from).ok_or_else(|| CheckoutError::NoRepository(directory.to_owned()))?;
+        let id = |what: &'static str, text: Option<String>| -> Result<Sha, CheckoutError> {
+            text.ok_or(CheckoutError::NoCommit)?.parse().map_err(|_| CheckoutError::Unreadable(what))
         };
-        let changes = git(&root, &["status", "--porcelain", "--untracked-files=normal"])?.unwrap_or_default();
         Ok(Self {
-            head: id("rev-parse HEAD", "HEAD")?,
-            tree: id("rev-parse HEAD^{tree}", "HEAD^{tree}")?,
-            branch: git(&root, &["symbolic-ref", "--short", "--quiet", "HEAD"])?,
-            repository: git(&root, &["remote", "get-url", "origin"])?.and_then(|url| repository_of(&url)),
-            cleanliness: if changes.is_empty() { Cleanliness::Clean } else { Cleanliness::Changed },
+            head: id("rev-parse HEAD", head)?,
+            tree: id("rev-parse HEAD^{tree}", tree)?,
+            branch,
+            repository: remote.and_then(|url| repository_of(&url)),
+            cleanliness: if changes.unwrap_or_default().is_empty() { Cleanliness::Clean } else { Cleanliness::Changed },
             root,
         })
     }
 }
 
-/// What git prints, without the line end; none when it says no.
-fn git(directory: &Path, arguments: &[&str]) -> Result<Option<String>, CheckoutError> {
-    let output = Command::new("git").arg("-C").arg(directory).args(arguments).output().map_err(CheckoutError::NoGit)?;
-    let text = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
-    Ok(output.status.success().then_some(text))
+/// What git prints for each of some questions, without the line end; none where it says no. They are asked side by
+/// side: each starts a process, and people wait for them before the first check begins.
+fn together<const N: usize>(directory: &Path, questions: [&[&str]; N]) -> Result<[Option<String>; N], CheckoutError> {
+    let started = questions.map(|arguments| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(directory).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        git.spawn()
+    });
+    let mut answers = [const { None }; N];
+    for (answer, child) in answers.iter_mut().zip(started) {
+        let output = child.and_then(Child::wait_with_output).map_err(CheckoutError::NoGit)?;
+        let text = || String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+        *answer = output.status.success().then(text);
+    }
+    Ok(answers)
 }
 
 /// `owner/name` from `https://host/owner/name.git` or `git@host:owner/name.git`.
