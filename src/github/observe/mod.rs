@@ -15,17 +15,15 @@
 //! rights are believed for five minutes. A push between two reads is noticed, and everything read again.
 
 mod authority;
+mod base;
 mod checks;
 mod config;
 mod conversation;
 mod evidence;
 mod organisation;
 mod pull;
+mod sighting;
 mod surface;
-
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde::Deserialize;
 
 pub(super) use self::config::escalation_template;
 pub use self::surface::{ObservedSurface, OwnCheckRun, OwnComment};
@@ -38,16 +36,15 @@ use self::{
     organisation::Organisations,
     pull::{Changes, HeadMoved, Pull},
 };
-use super::{Client, Error, Github, error::OrAbsent as _, fresh::Fresh, paging::wrapped_pages, path};
+use super::{Client, Error, Github, fresh::Fresh, path};
 use crate::core::{
-    CheckRunId, PrNumber, RepoName, Sha, Timestamp, coverage,
-    gate::{AuthorityQuestions, Codeowners, GateTrigger, questions},
+    CheckRunId, PrNumber, RepoName, Sha,
+    gate::{AuthorityQuestions, questions},
     hint::Hint,
-    policy::{CheckSource, CoverageTarget, Policy, RequiredTest},
+    policy::{CheckSource, Policy},
     snapshot::{
-        AppIdentity, Authority, BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Commit, Completeness,
-        FileStatus, Lifecycle, Listing, ObservationProblem, PullRequest, ReceivedEvidence, Review, ReviewVerdict,
-        Snapshot,
+        AppIdentity, Authority, ChangedFiles, CheckProgress, Commit, Completeness, Listing, ObservationProblem,
+        PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
     },
     state::LoopState,
 };
@@ -303,21 +300,21 @@ impl Observer {
         };
         let checks_in_detail = async {
             checks.annotate(client, repository, &policy.verify).await?;
-            base_evidence(client, repository, pull.compared_base, &us, &checks, &policy).await
+            base::evidence(client, repository, pull.compared_base, &us, &checks, &policy).await
         };
         let (required_approvals, base_evidence, evidence, codeowners, base_folders, superseded, known_since) = futures::try_join!(
             required_approvals,
             checks_in_detail,
             evidence,
-            codeowners(client, repository, tip, &policy, previous),
-            base_folders(client, repository, tip, &files, &policy),
+            base::codeowners(client, repository, tip, &policy, previous),
+            base::folders(client, repository, tip, &files, &policy),
             superseded(client, repository, head, &us, previous),
-            known_since(client, repository, &pull, &hints, previous),
+            sighting::known_since(client, repository, &pull, &hints, previous),
         )?;
         pull.pull_request.head.known_since = known_since;
-        let base_evidence = if asks_for_base(&evidence, &pull.pull_request, &files, &policy) {
+        let base_evidence = if base::is_asked_for(&evidence, &pull.pull_request, &files, &policy) {
             let commits = if pull.compared_base == tip { vec![tip] } else { vec![pull.compared_base, tip] };
-            with_documents(base_evidence, evidence::of_base(client, repository, &commits, &policy.verify).await?)
+            base::with_documents(base_evidence, evidence::of_base(client, repository, &commits, &policy.verify).await?)
         } else {
             base_evidence
         };
@@ -445,43 +442,6 @@ fn whose_rights_matter(snapshot: &Snapshot, previous: Option<&LoopState>, policy
     asked
 }
 
-/// CODEOWNERS matter where they may approve, and where somebody must be called because attempts fail.
-async fn codeowners(
-    client: &Client,
-    repository: &RepoName,
-    tip: Sha,
-    policy: &Policy,
-    previous: Option<&LoopState>,
-) -> Result<Option<String>, Error> {
-    let approve = policy.gates.values().any(|gate| gate.approvers.codeowners == Codeowners::MayApprove);
-    let called = policy.escalation.notify.is_empty() && previous.is_some_and(|state| state.total_failures() > 0);
-    if approve || called { config::codeowners(client, repository, tip).await } else { Ok(None) }
-}
-
-/// The base's folders matter where a gate asks for new ones and a file was added in some folder.
-async fn base_folders(
-    client: &Client,
-    repository: &RepoName,
-    tip: Sha,
-    files: &ChangedFiles,
-    policy: &Policy,
-) -> Result<Option<BTreeSet<String>>, Error> {
-    let asks = policy.gates.values().any(|gate| asks_for_folders(&gate.trigger));
-    let adds = |file: &ChangedFile| {
-        matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied) && file.path.contains('/')
-    };
-    if asks && files.known().iter().any(adds) { config::folders(client, repository, tip).await } else { Ok(None) }
-}
-
-fn asks_for_folders(trigger: &GateTrigger) -> bool {
-    match trigger {
-        GateTrigger::NewTopLevelFolder => true,
-        GateTrigger::Any(inner) | GateTrigger::All(inner) => inner.iter().any(asks_for_folders),
-        GateTrigger::Not(inner) => asks_for_folders(inner),
-        _ => false,
-    }
-}
-
 /// Our check runs that still run on the head of before.
 async fn superseded(
     client: &Client,
@@ -498,96 +458,6 @@ async fn superseded(
     };
     let running = checks.own.iter().filter(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
     Ok(running.map(|run| run.id).collect())
-}
-
-/// Whether the base's own evidence matters: something fails, or the change is to keep what the base has.
-fn asks_for_base(
-    evidence: &[ReceivedEvidence],
-    pull_request: &PullRequest,
-    files: &ChangedFiles,
-    policy: &Policy,
-) -> bool {
-    let mut accepted = evidence.iter().filter_map(|received| match received {
-        ReceivedEvidence::Accepted(evidence) => Some(evidence),
-        ReceivedEvidence::Refused { .. } => None,
-    });
-    let code_type = coverage::change_type(pull_request, files, &policy.coverage);
-    let keeps = policy.coverage.target(code_type) == CoverageTarget::MatchBase
-        || policy.coverage.judged_tests(code_type).any(|sort| sort == RequiredTest::ExistingTestsPass);
-    accepted.any(|evidence| keeps || evidence.checks.iter().any(|check| check.outcome.is_failure()))
-}
-
-/// Check runs of the base, and the documents of its workflow runs.
-fn with_documents(checks: Option<BaseEvidence>, documents: Option<BaseEvidence>) -> Option<BaseEvidence> {
-    match (checks, documents) {
-        (Some(checks), Some(mut documents)) => {
-            documents.checks.extend(checks.checks);
-            Some(documents)
-        }
-        (checks, documents) => checks.or(documents),
-    }
-}
-
-/// The checks of the commit the head is compared with, where one of the head's fails: the ground for blame.
-async fn base_evidence(
-    client: &Client,
-    repository: &RepoName,
-    base: Sha,
-    us: &AppIdentity,
-    checks: &Checks,
-    policy: &Policy,
-) -> Result<Option<BaseEvidence>, Error> {
-    if !checks.has_mapped_failure(&policy.verify) {
-        return Ok(None);
-    }
-    let on_base = match checks::read_runs(client, repository, base, us).await {
-        Ok(checks) => checks,
-        Err(error) => return error.refusal().map(|_| None),
-    };
-    let mut evidence = BTreeMap::new();
-    for (name, check) in &policy.verify.checks {
-        if let CheckSource::External(source) = &check.source
-            && let Some(found) = on_base.outcome(name, check.kind, source)
-        {
-            evidence.insert(name.clone(), found);
-        }
-    }
-    Ok((!evidence.is_empty()).then_some(BaseEvidence { sha: base, checks: evidence, coverage: None }))
-}
-
-wrapped_pages! {
-    Suites.check_suites of Suite;
-}
-
-#[derive(Deserialize)]
-struct Suite {
-    created_at: Option<Timestamp>,
-}
-
-/// When a server first knew the head, for pull requests whose events were missed (gates.md, What an approval is bound
-/// to): the creation of its first check suite, not before the pull request's own.
-///
-/// Only where no other head is known. A commit may be pushed to another branch, its suite created, long before a pull
-/// request's branch is moved to it: where the head has changed unseen, nothing says when, so it counts as seen now.
-async fn known_since(
-    client: &Client,
-    repository: &RepoName,
-    pull: &Pull,
-    hints: &[Hint],
-    previous: Option<&LoopState>,
-) -> Result<Option<Timestamp>, Error> {
-    let head = pull.pull_request.head.sha;
-    let hinted = hints.iter().any(|hint| matches!(hint, Hint::HeadSeen { sha, .. } if *sha == head));
-    if previous.is_some() || hinted || pull.pull_request.lifecycle != Lifecycle::Open {
-        return Ok(None);
-    }
-    let path = format!("{}/commits/{head}/check-suites", path::repo(repository));
-    let suites = match client.list::<Suites>(&path, 1).await.or_absent() {
-        Ok(suites) => suites.map(|listing| listing.items).unwrap_or_default(),
-        Err(error) => return error.refusal().map(|_| None),
-    };
-    let first = suites.iter().filter_map(|suite| suite.created_at).min();
-    Ok(first.map(|first| first.max(pull.pull_request.created_at)))
 }
 
 #[cfg(test)]

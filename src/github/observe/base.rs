@@ -1,0 +1,107 @@
+//! What the base says: who owns its files, which folders it has, and how its own checks went.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{checks, checks::Checks, config};
+use crate::{
+    core::{
+        RepoName, Sha, coverage,
+        gate::{Codeowners, GateTrigger},
+        policy::{CheckSource, CoverageTarget, Policy, RequiredTest},
+        snapshot::{AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, FileStatus, PullRequest, ReceivedEvidence},
+        state::LoopState,
+    },
+    github::{Client, Error},
+};
+
+/// CODEOWNERS matter where they may approve, and where somebody must be called because attempts fail.
+pub(super) async fn codeowners(
+    client: &Client,
+    repository: &RepoName,
+    tip: Sha,
+    policy: &Policy,
+    previous: Option<&LoopState>,
+) -> Result<Option<String>, Error> {
+    let approve = policy.gates.values().any(|gate| gate.approvers.codeowners == Codeowners::MayApprove);
+    let called = policy.escalation.notify.is_empty() && previous.is_some_and(|state| state.total_failures() > 0);
+    if approve || called { config::codeowners(client, repository, tip).await } else { Ok(None) }
+}
+
+/// The base's folders matter where a gate asks for new ones and a file was added in some folder.
+pub(super) async fn folders(
+    client: &Client,
+    repository: &RepoName,
+    tip: Sha,
+    files: &ChangedFiles,
+    policy: &Policy,
+) -> Result<Option<BTreeSet<String>>, Error> {
+    let asks = policy.gates.values().any(|gate| asks_for_folders(&gate.trigger));
+    let adds = |file: &ChangedFile| {
+        matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied) && file.path.contains('/')
+    };
+    if asks && files.known().iter().any(adds) { config::folders(client, repository, tip).await } else { Ok(None) }
+}
+
+fn asks_for_folders(trigger: &GateTrigger) -> bool {
+    match trigger {
+        GateTrigger::NewTopLevelFolder => true,
+        GateTrigger::Any(inner) | GateTrigger::All(inner) => inner.iter().any(asks_for_folders),
+        GateTrigger::Not(inner) => asks_for_folders(inner),
+        _ => false,
+    }
+}
+
+/// Whether the base's own evidence matters: something fails, or the change is to keep what the base has.
+pub(super) fn is_asked_for(
+    evidence: &[ReceivedEvidence],
+    pull_request: &PullRequest,
+    files: &ChangedFiles,
+    policy: &Policy,
+) -> bool {
+    let mut accepted = evidence.iter().filter_map(|received| match received {
+        ReceivedEvidence::Accepted(evidence) => Some(evidence),
+        ReceivedEvidence::Refused { .. } => None,
+    });
+    let code_type = coverage::change_type(pull_request, files, &policy.coverage);
+    let keeps = policy.coverage.target(code_type) == CoverageTarget::MatchBase
+        || policy.coverage.judged_tests(code_type).any(|sort| sort == RequiredTest::ExistingTestsPass);
+    accepted.any(|evidence| keeps || evidence.checks.iter().any(|check| check.outcome.is_failure()))
+}
+
+/// Check runs of the base, and the documents of its workflow runs.
+pub(super) fn with_documents(checks: Option<BaseEvidence>, documents: Option<BaseEvidence>) -> Option<BaseEvidence> {
+    match (checks, documents) {
+        (Some(checks), Some(mut documents)) => {
+            documents.checks.extend(checks.checks);
+            Some(documents)
+        }
+        (checks, documents) => checks.or(documents),
+    }
+}
+
+/// The checks of the commit the head is compared with, where one of the head's fails: the ground for blame.
+pub(super) async fn evidence(
+    client: &Client,
+    repository: &RepoName,
+    base: Sha,
+    us: &AppIdentity,
+    checks: &Checks,
+    policy: &Policy,
+) -> Result<Option<BaseEvidence>, Error> {
+    if !checks.has_mapped_failure(&policy.verify) {
+        return Ok(None);
+    }
+    let on_base = match checks::read_runs(client, repository, base, us).await {
+        Ok(checks) => checks,
+        Err(error) => return error.refusal().map(|_| None),
+    };
+    let mut evidence = BTreeMap::new();
+    for (name, check) in &policy.verify.checks {
+        if let CheckSource::External(source) = &check.source
+            && let Some(found) = on_base.outcome(name, check.kind, source)
+        {
+            evidence.insert(name.clone(), found);
+        }
+    }
+    Ok((!evidence.is_empty()).then_some(BaseEvidence { sha: base, checks: evidence, coverage: None }))
+}

@@ -1,0 +1,44 @@
+//! When a server first knew a head.
+
+use serde::Deserialize;
+
+use super::pull::Pull;
+use crate::{
+    core::{RepoName, Timestamp, hint::Hint, snapshot::Lifecycle, state::LoopState},
+    github::{Client, Error, error::OrAbsent as _, paging::wrapped_pages, path},
+};
+
+wrapped_pages! {
+    Suites.check_suites of Suite;
+}
+
+#[derive(Deserialize)]
+struct Suite {
+    created_at: Option<Timestamp>,
+}
+
+/// When a server first knew the head, for pull requests whose events were missed (gates.md, What an approval is bound
+/// to): the creation of its first check suite, not before the pull request's own.
+///
+/// Only where no other head is known. A commit may be pushed to another branch, its suite created, long before a pull
+/// request's branch is moved to it: where the head has changed unseen, nothing says when, so it counts as seen now.
+pub(super) async fn known_since(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+    hints: &[Hint],
+    previous: Option<&LoopState>,
+) -> Result<Option<Timestamp>, Error> {
+    let head = pull.pull_request.head.sha;
+    let hinted = hints.iter().any(|hint| matches!(hint, Hint::HeadSeen { sha, .. } if *sha == head));
+    if previous.is_some() || hinted || pull.pull_request.lifecycle != Lifecycle::Open {
+        return Ok(None);
+    }
+    let path = format!("{}/commits/{head}/check-suites", path::repo(repository));
+    let suites = match client.list::<Suites>(&path, 1).await.or_absent() {
+        Ok(suites) => suites.map(|listing| listing.items).unwrap_or_default(),
+        Err(error) => return error.refusal().map(|_| None),
+    };
+    let first = suites.iter().filter_map(|suite| suite.created_at).min();
+    Ok(first.map(|first| first.max(pull.pull_request.created_at)))
+}
