@@ -11,6 +11,7 @@ mod explain;
 mod init;
 mod inspect;
 mod inspect_state;
+mod local;
 mod online;
 mod output;
 mod outputs;

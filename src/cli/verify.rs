@@ -18,32 +18,26 @@ use super::{
     actions::{self, ActionsRun},
     exit,
     exit::FailOn,
+    local::{self, CONFIGURATION, Shown},
     output,
     output::Format,
     outputs::{Files, Outputs},
     progress, runtime,
 };
 use crate::{
-    config,
     core::{
-        AppId, CheckName, Login, PrNumber, RepoName, Sha, Timestamp, UserId, attempt, coverage, decide,
+        CheckName, Sha, Timestamp, attempt, coverage, decide,
         decision::{Decision, DecisionWord},
         describe,
         evidence::{CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome as CheckOutcome, RegressionTrial},
         failure, gather,
-        policy::{CheckSource, Policy, PolicyOrigin, RegressionProof, RequiredTest},
-        snapshot::{
-            Account, AccountKind, AppIdentity, Authority, Base, BaseEvidence, ChangedFiles, Head, Lifecycle, Listing,
-            PullRequest, Readiness, ReceivedEvidence, Snapshot,
-        },
+        policy::{CheckSource, Policy, RegressionProof, RequiredTest},
+        snapshot::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
         state::LoopState,
     },
     render,
-    runner::{self, Changes, Checkout, Cleanliness, Interrupt, Interrupter, Plan, Purpose, Ran, Selection, Trial},
+    runner::{self, Changes, Checkout, Cleanliness, Interrupt, Interrupter, Plan, Ran, Selection, Trial},
 };
-
-/// Where the configuration is looked for, relative to the top of the repository.
-const CONFIGURATION: &str = ".github/loopgate.yml";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -130,18 +124,9 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
 
 /// The configuration in force here: gates aside, and only the checks that can be run here.
 fn policy(arguments: &Arguments, root: &Path) -> Result<Policy, Stop> {
-    let path = arguments.config.clone().unwrap_or_else(|| root.join(CONFIGURATION));
-    let mut policy = if arguments.config.is_some() || path.is_file() {
-        let text = output::read_text(&path)?;
-        let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        config::parse(&shown, &text).map_err(Stop::bad_data)?
-    } else {
-        config::presets().with_origin(PolicyOrigin::Defaults)
-    };
-    if policy.verify.checks.is_empty() {
-        let detected = runner::detect(root, Purpose::RunHere);
+    let (mut policy, detected) = local::policy(root, arguments.config.as_deref())?;
+    if let Some(detected) = detected {
         progress::tell_detected(&detected);
-        policy.verify.checks = detected.checks;
     }
     policy.verify.checks.retain(|_, check| matches!(check.source, CheckSource::Command(_)));
     policy.gates.clear();
@@ -256,7 +241,7 @@ fn document(
     let run = ActionsRun::current();
     Evidence {
         schema: EVIDENCE_SCHEMA.to_owned(),
-        repository: run.as_ref().map_or_else(|| repository(checkout), |run| run.repository.clone()),
+        repository: run.as_ref().map_or_else(|| local::repository_name(checkout), |run| run.repository.clone()),
         head_sha: run.as_ref().and_then(|run| run.head).unwrap_or(checkout.head),
         tree_hash: describe::tree_hash(checkout.tree),
         base_sha: changes.map(|changes| changes.merge_base),
@@ -271,13 +256,6 @@ fn document(
     }
 }
 
-/// The remote's name, else one made of the folder's.
-fn repository(checkout: &Checkout) -> RepoName {
-    let folder = checkout.root.file_name().and_then(|name| name.to_str()).unwrap_or("repository");
-    let named = checkout.repository.clone().or_else(|| format!("local/{folder}").parse().ok());
-    named.unwrap_or_else(|| "local/repository".parse().expect("owner/name"))
-}
-
 fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, Stop> {
     let path = directory.join("evidence.json");
     let text = serde_json::to_string_pretty(evidence).map_err(Stop::bad_data)?;
@@ -287,34 +265,12 @@ fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, Stop> {
     Ok(path)
 }
 
-fn account(login: &str) -> Account {
-    Account {
-        id: UserId::new(0),
-        login: login.parse::<Login>().expect("a plain word is a login"),
-        kind: AccountKind::User,
-    }
-}
-
 /// The pull request there is or may be: in the Action with its title and text, elsewhere named after the branch.
 fn pull_request(checkout: &Checkout, base: Option<&str>, base_sha: Sha, at: Timestamp) -> PullRequest {
-    let branch = checkout.branch.clone().unwrap_or_else(|| checkout.head.short());
+    let shown = Shown { head: checkout.head, tree: checkout.tree, base: base_sha };
     let words = ActionsRun::current().and_then(|run| run.words);
-    let (title, body) = words.unwrap_or_else(|| (branch.clone(), String::new()));
-    PullRequest {
-        number: PrNumber::new(0),
-        title,
-        body,
-        author: account("author"),
-        lifecycle: Lifecycle::Open,
-        readiness: Readiness::Ready,
-        head: Head { sha: checkout.head, tree: checkout.tree, branch, repository: None, known_since: None },
-        base: Base { branch: base.unwrap_or("main").to_owned(), sha: base_sha },
-        labels: BTreeSet::new(),
-        requested_users: BTreeSet::new(),
-        requested_teams: BTreeSet::new(),
-        created_at: at,
-        url: String::new(),
-    }
+    let (title, body) = words.unwrap_or_else(|| (local::branch(checkout), String::new()));
+    PullRequest { body, ..local::pull_request(checkout, shown, base, title, at) }
 }
 
 /// The working tree, seen as a pull request that nobody has opened yet.
@@ -333,7 +289,6 @@ impl Local {
         policy: Policy,
         evidence: Evidence,
     ) -> Self {
-        let branch = checkout.branch.clone().unwrap_or_else(|| checkout.head.short());
         if checkout.cleanliness == Cleanliness::Changed {
             eprintln!("The working tree differs from {}: the evidence is of what is here.", checkout.head.short());
         }
@@ -344,30 +299,11 @@ impl Local {
         let mut pull_request = pull_request(checkout, base, base_sha, evidence.started_at);
         pull_request.head.sha = evidence.head_sha;
         pull_request.head.repository = Some(evidence.repository.clone());
-        let snapshot = Snapshot {
-            repository: evidence.repository.clone(),
-            app: AppIdentity { id: AppId::new(0), bot: account("loopgate").login, bot_id: None },
-            pull_request,
-            files,
-            base_folders: None,
-            commits: Listing::complete(Vec::new()),
-            comments: Listing::complete(Vec::new()),
-            reviews: Listing::complete(Vec::new()),
-            checks: Vec::new(),
-            forged_checks: Vec::new(),
-            evidence: vec![ReceivedEvidence::Accepted(Box::new(evidence.clone()))],
-            workflow_runs: Vec::new(),
-            base_evidence: None,
-            required_approvals: 0,
-            authority: Authority::default(),
-            codeowners: None,
-            hints: Vec::new(),
-            problems: Vec::new(),
-        };
+        let snapshot = local::snapshot(evidence.repository.clone(), pull_request, files, Some(evidence.clone()));
         // Only what was run can be asked for.
         let mut policy = policy;
         policy.verify.checks.retain(|name, _| evidence.checks.iter().any(|check| &check.name == name));
-        Self { snapshot, policy, evidence, branch }
+        Self { snapshot, policy, evidence, branch: local::branch(checkout) }
     }
 
     /// The same decision a pull request would get for this evidence.

@@ -9,11 +9,11 @@ use std::{num::NonZeroUsize, thread, time::Duration};
 use chrono::{TimeDelta, Utc};
 
 use super::{
-    ground::{Ground, Shown, aside_ref, only, task_ref},
+    ground::{Ground, aside_ref, only, task_ref},
     voice::Voice,
 };
 use crate::{
-    cli::Stop,
+    cli::{Stop, local::Shown},
     core::{
         CheckName, Sha, coverage, decide,
         decision::{Decision, Evaluation},

@@ -1,32 +1,26 @@
 //! What a loop stands on: the repository, its working tree, and the loops it holds.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use chrono::Utc;
 
 use crate::{
-    cli::Stop,
+    cli::{
+        Stop,
+        local::{self, Shown},
+    },
     config,
     core::{
-        AppId, CheckName, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
+        CheckName, Login, Timestamp,
         evidence::Evidence,
         policy::{Policy, PolicyOrigin},
         reflex::Alias,
-        snapshot::{
-            Account, AccountKind, AppIdentity, Authority, Base, ChangedFiles, Head, Lifecycle, Listing, PullRequest,
-            Readiness, ReceivedEvidence, Snapshot,
-        },
+        snapshot::{ChangedFiles, Snapshot},
         state::LoopState,
     },
     refs::{GitObjects, LocalRepository, RefName, StateStore},
-    runner::{self, Checkout, Holder, Lock, LockError, Worktree},
+    runner::{Checkout, Holder, Lock, LockError, Worktree},
 };
-
-/// Where the configuration is looked for, relative to the top of the repository.
-pub(super) const CONFIGURATION: &str = ".github/loopgate.yml";
 
 /// A repository, and the working tree a loop works in.
 pub(super) struct Ground {
@@ -50,27 +44,9 @@ impl Ground {
         self.worktree.root()
     }
 
-    /// `owner/name` of the remote, else one made of the folder's name.
-    pub fn repository_name(&self) -> RepoName {
-        let folder = self.root().file_name().and_then(|name| name.to_str()).unwrap_or("repository");
-        let named = self.checkout.repository.clone().or_else(|| format!("local/{folder}").parse().ok());
-        named.unwrap_or_else(|| "local/repository".parse().expect("owner/name"))
-    }
-
     /// The configuration in force here, with the checks a project like this usually has where none are configured.
     pub fn policy(&self, own: Option<&str>) -> Result<Policy, Stop> {
-        let path = own.map_or_else(|| self.root().join(CONFIGURATION), PathBuf::from);
-        let mut policy = if own.is_some() || path.is_file() {
-            let text = crate::cli::output::read_text(&path)?;
-            let shown = path.strip_prefix(self.root()).unwrap_or(&path).display().to_string();
-            config::parse(&shown, &text).map_err(Stop::bad_data)?
-        } else {
-            config::presets().with_origin(PolicyOrigin::Defaults)
-        };
-        if policy.verify.checks.is_empty() {
-            policy.verify.checks = runner::detect(self.root(), runner::Purpose::RunHere).checks;
-        }
-        Ok(policy)
+        local::policy(self.root(), own.map(Path::new)).map(|(policy, _)| policy)
     }
 
     /// The alias that is meant: the one named, else the active loop's.
@@ -157,62 +133,10 @@ impl Ground {
         files: ChangedFiles,
         evidence: Option<Evidence>,
     ) -> Snapshot {
-        let account = |login: &str| Account {
-            id: UserId::new(0),
-            login: login.parse::<Login>().expect("a plain word is a login"),
-            kind: AccountKind::User,
-        };
-        let repository = self.repository_name();
-        let branch = self.checkout.branch.clone().unwrap_or_else(|| self.checkout.head.short());
-        Snapshot {
-            repository: repository.clone(),
-            app: AppIdentity { id: AppId::new(0), bot: account("loopgate").login, bot_id: None },
-            pull_request: PullRequest {
-                number: PrNumber::new(0),
-                title: title.to_owned(),
-                body: String::new(),
-                author: account("author"),
-                lifecycle: Lifecycle::Open,
-                readiness: Readiness::Ready,
-                head: Head {
-                    sha: shown.head,
-                    tree: shown.tree,
-                    branch,
-                    repository: Some(repository),
-                    known_since: None,
-                },
-                base: Base { branch: base_branch.unwrap_or("main").to_owned(), sha: shown.base },
-                labels: BTreeSet::new(),
-                requested_users: BTreeSet::new(),
-                requested_teams: BTreeSet::new(),
-                created_at: evidence.as_ref().map_or_else(Utc::now, |evidence| evidence.started_at),
-                url: String::new(),
-            },
-            files,
-            base_folders: None,
-            commits: Listing::complete(Vec::new()),
-            comments: Listing::complete(Vec::new()),
-            reviews: Listing::complete(Vec::new()),
-            checks: Vec::new(),
-            forged_checks: Vec::new(),
-            evidence: evidence.into_iter().map(|evidence| ReceivedEvidence::Accepted(Box::new(evidence))).collect(),
-            workflow_runs: Vec::new(),
-            base_evidence: None,
-            required_approvals: 0,
-            authority: Authority::default(),
-            codeowners: None,
-            hints: Vec::new(),
-            problems: Vec::new(),
-        }
+        let created_at = evidence.as_ref().map_or_else(Utc::now, |evidence| evidence.started_at);
+        let pull_request = local::pull_request(&self.checkout, shown, base_branch, title.to_owned(), created_at);
+        local::snapshot(local::repository_name(&self.checkout), pull_request, files, evidence)
     }
-}
-
-/// The commits a snapshot shows.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Shown {
-    pub head: Sha,
-    pub tree: Sha,
-    pub base: Sha,
 }
 
 /// Held while a loop runs.

@@ -7,12 +7,16 @@ use clap::Args;
 
 use super::{
     drive::Session,
-    ground::{self, Ground, Shown},
+    ground::{self, Ground},
     report,
     voice::Voice,
 };
 use crate::{
-    cli::{Outcome, Stop, exit, output::Format},
+    cli::{
+        Outcome, Stop, exit,
+        local::{self, Shown},
+        output::Format,
+    },
     core::{
         CheckName, Score,
         policy::{CheckSource, CodeType, Policy},
@@ -173,7 +177,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> Outcome {
         return Err(Stop::bad_data(format!(
             "there is no check to evaluate by: {} configures none, and none is known for a project like this. Give \
              one, for example --check unit='python3 -m unittest'",
-            ground::CONFIGURATION
+            local::CONFIGURATION
         )));
     }
     if let Some(unknown) = unknown_check(&proposal) {

@@ -8,12 +8,9 @@ use std::{collections::BTreeMap, time::Duration};
 
 use chrono::{TimeDelta, Utc};
 
-use super::{
-    drive::{Produce, Progress, Session, by_a_person, settings, std_duration},
-    ground::CONFIGURATION,
-};
+use super::drive::{Produce, Progress, Session, by_a_person, settings, std_duration};
 use crate::{
-    cli::{Stop, actions},
+    cli::{Stop, actions, local::CONFIGURATION},
     core::{
         Sha, begin, describe,
         escalation::Trigger,

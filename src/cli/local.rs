@@ -1,0 +1,128 @@
+//! The working tree, seen as a pull request that nobody has opened yet: what `verify` and `loop` decide about.
+
+use std::{collections::BTreeSet, path::Path};
+
+use super::{Stop, output};
+use crate::{
+    config,
+    core::{
+        AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
+        evidence::Evidence,
+        policy::{Policy, PolicyOrigin},
+        snapshot::{
+            Account, AccountKind, AppIdentity, Authority, Base, ChangedFiles, Head, Lifecycle, Listing, PullRequest,
+            Readiness, ReceivedEvidence, Snapshot,
+        },
+    },
+    runner::{self, Checkout, Detected, Purpose},
+};
+
+/// Where the configuration is looked for, relative to the top of the repository.
+pub(super) const CONFIGURATION: &str = ".github/loopgate.yml";
+
+/// The configuration in force here: `own` if one is named, else the repository's, else the presets. Where it has no
+/// checks, it is given those that a project like this usually has, which come back beside it to be told.
+pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<Detected>), Stop> {
+    let path = own.map_or_else(|| root.join(CONFIGURATION), Path::to_owned);
+    let mut policy = if own.is_some() || path.is_file() {
+        let text = output::read_text(&path)?;
+        let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        config::parse(&shown, &text).map_err(Stop::bad_data)?
+    } else {
+        config::presets().with_origin(PolicyOrigin::Defaults)
+    };
+    if !policy.verify.checks.is_empty() {
+        return Ok((policy, None));
+    }
+    let detected = runner::detect(root, Purpose::RunHere);
+    policy.verify.checks.clone_from(&detected.checks);
+    Ok((policy, Some(detected)))
+}
+
+/// `owner/name` of the remote, else one made of the folder's name.
+pub(super) fn repository_name(checkout: &Checkout) -> RepoName {
+    let folder = checkout.root.file_name().and_then(|name| name.to_str()).unwrap_or("repository");
+    let named = checkout.repository.clone().or_else(|| format!("local/{folder}").parse().ok());
+    named.unwrap_or_else(|| "local/repository".parse().expect("owner/name"))
+}
+
+/// The branch that is checked out, else the commit.
+pub(super) fn branch(checkout: &Checkout) -> String {
+    checkout.branch.clone().unwrap_or_else(|| checkout.head.short())
+}
+
+/// The commits that are shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    pub head: Sha,
+    pub tree: Sha,
+    pub base: Sha,
+}
+
+/// The pull request there is or may be.
+pub(super) fn pull_request(
+    checkout: &Checkout,
+    shown: Shown,
+    base_branch: Option<&str>,
+    title: String,
+    created_at: Timestamp,
+) -> PullRequest {
+    PullRequest {
+        number: PrNumber::new(0),
+        title,
+        body: String::new(),
+        author: account("author"),
+        lifecycle: Lifecycle::Open,
+        readiness: Readiness::Ready,
+        head: Head {
+            sha: shown.head,
+            tree: shown.tree,
+            branch: branch(checkout),
+            repository: Some(repository_name(checkout)),
+            known_since: None,
+        },
+        base: Base { branch: base_branch.unwrap_or("main").to_owned(), sha: shown.base },
+        labels: BTreeSet::new(),
+        requested_users: BTreeSet::new(),
+        requested_teams: BTreeSet::new(),
+        created_at,
+        url: String::new(),
+    }
+}
+
+/// All there is to decide on: no conversation, no checks of others, no gates.
+pub(super) fn snapshot(
+    repository: RepoName,
+    pull_request: PullRequest,
+    files: ChangedFiles,
+    evidence: Option<Evidence>,
+) -> Snapshot {
+    Snapshot {
+        repository,
+        app: AppIdentity { id: AppId::new(0), bot: account("loopgate").login, bot_id: None },
+        pull_request,
+        files,
+        base_folders: None,
+        commits: Listing::complete(Vec::new()),
+        comments: Listing::complete(Vec::new()),
+        reviews: Listing::complete(Vec::new()),
+        checks: Vec::new(),
+        forged_checks: Vec::new(),
+        evidence: evidence.into_iter().map(|evidence| ReceivedEvidence::Accepted(Box::new(evidence))).collect(),
+        workflow_runs: Vec::new(),
+        base_evidence: None,
+        required_approvals: 0,
+        authority: Authority::default(),
+        codeowners: None,
+        hints: Vec::new(),
+        problems: Vec::new(),
+    }
+}
+
+fn account(login: &str) -> Account {
+    Account {
+        id: UserId::new(0),
+        login: login.parse::<Login>().expect("a plain word is a login"),
+        kind: AccountKind::User,
+    }
+}
