@@ -90,7 +90,9 @@ pub(in crate::render) fn events(markdown: &str) -> Vec<Event<'_>> {
 /// What GitHub would turn into a mention or a link when it stands in rendered text outside code.
 pub(in crate::render) fn references(text: &str) -> bool {
     static TOKEN: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
-        regex::Regex::new(r"(?i)@[a-z0-9]|#[0-9]|\bgh-[0-9]|www\.|(https?|ftp)://|:[a-z0-9_+-]+:").unwrap()
+        // A name of punctuation alone, as in `:---:`, is no emoji.
+        let emoji = r":[0-9_+-]*[a-z][a-z0-9_+-]*:|:(100|1234|\+1|-1):";
+        regex::Regex::new(&format!(r"(?i)@[a-z0-9]|#[0-9]|\bgh-[0-9]|www\.|(https?|ftp)://|{emoji}")).unwrap()
     });
     let commit = |word: &str| {
         (7..=40).contains(&word.len())
