@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 /// Letters of the column *test*, and where the tests are.
-const FILES: [(&str, &[&str]); 12] = [
+const FILES: [(&str, &[&str]); 13] = [
     ("R", &["src/core/retry.rs"]),
     ("U", &["src/core/rerun_tests.rs"]),
     ("D", &["src/core/decide_tests.rs"]),
@@ -16,6 +16,7 @@ const FILES: [(&str, &[&str]); 12] = [
     ("N", &["src/core/interleavings.rs"]),
     ("P", &["src/runner/proof.rs"]),
     ("Q", &["src/core/fix_request.rs"]),
+    ("Y", &["src/core/senior.rs"]),
     ("G", &["src/core/waiting.rs", "src/core/decide_tests.rs"]),
 ];
 /// Files whose every test is about rows.

@@ -8,7 +8,7 @@ use super::{
     describe,
     evaluate::COVERAGE_RULE,
     evidence::{CheckKind, Failure, RetryClass},
-    failure::{self, Analysis, Blame, Changes, CheckContext, Circumstances, FeedbackItem, Verdict},
+    failure::{self, Analysis, Blame, Changes, CheckContext, Circumstances, FeedbackItem, Verdict, cut_at_sentence},
     gate::{GateReport, GateStanding},
     gather::{GatheredCheck, HeadEvidence},
     ids::{CheckName, Fingerprint, Timestamp},
@@ -146,7 +146,8 @@ pub fn changes(files: &ChangedFiles) -> Changes {
 const FEEDBACK_LIMIT: usize = 20;
 
 /// What to do about the head: an item per distinct failure, then per failing rule, then what people objected to.
-/// Nothing is asked of the author about checks that fail for reasons outside the code.
+/// Nothing is asked of the author about checks that fail for reasons outside the code. What is observed and what is to
+/// be done are at most `feedback_max_length` characters each, cut at a sentence: reviewers may write a page.
 pub fn feedback(
     failures: &[FailureView],
     blames: &[CheckBlame],
@@ -182,6 +183,11 @@ pub fn feedback(
         reason: "Their objection stands until they approve or revoke it.".to_owned(),
         reproduce: None,
     }));
+    for item in &mut items {
+        for text in [&mut item.problem, &mut item.action] {
+            *text = cut_at_sentence(text, policy.retry.feedback_max_length);
+        }
+    }
     items
 }
 

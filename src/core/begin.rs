@@ -85,6 +85,7 @@ impl LoopState {
             stop: Stop::default(),
             attempts: Vec::new(),
             blocked: None,
+            senior: None,
             resumes: Vec::new(),
             accepted: BTreeSet::new(),
             accepted_tampering: BTreeMap::new(),

@@ -10,6 +10,7 @@ use super::{
     evaluate,
     evidence::CheckKind,
     failure::Blame,
+    fix_request,
     gate::{self, Assessment, GateReport},
     gatekeeping,
     gather::{self, HeadEvidence},
@@ -18,6 +19,7 @@ use super::{
     policy::{Baseline, Policy, PolicyOrigin},
     rerun, retry, review,
     run::Run,
+    senior,
     snapshot::{Lifecycle, ObservationProblem, ReceivedEvidence, Snapshot},
     stage::Stage,
     state::{AttemptDigest, LoopState, RunStatus, StopReason},
@@ -90,6 +92,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
 
     let rejections = run.rejections(&assessment.gates, &review);
     let feedback = attempt::feedback(&failures, &blames, &evaluation, &rejections, &changes, policy);
+    let fixing = fix_request::turn(snapshot, &run.next, policy, &action, now);
     let view = View {
         origin: policy.origin.clone(),
         stage: run.next.state,
@@ -118,6 +121,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         strays: assessment.strays.clone(),
         bypassed: run.next.bypassed.clone(),
         feedback: feedback.clone(),
+        fixing: fixing.clone(),
         evaluation,
         failures: failures.clone(),
         gates: assessment.gates.clone(),
@@ -141,11 +145,13 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
             assessment: &assessment,
             replies: &view.replies,
             feedback: &view.feedback,
+            fixing: fixing.as_ref(),
             now,
         },
         gatekeeping,
     );
-    let revisit_at = revisit(&run, &evidence, &assessment.gates, next_rerun.map(|next| next.at));
+    let due = [next_rerun.map(|next| next.at), fixing.map(|turn| turn.at)];
+    let revisit_at = revisit(&run, &evidence, &assessment.gates, due);
     let (next, events) = run.finish();
     Decision { action, next, events, attempt: record, view, surface, revisit_at }
 }
@@ -262,13 +268,13 @@ fn warnings(snapshot: &Snapshot, policy: &Policy, assessment: &Assessment, evide
     warnings
 }
 
-/// When time alone changes the decision next: evidence becomes overdue, an outside failure escalates, an open gate is
-/// read again (hiding a comment sends no event).
+/// When time alone changes the decision next: evidence becomes overdue, an outside failure escalates, something is due
+/// to be repeated or a fixer to be asked, an open gate is read again (hiding a comment sends no event).
 fn revisit(
     run: &Run<'_>,
     evidence: &HeadEvidence,
     gates: &[GateReport],
-    rerun: Option<Timestamp>,
+    due: [Option<Timestamp>; 2],
 ) -> Option<Timestamp> {
     if run.snapshot.pull_request.lifecycle != Lifecycle::Open {
         return None;
@@ -281,7 +287,9 @@ fn revisit(
         .any(|gate| gate.holding == gate::Holding::Holds && gate.status() != gate::GateStatus::NotApplicable);
     let again = triggered.then_some(run.now + chrono::TimeDelta::minutes(15));
     let waits = waiting::next(&run.next, &run.policy.gates, run.now);
-    [overdue, external, rerun, again, waits].into_iter().flatten().filter(|at| *at > run.now).min()
+    let senior = senior::revisit(&run.next, run.policy);
+    let moments = [overdue, external, again, waits, senior].into_iter().chain(due);
+    moments.flatten().filter(|at| *at > run.now).min()
 }
 
 /// The word a script sees.

@@ -3,7 +3,10 @@
 //! A decision is data. [`render`](crate::render) turns it into text, [`refs`](crate::refs) saves its state, and
 //! [`github::act`](crate::github) makes the pull request look like its [`Surface`]; none of them decides anything.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +14,7 @@ use super::{
     escalation::{EscalationAction, Trigger},
     evidence::{ChangedCoverage, CheckEvidence, CheckKind, Failure},
     failure::{Blame, RootCauseCategory},
-    fix_request::FixRequest,
+    fix_request::{FixRequest, FixTurn, Whom},
     gate::{Considered, GateReport},
     history::HistoryLine,
     ids::{CheckName, CommentId, GateName, Login, RuleId, Score, Sha, TeamSlug, Timestamp},
@@ -172,6 +175,8 @@ pub struct View {
     /// Failures of the head, the most telling first.
     pub failures: Vec<FailureView>,
     pub feedback: Vec<FeedbackLine>,
+    /// The fixer elsewhere whose turn it is, if one is asked.
+    pub fixing: Option<FixTurn>,
     pub compare: Option<Compare>,
     pub coverage: Option<ChangedCoverage>,
     /// Present while a human is called.
@@ -274,6 +279,21 @@ pub struct FeedbackLine {
     pub reason: String,
     /// The smallest command that reproduces it.
     pub reproduce: Option<String>,
+}
+
+/// The item as one line of a summary.
+impl fmt::Display for FeedbackLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ended = |text: &str| if text.ends_with(['.', '!', '?', '…', ':']) { "" } else { "." };
+        let Self { location, problem, action, reason, .. } = self;
+        write!(
+            f,
+            "{location}: {problem}{} Fix: {action}{} Why: {reason}{}",
+            ended(problem),
+            ended(action),
+            ended(reason)
+        )
+    }
 }
 
 /// The outcome of evaluating the rules on one head.
@@ -476,6 +496,7 @@ pub enum Post {
     MergedOverOpenGates,
     /// A fixer that works elsewhere is asked to mend this attempt.
     FixRequest {
+        whom: Whom,
         attempt: u32,
     },
 }
@@ -488,7 +509,8 @@ impl Post {
             Self::GateReminder { gate, round } => format!("gate-reminder:{gate}:{round}"),
             Self::Escalation { trigger, attempt } => format!("escalation:{}:{attempt}", trigger.as_str()),
             Self::MergedOverOpenGates => "bypassed".to_owned(),
-            Self::FixRequest { attempt } => format!("fix:{attempt}"),
+            Self::FixRequest { whom: Whom::Fixer, attempt } => format!("fix:{attempt}"),
+            Self::FixRequest { whom: Whom::Senior, attempt } => format!("fix-senior:{attempt}"),
         }
     }
 }

@@ -40,6 +40,7 @@ pub mod roster;
 #[cfg(test)]
 mod row_tests;
 mod run;
+pub mod senior;
 pub mod snapshot;
 pub mod stage;
 pub mod state;

@@ -10,7 +10,7 @@ use super::{
         Surface,
     },
     escalation::Trigger,
-    fix_request::{self, FixRequest},
+    fix_request::{self, FixRequest, FixTurn},
     gate::{Assessment, GateReport, GateStanding, GateStatus, WordSource},
     gatekeeping,
     ids::{CommentId, Timestamp},
@@ -32,6 +32,7 @@ pub struct Ground<'a> {
     pub assessment: &'a Assessment,
     pub replies: &'a [CommandReply],
     pub feedback: &'a [FeedbackLine],
+    pub fixing: Option<&'a FixTurn>,
     pub now: Timestamp,
 }
 
@@ -48,7 +49,8 @@ pub fn surface(ground: &Ground<'_>, gatekeeping: gatekeeping::Outcome) -> Surfac
         return Surface::default();
     }
     let open = ground.snapshot.pull_request.lifecycle == Lifecycle::Open;
-    let fix = fix_request::request(ground.snapshot, ground.next, ground.policy, ground.action, ground.feedback);
+    let due = |turn| fix_request::request(turn, ground.snapshot, ground.policy, ground.feedback, ground.now);
+    let fix = ground.fixing.and_then(due);
     Surface {
         labels: labels(ground),
         request: if open { gatekeeping.request } else { Default::default() },
@@ -169,7 +171,7 @@ fn posts(ground: &Ground<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
         if let Some(blocked) = ground.next.blocked.as_ref().filter(|_| on_the_page) {
             posts.push(Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt });
         }
-        posts.extend(fix.map(|fix| Post::FixRequest { attempt: fix.attempt }));
+        posts.extend(fix.map(|fix| Post::FixRequest { whom: fix.whom, attempt: fix.attempt }));
     } else if !ground.next.bypassed.is_empty() {
         posts.push(Post::MergedOverOpenGates);
     }

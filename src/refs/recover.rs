@@ -167,6 +167,7 @@ fn retell(state: &mut LoopState, line: &HistoryLine) {
             state.resumes.extend(part::<Resume>(line, Some("resume")));
             state.accepted.extend(part::<Trigger>(line, Some("accepted")));
         }
+        Event::CommandRun if line.payload.contains_key("senior") => state.senior = part(line, Some("senior")),
         Event::CommandRun => {
             let Some(answered) = answered(line) else { return };
             if let AnswerOutcome::Stopped = answered.1.outcome {

@@ -4,32 +4,39 @@ use super::{
     marker,
     sanitize::{Markdown, code, short_text},
     verdict::Subject,
+    words,
 };
 use crate::core::{
     decision::{FeedbackLine, Post},
+    fix_request::Whom,
     policy::{DispatchFixer, Fixer},
 };
 
 /// Items of feedback shown; the status comment has them all.
 const ITEMS: usize = 10;
 
-pub(super) fn request(subject: &Subject<'_>, attempt: u32, post: &Post) -> String {
+pub(super) fn request(subject: &Subject<'_>, whom: Whom, attempt: u32, post: &Post) -> String {
     let most = subject.decision.view.max_attempts;
     let branch = code(&subject.snapshot.pull_request.head.branch);
-    let head = match &subject.policy.fixer.fixer {
+    let failed = match (whom, &subject.decision.next.senior) {
+        (Whom::Senior, Some(call)) => format!("attempt {attempt} failed: {}", words::trigger(call.trigger)),
+        _ => format!("attempt {attempt} of {most} failed"),
+    };
+    let head = match whom.of(subject.policy) {
         // The one who is asked is named by the configuration, and is meant to be notified.
-        Fixer::Mention(login) => format!(
-            "@{login} attempt {attempt} of {most} failed. Please mend it and push to {branch}. Change the code, not what \
-             checks it: tests, workflows and configuration stay as they are."
+        Some(Fixer::Mention(login)) => format!(
+            "@{login} {failed}. Please mend it and push to {branch}. Change the code, not what checks it: tests, workflows \
+             and configuration stay as they are."
         ),
-        Fixer::Dispatch(DispatchFixer::Workflow { file }) => {
-            format!("Attempt {attempt} of {most} failed; the workflow {} was asked to mend it on {branch}.", code(file))
+        Some(Fixer::Dispatch(DispatchFixer::Workflow { file })) => {
+            format!("{} The workflow {} was asked to mend it on {branch}.", words::sentence(&failed, 200), code(file))
         }
-        Fixer::Dispatch(DispatchFixer::Repository { event_type }) => format!(
-            "Attempt {attempt} of {most} failed; the event {} was sent, so that it is mended on {branch}.",
+        Some(Fixer::Dispatch(DispatchFixer::Repository { event_type })) => format!(
+            "{} The event {} was sent, so that it is mended on {branch}.",
+            words::sentence(&failed, 200),
             code(event_type)
         ),
-        Fixer::Author | Fixer::Command(_) => format!("Attempt {attempt} of {most} failed."),
+        Some(Fixer::Author | Fixer::Command(_)) | None => words::sentence(&failed, 200).into_string(),
     };
     let feedback = &subject.decision.view.feedback;
     let items: Vec<String> = feedback.iter().take(ITEMS).enumerate().map(|(i, item)| entry(i + 1, item)).collect();
@@ -60,7 +67,7 @@ mod tests {
             first.problem = "cc @everybody <!-- x -->".to_owned();
         }
         let subject = Subject { decision: &decision, snapshot: &snapshot, policy: &policy };
-        let text = request(&subject, 1, &Post::FixRequest { attempt: 1 });
+        let text = request(&subject, Whom::Fixer, 1, &Post::FixRequest { whom: Whom::Fixer, attempt: 1 });
         assert!(text.starts_with("<!-- loopgate:fix:1 -->\n@copilot attempt 1 of 3 failed."), "{text}");
         assert!(!text.contains("@everybody") && text.matches("<!--").count() == 1, "{text}");
     }

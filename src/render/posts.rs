@@ -26,7 +26,7 @@ pub(super) fn text_of(subject: &Subject<'_>, post: &Post, own: OwnTemplates<'_>)
             ),
         },
         Post::MergedOverOpenGates => bypassed(subject, post),
-        Post::FixRequest { attempt } => fix_request::request(subject, *attempt, post),
+        Post::FixRequest { whom, attempt } => fix_request::request(subject, *whom, *attempt, post),
     }
 }
 

@@ -10,8 +10,10 @@ use crate::core::{
     decision::{CheckStanding, CheckView, Decision, Hold, NextAction, View},
     escalation::Trigger,
     evidence::CheckKind,
+    fix_request::Whom,
     gate::{GateReport, GateStanding},
     policy::Policy,
+    senior,
     snapshot::{Lifecycle, Snapshot},
     stage::Stage,
     state::{RunStatus, StopReason},
@@ -152,7 +154,11 @@ fn retry(subject: &Subject<'_>) -> String {
         ([], _) => "it does not pass".to_owned(),
         (failing, _) => words::checks(failing),
     };
-    format!("{} failed: {what} — {author} fixes it and pushes", subject.attempt())
+    let who = match &subject.decision.view.fixing {
+        None => format!("{author} fixes it and pushes"),
+        Some(turn) => format!("{} is asked to fix it", words::fixer(turn.whom, subject.policy)),
+    };
+    format!("{} failed: {what} — {who}", subject.attempt())
 }
 
 fn blocked(subject: &Subject<'_>, cause: Trigger) -> String {
@@ -259,6 +265,34 @@ fn retry_steps(subject: &Subject<'_>, author: &Markdown) -> Vec<String> {
     }
     let left = most.saturating_sub(failures.count);
     let called = text(&words::called(subject.policy));
+    if let Some(step) = senior_step(subject, &called) {
+        return vec![step];
+    }
+    let mut steps: Vec<String> = later_step(subject).into_iter().collect();
+    steps.extend(what_if_it_fails(subject, left, &called));
+    steps
+}
+
+/// What the senior fixer has, and until when.
+fn senior_step(subject: &Subject<'_>, called: &Markdown) -> Option<String> {
+    subject.decision.view.fixing.as_ref().filter(|turn| turn.whom == Whom::Senior)?;
+    let call = subject.decision.next.senior.as_ref()?;
+    let until = words::moment(senior::deadline(call, subject.policy));
+    Some(format!(
+        "It is the last try before a human: {}. If that fails too, or nothing is pushed until {until}, {called} are called.",
+        words::trigger(call.trigger)
+    ))
+}
+
+/// When the fixer is asked, where `loop.backoff` makes it wait.
+fn later_step(subject: &Subject<'_>) -> Option<String> {
+    let turn = subject.decision.view.fixing.as_ref()?;
+    let is_asked = subject.decision.surface.fix.is_some();
+    (!is_asked).then(|| format!("It is asked at {} ({}).", words::moment(turn.at), code("loop.backoff")))
+}
+
+fn what_if_it_fails(subject: &Subject<'_>, left: u32, called: &Markdown) -> Vec<String> {
+    let failures = &subject.decision.next.failures;
     if failures.same_error >= subject.policy.retry.same_error {
         vec![format!(
             "The same error has come {} times in a row. Try another way: if it comes again, {called} are called.",
@@ -339,9 +373,10 @@ mod tests {
     use crate::{
         core::{
             failure::Blame,
-            policy::OnMax,
+            fix_request::{FixRequest, FixTurn},
+            policy::{DispatchFixer, Fixer, OnMax},
             rerun::NextRerun,
-            state::{RunStatus, Stop, StopReason},
+            state::{Blocked, RunStatus, Stop, StopReason},
         },
         render::fixtures,
     };
@@ -349,7 +384,11 @@ mod tests {
     fn said(decision: &Decision, snapshot: &Snapshot) -> String {
         let mut policy = fixtures::policy();
         policy.retry.on_max = OnMax::Fail;
-        let subject = Subject { decision, snapshot, policy: &policy };
+        said_under(decision, snapshot, &policy)
+    }
+
+    fn said_under(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
+        let subject = Subject { decision, snapshot, policy };
         let Verdict { icon, words } = verdict(&subject);
         let steps: Vec<String> = next_steps(&subject).into_iter().map(|step| format!("\n   {step}")).collect();
         format!("{icon} {words}{}", steps.concat())
@@ -394,6 +433,29 @@ mod tests {
         decision
     }
 
+    /// The fixer's turn on the first failure, `minutes` after the attempt.
+    fn fixing(whom: Whom, minutes: i64) -> Decision {
+        let mut decision = fixtures::first_failure();
+        decision.view.fixing = Some(FixTurn { whom, attempt: 1, at: fixtures::at(20 + minutes) });
+        if minutes == 0 {
+            decision.surface.fix = Some(FixRequest { whom, attempt: 1, dispatch: None });
+        }
+        if whom == Whom::Senior {
+            let (trigger, head_sha) = (Trigger::SameError, fixtures::sha(0xa1));
+            let since = fixtures::at(20);
+            decision.next.senior = Some(Blocked { trigger, also: Vec::new(), attempt: 1, head_sha, since });
+        }
+        decision
+    }
+
+    fn said_with_fixers(decision: &Decision, snapshot: &Snapshot) -> String {
+        let mut policy = fixtures::policy();
+        policy.fixer.fixer = Fixer::Mention(fixtures::login("copilot"));
+        let workflow = DispatchFixer::Workflow { file: "mend.yml".to_owned() };
+        policy.escalation.senior = Some(Fixer::Dispatch(workflow));
+        said_under(decision, snapshot, &policy)
+    }
+
     fn two_thirds() -> Decision {
         let mut decision = fixtures::first_failure();
         decision.next.failures.count = 2;
@@ -417,6 +479,9 @@ mod tests {
             said(&fixtures::first_failure(), &plain),
             said(&two_thirds(), &plain),
             said(&same, &same_snapshot),
+            said_with_fixers(&fixing(Whom::Fixer, 0), &plain),
+            said_with_fixers(&fixing(Whom::Fixer, 2), &plain),
+            said_with_fixers(&fixing(Whom::Senior, 0), &plain),
             said(&rejected_gate(), &plain),
             said(&held(NextAction::Retry { attempt: 1 }, Hold::ChangesRequested(bob)), &plain),
             said(&held(NextAction::Retry { attempt: 1 }, Hold::Configuration), &plain),

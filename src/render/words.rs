@@ -7,8 +7,9 @@ use crate::core::{
     escalation::Trigger,
     evidence::Outcome,
     failure::{Blame, RootCauseCategory},
+    fix_request::Whom,
     gate::GateReport,
-    policy::{Policy, Recipient},
+    policy::{DispatchFixer, Fixer, Policy, Recipient},
     snapshot::Permission,
     stage::Stage,
 };
@@ -216,6 +217,20 @@ pub fn approvers(gate: &GateReport) -> String {
 pub fn called(policy: &Policy) -> String {
     let who: Vec<String> = policy.escalation.notify.iter().map(recipient).collect();
     if who.is_empty() { "the maintainers".to_owned() } else { few(&who, 4) }
+}
+
+/// A fixer that works elsewhere, by the name people know it by.
+pub fn fixer(whom: Whom, policy: &Policy) -> String {
+    let name = match whom.of(policy) {
+        Some(Fixer::Mention(login)) => login.to_string(),
+        Some(Fixer::Dispatch(DispatchFixer::Workflow { file })) => format!("the workflow {file}"),
+        Some(Fixer::Dispatch(DispatchFixer::Repository { event_type })) => format!("the fixer behind {event_type}"),
+        Some(Fixer::Author | Fixer::Command(_)) | None => "the fixer".to_owned(),
+    };
+    match whom {
+        Whom::Fixer => name,
+        Whom::Senior => format!("{name}, the senior fixer,"),
+    }
 }
 
 pub fn recipient(recipient: &Recipient) -> String {

@@ -40,7 +40,7 @@ pub(in crate::config) struct LoopSection {
     auto_retry_on_review_reject: Option<bool>,
     /// Show the diff in an escalation. Default: true.
     escalation_includes_diff: Option<bool>,
-    /// Characters of a feedback summary. Default: 500.
+    /// Characters of one text of feedback, and of the summary of all. Default: 500.
     feedback_max_length: Option<Whole<80, 10000>>,
     /// How long a missing check is waited for. Default: 60m.
     evidence_timeout: Option<Period>,

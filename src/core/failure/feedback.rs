@@ -166,7 +166,7 @@ impl From<&FeedbackItem> for FeedbackLine {
 
 /// The items within `max_chars` characters (`feedback_max_length`), cut at a sentence and never inside a code span;
 /// what is left out is counted.
-pub fn summarise(items: &[FeedbackItem], max_chars: usize) -> String {
+pub fn summarise<T: fmt::Display>(items: &[T], max_chars: usize) -> String {
     let lines: Vec<String> = items.iter().map(ToString::to_string).collect();
     let whole = lines.join("\n");
     if whole.chars().nth(max_chars).is_none() {

@@ -21,7 +21,7 @@ pub struct LoopPolicy {
     pub test_fail: AutoRetry,
     pub review_reject: AutoRetry,
     pub escalation_diff: EscalationDiff,
-    /// Characters of a feedback summary.
+    /// Characters of one text of feedback, and of the summary of all.
     pub feedback_max_length: usize,
     /// How long a missing check is waited for before it counts as failed (class `external`).
     pub evidence_timeout: TimeDelta,

@@ -25,7 +25,7 @@ use super::{
     policy::{PassingTests, Policy},
     rerun,
     retry::{self, Judgement},
-    review,
+    review, senior,
     snapshot::{Lifecycle, Snapshot},
     stage::Stage,
     state::{
@@ -294,7 +294,11 @@ impl<'a> Run<'a> {
             self.next.blocked = None;
         }
         let stopping = call::stopping(causes.keys(), &self.policy.escalation);
-        if self.next.blocked.is_some() || stopping.is_empty() {
+        if self.next.blocked.is_some() {
+            return false;
+        }
+        let stopping = self.leave_to_the_senior_fixer(stopping);
+        if stopping.is_empty() {
             return false;
         }
         self.next.blocked = call::block(&stopping, &self.next, self.now);
@@ -304,6 +308,18 @@ impl<'a> Run<'a> {
             json!({ "triggers": stopping, "pattern": pattern, "blocked": self.next.blocked }),
         );
         true
+    }
+
+    /// What is left for a human: nothing of what the senior fixer works on, or is asked to mend now.
+    fn leave_to_the_senior_fixer(&mut self, mut stopping: Vec<Trigger>) -> Vec<Trigger> {
+        if let Some(call) = senior::at_work(&self.next, self.policy, self.now) {
+            stopping.retain(|trigger| *trigger != call.trigger && !call.also.contains(trigger));
+        } else if let Some(call) = senior::call_for(&stopping, self.snapshot, &self.next, self.policy, self.now) {
+            self.happened(Event::CommandRun, json!({ "command": "senior_fixer", "by": null, "senior": call }));
+            self.next.senior = Some(call);
+            stopping.clear();
+        }
+        stopping
     }
 
     pub(in crate::core) fn keep_gates(&mut self, outcome: &gatekeeping::Outcome) {

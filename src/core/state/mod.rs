@@ -117,6 +117,9 @@ pub struct LoopState {
     pub attempts: Vec<AttemptDigest>,
     /// The cause that called a human, while it stands.
     pub blocked: Option<Blocked>,
+    /// The cause that the senior fixer was asked to mend instead of a human: once in a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub senior: Option<Blocked>,
     /// Where streaks were started anew by `/loop resume`.
     #[serde(default)]
     pub resumes: Vec<Resume>,

@@ -191,8 +191,17 @@ fn root_causes(failures: &[FailureView]) -> Markdown {
 
 /// What was pushed for each attempt, and how it ended.
 fn fixes(subject: &Subject<'_>, escalation: &EscalationView) -> Vec<String> {
-    let mut fixes: Vec<String> =
-        tried(subject, escalation).map(|(attempt, tried)| format!("{tried} → {}", ended(attempt))).collect();
+    let asked = subject.decision.next.senior.as_ref().filter(|call| call.since <= escalation.since);
+    let by = |attempt: &AttemptDigest| match asked {
+        Some(call) if attempt.number == call.attempt + 1 => " (after the senior fixer was asked)",
+        _ => "",
+    };
+    let mut fixes: Vec<String> = tried(subject, escalation)
+        .map(|(attempt, tried)| format!("{tried}{} → {}", by(attempt), ended(attempt)))
+        .collect();
+    if asked.is_some_and(|call| escalation.attempt <= call.attempt) {
+        fixes.push("the senior fixer was asked → nothing was pushed".to_owned());
+    }
     let hidden = fixes.len().saturating_sub(12);
     if hidden > 0 {
         fixes.drain(..hidden);

@@ -39,6 +39,9 @@ pub struct Status {
     pub capabilities: CapabilityProgress,
     pub failures: List<Failure>,
     pub feedback: List<Feedback>,
+    /// The same in a few lines, `loop.feedback_max_length` characters at most.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub feedback_summary: String,
     /// What changed since the attempt before.
     pub compare: Option<Compare>,
     /// What was tried, oldest first.

@@ -13,12 +13,16 @@ use super::{
     summary,
     verdict::Subject,
 };
+use crate::core::failure::summarise;
 
 /// `schema` of the document.
 pub const STATUS_SCHEMA: &str = "loopgate.status/v1";
 
 /// Bytes of a feedback packet (evidence.md, Analysis of a failure).
 const PACKET: usize = 16 * 1024;
+
+/// Characters of the summary, whatever the configuration allows.
+const SUMMARY: usize = 1_000;
 
 impl Status {
     pub fn of(subject: &Subject<'_>) -> Self {
@@ -41,6 +45,7 @@ impl Status {
             capabilities: facts::capabilities(&view.capabilities),
             failures: List(Shown::first(10, &view.failures, facts::failure)),
             feedback: List(Shown::first(10, &view.feedback, facts::feedback)),
+            feedback_summary: summarise(&view.feedback, subject.policy.retry.feedback_max_length.min(SUMMARY)),
             compare: view.compare.as_ref().map(facts::compare),
             attempts: decision.next.attempts.iter().rev().take(10).rev().map(facts::attempt).collect(),
             distance_to_success: view.distance.clone(),
