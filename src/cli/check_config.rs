@@ -1,40 +1,148 @@
-//! `loopgate check-config`: everything that is wrong with a configuration file, where, and what to do.
+//! `loopgate check-config`: everything that is wrong with a configuration, where, and what to do.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
 
-use super::{Outcome, exit, output, output::Format};
+use super::{
+    Outcome, Stop, exit, local,
+    online::{self, Online},
+    output::{self, Format},
+    runtime,
+};
 use crate::{
-    config::{self, Source},
-    core::policy::ConfigError,
+    config::{self, OnlineFindings, Source},
+    core::{RepoName, policy::ConfigError},
+    github::{Governing, Observer},
+    runner::Checkout,
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  loopgate check-config .github/loopgate.yml")]
+#[command(after_help = format!("\
+With --online, GitHub is asked too: unknown users, unknown or unreadable teams, owners in CODEOWNERS that are not there, \
+gates that nobody can approve, conditions that can never hold. The organisation's defaults count. Nothing is written.
+
+Where the configuration is read:
+  check-config                          .github/loopgate.yml here
+  check-config FILE                     that file
+  check-config --repository OWNER/REPO  .github/loopgate.yml on its default branch (implies --online)
+
+Exit codes: 0 nothing is wrong (there may be warnings), 65 something is, 69 GitHub cannot be asked.
+
+{}
+
+Examples:
+  loopgate check-config
+  loopgate check-config --online
+  loopgate check-config new.yml --repository acme/widgets", online::ENVIRONMENT))]
 pub struct Arguments {
-    /// The file to check; - reads standard input
-    #[arg(default_value = ".github/loopgate.yml", value_name = "FILE")]
-    file: PathBuf,
+    /// The file to check; - reads standard input [default: .github/loopgate.yml]
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Ask GitHub about the names in it
+    #[arg(long)]
+    online: bool,
+    /// The repository it is for; otherwise that of the working directory
+    #[arg(long, value_name = "OWNER/REPO")]
+    repository: Option<RepoName>,
+}
+
+/// A text and its name.
+struct Written {
+    name: String,
+    text: String,
+}
+
+impl Written {
+    fn source(&self) -> Source<'_> {
+        Source::new(&self.name, &self.text)
+    }
+}
+
+/// What was checked, and what came of it.
+struct Checked {
+    name: String,
+    repository: Option<RepoName>,
+    found: OnlineFindings,
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> Outcome {
-    let text = output::read_text(&arguments.file)?;
-    let name = arguments.file.display().to_string();
-    let (errors, warnings) = match config::load(None, Some(Source::new(&name, &text))) {
-        Ok(loaded) => (Vec::new(), loaded.warnings),
-        Err(errors) => (errors.as_slice().to_vec(), Vec::new()),
+    let checked = if arguments.online || arguments.repository.is_some() {
+        runtime()?.block_on(online(arguments))?
+    } else {
+        let own = read(arguments.file.as_deref().unwrap_or(Path::new(local::CONFIGURATION)))?;
+        let found = match config::load(None, Some(own.source())) {
+            Ok(loaded) => OnlineFindings { errors: Vec::new(), warnings: loaded.warnings },
+            Err(errors) => OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() },
+        };
+        Checked { name: own.name, repository: None, found }
     };
+    show(&checked, format)?;
+    Ok(if checked.found.errors.is_empty() { exit::OK } else { exit::BAD_DATA })
+}
+
+fn read(path: &Path) -> Result<Written, Stop> {
+    Ok(Written { name: path.display().to_string(), text: output::read_text(path)? })
+}
+
+/// Checks the file by itself first: what is wrong in it needs no network to be told.
+async fn online(arguments: &Arguments) -> Result<Checked, Stop> {
+    let repository = match &arguments.repository {
+        Some(repository) => repository.clone(),
+        None => {
+            let checkout = Checkout::around(Path::new(".")).map_err(Stop::bad_data)?;
+            checkout.repository.ok_or_else(|| {
+                Stop::usage("the remote `origin` names no repository on GitHub; name it with --repository OWNER/REPO")
+            })?
+        }
+    };
+    let own = match (&arguments.file, &arguments.repository) {
+        (None, Some(_)) => None,
+        (file, _) => Some(read(file.as_deref().unwrap_or(Path::new(local::CONFIGURATION)))?),
+    };
+    let failed = |name: &str, errors: &[ConfigError]| Checked {
+        name: name.to_owned(),
+        repository: Some(repository.clone()),
+        found: OnlineFindings { errors: errors.to_vec(), warnings: Vec::new() },
+    };
+    if let Some(own) = &own
+        && let Err(errors) = config::load(None, Some(own.source()))
+    {
+        return Ok(failed(&own.name, errors.as_slice()));
+    }
+    let Online { github, installation } = online::connect(&repository).await?;
+    let client = github.client(installation);
+    let observer = Observer::new(github);
+    let Governing { repository: there, organisation } =
+        observer.governing(&client, &repository).await.map_err(Stop::unavailable)?;
+    let own = own.or_else(|| there.map(|text| Written { name: local::CONFIGURATION.to_owned(), text }));
+    let organisation = organisation.map(|(name, text)| Written { name, text });
+    let name = own.as_ref().map_or_else(|| format!("{repository}, without a file of its own,"), |own| own.name.clone());
+    let sources = (organisation.as_ref().map(Written::source), own.as_ref().map(Written::source));
+    let loaded = match config::load(sources.0, sources.1) {
+        Ok(loaded) => loaded,
+        Err(errors) => return Ok(failed(&name, errors.as_slice())),
+    };
+    let survey = observer.survey(&client, &repository, &loaded.policy).await.map_err(Stop::unavailable)?;
+    let mut found = config::online(sources.0, sources.1, &loaded.policy, &survey);
+    found.warnings.splice(..0, loaded.warnings);
+    Ok(Checked { name, repository: Some(repository), found })
+}
+
+fn show(checked: &Checked, format: Format) -> Result<(), Stop> {
+    let Checked { name, repository, found: OnlineFindings { errors, warnings } } = checked;
     match format {
         Format::Human => {
-            for (word, problems) in [("error", &errors), ("warning", &warnings)] {
+            for (word, problems) in [("error", errors), ("warning", warnings)] {
                 for problem in problems {
                     println!("{word}: {problem}\n");
                 }
             }
-            if errors.is_empty() {
-                println!("{name} is a valid configuration.");
+            match repository {
+                _ if !errors.is_empty() => {}
+                None => println!("{name} is a valid configuration."),
+                Some(repository) => println!("{name} is a valid configuration for {repository}."),
             }
         }
         Format::Json => {
@@ -45,10 +153,11 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
             output::json(&json!({
                 "schema": "loopgate.check-config/v1",
                 "valid": errors.is_empty(),
+                "repository": repository.as_ref().map(ToString::to_string),
                 "errors": errors.iter().map(document).collect::<Vec<_>>(),
                 "warnings": warnings.iter().map(document).collect::<Vec<_>>(),
             }))?;
         }
     }
-    Ok(if errors.is_empty() { exit::OK } else { exit::BAD_DATA })
+    Ok(())
 }

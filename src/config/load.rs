@@ -83,9 +83,9 @@ impl ConfigErrors {
 
 /// The texts, to quote from.
 #[derive(Clone, Copy)]
-struct Sources<'a> {
-    organisation: Option<Source<'a>>,
-    repository: Option<Source<'a>>,
+pub(super) struct Sources<'a> {
+    pub organisation: Option<Source<'a>>,
+    pub repository: Option<Source<'a>>,
 }
 
 impl Sources<'_> {
@@ -97,7 +97,7 @@ impl Sources<'_> {
         ConfigErrors(problems.iter().map(|problem| self.error(problem, tree)).collect())
     }
 
-    fn error(&self, problem: &Problem, tree: Option<&Node>) -> ConfigError {
+    pub fn error(&self, problem: &Problem, tree: Option<&Node>) -> ConfigError {
         let place = problem.place.unwrap_or(Place::start(Layer::Repository));
         let path = tree.and_then(|tree| tree.path_of(place)).unwrap_or_default();
         let source = match place.layer {

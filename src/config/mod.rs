@@ -14,7 +14,9 @@ mod load;
 mod lower;
 mod misfits;
 mod node;
+mod online;
 mod places;
+mod pointer;
 mod presets;
 mod problem;
 mod schema;
@@ -25,6 +27,7 @@ mod wrappers;
 
 pub use effective::{Origin, Setting, effective};
 pub use load::{ConfigErrors, Loaded, load, parse};
+pub use online::{OnlineFindings, online};
 pub use presets::presets;
 pub use schema::schema;
 pub use source::Source;

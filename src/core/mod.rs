@@ -45,6 +45,7 @@ pub mod snapshot;
 pub mod stage;
 pub mod state;
 mod surface;
+pub mod survey;
 pub mod tamper;
 mod waiting;
 pub mod walk;

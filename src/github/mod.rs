@@ -39,7 +39,7 @@ pub use clock::{Clock, SystemClock};
 pub use error::{Error, ErrorKind};
 pub use group::{GroupAnswer, MergeGroup};
 pub use objects::GithubObjects;
-pub use observe::{Ground, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, Target};
+pub use observe::{Governing, Ground, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, Target};
 pub use reconcile::{Failed, Job, Looked, Outcome, Reconcile, Settled, Summary};
 pub use retry::Patience;
 pub use secret::Secret;

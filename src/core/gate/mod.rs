@@ -13,6 +13,7 @@ mod trigger;
 pub(in crate::core) use authority::owners_of;
 
 pub use assess::{Assessment, CommandWord, Tampered, assess};
+pub use authority::{ACTIONS, Owner, OwnerMention, owner_mentions};
 pub use grammar::{
     CommentInspection, InspectedIntent, InspectedNearMiss, Intent, IntentKind, NearMiss, Reading, Spoken, inspect,
     may_speak, read,

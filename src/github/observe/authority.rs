@@ -231,8 +231,9 @@ struct RightsOfUser {
     permissions: Option<Flags>,
 }
 
+/// The `permissions` of an account or of a collaborator.
 #[derive(Deserialize)]
-struct Flags {
+pub(super) struct Flags {
     #[serde(default)]
     admin: bool,
     #[serde(default)]
@@ -245,20 +246,26 @@ struct Flags {
     pull: bool,
 }
 
+impl Flags {
+    pub(super) const fn permission(&self) -> Permission {
+        match self {
+            Self { admin: true, .. } => Permission::Admin,
+            Self { maintain: true, .. } => Permission::Maintain,
+            Self { push: true, .. } => Permission::Write,
+            Self { triage: true, .. } => Permission::Triage,
+            Self { pull: true, .. } => Permission::Read,
+            _ => Permission::None,
+        }
+    }
+}
+
 impl Rights {
     /// The flags say it exactly, custom roles included; `role_name` says it for the built-in roles; `permission` folds
     /// maintain into write and triage into read
     /// (<https://docs.github.com/en/rest/collaborators/collaborators#get-repository-permissions-for-a-user>).
     fn permission(&self) -> Permission {
         if let Some(flags) = self.user.as_ref().and_then(|user| user.permissions.as_ref()) {
-            return match flags {
-                Flags { admin: true, .. } => Permission::Admin,
-                Flags { maintain: true, .. } => Permission::Maintain,
-                Flags { push: true, .. } => Permission::Write,
-                Flags { triage: true, .. } => Permission::Triage,
-                Flags { pull: true, .. } => Permission::Read,
-                _ => Permission::None,
-            };
+            return flags.permission();
         }
         let named = |role: &str| match role {
             "admin" => Some(Permission::Admin),

@@ -19,7 +19,7 @@ use crate::{
 /// The repository's configuration file.
 pub(super) const FILE: &str = ".github/loopgate.yml";
 /// Bytes of it at most.
-const FILE_LIMIT: usize = 256 << 10;
+pub(super) const FILE_LIMIT: usize = 256 << 10;
 /// Older versions tried when the newest does not validate (surfaces.md, Configuration).
 const MOST_VERSIONS: usize = 20;
 /// Where GitHub looks for code owners, in its order
@@ -148,10 +148,19 @@ async fn last_good(
 
 /// The code owners' file in a commit: the first that exists counts.
 pub(super) async fn codeowners(client: &Client, repository: &RepoName, tip: Sha) -> Result<Option<String>, Error> {
+    Ok(owners_file(client, repository, tip).await?.map(|(_, text)| text))
+}
+
+/// That, with its path.
+pub(super) async fn owners_file(
+    client: &Client,
+    repository: &RepoName,
+    tip: Sha,
+) -> Result<Option<(&'static str, String)>, Error> {
     for place in CODEOWNERS {
         let path = format!("{}/contents/{place}?ref={tip}", path::repo(repository));
         match client.get_immutable(&path, Accept::Raw, CODEOWNERS_LIMIT).await {
-            Ok(Some(bytes)) => return Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Ok(Some(bytes)) => return Ok(Some((place, String::from_utf8_lossy(&bytes).into_owned()))),
             Ok(None) | Err(Error::TooLarge { .. }) => {}
             Err(error) => return Err(error),
         }

@@ -24,9 +24,9 @@ mod organisation;
 mod pull;
 mod sighting;
 mod surface;
+mod survey;
 
 pub(super) use self::config::escalation_template;
-pub use self::surface::{ObservedSurface, OwnCheckRun, OwnComment};
 use self::{
     authority::Registry,
     checks::Checks,
@@ -35,6 +35,10 @@ use self::{
     evidence::HeadRun,
     organisation::Organisations,
     pull::{Changes, HeadMoved, Pull},
+};
+pub use self::{
+    surface::{ObservedSurface, OwnCheckRun, OwnComment},
+    survey::Governing,
 };
 use super::{Client, Error, Github, fresh::Fresh, path};
 use crate::core::{

@@ -15,7 +15,7 @@ const LARGEST: usize = 3 * 1024 * 1024;
 
 /// Somebody who owns files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::core::gate) enum Owner {
+pub enum Owner {
     User(Login),
     Team(TeamSlug),
     /// Who bears it only GitHub knows.
@@ -35,6 +35,36 @@ pub(in crate::core) fn owners_of<'p>(codeowners: &str, paths: impl Iterator<Item
         }));
     }
     owners
+}
+
+/// A word of a CODEOWNERS file that stands where an owner does. Lines and columns count from 1, columns in characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerMention {
+    pub line: usize,
+    pub column: usize,
+    /// None: it names nobody, and GitHub skips the whole line.
+    pub owner: Option<Owner>,
+    pub word: String,
+}
+
+/// Every owner that a CODEOWNERS file names, in the order of the text.
+pub fn owner_mentions(text: &str) -> Vec<OwnerMention> {
+    if text.len() > LARGEST {
+        return Vec::new();
+    }
+    let mut mentions = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let trimmed = line.trim();
+        let Some((_, rest)) = take_pattern(trimmed) else { continue };
+        let mut at = line.len() - line.trim_start().len() + trimmed.len() - rest.len();
+        for word in rest.split_whitespace().take_while(|word| !word.starts_with('#')) {
+            at += line[at..].find(word).unwrap_or_default();
+            let (column, owner) = (line[..at].chars().count() + 1, Owner::parse(word));
+            mentions.push(OwnerMention { line: index + 1, column, owner, word: word.to_owned() });
+            at += word.len();
+        }
+    }
+    mentions
 }
 
 /// The rules of a CODEOWNERS file, in order.
@@ -248,6 +278,22 @@ mod tests {
         let team = Owner::Team("org/team".parse().unwrap());
         assert_eq!(owners("src/a"), [team, Owner::Email("dev@example.com".into())]);
         assert_eq!(owners("src/free/a"), []);
+    }
+
+    #[test]
+    fn owners_are_found_where_they_stand() {
+        let found: Vec<_> = owner_mentions("# @no\n\n* @a  @a # @no\n  /ü/ @org/team x@y.org bob\n!x @no\n")
+            .into_iter()
+            .map(|mention| (mention.line, mention.column, mention.word, mention.owner.is_some()))
+            .collect();
+        let expected = [
+            (3, 3, "@a", true),
+            (3, 7, "@a", true),
+            (4, 7, "@org/team", true),
+            (4, 17, "x@y.org", true),
+            (4, 25, "bob", false),
+        ];
+        assert_eq!(found, expected.map(|(line, column, word, owns)| (line, column, word.to_owned(), owns)));
     }
 
     #[test]

@@ -8,8 +8,9 @@ mod contributors;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(in crate::core) use self::codeowners::owners_of;
+pub use self::codeowners::{Owner, OwnerMention, owner_mentions};
 pub(super) use self::{
-    codeowners::{Owner, Rules},
+    codeowners::Rules,
     contributors::{Contributors, not_all_read},
 };
 use super::{
@@ -22,7 +23,7 @@ use crate::core::{
 };
 
 /// Every workflow of a repository acts as this account, so its word is anybody's with push access.
-const ACTIONS: &str = "github-actions[bot]";
+pub const ACTIONS: &str = "github-actions[bot]";
 
 /// What somebody's approval covers.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,164 @@
+//! Gates that nobody can ever approve, or that some people's pull requests can never pass.
+
+use std::collections::BTreeMap;
+
+use super::{Check, names::is_bot, people};
+use crate::core::{
+    GateName, Login, UserId,
+    gate::{ACTIONS, Codeowners, Exclusion, GateDefinition, GatePolicy, Owner, owner_mentions},
+    policy::Mode,
+    snapshot::{Account, AccountKind, NamedAccount, Permission, Standing, TeamStanding},
+    survey::preset_team,
+};
+
+/// The people whose word could count.
+#[derive(Default)]
+struct Audience {
+    people: BTreeMap<UserId, Login>,
+    /// There may be more whom GitHub does not show, or who depend on the files of a pull request.
+    open_ended: bool,
+}
+
+impl Check<'_> {
+    /// Whether enough people can approve a gate that holds.
+    pub(super) fn approvable(&mut self, name: &GateName, gate: &GatePolicy) {
+        if !self.holds(name, gate) {
+            return;
+        }
+        let Audience { people: able, open_ended } = self.audience(gate);
+        if open_ended {
+            return;
+        }
+        let needed = gate.approvers.count.max(1) as usize;
+        let path = ["gates", name.as_str(), "approvers"];
+        let counted = ["gates", name.as_str(), "approvers", "count"];
+        let spot = (if needed > 1 { &counted[..] } else { &path[..] }, None);
+        let who = people(able.values().map(Login::as_str).collect::<Vec<_>>().into_iter());
+        let excluded = gate.exclusions.author == Exclusion::Excluded;
+        if able.is_empty() {
+            let message = format!("nobody can ever approve the gate `{name}`{}", self.because(gate));
+            self.error(spot, message, "name people or a team who have access to the repository under `approvers`");
+        } else if able.len() < needed {
+            let message = format!("the gate `{name}` needs {needed} people, and only {who} can approve it");
+            self.error(spot, message, "name more people, or lower `count`");
+        } else if able.len() == needed && excluded {
+            let message = match needed {
+                1 => format!("only {who} can approve the gate `{name}`, and not on a pull request of their own"),
+                _ => format!("the gate `{name}` needs all of {who}, so a pull request by one of them never passes"),
+            };
+            self.warn(spot, message, "name one more person, or set `allow_author: true` on the gate");
+        }
+    }
+
+    /// As the walk through the stages judges it (gates.md, The five).
+    fn holds(&self, name: &GateName, gate: &GatePolicy) -> bool {
+        let always = || matches!(name.as_str(), "security" | "deploy");
+        let has_team = || {
+            let standing = preset_team(gate, &self.survey.repository);
+            let standing = standing.and_then(|team| self.survey.authority.teams.get(&team));
+            matches!(standing, Some(TeamStanding::Usable { .. } | TeamStanding::Unknown(_)))
+        };
+        match self.policy.mode {
+            Mode::Supervised => true,
+            Mode::Autonomous => gate.definition == GateDefinition::Configured,
+            Mode::Hybrid => gate.definition == GateDefinition::Configured || always() || has_team(),
+        }
+    }
+
+    fn because(&self, gate: &GatePolicy) -> &'static str {
+        let approvers = &gate.approvers;
+        let named = !approvers.users.is_empty() || !approvers.teams.is_empty();
+        match (named, approvers.permission, approvers.codeowners) {
+            (false, None, Codeowners::MayApprove) => ": no file has an owner who could",
+            (false, None, Codeowners::Ignored) => ": nobody may maintain the repository",
+            (false, Some(_), _) => ": nobody has that permission",
+            (true, ..) => ": none of those named can",
+        }
+    }
+
+    fn audience(&self, gate: &GatePolicy) -> Audience {
+        let mut audience = Audience::default();
+        let approvers = &gate.approvers;
+        for login in &approvers.users {
+            match self.survey.authority.logins.get(login) {
+                Some(NamedAccount::Known(account)) => self.add(&mut audience, account, gate),
+                Some(NamedAccount::Missing) => {}
+                Some(NamedAccount::Unknown(_)) | None => audience.open_ended = true,
+            }
+        }
+        for team in &approvers.teams {
+            self.add_team(&mut audience, self.survey.authority.teams.get(team), gate);
+        }
+        let named = !approvers.users.is_empty() || !approvers.teams.is_empty();
+        let mut permission = approvers.permission;
+        match approvers.codeowners {
+            Codeowners::MayApprove => self.add_owners(&mut audience, gate),
+            Codeowners::Ignored if !named && permission.is_none() => {
+                let team = preset_team(gate, &self.survey.repository);
+                match team.and_then(|team| self.survey.authority.teams.get(&team)) {
+                    Some(usable @ TeamStanding::Usable { .. }) => self.add_team(&mut audience, Some(usable), gate),
+                    Some(TeamStanding::Unknown(_)) => audience.open_ended = true,
+                    _ => permission = Some(Permission::Maintain),
+                }
+            }
+            Codeowners::Ignored => {}
+        }
+        if let Some(least) = permission {
+            match &self.survey.collaborators {
+                Ok(all) => {
+                    let enough = all.iter().filter(|(_, has)| *has >= least);
+                    enough.for_each(|(account, _)| self.add(&mut audience, account, gate));
+                }
+                Err(_) => audience.open_ended = true,
+            }
+        }
+        audience
+    }
+
+    fn add(&self, audience: &mut Audience, account: &Account, gate: &GatePolicy) {
+        let bots = gate.exclusions.bots == Exclusion::Allowed && account.login.as_str() != ACTIONS;
+        let may = match account.kind {
+            AccountKind::User => !is_bot(account) || bots,
+            AccountKind::Bot => bots,
+            AccountKind::Organization | AccountKind::Other => false,
+        };
+        let blind = matches!(
+            self.survey.authority.people.get(&account.id),
+            Some(Standing::Known { permission: Permission::None, .. } | Standing::Gone)
+        );
+        if may && !blind {
+            audience.people.insert(account.id, account.login.clone());
+        }
+    }
+
+    fn add_team(&self, audience: &mut Audience, standing: Option<&TeamStanding>, gate: &GatePolicy) {
+        match standing {
+            Some(TeamStanding::Usable { members }) => {
+                for (id, login) in members {
+                    let account = Account { id: *id, login: login.clone(), kind: AccountKind::User };
+                    self.add(audience, &account, gate);
+                }
+            }
+            Some(TeamStanding::Missing | TeamStanding::NoAccess) => {}
+            // Said already, at the team's own place.
+            Some(TeamStanding::Unreadable(_) | TeamStanding::Unknown(_)) | None => audience.open_ended = true,
+        }
+    }
+
+    /// Which owners it takes depends on the files, so that there is one is all that can be asked for.
+    fn add_owners(&self, audience: &mut Audience, gate: &GatePolicy) {
+        let Some(file) = &self.survey.codeowners else { return };
+        for mention in owner_mentions(&file.text) {
+            match mention.owner {
+                Some(Owner::User(login)) => {
+                    if let Some(NamedAccount::Known(account)) = self.survey.authority.logins.get(&login) {
+                        self.add(audience, account, gate);
+                    }
+                }
+                Some(Owner::Team(team)) => self.add_team(audience, self.survey.authority.teams.get(&team), gate),
+                Some(Owner::Email(_)) | None => {}
+            }
+        }
+        audience.open_ended |= !audience.people.is_empty();
+    }
+}

@@ -1,0 +1,114 @@
+//! What is wrong with a valid configuration once GitHub is asked: names that lead nowhere, gates that nobody can ever
+//! approve, conditions that can never hold.
+//!
+//! An error stands in somebody's way for sure; a warning may be meant.
+
+mod approval;
+mod conditions;
+mod names;
+mod owners;
+
+use super::{pointer::Pointer, problem::shorten, source::Source, suggest};
+use crate::core::{
+    policy::{ConfigError, Fixer, Policy, Recipient},
+    survey::{Survey, recipients},
+};
+
+/// What asking GitHub brought to light, in the order of the files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OnlineFindings {
+    pub errors: Vec<ConfigError>,
+    pub warnings: Vec<ConfigError>,
+}
+
+/// Compares a policy with what GitHub says; the sources are the texts it was made from.
+pub fn online(
+    organisation: Option<Source<'_>>,
+    repository: Option<Source<'_>>,
+    policy: &Policy,
+    survey: &Survey,
+) -> OnlineFindings {
+    let pointer = Pointer::new(organisation, repository);
+    let mut check = Check { pointer, policy, survey, found: OnlineFindings::default() };
+    check.gates();
+    check.called();
+    check.owners();
+    let mut found = check.found;
+    for problems in [&mut found.errors, &mut found.warnings] {
+        problems.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+        problems.dedup();
+    }
+    found
+}
+
+struct Check<'a> {
+    pointer: Pointer<'a>,
+    policy: &'a Policy,
+    survey: &'a Survey,
+    found: OnlineFindings,
+}
+
+/// A place: the path of a key, and a word below it.
+type Spot<'s> = (&'s [&'s str], Option<&'s str>);
+
+impl Check<'_> {
+    fn error(&mut self, (path, word): Spot<'_>, message: String, hint: impl Into<String>) {
+        self.found.errors.push(self.pointer.error(path, word, message, hint.into()));
+    }
+
+    fn warn(&mut self, (path, word): Spot<'_>, message: String, hint: impl Into<String>) {
+        self.found.warnings.push(self.pointer.error(path, word, message, hint.into()));
+    }
+
+    fn gates(&mut self) {
+        for (name, gate) in &self.policy.gates {
+            self.approvers(name, gate);
+            self.approvable(name, gate);
+            self.condition(name, gate);
+        }
+    }
+
+    /// Whom escalations and fixers call.
+    fn called(&mut self) {
+        for recipient in recipients(self.policy) {
+            match recipient {
+                Recipient::User(login) => drop(self.account((&["escalation"], Some(login.as_str())), login)),
+                Recipient::Team(team) => {
+                    let word = team.to_string();
+                    self.called_team((&["escalation"], Some(&word)), team);
+                }
+                Recipient::GateApprovers(_) => {}
+            }
+        }
+        let fixers = [(&["fixer"][..], Some(&self.policy.fixer.fixer))];
+        let fixers =
+            fixers.into_iter().chain([(&["escalation", "senior"][..], self.policy.escalation.senior.as_ref())]);
+        for (path, fixer) in fixers {
+            if let Some(Fixer::Mention(login)) = fixer {
+                self.account((path, Some(login.as_str())), login);
+            }
+        }
+    }
+}
+
+/// "did you mean `main`?", if something known is much like the word.
+fn meant<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    suggest::nearest(word, known).first().map(|nearest| format!("did you mean `{}`?", shorten(nearest)))
+}
+
+/// "alice, bob and 3 more".
+fn people<'a>(logins: impl ExactSizeIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 5;
+    let left_out = logins.len().saturating_sub(SHOWN);
+    let mut shown: Vec<String> = logins.take(SHOWN).map(str::to_owned).collect();
+    if left_out > 0 {
+        shown.push(format!("{left_out} more"));
+    }
+    match shown.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        _ => shown.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! CODEOWNERS: owners that are not there. Errors where a gate asks the owners, else warnings: escalations call them.
+
+use super::{Check, Spot};
+use crate::{
+    config::{problem::shorten, source::Source},
+    core::{
+        gate::{Codeowners, Owner, OwnerMention, owner_mentions},
+        policy::ConfigError,
+        snapshot::{NamedAccount, Permission, Standing, TeamStanding},
+        survey::asks_owners,
+    },
+};
+
+impl Check<'_> {
+    pub(super) fn owners(&mut self) {
+        let Some(file) = &self.survey.codeowners else {
+            return self.no_file();
+        };
+        let source = Source::new(&file.path, &file.text);
+        for mention in owner_mentions(&file.text) {
+            let Some((message, hint)) = self.unusable(&mention) else { continue };
+            let found = source.error(mention.line, mention.column, message, Some(hint.to_owned()));
+            self.tell(found);
+        }
+    }
+
+    fn tell(&mut self, found: ConfigError) {
+        let list = if asks_owners(self.policy) { &mut self.found.errors } else { &mut self.found.warnings };
+        list.push(found);
+    }
+
+    fn no_file(&mut self) {
+        for (name, gate) in &self.policy.gates {
+            if gate.approvers.codeowners == Codeowners::MayApprove {
+                let path = ["gates", name.as_str(), "approvers", "codeowners"];
+                let spot: Spot<'_> = (&path, None);
+                let message = format!("{} has no CODEOWNERS file on its default branch", self.survey.repository);
+                self.error(spot, message, "add .github/CODEOWNERS, or name other approvers");
+            }
+        }
+    }
+
+    /// Why an owner owns nothing, and what to do.
+    fn unusable(&self, mention: &OwnerMention) -> Option<(String, &'static str)> {
+        let (survey, word) = (self.survey, shorten(&mention.word));
+        let repository = &survey.repository;
+        let no_write = || format!("`{word}` cannot write to {repository}, and GitHub takes no such owner");
+        match &mention.owner {
+            None => Some((
+                format!("`{word}` is no owner, so GitHub skips this line"),
+                "write @login, @org/team or an address",
+            )),
+            Some(Owner::Email(_)) => Some((
+                format!("whose address `{word}` is only GitHub knows, so nobody approves by it"),
+                "name the login",
+            )),
+            Some(Owner::User(login)) => match survey.authority.logins.get(login)? {
+                NamedAccount::Missing => {
+                    Some((format!("there is no account `{word}` on GitHub"), "who was renamed has a new login"))
+                }
+                NamedAccount::Known(account) => match survey.authority.people.get(&account.id)? {
+                    Standing::Known { permission, .. } if *permission < Permission::Write => {
+                        Some((no_write(), "give them write access, or name somebody else"))
+                    }
+                    _ => None,
+                },
+                NamedAccount::Unknown(_) => None,
+            },
+            Some(Owner::Team(team)) => match survey.authority.teams.get(team)? {
+                TeamStanding::Missing => Some((
+                    format!("there is no team `{word}`, or it is not shown to these credentials"),
+                    "a team that was renamed has a new name; a secret one owns nothing",
+                )),
+                TeamStanding::NoAccess => Some((no_write(), "give the team write access to the repository")),
+                TeamStanding::Unreadable(_) if asks_owners(self.policy) => Some((
+                    format!("the members of `{word}` cannot be read, so none of them can approve as an owner"),
+                    "let the App read the organisation's members (`members: read`)",
+                )),
+                _ => None,
+            },
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Pointing at a place of a configuration that was accepted, for what only others can tell is wrong with it.
+
+use super::{
+    layer::{self, Layered},
+    load::Sources,
+    node::{Kind, Node},
+    presets,
+    problem::Problem,
+    source::{Layer, Place, Source},
+};
+use crate::core::policy::ConfigError;
+
+/// The layers of a configuration as one tree that knows where everything was written.
+pub(super) struct Pointer<'a> {
+    sources: Sources<'a>,
+    tree: Node,
+}
+
+impl<'a> Pointer<'a> {
+    /// Of texts that [`load`](super::load) accepts; what it does not is as if it were not there.
+    pub fn new(organisation: Option<Source<'a>>, repository: Option<Source<'a>>) -> Self {
+        let read = |source: Option<Source<'_>>, layer| source.and_then(|source| Node::read(source, layer).ok());
+        let layers = (read(organisation, Layer::Organisation), read(repository, Layer::Repository));
+        let Layered { tree, .. } = layer::layered(presets::tree().clone(), layers.0, layers.1);
+        Self { sources: Sources { organisation, repository }, tree }
+    }
+
+    /// Whether somebody wrote what stands at a path, rather than us.
+    pub fn is_written(&self, path: &[&str]) -> bool {
+        let mut node = &self.tree;
+        for key in path {
+            match node.get(key) {
+                Some(entry) => node = &entry.node,
+                None => return false,
+            }
+        }
+        node.place.layer != Layer::Builtin
+    }
+
+    /// A problem at the key a path leads to, or at a word below it. Of what nobody wrote, the innermost key around it
+    /// that somebody did; else where the repository's file begins.
+    pub fn error(&self, path: &[&str], word: Option<&str>, message: String, hint: String) -> ConfigError {
+        let problem = Problem::wrong(self.place(path, word), message).hint(hint);
+        self.sources.error(&problem, Some(&self.tree))
+    }
+
+    fn place(&self, path: &[&str], word: Option<&str>) -> Place {
+        let outside = match self.sources.repository {
+            Some(_) => Place::start(Layer::Repository),
+            None => Place::start(Layer::Organisation),
+        };
+        let (mut node, mut place) = (&self.tree, outside);
+        for key in path {
+            let Some(entry) = node.get(key) else { return place };
+            if entry.key.layer != Layer::Builtin {
+                place = entry.key;
+            }
+            node = &entry.node;
+        }
+        let word = word.and_then(|word| find(node, word)).filter(|place| place.layer != Layer::Builtin);
+        word.unwrap_or(place)
+    }
+}
+
+/// Where a word is written in a value, `@` before it or not, whatever its case.
+fn find(node: &Node, word: &str) -> Option<Place> {
+    match &node.kind {
+        Kind::Text(text) => {
+            let same = text.trim_start_matches('@').eq_ignore_ascii_case(word.trim_start_matches('@'));
+            same.then_some(node.place)
+        }
+        Kind::List(items) => items.iter().find_map(|item| find(item, word)),
+        Kind::Map(map) => map.values().find_map(|entry| find(&entry.node, word)),
+        _ => None,
+    }
+}

@@ -1,0 +1,66 @@
+//! `loopgate explain OWNER/REPO#N`: why is this gate closed, who can open it?
+
+use loopgate::{
+    core::RepoName,
+    simulator::{Pr, PullSpec, Role, Simulator},
+};
+use serde_json::Value;
+
+use crate::{As, Said, assert_nothing_written, github, run};
+
+const CONFIGURATION: &str = "\
+version: 1
+verify:
+  checks:
+    build: { kind: build, from: { check: ci / build, app: other-ci } }
+    unit:  { kind: test, from: { check: ci / test, app: other-ci } }
+gates:
+  security: { approvers: { teams: [acme/security], users: [carol], count: 2 } }
+  deploy: off
+";
+
+/// A pull request by alice that adds a password check; bob and olga are the security team, mallory is nobody.
+async fn world() -> (Simulator, RepoName, Pr) {
+    let github = github().await;
+    let repo = github.create_repo("acme/widgets", &[(".github/loopgate.yml", CONFIGURATION)]).unwrap();
+    let team = github.admin().add_team("acme/security", &["bob", "olga"]).unwrap();
+    github.admin().grant_team(&team, &repo, Role::Write).unwrap();
+    let spec = PullSpec::new("feat: sign in")
+        .file("src/auth/login.rs", "pub fn login(password: &str) -> bool {\n    password == \"x\"\n}\n");
+    let pr = github.user("alice").open_pull_request(&repo, spec).unwrap();
+    (github, repo, pr)
+}
+
+fn explain(github: &Simulator, pr: &Pr, more: &[&str]) -> Said {
+    let pull_request = format!("{}#{}", pr.repo, pr.number);
+    let here = tempfile::tempdir().unwrap();
+    run(github, &As::App, here.path(), &[&["explain", &pull_request], more].concat())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_gate_is_explained_with_names() {
+    let (github, repo, pr) = world().await;
+    github.user("mallory").comment(&pr, "security approved").unwrap();
+    github.user("bob").comment(&pr, "security approved once CI is green").unwrap();
+    github.user("carol").comment(&pr, "security approved").unwrap();
+    let said = explain(&github, &pr, &[]);
+    assert_eq!(said.code, Some(3), "{}{}", said.out, said.err);
+    let head = github.head(&pr).unwrap().to_string();
+    insta::assert_snapshot!("explained_on_a_terminal", said.out.replace(&head[..8], "HEADHEAD"));
+    assert_nothing_written(&github, &repo);
+
+    let said = explain(&github, &pr, &["--format", "json"]);
+    let told: Value = serde_json::from_str(&said.out).unwrap();
+    let gate = told["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "security").unwrap();
+    assert_eq!((&gate["closed"], &gate["approvals_needed"]), (&Value::from(true), &Value::from(2)));
+    assert_eq!(gate["words"].as_array().unwrap().len(), 3, "{gate:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_looked_after_is_said() {
+    let (github, _, pr) = world().await;
+    let nothing = Pr { repo: pr.repo.clone(), number: loopgate::core::PrNumber::new(999) };
+    let said = explain(&github, &nothing, &[]);
+    assert!(matches!(said.code, Some(65 | 69)), "{:?} {}", said.code, said.err);
+    assert!(said.err.contains("999"), "{}", said.err);
+}
