@@ -7,7 +7,7 @@
 mod language;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     fmt,
     sync::LazyLock,
 };
@@ -69,7 +69,9 @@ impl fmt::Display for Tampering {
             }
             Self::Skipped { path, line, marker } => write!(f, "{path}:{line} keeps tests from running: `{marker}`"),
             Self::FewerAssertions { path, before, after } => {
-                write!(f, "{path} checks less: {before} assertions go, {after} come")
+                let (go, assertion) = if *before == 1 { ("goes", "assertion") } else { ("go", "assertions") };
+                let come = if *after == 1 { "comes" } else { "come" };
+                write!(f, "{path} checks less: {before} {assertion} {go}, {after} {come}")
             }
             Self::SnapshotsRewritten { files, lines } => {
                 write!(f, "{files} snapshot files are rewritten wholesale ({lines} lines)")
@@ -181,13 +183,22 @@ fn lines(file: &ChangedFile) -> (Vec<Line<'_>>, Vec<Line<'_>>) {
 fn tests_in(path: &str, lines: &[Line<'_>]) -> Vec<String> {
     let Some(language) = Language::of(path) else { return Vec::new() };
     let mut tests = Vec::new();
+    let mut without_attribute = VecDeque::new();
     let mut lines = lines.iter().peekable();
     while let Some(line) = lines.next() {
-        if let Some(name) = language.test(line.text) {
+        match language.test(line.text) {
             // An attribute stands above the name it belongs to.
-            let mut below = || lines.peek().and_then(|next| language.function(next.text)).unwrap_or_default();
-            tests.push(if name.is_empty() { below() } else { name });
+            Some(name) if name.is_empty() => {
+                let below = lines.next_if(|next| language.function(next.text).is_some());
+                tests.push(below.and_then(|below| language.function(below.text)).unwrap_or_default());
+            }
+            Some(name) => tests.push(name),
+            None => without_attribute.extend(language.function(line.text)),
         }
+    }
+    // A diff takes the first test's name and the second one's attribute as readily as a whole test.
+    for nameless in tests.iter_mut().filter(|name| name.is_empty()) {
+        *nameless = without_attribute.pop_front().unwrap_or_default();
     }
     tests
 }

@@ -26,6 +26,8 @@ fn said(files: Vec<ChangedFile>) -> Vec<String> {
 fn what_weakens_tests_is_found() {
     let table: &[(&str, &str, &str)] = &[
         ("tests/a.rs", "-#[test]\n-fn adds() {\n-}", "tests/a.rs has 1 test fewer (adds)"),
+        // As git shows it when the first of two tests goes.
+        ("src/a.rs", " #[test]\n-fn adds() {\n-}\n-\n-#[test]\n fn takes() {", "src/a.rs has 1 test fewer (adds)"),
         ("src/a.rs", " #[test]\n+#[ignore]\n fn adds() {", "src/a.rs:2 keeps tests from running: `#[ignore]`"),
         (
             "tests/test_a.py",
@@ -39,7 +41,7 @@ fn what_weakens_tests_is_found() {
         ),
         ("a.test.js", "-it('adds', f)", "a.test.js has 1 test fewer (adds)"),
         ("a_test.go", "+\tt.Skip(\"flaky\")", "a_test.go:1 keeps tests from running: `t.Skip(`"),
-        ("tests/a.rs", "-    assert_eq!(a, 1);\n+    let _ = a;", "tests/a.rs checks less: 1 assertions go, 0 come"),
+        ("tests/a.rs", "-    assert_eq!(a, 1);\n+    let _ = a;", "tests/a.rs checks less: 1 assertion goes, 0 come"),
         (
             "src/test/java/ATest.java",
             "+  @Disabled",
