@@ -18,7 +18,7 @@ use super::{
         ReviewVerdict, Visibility, WorkflowRun,
     },
     stage::Stage,
-    state::{AnswerOutcome, CommandRefusal, RunStatus},
+    state::{AnswerOutcome, CommandRefusal, Lacking, RunStatus},
 };
 
 fn name(text: &str) -> CheckName {
@@ -145,6 +145,9 @@ fn h9_h10_h11_h12_conclusions_of_other_systems() {
     }
     assert_eq!(done(&[Some(C::Success), None]), None, "all must have ended");
     assert_eq!(done(&[Some(C::Success), Some(C::Failure)]).unwrap().0, Outcome::Failed, "all must pass");
+    let mut silent = external(&[Some(C::Failure)]);
+    assert!(silent.decide().view.failures.is_empty(), "what says nothing has no failure to show");
+    assert_eq!(silent.state.attempts[0].lacking, Some(Lacking::Explanation));
 }
 
 #[test]
