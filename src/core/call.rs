@@ -121,11 +121,14 @@ fn recipients(
     if !own.is_empty() {
         return own.iter().cloned().collect();
     }
-    if trigger == Trigger::SecurityIssueFound
-        && let Some((gate, _)) = security_gate(policy)
+    let security = (trigger == Trigger::SecurityIssueFound).then(|| security_gate(policy)).flatten();
+    let approvers = security.map(|(gate, _)| Recipient::GateApprovers(gate.clone()));
+    if let Some((_, gate)) = security
+        && !(gate.approvers.users.is_empty() && gate.approvers.teams.is_empty())
     {
-        return BTreeSet::from([Recipient::GateApprovers(gate.clone())]);
+        return approvers.into_iter().collect();
     }
+    // Where no approver is named they may be nobody in particular: then somebody else is called beside them.
     let escalation = &policy.escalation;
     let default = match trigger {
         Trigger::ExternalDependencyDown if !escalation.ops.is_empty() => &escalation.ops,
@@ -137,9 +140,9 @@ fn recipients(
         return overdue.cloned().map(Recipient::GateApprovers).collect();
     }
     if default.is_empty() {
-        return owners(snapshot, failures);
+        return owners(snapshot, failures).into_iter().chain(approvers).collect();
     }
-    default.iter().cloned().collect()
+    default.iter().cloned().chain(approvers).collect()
 }
 
 /// Code owners of the files that fail; of all that are changed, where no failure names one of the repository's.
@@ -201,6 +204,13 @@ fn question(blocked: &Blocked, failures: &[FailureView]) -> Question {
         Trigger::SecurityIssueFound => {
             ("is the finding real?", &["Yes: it must be fixed before anything else.", "No: record why, then resume."])
         }
+        Trigger::Tampering => (
+            "is the change to what checks the code meant?",
+            &[
+                "Yes: somebody else than its author takes responsibility for it.",
+                "No: put it back as it was, then resume.",
+            ],
+        ),
         Trigger::ExternalDependencyDown => (
             "should the loop wait or go on without this check?",
             &["Wait until it is back, then resume.", "Skip the check with a reason."],

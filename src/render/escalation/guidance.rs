@@ -1,5 +1,7 @@
 //! Who is called, what only they can do, and how the loop goes on.
 
+use std::collections::BTreeSet;
+
 use crate::{
     core::{decision::EscalationView, escalation::Trigger, policy::Recipient},
     render::{
@@ -74,14 +76,15 @@ pub fn mentions(subject: &Subject<'_>, escalation: &EscalationView) -> Markdown 
             Recipient::User(login) => who.push(format!("@{login}")),
             Recipient::Team(team) => who.push(format!("@{team}")),
             Recipient::GateApprovers(name) => {
-                let eligible = subject.gate(name).map(|gate| &gate.eligible);
-                let teams =
-                    eligible.into_iter().flat_map(|eligible| eligible.teams.iter().map(|team| format!("@{team}")));
-                let people = eligible
-                    .filter(|eligible| eligible.teams.is_empty())
-                    .into_iter()
-                    .flat_map(|eligible| eligible.people.iter().map(|login| format!("@{login}")));
-                who.extend(teams.chain(people));
+                let eligible = subject.gate(name).map(|gate| (&gate.eligible.teams, &gate.eligible.people));
+                // Nobody is looked up for a gate that nothing opened: then whom the configuration names.
+                let named = subject.policy.gates.get(name).map(|gate| (&gate.approvers.teams, &gate.approvers.users));
+                let known = |(teams, people): &(&BTreeSet<_>, &BTreeSet<_>)| !(teams.is_empty() && people.is_empty());
+                let Some((teams, people)) = eligible.filter(known).or(named) else { continue };
+                who.extend(teams.iter().map(|team| format!("@{team}")));
+                if teams.is_empty() {
+                    who.extend(people.iter().map(|login| format!("@{login}")));
+                }
             }
         }
     }
