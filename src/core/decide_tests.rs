@@ -11,7 +11,7 @@ use crate::core::{
     evidence::Outcome,
     hint::Hint,
     history::Event,
-    policy::{AutoRetry, PassingTests, Recipient, TriggerPolicy},
+    policy::{AutoRetry, OnMax, PassingTests, Recipient, TriggerPolicy},
     snapshot::{
         ChangedFiles, CheckProgress, Conclusion, Lifecycle, NamedAccount, Readiness, ReceivedEvidence, ReviewVerdict,
         WorkflowRun,
@@ -318,6 +318,36 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
     files[1].patch = Some("@@ -1,1 +1,2 @@\n+#[ignore]\n #[test]".to_owned());
     assert_eq!(story.decide().action, NextAction::Escalate { cause: Trigger::Tampering });
+}
+
+#[test]
+fn what_was_put_back_needs_nobody_to_accept_it() {
+    let mut story = Story::opened();
+    weaken(&mut story);
+    story.push(1, &[], &["parses"]);
+    story.touch("tests/round.rs", "new");
+    let passing = story.push(2, &[], &["rounds", "parses"]).action.clone();
+    assert_eq!(passing, NextAction::WaitForHuman { cause: Trigger::Tampering }, "it takes a person's word");
+    assert_eq!(story.comment("bob", "/loop resume").action, NextAction::WaitForMerge);
+    assert!(story.state.accepted.is_empty());
+}
+
+#[test]
+fn a_run_that_gave_up_is_taken_up_again() {
+    let mut story = Story::opened();
+    (story.policy.retry.on_max, story.policy.retry.same_error) = (OnMax::Fail, 9);
+    for head in 1..=3 {
+        story.push(head, &["rounds"], &[]);
+    }
+    assert_eq!(
+        (story.state.status, story.last.as_ref().unwrap().action.clone()),
+        (RunStatus::Failed, NextAction::Stopped)
+    );
+    assert_eq!(story.comment("carol", "/loop resume").action, NextAction::Stopped, "not by whoever may only read");
+    assert_eq!(story.comment("bob", "/loop resume").action, NextAction::Retry { attempt: 3 });
+    assert_eq!((story.state.status, story.state.failures.count), (RunStatus::InProgress, 0));
+    assert_eq!(story.push(4, &["rounds"], &[]).action, NextAction::Retry { attempt: 4 });
+    assert_eq!(story.state.failures.total, 4);
 }
 
 #[test]

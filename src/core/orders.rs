@@ -196,10 +196,13 @@ fn execute(run: &mut Run<'_>, word: &CommandWord, command: &Command, evidence: &
 }
 
 fn resume(run: &mut Run<'_>, word: &CommandWord, accept: Option<Trigger>) -> AnswerOutcome {
-    let stopped = run.next.stop.reason == Some(StopReason::UserStop);
+    // Stopped by a person, or given up at the limit without calling anybody.
+    let stopped = run.next.stop.reason == Some(StopReason::UserStop) || run.next.status == RunStatus::Failed;
+    let weakened = tamper::findings(&run.snapshot.files);
     match run.next.blocked.as_ref().map(|blocked| blocked.trigger) {
         None if !stopped => return AnswerOutcome::Refused(CommandRefusal::NothingToResume),
-        Some(cause @ Trigger::Tampering) => {
+        // What was weakened and is as it was needs nobody to take responsibility.
+        Some(cause @ Trigger::Tampering) if tamper::not_accepted(&weakened, &run.next.accepted_tampering).is_some() => {
             if accept != Some(cause) {
                 return AnswerOutcome::Refused(CommandRefusal::NeedsAccept { cause });
             }
@@ -207,7 +210,7 @@ fn resume(run: &mut Run<'_>, word: &CommandWord, accept: Option<Trigger>) -> Ans
                 return AnswerOutcome::Refused(CommandRefusal::OwnWork);
             }
             run.next.accepted.insert(cause);
-            run.next.accepted_tampering = tamper::counts(&tamper::findings(&run.snapshot.files));
+            run.next.accepted_tampering = tamper::counts(&weakened);
         }
         _ => {}
     }
