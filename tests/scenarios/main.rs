@@ -7,37 +7,72 @@
 
 mod conversations;
 mod emulator_driver;
+mod endings;
 mod simulator_only;
+mod triggers;
 mod world;
 
-/// Each conversation as a test of its own on each world: `simulator::NAME` and `emulator::NAME`.
+/// Each conversation of a file as a test of its own on each world: `FILE::simulator::NAME`, `FILE::emulator::NAME`.
 macro_rules! on_both_worlds {
-    ($($conversation:ident),+ $(,)?) => {
-        mod simulator {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $conversation() {
-                crate::conversations::$conversation(crate::world::World::simulated().await).await;
-            })+
-        }
-        mod emulator {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $conversation() {
-                match crate::world::World::emulated().await {
-                    Some(world) => {
-                        crate::conversations::$conversation(world).await;
-                        println!("played on the emulator: {}", stringify!($conversation));
+    ($file:ident: $($conversation:ident),+ $(,)?) => {
+        mod $file {
+            mod simulator {
+                $(#[tokio::test(flavor = "multi_thread")]
+                async fn $conversation() {
+                    crate::$file::$conversation(crate::world::World::simulated().await).await;
+                })+
+            }
+            mod emulator {
+                $(#[tokio::test(flavor = "multi_thread")]
+                async fn $conversation() {
+                    match crate::world::World::emulated().await {
+                        Some(world) => {
+                            crate::$file::$conversation(world).await;
+                            println!("played on the emulator: {}", stringify!($conversation));
+                        }
+                        None => println!("skipped: LOOPGATE_EMULATOR is not set: {}", stringify!($conversation)),
                     }
-                    None => println!("skipped: LOOPGATE_EMULATOR is not set: {}", stringify!($conversation)),
-                }
-            })+
+                })+
+            }
         }
     };
 }
 
-on_both_worlds! {
-    a_pull_request_that_touches_auth_is_welcomed,
-    only_the_right_person_opens_the_gate,
-    failures_come_back_as_feedback_and_the_third_calls_a_person,
-    a_wrong_configuration_is_named_and_the_last_good_one_governs,
-    a_repository_that_did_not_ask_is_left_alone,
+mod played {
+    on_both_worlds! {
+        conversations:
+        a_pull_request_that_touches_auth_is_welcomed,
+        only_the_right_person_opens_the_gate,
+        failures_come_back_as_feedback_and_the_third_calls_a_person,
+        a_wrong_configuration_is_named_and_the_last_good_one_governs,
+        a_repository_that_did_not_ask_is_left_alone,
+    }
+    on_both_worlds! {
+        triggers:
+        a_finding_of_the_scanner_takes_a_persons_word,
+        weakened_tests_are_for_somebody_else_to_accept,
+        breaking_a_test_that_passed_stops_the_loop,
+        a_failure_that_comes_back_is_a_circle,
+        the_same_error_three_times_calls_a_person,
+        the_total_is_never_reset,
+        the_attempts_of_a_streak_are_limited,
+        a_check_that_does_not_end_is_not_tried_again,
+        trouble_outside_is_told_after_an_hour,
+        a_fixer_has_a_budget,
+        a_gate_that_nobody_decides_calls_its_approvers,
+        coverage_alone_calls_a_person_where_it_is_asked_to,
+        the_same_code_again_is_flagged_or_told,
+        failures_without_a_word_are_shown_to_a_person,
+    }
+    on_both_worlds! {
+        endings:
+        every_threshold_is_reached_and_it_is_merged,
+        what_is_left_may_be_minor,
+        the_limit_says_how_far_it_is_to_success,
+        at_the_limit_nobody_is_called_where_nobody_is_wanted,
+        a_score_that_stands_still_ends_the_loop,
+        a_person_stops_it_and_takes_it_up_again,
+        closed_nothing_is_written_and_reopened_it_goes_on,
+        merged_over_a_closed_gate_is_told_once,
+    }
 }

@@ -1,13 +1,23 @@
 //! The language of the scenarios: what people and CI systems do, and what can be seen afterwards, on either world.
 
-use std::{future::Future, net::TcpListener, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    net::TcpListener,
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use chrono::{TimeDelta, Timelike, Utc};
 use loopgate::{
-    core::{PrNumber, RepoName, Timestamp},
+    core::{
+        PrNumber, RepoName, Sha, Timestamp,
+        evidence::{CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Failure, Outcome},
+        roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
+    },
     github::{self, ApiUrl, AppCredentials, Credentials, Github, Setup, SystemClock},
     server::{self, GithubReconciler, Running, Server, ServerConfig, own_app},
-    simulator::{CheckSpec, Clock, CommitSpec, Conclusion, Config, Pr, PullSpec, Role, Simulator},
+    simulator::{CheckSpec, Clock, CommitSpec, Conclusion, Config, Pr, PullSpec, Role, RunSpec, Simulator},
 };
 use serde_json::{Value, json};
 
@@ -22,6 +32,7 @@ const PACE: TimeDelta = TimeDelta::minutes(7);
 pub struct World {
     pub github: GitHub,
     server: Running,
+    clock: Clock,
     _data: tempfile::TempDir,
 }
 
@@ -40,7 +51,15 @@ pub enum Report<'a> {
         line: u64,
         message: &'a str,
     },
+    /// Ends so and says nothing more: `failure`, `timed_out`, `cancelled`.
+    Ends {
+        check: &'a str,
+        conclusion: &'a str,
+    },
 }
+
+/// The workflow whose evidence scenarios with test results believe.
+pub const CI: &str = ".github/workflows/ci.yml";
 
 /// A pull request as people see it.
 #[derive(Debug, PartialEq, Eq)]
@@ -123,9 +142,10 @@ impl World {
         let data = tempfile::tempdir().expect("a directory");
         let (id, url) = (github.app_id().to_string(), github.url());
         let settings = [id.as_str(), github.app_key().private_pem(), github.webhook_secret(), &url, "127.0.0.1:0"];
-        let server = serve(settings, &data, Arc::new(Paced(clock))).await;
+        let times = Times { of_server: clock.clone(), of_github: Arc::new(Paced(clock.clone())) };
+        let server = serve(settings, &data, times).await;
         github.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
-        Self { github: GitHub::Simulated(github), server, _data: data }
+        Self { github: GitHub::Simulated(github), server, clock, _data: data }
     }
 
     /// None where no emulator is named.
@@ -137,8 +157,10 @@ impl World {
         let data = tempfile::tempdir().expect("a directory");
         let [key, secret, url] = ["private_key", "webhook_secret", "url"].map(|name| emulator.text(name));
         let (id, listen) = (emulator.here["app_id"].to_string(), free.to_string());
-        let server = serve([&id, &key, &secret, &url, &listen], &data, Arc::new(SystemClock)).await;
-        Some(Self { github: GitHub::Emulated(emulator), server, _data: data })
+        let clock = Clock::system();
+        let times = Times { of_server: clock.clone(), of_github: Arc::new(SystemClock) };
+        let server = serve([&id, &key, &secret, &url, &listen], &data, times).await;
+        Some(Self { github: GitHub::Emulated(emulator), server, clock, _data: data })
     }
 
     /// Waits until every webhook was delivered, everything it led to was done, and nothing new came of that.
@@ -163,13 +185,15 @@ impl World {
         }
     }
 
-    /// A repository, where `alice` may push.
+    /// A repository, where `alice` and `bob` may push.
     pub fn repository(&self, name: &str, files: &[(&str, &str)]) -> RepoName {
         match &self.github {
             GitHub::Simulated(github) => github.create_repo(&format!("acme/{name}"), files).expect("a new repository"),
             GitHub::Emulated(github) => {
                 let full = github.call("create_repo", json!({ "name": name, "files": tree(files) }));
-                github.call("add_collaborator", json!({ "repo": full, "login": "alice", "permission": "push" }));
+                for login in ["alice", "bob"] {
+                    github.call("add_collaborator", json!({ "repo": full, "login": login, "permission": "push" }));
+                }
                 full.as_str().and_then(|full| full.parse().ok()).expect("a repository's name")
             }
         }
@@ -217,6 +241,14 @@ impl World {
                     Report::Fails { check, path, line, message } => CheckSpec::concluded(check, Conclusion::Failure)
                         .output("1 test failed", "One of 12 tests failed.")
                         .annotation(path, line, message),
+                    Report::Ends { check, conclusion } => CheckSpec::concluded(
+                        check,
+                        match conclusion {
+                            "timed_out" => Conclusion::TimedOut,
+                            "cancelled" => Conclusion::Cancelled,
+                            _ => Conclusion::Failure,
+                        },
+                    ),
                 };
                 let head = github.head(pr).expect("a head");
                 github.ci("other-ci").check_run(&pr.repo, head, spec).expect("a check run");
@@ -232,6 +264,7 @@ impl World {
                             "annotations": [annotation] });
                         (check, json!({ "conclusion": "failure", "output": output }))
                     }
+                    Report::Ends { check, conclusion } => (check, json!({ "conclusion": conclusion })),
                 };
                 end["status"] = "completed".into();
                 // Begun and ended in two steps: for a check run that is made completed, the emulator sends no
@@ -242,6 +275,65 @@ impl World {
                 github.call("call", args);
             }
         }
+    }
+
+    /// The workflow runs the tests on the head and uploads their results as evidence.
+    pub async fn ci_tests(&self, pr: &Pr, failing: &[&str], passing: &[&str]) {
+        let conclusion = if failing.is_empty() { Conclusion::Success } else { Conclusion::Failure };
+        match &self.github {
+            GitHub::Simulated(github) => {
+                let head = github.head(pr).expect("a head");
+                let run = github.start_workflow(&pr.repo, RunSpec::new(head, CI)).expect("a run");
+                let zip = archive(&evidence(pr, head, run.get(), failing, passing));
+                let artifacts = vec![("loopgate-evidence-test-1".to_owned(), zip.into())];
+                github.finish_workflow(&pr.repo, run, conclusion, artifacts).expect("its end");
+            }
+            GitHub::Emulated(github) => {
+                let repo = pr.repo.to_string();
+                let head = self.emulated_pull(github, pr)["head"]["sha"].as_str().expect("a head").to_owned();
+                // The emulator gives a run its number when it is over. Numbers count up: a run of another workflow
+                // before it tells which one comes next.
+                let other =
+                    json!({ "repo": repo, "head_sha": head, "name": "Other", "path": ".github/workflows/other.yml" });
+                let run = github.call("workflow_run", other)["run_id"].as_u64().expect("a number") + 1;
+                let zip = archive(&evidence(pr, head.parse().expect("a commit"), run, failing, passing));
+                let zip = json!({ "base64": base64::Engine::encode(&base64::prelude::BASE64_STANDARD, zip) });
+                let args = json!({ "repo": repo, "head_sha": head, "path": CI, "conclusion": conclusion.as_str(),
+                    "artifacts": { "loopgate-evidence-test-1": zip } });
+                assert_eq!(github.call("workflow_run", args)["run_id"], run);
+            }
+        }
+        self.settle().await;
+    }
+
+    /// So much time goes by, and it comes to this by itself: no event tells the server to look.
+    pub async fn after(&self, by: TimeDelta, pr: &Pr, what: &str, is_so: impl Fn(&Look) -> bool) -> Look {
+        self.clock.advance(by);
+        let patience = Instant::now() + Duration::from_secs(60);
+        while !is_so(&self.look(pr)) {
+            assert!(Instant::now() < patience, "{what} never came: {:?}", self.look(pr));
+            tokio::task::yield_now().await;
+        }
+        self.settle().await;
+        self.look(pr)
+    }
+
+    /// The saved state, as programs read it.
+    pub fn state(&self, pr: &Pr) -> Value {
+        let name = format!("refs/loopgate/pr/{}", pr.number);
+        let text = match &self.github {
+            GitHub::Simulated(github) => {
+                let saved = github.state_ref(&pr.repo, &name).expect("a repository").expect("a state");
+                saved.files["loop-state.json"].clone()
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "path": "loop-state.json", "ref": name });
+                let packed = github.call("read_file", args)["base64"].as_str().expect("a state").to_owned();
+                let bytes = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, packed).expect("the driver's");
+                String::from_utf8(bytes).expect("text")
+            }
+        };
+        serde_json::from_str(&text).expect("a document")
     }
 
     fn emulated_pull(&self, github: &Emulator, pr: &Pr) -> Value {
@@ -421,6 +513,30 @@ impl Person<'_> {
         id
     }
 
+    pub async fn closes(&self, pr: &Pr) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => github.user(self.login).close(pr).expect("an open pull request"),
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login });
+                github.call("close_pr", args);
+            }
+        }
+        self.world.settle().await;
+    }
+
+    pub async fn reopens(&self, pr: &Pr) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => github.user(self.login).reopen(pr).expect("a closed pull request"),
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login });
+                github.call("reopen_pr", args);
+            }
+        }
+        self.world.settle().await;
+    }
+
     pub async fn merges(&self, pr: &Pr) {
         self.begin().await;
         match &self.world.github {
@@ -434,11 +550,15 @@ impl Person<'_> {
     }
 }
 
+/// What the server takes for the time, and what GitHub goes by when it looks at tokens. The emulator has the machine's
+/// clock: there only the server's can be set forward.
+struct Times {
+    of_server: Clock,
+    of_github: Arc<dyn github::Clock>,
+}
+
 /// The real server: App id, key, webhook secret, API address and listening address, as an operator would set them.
-async fn serve<C>(settings: [&str; 5], data: &tempfile::TempDir, clock: Arc<C>) -> Running
-where
-    C: server::Clock,
-{
+async fn serve(settings: [&str; 5], data: &tempfile::TempDir, times: Times) -> Running {
     let [id, key, secret, url, listen] = settings;
     let config = ServerConfig::from_env(|name| match name {
         "LOOPGATE_APP_ID" => Some(id.to_owned()),
@@ -451,12 +571,13 @@ where
         _ => None,
     })
     .expect("a configuration");
-    let now: Arc<dyn github::Clock> = clock.clone();
+    let clock = Arc::new(Paced(times.of_server));
     let credentials = AppCredentials::new(config.app_id, &config.private_key).expect("a key");
-    let setup = Setup { clock: now.clone(), ..Setup::default() };
+    let setup = Setup { clock: times.of_github, ..Setup::default() };
     let address = ApiUrl::parse(url).expect("an address");
     let client = Github::new(address, Credentials::App(credentials), setup).expect("a client");
     let own = own_app(&client).await.expect("the App is known");
+    let now: Arc<dyn github::Clock> = clock.clone();
     let reconciler = GithubReconciler::new(client, now).sealing(config.state_seal());
     let server = Server::new(config, own).clock(clock).start(reconciler);
     server.await.expect("the server starts")
@@ -480,6 +601,42 @@ fn simulated_look(github: &Simulator, pr: &Pr) -> Look {
         comments: ours.map(|comment| comment.body).collect(),
         checks: checks.collect(),
     }
+}
+
+/// An evidence document as `verify` writes it in a job.
+fn evidence(pr: &Pr, head: Sha, run: u64, failing: &[&str], passing: &[&str]) -> Value {
+    let outcome = if failing.is_empty() { Outcome::Passed } else { Outcome::Failed };
+    let mut unit = CheckEvidence::bare("unit".parse().expect("a name"), CheckKind::Test, outcome);
+    let counts = [failing.len() + passing.len(), passing.len(), failing.len()].map(|count| count as u64);
+    let [total, passed, failed] = counts;
+    unit.results = Some(CheckResults { total, passed, failed, ..CheckResults::default() });
+    let id = |test: &str| TestId::of("", "", test);
+    unit.failures = failing
+        .iter()
+        .map(|test| Failure {
+            test_name: Some((*test).to_owned()),
+            error_message: format!("assertion failed in {test}"),
+            test_id: Some(id(test)),
+            ..Failure::default()
+        })
+        .collect();
+    let failed = failing.iter().map(|test| RosterEntry::new(id(test), TestState::Failed));
+    let passed = passing.iter().map(|test| RosterEntry::new(id(test), TestState::Passed));
+    unit.tests = Some(Roster::new(failed.chain(passed).collect(), RosterExtent::Whole));
+    let build = CheckEvidence::bare("build".parse().expect("a name"), CheckKind::Build, Outcome::Passed);
+    json!({
+        "schema": EVIDENCE_SCHEMA, "repository": pr.repo, "head_sha": head, "tree_hash": "1a",
+        "workflow": { "path": CI, "run_id": run, "run_attempt": 1, "job": "test", "matrix": null },
+        "environment": { "os": "linux", "runtime": null, "framework": null },
+        "started_at": "2026-11-20T10:15:00Z", "ended_at": "2026-11-20T10:16:00Z", "checks": [build, unit],
+    })
+}
+
+fn archive(document: &Value) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    writer.start_file("evidence.json", zip::write::SimpleFileOptions::default()).expect("a name");
+    std::io::Write::write_all(&mut writer, document.to_string().as_bytes()).expect("in memory");
+    writer.finish().expect("in memory").into_inner()
 }
 
 fn tree(files: &[(&str, &str)]) -> Value {
