@@ -10,7 +10,7 @@ use super::{
     source::{Layer, Place},
     wrappers::Located,
 };
-use crate::core::policy::{NameGlob, Pattern, Switch};
+use crate::core::policy::{LinePatterns, NameGlob, PathGlobs, Pattern, Switch};
 
 /// A regular expression may compile to 1 MiB; so many of them fit in a server that holds many configurations.
 const MAX_PATTERNS: usize = 128;
@@ -28,13 +28,6 @@ pub(super) struct Lowering {
     globs: usize,
 }
 
-/// Globs of paths that match, and of those that never do (written with a leading `!`).
-#[derive(Debug, Default)]
-pub(super) struct PathGlobs {
-    pub globs: Vec<NameGlob>,
-    pub except: Vec<NameGlob>,
-}
-
 impl Lowering {
     pub fn refuse(&mut self, problem: Problem) {
         self.problems.push(problem);
@@ -49,21 +42,32 @@ impl Lowering {
         place.is_none()
     }
 
-    /// Globs over paths. See [`NameGlob::path`] for how they match.
-    pub fn paths(&mut self, written: &[Located<String>]) -> PathGlobs {
-        let mut paths = PathGlobs::default();
+    /// Globs over paths, and those over paths that never match (written with a leading `!`). See [`NameGlob::path`] for
+    /// how they match.
+    pub fn paths(&mut self, written: &[Located<String>]) -> (PathGlobs, PathGlobs) {
+        let (mut globs, mut except) = (Vec::new(), Vec::new());
         for text in written {
-            let (list, glob) = match text.value.strip_prefix('!') {
-                Some(glob) => (&mut paths.except, glob),
-                None => (&mut paths.globs, text.value.as_str()),
-            };
-            list.extend(self.path_glob(text.place, glob));
+            match text.value.strip_prefix('!') {
+                Some(glob) => except.push((text.place, glob)),
+                None => globs.push((text.place, text.value.as_str())),
+            }
         }
-        if let (true, Some(first)) = (paths.globs.is_empty() && !paths.except.is_empty(), written.first()) {
-            let problem = Problem::wrong(first.place, "only paths that never match are listed");
+        if let (true, Some((place, _))) = (globs.is_empty(), except.first()) {
+            let problem = Problem::wrong(*place, "only paths that never match are listed");
             self.refuse(problem.hint("begin the list with what does match, for example `\"**\"`"));
         }
-        paths
+        (self.globs_of(&globs), self.globs_of(&except))
+    }
+
+    /// Globs over paths where nothing can be excluded, asked all at once.
+    pub fn path_globs(&mut self, written: &[Located<String>]) -> PathGlobs {
+        self.globs_of(&written.iter().map(|text| (text.place, text.value.as_str())).collect::<Vec<_>>())
+    }
+
+    fn globs_of(&mut self, written: &[(Place, &str)]) -> PathGlobs {
+        remembered(&BUILTIN_GLOBS, written, || {
+            PathGlobs::new(written.iter().filter_map(|&(place, glob)| self.path_glob(place, glob)).collect())
+        })
     }
 
     /// Globs over paths where nothing can be excluded.
@@ -73,7 +77,7 @@ impl Lowering {
 
     fn path_glob(&mut self, place: Place, glob: &str) -> Option<NameGlob> {
         if place.layer == Layer::Builtin {
-            return remembered(&BUILTIN_PATHS, glob, |glob| NameGlob::path(glob).ok());
+            return NameGlob::path(glob).ok();
         }
         if let Some(relative) = glob.strip_prefix('/') {
             let problem = Problem::wrong(place, "paths are relative to the root of the repository");
@@ -126,7 +130,7 @@ impl Lowering {
     /// A regular expression.
     pub fn pattern(&mut self, written: &Located<String>) -> Option<Pattern> {
         if written.place.layer == Layer::Builtin {
-            return remembered(&BUILTIN_PATTERNS, &written.value, |text| Pattern::parse(text).ok());
+            return Pattern::parse(&written.value).ok();
         }
         self.patterns += 1;
         if self.patterns > MAX_PATTERNS {
@@ -155,6 +159,12 @@ impl Lowering {
 
     pub fn patterns(&mut self, written: &[Located<String>]) -> Vec<Pattern> {
         written.iter().filter_map(|text| self.pattern(text)).collect()
+    }
+
+    /// Regular expressions over lines, asked all at once.
+    pub fn line_patterns(&mut self, written: &[Located<String>]) -> LinePatterns {
+        let key: Vec<_> = written.iter().map(|text| (text.place, text.value.as_str())).collect();
+        remembered(&BUILTIN_PATTERNS, &key, || LinePatterns::new(self.patterns(written)))
     }
 
     /// A path inside the repository.
@@ -191,15 +201,19 @@ impl Lowering {
 
 /// The presets are part of every configuration, and compiling their matchers is most of the work of reading one: it is
 /// done once. Their text is fixed, so these maps are bounded.
-static BUILTIN_PATHS: Compiled<NameGlob> = LazyLock::new(Mutex::default);
-static BUILTIN_PATTERNS: Compiled<Pattern> = LazyLock::new(Mutex::default);
+static BUILTIN_GLOBS: Compiled<PathGlobs> = LazyLock::new(Mutex::default);
+static BUILTIN_PATTERNS: Compiled<LinePatterns> = LazyLock::new(Mutex::default);
 
-type Compiled<T> = LazyLock<Mutex<HashMap<String, Option<T>>>>;
+/// What the texts of a list compile to.
+type Compiled<T> = LazyLock<Mutex<HashMap<Vec<String>, T>>>;
 
-fn remembered<T: Clone>(known: &Compiled<T>, text: &str, compile: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+fn remembered<T: Clone>(known: &Compiled<T>, written: &[(Place, &str)], compile: impl FnOnce() -> T) -> T {
+    if written.iter().any(|(place, _)| place.layer != Layer::Builtin) {
+        return compile();
+    }
     // A thread that panicked while compiling has left the map as it was.
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    known.entry(text.to_owned()).or_insert_with(|| compile(text)).clone()
+    known.entry(written.iter().map(|&(_, text)| text.to_owned()).collect()).or_insert_with(compile).clone()
 }
 
 /// `true` or `false` as the switch it is.

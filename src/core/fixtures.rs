@@ -13,8 +13,8 @@ use super::{
     ids::{AppId, CheckName, Login, PrNumber, RepoName, Sha, Timestamp, UserId},
     policy::{
         Activation, CheckPolicy, CheckPresence, CheckSource, CommandCheck, EscalationPolicy, EvaluatePolicy,
-        FixerPolicy, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, NameGlob, OnComplete, Policy, PolicyOrigin,
-        StateBackend, VerifyPolicy,
+        FixerPolicy, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, NameGlob, OnComplete, PathGlobs, Policy,
+        PolicyOrigin, StateBackend, VerifyPolicy,
     },
     roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
     snapshot::{
@@ -75,7 +75,10 @@ pub fn policy() -> Policy {
 pub fn gate(holds: Stage) -> GatePolicy {
     GatePolicy {
         definition: GateDefinition::Configured,
-        trigger: GateTrigger::Paths { globs: vec![NameGlob::parse("src/**").expect("a glob")], except: Vec::new() },
+        trigger: GateTrigger::Paths {
+            globs: PathGlobs::new(vec![NameGlob::path("src/**").expect("a glob")]),
+            except: PathGlobs::default(),
+        },
         holds,
         approvers: Approvers { users: [login("bob"), login("carol")].into(), ..Approvers::default() },
         approve_by: ApproveBy::Comment,

@@ -243,8 +243,8 @@ fn every_matcher_of_the_presets_compiles() {
         match trigger {
             GateTrigger::Any(parts) | GateTrigger::All(parts) => parts.iter().map(count).sum(),
             GateTrigger::Not(part) => count(part),
-            GateTrigger::Paths { globs, except } => globs.len() + except.len(),
-            GateTrigger::AddedLines { patterns, except } => patterns.len() + except.len(),
+            GateTrigger::Paths { globs, except } => globs.as_slice().len() + except.as_slice().len(),
+            GateTrigger::AddedLines { patterns, except } => patterns.as_slice().len() + except.as_slice().len(),
             _ => 0,
         }
     }

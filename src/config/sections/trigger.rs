@@ -10,7 +10,12 @@ use crate::{
         problem::Problem,
         wrappers::{Located, NonEmpty, OneOrMany, ShortOr},
     },
-    core::{Login, evidence::FindingSeverity, gate::GateTrigger, policy::NameGlob},
+    core::{
+        Login,
+        evidence::FindingSeverity,
+        gate::GateTrigger,
+        policy::{NameGlob, PathGlobs},
+    },
 };
 
 /// What opens a gate: exactly one condition, which may be `any`, `all` or `not` of others.
@@ -76,15 +81,15 @@ impl When {
             Self::Not(condition) => GateTrigger::Not(Box::new(condition.lower(cx))),
             Self::Always(Yes) => GateTrigger::Always,
             Self::Paths(globs) => {
-                let paths = cx.paths(&globs.0);
-                GateTrigger::Paths { globs: paths.globs, except: paths.except }
+                let (globs, except) = cx.paths(&globs.0);
+                GateTrigger::Paths { globs, except }
             }
             Self::AddedLines(ShortOr::Short(patterns)) => {
-                GateTrigger::AddedLines { patterns: cx.patterns(&patterns.0), except: Vec::new() }
+                GateTrigger::AddedLines { patterns: cx.line_patterns(&patterns.0), except: PathGlobs::default() }
             }
             Self::AddedLines(ShortOr::Long(AddedLinesSection { patterns, except })) => GateTrigger::AddedLines {
-                patterns: cx.patterns(&patterns.0),
-                except: except.map_or_else(Vec::new, |globs| cx.plain_paths(&globs.0)),
+                patterns: cx.line_patterns(&patterns.0),
+                except: except.map_or_else(PathGlobs::default, |globs| cx.path_globs(&globs.0)),
             },
             Self::DependenciesAdded(Yes) => GateTrigger::DependenciesAdded,
             Self::NewTopLevelFolder(Yes) => GateTrigger::NewTopLevelFolder,

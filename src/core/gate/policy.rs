@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::{
     evidence::FindingSeverity,
     ids::{Login, TeamSlug},
-    policy::{NameGlob, Pattern},
+    policy::{LinePatterns, NameGlob, PathGlobs},
     snapshot::Permission,
     stage::Stage,
 };
@@ -53,13 +53,13 @@ pub enum GateTrigger {
     Always,
     /// A touched path (either name of a rename) matches one glob, and none that excludes.
     Paths {
-        globs: Vec<NameGlob>,
-        except: Vec<NameGlob>,
+        globs: PathGlobs,
+        except: PathGlobs,
     },
     /// An added line matches, in a file that none of the globs excludes.
     AddedLines {
-        patterns: Vec<Pattern>,
-        except: Vec<NameGlob>,
+        patterns: LinePatterns,
+        except: PathGlobs,
     },
     /// A manifest gains a dependency.
     DependenciesAdded,

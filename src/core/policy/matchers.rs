@@ -1,7 +1,10 @@
 //! Globs and regular expressions of the configuration, compiled once and compared by their source text.
+//!
+//! A gate has dozens of them and a pull request thousands of lines, so lists of them are asked in one pass first: most
+//! paths and lines match none.
 
-use globset::{Glob, GlobBuilder, GlobMatcher};
-use regex::Regex;
+use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+use regex::{Regex, RegexSet, RegexSetBuilder};
 
 /// A glob over names or paths, compared by its source text.
 #[derive(Clone, Debug)]
@@ -44,6 +47,47 @@ impl PartialEq for NameGlob {
     }
 }
 
+/// Globs over paths, of which one must match.
+#[derive(Clone, Debug, Default)]
+pub struct PathGlobs {
+    globs: Vec<NameGlob>,
+    /// All of them as one; none where that would be too large.
+    any: Option<GlobSet>,
+}
+
+impl PathGlobs {
+    /// Globs made by [`NameGlob::path`].
+    pub fn new(globs: Vec<NameGlob>) -> Self {
+        let mut any = GlobSetBuilder::new();
+        for glob in &globs {
+            any.add(glob.matcher.glob().clone());
+        }
+        Self { any: any.build().ok(), globs }
+    }
+
+    pub fn matches(&self, path: &str) -> bool {
+        match &self.any {
+            Some(any) => any.is_match(path),
+            None => self.globs.iter().any(|glob| glob.matches(path)),
+        }
+    }
+
+    /// The first glob, in the order of the list, that matches.
+    pub fn first(&self, path: &str) -> Option<&NameGlob> {
+        self.matches(path).then(|| self.globs.iter().find(|glob| glob.matches(path))).flatten()
+    }
+
+    pub fn as_slice(&self) -> &[NameGlob] {
+        &self.globs
+    }
+}
+
+impl PartialEq for PathGlobs {
+    fn eq(&self, other: &Self) -> bool {
+        self.globs == other.globs
+    }
+}
+
 /// A regular expression, compared by its source text.
 #[derive(Clone, Debug)]
 pub struct Pattern(Regex);
@@ -70,9 +114,114 @@ impl PartialEq for Pattern {
     }
 }
 
+/// Regular expressions over lines, of which one must match.
+#[derive(Clone, Debug, Default)]
+pub struct LinePatterns {
+    patterns: Vec<Pattern>,
+    /// Matches every text with a line that one of them matches. None where that cannot be promised.
+    any: Option<RegexSet>,
+}
+
+impl LinePatterns {
+    pub fn new(patterns: Vec<Pattern>) -> Self {
+        let any = patterns.iter().all(|pattern| finds_its_line_in_a_text(pattern.as_str())).then(|| {
+            RegexSetBuilder::new(patterns.iter().map(Pattern::as_str)).multi_line(true).size_limit(10 << 20).build()
+        });
+        Self { any: any.and_then(Result::ok), patterns }
+    }
+
+    /// Whether some line of a text may match. No means that none does.
+    pub fn may_match(&self, text: &str) -> bool {
+        self.any.as_ref().is_none_or(|any| any.is_match(text))
+    }
+
+    /// The first pattern, in the order of the list, that matches a line.
+    pub fn first(&self, line: &str) -> Option<&Pattern> {
+        self.may_match(line).then(|| self.patterns.iter().find(|pattern| pattern.matches(line))).flatten()
+    }
+
+    pub fn as_slice(&self) -> &[Pattern] {
+        &self.patterns
+    }
+}
+
+impl PartialEq for LinePatterns {
+    fn eq(&self, other: &Self) -> bool {
+        self.patterns == other.patterns
+    }
+}
+
+/// Whether a pattern that matches a line also matches, with `^` and `$` at the ends of lines, every text that holds the
+/// line: not so if it asks for the ends of the text, or for those of lines that end otherwise.
+fn finds_its_line_in_a_text(pattern: &str) -> bool {
+    let parsed = regex_syntax::ParserBuilder::new().multi_line(true).build().parse(pattern);
+    parsed.is_ok_and(|parsed| {
+        let looks = parsed.properties().look_set();
+        !looks.contains_anchor_haystack() && !looks.contains_anchor_crlf()
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn patterns(texts: &[&str]) -> LinePatterns {
+        LinePatterns::new(texts.iter().map(|text| Pattern::parse(text).unwrap()).collect())
+    }
+
+    #[test]
+    fn a_list_names_the_first_of_its_order_that_matches() {
+        let globs = PathGlobs::new(["docs/**", "**/*.md", "**"].map(|glob| NameGlob::path(glob).unwrap()).to_vec());
+        let first = |path| globs.first(path).map(NameGlob::as_str);
+        assert_eq!([first("docs/a.md"), first("a.md"), first("a")], [Some("docs/**"), Some("**/*.md"), Some("**")]);
+        assert!(!PathGlobs::default().matches("a") && !PathGlobs::new(Vec::new()).matches("a"));
+
+        let patterns = patterns(&["b$", "^a", "a"]);
+        let first = |line| patterns.first(line).map(Pattern::as_str);
+        assert_eq!([first("ab"), first("ac"), first("ca"), first("c")], [Some("b$"), Some("^a"), Some("a"), None]);
+        assert_eq!(LinePatterns::new(Vec::new()).first("a"), None);
+    }
+
+    #[test]
+    fn patterns_that_ask_for_the_ends_of_the_text_are_asked_line_by_line() {
+        for (pattern, at_once) in [
+            ("^a$", true),
+            (r"\ba\b", true),
+            (r"\Aa", false),
+            (r"a\z", false),
+            ("(?-m)^a", false),
+            ("(?-m:a$)", false),
+            ("(?R)a$", false),
+        ] {
+            let patterns = patterns(&[pattern]);
+            assert_eq!(patterns.any.is_some(), at_once, "{pattern}");
+            assert!(patterns.may_match("b\na\nb") && patterns.first("a").is_some(), "{pattern}");
+        }
+        assert!(!patterns(&["^a$"]).may_match("ab\nba"));
+    }
+
+    proptest! {
+        /// What is matched line by line is never overlooked in the text of all lines.
+        #[test]
+        fn no_line_is_overlooked(
+            list in prop::collection::vec(
+                prop::sample::select(vec![
+                    "^a", "b$", "^$", r"\bab\b", r"a\B", r"(?i)É+", r"[^x]b", r"\s$", r"^\W", "a|(?-m)^b", r"\Ab", "(?s)a.b",
+                ]),
+                0..4,
+            ),
+            lines in prop::collection::vec("[abx é\r]{0,4}", 1..6),
+        ) {
+            let patterns = patterns(&list);
+            let slowly = |line: &String| patterns.patterns.iter().find(|pattern| pattern.matches(line));
+            prop_assert!(patterns.may_match(&lines.join("\n")) || lines.iter().all(|line| slowly(line).is_none()));
+            for line in &lines {
+                prop_assert_eq!(patterns.first(line).map(Pattern::as_str), slowly(line).map(Pattern::as_str));
+            }
+        }
+    }
 
     #[test]
     fn globs_over_paths_match_as_those_of_workflows_do() {

@@ -28,7 +28,7 @@ pub use self::{
     evaluate::{EvaluatePolicy, Phase, PhaseThresholds, Rule, RuleCheck, Severity},
     fixer::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy},
     labels::{Colour, LabelPolicy, LoopLabel, LoopLabels},
-    matchers::{NameGlob, Pattern},
+    matchers::{LinePatterns, NameGlob, PathGlobs, Pattern},
     memory::{MemoryPolicy, PatternSource},
     retry::{
         AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionSkips, ExternalRetry, LoopPolicy, OnMax,

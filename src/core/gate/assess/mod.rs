@@ -16,7 +16,7 @@ use super::{
     authority::Contributors,
     grammar::{Intent, NearMiss},
     report::{Considered, GateReport, MatchReason, PhraseProblem, Refusal, Word, WordOutcome, WordSource},
-    trigger::{Triggered, fingerprint, triggered},
+    trigger::{self, Triggered, fingerprint},
 };
 use crate::core::{
     command::Command,
@@ -113,11 +113,12 @@ pub(super) fn triggers(
 ) -> BTreeMap<GateName, Triggered> {
     let nothing = BTreeSet::new();
     let mut applying = BTreeMap::new();
+    let scene = trigger::Scene::new(snapshot, findings);
     for (name, gate) in &policy.gates {
         let remembered = state.and_then(|state| state.gates.get(name)).map_or(&nothing, |gate| &gate.labels);
-        let mut found = triggered(gate, snapshot, findings, remembered);
+        let mut found = scene.triggered(gate, remembered);
         if name.as_str() == "security" {
-            let governing = super::trigger::governing(snapshot, &policy.verify.workflows);
+            let governing = trigger::governing(snapshot, &policy.verify.workflows);
             found = match (found, governing) {
                 (Some(mut found), Some(governing)) => {
                     found.add(governing);

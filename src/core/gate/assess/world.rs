@@ -16,7 +16,7 @@ use crate::core::{
     ids::{AppId, CommentId, GateName, Login, PrNumber, ReviewId, Sha, Timestamp, UserId},
     policy::{
         Activation, CoveragePolicy, EscalationPolicy, EvaluatePolicy, FixerPolicy, LabelPolicy, LoopPolicy,
-        MemoryPolicy, Mode, NameGlob, OnComplete, Policy, PolicyOrigin, StateBackend, VerifyPolicy,
+        MemoryPolicy, Mode, NameGlob, OnComplete, PathGlobs, Policy, PolicyOrigin, StateBackend, VerifyPolicy,
     },
     snapshot::{
         Account, AccountKind, AppIdentity, Authority, Base, ChangedFile, ChangedFiles, Comment, Commit, FileStatus,
@@ -300,7 +300,7 @@ pub(in crate::core::gate) fn gate_policy(trigger: GateTrigger, users: &[&str]) -
 }
 
 pub(in crate::core::gate) fn paths(glob: &str) -> GateTrigger {
-    GateTrigger::Paths { globs: vec![NameGlob::path(glob).unwrap()], except: Vec::new() }
+    GateTrigger::Paths { globs: PathGlobs::new(vec![NameGlob::path(glob).unwrap()]), except: PathGlobs::default() }
 }
 
 fn policy() -> Policy {

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::core::{
     evidence::{Finding, FindingSeverity},
-    policy::{NameGlob, Pattern},
+    policy::{LinePatterns, PathGlobs},
     snapshot::{ChangedFile, ChangedFiles, FileStatus, Readiness, Snapshot},
 };
 
@@ -96,26 +96,48 @@ impl Scope {
     }
 }
 
-/// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does not
-/// close it again.
-pub(super) fn triggered(
-    policy: &GatePolicy,
-    snapshot: &Snapshot,
-    findings: &[Finding],
-    remembered: &BTreeSet<String>,
-) -> Option<Triggered> {
-    match (Look { snapshot, findings, remembered }).at(&policy.trigger) {
-        Answer::No => None,
-        Answer::Yes(found) | Answer::CannotTell(found) if found.is_nothing() => {
-            Some(Triggered::whole(MatchReason::NotExcluded))
+/// What every gate of a pull request is asked about.
+pub(super) struct Scene<'a> {
+    snapshot: &'a Snapshot,
+    findings: &'a [Finding],
+    /// In the order of the changed files; none for one whose patch is missing or cannot be read.
+    added: Vec<Option<AddedText<'a>>>,
+}
+
+/// The lines a file gains.
+struct AddedText<'a> {
+    /// With the line at the head.
+    lines: Vec<(u32, &'a str)>,
+    /// All of them.
+    text: String,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
+        let added = |file: &'a ChangedFile| {
+            let lines = file.added_lines()?;
+            let text: Vec<&str> = lines.iter().map(|&(_, line)| line).collect();
+            Some(AddedText { text: text.join("\n"), lines })
+        };
+        Self { snapshot, findings, added: snapshot.files.known().iter().map(added).collect() }
+    }
+
+    /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
+    /// not close it again.
+    pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Triggered> {
+        match (Look { scene: self, remembered }).at(&policy.trigger) {
+            Answer::No => None,
+            Answer::Yes(found) | Answer::CannotTell(found) if found.is_nothing() => {
+                Some(Triggered::whole(MatchReason::NotExcluded))
+            }
+            Answer::Yes(found) | Answer::CannotTell(found) => Some(found),
         }
-        Answer::Yes(found) | Answer::CannotTell(found) => Some(found),
     }
 }
 
 /// Why a gate applies to a pull request; empty when it does not. Labels that were taken away are not known here.
 pub fn matches(policy: &GatePolicy, snapshot: &Snapshot, findings: &[Finding]) -> Vec<TriggerMatch> {
-    triggered(policy, snapshot, findings, &BTreeSet::new()).map(|found| found.matches).unwrap_or_default()
+    Scene::new(snapshot, findings).triggered(policy, &BTreeSet::new()).map(|found| found.matches).unwrap_or_default()
 }
 
 /// Files that govern gates themselves: a pull request that edits one opens the security gate, whatever its own
@@ -150,14 +172,13 @@ impl Answer {
 }
 
 struct Look<'a> {
-    snapshot: &'a Snapshot,
-    findings: &'a [Finding],
+    scene: &'a Scene<'a>,
     remembered: &'a BTreeSet<String>,
 }
 
 impl Look<'_> {
     fn at(&self, trigger: &GateTrigger) -> Answer {
-        let pull_request = &self.snapshot.pull_request;
+        let pull_request = &self.scene.snapshot.pull_request;
         match trigger {
             GateTrigger::Any(parts) => self.any(parts),
             GateTrigger::All(parts) => self.all(parts),
@@ -167,11 +188,13 @@ impl Look<'_> {
                 Answer::CannotTell(found) => Answer::CannotTell(found),
             },
             GateTrigger::Always => Answer::Yes(Triggered::whole(MatchReason::Always)),
-            GateTrigger::Paths { globs, except } => self.in_files(|file| touched(file, globs, except)),
-            GateTrigger::AddedLines { patterns, except } => self.in_files(|file| added(file, patterns, except)),
+            GateTrigger::Paths { globs, except } => self.in_files(|_, file| touched(file, globs, except)),
+            GateTrigger::AddedLines { patterns, except } => self.in_files(|index, file| {
+                added(file, self.scene.added.get(index).and_then(Option::as_ref), patterns, except)
+            }),
             GateTrigger::DependenciesAdded => {
                 let manifests = dependencies::manifests_changed(self.files());
-                self.in_files(|file| new_dependencies(file, &manifests))
+                self.in_files(|_, file| new_dependencies(file, &manifests))
             }
             GateTrigger::NewTopLevelFolder => self.new_folder(),
             GateTrigger::Labels(labels) => self.labelled(labels),
@@ -238,14 +261,14 @@ impl Look<'_> {
     }
 
     fn files(&self) -> &[ChangedFile] {
-        self.snapshot.files.known()
+        self.scene.snapshot.files.known()
     }
 
     /// Asks each file; a list that is not whole leaves it open whether another file would match.
-    fn in_files(&self, ask: impl Fn(&ChangedFile) -> InFile) -> Answer {
+    fn in_files(&self, ask: impl Fn(usize, &ChangedFile) -> InFile) -> Answer {
         let (mut certain, mut found) = (false, Triggered::nothing());
         for (index, file) in self.files().iter().enumerate() {
-            let matches = match ask(file) {
+            let matches = match ask(index, file) {
                 InFile::Nothing => continue,
                 InFile::Unreadable => vec![in_file(file, None, MatchReason::Unreadable)],
                 InFile::Matches(matches) => {
@@ -258,7 +281,7 @@ impl Look<'_> {
             of_file.matches.truncate(KEPT_PER_FILE);
             found.add(of_file);
         }
-        if matches!(self.snapshot.files, ChangedFiles::TooLarge { .. }) {
+        if matches!(self.scene.snapshot.files, ChangedFiles::TooLarge { .. }) {
             found.add(Triggered::whole(MatchReason::TooLarge));
         }
         match (certain, found.is_nothing()) {
@@ -269,7 +292,7 @@ impl Look<'_> {
     }
 
     fn new_folder(&self) -> Answer {
-        let known = self.snapshot.base_folders.as_ref();
+        let known = self.scene.snapshot.base_folders.as_ref();
         let arrives =
             |file: &ChangedFile| matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied);
         // Without the base's folders, a folder in which something is changed or removed is known to exist.
@@ -281,7 +304,7 @@ impl Look<'_> {
                 old_names.chain(renamed).filter_map(top_folder).collect()
             }
         };
-        self.in_files(|file| match top_folder(&file.path) {
+        self.in_files(|_, file| match top_folder(&file.path) {
             Some(folder) if arrives(file) && !existing.contains(folder) => {
                 let reason = MatchReason::NewTopLevelFolder { folder: folder.to_owned() };
                 InFile::Matches(vec![in_file(file, None, reason)])
@@ -295,7 +318,7 @@ impl Look<'_> {
         let among = |labels: &BTreeSet<String>| {
             labels.iter().find(|label| wanted.iter().any(|wanted| is(label, wanted))).cloned()
         };
-        if let Some(label) = among(&self.snapshot.pull_request.labels) {
+        if let Some(label) = among(&self.scene.snapshot.pull_request.labels) {
             return Answer::Yes(Triggered::whole(MatchReason::Label { label }));
         }
         match among(self.remembered) {
@@ -311,7 +334,7 @@ impl Look<'_> {
         if exceeds(most_lines, lines) || exceeds(most_files, files) {
             return Answer::Yes(Triggered::whole(MatchReason::Size { lines, files }));
         }
-        match self.snapshot.files {
+        match self.scene.snapshot.files {
             ChangedFiles::TooLarge { .. } => Answer::CannotTell(Triggered::whole(MatchReason::TooLarge)),
             ChangedFiles::Complete(_) => Answer::No,
         }
@@ -319,7 +342,7 @@ impl Look<'_> {
 
     fn found(&self, severity: FindingSeverity) -> Answer {
         let mut found = Triggered::nothing();
-        for finding in self.findings.iter().filter(|finding| finding.severity >= severity) {
+        for finding in self.scene.findings.iter().filter(|finding| finding.severity >= severity) {
             let reason = MatchReason::Finding { rule: excerpt(&finding.rule) };
             let place = finding.location.as_ref();
             let index = place.and_then(|place| self.files().iter().position(|file| file.path == place.file));
@@ -344,34 +367,34 @@ enum InFile {
     Unreadable,
 }
 
-fn touched(file: &ChangedFile, globs: &[NameGlob], except: &[NameGlob]) -> InFile {
-    let paths = file.paths().filter(|path| !except.iter().any(|glob| glob.matches(path)));
-    let matched = paths.filter_map(|path| globs.iter().find(|glob| glob.matches(path))).next();
-    match matched {
+fn touched(file: &ChangedFile, globs: &PathGlobs, except: &PathGlobs) -> InFile {
+    match file.paths().filter(|path| !except.matches(path)).find_map(|path| globs.first(path)) {
         Some(glob) => InFile::Matches(vec![in_file(file, None, MatchReason::Path { glob: glob.as_str().to_owned() })]),
         None => InFile::Nothing,
     }
 }
 
-fn added(file: &ChangedFile, patterns: &[Pattern], except: &[NameGlob]) -> InFile {
-    let excepted = |path: &str| except.iter().any(|glob| glob.matches(path));
-    if excepted(&file.path) {
+fn added(file: &ChangedFile, added: Option<&AddedText>, patterns: &LinePatterns, except: &PathGlobs) -> InFile {
+    if except.matches(&file.path) {
         return InFile::Nothing;
     }
     // Moved out of the exception, all of the file is new to the predicate, and the patch does not show it.
-    if file.previous_path.as_deref().is_some_and(excepted) {
+    if file.previous_path.as_deref().is_some_and(|path| except.matches(path)) {
         return InFile::Unreadable;
     }
     if adds_nothing(file) {
         return InFile::Nothing;
     }
-    let Some(lines) = file.added_lines() else { return InFile::Unreadable };
-    let matched = |(line, text): (u32, &str)| {
-        let pattern = patterns.iter().find(|pattern| pattern.matches(text))?;
+    let Some(added) = added else { return InFile::Unreadable };
+    if !patterns.may_match(&added.text) {
+        return InFile::Nothing;
+    }
+    let matched = |&(line, text): &(u32, &str)| {
+        let pattern = patterns.first(text)?;
         let reason = MatchReason::AddedLine { pattern: pattern.as_str().to_owned(), excerpt: excerpt(text.trim()) };
         Some(in_file(file, Some(line), reason))
     };
-    let found: Vec<TriggerMatch> = lines.into_iter().filter_map(matched).collect();
+    let found: Vec<TriggerMatch> = added.lines.iter().filter_map(matched).collect();
     if found.is_empty() { InFile::Nothing } else { InFile::Matches(found) }
 }
 

@@ -4,15 +4,23 @@ use super::*;
 use crate::core::{
     evidence::SourceLocation,
     gate::{assess::world::*, report::MatchReason as Why},
+    policy::{NameGlob, Pattern},
     snapshot::ChangedFiles::{Complete, TooLarge},
 };
 
-fn globs(texts: &[&str]) -> Vec<NameGlob> {
-    texts.iter().map(|text| NameGlob::path(text).unwrap()).collect()
+fn branches(texts: &[&str]) -> Vec<NameGlob> {
+    texts.iter().map(|text| NameGlob::parse(text).unwrap()).collect()
+}
+
+fn globs(texts: &[&str]) -> PathGlobs {
+    PathGlobs::new(texts.iter().map(|text| NameGlob::path(text).unwrap()).collect())
 }
 
 fn lines(pattern: &str, except: &[&str]) -> GateTrigger {
-    GateTrigger::AddedLines { patterns: vec![Pattern::parse(pattern).unwrap()], except: globs(except) }
+    GateTrigger::AddedLines {
+        patterns: LinePatterns::new(vec![Pattern::parse(pattern).unwrap()]),
+        except: globs(except),
+    }
 }
 
 fn without_patch(path: &str) -> ChangedFile {
@@ -31,7 +39,7 @@ fn opens(trigger: GateTrigger, files: ChangedFiles) -> Option<Vec<Why>> {
 }
 
 fn opens_in(trigger: GateTrigger, world: &World) -> Option<Vec<Why>> {
-    let found = triggered(&gate_policy(trigger, &[]), &world.snapshot, &world.findings, &BTreeSet::new());
+    let found = Scene::new(&world.snapshot, &world.findings).triggered(&gate_policy(trigger, &[]), &BTreeSet::new());
     found.map(|found| found.matches.into_iter().map(|found| found.reason).collect())
 }
 
@@ -83,7 +91,9 @@ fn added_lines_match_with_their_line_and_removed_ones_do_not() {
     let patch = "@@ -3,2 +7,2 @@\n-password()\n+let token = password();\n context password";
     let mut world = World::new();
     world.snapshot.files = Complete(vec![file("a.rs", patch)]);
-    let found = triggered(&gate_policy(lines("password", &[]), &[]), &world.snapshot, &[], &BTreeSet::new()).unwrap();
+    let found = Scene::new(&world.snapshot, &[])
+        .triggered(&gate_policy(lines("password", &[]), &[]), &BTreeSet::new())
+        .unwrap();
     assert_eq!(found.matches.len(), 1);
     assert_eq!((found.matches[0].file.as_deref(), found.matches[0].line), (Some("a.rs"), Some(7)));
     assert_eq!(opens(lines("password", &["*.rs"]), Complete(vec![file("a.rs", patch)])), None);
@@ -145,17 +155,17 @@ fn any_and_all_combine() {
 
 #[test]
 fn conditions_about_the_pull_request_do_not_widen_a_gates_own_diff() {
-    let trigger = GateTrigger::All(vec![paths("src/**"), GateTrigger::BaseBranch(globs(&["main"]))]);
+    let trigger = GateTrigger::All(vec![paths("src/**"), GateTrigger::BaseBranch(branches(&["main"]))]);
     let mut world = World::new();
     world.snapshot.files = Complete(vec![file("doc/b.md", ""), file("src/a.rs", "")]);
-    let found = triggered(&gate_policy(trigger, &[]), &world.snapshot, &[], &BTreeSet::new()).unwrap();
+    let found = Scene::new(&world.snapshot, &[]).triggered(&gate_policy(trigger, &[]), &BTreeSet::new()).unwrap();
     assert_eq!(found.scope, Scope::Files(BTreeSet::from([1])));
 }
 
 #[test]
 fn facts_about_the_pull_request_match() {
     let mut world = World::new();
-    let branch = || GateTrigger::BaseBranch(globs(&["main", "release/*"]));
+    let branch = || GateTrigger::BaseBranch(branches(&["main", "release/*"]));
     assert_eq!(opens_in(branch(), &world), Some(vec![Why::BaseBranch { branch: "main".into() }]));
     let author = || GateTrigger::Author(vec![login("AUTHOR")]);
     assert_eq!(opens_in(author(), &world), Some(vec![Why::Author { login: login("author") }]));
@@ -212,7 +222,8 @@ fn matches_are_bounded_and_the_rest_counted() {
     let files = (0..100).map(|number| file(&format!("{number}.rs"), &patch)).collect();
     let mut world = World::new();
     world.snapshot.files = Complete(files);
-    let found = triggered(&gate_policy(lines("x", &[]), &[]), &world.snapshot, &[], &BTreeSet::new()).unwrap();
+    let found =
+        Scene::new(&world.snapshot, &[]).triggered(&gate_policy(lines("x", &[]), &[]), &BTreeSet::new()).unwrap();
     assert_eq!(found.matches.len(), MATCHES_KEPT);
     assert_eq!(found.not_kept, 100 * 40 - MATCHES_KEPT);
     assert_eq!(found.scope.files(world.snapshot.files.known()).len(), 100, "all of them are the gate's own");

@@ -9,7 +9,7 @@ mod extract;
 use std::collections::BTreeSet;
 
 use super::adds_nothing;
-use crate::core::snapshot::{ChangedFile, FileStatus};
+use crate::core::snapshot::{ChangedFile, FileStatus, hunk_start};
 
 /// A family of package managers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,7 +111,7 @@ fn from_patch(patch: &str, form: Form) -> Option<Vec<(u32, String)>> {
     let (mut new, mut old) = (extract::Reader::new(form), extract::Reader::new(form));
     for line in patch.lines() {
         if let Some(header) = line.strip_prefix("@@ ") {
-            number = first_new_line(header)?;
+            number = hunk_start(header)?;
             (new, old) = (extract::Reader::new(form), extract::Reader::new(form));
         } else if let Some(text) = line.strip_prefix('+') {
             added.extend(new.dependency(text).map(|name| (number, name)));
@@ -129,11 +129,6 @@ fn from_patch(patch: &str, form: Form) -> Option<Vec<(u32, String)>> {
     let mut seen = BTreeSet::new();
     added.retain(|(_, name)| !removed.contains(name) && seen.insert(name.clone()));
     Some(added)
-}
-
-fn first_new_line(header: &str) -> Option<u32> {
-    let new = header.split(' ').find_map(|part| part.strip_prefix('+'))?;
-    new.split(',').next()?.parse().ok()
 }
 
 /// Which manifest a path names, if any.
