@@ -83,6 +83,7 @@ pub(super) fn pull_request(
         },
         base: Base { branch: base_branch.unwrap_or("main").to_owned(), sha: shown.base },
         labels: BTreeSet::new(),
+        declared_type: None,
         requested_users: BTreeSet::new(),
         requested_teams: BTreeSet::new(),
         created_at,

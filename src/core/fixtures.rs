@@ -127,6 +127,7 @@ pub fn snapshot() -> Snapshot {
             },
             base: Base { branch: "main".to_owned(), sha: sha(0xba) },
             labels: Default::default(),
+            declared_type: None,
             requested_users: Default::default(),
             requested_teams: Default::default(),
             created_at: start(),

@@ -14,6 +14,7 @@ use super::{
         AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
         WorkflowRunId,
     },
+    policy::CodeType,
 };
 
 /// One pull request as observed at one moment.
@@ -121,6 +122,8 @@ pub struct PullRequest {
     pub head: Head,
     pub base: Base,
     pub labels: BTreeSet<String>,
+    /// The type of change that a label from somebody with write declares.
+    pub declared_type: Option<CodeType>,
     pub requested_users: BTreeSet<Login>,
     /// Slugs of the repository's organisation.
     pub requested_teams: BTreeSet<TeamSlug>,

@@ -1,7 +1,7 @@
 use loopgate::{
     core::{
         hint::Hint,
-        policy::PolicyOrigin,
+        policy::{CodeType, PolicyOrigin},
         snapshot::{
             ChangedFiles, CheckProgress, Completeness, Conclusion as Concluded, Lifecycle, Permission,
             ReceivedEvidence, ReviewVerdict, Standing, TeamStanding, Visibility,
@@ -269,4 +269,27 @@ async fn what_is_not_there_is_not_found_and_a_limit_ends_it() {
     let other = app(&bench.sim, &bench.clock);
     bench.sim.heal();
     assert!(bench.observe(&Observer::new(other), &pr).await.is_err(), "this process keeps to the limit it met");
+}
+
+#[tokio::test]
+async fn a_label_declares_the_type_of_a_change_if_somebody_with_write_put_it_there() {
+    let bench = Bench::new().await;
+    let (sim, repo) = (&bench.sim, &bench.repo);
+    sim.admin().add_collaborator(repo, "dave", Role::Triage).unwrap();
+    let pr = sim.user("alice").open_pull_request(repo, auth_change()).unwrap();
+    let asked = || sim.requests().iter().filter(|request| request.path.ends_with("/events")).count();
+    let declared = async || {
+        // Each with a memory of its own, since rights are believed for five minutes.
+        let observed = bench.observe(&Observer::new(bench.github.clone()), &pr).await.unwrap().unwrap();
+        observed.snapshot.pull_request.declared_type
+    };
+    sim.user("dave").label(&pr, "bug").unwrap();
+    assert_eq!((declared().await, asked()), (None, 0), "labels that declare nothing cost nothing");
+    sim.user("dave").label(&pr, "type: refactor").unwrap();
+    assert_eq!((declared().await, asked()), (None, 1));
+    sim.user("bob").label(&pr, "Type/fix").unwrap();
+    assert_eq!(declared().await, Some(CodeType::BugFix));
+    sim.user("bob").unlabel(&pr, "Type/fix").unwrap();
+    sim.user("dave").label(&pr, "Type/fix").unwrap();
+    assert_eq!(declared().await, None, "who put it there last is asked about");
 }

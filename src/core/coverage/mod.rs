@@ -20,7 +20,7 @@ mod required;
 mod story_tests;
 mod test_names;
 
-pub use change_type::change_type;
+pub use change_type::{change_type, stricter, type_of_label};
 pub use claims::{ImpossibleCoverage, believe, combine, validate};
 pub use code_lines::coverable_lines;
 pub use measure::measure;

@@ -71,7 +71,8 @@ impl Registry {
         Ok(Authority { people, logins: logins.into_iter().collect(), teams })
     }
 
-    async fn person(
+    /// One person's rights, teams aside.
+    pub(super) async fn person(
         &self,
         client: &Client,
         repository: &RepoName,

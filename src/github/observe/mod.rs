@@ -20,6 +20,7 @@ mod checks;
 mod config;
 mod conversation;
 mod evidence;
+mod labels;
 mod organisation;
 mod pull;
 mod sighting;
@@ -306,7 +307,16 @@ impl Observer {
             checks.annotate(client, repository, &policy.verify).await?;
             base::evidence(client, repository, pull.compared_base, &us, &checks, &policy).await
         };
-        let (required_approvals, base_evidence, evidence, codeowners, base_folders, superseded, known_since) = futures::try_join!(
+        let (
+            required_approvals,
+            base_evidence,
+            evidence,
+            codeowners,
+            base_folders,
+            superseded,
+            known_since,
+            declared_type,
+        ) = futures::try_join!(
             required_approvals,
             checks_in_detail,
             evidence,
@@ -314,8 +324,10 @@ impl Observer {
             base::folders(client, repository, tip, &files, &policy),
             superseded(client, repository, head, &us, previous),
             sighting::known_since(client, repository, &pull, &hints, previous),
+            labels::declared_type(client, repository, &pull.pull_request, &self.registry),
         )?;
         pull.pull_request.head.known_since = known_since;
+        pull.pull_request.declared_type = declared_type;
         let base_evidence = if base::is_asked_for(&evidence, &pull.pull_request, &files, &policy) {
             let commits = if pull.compared_base == tip { vec![tip] } else { vec![pull.compared_base, tip] };
             base::with_documents(base_evidence, evidence::of_base(client, repository, &commits, &policy.verify).await?)

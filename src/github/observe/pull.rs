@@ -128,6 +128,7 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
         },
         base: Base { branch: wire.base.branch, sha: wire.base.sha },
         labels: wire.labels.into_iter().map(|label| label.name).collect(),
+        declared_type: None,
         requested_users: wire.requested_reviewers.into_iter().filter_map(Person::login).collect(),
         requested_teams: wire.requested_teams.into_iter().filter_map(team).collect::<BTreeSet<_>>(),
         created_at: wire.created_at,

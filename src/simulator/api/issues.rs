@@ -19,6 +19,7 @@ use crate::{
             World,
             app::{Area, Level},
             issue::{Issue, ReactionContent},
+            journal::Happening,
         },
     },
 };
@@ -29,6 +30,7 @@ pub const ROUTES: &[Route] = &[
     post("/repos/{owner}/{repo}/issues", open_issue),
     get("/repos/{owner}/{repo}/issues/{number}", show),
     patch("/repos/{owner}/{repo}/issues/{number}", edit),
+    get("/repos/{owner}/{repo}/issues/{number}/events", events),
     get("/repos/{owner}/{repo}/issues/{number}/comments", list),
     post("/repos/{owner}/{repo}/issues/{number}/comments", create),
     get("/repos/{owner}/{repo}/issues/comments/{id}", show_comment),
@@ -93,6 +95,16 @@ fn list_issues(world: &mut World, call: &Call) -> Answer {
             && labels.all(|name| issue.has_label(name))
     };
     Ok(call.list(repo.issues.values().rev().filter(wanted).collect(), |issue| shape::issue(world, repo, issue)))
+}
+
+/// What happened to an issue, oldest first; here only to its labels.
+fn events(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, &[(Area::Issues, Level::Read)])?)?;
+    let number = world.issue(repo.id, call.number()?)?.number;
+    let of_issue = |(_, event): &(usize, &Happening)| event.repo == repo.id && event.number == Some(number);
+    let events = world.journal.iter().enumerate().filter(of_issue);
+    let events = events.filter_map(|(id, event)| shape::label_event(world, repo, id, event)).collect();
+    Ok(call.list(events, |event| event))
 }
 
 /// Comments of every issue: oldest first, by creation or update.

@@ -8,6 +8,7 @@ use crate::{
     simulator::world::{
         World,
         issue::{Comment, Issue, Reaction, ReactionContent},
+        journal::{Happening, What},
         repo::{Label, Repo},
     },
 };
@@ -22,6 +23,22 @@ pub fn label(world: &World, repo: &Repo, label: &Label) -> Value {
 
 pub(super) fn labels(world: &World, repo: &Repo, names: &[String]) -> Vec<Value> {
     names.iter().filter_map(|name| repo.label(name)).map(|found| label(world, repo, found)).collect()
+}
+
+/// `labeled-issue-event` and `unlabeled-issue-event`; none for what else happened. `id` counts happenings.
+pub fn label_event(world: &World, repo: &Repo, id: usize, happening: &Happening) -> Option<Value> {
+    let (event, name) = match &happening.what {
+        What::Labeled(name) => ("labeled", name),
+        What::Unlabeled(name) => ("unlabeled", name),
+        _ => return None,
+    };
+    // Labels that are gone keep their name here.
+    let color = repo.label(name).map_or("ededed", |label| label.color.as_str());
+    Some(json!({
+        "id": id, "node_id": node_id("LabeledEvent", id), "url": format!("{}/issues/events/{id}", repo_url(world, repo)),
+        "actor": user(world, happening.actor), "event": event, "commit_id": null, "commit_url": null,
+        "created_at": time(happening.at), "performed_via_github_app": null, "label": { "name": name, "color": color },
+    }))
 }
 
 /// `issue`, of an issue or of the issue side of a pull request.

@@ -252,6 +252,7 @@ fn snapshot() -> Snapshot {
             },
             base: Base { branch: "main".into(), sha: sha(0xcc) },
             labels: BTreeSet::new(),
+            declared_type: None,
             requested_users: BTreeSet::new(),
             requested_teams: BTreeSet::new(),
             created_at: minute(0),
