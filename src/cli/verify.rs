@@ -74,7 +74,14 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     let here = std::env::current_dir().map_err(Stop::unavailable)?;
-    let checkout = Checkout::around(&here).map_err(Stop::bad_data)?;
+    let base = arguments.base.as_deref().filter(|base| !base.is_empty());
+    // People wait for both before the first check begins.
+    let (checkout, changes) = thread::scope(|scope| {
+        let changes = scope.spawn(|| Changes::against(&here, base));
+        (Checkout::around(&here), changes.join())
+    });
+    let checkout = checkout.map_err(Stop::bad_data)?;
+    let changes = changes.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let policy = policy(arguments, &checkout.root)?;
     let parallel = arguments.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let selection = match arguments.checks.as_slice() {
@@ -91,8 +98,6 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     }
     let base_evidence = arguments.base_evidence.as_deref().map(read_base).transpose()?;
     let started = Utc::now();
-    let base = arguments.base.as_deref().filter(|base| !base.is_empty());
-    let changes = Changes::against(&checkout.root, base);
     let trial = changes.as_ref().and_then(|changes| trial(&checkout, changes, base, &policy));
     let advice = policy.verify.analyzer.as_deref().map(|command| Advice {
         command,

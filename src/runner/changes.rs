@@ -18,27 +18,24 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Compares the working tree with where it left the base branch: `base` if given, else the remote's default
+    /// Compares the working tree around a directory with where it left the base branch: `base` if given, else the remote's default
     /// branch, else `main` or `master`. None where there is no such branch, or it is what is checked out.
-    pub fn against(root: &Path, base: Option<&str>) -> Option<Self> {
-        let candidates: Vec<String> = match base {
+    pub fn against(directory: &Path, base: Option<&str>) -> Option<Self> {
+        let candidates = match base {
             Some(base) => vec![format!("refs/remotes/origin/{base}"), base.to_owned()],
-            None => {
-                ["refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "main", "master"]
-                    .map(str::to_owned)
-                    .into()
-            }
+            None => default_branches(directory)?,
         };
-        let merge_base = candidates.iter().find_map(|branch| git(root, &["merge-base", branch, "HEAD"]))?;
+        let merge_base = candidates.iter().find_map(|branch| git(directory, &["merge-base", branch, "HEAD"]))?;
         let merge_base: Sha = merge_base.trim().parse().ok()?;
         let diff = git(
-            root,
+            directory,
             &[
                 "diff",
                 "--no-color",
                 "--no-ext-diff",
                 "--no-textconv",
                 "--find-renames",
+                "--no-relative",
                 "--src-prefix=a/",
                 "--dst-prefix=b/",
                 &merge_base.to_string(),
@@ -53,8 +50,25 @@ impl Changes {
     }
 }
 
-fn git(root: &Path, arguments: &[&str]) -> Option<String> {
-    let output = Command::new("git").arg("-c").arg("core.quotePath=false").arg("-C").arg(root).args(arguments).output();
+/// The branches there are of those a change usually is made for, the likeliest first.
+fn default_branches(directory: &Path) -> Option<Vec<String>> {
+    const LIKELY: [&str; 5] = [
+        "refs/remotes/origin/HEAD",
+        "refs/remotes/origin/main",
+        "refs/remotes/origin/master",
+        "refs/heads/main",
+        "refs/heads/master",
+    ];
+    let mut question = vec!["for-each-ref", "--format=%(refname)"];
+    question.extend(LIKELY);
+    let existing = git(directory, &question)?;
+    let exists = |branch: &&str| existing.lines().any(|line| line == *branch);
+    Some(LIKELY.iter().copied().filter(exists).map(str::to_owned).collect())
+}
+
+fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
+    let mut git = Command::new("git");
+    let output = git.arg("-c").arg("core.quotePath=false").arg("-C").arg(directory).args(arguments).output();
     let output = output.ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }

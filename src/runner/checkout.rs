@@ -48,29 +48,47 @@ impl Checkout {
     /// # Errors
     /// When there is none, it has no commit, or git cannot be run.
     pub fn around(directory: &Path) -> Result<Self, CheckoutError> {
-        let [root, head, tree, branch, remote, changes] = together(
+        let [root, tree, remote, status] = together(
             directory,
             [
                 &["rev-parse", "--show-toplevel"],
-                &["rev-parse", "--verify", "--quiet", "HEAD"],
                 &["rev-parse", "--verify", "--quiet", "HEAD^{tree}"],
-                &["symbolic-ref", "--short", "--quiet", "HEAD"],
                 &["remote", "get-url", "origin"],
-                &["status", "--porcelain", "--untracked-files=normal"],
+                &["status", "--porcelain=v2", "--branch", "--untracked-files=normal"],
             ],
         )?;
         let root = root.map(PathBuf::from).ok_or_else(|| CheckoutError::NoRepository(directory.to_owned()))?;
-        let id = |what: &'static str, text: Option<String>| -> Result<Sha, CheckoutError> {
-            text.ok_or(CheckoutError::NoCommit)?.parse().map_err(|_| CheckoutError::Unreadable(what))
-        };
+        let tree = tree.ok_or(CheckoutError::NoCommit)?;
+        let status = status.unwrap_or_default();
+        let status = Status::read(&status);
+        let id = |what: &'static str, text: &str| text.parse().map_err(|_| CheckoutError::Unreadable(what));
         Ok(Self {
-            head: id("rev-parse HEAD", head)?,
-            tree: id("rev-parse HEAD^{tree}", tree)?,
-            branch,
+            head: id("status", status.head)?,
+            tree: id("rev-parse HEAD^{tree}", &tree)?,
+            branch: status.branch.map(str::to_owned),
             repository: remote.and_then(|url| repository_of(&url)),
-            cleanliness: if changes.unwrap_or_default().is_empty() { Cleanliness::Clean } else { Cleanliness::Changed },
+            cleanliness: status.cleanliness,
             root,
         })
+    }
+}
+
+/// What `git status` tells. Its headers: <https://git-scm.com/docs/git-status#_branch_headers>.
+struct Status<'a> {
+    head: &'a str,
+    branch: Option<&'a str>,
+    cleanliness: Cleanliness,
+}
+
+impl<'a> Status<'a> {
+    fn read(printed: &'a str) -> Self {
+        let header = |name: &str| printed.lines().find_map(|line| line.strip_prefix("# ")?.strip_prefix(name));
+        let changed = printed.lines().any(|line| !line.starts_with('#'));
+        Self {
+            head: header("branch.oid ").unwrap_or_default(),
+            branch: header("branch.head ").filter(|&name| name != "(detached)"),
+            cleanliness: if changed { Cleanliness::Changed } else { Cleanliness::Clean },
+        }
     }
 }
 
@@ -113,6 +131,18 @@ mod tests {
         ] {
             assert_eq!(repository_of(url).map(|name| name.to_string()).as_deref(), expected, "{url}");
         }
+    }
+
+    #[test]
+    fn a_status_tells_commit_branch_and_changes() {
+        let read = |text| {
+            let Status { head, branch, cleanliness } = Status::read(text);
+            (head, branch, cleanliness)
+        };
+        let text = "# branch.oid 1234\n# branch.head a/b\n# branch.upstream origin/a\n# branch.ab +1 -0\n";
+        assert_eq!(read(text), ("1234", Some("a/b"), Cleanliness::Clean));
+        let text = "# branch.oid 1234\n# branch.head (detached)\n? # branch.oid 5678\n";
+        assert_eq!(read(text), ("1234", None, Cleanliness::Changed));
     }
 
     #[test]
