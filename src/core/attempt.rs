@@ -8,7 +8,9 @@ use super::{
     describe,
     evaluate::COVERAGE_RULE,
     evidence::{CheckKind, Failure, RetryClass},
-    failure::{self, Analysis, Blame, Changes, CheckContext, Circumstances, FeedbackItem, Verdict, cut_at_sentence},
+    failure::{
+        self, Analysis, Blame, Changes, CheckContext, Circumstances, ExaminedCheck, FeedbackItem, Verdict, cut_at_sentence,
+    },
     gate::{GateReport, GateStanding},
     gather::{GatheredCheck, HeadEvidence},
     ids::{CheckName, Fingerprint, Timestamp},
@@ -32,6 +34,8 @@ pub struct CheckBlame {
     pub class: RetryClass,
     /// Of each failure the check kept, in their order.
     pub of_failures: Vec<Verdict>,
+    /// Of the same. What the evidence says of them is not believed.
+    pub fingerprints: Vec<Fingerprint>,
 }
 
 /// Blames every failing check of the head. `flaky` names the tests that failed and passed on it.
@@ -41,14 +45,13 @@ pub fn blames(evidence: &HeadEvidence, base: Option<&BaseEvidence>, flaky: &BTre
         .map(|(name, check)| {
             let base = base.and_then(|base| base.checks.get(name));
             let circumstances = Circumstances { base, flaky: Some(flaky) };
+            let examined = check.evidence().map(ExaminedCheck::new);
             CheckBlame {
                 check: name.clone(),
-                blame: blame_of(check, &circumstances),
-                class: class_of(check),
-                of_failures: check
-                    .evidence()
-                    .map(|evidence| failure::blame_failures(evidence, &circumstances))
-                    .unwrap_or_default(),
+                blame: blame_of(check, examined.as_ref(), &circumstances),
+                class: class_of(check, examined.as_ref()),
+                of_failures: examined.as_ref().map(|check| check.blame_failures(&circumstances)).unwrap_or_default(),
+                fingerprints: examined.as_ref().map(ExaminedCheck::fingerprints).unwrap_or_default(),
             }
         })
         .collect()
@@ -71,20 +74,20 @@ impl CheckBlame {
 /// Confidence in a blame that nothing speaks for or against.
 const UNSURE: f64 = 0.5;
 
-fn class_of(check: &GatheredCheck) -> RetryClass {
-    match &check.standing {
-        CheckStanding::TimedOutWaiting => RetryClass::External,
-        CheckStanding::Done(evidence) => failure::retry_class(evidence),
+fn class_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>) -> RetryClass {
+    match (&check.standing, examined) {
+        (CheckStanding::TimedOutWaiting, _) => RetryClass::External,
+        (CheckStanding::Done(_), Some(examined)) => examined.retry_class(),
         _ => RetryClass::Code,
     }
 }
 
-fn blame_of(check: &GatheredCheck, circumstances: &Circumstances<'_>) -> Blame {
-    match &check.standing {
-        CheckStanding::Refused { .. } => Blame::Inconclusive,
-        CheckStanding::Done(evidence) => {
-            // A scanner that exits with 0 fails by its findings, and those are the pull request's own.
-            failure::blame_check(evidence, circumstances).map_or(Blame::PrCode, |verdict| verdict.blame)
+fn blame_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>, circumstances: &Circumstances<'_>) -> Blame {
+    match (&check.standing, examined) {
+        (CheckStanding::Refused { .. }, _) => Blame::Inconclusive,
+        // A scanner that exits with 0 fails by its findings, and those are the pull request's own.
+        (CheckStanding::Done(_), Some(examined)) => {
+            examined.blame(circumstances).map_or(Blame::PrCode, |verdict| verdict.blame)
         }
         _ => Blame::Infrastructure,
     }
@@ -109,7 +112,7 @@ pub fn failures(
             views.push(FailureView {
                 check: blame.check.clone(),
                 failure: Failure {
-                    fingerprint: Some(failure::fingerprint(failure)),
+                    fingerprint: blame.fingerprints.get(index).copied(),
                     analysis: told,
                     ..failure.clone()
                 },
@@ -309,17 +312,16 @@ pub fn digest(
     let head = &snapshot.pull_request.head;
     let before = state.attempt_of(head.sha);
     let own: Vec<&CheckBlame> = blames.iter().filter(|blame| blame.blame == Blame::PrCode).collect();
-    let failures: Vec<&Failure> = own
+    let (failures, mut fingerprints): (Vec<&Failure>, BTreeSet<Fingerprint>) = own
         .iter()
         .filter_map(|blame| Some((blame, evidence.checks.get(&blame.check)?.evidence()?)))
         .flat_map(|(blame, check)| {
-            let own = move |(index, _): &(usize, &Failure)| blame.of_failure(*index).0 == Blame::PrCode;
-            check.failures.iter().enumerate().filter(own).map(|(_, failure)| failure)
+            let own = move |(index, _): &(usize, _)| blame.of_failure(*index).0 == Blame::PrCode;
+            let examined = check.failures.iter().zip(blame.fingerprints.iter().copied());
+            examined.enumerate().filter(own).map(|(_, failure)| failure)
         })
         .take(KEPT_PER_ATTEMPT)
-        .collect();
-    let mut fingerprints: BTreeSet<Fingerprint> =
-        failures.iter().map(|failure| failure::fingerprint(failure)).collect();
+        .unzip();
     // A check that fails without saying how is still the same error when it fails the same way again.
     for blame in own.iter().filter(|blame| says_nothing(evidence, &blame.check)) {
         fingerprints.insert(failure::fingerprint(&silent_failure(evidence, &blame.check)));

@@ -72,35 +72,77 @@ pub struct Circumstances<'a> {
     pub flaky: Option<&'a BTreeSet<String>>,
 }
 
-/// The blame for a check; none for one that did not fail.
-pub fn blame_check(check: &CheckEvidence, circumstances: &Circumstances<'_>) -> Option<Verdict> {
-    match check.outcome {
-        Outcome::Passed | Outcome::Skipped => return None,
-        Outcome::Cancelled => return Some(Verdict::new(Blame::Inconclusive, 90)),
-        Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted => {}
-    }
-    let examined: Vec<Examined<'_>> = check.failures.iter().map(Examined::new).collect();
-    if class_of(check, &examined) == RetryClass::External {
-        return Some(Verdict::new(Blame::Infrastructure, 80));
-    }
-    if examined.is_empty() || check.outcome != Outcome::Failed {
-        return Some(by_outcome(check, circumstances.base));
-    }
-    let base = circumstances.base.map(BaseCheck::new);
-    let verdicts: Vec<Verdict> = examined.iter().map(|one| verdict(one, base.as_ref(), circumstances)).collect();
-    let innocent = verdicts.iter().all(|verdict| verdict.blame != Blame::PrCode);
-    if innocent && check.failures_not_kept > 0 {
-        // The failures that were only counted can be anyone's.
-        return Some(Verdict::new(Blame::PrCode, 50));
-    }
-    // The worst of them decides; among equals the surest.
-    verdicts.into_iter().min_by_key(|verdict| (severity(verdict.blame), Reverse(verdict.confidence)))
+/// A check whose failures have been read: reading is most of the work, and everything here rests on it.
+#[derive(Debug)]
+pub struct ExaminedCheck<'a> {
+    check: &'a CheckEvidence,
+    failures: Vec<Examined<'a>>,
 }
 
-/// The blame for each failure of a check, in their order.
-pub fn blame_failures(check: &CheckEvidence, circumstances: &Circumstances<'_>) -> Vec<Verdict> {
-    let base = circumstances.base.map(BaseCheck::new);
-    check.failures.iter().map(|failure| verdict(&Examined::new(failure), base.as_ref(), circumstances)).collect()
+impl<'a> ExaminedCheck<'a> {
+    pub fn new(check: &'a CheckEvidence) -> Self {
+        Self { check, failures: check.failures.iter().map(Examined::new).collect() }
+    }
+
+    /// Of each failure, in their order.
+    pub fn fingerprints(&self) -> Vec<Fingerprint> {
+        self.failures.iter().map(|examined| examined.fingerprint).collect()
+    }
+
+    /// The blame for the check; none if it did not fail.
+    pub fn blame(&self, circumstances: &Circumstances<'_>) -> Option<Verdict> {
+        let Self { check, failures } = self;
+        match check.outcome {
+            Outcome::Passed | Outcome::Skipped => return None,
+            Outcome::Cancelled => return Some(Verdict::new(Blame::Inconclusive, 90)),
+            Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted => {}
+        }
+        if self.retry_class() == RetryClass::External {
+            return Some(Verdict::new(Blame::Infrastructure, 80));
+        }
+        if failures.is_empty() || check.outcome != Outcome::Failed {
+            return Some(by_outcome(check, circumstances.base));
+        }
+        let verdicts = self.blame_failures(circumstances);
+        let innocent = verdicts.iter().all(|verdict| verdict.blame != Blame::PrCode);
+        if innocent && check.failures_not_kept > 0 {
+            // The failures that were only counted can be anyone's.
+            return Some(Verdict::new(Blame::PrCode, 50));
+        }
+        // The worst of them decides; among equals the surest.
+        verdicts.into_iter().min_by_key(|verdict| (severity(verdict.blame), Reverse(verdict.confidence)))
+    }
+
+    /// The blame for each failure, in their order.
+    pub fn blame_failures(&self, circumstances: &Circumstances<'_>) -> Vec<Verdict> {
+        let base = circumstances.base.map(BaseCheck::new);
+        self.failures.iter().map(|examined| verdict(examined, base.as_ref(), circumstances)).collect()
+    }
+
+    /// How the check, failing, may be retried.
+    pub fn retry_class(&self) -> RetryClass {
+        let Self { check, failures } = self;
+        let logged = logged_class(check);
+        let every = |class: RetryClass| {
+            logged == Some(class) || (!failures.is_empty() && failures.iter().all(|one| one.class == class))
+        };
+        if every(RetryClass::External) {
+            return RetryClass::External;
+        }
+        match (check.kind, check.outcome) {
+            (CheckKind::Security, _) => RetryClass::Security,
+            (_, Outcome::TimedOut) => RetryClass::Logic,
+            (CheckKind::Performance, _) => RetryClass::Performance,
+            _ if every(RetryClass::Logic) => RetryClass::Logic,
+            _ if every(RetryClass::Performance) => RetryClass::Performance,
+            _ => RetryClass::Code,
+        }
+    }
+}
+
+/// The blame for a check; none for one that did not fail.
+pub fn blame_check(check: &CheckEvidence, circumstances: &Circumstances<'_>) -> Option<Verdict> {
+    ExaminedCheck::new(check).blame(circumstances)
 }
 
 const fn severity(blame: Blame) -> u8 {
@@ -133,6 +175,7 @@ impl<'a> BaseCheck<'a> {
 }
 
 /// A failure, read once.
+#[derive(Debug)]
 struct Examined<'a> {
     failure: &'a Failure,
     fingerprint: Fingerprint,
@@ -184,26 +227,7 @@ fn by_outcome(check: &CheckEvidence, base: Option<&CheckEvidence>) -> Verdict {
 
 /// How a failing check may be retried.
 pub fn retry_class(check: &CheckEvidence) -> RetryClass {
-    let examined: Vec<Examined<'_>> = check.failures.iter().map(Examined::new).collect();
-    class_of(check, &examined)
-}
-
-fn class_of(check: &CheckEvidence, examined: &[Examined<'_>]) -> RetryClass {
-    let logged = logged_class(check);
-    let every = |class: RetryClass| {
-        logged == Some(class) || (!examined.is_empty() && examined.iter().all(|one| one.class == class))
-    };
-    if every(RetryClass::External) {
-        return RetryClass::External;
-    }
-    match (check.kind, check.outcome) {
-        (CheckKind::Security, _) => RetryClass::Security,
-        (_, Outcome::TimedOut) => RetryClass::Logic,
-        (CheckKind::Performance, _) => RetryClass::Performance,
-        _ if every(RetryClass::Logic) => RetryClass::Logic,
-        _ if every(RetryClass::Performance) => RetryClass::Performance,
-        _ => RetryClass::Code,
-    }
+    ExaminedCheck::new(check).retry_class()
 }
 
 /// What the end of the log says of a check that reports nothing else.

@@ -31,7 +31,7 @@ mod test_key;
 mod text;
 
 pub use analysis::{Analysis, AnalysisContext, analyse, analyse_all};
-pub use blame::{Blame, Circumstances, Verdict, blame_check, blame_failures, retry_class, retry_class_of};
+pub use blame::{Blame, Circumstances, ExaminedCheck, Verdict, blame_check, retry_class, retry_class_of};
 pub use category::{Confidence, RootCauseCategory};
 pub use changes::{ChangedFile, Changes, Origin};
 pub use feedback::{FeedbackItem, Place, Priority, summarise};

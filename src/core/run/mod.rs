@@ -193,7 +193,7 @@ impl<'a> Run<'a> {
                         category: view.category,
                         retry_class: last.retry_class.unwrap_or(RetryClass::Code),
                         blame: view.blame,
-                        fingerprint: failure::fingerprint(&view.failure),
+                        fingerprint: view.failure.fingerprint.unwrap_or_else(|| failure::fingerprint(&view.failure)),
                         timestamp: last.at,
                         resolution: None,
                         resolved_at: None,
