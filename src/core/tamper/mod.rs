@@ -7,17 +7,18 @@
 mod language;
 
 use std::{
+    cell::LazyCell,
     collections::{BTreeMap, BTreeSet, VecDeque},
     fmt,
     sync::LazyLock,
 };
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use self::language::Language;
 use super::{
     evaluate::is_test,
-    snapshot::{ChangedFile, ChangedFiles, FileStatus},
+    snapshot::{ChangedFile, ChangedFiles, FileStatus, hunk_start},
 };
 
 /// One way in which a change weakens what checks it.
@@ -121,25 +122,27 @@ impl Tampering {
 
 /// Everything in a change that weakens what checks it, in the order of the files.
 pub fn findings(files: &ChangedFiles) -> Vec<Tampering> {
-    let files = files.known();
-    let arriving = names_of_added_tests(files);
+    let patches: Vec<Patch<'_>> = files.known().iter().map(Patch::of).collect();
+    // Most changes remove no test, and then nobody asks for those that come.
+    let arriving = LazyCell::new(|| names_of_added_tests(&patches));
     let mut found = Vec::new();
-    for file in files {
-        if file.status == FileStatus::Removed && is_test_file(&file.path) {
+    for patch in &patches {
+        let path = &patch.file.path;
+        if patch.file.status == FileStatus::Removed && is_test_file(path) {
             // Its tests may have been moved, one and all, into other files.
-            let tests = removed_tests(file);
+            let tests = patch.removed_tests();
             let moved = !tests.is_empty() && tests.iter().all(|name| !name.is_empty() && arriving.contains(name));
             if !moved {
-                found.push(Tampering::TestFileRemoved { path: file.path.clone() });
+                found.push(Tampering::TestFileRemoved { path: path.clone() });
             }
             continue;
         }
-        found.extend(fewer_tests(file, &arriving));
-        found.extend(skipped(file));
-        found.extend(fewer_assertions(file));
-        found.extend(lowered(file));
+        found.extend(fewer_tests(patch, |name| arriving.contains(name)));
+        found.extend(skipped(patch));
+        found.extend(fewer_assertions(patch));
+        found.extend(lowered(patch));
     }
-    found.extend(snapshots(files));
+    found.extend(snapshots(files.known()));
     found
 }
 
@@ -160,24 +163,39 @@ struct Line<'a> {
     text: &'a str,
 }
 
-/// The removed and the added lines of a file's patch.
-fn lines(file: &ChangedFile) -> (Vec<Line<'_>>, Vec<Line<'_>>) {
-    let (mut removed, mut added) = (Vec::new(), Vec::new());
-    let mut number = 0;
-    for text in file.patch.as_deref().unwrap_or_default().lines() {
-        if let Some(header) = text.strip_prefix("@@ ") {
-            let new = header.split(' ').find_map(|part| part.strip_prefix('+')).unwrap_or_default();
-            number = new.split(',').next().and_then(|start| start.parse().ok()).unwrap_or(1);
-        } else if let Some(text) = text.strip_prefix('+') {
-            added.push(Line { number, text });
-            number += 1;
-        } else if let Some(text) = text.strip_prefix('-') {
-            removed.push(Line { number, text });
-        } else if !text.starts_with('\\') {
-            number += 1;
+/// What a file's patch takes and brings.
+struct Patch<'a> {
+    file: &'a ChangedFile,
+    removed: Vec<Line<'a>>,
+    added: Vec<Line<'a>>,
+}
+
+impl<'a> Patch<'a> {
+    fn of(file: &'a ChangedFile) -> Self {
+        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        let mut number = 0;
+        for text in file.patch.as_deref().unwrap_or_default().lines() {
+            if let Some(header) = text.strip_prefix("@@ ") {
+                number = hunk_start(header).unwrap_or(1);
+            } else if let Some(text) = text.strip_prefix('+') {
+                added.push(Line { number, text });
+                number += 1;
+            } else if let Some(text) = text.strip_prefix('-') {
+                removed.push(Line { number, text });
+            } else if !text.starts_with('\\') {
+                number += 1;
+            }
         }
+        Self { file, removed, added }
     }
-    (removed, added)
+
+    fn removed_tests(&self) -> Vec<String> {
+        tests_in(self.file.previous_path.as_deref().unwrap_or(&self.file.path), &self.removed)
+    }
+
+    fn added_tests(&self) -> Vec<String> {
+        tests_in(&self.file.path, &self.added)
+    }
 }
 
 fn tests_in(path: &str, lines: &[Line<'_>]) -> Vec<String> {
@@ -203,44 +221,44 @@ fn tests_in(path: &str, lines: &[Line<'_>]) -> Vec<String> {
     tests
 }
 
-fn removed_tests(file: &ChangedFile) -> Vec<String> {
-    tests_in(file.previous_path.as_deref().unwrap_or(&file.path), &lines(file).0)
+fn names_of_added_tests(patches: &[Patch<'_>]) -> BTreeSet<String> {
+    patches.iter().flat_map(Patch::added_tests).filter(|name| !name.is_empty()).collect()
 }
 
-fn names_of_added_tests(files: &[ChangedFile]) -> BTreeSet<String> {
-    files.iter().flat_map(|file| tests_in(&file.path, &lines(file).1)).filter(|name| !name.is_empty()).collect()
-}
-
-fn fewer_tests(file: &ChangedFile, arriving: &BTreeSet<String>) -> Option<Tampering> {
-    let removed = removed_tests(file);
-    let gone: Vec<String> = removed.into_iter().filter(|name| !arriving.contains(name)).collect();
-    let removed_names: BTreeSet<String> = removed_tests(file).into_iter().collect();
-    let come = tests_in(&file.path, &lines(file).1);
-    let new = come.iter().filter(|name| name.is_empty() || !removed_names.contains(*name)).count();
+fn fewer_tests(patch: &Patch<'_>, arrives: impl Fn(&String) -> bool) -> Option<Tampering> {
+    let removed = patch.removed_tests();
+    if removed.is_empty() {
+        return None;
+    }
+    let names: BTreeSet<&String> = removed.iter().collect();
+    let new = patch.added_tests().iter().filter(|name| name.is_empty() || !names.contains(name)).count();
+    let gone: Vec<String> = removed.into_iter().filter(|name| !arrives(name)).collect();
     let fewer = gone.len().checked_sub(new).filter(|fewer| *fewer > 0)?;
-    Some(Tampering::TestsRemoved { path: file.path.clone(), tests: gone.into_iter().take(NAMED).collect(), fewer })
+    let path = patch.file.path.clone();
+    Some(Tampering::TestsRemoved { path, tests: gone.into_iter().take(NAMED).collect(), fewer })
 }
 
-fn skipped(file: &ChangedFile) -> Vec<Tampering> {
-    let Some(language) = Language::of(&file.path) else { return Vec::new() };
-    let (removed, added) = lines(file);
-    let marker = |line: &Line<'_>| language.skip(line.text);
+fn skipped(patch: &Patch<'_>) -> Vec<Tampering> {
+    let Some(language) = Language::of(&patch.file.path) else { return Vec::new() };
+    let marked = |lines: &[Line<'_>]| -> Vec<(u32, String, String)> {
+        let marker = |line: &Line<'_>| Some((line.number, line.text.trim().to_owned(), language.skip(line.text)?));
+        lines.iter().filter_map(marker).collect()
+    };
+    let added = marked(&patch.added);
     // A line that only moved, or was skipped before, is no new skip.
-    let before: BTreeSet<&str> =
-        removed.iter().filter(|line| marker(line).is_some()).map(|line| line.text.trim()).collect();
-    let new = added.iter().filter(|line| !before.contains(line.text.trim()));
-    new.filter_map(|line| Some((line.number, marker(line)?)))
-        .map(|(line, marker)| Tampering::Skipped { path: file.path.clone(), line, marker })
-        .collect()
+    let before = if added.is_empty() { Vec::new() } else { marked(&patch.removed) };
+    let before: BTreeSet<&String> = before.iter().map(|(_, text, _)| text).collect();
+    let new = added.into_iter().filter(|(_, text, _)| !before.contains(text));
+    new.map(|(line, _, marker)| Tampering::Skipped { path: patch.file.path.clone(), line, marker }).collect()
 }
 
 /// Assertions of a file of tests only: elsewhere they are part of the code.
-fn fewer_assertions(file: &ChangedFile) -> Option<Tampering> {
-    let language = Language::of(&file.path).filter(|_| is_test_file(&file.path))?;
-    let (removed, added) = lines(file);
+fn fewer_assertions(patch: &Patch<'_>) -> Option<Tampering> {
+    let path = &patch.file.path;
+    let language = Language::of(path).filter(|_| is_test_file(path))?;
     let count = |lines: &[Line<'_>]| lines.iter().filter(|line| language.asserts(line.text)).count();
-    let (before, after) = (count(&removed), count(&added));
-    (after < before).then(|| Tampering::FewerAssertions { path: file.path.clone(), before, after })
+    let (before, after) = (count(&patch.removed), count(&patch.added));
+    (after < before).then(|| Tampering::FewerAssertions { path: path.clone(), before, after })
 }
 
 fn is_snapshot(path: &str) -> bool {
@@ -264,24 +282,23 @@ static THRESHOLD: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a constant expression")
 });
 
-fn lowered(file: &ChangedFile) -> Vec<Tampering> {
-    let (removed, added) = lines(file);
+fn threshold<'t>(line: &Line<'t>) -> Option<(u32, Captures<'t>)> {
+    Some((line.number, THRESHOLD.captures(line.text)?))
+}
+
+fn lowered(patch: &Patch<'_>) -> Vec<Tampering> {
+    let before: Vec<_> = patch.removed.iter().filter_map(threshold).collect();
+    if before.is_empty() {
+        return Vec::new();
+    }
     let mut found = Vec::new();
-    for new in &added {
-        let Some(after) = THRESHOLD.captures(new.text) else { continue };
-        let same =
-            removed.iter().filter(|old| old.number <= new.number && new.number - old.number <= 20).find_map(|old| {
-                let before = THRESHOLD.captures(old.text)?;
-                (before[1] == after[1] && before[3] == after[3]).then(|| before[2].to_owned())
-            });
+    for (line, after) in patch.added.iter().filter_map(threshold) {
+        let near = before.iter().filter(|(old, _)| *old <= line && line - old <= 20);
+        let same = near.map(|(_, before)| before).find(|before| before[1] == after[1] && before[3] == after[3]);
         let number = |text: &str| text.parse::<f64>().unwrap_or(0.0);
-        if let Some(from) = same.filter(|from| number(&after[2]) < number(from)) {
-            found.push(Tampering::ThresholdLowered {
-                path: file.path.clone(),
-                line: new.number,
-                from,
-                to: after[2].to_owned(),
-            });
+        if let Some(before) = same.filter(|before| number(&after[2]) < number(&before[2])) {
+            let (from, to) = (before[2].to_owned(), after[2].to_owned());
+            found.push(Tampering::ThresholdLowered { path: patch.file.path.clone(), line, from, to });
         }
     }
     found
