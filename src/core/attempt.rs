@@ -9,7 +9,8 @@ use super::{
     evaluate::COVERAGE_RULE,
     evidence::{CheckKind, Failure, RetryClass},
     failure::{
-        self, Analysis, Blame, Changes, CheckContext, Circumstances, ExaminedCheck, FeedbackItem, Verdict, cut_at_sentence,
+        self, Analysis, Blame, Changes, CheckContext, Circumstances, ExaminedCheck, FeedbackItem, Verdict,
+        cut_at_sentence,
     },
     gate::{GateReport, GateStanding},
     gather::{GatheredCheck, HeadEvidence},

@@ -44,10 +44,10 @@ impl Check<'_> {
             }
             GateTrigger::Labels(labels) => labels.iter().for_each(|label| self.label((path, Some(label)), label)),
             GateTrigger::BaseBranch(globs) => {
-                globs.iter().for_each(|glob| self.branch((path, Some(glob.as_str())), glob));
+                globs.as_slice().iter().for_each(|glob| self.branch((path, Some(glob.as_str())), glob));
             }
             GateTrigger::Paths { globs, .. } => {
-                globs.iter().for_each(|glob| self.files((path, Some(glob.as_str())), glob));
+                globs.as_slice().iter().for_each(|glob| self.files((path, Some(glob.as_str())), glob));
             }
             _ => {}
         }
