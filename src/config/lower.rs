@@ -130,7 +130,7 @@ impl Lowering {
     /// A regular expression.
     pub fn pattern(&mut self, written: &Located<String>) -> Option<Pattern> {
         if written.place.layer == Layer::Builtin {
-            return Pattern::parse(&written.value).ok();
+            return Some(Pattern::constant(&written.value));
         }
         self.patterns += 1;
         if self.patterns > MAX_PATTERNS {
@@ -199,12 +199,12 @@ impl Lowering {
     }
 }
 
-/// The presets are part of every configuration, and compiling their matchers is most of the work of reading one: it is
-/// done once. Their text is fixed, so these maps are bounded.
+/// The presets are part of every configuration: their matchers are compiled once, when they are first asked. Their text
+/// is fixed, so these maps are bounded.
 static BUILTIN_GLOBS: Compiled<PathGlobs> = LazyLock::new(Mutex::default);
 static BUILTIN_PATTERNS: Compiled<LinePatterns> = LazyLock::new(Mutex::default);
 
-/// What the texts of a list compile to.
+/// What the texts of a list become.
 type Compiled<T> = LazyLock<Mutex<HashMap<Vec<String>, T>>>;
 
 fn remembered<T: Clone>(known: &Compiled<T>, written: &[(Place, &str)], compile: impl FnOnce() -> T) -> T {

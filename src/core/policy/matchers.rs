@@ -1,15 +1,25 @@
-//! Globs and regular expressions of the configuration, compiled once and compared by their source text.
+//! Globs and regular expressions of the configuration, compared by their source text.
 //!
 //! A gate has dozens of them and a pull request thousands of lines, so lists of them are asked in one pass first: most
-//! paths and lines match none.
+//! paths and lines match none. Compiling them is most of the work of reading a configuration, so it waits until they
+//! are asked, and clones share it.
+
+use std::sync::{Arc, OnceLock};
 
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
-use regex::{Regex, RegexSet, RegexSetBuilder};
+use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
-/// A glob over names or paths, compared by its source text.
+/// Largest automaton of one regular expression, in bytes.
+const PATTERN_SIZE: usize = 1 << 20;
+
+/// A glob over names or paths.
 #[derive(Clone, Debug)]
-pub struct NameGlob {
-    matcher: GlobMatcher,
+pub struct NameGlob(Arc<LazyGlob>);
+
+#[derive(Debug)]
+struct LazyGlob {
+    glob: Glob,
+    matcher: OnceLock<GlobMatcher>,
 }
 
 impl NameGlob {
@@ -18,7 +28,7 @@ impl NameGlob {
     /// # Errors
     /// When the text is not a glob.
     pub fn parse(text: &str) -> Result<Self, globset::Error> {
-        Ok(Self { matcher: Glob::new(text)?.compile_matcher() })
+        Glob::new(text).map(Self::of)
     }
 
     /// A glob over paths: `*` stops at `/` as in the path filters of workflows, and case does not matter, since a gate
@@ -27,17 +37,20 @@ impl NameGlob {
     /// # Errors
     /// When the text is not a glob.
     pub fn path(text: &str) -> Result<Self, globset::Error> {
-        let glob =
-            GlobBuilder::new(text).literal_separator(true).case_insensitive(true).empty_alternates(true).build()?;
-        Ok(Self { matcher: glob.compile_matcher() })
+        let mut glob = GlobBuilder::new(text);
+        glob.literal_separator(true).case_insensitive(true).empty_alternates(true).build().map(Self::of)
+    }
+
+    fn of(glob: Glob) -> Self {
+        Self(Arc::new(LazyGlob { glob, matcher: OnceLock::new() }))
     }
 
     pub fn matches(&self, name: &str) -> bool {
-        self.matcher.is_match(name)
+        self.0.matcher.get_or_init(|| self.0.glob.compile_matcher()).is_match(name)
     }
 
     pub fn as_str(&self) -> &str {
-        self.matcher.glob().glob()
+        self.0.glob.glob()
     }
 }
 
@@ -49,63 +62,89 @@ impl PartialEq for NameGlob {
 
 /// Globs over paths, of which one must match.
 #[derive(Clone, Debug, Default)]
-pub struct PathGlobs {
+pub struct PathGlobs(Arc<LazyGlobs>);
+
+#[derive(Debug, Default)]
+struct LazyGlobs {
     globs: Vec<NameGlob>,
     /// All of them as one; none where that would be too large.
-    any: Option<GlobSet>,
+    any: OnceLock<Option<GlobSet>>,
 }
 
 impl PathGlobs {
     /// Globs made by [`NameGlob::path`].
     pub fn new(globs: Vec<NameGlob>) -> Self {
-        let mut any = GlobSetBuilder::new();
-        for glob in &globs {
-            any.add(glob.matcher.glob().clone());
-        }
-        Self { any: any.build().ok(), globs }
+        Self(Arc::new(LazyGlobs { globs, any: OnceLock::new() }))
     }
 
     pub fn matches(&self, path: &str) -> bool {
-        match &self.any {
+        let compile = || {
+            let mut any = GlobSetBuilder::new();
+            for glob in self.as_slice() {
+                any.add(glob.0.glob.clone());
+            }
+            any.build().ok()
+        };
+        match self.0.any.get_or_init(compile) {
             Some(any) => any.is_match(path),
-            None => self.globs.iter().any(|glob| glob.matches(path)),
+            None => self.as_slice().iter().any(|glob| glob.matches(path)),
         }
     }
 
     /// The first glob, in the order of the list, that matches.
     pub fn first(&self, path: &str) -> Option<&NameGlob> {
-        self.matches(path).then(|| self.globs.iter().find(|glob| glob.matches(path))).flatten()
+        self.matches(path).then(|| self.as_slice().iter().find(|glob| glob.matches(path))).flatten()
     }
 
     pub fn as_slice(&self) -> &[NameGlob] {
-        &self.globs
+        &self.0.globs
     }
 }
 
 impl PartialEq for PathGlobs {
     fn eq(&self, other: &Self) -> bool {
-        self.globs == other.globs
+        self.as_slice() == other.as_slice()
     }
 }
 
-/// A regular expression, compared by its source text.
+/// A regular expression.
 #[derive(Clone, Debug)]
-pub struct Pattern(Regex);
+pub struct Pattern(Arc<LazyPattern>);
+
+#[derive(Debug)]
+struct LazyPattern {
+    source: String,
+    regex: OnceLock<Regex>,
+}
 
 impl Pattern {
     /// # Errors
     /// When the text is not a regular expression, or one that compiles to more than 1 MiB.
     pub fn parse(text: &str) -> Result<Self, regex::Error> {
-        regex::RegexBuilder::new(text).size_limit(1 << 20).build().map(Self)
+        let regex = OnceLock::from(compile(text)?);
+        Ok(Self(Arc::new(LazyPattern { source: text.to_owned(), regex })))
+    }
+
+    /// One that comes with the program.
+    ///
+    /// # Panics
+    /// When it is asked and does not compile: tests compile them all.
+    pub fn constant(text: &str) -> Self {
+        Self(Arc::new(LazyPattern { source: text.to_owned(), regex: OnceLock::new() }))
     }
 
     pub fn matches(&self, text: &str) -> bool {
-        self.0.is_match(text)
+        let LazyPattern { source, regex } = &*self.0;
+        regex.get_or_init(|| compile(source).expect("constants are compiled by tests")).is_match(text)
     }
 
     pub fn as_str(&self) -> &str {
-        self.0.as_str()
+        &self.0.source
     }
+}
+
+fn compile(text: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(text).size_limit(PATTERN_SIZE).build()
 }
 
 impl PartialEq for Pattern {
@@ -116,38 +155,48 @@ impl PartialEq for Pattern {
 
 /// Regular expressions over lines, of which one must match.
 #[derive(Clone, Debug, Default)]
-pub struct LinePatterns {
+pub struct LinePatterns(Arc<LazyPatterns>);
+
+#[derive(Debug, Default)]
+struct LazyPatterns {
     patterns: Vec<Pattern>,
     /// Matches every text with a line that one of them matches. None where that cannot be promised.
-    any: Option<RegexSet>,
+    any: OnceLock<Option<RegexSet>>,
 }
 
 impl LinePatterns {
     pub fn new(patterns: Vec<Pattern>) -> Self {
-        let any = patterns.iter().all(|pattern| finds_its_line_in_a_text(pattern.as_str())).then(|| {
-            RegexSetBuilder::new(patterns.iter().map(Pattern::as_str)).multi_line(true).size_limit(10 << 20).build()
-        });
-        Self { any: any.and_then(Result::ok), patterns }
+        Self(Arc::new(LazyPatterns { patterns, any: OnceLock::new() }))
     }
 
     /// Whether some line of a text may match. No means that none does.
     pub fn may_match(&self, text: &str) -> bool {
-        self.any.as_ref().is_none_or(|any| any.is_match(text))
+        self.any().is_none_or(|any| any.is_match(text))
+    }
+
+    fn any(&self) -> Option<&RegexSet> {
+        let compile = || {
+            let sources = || self.as_slice().iter().map(Pattern::as_str);
+            let can = sources().all(finds_its_line_in_a_text);
+            let set = || RegexSetBuilder::new(sources()).multi_line(true).size_limit(10 * PATTERN_SIZE).build();
+            can.then(set).and_then(Result::ok)
+        };
+        self.0.any.get_or_init(compile).as_ref()
     }
 
     /// The first pattern, in the order of the list, that matches a line.
     pub fn first(&self, line: &str) -> Option<&Pattern> {
-        self.may_match(line).then(|| self.patterns.iter().find(|pattern| pattern.matches(line))).flatten()
+        self.may_match(line).then(|| self.as_slice().iter().find(|pattern| pattern.matches(line))).flatten()
     }
 
     pub fn as_slice(&self) -> &[Pattern] {
-        &self.patterns
+        &self.0.patterns
     }
 }
 
 impl PartialEq for LinePatterns {
     fn eq(&self, other: &Self) -> bool {
-        self.patterns == other.patterns
+        self.as_slice() == other.as_slice()
     }
 }
 
@@ -196,7 +245,7 @@ mod tests {
             ("(?R)a$", false),
         ] {
             let patterns = patterns(&[pattern]);
-            assert_eq!(patterns.any.is_some(), at_once, "{pattern}");
+            assert_eq!(patterns.any().is_some(), at_once, "{pattern}");
             assert!(patterns.may_match("b\na\nb") && patterns.first("a").is_some(), "{pattern}");
         }
         assert!(!patterns(&["^a$"]).may_match("ab\nba"));
@@ -215,7 +264,7 @@ mod tests {
             lines in prop::collection::vec("[abx é\r]{0,4}", 1..6),
         ) {
             let patterns = patterns(&list);
-            let slowly = |line: &String| patterns.patterns.iter().find(|pattern| pattern.matches(line));
+            let slowly = |line: &String| patterns.as_slice().iter().find(|pattern| pattern.matches(line));
             prop_assert!(patterns.may_match(&lines.join("\n")) || lines.iter().all(|line| slowly(line).is_none()));
             for line in &lines {
                 prop_assert_eq!(patterns.first(line).map(Pattern::as_str), slowly(line).map(Pattern::as_str));
