@@ -283,7 +283,6 @@ struct Local {
     snapshot: Snapshot,
     policy: Policy,
     evidence: Evidence,
-    branch: String,
 }
 
 impl Local {
@@ -308,14 +307,14 @@ impl Local {
         // Only what was run can be asked for.
         let mut policy = policy;
         policy.verify.checks.retain(|name, _| evidence.checks.iter().any(|check| &check.name == name));
-        Self { snapshot, policy, evidence, branch: local::branch(checkout) }
+        Self { snapshot, policy, evidence }
     }
 
     /// The same decision a pull request would get for this evidence.
     fn decide(&self, now: Timestamp) -> Decision {
         let mut state = LoopState::begin(&self.snapshot, &self.policy, now);
         state.pull_request = None;
-        state.task_alias.clone_from(&self.branch);
+        state.task_alias.clear();
         decide(&self.snapshot, &state, &self.policy, now)
     }
 }

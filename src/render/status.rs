@@ -113,7 +113,11 @@ impl StatusModel {
         Self {
             icon: verdict.icon,
             verdict: verdict.words,
-            stage_line: Markdown::ours(verdict::stage_line(view.stage)),
+            stage_line: Markdown::ours(verdict::stage_line(if subject.is_single() {
+                view.evidence_stage
+            } else {
+                view.stage
+            })),
             configuration: super::configuration::note(&view.origin),
             next: verdict::next_steps(subject),
             escalation: view.escalation.as_ref().map(|escalation| EscalationCard::of(subject, escalation)),

@@ -23,9 +23,9 @@ pub struct Iteration {
     pub changed: Vec<String>,
     pub failed: Vec<String>,
     pub warnings: Vec<String>,
-    /// The ref that holds the state.
+    /// The ref that holds the state, if one does.
     pub artifact: String,
-    /// Rule id and one-line fix, shown on FAIL.
+    /// Rule id and one-line fix.
     pub issues: Vec<(String, String)>,
 }
 
@@ -74,7 +74,7 @@ impl Iteration {
             changed: changed(subject),
             failed: names(Severity::Fail),
             warnings: names(Severity::Warn),
-            artifact: state_ref(subject),
+            artifact: if subject.is_single() { "none is kept".to_owned() } else { state_ref(subject) },
             issues: issues(subject),
         })
     }
@@ -105,11 +105,15 @@ impl Iteration {
             format!("Artifact: {}", self.artifact),
         ];
         if self.outcome == IterationOutcome::Fail {
-            let issue =
-                |(rule, fix): &(String, String)| format!("{rule}: {}", sanitize::clip(&sanitize::line(fix), 300));
-            lines.extend(self.issues.iter().take(30).map(issue));
+            lines.extend(self.issue_lines());
         }
         lines
+    }
+
+    /// What is short: rule and fix, a line each. The summary shows them on FAIL; on PASS they are warnings.
+    pub(super) fn issue_lines(&self) -> impl Iterator<Item = String> {
+        let issue = |(rule, fix): &(String, String)| format!("{rule}: {}", sanitize::clip(&sanitize::line(fix), 300));
+        self.issues.iter().take(30).map(issue)
     }
 }
 

@@ -59,6 +59,9 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, colour:
     if let Some(iteration) = Iteration::of(&subject) {
         lines.push(String::new());
         lines.extend(iteration_lines(&iteration, colour));
+        if iteration.outcome == IterationOutcome::Pass {
+            lines.extend(iteration.issue_lines());
+        }
     }
     if let Some(distance) = &decision.view.distance {
         lines.push(format!("Distance: score {} of {}, {} short", distance.score, distance.threshold, distance.gap));
@@ -151,12 +154,30 @@ fn failure_lines(view: &FailureView, subject: &Subject<'_>, colour: Colour) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::fixtures;
+    use crate::{
+        core::{decision::NextAction, policy::Severity},
+        render::fixtures,
+    };
 
     #[test]
     fn a_failing_run() {
         let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
         insta::assert_snapshot!(report(&decision, &snapshot, &policy, Colour::Off));
+    }
+
+    #[test]
+    fn a_single_run_that_passes_says_what_is_short_and_speaks_of_nobody_else() {
+        let (mut decision, snapshot, policy) =
+            (fixtures::green(NextAction::WaitForMerge), fixtures::snapshot(), fixtures::policy());
+        decision.next.pull_request = None;
+        decision.next.task_alias.clear();
+        let fix = "33 % of the changed lines are covered; add tests until it is 80 %: src/auth/token.rs:10-11";
+        decision.view.evaluation.rules.push(fixtures::failed_rule("coverage", Severity::Warn, fix));
+        insta::assert_snapshot!(report(&decision, &snapshot, &policy, Colour::Off));
+        decision.action = fixtures::first_failure().action;
+        decision.view.checks = fixtures::first_failure().view.checks;
+        let last = |decision| report(&decision, &snapshot, &policy, Colour::Off).lines().last().map(str::to_owned);
+        assert_eq!(last(decision).as_deref(), Some("Failed: unit"));
     }
 
     #[test]

@@ -61,6 +61,13 @@ impl Subject<'_> {
         self.decision.next.resumes.iter().any(|resume| resume.after_attempt >= self.decision.view.attempt)
     }
 
+    /// Whether this is `verify`, which keeps no state and looks at no gate: it knows of no other attempt and of nobody
+    /// who acts.
+    pub fn is_single(&self) -> bool {
+        let next = &self.decision.next;
+        next.pull_request.is_none() && next.task_alias.is_empty()
+    }
+
     pub fn gate(&self, name: &GateName) -> Option<&GateReport> {
         self.decision.view.gates.iter().find(|gate| gate.name == *name)
     }
@@ -90,6 +97,7 @@ impl Subject<'_> {
 pub fn verdict(subject: &Subject<'_>) -> Verdict {
     let view = &subject.decision.view;
     let (icon, words) = match &subject.decision.action {
+        _ if subject.is_single() => single(subject),
         NextAction::Complete => merged(subject),
         NextAction::Stopped => ("⏹️", stopped(subject)),
         NextAction::Retry { .. } => ("🔁", retry(subject)),
@@ -107,6 +115,21 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
         NextAction::WaitForMerge => ("✅", "All green — ready to merge".to_owned()),
     };
     Verdict { icon, words: short_line(&words, 300) }
+}
+
+fn single(subject: &Subject<'_>) -> (&'static str, String) {
+    let view = &subject.decision.view;
+    match (&subject.decision.action, view.evaluation.warnings().as_slice()) {
+        (NextAction::WaitForEvidence { missing }, _) => ("⏳", waiting(subject, missing)),
+        (NextAction::Retry { .. } | NextAction::Escalate { .. } | NextAction::WaitForHuman { .. }, _) => {
+            ("❌", format!("Failed: {}", failing(subject)))
+        }
+        (_, []) => ("✅", "Passed".to_owned()),
+        (_, warnings) => {
+            let names: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+            ("✅", format!("Passed, with {}: {}", words::count(names.len(), "warning"), words::few(&names, 3)))
+        }
+    }
 }
 
 fn merged(subject: &Subject<'_>) -> (&'static str, String) {
@@ -148,17 +171,21 @@ fn retry(subject: &Subject<'_>) -> String {
     if subject.decision.view.held_by == Some(Hold::Configuration) {
         return "The configuration cannot be used — a maintainer mends it on the base branch".to_owned();
     }
-    let failing = words::failing(&subject.decision.view);
-    let what = match (failing.as_slice(), &subject.decision.view.evidence_held_by) {
-        ([], Some(Hold::Evaluation(phase))) => format!("the score is too low in phase {phase:?}"),
-        ([], _) => "it does not pass".to_owned(),
-        (failing, _) => words::checks(failing),
-    };
     let who = match &subject.decision.view.fixing {
         None => format!("{author} fixes it and pushes"),
         Some(turn) => format!("{} is asked to fix it", words::fixer(turn.whom, subject.policy)),
     };
-    format!("{} failed: {what} — {who}", subject.attempt())
+    format!("{} failed: {} — {who}", subject.attempt(), failing(subject))
+}
+
+/// What fails: checks, else the score.
+fn failing(subject: &Subject<'_>) -> String {
+    let failing = words::failing(&subject.decision.view);
+    match (failing.as_slice(), &subject.decision.view.evidence_held_by) {
+        ([], Some(Hold::Evaluation(phase))) => format!("the score is too low in phase {phase:?}"),
+        ([], _) => "it does not pass".to_owned(),
+        (failing, _) => words::checks(failing),
+    }
 }
 
 fn blocked(subject: &Subject<'_>, cause: Trigger) -> String {
@@ -205,6 +232,7 @@ fn review(subject: &Subject<'_>) -> String {
 pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
     let author = text(&subject.author());
     let steps = match &subject.decision.action {
+        _ if subject.is_single() => Vec::new(),
         NextAction::Complete => Vec::new(),
         NextAction::Stopped => stopped_steps(subject),
         NextAction::Retry { .. } => retry_steps(subject, &author),
