@@ -12,6 +12,9 @@ pub struct Faults {
     requests: Vec<RequestFault>,
     deliveries: Vec<DeliveryFault>,
     random: fastrand::Rng,
+    /// Requests that [`Harm::Hang`] or [`Harm::Hold`] has struck since the last healing.
+    hanging: usize,
+    healings: u64,
 }
 
 /// How often a rule strikes.
@@ -20,6 +23,8 @@ pub enum Often {
     Always,
     /// The next so many matches, then never again.
     Times(u32),
+    /// Never for the next so many matches, then always.
+    After(u32),
     /// Each match with this probability, 0 to 1.
     Chance(f64),
 }
@@ -31,6 +36,10 @@ pub enum Harm {
     Answer { status: StatusCode, headers: Vec<(String, String)>, body: Value },
     /// The connection closes before anything is done.
     Drop,
+    /// Nothing is done, and no answer ever comes.
+    Hang,
+    /// It waits until the faults are healed, and is carried out then.
+    Hold,
     /// It is carried out, and then the connection closes: the caller cannot know.
     DropAnswer,
     /// It is carried out and answered so long after.
@@ -137,7 +146,13 @@ impl DeliveryFault {
 
 impl Faults {
     pub fn new(seed: u64) -> Self {
-        Self { requests: Vec::new(), deliveries: Vec::new(), random: fastrand::Rng::with_seed(seed) }
+        Self {
+            requests: Vec::new(),
+            deliveries: Vec::new(),
+            random: fastrand::Rng::with_seed(seed),
+            hanging: 0,
+            healings: 0,
+        }
     }
 
     pub fn add_request(&mut self, fault: RequestFault) {
@@ -152,6 +167,20 @@ impl Faults {
     pub fn clear(&mut self) {
         self.requests.clear();
         self.deliveries.clear();
+        self.hanging = 0;
+        self.healings += 1;
+    }
+
+    pub const fn healings(&self) -> u64 {
+        self.healings
+    }
+
+    pub const fn hangs(&mut self) {
+        self.hanging += 1;
+    }
+
+    pub const fn hanging(&self) -> usize {
+        self.hanging
     }
 
     /// Whether answers must be remembered so that stale ones can be given.
@@ -189,6 +218,11 @@ fn strikes(often: &mut Often, random: &mut fastrand::Rng) -> bool {
             *left -= 1;
             true
         }
+        Often::After(0) => true,
+        Often::After(left) => {
+            *left -= 1;
+            false
+        }
         Often::Chance(chance) => random.f64() < *chance,
     }
 }
@@ -206,6 +240,10 @@ mod tests {
         assert_eq!(faults.strike_request(&Method::PATCH, "/repos/a/b/pulls/1"), None);
         let hits = (0..5).filter_map(|_| faults.strike_request(&Method::PATCH, "/repos/a/b/git/refs/x")).count();
         assert_eq!(hits, 2);
+        let mut faults = Faults::new(1);
+        faults.add_request(RequestFault::on(".", Harm::Hang).unwrap().often(Often::After(2)));
+        let struck: Vec<bool> = (0..4).map(|_| faults.strike_request(&Method::GET, "/app").is_some()).collect();
+        assert_eq!(struck, [false, false, true, true]);
     }
 
     #[test]

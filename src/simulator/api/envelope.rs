@@ -27,6 +27,14 @@ pub async fn wrap(State(shared): State<Arc<Shared>>, request: Request, next: Nex
     let (request, sent) = visit.copy_body(request).await;
     let answer = match harm {
         Some(Harm::Drop) => None,
+        Some(Harm::Hold) => {
+            visit.until_healed().await;
+            Some(visit.carry_out(request, next).await)
+        }
+        Some(Harm::Hang) => {
+            visit.shared.write(|world| world.faults.hangs());
+            std::future::pending().await
+        }
         Some(Harm::Answer { status, headers, body }) => Some(injected(status, &headers, &body)),
         Some(Harm::Stale) => match visit.remembered() {
             Some((headers, body)) => Some(with_headers(StatusCode::OK, headers, body)),
@@ -67,6 +75,19 @@ impl Visit {
         });
         let condition = request.headers().get(header::IF_NONE_MATCH).cloned();
         (Self { shared: Arc::clone(shared), method, uri, caller, name, condition }, harm)
+    }
+
+    async fn until_healed(&self) {
+        let mut changes = self.shared.changes();
+        let before = self.shared.write(|world| {
+            world.faults.hangs();
+            world.faults.healings()
+        });
+        while self.shared.quietly(|world| world.faults.healings()) == before {
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
     }
 
     fn key(&self) -> (String, String) {

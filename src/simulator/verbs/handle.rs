@@ -190,6 +190,11 @@ impl Simulator {
         self.shared.write(|world| world.faults.clear());
     }
 
+    /// How many requests hang since the last healing, whether or not their callers are still there.
+    pub fn hanging(&self) -> usize {
+        self.look(|world| world.faults.hanging())
+    }
+
     /// Lets deliveries go that a fault held back.
     pub fn release_held(&self) {
         self.shared.write(|world| world.outbox.release());

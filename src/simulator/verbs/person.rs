@@ -162,6 +162,14 @@ impl Person {
         })
     }
 
+    /// Deletes any ref, as `git push origin :NAME` does.
+    pub fn delete_ref(&self, repo: &RepoName, name: &str) -> Result<(), Refused> {
+        self.in_repo(repo, |world, actor, repo| {
+            world.need_push(actor, repo)?;
+            world.set_ref(actor, repo, name, None)
+        })
+    }
+
     pub fn comment(&self, pr: &Pr, body: &str) -> Result<CommentId, Refused> {
         self.on(pr, |world, actor, repo, number| world.comment(actor, repo, number, body))
     }

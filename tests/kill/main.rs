@@ -1,15 +1,13 @@
-//! The real process is killed between accepting a delivery and acting on it: after a restart the work is done, once.
+//! The real process is killed, with `kill -9`, at every request it makes: after a restart the work is done, once.
 
-use std::{
-    io::{BufRead, BufReader},
-    path::Path,
-    process::{Child, Command, Stdio},
-    sync::mpsc,
-    thread,
-    time::Duration,
-};
+mod every_request;
+mod process;
+
+use std::time::Duration;
 
 use loopgate::simulator::{Config, Harm, PullSpec, RequestFault, Simulator};
+
+use crate::process::Process;
 
 const CONFIGURATION: &str = "\
 version: 1
@@ -21,51 +19,6 @@ gates:
   security: { approvers: { users: [bob] } }
   deploy: off
 ";
-
-/// A server process and the address its webhooks go to.
-struct Process {
-    child: Child,
-    webhooks: String,
-}
-
-impl Process {
-    /// Starts the real program and waits for the line in which it says where it listens.
-    fn start(github: &Simulator, data: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_loopgate"))
-            .arg("serve")
-            .env("LOOPGATE_APP_ID", github.app_id().to_string())
-            .env("LOOPGATE_PRIVATE_KEY", github.app_key().private_pem())
-            .env("LOOPGATE_WEBHOOK_SECRET", github.webhook_secret())
-            .env("LOOPGATE_GITHUB_API_URL", github.url())
-            .env("LOOPGATE_LISTEN", "127.0.0.1:0")
-            .env("LOOPGATE_ADMIN_LISTEN", "127.0.0.1:0")
-            .env("LOOPGATE_DATA_DIR", data)
-            .env("LOOPGATE_LOG", "info")
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program that was built for this test");
-        let log = BufReader::new(child.stderr.take().expect("piped above"));
-        let (tell, told) = mpsc::channel();
-        thread::spawn(move || {
-            // Read to the end, so that the process never waits for somebody to read its log.
-            for line in log.lines().map_while(Result::ok) {
-                let entry: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
-                if let ("ready", Some(address)) = (entry["message"].as_str().unwrap_or(""), entry["webhooks"].as_str())
-                {
-                    let _ = tell.send(format!("http://{address}/webhook"));
-                }
-            }
-        });
-        let webhooks = told.recv_timeout(Duration::from_secs(30)).expect("the server says where it listens");
-        Self { child, webhooks }
-    }
-
-    /// `kill -9`.
-    fn kill(mut self) {
-        self.child.kill().expect("a process of ours");
-        self.child.wait().expect("a process of ours");
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_between_accepting_and_acting_the_work_is_done_once() {

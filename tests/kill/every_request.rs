@@ -1,0 +1,159 @@
+//! One story from the opening to the merge, in which the process is killed at its N-th request, for every N.
+//!
+//! A request is where a process can die with something done and something not: before it reads, between reading and
+//! saving, between the blob, tree, commit and ref of a save, between saving and showing, and between two effects. In
+//! front of the N-th request everything is as after the one before it, so killing there covers both sides of each.
+//!
+//! `LOOPGATE_KILLS=all` kills at every request; `LOOPGATE_KILL=N` at one. Otherwise a few are picked, the others next time
+//! somebody looks.
+
+use std::path::Path;
+
+use loopgate::simulator::{CheckSpec, Conclusion, Config, Harm, Often, Pr, PullSpec, RequestFault, Simulator, Verdict};
+use serde_json::{Value, json};
+
+use crate::process::Process;
+
+const CONFIGURATION: &str = "\
+version: 1
+verify:
+  checks:
+    unit: { kind: test, from: { check: ci / test, app: other-ci } }
+loop: { max_attempts: 1 }
+gates: { security: { approvers: { users: [bob] }, approve_by: [review] }, architecture: off, database: off, external: off, deploy: off }
+";
+
+/// What people and another system do, one after the other.
+const DEEDS: [fn(&Simulator, &Pr); 7] = [
+    |github, pr| checked(github, pr, Conclusion::Failure),
+    |github, pr| {
+        github.user("mallory").comment(pr, "security approved").unwrap();
+    },
+    |github, pr| {
+        github.user("bob").comment(pr, "Two.\n\n/loop resume").unwrap();
+    },
+    |github, pr| {
+        github.user("alice").push(pr, &[("src/lib.rs", "fn two() {}\n")], "Mend it").unwrap();
+    },
+    |github, pr| checked(github, pr, Conclusion::Success),
+    |github, pr| {
+        github.user("bob").review(pr, Verdict::Approve, "Read it.").unwrap();
+    },
+    |github, pr| {
+        github.user("olga").merge(pr).unwrap();
+    },
+];
+
+fn checked(github: &Simulator, pr: &Pr, conclusion: Conclusion) {
+    let spec = CheckSpec::concluded("ci / test", conclusion);
+    let spec = match conclusion {
+        Conclusion::Failure => spec.annotation("src/lib.rs", 1, "expected 2, got 1"),
+        _ => spec,
+    };
+    github.ci("other-ci").check_run(&pr.repo, github.head(pr).unwrap(), spec).unwrap();
+}
+
+/// Plays the story. The process that makes the `nth` request dies before it is carried out. What is left at the end,
+/// and how many requests it took.
+async fn played(nth: Option<u32>) -> (Value, usize) {
+    let github = Simulator::start(Config::default()).await.unwrap();
+    let repo = github.create_repo("acme/widgets", &[(".github/loopgate.yml", CONFIGURATION)]).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let mut process = Process::start(&github, data.path());
+    github.set_webhook_url(&process.webhooks);
+    github.forget_requests();
+    if let Some(nth) = nth {
+        let rest = RequestFault::on(".", Harm::Hang).unwrap().often(Often::After(nth - 1));
+        github.add_fault(rest);
+    }
+    let spec = PullSpec::new("feat: sign in").file("src/auth/login.rs", "fn login() {}\n").file("src/lib.rs", "1\n");
+    let pr = github.user("alice").open_pull_request(&repo, spec).unwrap();
+    process = survives(process, &github, data.path()).await;
+    for deed in DEEDS {
+        deed(&github, &pr);
+        process = survives(process, &github, data.path()).await;
+    }
+    let requests = github.requests().len();
+    process.kill();
+    (left(&github, &pr), requests)
+}
+
+/// Waits for the process to be done, or kills it where it hangs and lets another take over.
+async fn survives(process: Process, github: &Simulator, data: &Path) -> Process {
+    if process.until_idle(github).await {
+        return process;
+    }
+    process.kill();
+    github.heal();
+    let next = Process::start(github, data);
+    github.set_webhook_url(&next.webhooks);
+    assert!(next.until_idle(github).await);
+    next
+}
+
+/// Everything people and programs can see, without times and ids.
+fn left(github: &Simulator, pr: &Pr) -> Value {
+    let pull = github.pull_request(pr).unwrap();
+    let saved = github.state_ref(&pr.repo, &format!("refs/loopgate/pr/{}", pr.number)).unwrap().expect("a state");
+    let state: Value = serde_json::from_str(&saved.files["loop-state.json"]).unwrap();
+    let history: Vec<Value> = saved.files["history.jsonl"]
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .map(|line: Value| json!([line["event"], line["iteration"], line["status"]]))
+        .collect();
+    // The status comment shows its verdict; of every other comment there is one.
+    let first_lines = |body: &str| body.lines().take(2).collect::<Vec<_>>().join(" ");
+    let reactions = |reactions: &[(String, String)]| {
+        let ours = reactions.iter().filter(|(who, _)| who == "loopgate[bot]");
+        ours.map(|(_, what)| what.clone()).collect::<Vec<_>>()
+    };
+    let ours = pull.check_runs.iter().filter(|run| run.app == "loopgate");
+    json!({
+        "labels": pull.labels,
+        "reviewers": pull.requested_reviewers,
+        "comments": pull.comments.iter().map(|it| json!([it.author, first_lines(&it.body), reactions(&it.reactions)]))
+            .collect::<Vec<_>>(),
+        "checks": ours.map(|run| json!([run.name, run.conclusion.map(Conclusion::as_str), run.title]))
+            .collect::<Vec<_>>(),
+        "history": history,
+        "attempts": state["attempts"].as_array().unwrap().iter()
+            .map(|it| json!([it["number"], it["result"], it["summary"]])).collect::<Vec<_>>(),
+        "files": saved.files.keys().collect::<Vec<_>>(),
+        "state": [&state["status"], &state["state"], &state["stop"]["reason"], &state["blocked"],
+            &state["gates"]["security"]["status"], &state["failures"]["total"]],
+    })
+}
+
+fn number(name: &str) -> Option<u32> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whichever_request_is_its_last_the_end_is_the_same() {
+    let (undisturbed, requests) = played(None).await;
+    let count = |event: &str| {
+        let lines = undisturbed["history"].as_array().unwrap().iter();
+        lines.filter(|line| line[0] == event).count()
+    };
+    for (event, times) in [
+        ("run_started", 1),
+        ("evaluation_done", 2),
+        ("escalated", 1),
+        ("resumed", 1),
+        ("gate_approved", 1),
+        ("completed", 1),
+    ] {
+        assert_eq!(count(event), times, "{event}: {undisturbed:#}");
+    }
+    let requests = u32::try_from(requests).unwrap();
+    let chosen: Vec<u32> = match (number("LOOPGATE_KILL"), std::env::var("LOOPGATE_KILLS").as_deref()) {
+        (Some(one), _) => vec![one],
+        (None, Ok("all")) => (1..=requests).collect(),
+        (None, _) => (1..=3).map(|part| part * requests / 4).collect(),
+    };
+    for nth in &chosen {
+        let (after_a_death, _) = played(Some(*nth)).await;
+        assert_eq!(after_a_death, undisturbed, "LOOPGATE_KILL={nth} of {requests}\n{after_a_death:#}");
+    }
+    println!("killed at {} of {requests} requests: the end is the same", chosen.len());
+}

@@ -1,0 +1,102 @@
+//! The real program as a process of its own.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use loopgate::simulator::Simulator;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+/// A server process, the address its webhooks go to, and the one of its figures.
+pub struct Process {
+    child: Child,
+    pub webhooks: String,
+    admin: String,
+}
+
+impl Process {
+    /// Starts the real program and waits for the line in which it says where it listens.
+    pub fn start(github: &Simulator, data: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_loopgate"))
+            .arg("serve")
+            .env("LOOPGATE_APP_ID", github.app_id().to_string())
+            .env("LOOPGATE_PRIVATE_KEY", github.app_key().private_pem())
+            .env("LOOPGATE_WEBHOOK_SECRET", github.webhook_secret())
+            .env("LOOPGATE_GITHUB_API_URL", github.url())
+            .env("LOOPGATE_LISTEN", "127.0.0.1:0")
+            .env("LOOPGATE_ADMIN_LISTEN", "127.0.0.1:0")
+            .env("LOOPGATE_DATA_DIR", data)
+            .env("LOOPGATE_LOG", "info")
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program that was built for this test");
+        let log = BufReader::new(child.stderr.take().expect("piped above"));
+        let (tell, told) = mpsc::channel();
+        thread::spawn(move || {
+            // Read to the end, so that the process never waits for somebody to read its log.
+            for line in log.lines().map_while(Result::ok) {
+                let entry: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
+                if entry["message"] == "ready"
+                    && let (Some(webhooks), Some(admin)) = (entry["webhooks"].as_str(), entry["admin"].as_str())
+                {
+                    let _ = tell.send((format!("http://{webhooks}/webhook"), admin.to_owned()));
+                }
+            }
+        });
+        let (webhooks, admin) = told.recv_timeout(Duration::from_secs(30)).expect("it says where it listens");
+        Self { child, webhooks, admin }
+    }
+
+    /// `kill -9`.
+    pub fn kill(mut self) {
+        self.child.kill().expect("a process of ours");
+        self.child.wait().expect("a process of ours");
+    }
+
+    /// Completes once everything that was told to it is done and nothing new comes of that, or one of its requests
+    /// hangs. Whether it is idle.
+    pub async fn until_idle(&self, github: &Simulator) -> bool {
+        let patience = Instant::now() + Duration::from_secs(60);
+        loop {
+            assert!(Instant::now() < patience, "it never comes to an end: {}", self.figures().await);
+            github.settle().await;
+            if github.hanging() > 0 {
+                return false;
+            }
+            let before = github.deliveries().len();
+            let done = self.figures().await.contains("\nloopgate_backlog 0\n");
+            if done && github.deliveries().len() == before {
+                return true;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// The text of `/metrics`.
+    async fn figures(&self) -> String {
+        let ask = async {
+            let mut stream = TcpStream::connect(&self.admin).await?;
+            stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: loopgate\r\nconnection: close\r\n\r\n").await?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await?;
+            std::io::Result::Ok(answer)
+        };
+        ask.await.expect("the process answers")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Where it was killed there is nothing to end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
