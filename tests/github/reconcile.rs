@@ -372,3 +372,71 @@ async fn retry_has_github_run_the_workflow_again_once() {
     assert!(status.contains("asked GitHub to run `unit` again on this commit"), "{status}");
     assert!(pull.labels.contains(&"loop:verifying".to_owned()), "it runs: {:?}", pull.labels);
 }
+
+/// One process is about to save what it decided about a head, when there is another head, and another process saves what
+/// it decided about that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_save_that_comes_second_looks_again_where_the_first_saw_another_head() {
+    let bench = Bench::new().await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    // Processes of their own: within one, writes wait for each other.
+    let [slow, quick] = [(); 2].map(|()| Reconcile::new(app(&bench.sim, &bench.clock)));
+    bench.decided(&quick, &pr).await;
+    bench.checked(&pr, "failed");
+    let first = bench.view(&pr).head_sha;
+    let save = RequestFault::on("/git/refs/loopgate/pr/", Harm::Hold).unwrap().often(Often::Times(1));
+    bench.sim.add_fault(save.method(http::Method::PATCH));
+    let (job, now) = (bench.job(&pr), bench.now());
+    let late = slow.run(&job, now);
+    let meanwhile = async {
+        let waits = |sim: &Simulator| sim.hanging() == 1;
+        bench.sim.wait_until(waits, std::time::Duration::from_secs(30)).await.unwrap();
+        bench.sim.user("alice").push(&pr, &[("src/lib.rs", "fn two() {}\n")], "More").unwrap();
+        let summary = bench.decided(&quick, &pr).await;
+        bench.sim.heal();
+        summary
+    };
+    let (late, quick) = futures::join!(late, meanwhile);
+    let Settled::Decided(late) = late.unwrap().result else { panic!("it decides in the end") };
+    assert_eq!((late.word, late.attempt, late.saved), (quick.word, 1, None), "it sees what the other saw");
+    let state: serde_json::Value = serde_json::from_str(&bench.state(&pr).files["loop-state.json"]).unwrap();
+    assert_eq!(state["headSha"], serde_json::json!(bench.view(&pr).head_sha));
+    assert_eq!(state["attempts"], serde_json::json!([]), "what ended on the old head came too late");
+    let heads =
+        state["firstSeenHeads"].as_array().unwrap().iter().filter(|seen| seen["sha"] == serde_json::json!(first));
+    assert_eq!(heads.count(), 1, "the older head did not come back: {state:#}");
+}
+
+/// Ten failing attempts, each with its own failures (quality.md, Performance: at most 20 KB an attempt).
+#[tokio::test(flavor = "multi_thread")]
+async fn the_state_of_ten_attempts_stays_small_and_reads_as_a_log() {
+    let bench = Bench::new().await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, PullSpec::new("Add one").file("src/lib.rs", "1\n"));
+    let pr = pr.unwrap();
+    let reconcile = Reconcile::new(bench.github.clone());
+    bench.decided(&reconcile, &pr).await;
+    for nth in 1..=10 {
+        if nth > 1 {
+            let file = format!("fn number_{nth}() {{}}\n");
+            bench.sim.user("alice").push(&pr, &[("src/lib.rs", &file)], "Try again").unwrap();
+            bench.decided(&reconcile, &pr).await;
+        }
+        bench.checked(&pr, "failed");
+        bench.decided(&reconcile, &pr).await;
+    }
+    let state = bench.state(&pr);
+    let attempts = state.files.keys().filter(|path| path.starts_with("attempts/")).count();
+    assert_eq!(attempts, 10, "{:?}", state.files.keys());
+    let tip: usize = state.files.values().map(String::len).sum();
+    println!("{} commits; the files of the newest weigh {tip} bytes:", state.commits.len());
+    for (path, text) in &state.files {
+        println!("  {:>6} {path}", text.len());
+    }
+    for (_, message) in &state.commits {
+        println!("{}", message.lines().next().unwrap_or_default());
+    }
+    assert!(tip <= 10 * 20_000, "{tip} bytes");
+    assert!(state.commits.len() <= 22, "one save for each look that changed something: {}", state.commits.len());
+    let failing = state.commits.iter().filter(|(_, message)| message.starts_with("attempt ")).count();
+    assert!(failing >= 10, "{:?}", state.commits);
+}

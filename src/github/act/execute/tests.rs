@@ -221,3 +221,65 @@ async fn each_source_of_evidence_is_asked_for_again_once() {
     assert_eq!((again.done, again.problems[0].what.as_str()), (0, refused));
     assert_eq!(bench.requests().await.len(), 4);
 }
+
+fn ask(to: DispatchFixer) -> Effect {
+    let payload = json!({ "schema": "loopgate.fix-request/v1", "attempt": 2 });
+    let dispatch = Dispatch { to, branch: "alice/round".into(), payload };
+    Effect::AskFixer { key: "fix:2".into(), body: "asked".into(), dispatch }
+}
+
+#[tokio::test]
+async fn a_fixer_elsewhere_is_told_after_its_comment_as_github_wants_it() {
+    let bench = Bench::new().await;
+    bench.answer("POST", "issues/12/comments", ok(201, json!({ "id": 1 }))).await;
+    bench.answer("POST", "dispatches", ResponseTemplate::new(204)).await;
+    bench.answer("POST", "actions/workflows/fix%20it.yml/dispatches", ResponseTemplate::new(204)).await;
+    let event = ask(DispatchFixer::Repository { event_type: "loopgate-fix".into() });
+    let workflow = ask(DispatchFixer::Workflow { file: "fix it.yml".into() });
+    let executed = bench.execute(&[event, workflow]).await.unwrap();
+    assert_eq!((executed.done, executed.problems.as_slice()), (2, [].as_slice()));
+    let asked: Vec<(String, Value)> = bench.requests().await.into_iter().map(|(_, path, body)| (path, body)).collect();
+    let payload = json!({ "schema": "loopgate.fix-request/v1", "attempt": 2 });
+    assert_eq!(
+        asked,
+        [
+            ("issues/12/comments".to_owned(), json!({ "body": "asked" })),
+            ("dispatches".to_owned(), json!({ "event_type": "loopgate-fix", "client_payload": payload })),
+            ("issues/12/comments".to_owned(), json!({ "body": "asked" })),
+            // Inputs of a workflow are texts.
+            (
+                "actions/workflows/fix%20it.yml/dispatches".to_owned(),
+                json!({ "ref": "alice/round", "inputs": { "payload": payload.to_string() } })
+            ),
+        ]
+    );
+}
+
+/// A missing permission, a workflow that is not there, one without the input: told, not repeated, and the rest goes on.
+#[tokio::test]
+async fn a_fixer_that_cannot_be_started_is_told_and_holds_nothing_up() {
+    for (status, says) in
+        [(403, "Resource not accessible by integration"), (404, "Not Found"), (422, "Unexpected inputs")]
+    {
+        let bench = Bench::new().await;
+        bench.answer("POST", "issues/12/comments", ok(201, json!({ "id": 1 }))).await;
+        bench.answer("POST", "actions/workflows/fix.yml/dispatches", ok(status, json!({ "message": says }))).await;
+        let post = Effect::PostComment { key: "escalation:same_error:3".into(), body: "call".into() };
+        let effects = [ask(DispatchFixer::Workflow { file: "fix.yml".into() }), post];
+        let executed = bench.execute(&effects).await.unwrap();
+        assert_eq!(executed.done, 1, "{status}: what comes after it is done");
+        let [problem] = executed.problems.as_slice() else { panic!("{status}: {:?}", executed.problems) };
+        assert!(problem.what.contains("fix.yml"), "{status}: {problem:?}");
+        let started = bench.requests().await.into_iter().filter(|(_, path, _)| path.ends_with("/dispatches")).count();
+        assert_eq!(started, 1, "{status}: asked once");
+    }
+}
+
+#[tokio::test]
+async fn without_its_comment_no_fixer_is_started() {
+    let bench = Bench::new().await;
+    bench.answer("POST", "issues/12/comments", ok(403, json!({ "message": "Resource not accessible" }))).await;
+    let executed = bench.execute(&[ask(DispatchFixer::Repository { event_type: "fix".into() })]).await.unwrap();
+    assert_eq!((executed.done, executed.problems.len()), (0, 1));
+    assert_eq!(bench.requests().await.len(), 1, "nothing else was asked for");
+}
