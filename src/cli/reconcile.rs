@@ -205,16 +205,20 @@ impl Run<'_> {
     }
 
     async fn answer(&self, reconcile: &Reconcile, group: &MergeGroup) -> Result<GroupAnswer, Failed> {
-        trying(group.head.short(), async || Box::pin(reconcile.merge_group(group, Utc::now())).await).await
+        trying(group.head.short(), async || Box::pin(reconcile.merge_group(group, Utc::now())).await, pause).await
     }
 
     async fn try_look(&self, reconcile: &Reconcile, job: &Job) -> Result<github::Outcome, Failed> {
-        trying(format!("#{}", job.number), async || Box::pin(reconcile.run(job, Utc::now())).await).await
+        trying(format!("#{}", job.number), async || Box::pin(reconcile.run(job, Utc::now())).await, pause).await
     }
 }
 
 /// Tries again a little later, unless GitHub says when to come back.
-async fn trying<T>(what: String, once: impl AsyncFn() -> Result<T, Failed>) -> Result<T, Failed> {
+async fn trying<T>(
+    what: String,
+    once: impl AsyncFn() -> Result<T, Failed>,
+    pause: impl AsyncFn(Duration),
+) -> Result<T, Failed> {
     let mut tries = 1;
     loop {
         match once().await {
@@ -238,4 +242,33 @@ fn read_event(path: &Path) -> Result<Vec<u8>, Stop> {
         return Err(Stop::bad_data(format!("{} is larger than 25 MB", path.display())));
     }
     std::fs::read(path).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_fails_is_tried_three_times_unless_github_says_when_to_come_back() {
+        let failed = |retry_at| Failed { reason: "no answer".into(), retry_at };
+        // Fails so often, with this time to wait for; how often it was tried, and the pauses in seconds.
+        let table = [
+            (0, None, 1, vec![]),
+            (2, None, 3, vec![2, 4]),
+            (9, None, 3, vec![2, 4]),
+            (9, Some(Utc::now()), 1, vec![]),
+        ];
+        for (failures, retry_at, expected, waited) in table {
+            let (tries, pauses) = (Cell::new(0), RefCell::new(Vec::new()));
+            let once = async || {
+                tries.set(tries.get() + 1);
+                if tries.get() <= failures { Err(failed(retry_at)) } else { Ok(()) }
+            };
+            let pause = async |time: Duration| pauses.borrow_mut().push(time.as_secs());
+            let ended = trying("#12".into(), once, pause).await;
+            assert_eq!((ended.is_ok(), tries.get(), pauses.take()), (failures < 3, expected, waited));
+        }
+    }
 }

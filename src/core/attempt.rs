@@ -160,10 +160,11 @@ pub fn feedback(
     changes: &Changes,
     policy: &Policy,
 ) -> Vec<FeedbackLine> {
-    let outside = |blame: &&CheckBlame| matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive);
+    let outside = |blame: &&CheckBlame| blame.blame != Blame::PrCode;
     let elsewhere = blames.iter().filter(outside).map(|blame| &blame.check);
     let mut seen = BTreeSet::new();
-    let distinct = failures.iter().filter(|view| seen.insert(view.failure.fingerprint)).take(FEEDBACK_LIMIT);
+    let own = failures.iter().filter(|view| view.blame == Blame::PrCode);
+    let distinct = own.filter(|view| seen.insert(view.failure.fingerprint)).take(FEEDBACK_LIMIT);
     let mut items: Vec<FeedbackLine> = distinct.map(|view| of_failure(view, changes, policy)).collect();
     let explained: BTreeSet<&str> =
         failures.iter().map(|view| &view.check).chain(elsewhere).map(CheckName::as_str).collect();
@@ -385,7 +386,7 @@ fn lacking(
 
 /// The number of the next attempt to be counted.
 pub fn next_number(state: &LoopState) -> u32 {
-    state.attempts.last().map_or(0, |last| last.number) + 1
+    state.attempts.last().map_or(state.lost_attempts, |last| last.number) + 1
 }
 
 fn says_nothing(evidence: &HeadEvidence, check: &CheckName) -> bool {

@@ -41,18 +41,24 @@ pub fn still_stands(blocked: &Blocked, state: &LoopState, policy: &Policy, now: 
     }
     let resumed = state.resumes.iter().any(|resume| resume.at > blocked.since);
     let head = state.attempt_of(state.head_sha);
-    let passes = head.is_some_and(AttemptDigest::passes);
-    let is_over = blocked.trigger == Trigger::ExternalDependencyDown && state.outage.is_none();
-    !resumed && !is_over && (blocked.trigger.needs_a_decision() || !passes)
+    let is_over = match blocked.trigger {
+        // A head that passed and is run again may meet the trouble now: only its end counts.
+        Trigger::ExternalDependencyDown => state.outage.is_none(),
+        cause => !cause.needs_a_decision() && head.is_some_and(AttemptDigest::passes),
+    };
+    !resumed && !is_over
 }
 
 /// The cause to record when these triggers hold and none did before.
 pub fn block(triggers: &[Trigger], state: &LoopState, now: Timestamp) -> Option<Blocked> {
     let (first, also) = triggers.split_first()?;
+    let attempt = state.attempts.last().map_or(0, |last| last.number);
+    let before = state.past_causes.iter().filter(|cause| **cause == (*first, attempt)).count();
     Some(Blocked {
         trigger: *first,
         also: also.to_vec(),
-        attempt: state.attempts.last().map_or(0, |last| last.number),
+        attempt,
+        call: u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1),
         head_sha: state.head_sha,
         since: now,
     })

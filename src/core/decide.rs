@@ -117,7 +117,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         flags: call::flagged(&causes, &policy.escalation),
         tampering,
         replies: run.replies(),
-        warnings: warnings(snapshot, policy, &assessment, &evidence),
+        warnings: warnings(snapshot, policy, &assessment, &evidence, run.next.lost_attempts),
         strays: assessment.strays.clone(),
         bypassed: run.next.bypassed.clone(),
         feedback: feedback.clone(),
@@ -197,7 +197,7 @@ fn next_action(
         Some(Hold::Failing(_)) if !evidence.missing().is_empty() => {
             NextAction::WaitForEvidence { missing: evidence.missing() }
         }
-        Some(Hold::Failing(_) | Hold::Evaluation(_)) if judges_nothing(blames) => {
+        Some(Hold::Failing(_) | Hold::Evaluation(_)) if is_nothing_to_mend(blames) => {
             NextAction::WaitForEvidence { missing: evidence.failing() }
         }
         Some(Hold::Failing(_) | Hold::Evaluation(_) | Hold::ChangesRequested(_) | Hold::Configuration) => {
@@ -214,11 +214,9 @@ fn is_rejected(run: &Run<'_>, gate: &GateName) -> bool {
     run.next.gates.get(gate).is_some_and(|state| state.status == gate::GateStatus::Rejected)
 }
 
-/// Whether every failing check fails for reasons outside the code.
-fn judges_nothing(blames: &[CheckBlame]) -> bool {
-    let outside =
-        |blame: &CheckBlame| matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive | Blame::Flaky);
-    !blames.is_empty() && blames.iter().all(outside)
+/// Whether no failing check fails through this change: asking its author for a push would go on for ever.
+fn is_nothing_to_mend(blames: &[CheckBlame]) -> bool {
+    !blames.is_empty() && blames.iter().all(|blame| blame.blame != Blame::PrCode)
 }
 
 /// Whether a run stopped, or called a human, without passing.
@@ -240,13 +238,25 @@ fn check_views(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckView>
         .collect()
 }
 
-fn warnings(snapshot: &Snapshot, policy: &Policy, assessment: &Assessment, evidence: &HeadEvidence) -> Vec<Warning> {
+fn warnings(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    assessment: &Assessment,
+    evidence: &HeadEvidence,
+    lost_attempts: u32,
+) -> Vec<Warning> {
     let configured = |kind: CheckKind| policy.verify.checks.values().any(|check| check.kind == kind);
     let mut warnings: Vec<Warning> = [CheckKind::Build, CheckKind::Test]
         .into_iter()
         .filter(|kind| !configured(*kind))
         .map(Warning::NoCheckOfKind)
         .collect();
+    if lost_attempts > 0 {
+        let attempts =
+            if lost_attempts == 1 { "attempt 1".to_owned() } else { format!("attempts 1 to {lost_attempts}") };
+        let how = format!("its ref was deleted or never written, so {attempts} count as failed");
+        warnings.push(Warning::StateRecovered { how });
+    }
     warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
     warnings.extend(evidence.coverage_refused.iter().map(|reason| {
         let (what, reason) = ("coverage in the evidence".to_owned(), reason.to_string());

@@ -492,6 +492,8 @@ pub enum Post {
     Escalation {
         trigger: Trigger,
         attempt: u32,
+        /// Counts from 1: the same cause at the same attempt may go away by itself and come back.
+        call: u32,
     },
     MergedOverOpenGates,
     /// A fixer that works elsewhere is asked to mend this attempt.
@@ -507,7 +509,8 @@ impl Post {
         match self {
             Self::GateRequest { gate, round } => format!("gate:{gate}:{round}"),
             Self::GateReminder { gate, round } => format!("gate-reminder:{gate}:{round}"),
-            Self::Escalation { trigger, attempt } => format!("escalation:{}:{attempt}", trigger.as_str()),
+            Self::Escalation { trigger, attempt, call: 1 } => format!("escalation:{}:{attempt}", trigger.as_str()),
+            Self::Escalation { trigger, attempt, call } => format!("escalation:{}:{attempt}:{call}", trigger.as_str()),
             Self::MergedOverOpenGates => "bypassed".to_owned(),
             Self::FixRequest { whom: Whom::Fixer, attempt } => format!("fix:{attempt}"),
             Self::FixRequest { whom: Whom::Senior, attempt } => format!("fix-senior:{attempt}"),

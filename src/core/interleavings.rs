@@ -1,8 +1,10 @@
-//! Random interleavings on a world in memory: pushes, results (late, repeated, for old heads), words, reviews, time and
-//! merges on one side, and on the other processes that look, race for the saved state, and die between any two steps.
+//! Random interleavings on a world in memory: pushes (forwards, back, of the same code), results (late, repeated, for old
+//! heads, of every kind of failure), words (edited, deleted, a bot's), reviews, drafts, other bases, weakened tests, time,
+//! closing, reopening and merging on one side, and on the other processes that look, race for the saved state, and die
+//! between any two steps.
 //!
-//! One number reproduces a run. `LOOPGATE_INTERLEAVINGS` sets how many are tried (80), `LOOPGATE_INTERLEAVING` plays
-//! a single one.
+//! One number reproduces a run. `LOOPGATE_INTERLEAVINGS` sets how many are tried (24: a decision costs a millisecond
+//! without optimisation, and there are some hundred in each), `LOOPGATE_INTERLEAVING` plays a single one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +13,14 @@ use chrono::TimeDelta;
 use super::{
     decide,
     decision::{Decision, NextAction, Post},
+    evidence::Outcome,
     fixtures::*,
     history::{Event, HistoryLine},
     policy::Policy,
-    snapshot::{Lifecycle, NamedAccount, Readiness, ReviewVerdict, Snapshot},
+    snapshot::{
+        Account, AccountKind, ChangedFiles, Lifecycle, NamedAccount, Readiness, ReceivedEvidence, ReviewVerdict,
+        Snapshot,
+    },
     stage::Stage,
     state::{LoopState, RunStatus},
 };
@@ -31,6 +37,12 @@ impl Dice {
         (mixed ^ (mixed >> 31)) % sides
     }
 
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, usize::try_from(self.roll(last as u64 + 1)).unwrap());
+        }
+    }
+
     fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[usize::try_from(self.roll(choices.len() as u64)).unwrap()]
     }
@@ -42,25 +54,57 @@ enum Fact {
     Push {
         head: u8,
     },
+    /// A new commit with the code of an older one.
+    PushAgain {
+        head: u8,
+        code_of: u8,
+    },
     /// The checks of a head end, perhaps again, perhaps of one that is long gone.
     Result {
         head: u8,
         failing: Vec<&'static str>,
+        kind: Kind,
     },
     Says {
         who: &'static str,
         words: &'static str,
     },
+    BotSays(&'static str),
+    /// Somebody edits, or deletes, the newest comment.
+    Edits,
+    Deletes,
     Reviews(ReviewVerdict),
     Minutes(i64),
     Draft(Readiness),
+    Base(&'static str),
+    /// A test goes, or comes back.
+    Test(Presence),
+    Closes,
+    Reopens,
     Merge,
 }
 
+/// Why tests fail, where some do.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Code,
+    Network,
+    Timeout,
+    /// Nothing says what went wrong.
+    Silent,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Presence {
+    Gone,
+    There,
+}
+
 const TESTS: [&str; 3] = ["a", "b", "c"];
-const WORDS: [&str; 8] = [
+const WORDS: [&str; 9] = [
     "/loop retry",
     "/loop resume",
+    "/loop resume --accept tampering",
     "/loop stop enough",
     "/loop skip unit --reason \"no\"",
     "/approve design",
@@ -73,7 +117,7 @@ fn facts(dice: &mut Dice) -> Vec<Fact> {
     let mut head = 1;
     let mut facts = Vec::new();
     for _ in 0..6 + dice.roll(14) {
-        facts.push(match dice.roll(20) {
+        facts.push(match dice.roll(26) {
             0..=4 => {
                 head += 1;
                 Fact::Push { head }
@@ -81,19 +125,49 @@ fn facts(dice: &mut Dice) -> Vec<Fact> {
             5..=11 => {
                 let old = u8::try_from(dice.roll(3)).unwrap();
                 let of = if dice.roll(4) == 0 { head.saturating_sub(old).max(1) } else { head };
-                Fact::Result { head: of, failing: TESTS.into_iter().filter(|_| dice.roll(3) == 0).collect() }
+                let failing = TESTS.into_iter().filter(|_| dice.roll(3) == 0).collect();
+                let kinds = [Kind::Code, Kind::Code, Kind::Code, Kind::Network, Kind::Timeout, Kind::Silent];
+                Fact::Result { head: of, failing, kind: dice.one_of(&kinds) }
             }
             12..=15 => Fact::Says { who: dice.one_of(&["alice", "bob", "carol"]), words: dice.one_of(&WORDS) },
             16 => Fact::Reviews(dice.one_of(&[ReviewVerdict::Approved, ReviewVerdict::ChangesRequested])),
-            17 => Fact::Minutes(1 + i64::try_from(dice.roll(90)).unwrap()),
+            17 => Fact::Minutes(dice.one_of(&[1, 30, 61, 90, 60 * 73])),
             18 => Fact::Draft(dice.one_of(&[Readiness::Draft, Readiness::Ready])),
-            _ => Fact::Minutes(1),
+            19 => {
+                let code_of = 1 + u8::try_from(dice.roll(u64::from(head))).unwrap();
+                head += 1;
+                Fact::PushAgain { head, code_of }
+            }
+            20 => Fact::Push { head: 1 + u8::try_from(dice.roll(u64::from(head))).unwrap() },
+            21 => Fact::BotSays(dice.one_of(&WORDS)),
+            22 => dice.one_of(&[&Fact::Edits, &Fact::Deletes]).clone(),
+            23 => Fact::Base(dice.one_of(&["main", "next"])),
+            24 => Fact::Test(dice.one_of(&[Presence::Gone, Presence::There])),
+            _ => dice.one_of(&[&Fact::Closes, &Fact::Reopens, &Fact::Reopens]).clone(),
         });
     }
     if dice.roll(4) == 0 {
         facts.push(Fact::Merge);
     }
     facts
+}
+
+/// The same result, failing in another way.
+fn of_kind(mut received: ReceivedEvidence, kind: Kind) -> ReceivedEvidence {
+    let ReceivedEvidence::Accepted(evidence) = &mut received else { return received };
+    for check in evidence.checks.iter_mut().filter(|check| check.outcome == Outcome::Failed) {
+        match kind {
+            Kind::Code => {}
+            Kind::Network => {
+                for failure in &mut check.failures {
+                    failure.error_message = "Error: connect ECONNREFUSED 10.0.0.3:5432".to_owned();
+                }
+            }
+            Kind::Timeout => check.outcome = Outcome::TimedOut,
+            Kind::Silent => check.failures.clear(),
+        }
+    }
+    received
 }
 
 /// GitHub, and what is saved and shown there.
@@ -130,9 +204,13 @@ impl World {
         story.now += TimeDelta::minutes(1);
         match fact {
             Fact::Push { head } => story.set_head(*head),
-            Fact::Result { head, failing } => {
+            Fact::PushAgain { head, code_of } => {
+                story.set_head(*head);
+                story.snapshot.pull_request.head.tree = sha(code_of ^ 0x70);
+            }
+            Fact::Result { head, failing, kind } => {
                 let passing: Vec<&str> = TESTS.into_iter().filter(|test| !failing.contains(test)).collect();
-                let result = evidence(sha(*head), failing, &passing);
+                let result = of_kind(evidence(sha(*head), failing, &passing), *kind);
                 if sha(*head) == story.snapshot.pull_request.head.sha {
                     story.snapshot.evidence = vec![result];
                 } else {
@@ -140,6 +218,33 @@ impl World {
                 }
             }
             Fact::Says { who, words } => story.write(who, words),
+            Fact::BotSays(words) => {
+                story.write("carol", words);
+                if let Some(comment) = story.snapshot.comments.items.last_mut() {
+                    comment.author = Account { kind: AccountKind::Bot, ..person(7, "helper[bot]") };
+                }
+            }
+            Fact::Edits => {
+                if let Some(comment) = story.snapshot.comments.items.last_mut() {
+                    (comment.body, comment.updated_at) = (format!("{} or not", comment.body), story.now);
+                }
+            }
+            Fact::Deletes => drop(story.snapshot.comments.items.pop()),
+            Fact::Base(branch) => {
+                let base = &mut story.snapshot.pull_request.base;
+                (base.branch, base.sha) = ((*branch).to_owned(), sha(if *branch == "main" { 0xba } else { 0xbb }));
+            }
+            Fact::Test(presence) => {
+                let ChangedFiles::Complete(files) = &mut story.snapshot.files else { return };
+                files[1].patch = Some(match presence {
+                    Presence::Gone => "@@ -1,4 +1,1 @@\n-#[test]\n-fn a() {\n-    assert!(true);\n-}".to_owned(),
+                    Presence::There => "@@ -1 +1 @@\n-old\n+new".to_owned(),
+                });
+            }
+            Fact::Closes | Fact::Reopens
+                if matches!(story.snapshot.pull_request.lifecycle, Lifecycle::Merged { .. }) => {}
+            Fact::Closes => story.snapshot.pull_request.lifecycle = Lifecycle::Closed,
+            Fact::Reopens => story.snapshot.pull_request.lifecycle = Lifecycle::Open,
             Fact::Reviews(verdict) => story.give_review(*verdict, "see above"),
             Fact::Minutes(minutes) => story.now += TimeDelta::minutes(*minutes),
             Fact::Draft(readiness) => story.snapshot.pull_request.readiness = *readiness,
@@ -150,7 +255,21 @@ impl World {
     }
 
     fn observe(&self) -> Turn {
-        let snapshot = self.story.snapshot.clone();
+        self.observe_as(self.story.snapshot.clone())
+    }
+
+    /// What GitHub lists comes in any order.
+    fn observe_in_disorder(&self, dice: &mut Dice) -> Turn {
+        let mut snapshot = self.story.snapshot.clone();
+        dice.shuffle(&mut snapshot.comments.items);
+        dice.shuffle(&mut snapshot.reviews.items);
+        dice.shuffle(&mut snapshot.evidence);
+        let turn = self.observe_as(snapshot);
+        assert_eq!(turn.decision.next, self.observe().decision.next, "the order of a list decides");
+        turn
+    }
+
+    fn observe_as(&self, snapshot: Snapshot) -> Turn {
         let decision = decide(&snapshot, &self.saved, &self.story.policy, self.story.now);
         Turn { snapshot, version: self.version, decision }
     }
@@ -203,18 +322,23 @@ impl World {
         }
     }
 
+    /// Looking once more changes nothing and tells nothing.
+    fn is_at_rest(&self) {
+        let again = self.observe();
+        assert_eq!(again.decision.next, self.saved, "looking again changes something");
+        assert!(again.decision.events.is_empty(), "{:?}", again.decision.events);
+    }
+
     /// What must hold of everything that happened, once nothing moves any more.
     fn settled(&mut self) {
         let decision = self.look();
         self.holds(&decision);
-        let again = self.observe();
-        assert_eq!(again.decision.next, self.saved, "looking again changes something");
-        assert!(again.decision.events.is_empty(), "{:?}", again.decision.events);
+        self.is_at_rest();
         if let Some(blocked) = &self.saved.blocked
             && self.story.snapshot.pull_request.lifecycle == Lifecycle::Open
             && self.saved.status != RunStatus::Stopped
         {
-            let post = Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt };
+            let post = Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call };
             assert!(self.posted.contains_key(&post.key()), "a lost escalation: {}", post.key());
         }
         let count = |event| self.history.iter().filter(|line| line.event == event).count();
@@ -286,9 +410,8 @@ fn end(seed: u64, unrest: u64) -> (LoopState, BTreeSet<String>) {
     for fact in &facts {
         world.happens(fact);
         if unrest > 0 {
-            world.story.snapshot.comments.items.reverse();
             for _ in 0..dice.roll(3) {
-                let (one, other) = (world.observe(), world.observe());
+                let (one, other) = (world.observe_in_disorder(&mut dice), world.observe_in_disorder(&mut dice));
                 if dice.roll(2) == 0 {
                     world.save(&one);
                 }
@@ -298,9 +421,7 @@ fn end(seed: u64, unrest: u64) -> (LoopState, BTreeSet<String>) {
             }
         }
         world.look();
-        if unrest > 0 {
-            world.story.snapshot.comments.items.sort_by_key(|comment| comment.id);
-        }
+        world.is_at_rest();
     }
     world.settled();
     (world.saved, world.posted.into_keys().collect())
@@ -310,7 +431,7 @@ fn seeds() -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     match number("LOOPGATE_INTERLEAVING") {
         Some(one) => one..one + 1,
-        None => 1..number("LOOPGATE_INTERLEAVINGS").unwrap_or(80) + 1,
+        None => 1..number("LOOPGATE_INTERLEAVINGS").unwrap_or(24) + 1,
     }
 }
 

@@ -74,7 +74,7 @@ fn press(run: &mut Run<'_>, evidence: &HeadEvidence) {
             Hint::CheckSuiteRerequested { sha, by } if *sha == run.next.head_sha => (by, None, Button::Retry),
             _ => continue,
         };
-        if source.as_ref().is_some_and(|source| run.next.answered.iter().any(|answered| answered.source == *source)) {
+        if source.as_ref().is_some_and(|source| !may_be_pressed_again(run, source)) {
             continue;
         }
         let outcome = match (may(run, by.id, button.verb()), &button) {
@@ -91,8 +91,23 @@ fn press(run: &mut Run<'_>, evidence: &HeadEvidence) {
         }
         let Some(source) = source else { continue };
         let answer = Answer { by: by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
+        run.next.answered.retain(|answered| answered.source != source);
         run.next.answered.push(Answered { source, answers: vec![answer] });
     }
+}
+
+/// Whether pressing the button can mean something new: an event may be told twice, and a person may press twice. What
+/// was asked for a moment ago is not asked for again.
+fn may_be_pressed_again(run: &Run<'_>, source: &Asked) -> bool {
+    let Some(answered) = run.next.answered.iter().find(|answered| answered.source == *source) else { return true };
+    answered.answers.iter().all(|answer| match &answer.outcome {
+        AnswerOutcome::RunAgain { checks } | AnswerOutcome::Underway { checks } => {
+            let asked = run.next.reruns.iter().filter(|rerun| !rerun.checks.is_disjoint(checks));
+            asked.map(|rerun| rerun.at).max().is_none_or(|at| run.now >= at + rerun::WINDOW)
+        }
+        AnswerOutcome::LookedAgain | AnswerOutcome::NothingToRun { .. } => true,
+        _ => false,
+    })
 }
 
 /// Asks for evidence again: what is missing and what says nothing of the code; `retry` also for what fails.

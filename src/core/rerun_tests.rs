@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use super::*;
 use crate::core::{
-    decision::NextAction,
+    decision::{NextAction, Post},
     escalation::Trigger,
     fixtures::*,
     hint::{Actor, Hint},
@@ -127,6 +127,48 @@ fn evidence_is_waited_for_anew_once_it_was_asked_for_again() {
     story.now += TimeDelta::minutes(40);
     story.decide();
     assert!(story.state.outage.is_some());
+}
+
+#[test]
+fn a_button_pressed_again_minutes_later_is_heard() {
+    let by = Actor { id: crate::core::UserId::new(2), login: "bob".parse().unwrap() };
+    let mut story = failing();
+    story.snapshot.hints =
+        vec![Hint::ButtonPressed { check_run: CheckRunId::new(70), identifier: "retry".to_owned(), by }];
+    for (minutes, asked_for) in [(0, 1), (1, 1), (5, 2), (1, 2)] {
+        story.now += TimeDelta::minutes(minutes);
+        story.decide();
+        let told = |line: &crate::core::history::HistoryLine| line.payload.get("button").is_some();
+        let again = usize::from(story.last.as_ref().unwrap().events.iter().any(told));
+        assert_eq!(again, usize::from((minutes, asked_for) == (0, 1) || minutes == 5), "after {minutes} min");
+        assert_eq!(story.state.answered.len(), 1, "one answer under one button");
+    }
+}
+
+#[test]
+fn trouble_that_comes_back_calls_anew() {
+    let mut story = Story::opened();
+    story.push(1, &[], &["a", "b"]);
+    let posts = |story: &Story| story.last.as_ref().unwrap().surface.posts.iter().map(Post::key).collect::<Vec<_>>();
+    for (test, other, call) in [("a", "b", ""), ("b", "a", ":2")] {
+        // The head that passed is run again, and something is down.
+        story.snapshot.evidence = vec![evidence(sha(1), &[test], &[other])];
+        let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else { panic!("accepted") };
+        evidence.checks[1].failures[0].error_message = "Error: connect ECONNREFUSED 10.0.0.3:5432".to_owned();
+        story.decide();
+        story.now += TimeDelta::minutes(61);
+        for _ in 0..3 {
+            story.decide();
+            assert_eq!(
+                posts(&story),
+                [format!("escalation:external_dependency_down:1{call}")],
+                "no look releases what lasts"
+            );
+        }
+        story.snapshot.evidence = vec![super::super::fixtures::evidence(sha(1), &[], &["a", "b"])];
+        story.decide();
+        assert!(story.state.blocked.is_none() && posts(&story).is_empty());
+    }
 }
 
 #[test]

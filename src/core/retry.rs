@@ -40,7 +40,9 @@ impl Judgement {
 
 /// Judges a run by its counted attempts, oldest first. Streaks start anew after each resume; totals do not.
 pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy) -> Judgement {
-    let total = count(attempts.iter().filter(|attempt| attempt.spent()).count());
+    // What is not on record any more counts as failed.
+    let unrecorded = attempts.first().map_or(0, |first| first.number.saturating_sub(1));
+    let total = unrecorded + count(attempts.iter().filter(|attempt| attempt.spent()).count());
     let resumed_after = resumes.iter().map(|resume| resume.after_attempt).max().unwrap_or(0);
     let since: Vec<&AttemptDigest> = attempts.iter().filter(|attempt| attempt.number > resumed_after).collect();
     let mut judgement = Judgement { total, ..Judgement::default() };

@@ -21,7 +21,10 @@ pub enum ReviewStanding {
 /// The newest decisive review of each person with write counts; a dismissed one counts for nothing.
 pub fn standing(snapshot: &Snapshot, policy: &LoopPolicy) -> ReviewStanding {
     let mut newest: BTreeMap<UserId, &Review> = BTreeMap::new();
-    for review in &snapshot.reviews.items {
+    let mut reviews: Vec<&Review> = snapshot.reviews.items.iter().collect();
+    // Whatever order they were listed in.
+    reviews.sort_by_key(|review| (review.submitted_at, review.id));
+    for review in reviews {
         let decisive = !matches!(review.verdict, ReviewVerdict::Commented | ReviewVerdict::Pending);
         if decisive && may_review(snapshot, review.author.id) {
             newest.insert(review.author.id, review);

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use super::{
-    decision::{CheckRunPlan, CheckStanding, Decision, DecisionWord, Hold, LabelWish, NextAction, Post},
+    decision::{CheckRunPlan, CheckStanding, Decision, DecisionWord, Hold, LabelWish, NextAction, Post, Warning},
     escalation::Trigger,
     evidence::{CheckEvidence, CheckKind, Finding, FindingSeverity, Outcome, RetryClass},
     failure::Blame,
@@ -202,7 +202,8 @@ fn o5_o6_failures_of_the_base() {
         story.decide();
         (story.last.unwrap().action, story.state.attempts[0].blame, story.state.failures.total)
     };
-    assert_eq!(known(Baseline::All), (NextAction::Retry { attempt: 1 }, Some(Blame::Base), 0));
+    let waits = NextAction::WaitForEvidence { missing: vec![name("unit")] };
+    assert_eq!(known(Baseline::All), (waits, Some(Blame::Base), 0), "asking for pushes would go on for ever");
     assert_eq!(known(Baseline::New), (NextAction::WaitForMerge, None, 0));
 }
 
@@ -213,6 +214,19 @@ fn o9_a_head_that_comes_back_is_a_new_attempt() {
         story.push(head, &[if head == 1 { "rounds" } else { "parses" }], &[]);
     }
     assert_eq!(story.state.attempts.len(), 3);
+}
+
+#[test]
+fn j9a_attempts_that_are_not_on_record_count_as_failed() {
+    let mut story = Story::opened();
+    story.state.lost_attempts = 8;
+    story.push(1, &["a"], &[]);
+    let decision = story.last.as_ref().unwrap();
+    assert_eq!((decision.view.attempt, story.state.failures.total), (9, 9));
+    let told =
+        |warning: &Warning| matches!(warning, Warning::StateRecovered { how } if how.contains("attempts 1 to 8"));
+    assert!(decision.view.warnings.iter().any(told), "{:?}", decision.view.warnings);
+    assert_eq!(story.push(2, &["b"], &[]).action, NextAction::Escalate { cause: Trigger::TotalFailures });
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::{
         Surface,
     },
     escalation::Trigger,
+    failure::Blame,
     fix_request::{self, FixRequest, FixTurn},
     gate::{Assessment, GateReport, GateStanding, GateStatus, WordSource},
     gatekeeping,
@@ -77,6 +78,9 @@ fn labels(ground: &Ground<'_>) -> BTreeMap<String, LabelWish> {
             wishes.insert(label.name.clone(), LabelWish::Absent);
         }
         let (label, description) = match ground.action {
+            NextAction::WaitForEvidence { .. } if fails_as_its_base_does(ground) => {
+                (&labels.waiting, "Its base fails in the same way")
+            }
             NextAction::WaitForEvidence { .. } => (&labels.verifying, "Checks are running"),
             NextAction::Retry { .. } => (&labels.retry, "A fix is needed; the feedback says which"),
             NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => (&labels.blocked, "A human has to decide"),
@@ -137,9 +141,18 @@ fn verify_check(ground: &Ground<'_>) -> CheckRunPlan {
     }
     match ground.evidence_walk.held_by {
         Some(Hold::MissingEvidence(_) | Hold::Capability(_)) | None => InProgress,
-        Some(Hold::Failing(_)) if matches!(ground.action, NextAction::WaitForEvidence { .. }) => InProgress,
+        Some(Hold::Failing(_))
+            if matches!(ground.action, NextAction::WaitForEvidence { .. }) && !fails_as_its_base_does(ground) =>
+        {
+            InProgress
+        }
         Some(_) => Completed(Conclusion::Failure),
     }
+}
+
+/// Whether the head's verification has ended, and it fails by what its base fails by.
+fn fails_as_its_base_does(ground: &Ground<'_>) -> bool {
+    ground.next.attempt_of(ground.next.head_sha).is_some_and(|head| head.blame == Some(Blame::Base))
 }
 
 /// `loopgate / gates` is green when no gate that holds is closed.
@@ -169,7 +182,7 @@ fn posts(ground: &Ground<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
         }
         let on_the_page = ground.policy.escalation.channels.contains(&Channel::IssueComment);
         if let Some(blocked) = ground.next.blocked.as_ref().filter(|_| on_the_page) {
-            posts.push(Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt });
+            posts.push(Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call });
         }
         posts.extend(fix.map(|fix| Post::FixRequest { whom: fix.whom, attempt: fix.attempt }));
     } else if !ground.next.bypassed.is_empty() {
@@ -183,7 +196,7 @@ fn posts(ground: &Ground<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
 fn announcements(ground: &Ground<'_>) -> BTreeMap<Channel, String> {
     let fresh = ground.next.blocked.as_ref().filter(|blocked| ground.now < blocked.since + rerun::WINDOW);
     let Some(blocked) = fresh else { return BTreeMap::new() };
-    let key = Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt }.key();
+    let key = Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call }.key();
     let channels = ground.policy.escalation.channels.iter();
     let beside = channels.filter(|channel| matches!(channel, Channel::Slack | Channel::Email));
     beside.map(|channel| (*channel, key.clone())).collect()

@@ -357,7 +357,13 @@ impl Reconcile {
 /// The decision, and the state it was made on. A recovery is told like anything else that is not as it should be.
 fn decide(observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopState, Decision) {
     let Observation { snapshot, policy, .. } = observation;
-    let (state, recovered) = loaded.state(|| LoopState::begin(snapshot, policy, now));
+    let begin = || {
+        // A run whose record is gone left its traces: the numbers go on.
+        let told = observation.surface.status_comments.first().map(|comment| comment.body.as_str());
+        let lost_attempts = told.map_or(0, |told| render::attempts_before(told, snapshot.pull_request.head.sha));
+        LoopState { lost_attempts, ..LoopState::begin(snapshot, policy, now) }
+    };
+    let (state, recovered) = loaded.state(begin);
     let decision = match recovered {
         None => core::decide(snapshot, &state, policy, now),
         Some(how) => {

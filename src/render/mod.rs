@@ -59,7 +59,7 @@ pub use check_run::{CheckAction, CheckRunText};
 pub use explain::{Explanation, plain};
 pub use fit::LIMIT;
 pub use job_summary::job_summary;
-pub use machine::STATUS_SCHEMA;
+pub use machine::{STATUS_SCHEMA, attempts_before};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use reflex::{
     loop_history, loop_iteration, loop_list, loop_report, loop_status, loop_verdict, status_word as loop_status_word,

@@ -74,6 +74,7 @@ fn blocked() -> LoopState {
         trigger: Trigger::Tampering,
         also: Vec::new(),
         attempt: 2,
+        call: 1,
         head_sha: digest.head_sha,
         since: state.created_at + TimeDelta::minutes(2),
     });

@@ -10,6 +10,7 @@ use crate::core::{
     decision::{CheckStanding, CheckView, Decision, Hold, NextAction, View},
     escalation::Trigger,
     evidence::CheckKind,
+    failure::Blame,
     fix_request::Whom,
     gate::{GateReport, GateStanding},
     policy::Policy,
@@ -207,11 +208,18 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
     let names = words::checks(missing);
     if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
         format!("Running: {names}")
+    } else if fails_on_the_base(subject, missing) {
+        format!("{names} fails on {} too — it is mended there", subject.snapshot.pull_request.base.branch)
     } else if all(|standing| matches!(standing, CheckStanding::Done(_))) {
         format!("Failed for reasons outside the code: {names} — to be run again")
     } else {
         format!("Waiting for {names}")
     }
+}
+
+/// Whether what is waited for fails as it does on the base, at least in part.
+fn fails_on_the_base(subject: &Subject<'_>, failing: &[CheckName]) -> bool {
+    failing.iter().any(|name| subject.check(name).is_some_and(|check| check.blame == Some(Blame::Base)))
 }
 
 fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
@@ -339,6 +347,14 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     let limit = words::duration(u64::try_from(subject.policy.retry.evidence_timeout.num_milliseconds()).unwrap_or(0));
     let standing = |name: &CheckName| subject.check(name).map(|check| &check.standing);
     if missing.iter().all(|name| matches!(standing(name), Some(CheckStanding::Done(_)))) {
+        if fails_on_the_base(subject, missing) {
+            let base = code(&subject.snapshot.pull_request.base.branch);
+            return vec![format!(
+                "Nothing to do here, and no attempt is counted: {base} fails in the same way. Once it is mended there, \
+                 update this branch from it. {} on {base} lets such failures pass.",
+                code("loop.baseline: new")
+            )];
+        }
         return vec![outside_step(&subject.decision.view)];
     }
     let mut steps =
@@ -471,7 +487,7 @@ mod tests {
         if whom == Whom::Senior {
             let (trigger, head_sha) = (Trigger::SameError, fixtures::sha(0xa1));
             let since = fixtures::at(20);
-            decision.next.senior = Some(Blocked { trigger, also: Vec::new(), attempt: 1, head_sha, since });
+            decision.next.senior = Some(Blocked { trigger, also: Vec::new(), attempt: 1, call: 1, head_sha, since });
         }
         decision
     }

@@ -268,3 +268,53 @@ fn a_task_command_produces_a_document() {
     assert_eq!(project.git(&["show", "refs/loopgate/task/calc:artifact.md"]), "# How to repair calc");
     assert_eq!(project.git(&["log", "-1", "--format=%s", "main"]), "refactor: repair calc");
 }
+
+/// Both bugs mended by hand: what is left is a matter of style that the fixer never gets right.
+#[test]
+fn a_score_that_stands_still_stops_the_loop() {
+    let rule = "evaluate:\n  rules:\n    - { id: licensed, severity: warn, weight: 6, phase: A, \
+                check: { must_appear: { pattern: SPDX, paths: [calc.sh] } } }\n";
+    let fixer = format!("fixer:\n  kind: command\n  command: ../fixer\n{rule}");
+    let project = Project::with("echo \"# try $LOOPGATE_ATTEMPT\" >> calc.sh\n", &fixer);
+    project.write("calc.sh", "total() {\n    sum=0\n    for n in \"$@\"; do sum=$((sum + n)); done\n    echo \"$sum\"\n}\n\
+        greatest() {\n    most=$1\n    for n in \"$@\"; do [ \"$n\" -gt \"$most\" ] && most=$n; done\n    echo \"$most\"\n}\n");
+    project.commit("Mend both");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(1);
+    let status = project.status();
+    assert_eq!(
+        (&status["status"], &status["stop"]["reason"]),
+        (&json!("stopped"), &json!("stagnation")),
+        "{}",
+        ran.out
+    );
+    assert_eq!(status["iteration"], json!(3), "twice in a row takes three");
+    assert!(ran.out.contains("Distance to success"), "{}", ran.out);
+}
+
+#[test]
+fn what_fails_for_reasons_outside_the_code_is_not_for_the_fixer() {
+    let settings = "loop: { external_retry: { times: 0 } }\n";
+    let project = Project::fixed_by(REPAIRS, settings);
+    let check =
+        "[ -e ../back ] || { echo 'Error: connect ECONNREFUSED 10.0.0.3:5432'; exit 1; }; sh tests/test_calc.sh";
+    project.begin(&["--check", &format!("unit={check}")]);
+    let ran = project.run(&["run"]).ended_with(2);
+    let status = project.status();
+    assert_eq!(status["blocked"]["trigger"], json!("external_dependency_down"), "{}", ran.out);
+    assert_eq!((&status["iteration"], &status["spent"]["calls"]), (&json!(1), &json!(0)), "it cost nothing");
+    assert!(ran.out.contains("unit failed for reasons outside the code"), "{}", ran.out);
+    std::fs::write(project.beside("back"), "").unwrap();
+    project.run(&["resume"]).ended_with(0);
+}
+
+/// Nothing of the tests is touched: the code says itself that they passed, and leaves before they begin.
+#[test]
+fn a_fixer_that_makes_tests_disappear_is_stopped_although_they_pass() {
+    let cheat = "sed -i '1i echo \"ok 1 - adds all numbers\"; echo 1..1; exit 0' calc.sh\n";
+    let project = Project::fixed_by(cheat, "");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(2);
+    assert_eq!(project.status()["blocked"]["trigger"], json!("tampering"), "{}", ran.out);
+    assert!(ran.out.contains("3 tests ran before the fix and 1 after it"), "{}", ran.out);
+}

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod endings;
+mod inspecting;
 mod interruptions;
 mod kit;
 mod setting_up;

@@ -5,6 +5,7 @@
 //! `LOOPGATE_PYTHON` is the interpreter that has what the driver needs. Otherwise these scenarios say that they were
 //! skipped, and pass.
 
+mod adversaries;
 mod conversations;
 mod emulator_driver;
 mod endings;

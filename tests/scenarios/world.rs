@@ -284,7 +284,7 @@ impl World {
             GitHub::Simulated(github) => {
                 let head = github.head(pr).expect("a head");
                 let run = github.start_workflow(&pr.repo, RunSpec::new(head, CI)).expect("a run");
-                let zip = archive(&evidence(pr, head, run.get(), failing, passing));
+                let zip = archive(&evidence(&pr.repo, head, run.get(), failing, passing));
                 let artifacts = vec![("loopgate-evidence-test-1".to_owned(), zip.into())];
                 github.finish_workflow(&pr.repo, run, conclusion, artifacts).expect("its end");
             }
@@ -296,7 +296,7 @@ impl World {
                 let other =
                     json!({ "repo": repo, "head_sha": head, "name": "Other", "path": ".github/workflows/other.yml" });
                 let run = github.call("workflow_run", other)["run_id"].as_u64().expect("a number") + 1;
-                let zip = archive(&evidence(pr, head.parse().expect("a commit"), run, failing, passing));
+                let zip = archive(&evidence(&pr.repo, head.parse().expect("a commit"), run, failing, passing));
                 let zip = json!({ "base64": base64::Engine::encode(&base64::prelude::BASE64_STANDARD, zip) });
                 let args = json!({ "repo": repo, "head_sha": head, "path": CI, "conclusion": conclusion.as_str(),
                     "artifacts": { "loopgate-evidence-test-1": zip } });
@@ -604,7 +604,7 @@ fn simulated_look(github: &Simulator, pr: &Pr) -> Look {
 }
 
 /// An evidence document as `verify` writes it in a job.
-fn evidence(pr: &Pr, head: Sha, run: u64, failing: &[&str], passing: &[&str]) -> Value {
+pub fn evidence(repo: &RepoName, head: Sha, run: u64, failing: &[&str], passing: &[&str]) -> Value {
     let outcome = if failing.is_empty() { Outcome::Passed } else { Outcome::Failed };
     let mut unit = CheckEvidence::bare("unit".parse().expect("a name"), CheckKind::Test, outcome);
     let counts = [failing.len() + passing.len(), passing.len(), failing.len()].map(|count| count as u64);
@@ -625,14 +625,14 @@ fn evidence(pr: &Pr, head: Sha, run: u64, failing: &[&str], passing: &[&str]) ->
     unit.tests = Some(Roster::new(failed.chain(passed).collect(), RosterExtent::Whole));
     let build = CheckEvidence::bare("build".parse().expect("a name"), CheckKind::Build, Outcome::Passed);
     json!({
-        "schema": EVIDENCE_SCHEMA, "repository": pr.repo, "head_sha": head, "tree_hash": "1a",
+        "schema": EVIDENCE_SCHEMA, "repository": repo, "head_sha": head, "tree_hash": "1a",
         "workflow": { "path": CI, "run_id": run, "run_attempt": 1, "job": "test", "matrix": null },
         "environment": { "os": "linux", "runtime": null, "framework": null },
         "started_at": "2026-11-20T10:15:00Z", "ended_at": "2026-11-20T10:16:00Z", "checks": [build, unit],
     })
 }
 
-fn archive(document: &Value) -> Vec<u8> {
+pub fn archive(document: &Value) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     writer.start_file("evidence.json", zip::write::SimpleFileOptions::default()).expect("a name");
     std::io::Write::write_all(&mut writer, document.to_string().as_bytes()).expect("in memory");

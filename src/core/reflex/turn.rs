@@ -400,9 +400,11 @@ impl Turn {
         if turn.state.iteration >= turn.state.max_iterations {
             turn.state.max_iterations = turn.state.iteration + limit;
         }
-        // What passed is evaluated once more, as a person sees it now.
+        // What passed is evaluated once more, as a person sees it now; so is what something outside kept from passing,
+        // which no fixer mends.
         let passed = turn.state.evaluation.as_ref().is_some_and(|evaluation| evaluation.passed);
-        if turn.state.current_step == Step::Evaluate && !passed {
+        let again = passed || cause == Some(Trigger::ExternalDependencyDown);
+        if turn.state.current_step == Step::Evaluate && !again {
             turn.state.current_step = Step::Critique;
         }
         let accepted = accepted.map(|_| Trigger::Tampering);

@@ -291,6 +291,7 @@ impl<'a> Run<'a> {
         if let Some(blocked) = &self.next.blocked
             && !call::still_stands(blocked, &self.next, self.policy, self.now)
         {
+            self.next.past_causes.push((blocked.trigger, blocked.attempt));
             self.next.blocked = None;
         }
         let stopping = call::stopping(causes.keys(), &self.policy.escalation);

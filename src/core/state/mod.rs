@@ -115,8 +115,15 @@ pub struct LoopState {
     /// One digest per counted attempt, oldest first; the whole record is in `attempts/NNN.json`.
     #[serde(default)]
     pub attempts: Vec<AttemptDigest>,
+    /// How many attempts were made before this run whose record is gone with its ref. Numbers go on from here, and
+    /// these count as failed: deleting a record wins no attempt.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub lost_attempts: u32,
     /// The cause that called a human, while it stands.
     pub blocked: Option<Blocked>,
+    /// Causes that went away without anybody's word, by the attempt they were told of: one that comes back is told anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past_causes: Vec<(Trigger, u32)>,
     /// The cause that the senior fixer was asked to mend instead of a human: once in a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub senior: Option<Blocked>,
@@ -149,6 +156,11 @@ pub struct LoopState {
     /// Fields of newer writers.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+const fn is_none(lost: &u32) -> bool {
+    *lost == 0
 }
 
 impl LoopState {

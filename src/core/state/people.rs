@@ -69,8 +69,20 @@ pub struct Blocked {
     #[serde(default)]
     pub also: Vec<Trigger>,
     pub attempt: u32,
+    /// How often this cause has called somebody at this attempt, the last time included.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub call: u32,
     pub head_sha: Sha,
     pub since: Timestamp,
+}
+
+const fn once() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+const fn is_once(call: &u32) -> bool {
+    *call == 1
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

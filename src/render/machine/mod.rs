@@ -13,7 +13,7 @@ use super::{
     summary,
     verdict::Subject,
 };
-use crate::core::failure::summarise;
+use crate::core::{Sha, failure::summarise};
 
 /// `schema` of the document.
 pub const STATUS_SCHEMA: &str = "loopgate.status/v1";
@@ -23,6 +23,29 @@ const PACKET: usize = 16 * 1024;
 
 /// Characters of the summary, whatever the configuration allows.
 const SUMMARY: usize = 1_000;
+
+/// How many attempts were made on other heads before this one, by what a status comment of ours says. Only asked where
+/// nothing better is left: who may write can edit the comment.
+pub fn attempts_before(status_comment: &str, head: Sha) -> u32 {
+    #[derive(serde::Deserialize)]
+    struct Told {
+        head_sha: Sha,
+        attempt: u32,
+        attempts: Vec<Counted>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Counted {
+        attempt: u32,
+    }
+    let document = status_comment.rsplit_once("```json\n").and_then(|(_, rest)| rest.split_once("\n```"));
+    let Some(told) = document.and_then(|(document, _)| serde_json::from_str::<Told>(document).ok()) else { return 0 };
+    let was_counted = told.attempts.last().is_some_and(|last| last.attempt == told.attempt);
+    let attempts = if was_counted && told.head_sha != head { told.attempt } else { told.attempt.saturating_sub(1) };
+    attempts.min(MOST_LOST)
+}
+
+/// Nobody makes more: the run is blocked long before.
+const MOST_LOST: u32 = 1_000;
 
 impl Status {
     pub fn of(subject: &Subject<'_>) -> Self {
@@ -117,6 +140,26 @@ mod tests {
     fn status(decision: &crate::core::decision::Decision) -> Status {
         let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
         Status::of(&Subject { decision, snapshot: &snapshot, policy: &policy })
+    }
+
+    #[test]
+    fn attempts_are_read_back_from_the_comment() {
+        let mut decision = fixtures::first_failure();
+        let told = |decision: &crate::core::decision::Decision, head| {
+            let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
+            let page = crate::render::pull_request(decision, &snapshot, &policy);
+            attempts_before(&page.status_comment, head)
+        };
+        let (same, other) = (fixtures::snapshot().pull_request.head.sha, Sha::from_bytes([9; 20]));
+        assert_eq!((told(&decision, same), told(&decision, other)), (0, 1));
+        decision.view.attempt = 7;
+        decision.next.attempts[0].number = 7;
+        assert_eq!((told(&decision, same), told(&decision, other)), (6, 7));
+        decision.next.attempts.clear();
+        assert_eq!((told(&decision, same), told(&decision, other)), (6, 6), "the seventh has not ended");
+        for hostile in ["", "```json\n{}\n```", "```json\n{\"head_sha\": 3}\n```", "```json\n["] {
+            assert_eq!(attempts_before(hostile, same), 0, "{hostile}");
+        }
     }
 
     #[test]
