@@ -7,7 +7,7 @@ use super::{
     decision::{CheckStanding, Evaluation, FailureView, FeedbackLine, RuleOutcome},
     describe,
     evaluate::COVERAGE_RULE,
-    evidence::{CheckKind, Failure, RetryClass},
+    evidence::{CheckEvidence, CheckKind, Failure, RetryClass},
     failure::{
         self, Analysis, Blame, Changes, CheckContext, Circumstances, ExaminedCheck, FeedbackItem, Verdict,
         cut_at_sentence,
@@ -26,6 +26,9 @@ use super::{
 const ROSTER_LIMIT: usize = 2_500;
 /// Most names and fingerprints kept of one attempt.
 const KEPT_PER_ATTEMPT: usize = 200;
+
+/// Lines at the end of a log that tell one silent failure from another.
+const LAST_WORDS: usize = 5;
 
 /// What one failing check comes down to.
 #[derive(Clone, Debug, PartialEq)]
@@ -393,15 +396,25 @@ fn says_nothing(evidence: &HeadEvidence, check: &CheckName) -> bool {
     evidence.checks.get(check).and_then(GatheredCheck::evidence).is_none_or(|found| found.failures.is_empty())
 }
 
-/// Stands in for a check that failed without one failure in its reports.
+/// Stands in for a check that failed without one failure in its reports. The end of its log is all that tells one
+/// such failure from another.
 fn silent_failure(evidence: &HeadEvidence, check: &CheckName) -> Failure {
-    let outcome = evidence.checks.get(check).and_then(GatheredCheck::evidence).map(|found| found.outcome.as_str());
+    let found = evidence.checks.get(check).and_then(GatheredCheck::evidence);
+    let log = found.map(last_words).filter(|words| !words.is_empty());
     Failure {
         test_name: Some(check.to_string()),
-        error_class: outcome.map(str::to_owned),
-        error_message: format!("{check} did not pass"),
+        error_class: found.map(|found| found.outcome.as_str().to_owned()),
+        error_message: log.unwrap_or_else(|| format!("{check} did not pass")),
         ..Failure::default()
     }
+}
+
+/// The last lines of a check's output that say anything.
+fn last_words(check: &CheckEvidence) -> String {
+    let log = if check.log_tail.trim().is_empty() { &check.log_head } else { &check.log_tail };
+    let mut lines: Vec<&str> = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_WORDS).collect();
+    lines.reverse();
+    lines.join("\n")
 }
 
 /// Which class decides when several checks fail.

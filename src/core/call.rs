@@ -64,6 +64,15 @@ pub fn block(triggers: &[Trigger], state: &LoopState, now: Timestamp) -> Option<
     })
 }
 
+/// The gates that a cause belongs to: whoever may decide one of them may release it.
+pub fn gates_of(trigger: Trigger, state: &LoopState, policy: &Policy, now: Timestamp) -> Vec<GateName> {
+    match trigger {
+        Trigger::SecurityIssueFound => security_gate(policy).map(|(name, _)| name.clone()).into_iter().collect(),
+        Trigger::GateTimeout => waiting::overdue(state, &policy.gates, now).cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Everything the report needs beside the view.
 pub fn describe(
     blocked: &Blocked,

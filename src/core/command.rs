@@ -83,8 +83,8 @@ pub enum Right {
     AuthorOrWrite,
     /// Permission write.
     Write,
-    /// Approvers of this gate.
-    GateApprovers(GateName),
+    /// Whoever may decide one of these gates, or permission maintain; never whoever wrote the code.
+    GateApprovers(Vec<GateName>),
 }
 
 impl Verb {
@@ -138,16 +138,15 @@ impl Verb {
         }
     }
 
-    /// Who may use it. A verb that would go on past a gate (`holding`: the gate that is the cause of standing still)
-    /// is that gate's approvers' to say.
-    pub fn right(self, holding: Option<&GateName>) -> Right {
-        match (self, holding) {
-            (Self::Help | Self::Status | Self::History | Self::Explain | Self::Memory | Self::LintConfig, _) => {
+    /// Who may use it. Going on from a cause that belongs to gates (`gates`) is for those who may decide them.
+    pub fn right(self, gates: &[GateName]) -> Right {
+        match self {
+            Self::Help | Self::Status | Self::History | Self::Explain | Self::Memory | Self::LintConfig => {
                 Right::Anyone
             }
-            (Self::Retry, _) => Right::AuthorOrWrite,
-            (_, Some(gate)) => Right::GateApprovers(gate.clone()),
-            (Self::Next | Self::Run | Self::Resume | Self::Stop | Self::Skip, None) => Right::Write,
+            Self::Retry => Right::AuthorOrWrite,
+            Self::Resume if !gates.is_empty() => Right::GateApprovers(gates.to_vec()),
+            Self::Next | Self::Run | Self::Resume | Self::Stop | Self::Skip => Right::Write,
         }
     }
 }
@@ -336,11 +335,12 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_in_the_way_is_its_approvers_to_pass() {
-        let gate: GateName = "security".parse().unwrap();
-        assert_eq!(Verb::Resume.right(None), Right::Write);
-        assert_eq!(Verb::Resume.right(Some(&gate)), Right::GateApprovers(gate.clone()));
-        assert_eq!(Verb::Retry.right(Some(&gate)), Right::AuthorOrWrite);
-        assert_eq!(Verb::Status.right(Some(&gate)), Right::Anyone);
+    fn a_cause_that_belongs_to_a_gate_is_its_approvers_to_release() {
+        let gates = ["security".parse().unwrap()];
+        assert_eq!(Verb::Resume.right(&[]), Right::Write);
+        assert_eq!(Verb::Resume.right(&gates), Right::GateApprovers(gates.to_vec()));
+        assert_eq!(Verb::Stop.right(&gates), Right::Write, "stopping releases nothing");
+        assert_eq!(Verb::Retry.right(&gates), Right::AuthorOrWrite);
+        assert_eq!(Verb::Status.right(&gates), Right::Anyone);
     }
 }

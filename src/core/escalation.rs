@@ -56,7 +56,8 @@ impl Trigger {
 
     pub const fn default_action(self) -> EscalationAction {
         match self {
-            Self::CoverageThresholdUnmet | Self::NoChange => EscalationAction::FlagAndContinue,
+            // A silent check is mended by its report, not by a person at the second attempt: the limit calls one.
+            Self::CoverageThresholdUnmet | Self::NoChange | Self::UnknownErrorType => EscalationAction::FlagAndContinue,
             _ => EscalationAction::HumanReview,
         }
     }

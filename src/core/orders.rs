@@ -7,20 +7,21 @@ use serde_json::json;
 use super::{
     attempt::{self, CheckBlame},
     button::Button,
+    call,
     command::{Acceptable, Command, Right, Verb},
     comparison,
     escalation::Trigger,
     evidence::CheckKind,
     failure::Blame,
-    gate::{CommandWord, PhraseProblem, Refusal},
+    gate::{self, CommandWord, PhraseProblem, Refusal},
     gather::HeadEvidence,
     hint::Hint,
     history::Event,
-    ids::{CheckName, Login, UserId},
+    ids::{CheckName, GateName, Login, UserId},
     policy::{CheckPolicy, ExecutionSkips},
     rerun::{self, Wished},
     run::Run,
-    snapshot::{Lifecycle, Permission, Standing},
+    snapshot::{Account, AccountKind, Lifecycle, Permission, Standing},
     state::{Answer, AnswerOutcome, Answered, Asked, CommandRefusal, Resume, RunStatus, Skip, Stop, StopReason},
     tamper,
 };
@@ -77,7 +78,8 @@ fn press(run: &mut Run<'_>, evidence: &HeadEvidence) {
         if source.as_ref().is_some_and(|source| !may_be_pressed_again(run, source)) {
             continue;
         }
-        let outcome = match (may(run, by.id, button.verb()), &button) {
+        let person = Account { id: by.id, login: by.login.clone(), kind: AccountKind::User };
+        let outcome = match (may(run, &person, button.verb()), &button) {
             (Err(refusal), _) => AnswerOutcome::Refused(refusal),
             (Ok(()), Button::Retry) => run_again(run, &by.login, Verb::Retry, evidence),
             (Ok(()), Button::Explain) => AnswerOutcome::Shown,
@@ -151,7 +153,7 @@ fn refusal_of(problem: PhraseProblem) -> Option<CommandRefusal> {
 }
 
 fn order(run: &mut Run<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
-    if let Err(refusal) = may(run, word.by.id, command.verb()) {
+    if let Err(refusal) = may(run, &word.by, command.verb()) {
         return AnswerOutcome::Refused(refusal);
     }
     let outcome = execute(run, word, command, evidence);
@@ -165,24 +167,34 @@ fn order(run: &mut Run<'_>, word: &CommandWord, command: &Command, evidence: &He
     outcome
 }
 
-fn may(run: &Run<'_>, person: UserId, verb: Verb) -> Result<(), CommandRefusal> {
-    let has_write = match run.snapshot.authority.people.get(&person) {
-        Some(Standing::Known { permission, .. }) => Some(*permission >= Permission::Write),
+fn may(run: &Run<'_>, person: &Account, verb: Verb) -> Result<(), CommandRefusal> {
+    let standing = run.snapshot.authority.people.get(&person.id);
+    let has = |least: Permission| match standing {
+        Some(Standing::Known { permission, .. }) => Some(*permission >= least),
         Some(Standing::Gone) => Some(false),
         Some(Standing::Unknown(_)) | None => None,
     };
-    let is_author = person == run.snapshot.pull_request.author.id;
-    let needs_write = |otherwise| match has_write {
+    let needs = |least, otherwise| match has(least) {
         Some(true) => Ok(()),
         Some(false) => Err(otherwise),
         None => Err(CommandRefusal::RightsUnknown),
     };
-    match verb.right(None) {
+    let cause = run.next.blocked.as_ref().map(|blocked| blocked.trigger);
+    let gates = cause.map(|cause| call::gates_of(cause, &run.next, run.policy, run.now)).unwrap_or_default();
+    match verb.right(&gates) {
         Right::Anyone => Ok(()),
-        Right::AuthorOrWrite if is_author => Ok(()),
-        Right::AuthorOrWrite => needs_write(CommandRefusal::NeedsAuthorOrWrite),
-        Right::Write => needs_write(CommandRefusal::NeedsWrite),
-        Right::GateApprovers(gate) => Err(CommandRefusal::NeedsApproverOf { gate }),
+        Right::AuthorOrWrite if person.id == run.snapshot.pull_request.author.id => Ok(()),
+        Right::AuthorOrWrite => needs(Permission::Write, CommandRefusal::NeedsAuthorOrWrite),
+        Right::Write => needs(Permission::Write, CommandRefusal::NeedsWrite),
+        Right::GateApprovers(gates) => {
+            let decides = |name: &&GateName| {
+                let gate = run.policy.gates.get(*name);
+                gate.is_some_and(|gate| gate::may_decide(gate, run.snapshot, person).is_ok())
+            };
+            let Some(gate) = gates.first().filter(|_| !gates.iter().any(|name| decides(&name))) else { return Ok(()) };
+            let refusal = || CommandRefusal::NeedsApproverOf { gate: gate.clone() };
+            if wrote_it(run, person.id) { Err(refusal()) } else { needs(Permission::Maintain, refusal()) }
+        }
     }
 }
 

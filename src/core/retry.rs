@@ -103,7 +103,10 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
         patterns.insert(Trigger::CoverageThresholdUnmet, short);
     }
     if unexplained(&spent) {
-        let pattern = format!("two attempts in a row failed without saying how: {}", last.summary);
+        let pattern = format!(
+            "two attempts in a row failed without saying how: {}. A report would: name it under `report:` of the check",
+            last.summary
+        );
         patterns.insert(Trigger::UnknownErrorType, pattern);
     }
     judgement.causes = patterns;
@@ -132,19 +135,21 @@ fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Failing attempts at the end of the list, each sharing a fingerprint with the one before it.
+/// Failing attempts at the end of the list, each with an error of the one before it, or neither saying what its error
+/// is: a log that reads otherwise may be the same failure with another time of day in it.
 fn streak(attempts: &[&AttemptDigest]) -> u32 {
+    let silent = |attempt: &AttemptDigest| attempt.lacking == Some(Lacking::Explanation);
     let mut length = 0;
-    let mut later: Option<&BTreeSet<Fingerprint>> = None;
+    let mut later: Option<&AttemptDigest> = None;
     for attempt in attempts.iter().rev() {
-        if !attempt.spent() {
-            break;
-        }
-        if later.is_some_and(|later| later.is_disjoint(&attempt.fingerprints)) {
+        let goes_on = later.is_none_or(|later| {
+            !later.fingerprints.is_disjoint(&attempt.fingerprints) || silent(later) && silent(attempt)
+        });
+        if !attempt.spent() || !goes_on {
             break;
         }
         length += 1;
-        later = Some(&attempt.fingerprints);
+        later = Some(attempt);
     }
     length
 }
@@ -225,6 +230,7 @@ pub fn previous_score(attempts: &[AttemptDigest]) -> Option<Score> {
 mod tests {
     use super::*;
     use crate::core::{
+        escalation::EscalationAction,
         failure::Blame,
         ids::{Sha, Timestamp, UserId},
         policy::Phase,
@@ -385,14 +391,24 @@ mod tests {
     }
 
     #[test]
-    fn failures_that_say_nothing_call_a_human_at_the_second() {
+    fn failures_that_say_nothing_are_flagged_at_the_second_and_are_one_streak() {
+        use Trigger as T;
+        let silent = |errors: &[&str]| {
+            let mut attempts = run(errors);
+            attempts.iter_mut().for_each(|attempt| attempt.lacking = Some(Lacking::Explanation));
+            let judgement = judge(&attempts, &[], &LoopPolicy::default());
+            (judgement.streak, judgement.causes.into_keys().collect::<Vec<_>>())
+        };
+        assert_eq!(silent(&["a"]), (1, vec![]));
+        assert_eq!(silent(&["a", "b"]), (2, vec![T::UnknownErrorType]));
+        assert_eq!(T::UnknownErrorType.default_action(), EscalationAction::FlagAndContinue);
+        // Logs that differ use the attempts up; the same log is the same error.
+        assert_eq!(silent(&["a", "b", "c"]), (3, vec![T::MaxAttemptsReached, T::UnknownErrorType]));
+        assert_eq!(silent(&["a", "a", "a"]), (3, vec![T::SameError, T::MaxAttemptsReached, T::UnknownErrorType]));
+        // One that speaks is another error.
         let mut attempts = run(&["a", "b"]);
-        assert!(judge(&attempts, &[], &LoopPolicy::default()).causes.is_empty());
-        for attempt in &mut attempts {
-            attempt.lacking = Some(Lacking::Explanation);
-        }
-        let causes = judge(&attempts, &[], &LoopPolicy::default()).causes;
-        assert_eq!(causes.into_keys().collect::<Vec<_>>(), [Trigger::UnknownErrorType]);
+        attempts[0].lacking = Some(Lacking::Explanation);
+        assert_eq!(judge(&attempts, &[], &LoopPolicy::default()).streak, 1);
     }
 
     #[test]

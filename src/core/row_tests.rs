@@ -8,14 +8,14 @@ use super::{
     evidence::{CheckEvidence, CheckKind, Finding, FindingSeverity, Outcome, RetryClass},
     failure::Blame,
     fixtures::*,
-    ids::{CheckName, CheckRunId},
+    ids::{CheckName, CheckRunId, UserId},
     policy::{
         AutoRetry, Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, CommandCheck, ConfigError,
         ExecutionSkips, ExternalSource, NameGlob, OnMax, PolicyOrigin, Severity,
     },
     snapshot::{
-        BaseEvidence, CheckProgress, Conclusion, ExternalCheck, Lifecycle, NamedAccount, Readiness, ReceivedEvidence,
-        ReviewVerdict, Visibility, WorkflowRun,
+        BaseEvidence, CheckProgress, Conclusion, ExternalCheck, Lifecycle, NamedAccount, Permission, Readiness,
+        ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
     },
     stage::Stage,
     state::{AnswerOutcome, CommandRefusal, Lacking, RunStatus},
@@ -163,6 +163,61 @@ fn h14_a_security_check_fails_on_grave_findings_only() {
     };
     assert_eq!(verdict(FindingSeverity::Medium, Outcome::Failed), DecisionWord::Proceed, "whatever its exit code");
     assert_eq!(verdict(FindingSeverity::High, Outcome::Passed), DecisionWord::Escalate);
+}
+
+#[test]
+fn c5b_a_cause_that_belongs_to_a_gate_is_released_by_its_approvers() {
+    let found = |may: Permission| {
+        let mut story = Story::opened();
+        story.gate("security", "carol");
+        story.snapshot.authority.people.insert(UserId::new(2), Standing::Known { permission: may, teams: [].into() });
+        add_check(&mut story, "scan", CheckKind::Security);
+        let mut scan = CheckEvidence::bare(name("scan"), CheckKind::Security, Outcome::Failed);
+        let severity = FindingSeverity::High;
+        scan.findings = vec![Finding { rule: "r".into(), severity, message: "m".into(), location: None }];
+        with_check(&mut story, scan);
+        story.decide();
+        story
+    };
+    let refused = AnswerOutcome::Refused(CommandRefusal::NeedsApproverOf { gate: "security".parse().unwrap() });
+    for (who, may, outcome) in [
+        ("alice", Permission::Maintain, &refused), // who wrote it, with permission write
+        ("bob", Permission::Write, &refused),      // write, and no approver
+        ("bob", Permission::Maintain, &AnswerOutcome::Resumed),
+        ("carol", Permission::Maintain, &AnswerOutcome::Resumed), // an approver with permission read
+    ] {
+        let mut story = found(may);
+        story.comment(who, "/loop resume");
+        assert_eq!(answer(&story), outcome, "{who} with {may:?}");
+    }
+    let mut story = gated(Stage::Validate);
+    story.push(1, &[], &["rounds"]);
+    story.now += TimeDelta::hours(73);
+    assert_eq!(story.decide().action, NextAction::Escalate { cause: Trigger::GateTimeout });
+    story.comment("alice", "/loop resume");
+    assert!(story.state.blocked.is_some(), "the author waits");
+    story.comment("carol", "/loop resume");
+    assert_eq!((answer(&story), story.state.blocked.as_ref()), (&AnswerOutcome::Resumed, None));
+}
+
+#[test]
+fn j20b_a_silent_check_is_known_by_the_end_of_its_log() {
+    let third = |logs: [&str; 3]| {
+        let mut story = Story::opened();
+        for (head, log) in (1..).zip(logs) {
+            story.set_head(head);
+            let mut unit = CheckEvidence::bare(name("unit"), CheckKind::Test, Outcome::Failed);
+            unit.log_tail = format!("compiling\n{log}\n\n");
+            with_check(&mut story, unit);
+            let decision = story.decide();
+            let flagged = decision.view.flags.contains_key(&Trigger::UnknownErrorType);
+            assert_eq!(flagged, head > 1, "said at the second, and nobody is called for it");
+            assert_eq!(decision.action == NextAction::Retry { attempt: u32::from(head) }, head < 3);
+        }
+        story.state.blocked.as_ref().map(|blocked| blocked.trigger)
+    };
+    assert_eq!(third(["cannot link", "no such symbol", "disk is odd"]), Some(Trigger::MaxAttemptsReached));
+    assert_eq!(third(["cannot link", "cannot link", "cannot link"]), Some(Trigger::SameError));
 }
 
 #[test]

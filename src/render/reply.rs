@@ -79,7 +79,10 @@ fn refused(refusal: &CommandRefusal) -> String {
             "not carried out, because only the author or somebody with write access can do that.".to_owned()
         }
         CommandRefusal::NeedsApproverOf { gate } => {
-            format!("not carried out, because only an approver of the {gate} gate can do that.")
+            format!(
+                "not carried out, because that is for an approver of the {gate} gate or a maintainer, and not for \
+                 whoever wrote the code."
+            )
         }
         CommandRefusal::OwnWork => {
             "not carried out, because whoever wrote the code cannot release its own checks; ask somebody else with \

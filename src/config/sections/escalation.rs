@@ -48,7 +48,7 @@ pub(in crate::config) struct EscalationSection {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct TriggerSection {
-    /// Default: human_review; flag_and_continue for coverage_threshold_unmet and no_change.
+    /// Default: human_review; flag_and_continue for coverage_threshold_unmet, no_change and unknown_error_type.
     action: Option<Located<EscalationAction>>,
     /// Whom it calls. Default: the approvers of the security gate for security_issue_found, else escalation.notify.
     to: Option<OneOrMany<WrittenRecipient>>,

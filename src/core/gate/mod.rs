@@ -10,7 +10,7 @@ mod report;
 mod reviewers;
 mod trigger;
 
-pub(in crate::core) use authority::owners_of;
+pub(in crate::core) use authority::{may_decide, owners_of};
 
 pub use assess::{Assessment, CommandWord, Tampered, assess};
 pub use authority::{ACTIONS, Owner, OwnerMention, owner_mentions};

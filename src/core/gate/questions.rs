@@ -8,10 +8,12 @@ use super::{
     authority::{Owner, Rules, is_unset, preset_team},
     grammar::Intent,
     policy::{Codeowners, GatePolicy},
+    report::MatchReason,
     trigger::Triggered,
 };
 use crate::core::{
     command::Right,
+    escalation::Trigger,
     evidence::Finding,
     ids::{GateName, Login, TeamSlug, UserId},
     policy::Policy,
@@ -53,6 +55,13 @@ pub fn questions(
         if let Some(gate) = policy.gates.get(name) {
             ask_about_names(&mut asked, gate, found, snapshot);
         }
+    }
+    // Its approvers may release a security finding, also where nothing of the diff opens the gate.
+    let found = state.and_then(|state| state.blocked.as_ref()).map(|blocked| blocked.trigger);
+    if found == Some(Trigger::SecurityIssueFound)
+        && let Some((_, gate)) = policy.gates.iter().find(|(name, _)| name.as_str() == "security")
+    {
+        ask_about_names(&mut asked, gate, &Triggered::whole(MatchReason::Mode), snapshot);
     }
     asked.logins = asked.logins.into_iter().take(MOST_LOGINS).collect();
     asked.teams = asked.teams.into_iter().take(MOST_TEAMS).collect();
@@ -105,7 +114,7 @@ fn urgency_of(utterance: &Utterance<'_>, policy: &Policy, triggers: &BTreeMap<Ga
         }
         Intent::Approve { gate, .. } => triggers.contains_key(gate).then_some(Urgency::Speaks),
         Intent::Revoke { .. } => None,
-        Intent::Command(command) => (command.verb().right(None) != Right::Anyone).then_some(Urgency::Speaks),
+        Intent::Command(command) => (command.verb().right(&[]) != Right::Anyone).then_some(Urgency::Speaks),
     };
     let by_words = utterance.reading.intents.iter().filter_map(|spoken| of_intent(&spoken.intent));
     let all: Vec<Urgency> = by_review.into_iter().chain(by_words).collect();

@@ -161,6 +161,7 @@ pub enum CommandRefusal {
     NeedsWrite,
     /// The author of the pull request, or somebody with write.
     NeedsAuthorOrWrite,
+    /// An approver of the gate that the cause belongs to, or a maintainer; not whoever wrote the code.
     NeedsApproverOf {
         gate: GateName,
     },

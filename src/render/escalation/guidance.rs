@@ -50,10 +50,14 @@ pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
         }
         Trigger::SecurityIssueFound | Trigger::AmbiguousRequirement => {
             steps.push(format!("Answer in a comment, push a fix to {branch} if one is needed."));
-            steps.push(format!(
-                "Then {}: it takes a person’s word, a passing push is not enough.",
-                code("/loop resume")
-            ));
+            let gate = subject.policy.gates.keys().find(|name| name.as_str() == "security");
+            let who = match (cause, gate) {
+                (Trigger::SecurityIssueFound, Some(_)) => {
+                    "an approver of the security gate or a maintainer, not whoever wrote the code"
+                }
+                _ => "a person with write access",
+            };
+            steps.push(format!("Then {} by {who}. A passing push is not enough.", code("/loop resume")));
         }
         Trigger::ExternalDependencyDown => {
             steps.push(format!("When it is back: {} runs the checks again.", code("/loop retry")));

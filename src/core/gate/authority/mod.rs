@@ -312,6 +312,22 @@ impl<'a> Authority<'a> {
     }
 }
 
+/// Whether somebody may decide a gate as a whole. Code owners may where they own every owned file of the change.
+///
+/// # Errors
+/// Why they may not, or why that could not be learned.
+pub(in crate::core) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Account) -> Result<(), Refusal> {
+    let contributors = Contributors::of(&snapshot.commits);
+    let paths: Vec<String> = snapshot.files.known().iter().flat_map(|file| file.paths()).map(str::to_owned).collect();
+    let authority = Authority::resolve(gate, snapshot, &contributors, &paths);
+    if let Some(refusal) = authority.excluded(person) {
+        return Err(refusal);
+    }
+    let grant = authority.grant(person)?;
+    let is_whole = authority.awaiting_owners(std::iter::once(&grant)).is_empty();
+    if is_whole { Ok(()) } else { Err(Refusal::NotAnApprover) }
+}
+
 /// Whether the configuration names no approver at all.
 pub(super) fn is_unset(policy: &GatePolicy) -> bool {
     let approvers = &policy.approvers;
