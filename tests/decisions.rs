@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 /// Letters of the column *test*, and where the tests are.
-const FILES: [(&str, &[&str]); 13] = [
+const FILES: [(&str, &[&str]); 14] = [
     ("R", &["src/core/retry.rs"]),
     ("U", &["src/core/rerun_tests.rs"]),
     ("D", &["src/core/decide_tests.rs"]),
@@ -17,6 +17,7 @@ const FILES: [(&str, &[&str]); 13] = [
     ("P", &["src/runner/proof.rs"]),
     ("Q", &["src/core/fix_request.rs"]),
     ("Y", &["src/core/senior.rs"]),
+    ("Z", &["src/runner/schedule.rs"]),
     ("G", &["src/core/waiting.rs", "src/core/decide_tests.rs"]),
 ];
 type Letters = &'static [(&'static str, &'static [&'static str])];

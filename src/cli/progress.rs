@@ -75,6 +75,11 @@ impl Observer for Bars {
         }
     }
 
+    fn repeating(&self, check: &CheckName, nth: u32, wait: Duration) {
+        // Nobody to tell if the terminal is gone.
+        let _ = self.all.println(repeating(check, nth, wait));
+    }
+
     fn ended(&self, evidence: &CheckEvidence) {
         let bar = self.bars.lock().unwrap_or_else(PoisonError::into_inner).remove(&evidence.name);
         let line = ended(evidence);
@@ -103,6 +108,10 @@ impl Observer for Lines {
         eprintln!("{}", again(check, tests));
     }
 
+    fn repeating(&self, check: &CheckName, nth: u32, wait: Duration) {
+        eprintln!("{}", repeating(check, nth, wait));
+    }
+
     fn ended(&self, evidence: &CheckEvidence) {
         eprintln!("{}", ended(evidence));
     }
@@ -114,6 +123,10 @@ pub struct Groups;
 impl Observer for Groups {
     fn again(&self, check: &CheckName, tests: usize) {
         eprintln!("{}", again(check, tests));
+    }
+
+    fn repeating(&self, check: &CheckName, nth: u32, wait: Duration) {
+        eprintln!("{}", repeating(check, nth, wait));
     }
 
     fn ended(&self, evidence: &CheckEvidence) {
@@ -132,6 +145,10 @@ impl Observer for Groups {
 fn again(check: &CheckName, tests: usize) -> String {
     let failing = if tests == 1 { "the failing test".to_owned() } else { format!("the {tests} failing tests") };
     format!("{check}: running {failing} once more")
+}
+
+fn repeating(check: &CheckName, nth: u32, wait: Duration) -> String {
+    format!("{check} failed for reasons outside the code: once more in {} s (repetition {nth})", wait.as_secs())
 }
 
 fn ended(evidence: &CheckEvidence) -> String {

@@ -89,6 +89,7 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
         names => Selection::Only(names.iter().cloned().collect::<BTreeSet<_>>()),
     };
     let plan = Plan::new(&policy.verify.checks, &selection, checkout.root.clone(), parallel).map_err(Stop::bad_data)?;
+    let plan = plan.repeating(policy.retry.external_retry.commands);
     if plan.is_empty() {
         return Err(Stop::bad_data(format!(
             "there is no check to run here: no command check is configured in {CONFIGURATION}, and {} is no project \

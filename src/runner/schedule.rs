@@ -5,9 +5,10 @@ use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
+use chrono::TimeDelta;
 use indexmap::IndexMap;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
@@ -23,8 +24,8 @@ use super::{
 use crate::{
     core::{
         CheckName,
-        evidence::{CheckEvidence, CheckKind, FileCoverage, Outcome},
-        policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, FailFast, REPORTS_VARIABLE},
+        evidence::{CheckEvidence, CheckKind, FileCoverage, Outcome, RetryClass},
+        policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, FailFast, REPORTS_VARIABLE, Waits},
     },
     reports,
 };
@@ -52,6 +53,8 @@ pub struct Plan {
     checks: IndexMap<CheckName, Planned>,
     pub root: PathBuf,
     pub parallel: NonZeroUsize,
+    /// How a check is repeated that failed for reasons outside the code; not at all unless asked for.
+    repeats: Waits,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -80,7 +83,15 @@ impl Plan {
             let CheckSource::Command(command) = &check.source else { return None };
             Some((name.clone(), Planned { kind: check.kind, presence: check.presence, command: command.clone() }))
         });
-        Ok(Self { checks: planned.collect(), root, parallel })
+        let repeats = Waits { first_wait: TimeDelta::zero(), longest_wait: TimeDelta::zero(), times: 0 };
+        Ok(Self { checks: planned.collect(), root, parallel, repeats })
+    }
+
+    /// The same plan, in which a check that fails for reasons outside the code is run again (loop.md, Retry policy):
+    /// as often as `repeats` says, as long as its runs and waits fit into its timeout.
+    #[must_use]
+    pub fn repeating(self, repeats: Waits) -> Self {
+        Self { repeats, ..self }
     }
 
     pub fn names(&self) -> impl Iterator<Item = &CheckName> {
@@ -146,7 +157,8 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>)
                 Readiness::Now if running.len() < plan.parallel.get() => {
                     observer.started(name);
                     let stop = either(interrupt.clone(), failed_fast.clone());
-                    running.spawn(execute(name.clone(), planned.clone(), plan.root.clone(), stop, observer.clone()));
+                    let (planned, root) = (planned.clone(), plan.root.clone());
+                    running.spawn(execute(name.clone(), planned, root, plan.repeats, stop, observer.clone()));
                 }
                 Readiness::Now | Readiness::Later => still_waiting.push(name),
             }
@@ -223,12 +235,13 @@ async fn execute(
     name: CheckName,
     planned: Planned,
     root: PathBuf,
+    repeats: Waits,
     interrupt: Interrupt,
     observer: Arc<dyn Observer>,
 ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
     let directory = planned.command.working_directory.as_ref().map_or_else(|| root.clone(), |inner| root.join(inner));
     let job = Job { name: &name, planned: &planned, root: &root, directory: &directory };
-    let (mut evidence, coverage) = job.run(&planned.command.run, interrupt.clone(), &observer).await;
+    let (mut evidence, coverage) = job.run_repeatedly(repeats, &interrupt, &observer).await;
     if let Some(again) = flake::worth_another_run(&evidence, &planned.command)
         && !interrupt.is_interrupted()
     {
@@ -242,7 +255,13 @@ async fn execute(
     (evidence, coverage)
 }
 
-/// One check, to be run once or twice.
+/// Whether a check failed through a service, the network or the machine. What it printed says so, so nothing but
+/// another run is granted for it.
+fn is_outside(evidence: &CheckEvidence) -> bool {
+    evidence.outcome == Outcome::Failed && evidence.retry_class == Some(RetryClass::External)
+}
+
+/// One check, to be run once or more.
 struct Job<'a> {
     name: &'a CheckName,
     planned: &'a Planned,
@@ -251,6 +270,36 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Runs it, and again while it fails for reasons outside the code. The last run counts.
+    async fn run_repeatedly(
+        &self,
+        repeats: Waits,
+        interrupt: &Interrupt,
+        observer: &Arc<dyn Observer>,
+    ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
+        let (shell, began) = (&self.planned.command.run, Instant::now());
+        let mut ran = self.run(shell, interrupt.clone(), observer).await;
+        for tries in 0..repeats.times {
+            let wait = repeats.after(tries).to_std().unwrap_or_default();
+            let in_time = began.elapsed() + wait < self.timeout();
+            if !is_outside(&ran.0) || !in_time || interrupt.is_interrupted() {
+                break;
+            }
+            observer.repeating(self.name, tries + 1, wait);
+            let mut stop = interrupt.clone();
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = stop.interrupted() => break,
+            }
+            ran = self.run(shell, interrupt.clone(), observer).await;
+        }
+        ran
+    }
+
+    fn timeout(&self) -> Duration {
+        self.planned.command.timeout.to_std().unwrap_or(Duration::from_secs(120))
+    }
+
     async fn run(
         &self,
         shell: &str,
@@ -263,8 +312,7 @@ impl Job<'_> {
         if let Some(written) = &written {
             environment.insert(REPORTS_VARIABLE.to_owned(), written.path().to_string_lossy().into_owned());
         }
-        let timeout = command.timeout.to_std().unwrap_or(Duration::from_secs(120));
-        let line = CommandLine { environment, ..CommandLine::new(shell, self.directory, timeout) };
+        let line = CommandLine { environment, ..CommandLine::new(shell, self.directory, self.timeout()) };
         let options = check::read_options(command);
         let started = SystemTime::now();
         let (shown, watched, observer) = (format!("output of {}", self.name), self.name.clone(), Arc::clone(observer));
@@ -316,6 +364,9 @@ mod tests {
     impl Observer for Diary {
         fn started(&self, check: &CheckName) {
             self.0.lock().unwrap().push(format!("+{check}"));
+        }
+        fn repeating(&self, check: &CheckName, nth: u32, wait: Duration) {
+            self.0.lock().unwrap().push(format!("{nth} {check} {}", wait.as_secs()));
         }
         fn ended(&self, evidence: &CheckEvidence) {
             self.0.lock().unwrap().push(format!("-{}", evidence.name));
@@ -373,6 +424,54 @@ mod tests {
         let checks = [("slow", check("sleep 60", &[])), ("quick", failing), ("later", check("true", &[]))];
         let (got, _) = outcomes(&plan(&checks, &Selection::All).unwrap()).await;
         assert_eq!(got, expected(&[("slow", "cancelled"), ("quick", "failed"), ("later", "skipped")]));
+    }
+
+    const NO_NETWORK: &str = "echo 'curl: (6) Could not resolve host: api.example.com'; exit 1";
+
+    fn waits(seconds: i64, times: u32) -> Waits {
+        Waits { first_wait: TimeDelta::seconds(seconds), longest_wait: TimeDelta::hours(1), times }
+    }
+
+    #[tokio::test]
+    async fn what_fails_for_reasons_outside_the_code_is_repeated() {
+        let directory = tempfile::tempdir().unwrap();
+        let runs = directory.path().join("runs");
+        let runs = runs.display();
+        // Succeeds at the third run.
+        let line = format!("echo >> {runs}; test $(wc -l < {runs}) -ge 3 || {{ {NO_NETWORK}; }}");
+        let flaky = plan(&[("net", check(&line, &[]))], &Selection::All).unwrap();
+        let (got, diary) = outcomes(&flaky.repeating(waits(0, 5))).await;
+        assert_eq!(got, expected(&[("net", "passed")]));
+        assert_eq!(diary, ["+net", "1 net 0", "2 net 0", "-net"]);
+
+        let down =
+            || plan(&[("net", check(NO_NETWORK, &[])), ("code", check("exit 1", &[]))], &Selection::All).unwrap();
+        let (got, diary) = outcomes(&down().repeating(waits(0, 2))).await;
+        assert_eq!(got, expected(&[("net", "failed"), ("code", "failed")]));
+        let repeated: Vec<&String> = diary.iter().filter(|line| line.starts_with(char::is_numeric)).collect();
+        assert_eq!(repeated, ["1 net 0", "2 net 0"], "as often as is said, and nothing else is");
+        let (_, diary) = outcomes(&down().repeating(waits(120, 1))).await;
+        assert_eq!(diary.len(), 4, "what would not fit into the timeout is not begun: {diary:?}");
+    }
+
+    #[tokio::test]
+    async fn an_interrupt_ends_the_wait_for_a_repetition() {
+        struct Impatient(Mutex<Option<Interrupter>>);
+        impl Observer for Impatient {
+            fn repeating(&self, _: &CheckName, _: u32, _: Duration) {
+                if let Some(interrupter) = self.0.lock().unwrap().as_ref() {
+                    interrupter.interrupt();
+                }
+            }
+        }
+        let mut patient = check(NO_NETWORK, &[]);
+        if let CheckSource::Command(command) = &mut patient.source {
+            command.timeout = TimeDelta::hours(6);
+        }
+        let plan = plan(&[("net", patient)], &Selection::All).unwrap().repeating(waits(3_600, 1));
+        let (interrupter, interrupt) = Interrupter::new();
+        let ran = run(&plan, interrupt, Arc::new(Impatient(Mutex::new(Some(interrupter))))).await;
+        assert_eq!(ran.checks[0].outcome, Outcome::Failed);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::{
         describe,
         escalation::Trigger,
         evaluate,
-        evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, FileCoverage, Outcome as CheckOutcome},
+        evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, FileCoverage},
         gather,
         policy::{Phase, Policy},
         reflex::{self, Alias, Breach, Evaluated, FixRecord, Produced, ReflexState, Standing, Turn},
@@ -241,44 +241,33 @@ impl<'g> Session<'g> {
         if self.state.phase == Phase::A {
             known = Checked::default();
         }
-        let mut waits = reflex::reruns(&policy.retry.external_retry.commands);
-        loop {
-            let Some(checked) = self.run_checks(&prepared, known).await? else {
-                return Ok(Progress::Interrupted);
-            };
-            let snapshot = self.observed(&checked)?;
-            if self.state.phase == Phase::A
-                && let Some(evaluation) = self.passes_phase_a(&snapshot, &prepared)
-            {
-                let found = Evaluated::PhaseA(&evaluation);
-                let (state, now) = (&self.state, Utc::now());
-                let turn = Turn::evaluated(state, found, &checked.checks, &checked.edited, &policy, now);
-                let progress = self.save_or_break(turn).await?;
-                if self.state.phase == Phase::B {
-                    self.phase_a = checked;
-                    self.voice.phase_a(&self.state, &evaluation, &self.alias);
-                }
-                return Ok(progress);
+        let Some(checked) = self.run_checks(&prepared, known).await? else {
+            return Ok(Progress::Interrupted);
+        };
+        let snapshot = self.observed(&checked)?;
+        if self.state.phase == Phase::A
+            && let Some(evaluation) = self.passes_phase_a(&snapshot, &prepared)
+        {
+            let found = Evaluated::PhaseA(&evaluation);
+            let (state, now) = (&self.state, Utc::now());
+            let turn = Turn::evaluated(state, found, &checked.checks, &checked.edited, &policy, now);
+            let progress = self.save_or_break(turn).await?;
+            if self.state.phase == Phase::B {
+                self.phase_a = checked;
+                self.voice.phase_a(&self.state, &evaluation, &self.alias);
             }
-            let decision = decide(&snapshot, &self.state, &prepared, Utc::now());
-            let counted = decision.attempt.is_some() || self.state.attempt_of(self.state.head_sha).is_some();
-            if counted {
-                return self.judge(decision, snapshot, &checked, &policy).await;
-            }
-            // Every failure lies outside the code: the same checks again, later.
-            let Some(wait) = waits.next() else {
-                let failing = names(checked.checks.iter().filter(|check| check.outcome.is_failure()));
-                let notes = vec![format!("{failing} failed for reasons outside the code, again and again.")];
-                let turn = Turn::refused(&self.state, &[Trigger::ExternalDependencyDown], notes, &policy, Utc::now());
-                return self.save(turn, None).await;
-            };
-            self.voice.note(&format!("Failed for reasons outside the code; once more in {} s.", wait.num_seconds()));
-            if !self.rest(std_duration(wait)).await {
-                return Ok(Progress::Interrupted);
-            }
-            known = checked;
-            known.checks.retain(|check| check.outcome == CheckOutcome::Passed);
+            return Ok(progress);
         }
+        let decision = decide(&snapshot, &self.state, &prepared, Utc::now());
+        let counted = decision.attempt.is_some() || self.state.attempt_of(self.state.head_sha).is_some();
+        if counted {
+            return self.judge(decision, snapshot, &checked, &policy).await;
+        }
+        // Every failure lies outside the code, also after the repetitions.
+        let failing = names(checked.checks.iter().filter(|check| check.outcome.is_failure()));
+        let notes = vec![format!("{failing} failed for reasons outside the code, again and again.")];
+        let turn = Turn::refused(&self.state, &[Trigger::ExternalDependencyDown], notes, &policy, Utc::now());
+        self.save(turn, None).await
     }
 
     async fn judge(
@@ -321,6 +310,7 @@ impl<'g> Session<'g> {
         let parallel = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let root = self.ground.root().to_owned();
         let plan = Plan::new(&wanted, &Selection::All, root, parallel).map_err(Stop::bad_data)?;
+        let plan = plan.repeating(policy.retry.external_retry.commands);
         let before = self.ground.worktree.tree(Extent::Tracked).map_err(Stop::unavailable)?;
         let ran = runner::run(&plan, self.interrupt.clone(), self.voice.observer()).await;
         if self.interrupt.is_interrupted() {

@@ -184,3 +184,16 @@ impl Waits {
         self.first_wait.checked_mul(factor).map_or(self.longest_wait, |wait| wait.min(self.longest_wait))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_from_the_first_to_the_longest() {
+        let ExternalRetry { commands, workflows } = ExternalRetry::default();
+        let all = |waits: &Waits| [0, 1, 2, 3, 4, 5, 40].map(|tries| waits.after(tries).num_seconds());
+        assert_eq!(all(&commands), [1, 2, 4, 8, 16, 30, 30]);
+        assert_eq!(all(&workflows), [60, 120, 240, 480, 900, 900, 900]);
+    }
+}

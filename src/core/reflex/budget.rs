@@ -44,12 +44,6 @@ pub fn backoff(backoff: Backoff, calls: u32, waits: &Waits) -> TimeDelta {
     waits.first_wait.checked_mul(factor).map_or(waits.longest_wait, |wait| wait.min(waits.longest_wait))
 }
 
-/// How long is waited before each further run of checks that failed for reasons outside the code.
-pub fn reruns(waits: &Waits) -> impl Iterator<Item = TimeDelta> + use<> {
-    let waits = *waits;
-    (0..waits.times).map(move |tries| waits.after(tries))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,11 +68,5 @@ mod tests {
         assert_eq!(seconds(Backoff::None), [0, 0, 0, 0, 0]);
         assert_eq!(seconds(Backoff::Linear), [0, 1, 2, 3, 30]);
         assert_eq!(seconds(Backoff::Exponential), [0, 1, 2, 4, 30]);
-    }
-
-    #[test]
-    fn outside_failures_are_tried_again_at_doubling_distances() {
-        let seconds: Vec<i64> = reruns(&ExternalRetry::default().commands).map(|wait| wait.num_seconds()).collect();
-        assert_eq!(seconds, [1, 2, 4, 8, 16]);
     }
 }

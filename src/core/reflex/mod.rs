@@ -28,7 +28,7 @@ mod turn;
 
 pub use alias::Alias;
 pub use begin::begin;
-pub use budget::{Exhausted, backoff, reruns, time_left};
+pub use budget::{Exhausted, backoff, time_left};
 pub use contract::{Breach, Produced};
 pub use critique::{CritiqueItem, critique};
 pub use ending::{Standing, standing};
