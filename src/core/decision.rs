@@ -445,6 +445,15 @@ pub struct Surface {
     pub reruns: BTreeSet<Ask>,
     /// The fixer that is to be asked; its post is among `posts`.
     pub fix: Option<FixRequest>,
+    /// The head branch, once it is merged and is to go.
+    pub delete_branch: Option<MergedBranch>,
+}
+
+/// A branch that was merged and is no longer needed, if it still points at what was merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergedBranch {
+    pub name: String,
+    pub sha: Sha,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use super::{
     policy::{
         Activation, CheckPolicy, CheckPresence, CheckSource, CommandCheck, EscalationPolicy, EvaluatePolicy,
         FixerPolicy, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, NameGlob, OnComplete, PathGlobs, Policy,
-        PolicyOrigin, StateBackend, VerifyPolicy,
+        PolicyOrigin, VerifyPolicy,
     },
     roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
     snapshot::{
@@ -67,7 +67,6 @@ pub fn policy() -> Policy {
         fixer: FixerPolicy::default(),
         memory: MemoryPolicy::default(),
         on_complete: OnComplete::default(),
-        state: StateBackend::default(),
     }
 }
 

@@ -3,7 +3,9 @@
 use chrono::TimeDelta;
 
 use super::{
-    decision::{CheckRunPlan, CheckStanding, Decision, DecisionWord, Hold, LabelWish, NextAction, Post, Warning},
+    decision::{
+        CheckRunPlan, CheckStanding, Decision, DecisionWord, Hold, LabelWish, MergedBranch, NextAction, Post, Warning,
+    },
     escalation::Trigger,
     evidence::{CheckEvidence, CheckKind, Finding, FindingSeverity, Outcome, RetryClass},
     failure::Blame,
@@ -11,7 +13,7 @@ use super::{
     ids::{CheckName, CheckRunId, UserId},
     policy::{
         AutoRetry, Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, CommandCheck, ConfigError,
-        ExecutionSkips, ExternalSource, NameGlob, OnMax, PolicyOrigin, Severity,
+        ExecutionSkips, ExternalSource, NameGlob, OnComplete, OnMax, PolicyOrigin, Severity,
     },
     snapshot::{
         BaseEvidence, CheckProgress, Conclusion, ExternalCheck, Lifecycle, NamedAccount, Permission, Readiness,
@@ -425,6 +427,27 @@ fn a13_s2_given_up_without_calling_anybody() {
     assert_eq!((&decision.action, story.state.status), (&NextAction::Stopped, RunStatus::Failed));
     assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Failure)));
     assert!(decision.surface.posts.is_empty());
+}
+
+#[test]
+fn s18_a_merged_branch_goes_where_that_is_wished() {
+    let goes = |on_complete, repository: Option<&str>, lifecycle: Lifecycle| {
+        let mut story = Story::opened();
+        story.policy.on_complete = on_complete;
+        story.snapshot.pull_request.head.repository = repository.map(|name| name.parse().unwrap());
+        story.snapshot.pull_request.lifecycle = lifecycle;
+        story.decide();
+        let first = story.last.as_ref().unwrap().surface.delete_branch.clone();
+        story.now += TimeDelta::hours(1);
+        assert_eq!(story.decide().surface.delete_branch, None, "a branch restored later stays");
+        first
+    };
+    let merged = || Lifecycle::Merged { by: None, at: None };
+    let (own, branch) = (Some("acme/widgets"), MergedBranch { name: "alice/round".to_owned(), sha: sha(1) });
+    assert_eq!(goes(OnComplete::DeleteBranch, own, merged()), Some(branch));
+    assert_eq!(goes(OnComplete::KeepBranch, own, merged()), None);
+    assert_eq!(goes(OnComplete::DeleteBranch, Some("mallory/widgets"), merged()), None);
+    assert_eq!(goes(OnComplete::DeleteBranch, own, Lifecycle::Closed), None);
 }
 
 #[test]

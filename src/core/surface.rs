@@ -6,8 +6,8 @@ use chrono::TimeDelta;
 
 use super::{
     decision::{
-        CheckRunPlan, CommandReply, FeedbackLine, Hold, LabelWish, NextAction, Post, ReactionKind, StatusCommentWish,
-        Surface,
+        CheckRunPlan, CommandReply, FeedbackLine, Hold, LabelWish, MergedBranch, NextAction, Post, ReactionKind,
+        StatusCommentWish, Surface,
     },
     escalation::Trigger,
     failure::Blame,
@@ -15,7 +15,7 @@ use super::{
     gate::{Assessment, GateReport, GateStanding, GateStatus, WordSource},
     gatekeeping,
     ids::{CommentId, Timestamp},
-    policy::{Channel, LabelPolicy, LoopLabel, Policy},
+    policy::{Channel, LabelPolicy, LoopLabel, OnComplete, Policy},
     rerun,
     snapshot::{Conclusion, Lifecycle, Snapshot},
     stage::Stage,
@@ -68,7 +68,18 @@ pub fn surface(ground: &Ground<'_>, gatekeeping: gatekeeping::Outcome) -> Surfac
         } else {
             Default::default()
         },
+        delete_branch: merged_branch(ground),
     }
+}
+
+/// The head branch, where it goes after a merge. Never a fork's: it is not ours to tidy up.
+fn merged_branch(ground: &Ground<'_>) -> Option<MergedBranch> {
+    let pull = &ground.snapshot.pull_request;
+    let is_merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
+    let goes = is_merged && ground.policy.on_complete == OnComplete::DeleteBranch;
+    let is_own = pull.head.repository.as_ref() == Some(&ground.snapshot.repository);
+    (goes && is_own && pull.head.branch != pull.base.branch)
+        .then(|| MergedBranch { name: pull.head.branch.clone(), sha: pull.head.sha })
 }
 
 fn labels(ground: &Ground<'_>) -> BTreeMap<String, LabelWish> {

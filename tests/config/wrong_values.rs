@@ -309,3 +309,12 @@ fn periods_need_their_unit() {
       = `remind_after` (24h unless set) comes before `escalate_after` (72h unless set)
     ");
 }
+
+#[test]
+fn a_state_kept_elsewhere_is_refused_rather_than_kept_in_a_ref() {
+    for backend in ["comment", "artifact"] {
+        let text = told(&format!("state: {{ backend: {backend} }}"));
+        assert!(text.starts_with("`state.backend`: the state of a loop can be kept in a hidden ref only\n"), "{text}");
+        assert!(text.contains("write `ref`: it needs the permission contents: write"), "{text}");
+    }
+}

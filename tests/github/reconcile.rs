@@ -9,7 +9,7 @@ use loopgate::{
     },
 };
 
-use crate::bench::{Bench, CI, app, archive, evidence};
+use crate::bench::{Bench, CI, CONFIG, app, archive, evidence};
 
 impl Bench {
     fn job(&self, pr: &Pr) -> Job {
@@ -202,7 +202,7 @@ async fn two_processes_at_once_agree_on_one_state_and_one_surface() {
 
 #[tokio::test]
 async fn a_reviewer_that_github_refuses_is_told_and_does_not_stop_the_rest() {
-    let config = format!("{}gates:\n  security: {{ approvers: {{ users: [mallory, bob] }} }}\n", crate::bench::CONFIG);
+    let config = format!("{}gates:\n  security: {{ approvers: {{ users: [mallory, bob] }} }}\n", CONFIG);
     let bench = Bench::with_config(Some(&config)).await;
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
     let reconcile = Reconcile::new(bench.github.clone());
@@ -237,6 +237,27 @@ async fn a_state_somebody_broke_is_recovered_and_people_are_told() {
     assert!(bench.state(&pr).files["history.jsonl"].contains("rebuilt from"));
     let said = ours(&bench.view(&pr)).join("\n");
     assert!(said.contains("rebuilt from"), "{said}");
+}
+
+#[tokio::test]
+async fn a_merged_branch_is_deleted_where_the_configuration_says_so() {
+    let bench = Bench::with_config(Some(&format!("{}on_complete: {{ delete_branch: true }}\n", CONFIG))).await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let other = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone());
+    for pr in [&pr, &other] {
+        bench.run(&reconcile, pr).await;
+        bench.sim.user("olga").merge(pr).unwrap();
+    }
+    let (branch, left) =
+        (|pr: &Pr| format!("refs/heads/{}", bench.view(pr).head_branch), || bench.sim.refs(&bench.repo).unwrap());
+    bench.run(&reconcile, &pr).await;
+    assert!(!left().contains(&branch(&pr)), "{:?}", left());
+    bench.sim.user("alice").push(&other, &[("README.md", "more\n")], "more").unwrap();
+    bench.run(&reconcile, &other).await;
+    assert!(left().contains(&branch(&other)), "somebody still works on it");
+    let said = ours(&bench.view(&other)).join("\n");
+    assert!(said.contains("somebody pushed to it after the merge"), "{said}");
 }
 
 #[tokio::test]

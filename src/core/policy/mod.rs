@@ -62,7 +62,6 @@ pub struct Policy {
     pub fixer: FixerPolicy,
     pub memory: MemoryPolicy,
     pub on_complete: OnComplete,
-    pub state: StateBackend,
 }
 
 impl Policy {
@@ -147,17 +146,4 @@ pub enum OnComplete {
     #[default]
     KeepBranch,
     DeleteBranch,
-}
-
-/// `state.backend`: where the state of a loop is kept (github.md, Loop state in hidden refs).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum StateBackend {
-    /// The hidden ref `refs/loopgate/pr/<number>`.
-    #[default]
-    Ref,
-    /// Compressed inside the sticky comment, for repositories that forbid `contents: write`.
-    Comment,
-    /// An artifact of the workflow run, where there is no server.
-    Artifact,
 }

@@ -5,7 +5,11 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{CheckRunWrite, Effect, Presence, check_run};
+use super::{
+    CheckRunWrite, Effect, Presence,
+    branch::{self, Deletion},
+    check_run,
+};
 use crate::{
     channels::{Channels, Message},
     core::{
@@ -86,7 +90,7 @@ impl Executor {
                 self.announce(&place, *channel, key, message, &mut executed).await;
                 continue;
             }
-            match self.carry_out(&place, effect).await {
+            match self.carry_out(&place, effect, &mut executed).await {
                 Ok(Did::Something) => executed.done += 1,
                 Ok(Did::Nothing) => {}
                 Err(error) => {
@@ -132,7 +136,7 @@ impl Executor {
         Ok(begun)
     }
 
-    async fn carry_out(&self, place: &Place<'_>, effect: &Effect) -> Result<Did, Error> {
+    async fn carry_out(&self, place: &Place<'_>, effect: &Effect, executed: &mut Executed) -> Result<Did, Error> {
         match effect {
             Effect::CreateCheckRun(write) => place.create_check_run(write).await?,
             Effect::UpdateCheckRun { id, write } => place.update_check_run(*id, write).await?,
@@ -171,6 +175,16 @@ impl Executor {
             }
             Effect::React { comment, kind, presence } => return self.react(place, *comment, *kind, *presence).await,
             Effect::Rerun(ask) => return self.rerun(place, *ask).await,
+            Effect::DeleteBranch(merged) => {
+                match branch::delete(place.client, &place.surface.repository, merged).await? {
+                    Deletion::Deleted => {}
+                    Deletion::Gone => return Ok(Did::Nothing),
+                    Deletion::Kept(reason) => {
+                        executed.problems.push(Problem { what: describe(effect), reason: reason.to_owned() });
+                        return Ok(Did::Nothing);
+                    }
+                }
+            }
             Effect::Announce { .. } => {}
         }
         Ok(Did::Something)
@@ -410,6 +424,7 @@ fn describe(effect: &Effect) -> String {
         },
         Effect::React { .. } => "react to a comment".to_owned(),
         Effect::Announce { channel, .. } => format!("call for a human by {}", channel.as_str()),
+        Effect::DeleteBranch(merged) => format!("delete the branch {}", merged.name),
         Effect::Rerun(ask) => match ask.what {
             Repeatable::WorkflowRun { id, .. } => format!("run workflow run {id} again"),
             Repeatable::Job { id } => format!("run job {id} again"),

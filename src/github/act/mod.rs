@@ -6,6 +6,7 @@
 //! reconcile keeps the older and deletes the other. A post by two writers at once is possible only before either's
 //! state was saved, and the state ref lets one of them save.
 
+mod branch;
 mod check_run;
 mod execute;
 mod plan;
@@ -14,7 +15,7 @@ use crate::{
     channels::Message,
     core::{
         CheckRunId, CommentId,
-        decision::{CheckRunPlan, ReactionKind, Reviewer},
+        decision::{CheckRunPlan, MergedBranch, ReactionKind, Reviewer},
         fix_request::Dispatch,
         policy::Channel,
         rerun::Ask,
@@ -79,6 +80,8 @@ pub enum Effect {
     },
     /// A workflow run, a job or somebody's check run is to run again.
     Rerun(Ask),
+    /// The head branch of a merged pull request, if nobody can miss it.
+    DeleteBranch(MergedBranch),
 }
 
 /// Whether somebody has given a comment the same reaction already; it may have been us.

@@ -16,7 +16,7 @@ use crate::core::{
     ids::{AppId, CommentId, GateName, Login, PrNumber, ReviewId, Sha, Timestamp, UserId},
     policy::{
         Activation, CoveragePolicy, EscalationPolicy, EvaluatePolicy, FixerPolicy, LabelPolicy, LoopPolicy,
-        MemoryPolicy, Mode, NameGlob, OnComplete, PathGlobs, Policy, PolicyOrigin, StateBackend, VerifyPolicy,
+        MemoryPolicy, Mode, NameGlob, OnComplete, PathGlobs, Policy, PolicyOrigin, VerifyPolicy,
     },
     snapshot::{
         Account, AccountKind, AppIdentity, Authority, Base, ChangedFile, ChangedFiles, Comment, Commit, FileStatus,
@@ -319,7 +319,6 @@ fn policy() -> Policy {
         fixer: FixerPolicy::default(),
         memory: MemoryPolicy::default(),
         on_complete: OnComplete::default(),
-        state: StateBackend::default(),
     }
 }
 

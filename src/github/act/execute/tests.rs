@@ -6,7 +6,11 @@ use wiremock::{
 
 use super::*;
 use crate::{
-    core::{WorkflowRunId, decision::CheckRunPlan, snapshot::Conclusion},
+    core::{
+        WorkflowRunId,
+        decision::{CheckRunPlan, MergedBranch},
+        snapshot::Conclusion,
+    },
     github::{
         ApiUrl, Credentials, Github, Patience, Secret, Setup,
         act::{
@@ -282,4 +286,41 @@ async fn without_its_comment_no_fixer_is_started() {
     let executed = bench.execute(&[ask(DispatchFixer::Repository { event_type: "fix".into() })]).await.unwrap();
     assert_eq!((executed.done, executed.problems.len()), (0, 1));
     assert_eq!(bench.requests().await.len(), 1, "nothing else was asked for");
+}
+
+#[tokio::test]
+async fn a_merged_branch_goes_only_where_nobody_can_miss_it() {
+    let (merged, other) = (untouched().head, Sha::from_bytes([0xcc; 20]));
+    let branch = |sha: Sha, protected: bool| ok(200, json!({ "commit": { "sha": sha }, "protected": protected }));
+    let effect = [Effect::DeleteBranch(MergedBranch { name: "alice/round".to_owned(), sha: merged })];
+    let cases = [
+        (branch(merged, false), "main", json!([]), "deleted"),
+        (ok(404, json!({})), "main", json!([]), "gone"),
+        (branch(other, false), "main", json!([]), "somebody pushed to it after the merge"),
+        (branch(merged, true), "main", json!([]), "it is protected"),
+        (branch(merged, false), "alice/round", json!([]), "it is the default branch"),
+        (branch(merged, false), "main", json!([{ "number": 13 }]), "another open pull request uses it"),
+    ];
+    for (at, default, open, expected) in cases {
+        let bench = Bench::new().await;
+        bench.answer("GET", "branches/alice/round", at).await;
+        bench.answer("GET", "pulls", ok(200, open)).await;
+        bench.answer("DELETE", "git/refs/heads/alice/round", ResponseTemplate::new(204)).await;
+        Mock::given(method("GET"))
+            .and(path("/repos/acme/widgets"))
+            .respond_with(ok(200, json!({ "default_branch": default })))
+            .mount(&bench.server)
+            .await;
+        let executed = bench.execute(&effect).await.unwrap();
+        let deleted = bench.requests().await.iter().any(|(verb, ..)| verb == "DELETE");
+        let came = match executed.problems.first() {
+            Some(Problem { what, reason }) => {
+                assert_eq!(what, "delete the branch alice/round");
+                reason.as_str()
+            }
+            None if executed.done == 1 => "deleted",
+            None => "gone",
+        };
+        assert_eq!((came, deleted), (expected, expected == "deleted"));
+    }
 }

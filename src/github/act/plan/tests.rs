@@ -98,7 +98,7 @@ fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
                 surface.reactions.entry(comment).or_default().insert(kind.as_str().into(), 1);
             }
             // What runs again shows in the next snapshot, not on the surface.
-            Effect::Rerun(_) | Effect::Announce { .. } => {}
+            Effect::Rerun(_) | Effect::Announce { .. } | Effect::DeleteBranch(_) => {}
         }
     }
 }
@@ -131,6 +131,7 @@ fn everything() -> (Surface, Rendered) {
         announce: BTreeMap::new(),
         reruns: BTreeSet::new(),
         fix: None,
+        delete_branch: None,
     };
     let verify = check_text("verify", 120);
     (wished, Rendered { verify, posts: vec![(request(), "please look".into())], ..texts() })

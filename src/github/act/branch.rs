@@ -1,0 +1,76 @@
+//! Deleting the head branch of a merged pull request (`on_complete.delete_branch`), where nobody can miss it.
+//!
+//! GitHub deletes a ref whatever it points at by then. So the branch is looked at right before; a push in the instant
+//! between is accepted: its commit stays reachable through the push's own event, and GitHub offers *Restore branch*.
+
+use http::Method;
+use serde::Deserialize;
+
+use crate::{
+    core::{RepoName, Sha, decision::MergedBranch},
+    github::{Client, Error, error::OrAbsent, path, retry::Repeat},
+};
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deletion {
+    Deleted,
+    /// It was gone already.
+    Gone,
+    /// It stays, and why.
+    Kept(&'static str),
+}
+
+#[derive(Deserialize)]
+struct Branch {
+    commit: Tip,
+    #[serde(default)]
+    protected: bool,
+}
+
+#[derive(Deserialize)]
+struct Tip {
+    sha: Sha,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    default_branch: String,
+}
+
+#[derive(Deserialize)]
+struct Pull {}
+
+/// Deletes the branch, unless it is protected, the default branch, was pushed to after the merge, or another pull
+/// request is open from or onto it (deleting would close that one).
+///
+/// # Errors
+/// What GitHub refuses, and faults.
+pub(super) async fn delete(client: &Client, repository: &RepoName, merged: &MergedBranch) -> Result<Deletion, Error> {
+    let (repo, name) = (path::repo(repository), path::escape_path(&merged.name));
+    let Some(branch) = client.get::<Branch>(&format!("{repo}/branches/{name}")).await.or_absent()? else {
+        return Ok(Deletion::Gone);
+    };
+    if branch.commit.sha != merged.sha {
+        return Ok(Deletion::Kept("somebody pushed to it after the merge"));
+    }
+    if branch.protected {
+        return Ok(Deletion::Kept("it is protected"));
+    }
+    if client.get::<Repository>(&repo).await?.default_branch == merged.name {
+        return Ok(Deletion::Kept("it is the default branch"));
+    }
+    let (owner, value) = (path::escape(repository.owner()), path::escape(&merged.name));
+    for filter in [format!("head={owner}:{value}"), format!("base={value}")] {
+        let open = client.list::<Vec<Pull>>(&format!("{repo}/pulls?state=open&{filter}"), 1).await?;
+        if !open.items.is_empty() {
+            return Ok(Deletion::Kept("another open pull request uses it"));
+        }
+    }
+    let reference = format!("{repo}/git/refs/heads/{name}");
+    match client.tell(Method::DELETE, &reference, None::<&()>, Repeat::Safe).await {
+        Ok(()) => Ok(Deletion::Deleted),
+        Err(Error::NotFound { .. }) => Ok(Deletion::Gone),
+        Err(error) => Err(error),
+    }
+}
