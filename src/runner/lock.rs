@@ -7,11 +7,17 @@ use std::{
     fs::{self, File, TryLockError},
     io::{Read, Seek, Write},
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::Timestamp;
+
+/// How long a lock without a name in it is waited for: 1 s.
+const MOMENTS: u32 = 50;
+const MOMENT: Duration = Duration::from_millis(20);
 
 /// Who holds a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,14 +75,23 @@ impl Lock {
         }
         let open = File::options().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = open.map_err(unusable)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let holder = read(&mut file);
-                let alias = holder.as_ref().map_or_else(String::new, |holder| holder.alias.clone());
-                return Err(LockError::Held { alias, holder });
+        let mut tries = 0;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) => {
+                    let holder = read(&mut file);
+                    // Held and empty: whoever has it is about to write its name, or to let go.
+                    if holder.is_none() && tries < MOMENTS {
+                        tries += 1;
+                        thread::sleep(MOMENT);
+                        continue;
+                    }
+                    let alias = holder.as_ref().map_or_else(String::new, |holder| holder.alias.clone());
+                    return Err(LockError::Held { alias, holder });
+                }
+                Err(TryLockError::Error(source)) => return Err(unusable(source)),
             }
-            Err(TryLockError::Error(source)) => return Err(unusable(source)),
         }
         let left_by = read(&mut file);
         let text = serde_json::to_string(holder).unwrap_or_default();
@@ -142,6 +157,20 @@ mod tests {
         drop(first);
         assert_eq!(Lock::holder(&path), None);
         assert_eq!(Lock::take(&path, &holder("fix-it")).unwrap().left_by, None);
+    }
+
+    #[test]
+    fn one_who_is_letting_go_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let letting_go = File::create(&path).unwrap();
+        letting_go.try_lock().unwrap();
+        let next = {
+            let path = path.clone();
+            thread::spawn(move || Lock::take(&path, &holder("fix-it")).map(drop))
+        };
+        drop(letting_go);
+        next.join().unwrap().unwrap();
     }
 
     #[test]
