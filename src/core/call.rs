@@ -207,7 +207,12 @@ fn question(blocked: &Blocked, failures: &[FailureView]) -> Question {
     });
     if let Some((name, expected, actual)) = sided {
         return Question {
-            text: format!("{attempts} `{name}` still disagrees with the code. Which side is right?"),
+            text: match blocked.trigger {
+                Trigger::RegressionDetected => {
+                    format!("`{name}` passed before and disagrees with the code now. Which side is right?")
+                }
+                _ => format!("{attempts} `{name}` disagrees with the code. Which side is right?"),
+            },
             options: vec![
                 format!("The test: it expects `{expected}`. Change the code."),
                 format!("The code: it gives `{actual}`. Change the test, and say so in a comment."),

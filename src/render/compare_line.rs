@@ -17,7 +17,7 @@ const MOST: usize = 5;
 /// The sentence, without its stop; none when nothing changed.
 pub fn compare_line(compare: &Compare) -> Option<Markdown> {
     let sorts = [
-        ("newly failing", &compare.new),
+        ("now failing", &compare.new),
         ("still failing", &compare.still),
         ("fixed", &compare.fixed),
         ("flaky", &compare.flaky),
@@ -26,10 +26,10 @@ pub fn compare_line(compare: &Compare) -> Option<Markdown> {
     let said: Vec<String> =
         sorts.iter().filter_map(|(what, names)| Some(format!("{what}: {}", named(names)?))).collect();
     let against = match compare.against {
-        Against::AttemptBefore => "Since the attempt before",
-        Against::Base => "Against the base",
+        Against::AttemptBefore => "Compared with the attempt before",
+        Against::Base => "Compared with the base",
     };
-    (!said.is_empty()).then(|| Markdown::ours(format!("{against}: {}", said.join("; "))))
+    (!said.is_empty()).then(|| Markdown::ours(format!("{against} — {}", said.join("; "))))
 }
 
 /// Of tests that pass only their identity is kept: those are counted, not named.
@@ -61,19 +61,19 @@ mod tests {
             (Compare::default(), None),
             (
                 Compare { new: set(&["a", "b"]), still: set(&["c"]), ..Compare::default() },
-                Some("Since the attempt before: newly failing: `a` and `b`; still failing: `c`"),
+                Some("Compared with the attempt before — now failing: `a` and `b`; still failing: `c`"),
             ),
             (
                 Compare { removed: set(&[&id("a"), &id("b")]), against: Against::Base, ..Compare::default() },
-                Some("Against the base: tests removed: 2 that passed"),
+                Some("Compared with the base — tests removed: 2 that passed"),
             ),
             (
                 Compare { removed: set(&[&id("a"), "b"]), ..Compare::default() },
-                Some("Since the attempt before: tests removed: `b` and 1 more that passed"),
+                Some("Compared with the attempt before — tests removed: `b` and 1 more that passed"),
             ),
             (
                 Compare { fixed: set(&["a", "b", "c", "d", "e", "f"]), ..Compare::default() },
-                Some("Since the attempt before: fixed: `a`, `b`, `c`, `d`, `e` and 1 more"),
+                Some("Compared with the attempt before — fixed: `a`, `b`, `c`, `d`, `e` and 1 more"),
             ),
         ];
         for (compare, expected) in table {

@@ -2,7 +2,7 @@
 
 use super::{sanitize, verdict::Subject};
 use crate::core::{
-    Score,
+    RuleId, Score,
     decision::{EvaluationVerdict, RuleOutcome},
     policy::{Phase, Severity},
     snapshot::Commit,
@@ -117,13 +117,21 @@ impl Iteration {
     }
 }
 
+/// What to do about each failed rule. Of a check that named its failures, what the first of them needs: that the check
+/// is to pass is no news.
 fn issues(subject: &Subject<'_>) -> Vec<(String, String)> {
-    let rules = &subject.decision.view.evaluation.rules;
-    let mut issues: Vec<_> = rules
+    let view = &subject.decision.view;
+    let first = |rule: &RuleId| view.failures.iter().find(|failure| failure.check.as_str() == rule.as_str());
+    let mut issues: Vec<_> = view
+        .evaluation
+        .rules
         .iter()
         .filter(|rule| rule.severity != Severity::Info)
         .filter_map(|rule| match &rule.outcome {
-            RuleOutcome::Failed { fix } => Some((rule.severity, rule.id.to_string(), fix.clone())),
+            RuleOutcome::Failed { fix } => {
+                let named = first(&rule.id).map(|failure| failure.fix_strategy.clone());
+                Some((rule.severity, rule.id.to_string(), named.unwrap_or_else(|| fix.clone())))
+            }
             RuleOutcome::Passed | RuleOutcome::Unknown => None,
         })
         .collect();
@@ -190,7 +198,7 @@ mod tests {
         Failed: unit
         Warnings: coverage
         Artifact: refs/loopgate/pr/12
-        unit: make auth::rejects_expired pass
+        unit: Compare with `expiry <= now` and reject
         coverage: cover src/auth/token.rs:10-11
         ");
     }

@@ -89,6 +89,10 @@ fn escalations() {
     shown!("escalation_tampering", only_post(&pull_request(&decision, &snapshot, &policy)));
     let (decision, snapshot) = fixtures::service_down();
     shown!("escalation_service_down", only_post(&pull_request(&decision, &snapshot, &policy)));
+    let (decision, snapshot) = fixtures::security_issue_found();
+    shown!("escalation_security", only_post(&pull_request(&decision, &snapshot, &policy)));
+    let (decision, snapshot) = fixtures::senior_fixer_failed();
+    shown!("escalation_after_the_senior_fixer", only_post(&pull_request(&decision, &snapshot, &policy)));
 }
 
 fn only_post(rendered: &Rendered) -> String {
@@ -170,7 +174,7 @@ fn a_merge_over_an_open_gate_is_said_once() {
 
     dana merged this pull request on 20 Nov 2026, 11:45 UTC while these stood in its way:
 
-    - gate security
+    - security gate
 
     Nothing is undone. To keep it from happening again, let the branch rules of `main` require the checks `loopgate / verify` and `loopgate / gates`.
     "#);

@@ -141,7 +141,8 @@ fn merged(subject: &Subject<'_>) -> (&'static str, String) {
     let attempts = subject.decision.next.attempts.len();
     let bypassed = &subject.decision.view.bypassed;
     if !bypassed.is_empty() {
-        ("⚠️", format!("Merged{by} over {}", words::few(bypassed, 3)))
+        let bypassed: Vec<String> = bypassed.iter().map(|what| format!("the {what}")).collect();
+        ("⚠️", format!("Merged{by} over {}", words::few(&bypassed, 3)))
     } else if attempts > 0 {
         ("🎉", format!("Merged{by} after {}", words::count(attempts, "attempt")))
     } else {
@@ -331,8 +332,8 @@ fn what_if_it_fails(subject: &Subject<'_>, left: u32, called: &Markdown) -> Vec<
     let failures = &subject.decision.next.failures;
     if failures.same_error >= subject.policy.retry.same_error {
         vec![format!(
-            "The same error has come {} times in a row. Try another way: if it comes again, {called} are called.",
-            failures.same_error
+            "The same error has come {} in a row. Try another way: if it comes again, {called} are called.",
+            words::times(failures.same_error)
         )]
     } else if left == 1 {
         vec![format!("If the next attempt fails too, {called} are called.")]
