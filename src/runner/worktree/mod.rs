@@ -5,34 +5,26 @@
 //! compare-and-swap of HEAD. Edits that are not wanted are never thrown away: they are kept as a commit under
 //! `refs/loopgate/aside/`.
 
+mod edits;
+mod git;
+
 use std::{
-    collections::BTreeSet,
     fs,
-    io::Write,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
 
-use super::{changes, host};
+use self::{
+    edits::Edit,
+    git::{finish, parse},
+};
+pub use self::{edits::Edits, git::WorktreeError};
+use super::changes;
 use crate::core::{Sha, policy::CommitAuthor, snapshot::ChangedFiles};
 
 /// Where `loopgate verify` writes evidence: no part of the change.
 const NOT_OURS: &str = ":(exclude,top)loopgate-evidence";
 /// Largest diff that is read, in bytes.
 const DIFF_LIMIT: usize = 64 * 1024 * 1024;
-
-/// Why the working tree could not be read or changed.
-#[derive(Debug, thiserror::Error)]
-pub enum WorktreeError {
-    #[error("git could not be run: {0}; install git, then try again")]
-    NoGit(#[source] std::io::Error),
-    #[error("git {command} failed: {said}")]
-    Git { command: String, said: String },
-    #[error("{} cannot be changed: {source}", path.display())]
-    File { path: PathBuf, source: std::io::Error },
-    #[error("HEAD was moved while the fixer worked; run the loop again")]
-    HeadMoved,
-}
 
 /// What of the working tree is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,46 +50,6 @@ pub struct Worktree {
 pub struct Head {
     pub commit: Sha,
     pub tree: Sha,
-}
-
-/// One path that differs between two trees.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Edit {
-    path: String,
-    /// Mode and blob before; none where it is new.
-    before: Option<(String, Sha)>,
-    /// Mode and blob after; none where it is gone.
-    after: Option<(String, Sha)>,
-}
-
-/// Edits of a program, as they would be committed.
-#[derive(Clone, Debug)]
-pub struct Edits {
-    head: Head,
-    before: Sha,
-    /// Everything that differs, files the checks leave lying about included.
-    all: Vec<Edit>,
-    /// The head's tree with the edits that count.
-    pub tree: Sha,
-    pub files: ChangedFiles,
-}
-
-impl Edits {
-    pub fn is_empty(&self) -> bool {
-        self.tree == self.head.tree
-    }
-
-    /// `+5/-2`.
-    pub fn diff_summary(&self) -> String {
-        let count = |of: fn(&crate::core::snapshot::ChangedFile) -> u32| -> u64 {
-            self.files.known().iter().map(|file| u64::from(of(file))).sum()
-        };
-        format!("+{}/-{}", count(|file| file.additions), count(|file| file.deletions))
-    }
-
-    pub fn paths(&self) -> Vec<String> {
-        self.files.known().iter().map(|file| file.path.clone()).collect()
-    }
 }
 
 impl Worktree {
@@ -177,11 +129,6 @@ impl Worktree {
         self.sha(&["rev-parse", &format!("{commit}^{{tree}}")])
     }
 
-    /// Edits as a unified diff against their head.
-    pub fn diff_of(&self, edits: &Edits) -> Result<String, WorktreeError> {
-        self.diff(edits.head.tree, edits.tree)
-    }
-
     /// The same as a unified diff.
     pub fn diff(&self, from: Sha, to: Sha) -> Result<String, WorktreeError> {
         let arguments = [
@@ -196,92 +143,6 @@ impl Worktree {
             &to.to_string(),
         ];
         Ok(String::from_utf8_lossy(&self.run(&arguments, None, None)?).into_owned())
-    }
-
-    /// What a program edited since the working tree was `before`.
-    ///
-    /// A file that stood there untracked before, as builds and test runs leave them, is no edit of the change.
-    pub fn edits_since(&self, before: Sha, head: Head) -> Result<Edits, WorktreeError> {
-        let after = self.tree(Extent::Everything)?;
-        let all = self.edits_between(before, after)?;
-        let listing = self.run(&["ls-tree", "-r", "-z", "--name-only", &head.commit.to_string()], None, None)?;
-        let tracked: BTreeSet<String> =
-            listing.split(|byte| *byte == 0).map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-        let counts = |edit: &&Edit| edit.before.is_none() || tracked.contains(&edit.path);
-        let tree = self.tree_with(head, all.iter().filter(counts))?;
-        let files = self.changes(head.tree, tree)?;
-        Ok(Edits { head, before, all, tree, files })
-    }
-
-    /// Commits edits on their head without moving anything yet.
-    pub fn commit(&self, edits: &Edits, message: &str, author: &CommitAuthor) -> Result<Sha, WorktreeError> {
-        self.commit_tree(edits.tree, edits.head.commit, message, author, None)
-    }
-
-    /// Moves the branch on to a commit whose tree is what is in the working tree already.
-    pub fn advance(&self, from: Sha, to: Sha) -> Result<(), WorktreeError> {
-        let update = ["update-ref", "-m", "loopgate: fix", "HEAD", &to.to_string(), &from.to_string()];
-        if self.run(&update, None, None).is_err() {
-            return Err(WorktreeError::HeadMoved);
-        }
-        self.settle_index()
-    }
-
-    /// Makes the index what HEAD says; the working tree stays.
-    pub fn settle_index(&self) -> Result<(), WorktreeError> {
-        self.run(&["reset", "--quiet"], None, None).map(drop)
-    }
-
-    /// Moves the branch and the working tree on to a commit on top of the head.
-    pub fn take_over(&self, from: Sha, to: Sha) -> Result<(), WorktreeError> {
-        self.run(&["read-tree", "-m", "-u", &from.to_string(), &to.to_string()], None, None)?;
-        self.advance(from, to)
-    }
-
-    /// Undoes edits in the working tree, after they have been kept as a commit of a ref. None when there are none.
-    pub fn put_aside(&self, edits: &Edits, name: &str, message: &str) -> Result<Option<Sha>, WorktreeError> {
-        if edits.all.is_empty() {
-            return Ok(None);
-        }
-        let kept = if edits.is_empty() {
-            None
-        } else {
-            let commit = self.commit(edits, message, &CommitAuthor::default())?;
-            self.run(&["update-ref", "-m", "loopgate: put aside", name, &commit.to_string()], None, None)?;
-            Some(commit)
-        };
-        self.undo(edits)?;
-        Ok(kept)
-    }
-
-    fn undo(&self, edits: &Edits) -> Result<(), WorktreeError> {
-        let index = self.scratch_index()?;
-        self.run(&["read-tree", &edits.before.to_string()], Some(&index), None)?;
-        let mut back = Vec::new();
-        for edit in &edits.all {
-            if edit.before.is_some() {
-                back.extend_from_slice(edit.path.as_bytes());
-                back.push(0);
-                continue;
-            }
-            let path = self.root.join(&edit.path);
-            match fs::remove_file(&path) {
-                Ok(()) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(source) => return Err(WorktreeError::File { path, source }),
-            }
-            // Folders that only held new files go too; git would not have kept them.
-            let folders = path.ancestors().skip(1).take_while(|folder| *folder != self.root);
-            for folder in folders {
-                if fs::remove_dir(folder).is_err() {
-                    break;
-                }
-            }
-        }
-        if !back.is_empty() {
-            self.run(&["checkout-index", "--force", "-z", "--stdin"], Some(&index), Some(&back))?;
-        }
-        Ok(())
     }
 
     /// Deletes a ref; fine if it is gone.
@@ -300,19 +161,6 @@ impl Worktree {
     pub fn resolve(&self, revision: &str) -> Option<Sha> {
         let commit = format!("{revision}^{{commit}}");
         self.sha(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).ok()
-    }
-
-    fn tree_with<'a>(&self, head: Head, edits: impl Iterator<Item = &'a Edit>) -> Result<Sha, WorktreeError> {
-        let index = self.scratch_index()?;
-        self.run(&["read-tree", &head.tree.to_string()], Some(&index), None)?;
-        let mut lines = Vec::new();
-        for edit in edits {
-            // Mode 0 takes a path out.
-            let (mode, blob) = edit.after.clone().unwrap_or_else(|| ("0".to_owned(), Sha::from_bytes([0; 20])));
-            lines.extend_from_slice(format!("{mode} {blob}\t{}\0", edit.path).as_bytes());
-        }
-        self.run(&["update-index", "-z", "--index-info"], Some(&index), Some(&lines))?;
-        parse(&self.run(&["write-tree"], Some(&index), None)?, "write-tree")
     }
 
     fn edits_between(&self, from: Sha, to: Sha) -> Result<Vec<Edit>, WorktreeError> {
@@ -358,79 +206,12 @@ impl Worktree {
         }
         parse(&finish(command, &arguments, Some(message.as_bytes()))?, "commit-tree")
     }
-
-    /// A name for an index of our own; the file goes when the name does.
-    fn scratch_index(&self) -> Result<Scratch, WorktreeError> {
-        let folder = self.private_dir();
-        fs::create_dir_all(&folder).map_err(|source| WorktreeError::File { path: folder.clone(), source })?;
-        let path = folder.join(format!("index-{}-{:08x}", std::process::id(), fastrand::u32(..)));
-        Ok(Scratch(path))
-    }
-
-    fn line(&self, arguments: &[&str]) -> Result<String, WorktreeError> {
-        Ok(String::from_utf8_lossy(&self.run(arguments, None, None)?).trim_end().to_owned())
-    }
-
-    fn sha(&self, arguments: &[&str]) -> Result<Sha, WorktreeError> {
-        parse(&self.run(arguments, None, None)?, arguments.first().unwrap_or(&""))
-    }
-
-    fn run(&self, arguments: &[&str], index: Option<&Scratch>, input: Option<&[u8]>) -> Result<Vec<u8>, WorktreeError> {
-        finish(self.command(arguments, index), arguments, input)
-    }
-
-    fn command(&self, arguments: &[&str], index: Option<&Scratch>) -> Command {
-        let mut command = Command::new("git");
-        // Not with the terminal's Ctrl-C: what git has begun it finishes.
-        host::in_own_group(&mut command);
-        command.arg("-c").arg("core.quotePath=false").arg("-c").arg("core.hooksPath=/dev/null");
-        command.current_dir(&self.root).args(arguments).env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
-        if let Some(index) = index {
-            command.env("GIT_INDEX_FILE", &index.0);
-        }
-        command
-    }
-}
-
-/// An index file of our own.
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // One that stays behind is overwritten by nobody and harms nothing.
-        let _ = fs::remove_file(&self.0);
-        let _ = fs::remove_file(self.0.with_extension("lock"));
-    }
-}
-
-fn finish(mut command: Command, arguments: &[&str], input: Option<&[u8]>) -> Result<Vec<u8>, WorktreeError> {
-    command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(WorktreeError::NoGit)?;
-    if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
-        // The commands that are given input read it whole before they answer. One that ends early says why itself.
-        let _ = stdin.write_all(input);
-    }
-    let output = child.wait_with_output().map_err(WorktreeError::NoGit)?;
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    Err(WorktreeError::Git {
-        command: (*arguments.first().unwrap_or(&"")).to_owned(),
-        said: String::from_utf8_lossy(&output.stderr).trim().chars().take(300).collect(),
-    })
-}
-
-fn parse(output: &[u8], command: &str) -> Result<Sha, WorktreeError> {
-    let text = String::from_utf8_lossy(output);
-    text.trim().parse().map_err(|_| WorktreeError::Git {
-        command: command.to_owned(),
-        said: "it answered no object id (only SHA-1 repositories are supported)".to_owned(),
-    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     struct Repository {

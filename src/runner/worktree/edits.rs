@@ -1,0 +1,152 @@
+//! Edits of a program: told from what lay about before, turned into a commit, or put aside.
+
+use std::{collections::BTreeSet, fs};
+
+use super::{Extent, Head, Worktree, WorktreeError, git::parse};
+use crate::core::{Sha, policy::CommitAuthor, snapshot::ChangedFiles};
+
+/// One path that differs between two trees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Edit {
+    pub(super) path: String,
+    /// Mode and blob before; none where it is new.
+    pub(super) before: Option<(String, Sha)>,
+    /// Mode and blob after; none where it is gone.
+    pub(super) after: Option<(String, Sha)>,
+}
+
+/// Edits of a program, as they would be committed.
+#[derive(Clone, Debug)]
+pub struct Edits {
+    head: Head,
+    before: Sha,
+    /// Everything that differs, files the checks leave lying about included.
+    all: Vec<Edit>,
+    /// The head's tree with the edits that count.
+    pub tree: Sha,
+    pub files: ChangedFiles,
+}
+
+impl Edits {
+    pub fn is_empty(&self) -> bool {
+        self.tree == self.head.tree
+    }
+
+    /// `+5/-2`.
+    pub fn diff_summary(&self) -> String {
+        let count = |of: fn(&crate::core::snapshot::ChangedFile) -> u32| -> u64 {
+            self.files.known().iter().map(|file| u64::from(of(file))).sum()
+        };
+        format!("+{}/-{}", count(|file| file.additions), count(|file| file.deletions))
+    }
+
+    pub fn paths(&self) -> Vec<String> {
+        self.files.known().iter().map(|file| file.path.clone()).collect()
+    }
+}
+
+impl Worktree {
+    /// Edits as a unified diff against their head.
+    pub fn diff_of(&self, edits: &Edits) -> Result<String, WorktreeError> {
+        self.diff(edits.head.tree, edits.tree)
+    }
+
+    /// What a program edited since the working tree was `before`.
+    ///
+    /// A file that stood there untracked before, as builds and test runs leave them, is no edit of the change.
+    pub fn edits_since(&self, before: Sha, head: Head) -> Result<Edits, WorktreeError> {
+        let after = self.tree(Extent::Everything)?;
+        let all = self.edits_between(before, after)?;
+        let listing = self.run(&["ls-tree", "-r", "-z", "--name-only", &head.commit.to_string()], None, None)?;
+        let tracked: BTreeSet<String> =
+            listing.split(|byte| *byte == 0).map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        let counts = |edit: &&Edit| edit.before.is_none() || tracked.contains(&edit.path);
+        let tree = self.tree_with(head, all.iter().filter(counts))?;
+        let files = self.changes(head.tree, tree)?;
+        Ok(Edits { head, before, all, tree, files })
+    }
+
+    /// Commits edits on their head without moving anything yet.
+    pub fn commit(&self, edits: &Edits, message: &str, author: &CommitAuthor) -> Result<Sha, WorktreeError> {
+        self.commit_tree(edits.tree, edits.head.commit, message, author, None)
+    }
+
+    /// Moves the branch on to a commit whose tree is what is in the working tree already.
+    pub fn advance(&self, from: Sha, to: Sha) -> Result<(), WorktreeError> {
+        let update = ["update-ref", "-m", "loopgate: fix", "HEAD", &to.to_string(), &from.to_string()];
+        if self.run(&update, None, None).is_err() {
+            return Err(WorktreeError::HeadMoved);
+        }
+        self.settle_index()
+    }
+
+    /// Makes the index what HEAD says; the working tree stays.
+    pub fn settle_index(&self) -> Result<(), WorktreeError> {
+        self.run(&["reset", "--quiet"], None, None).map(drop)
+    }
+
+    /// Moves the branch and the working tree on to a commit on top of the head.
+    pub fn take_over(&self, from: Sha, to: Sha) -> Result<(), WorktreeError> {
+        self.run(&["read-tree", "-m", "-u", &from.to_string(), &to.to_string()], None, None)?;
+        self.advance(from, to)
+    }
+
+    /// Undoes edits in the working tree, after they have been kept as a commit of a ref. None when there are none.
+    pub fn put_aside(&self, edits: &Edits, name: &str, message: &str) -> Result<Option<Sha>, WorktreeError> {
+        if edits.all.is_empty() {
+            return Ok(None);
+        }
+        let kept = if edits.is_empty() {
+            None
+        } else {
+            let commit = self.commit(edits, message, &CommitAuthor::default())?;
+            self.run(&["update-ref", "-m", "loopgate: put aside", name, &commit.to_string()], None, None)?;
+            Some(commit)
+        };
+        self.undo(edits)?;
+        Ok(kept)
+    }
+
+    fn undo(&self, edits: &Edits) -> Result<(), WorktreeError> {
+        let index = self.scratch_index()?;
+        self.run(&["read-tree", &edits.before.to_string()], Some(&index), None)?;
+        let mut back = Vec::new();
+        for edit in &edits.all {
+            if edit.before.is_some() {
+                back.extend_from_slice(edit.path.as_bytes());
+                back.push(0);
+                continue;
+            }
+            let path = self.root.join(&edit.path);
+            match fs::remove_file(&path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(source) => return Err(WorktreeError::File { path, source }),
+            }
+            // Folders that only held new files go too; git would not have kept them.
+            let folders = path.ancestors().skip(1).take_while(|folder| *folder != self.root);
+            for folder in folders {
+                if fs::remove_dir(folder).is_err() {
+                    break;
+                }
+            }
+        }
+        if !back.is_empty() {
+            self.run(&["checkout-index", "--force", "-z", "--stdin"], Some(&index), Some(&back))?;
+        }
+        Ok(())
+    }
+
+    fn tree_with<'a>(&self, head: Head, edits: impl Iterator<Item = &'a Edit>) -> Result<Sha, WorktreeError> {
+        let index = self.scratch_index()?;
+        self.run(&["read-tree", &head.tree.to_string()], Some(&index), None)?;
+        let mut lines = Vec::new();
+        for edit in edits {
+            // Mode 0 takes a path out.
+            let (mode, blob) = edit.after.clone().unwrap_or_else(|| ("0".to_owned(), Sha::from_bytes([0; 20])));
+            lines.extend_from_slice(format!("{mode} {blob}\t{}\0", edit.path).as_bytes());
+        }
+        self.run(&["update-index", "-z", "--index-info"], Some(&index), Some(&lines))?;
+        parse(&self.run(&["write-tree"], Some(&index), None)?, "write-tree")
+    }
+}
