@@ -11,7 +11,7 @@ use super::{
     links::Links,
     machine,
     sanitize::{Markdown, code, short_text},
-    templates,
+    steps, templates,
     verdict::{self, Subject},
     warning, words,
 };
@@ -132,7 +132,7 @@ impl Page {
             icon: verdict.icon,
             verdict: verdict.words,
             stage_line: Markdown::ours(verdict::stage_line(view.stage)),
-            next: verdict::next_steps(subject),
+            next: steps::next_steps(subject),
             stage: view.stage.as_str(),
             held: Markdown::ours(answers::hold(view.held_by.as_ref(), subject)),
             evidence_stage: view.evidence_stage.as_str(),

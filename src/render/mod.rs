@@ -37,6 +37,7 @@ mod refusal;
 mod reply;
 mod sanitize;
 mod status;
+mod steps;
 mod summary;
 mod templates;
 mod terminal;
@@ -63,7 +64,6 @@ pub use machine::{STATUS_SCHEMA, attempts_before};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use reflex::{
     loop_history, loop_iteration, loop_list, loop_report, loop_status, loop_verdict, status_word as loop_status_word,
-    step_word as loop_step_word,
 };
 pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;

@@ -16,7 +16,7 @@ use crate::core::{
     history::{EventStatus, HistoryLine},
     policy::Severity,
     reflex::{FixMaker, FixRecord, ReflexState},
-    state::{AttemptDigest, LoopState, RunStatus, Step, StopReason, VerificationResult},
+    state::{AttemptDigest, LoopState, RunStatus, StopReason, VerificationResult},
 };
 
 /// What `list` and `status` call a status.
@@ -24,17 +24,6 @@ pub const fn status_word(status: RunStatus) -> &'static str {
     match status {
         RunStatus::InProgress => "running",
         other => other.as_str(),
-    }
-}
-
-pub const fn step_word(step: Step) -> &'static str {
-    match step {
-        Step::Plan => "PLAN",
-        Step::ProducePrepare => "PRODUCE_PREPARE",
-        Step::Prepare => "PREPARE",
-        Step::Evaluate => "EVALUATE",
-        Step::Critique => "CRITIQUE",
-        Step::Refine => "REFINE",
     }
 }
 
@@ -55,7 +44,7 @@ pub fn loop_status(state: &LoopState) -> String {
             status_word(state.status).to_owned(),
             format!("{}/{}", state.iteration, state.max_iterations),
             format!("{:?}", state.phase),
-            step_word(state.current_step).to_owned(),
+            state.current_step.as_str().to_owned(),
             score(state),
             time(state.updated_at),
         ]],
@@ -90,7 +79,7 @@ pub fn loop_history(lines: &[HistoryLine]) -> String {
                 time(entry.ts),
                 entry.iteration.to_string(),
                 format!("{:?}", entry.phase),
-                step_word(entry.step).to_owned(),
+                entry.step.as_str().to_owned(),
                 match entry.status {
                     EventStatus::Ok => event,
                     EventStatus::Fail => format!("{event} ✗"),
@@ -206,7 +195,7 @@ pub fn loop_verdict(state: &LoopState) -> String {
         }
         (RunStatus::Failed, _) => {
             let why = state.stop.words.as_deref().map(line).unwrap_or_default();
-            format!("failed: {} broke its contract twice — {why}", step_word(state.current_step))
+            format!("failed: {} broke its contract twice — {why}", state.current_step.as_str())
         }
         (RunStatus::Escalated, _) => format!("blocked: {} — you decide", cause(state)),
         (RunStatus::Aborted, _) => format!("aborted: {}", cause(state)),
@@ -218,7 +207,7 @@ pub fn loop_verdict(state: &LoopState) -> String {
                 "running: iteration {} of {}, {} is next",
                 state.iteration,
                 state.max_iterations,
-                step_word(state.current_step)
+                state.current_step.as_str()
             )
         }
     }

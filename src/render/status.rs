@@ -15,6 +15,7 @@ use super::{
     links::Links,
     machine, refusal,
     sanitize::{Markdown, code, fence, short_text, text},
+    steps,
     summary::{self, Iteration},
     templates,
     verdict::{self, Subject},
@@ -119,7 +120,7 @@ impl StatusModel {
                 view.stage
             })),
             configuration: super::configuration::note(&view.origin),
-            next: verdict::next_steps(subject),
+            next: steps::next_steps(subject),
             escalation: view.escalation.as_ref().map(|escalation| EscalationCard::of(subject, escalation)),
             flags: view.flags.iter().map(|(trigger, pattern)| flag_line(*trigger, pattern)).collect(),
             tampering: Shown::first(20, &view.tampering, |one| short_text(&format!("{one}."), 300)),

@@ -1,20 +1,13 @@
-//! The one line that says how it stands, and the steps that follow: who does what next.
+//! The one line that says how it stands and who acts.
 
-use super::{
-    refusal,
-    sanitize::{Markdown, code, short_line, short_text, text},
-    words,
-};
+use super::{sanitize::short_line, words};
 use crate::core::{
     CheckName, GateName, Login,
-    decision::{CheckStanding, CheckView, Decision, Hold, NextAction, View},
+    decision::{CheckStanding, CheckView, Decision, Hold, NextAction},
     escalation::Trigger,
-    evidence::CheckKind,
     failure::Blame,
-    fix_request::Whom,
     gate::{GateReport, GateStanding},
     policy::Policy,
-    senior,
     snapshot::{Lifecycle, Snapshot},
     stage::Stage,
     state::{RunStatus, StopReason},
@@ -37,7 +30,7 @@ pub struct Subject<'a> {
 
 impl Subject<'_> {
     /// Whoever pushes: the author, by name.
-    fn author(&self) -> String {
+    pub(super) fn author(&self) -> String {
         self.snapshot.pull_request.author.login.to_string()
     }
 
@@ -58,7 +51,7 @@ impl Subject<'_> {
     }
 
     /// Whether the head's streak ended with `/loop resume`: the next push begins a new one.
-    fn is_taken_up_again(&self) -> bool {
+    pub(super) fn is_taken_up_again(&self) -> bool {
         self.decision.next.resumes.iter().any(|resume| resume.after_attempt >= self.decision.view.attempt)
     }
 
@@ -74,14 +67,14 @@ impl Subject<'_> {
     }
 
     /// A closed gate that was turned down, and by whom.
-    fn rejection(&self) -> Option<(&GateReport, &Login)> {
+    pub(super) fn rejection(&self) -> Option<(&GateReport, &Login)> {
         self.decision.view.gates.iter().filter(|gate| gate.is_closed()).find_map(|gate| match &gate.standing {
             GateStanding::Rejected { by, .. } => Some((gate, by)),
             _ => None,
         })
     }
 
-    fn check(&self, name: &CheckName) -> Option<&CheckView> {
+    pub(super) fn check(&self, name: &CheckName) -> Option<&CheckView> {
         self.decision.view.checks.iter().find(|check| check.name == *name)
     }
 
@@ -89,7 +82,7 @@ impl Subject<'_> {
         self.decision.view.evidence_stage >= Stage::Document
     }
 
-    fn stopped_by_a_person(&self) -> bool {
+    pub(super) fn stopped_by_a_person(&self) -> bool {
         self.decision.next.stop.reason == Some(StopReason::UserStop)
     }
 }
@@ -219,7 +212,7 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
 }
 
 /// Whether what is waited for fails as it does on the base, at least in part.
-fn fails_on_the_base(subject: &Subject<'_>, failing: &[CheckName]) -> bool {
+pub(super) fn fails_on_the_base(subject: &Subject<'_>, failing: &[CheckName]) -> bool {
     failing.iter().any(|name| subject.check(name).is_some_and(|check| check.blame == Some(Blame::Base)))
 }
 
@@ -235,170 +228,6 @@ fn review(subject: &Subject<'_>) -> String {
         Some(Hold::ChangesRequested(by)) => format!("Checks pass — {by} asked for changes"),
         _ => "Checks pass — waiting for a review".to_owned(),
     }
-}
-
-/// What happens next and by whom, one step a line.
-pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
-    let author = text(&subject.author());
-    let steps = match &subject.decision.action {
-        _ if subject.is_single() => Vec::new(),
-        NextAction::Complete => Vec::new(),
-        NextAction::Stopped => stopped_steps(subject),
-        NextAction::Retry { .. } => retry_steps(subject, &author),
-        NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => {
-            super::escalation::resume_steps(subject, *cause)
-        }
-        NextAction::WaitForEvidence { missing } => evidence_steps(subject, missing),
-        NextAction::WaitForApproval { gate } => gate_steps(subject, gate),
-        NextAction::WaitForPush { capability } => vec![format!(
-            "{author} builds “{}”, ticks it under *Capabilities* in the description and pushes.",
-            short_text(capability, 200)
-        )],
-        NextAction::WaitForReady => vec![format!("{author} presses *Ready for review*.")],
-        NextAction::WaitForReview => vec!["A reviewer with write access approves the head commit.".to_owned()],
-        NextAction::WaitForMerge => vec!["Anybody with write access merges.".to_owned()],
-    };
-    steps.into_iter().map(Markdown::ours).collect()
-}
-
-fn stopped_steps(subject: &Subject<'_>) -> Vec<String> {
-    let next = &subject.decision.next;
-    if subject.stopped_by_a_person() {
-        let words = next.stop.words.as_deref().map(|words| short_text(words, 300)).filter(|words| !words.is_empty());
-        let said = words.map(|words| format!("“{words}”. ")).unwrap_or_default();
-        vec![format!("{said}{} takes the loop up again.", code("/loop resume"))]
-    } else if next.status == RunStatus::Failed {
-        vec![format!(
-            "Nobody is called, since {} is off. {} begins a new streak of attempts.",
-            code("escalation_on_max"),
-            code("/loop resume")
-        )]
-    } else {
-        Vec::new()
-    }
-}
-
-/// The verdict has already said who pushes what; here is what happens if that does not help.
-fn retry_steps(subject: &Subject<'_>, author: &Markdown) -> Vec<String> {
-    let failures = &subject.decision.next.failures;
-    if let Some((gate, by)) = subject.rejection() {
-        let by = words::person(by);
-        return vec![
-            format!("{author} answers {by}’s words with a push or a comment."),
-            format!("{by} comments {} when content.", refusal::phrase(&gate.name)),
-        ];
-    }
-    match &subject.decision.view.held_by {
-        Some(Hold::ChangesRequested(by)) => return vec![format!("{} approves when content.", words::person(by))],
-        Some(Hold::Configuration) => return Vec::new(),
-        _ => {}
-    }
-    let most = subject.decision.view.max_attempts;
-    if subject.is_taken_up_again() {
-        return vec![format!(
-            "The loop was resumed: that push is the first of {} in a new streak.",
-            words::count(most, "attempt")
-        )];
-    }
-    let left = most.saturating_sub(failures.count);
-    let called = text(&words::called(subject.policy));
-    if let Some(step) = senior_step(subject, &called) {
-        return vec![step];
-    }
-    let mut steps: Vec<String> = later_step(subject).into_iter().collect();
-    steps.extend(what_if_it_fails(subject, left, &called));
-    steps
-}
-
-/// What the senior fixer has, and until when.
-fn senior_step(subject: &Subject<'_>, called: &Markdown) -> Option<String> {
-    subject.decision.view.fixing.as_ref().filter(|turn| turn.whom == Whom::Senior)?;
-    let call = subject.decision.next.senior.as_ref()?;
-    let until = words::moment(senior::deadline(call, subject.policy));
-    Some(format!(
-        "It is the last try before a human: {}. If that fails too, or nothing is pushed until {until}, {called} are called.",
-        words::trigger(call.trigger)
-    ))
-}
-
-/// When the fixer is asked, where `loop.backoff` makes it wait.
-fn later_step(subject: &Subject<'_>) -> Option<String> {
-    let turn = subject.decision.view.fixing.as_ref()?;
-    let is_asked = subject.decision.surface.fix.is_some();
-    (!is_asked).then(|| format!("It is asked at {} ({}).", words::moment(turn.at), code("loop.backoff")))
-}
-
-fn what_if_it_fails(subject: &Subject<'_>, left: u32, called: &Markdown) -> Vec<String> {
-    let failures = &subject.decision.next.failures;
-    if failures.same_error >= subject.policy.retry.same_error {
-        vec![format!(
-            "The same error has come {} in a row. Try another way: if it comes again, {called} are called.",
-            words::times(failures.same_error)
-        )]
-    } else if left == 1 {
-        vec![format!("If the next attempt fails too, {called} are called.")]
-    } else if left > 1 {
-        vec![format!("After {left} more failing attempts {called} are called.")]
-    } else {
-        Vec::new()
-    }
-}
-
-fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
-    let limit = words::duration(u64::try_from(subject.policy.retry.evidence_timeout.num_milliseconds()).unwrap_or(0));
-    let standing = |name: &CheckName| subject.check(name).map(|check| &check.standing);
-    if missing.iter().all(|name| matches!(standing(name), Some(CheckStanding::Done(_)))) {
-        if fails_on_the_base(subject, missing) {
-            let base = code(&subject.snapshot.pull_request.base.branch);
-            return vec![format!(
-                "Nothing to do here, and no attempt is counted: {base} fails in the same way. Once it is mended there, \
-                 update this branch from it. {} on {base} lets such failures pass.",
-                code("loop.baseline: new")
-            )];
-        }
-        return vec![outside_step(&subject.decision.view)];
-    }
-    let mut steps =
-        vec![format!("Nothing to do: checks report by themselves. One that is silent for {limit} counts as failed.")];
-    if let Some(name) = missing.iter().find(|name| matches!(standing(name), None | Some(CheckStanding::Missing))) {
-        let kind = subject.check(name).map(|check| check.kind);
-        let skip = match kind {
-            Some(CheckKind::Build | CheckKind::Test) => String::new(),
-            _ => format!("; {} goes on without it", code(&format!("/loop skip {name} --reason \"…\""))),
-        };
-        steps.push(format!("{} has not begun. {} asks for it again{skip}.", code(name.as_str()), code("/loop run")));
-    }
-    steps
-}
-
-/// When what failed for reasons outside the code runs again, and how to have it at once.
-fn outside_step(view: &View) -> String {
-    let at_once = code("/loop retry");
-    match &view.next_rerun {
-        Some(next) => format!(
-            "Nothing to do: GitHub is asked to run {} again at {} (repetition {} of {}), which costs no attempt. \
-             {at_once} asks at once.",
-            words::checks_code(&next.checks.iter().cloned().collect::<Vec<_>>()),
-            words::moment(next.at),
-            next.nth,
-            next.times
-        ),
-        None if !view.reruns.is_empty() => {
-            format!("GitHub was asked to run it again, which costs no attempt. {at_once} asks once more.")
-        }
-        None => format!("It costs no attempt. {at_once} has it run again."),
-    }
-}
-
-fn gate_steps(subject: &Subject<'_>, gate: &GateName) -> Vec<String> {
-    let Some(report) = subject.gate(gate) else { return Vec::new() };
-    let approve_by = super::gate_card::approve_by(subject.policy, gate);
-    let who = text(&words::approvers(report));
-    let then = match report.holds.next() {
-        Some(Stage::Complete) | None => "Then it can be merged.".to_owned(),
-        Some(next) => format!("Then it goes on to {}.", next.as_str()),
-    };
-    vec![format!("{who} looks at the places named below and {}. {then}", refusal::approves(gate, approve_by))]
 }
 
 /// The line of stages, the current one marked.
@@ -418,7 +247,7 @@ mod tests {
     use crate::{
         core::{
             failure::Blame,
-            fix_request::{FixRequest, FixTurn},
+            fix_request::{FixRequest, FixTurn, Whom},
             policy::{DispatchFixer, Fixer, OnMax},
             rerun::NextRerun,
             state::{Blocked, RunStatus, Stop, StopReason},
@@ -435,7 +264,8 @@ mod tests {
     fn said_under(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
         let subject = Subject { decision, snapshot, policy };
         let Verdict { icon, words } = verdict(&subject);
-        let steps: Vec<String> = next_steps(&subject).into_iter().map(|step| format!("\n   {step}")).collect();
+        let steps: Vec<String> =
+            super::super::steps::next_steps(&subject).into_iter().map(|step| format!("\n   {step}")).collect();
         format!("{icon} {words}{}", steps.concat())
     }
 

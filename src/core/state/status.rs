@@ -45,6 +45,20 @@ pub enum Step {
     Refine,
 }
 
+impl Step {
+    /// The word of the contract.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Plan => "PLAN",
+            Self::ProducePrepare => "PRODUCE_PREPARE",
+            Self::Prepare => "PREPARE",
+            Self::Evaluate => "EVALUATE",
+            Self::Critique => "CRITIQUE",
+            Self::Refine => "REFINE",
+        }
+    }
+}
+
 /// Whether and why the run stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stop {
@@ -68,6 +82,20 @@ pub enum StopReason {
     UserStop,
     Stagnation,
     PhaseError,
+}
+
+impl StopReason {
+    /// The word of the contract.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ThresholdReached => "threshold_reached",
+            Self::NoMajorIssues => "no_major_issues",
+            Self::IterationLimit => "iteration_limit",
+            Self::UserStop => "user_stop",
+            Self::Stagnation => "stagnation",
+            Self::PhaseError => "phase_error",
+        }
+    }
 }
 
 /// The contract writes "no reason" as an empty string.
