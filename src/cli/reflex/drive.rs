@@ -4,31 +4,26 @@
 //! a resume does. Edits of a program that was at work are put aside first (see [`Session::clear_leftovers`]), and a
 //! commit that was made but not noted is recognised by the run and attempt in its message.
 
-use std::{num::NonZeroUsize, thread, time::Duration};
+use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
 
 use super::{
-    ground::{Ground, aside_ref, only, task_ref},
+    evaluate::{Checked, Judged},
+    ground::{Ground, aside_ref, task_ref},
     voice::Voice,
 };
 use crate::{
-    cli::{Stop, local::Shown},
+    cli::Stop,
     core::{
-        CheckName, Sha, coverage, decide,
-        decision::{Decision, Evaluation},
-        describe,
-        escalation::Trigger,
-        evaluate,
-        evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, FileCoverage},
-        gather,
-        policy::{Phase, Policy},
-        reflex::{self, Alias, Breach, Evaluated, FixRecord, Produced, ReflexState, Standing, Turn},
-        snapshot::{ChangedFiles, Snapshot},
+        CheckName, Sha, describe, evaluate,
+        policy::Policy,
+        reflex::{self, Alias, Breach, FixRecord, Produced, ReflexState, Standing, Turn},
+        snapshot::ChangedFiles,
         state::{LoopState, Step},
     },
-    refs::{AttemptFile, Follows, Loaded, LocalRepository, RefsError, Save, StateStore},
-    runner::{self, Extent, Head, Interrupt, Plan, Selection},
+    refs::{AttemptFile, Loaded, LocalRepository, RefsError, Save, StateStore},
+    runner::{Extent, Head, Interrupt},
 };
 
 /// A loop that this process runs.
@@ -40,19 +35,13 @@ pub(super) struct Session<'g> {
     pub policy: Policy,
     pub voice: &'g Voice,
     pub interrupt: Interrupt,
-    store: StateStore<'g, LocalRepository>,
-    loaded: Loaded,
-    artifact: String,
+    pub(super) store: StateStore<'g, LocalRepository>,
+    pub(super) loaded: Loaded,
+    pub(super) artifact: String,
     /// The last evaluation, as long as this process made it.
     pub(super) judged: Option<Judged>,
     /// What phase A's checks brought, for phase B on the same head.
-    phase_a: Checked,
-}
-
-/// The last evaluation of the head.
-pub(super) struct Judged {
-    pub decision: Decision,
-    pub snapshot: Snapshot,
+    pub(super) phase_a: Checked,
 }
 
 /// What a step led to.
@@ -233,157 +222,6 @@ impl<'g> Session<'g> {
         }
     }
 
-    async fn evaluate(&mut self) -> Result<Progress, Stop> {
-        let policy = self.governed();
-        let prepared = only(&policy, &self.state.prepared_checks);
-        // Phase B goes on from what phase A's checks brought, if it is this process that ran them.
-        let mut known = std::mem::take(&mut self.phase_a);
-        if self.state.phase == Phase::A {
-            known = Checked::default();
-        }
-        let Some(checked) = self.run_checks(&prepared, known).await? else {
-            return Ok(Progress::Interrupted);
-        };
-        let snapshot = self.observed(&checked)?;
-        if self.state.phase == Phase::A
-            && let Some(evaluation) = self.passes_phase_a(&snapshot, &prepared)
-        {
-            let found = Evaluated::PhaseA(&evaluation);
-            let (state, now) = (&self.state, Utc::now());
-            let turn = Turn::evaluated(state, found, &checked.checks, &checked.edited, &policy, now);
-            let progress = self.save_or_break(turn).await?;
-            if self.state.phase == Phase::B {
-                self.phase_a = checked;
-                self.voice.phase_a(&self.state, &evaluation, &self.alias);
-            }
-            return Ok(progress);
-        }
-        let decision = decide(&snapshot, &self.state, &prepared, Utc::now());
-        let counted = decision.attempt.is_some() || self.state.attempt_of(self.state.head_sha).is_some();
-        if counted {
-            return self.judge(decision, snapshot, &checked, &policy).await;
-        }
-        // Every failure lies outside the code, also after the repetitions.
-        let failing = names(checked.checks.iter().filter(|check| check.outcome.is_failure()));
-        let notes = vec![format!("{failing} failed for reasons outside the code, again and again.")];
-        let turn = Turn::refused(&self.state, &[Trigger::ExternalDependencyDown], notes, &policy, Utc::now());
-        self.save(turn, None).await
-    }
-
-    async fn judge(
-        &mut self,
-        decision: Decision,
-        snapshot: Snapshot,
-        checked: &Checked,
-        policy: &Policy,
-    ) -> Result<Progress, Stop> {
-        let (found, now) = (Evaluated::Head(&decision), Utc::now());
-        let mut turn = match Turn::evaluated(&self.state, found, &checked.checks, &checked.edited, policy, now) {
-            Ok(turn) => turn,
-            Err(breach) => return self.break_off(breach).await,
-        };
-        if let Some(words) = reflex::fewer_tests(&turn.state, &checked.checks) {
-            turn = turn.tampered(words, policy);
-        }
-        let fix = self.reflex().fixes.last().filter(|fix| fix.iteration + 1 == self.state.iteration);
-        let attempt = match &decision.attempt {
-            Some(record) => {
-                let follows = if self.state.attempts.is_empty() { Follows::Nothing } else { Follows::AFailure };
-                Some(AttemptFile::after_fix(record, follows, fix).map_err(Stop::unavailable)?)
-            }
-            None => None,
-        };
-        if settings(&self.state).document.is_none() {
-            self.artifact = crate::render::loop_report(&turn.state, crate::render::Colour::Off);
-        }
-        let judged = Judged { decision, snapshot };
-        let progress = self.save(turn, attempt).await?;
-        self.voice.iteration(&self.state, &judged, &self.alias);
-        self.judged = Some(judged);
-        Ok(progress)
-    }
-
-    /// Runs what is prepared and not known yet. None: interrupted.
-    async fn run_checks(&self, policy: &Policy, known: Checked) -> Result<Option<Checked>, Stop> {
-        let mut wanted = policy.verify.checks.clone();
-        wanted.retain(|name, _| known.checks.iter().all(|check| &check.name != name));
-        let parallel = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let root = self.ground.root().to_owned();
-        let plan = Plan::new(&wanted, &Selection::All, root, parallel).map_err(Stop::bad_data)?;
-        let plan = plan.repeating(policy.retry.external_retry.commands);
-        let before = self.ground.worktree.tree(Extent::Tracked).map_err(Stop::unavailable)?;
-        let ran = runner::run(&plan, self.interrupt.clone(), self.voice.observer()).await;
-        if self.interrupt.is_interrupted() {
-            return Ok(None);
-        }
-        let after = self.ground.worktree.tree(Extent::Tracked).map_err(Stop::unavailable)?;
-        let edited = self.ground.worktree.differing(before, after).map_err(Stop::unavailable)?;
-        let mut checks: Vec<CheckEvidence> = known.checks.into_iter().chain(ran.checks).collect();
-        checks.sort_by_key(|check| policy.verify.checks.get_index_of(&check.name));
-        let coverage = match (known.coverage, ran.coverage) {
-            (Some(before), Some(more)) => Some(before.into_iter().chain(more).collect()),
-            (before, more) => before.or(more),
-        };
-        Ok(Some(Checked { checks, coverage, edited }))
-    }
-
-    /// The evaluation of phase A, if it passes.
-    fn passes_phase_a(&self, snapshot: &Snapshot, policy: &Policy) -> Option<Evaluation> {
-        let now = Utc::now();
-        let evidence = gather::gather(snapshot, policy, &[], |_| now, now);
-        let rules = evaluate::rules(policy, settings(&self.state).task_type);
-        let evaluation = evaluate::evaluate_phase(&snapshot.files, &evidence, policy, &rules, Phase::A);
-        evaluation.passed().then_some(evaluation)
-    }
-
-    /// The head with this evidence, as a pull request that nobody has opened.
-    fn observed(&self, checked: &Checked) -> Result<Snapshot, Stop> {
-        let head = self.state.head_sha;
-        let tree = self.ground.worktree.tree_of(head).map_err(Stop::unavailable)?;
-        let files = self.change(tree)?;
-        let now = Utc::now();
-        let evidence = Evidence {
-            schema: EVIDENCE_SCHEMA.to_owned(),
-            repository: self.state.repository.clone(),
-            head_sha: head,
-            tree_hash: describe::tree_hash(tree),
-            base_sha: Some(self.state.base_sha),
-            pull_request: None,
-            workflow: None,
-            environment: Environment { os: std::env::consts::OS.to_owned(), runtime: None, framework: None },
-            started_at: now,
-            ended_at: now,
-            checks: checked.checks.clone(),
-            coverage: checked.coverage.as_ref().map(|reports| coverage::measure(&files, reports)),
-            regression_proof: None,
-        };
-        let shown = Shown { head, tree, base: self.state.base_sha };
-        let base = settings(&self.state).base.as_deref();
-        Ok(self.ground.snapshot(shown, &self.state.title, base, files, Some(evidence)))
-    }
-
-    /// What the loop's branch has changed up to this tree.
-    pub(super) fn change(&self, tree: Sha) -> Result<ChangedFiles, Stop> {
-        let base = self.ground.worktree.tree_of(self.state.base_sha).map_err(Stop::unavailable)?;
-        self.ground.worktree.changes(base, tree).map_err(Stop::unavailable)
-    }
-
-    /// The last evaluation: as this process made it, else made again from what the attempt recorded.
-    pub(super) async fn judged(&mut self) -> Result<&Judged, Stop> {
-        let fits =
-            self.judged.as_ref().is_some_and(|judged| judged.snapshot.pull_request.head.sha == self.state.head_sha);
-        if !fits {
-            let tip = self.loaded.tip.ok_or_else(|| Stop::unavailable("the loop has not been saved yet"))?;
-            let number = self.state.attempts.last().map_or(0, |last| last.number);
-            let checks = self.store.recorded_checks(tip, number).await.map_err(Stop::unavailable)?;
-            let snapshot = self.observed(&Checked { checks, ..Checked::default() })?;
-            let policy = only(&self.governed(), &self.state.prepared_checks);
-            let decision = decide(&snapshot, &self.state, &policy, Utc::now());
-            self.judged = Some(Judged { decision, snapshot });
-        }
-        self.judged.as_ref().ok_or_else(|| Stop::unavailable("there is no evaluation"))
-    }
-
     async fn critique(&mut self) -> Result<Progress, Stop> {
         let view = &self.judged().await?.decision.view;
         let (items, evaluation) = (reflex::critique(view), view.evaluation.clone());
@@ -440,15 +278,6 @@ impl<'g> Session<'g> {
     }
 }
 
-/// What running the checks brought.
-#[derive(Debug, Default)]
-struct Checked {
-    checks: Vec<CheckEvidence>,
-    coverage: Option<Vec<FileCoverage>>,
-    /// Tracked files that differ afterwards.
-    edited: Vec<String>,
-}
-
 /// What came of the task command.
 pub(super) enum Produce {
     Done,
@@ -458,10 +287,6 @@ pub(super) enum Produce {
 
 pub(super) fn settings(state: &LoopState) -> &reflex::Settings {
     &state.reflex.as_ref().expect("put in place when the session was opened").settings
-}
-
-fn names<'a>(checks: impl Iterator<Item = &'a CheckEvidence>) -> String {
-    checks.map(|check| check.name.as_str()).collect::<Vec<&str>>().join(", ")
 }
 
 async fn read_text(ground: &Ground, tip: Sha, path: &str) -> Result<String, Stop> {

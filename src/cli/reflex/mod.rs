@@ -1,13 +1,16 @@
 //! `loopgate loop`: the reflex loop in a local repository (loop.md, Reflex loop).
 //!
-//! What a step leads to is decided in [`core::reflex`](crate::core::reflex). Here it is executed: `drive` runs the
-//! steps and saves after each, `refine` lets programs edit the working tree, `ground` knows repository and locks,
-//! `voice` and `report` print.
+//! What a step leads to is decided in [`core::reflex`](crate::core::reflex). Here it is executed: `new` begins a loop
+//! once `confirm` has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `produce` and
+//! `refine` let programs edit the working tree, `ground` knows repository and locks, `voice` and `report` print.
 
+mod confirm;
 mod drive;
+mod evaluate;
 mod ground;
 mod manage;
 mod new;
+mod produce;
 mod refine;
 mod report;
 mod voice;

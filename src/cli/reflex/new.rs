@@ -1,11 +1,10 @@
 //! `loopgate loop new`: what is inferred is shown, and nothing of it counts before it is confirmed.
 
-use std::io::{BufRead, Write};
-
 use chrono::Utc;
 use clap::Args;
 
 use super::{
+    confirm::{Terminal, confirm},
     drive::Session,
     ground::{self, Ground},
     report,
@@ -90,7 +89,7 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum TaskType {
+pub(super) enum TaskType {
     NewFunction,
     BugFix,
     Refactor,
@@ -111,7 +110,7 @@ impl From<TaskType> for CodeType {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum MajorWord {
+pub(super) enum MajorWord {
     /// Those of severity fail
     Fail,
     /// Those of severity warn too
@@ -127,13 +126,13 @@ impl From<MajorWord> for Major {
     }
 }
 
-fn check(text: &str) -> Result<(CheckName, String), String> {
+pub(super) fn check(text: &str) -> Result<(CheckName, String), String> {
     let (name, run) = text.split_once('=').ok_or("write it as NAME=COMMAND")?;
     let name = name.trim().parse().map_err(|error: crate::core::Malformed| error.to_string())?;
     if run.trim().is_empty() { Err("the command is empty".to_owned()) } else { Ok((name, run.trim().to_owned())) }
 }
 
-fn score(text: &str) -> Result<Score, String> {
+pub(super) fn score(text: &str) -> Result<Score, String> {
     let number: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
     Score::try_from(number).map_err(|error| error.to_string())
 }
@@ -158,11 +157,11 @@ pub(super) fn settings_of(policy: &Policy) -> Settings {
 
 /// What is to be confirmed.
 #[derive(Clone, Debug, PartialEq)]
-struct Proposal {
-    task: Task,
-    settings: Settings,
+pub(super) struct Proposal {
+    pub task: Task,
+    pub settings: Settings,
     /// The checks of the configuration, or found by looking at the project.
-    known: Vec<CheckName>,
+    pub known: Vec<CheckName>,
 }
 
 pub async fn run(arguments: &Arguments, format: Format) -> Outcome {
@@ -272,231 +271,4 @@ async fn free_alias(ground: &Ground, asked: Option<&Alias>, task: &str) -> Resul
     let more = (2..).map(|number| first.numbered(number));
     let mut names = std::iter::once(first.clone()).chain(more);
     names.find(|alias| !taken.contains(alias)).ok_or_else(|| Stop::bad_data("every alias is taken"))
-}
-
-/// Where questions go and answers come from.
-struct Terminal<R, W> {
-    input: R,
-    output: W,
-}
-
-impl<R: BufRead, W: Write> Terminal<R, W> {
-    fn say(&mut self, text: &str) {
-        // Without somebody to read it there is nobody to answer either, and that is told below.
-        let _ = writeln!(self.output, "{text}");
-    }
-
-    /// An answer, trimmed; empty for the default.
-    fn ask(&mut self, question: &str) -> Result<String, Stop> {
-        let _ = write!(self.output, "{question} ");
-        let _ = self.output.flush();
-        let mut answer = String::new();
-        match self.input.read_line(&mut answer) {
-            Ok(0) | Err(_) => Err(Stop::usage(
-                "the criteria and the limit were not confirmed, so nothing was begun; answer the questions, or pass --yes",
-            )),
-            Ok(_) => Ok(answer.trim().to_owned()),
-        }
-    }
-}
-
-/// Shows the criteria and the limit and asks for each, again after any change.
-fn confirm<R: BufRead, W: Write>(proposal: &mut Proposal, terminal: &mut Terminal<R, W>) -> Result<(), Stop> {
-    let has_context =
-        !proposal.task.prompt.trim().is_empty() && (!proposal.known.is_empty() || !proposal.settings.checks.is_empty());
-    if !has_context {
-        terminal.say("There is not enough to go by. A few questions first; an empty answer keeps what is in brackets.");
-        set_up(proposal, terminal)?;
-    }
-    loop {
-        terminal.say(&criteria(proposal));
-        match terminal.ask("Are these criteria right? [yes/no]")?.to_lowercase().as_str() {
-            "y" | "yes" => break,
-            _ => set_up(proposal, terminal)?,
-        }
-    }
-    loop {
-        let limit = proposal.settings.limit;
-        let answer = terminal
-            .ask(&format!("At most {limit} iterations. Is this limit right? [yes, or a number from 1 to 10]"))?;
-        match answer.to_lowercase().as_str() {
-            "y" | "yes" => return Ok(()),
-            other => match other.parse() {
-                Ok(number @ 1..=10) => proposal.settings.limit = number,
-                _ => terminal.say("Please say yes, or a number from 1 to 10."),
-            },
-        }
-    }
-}
-
-fn criteria(proposal: &Proposal) -> String {
-    let settings = &proposal.settings;
-    let list = |names: &[CheckName]| {
-        if names.is_empty() { "none".to_owned() } else { super::drive::listed(names) }
-    };
-    let given: Vec<CheckName> = settings.checks.iter().map(|(name, _)| name.clone()).collect();
-    let major = match settings.major {
-        Major::Fail => "failed rules of severity fail",
-        Major::Warn => "failed rules of severity fail or warn",
-    };
-    format!(
-        "\nTask        {}\nType        {}\nIdeal       {}\nChecks      {}\nMandatory   {}\nThresholds  {} in phase A, {} in phase B\nMajor       {major}\n",
-        crate::render::plain_line(&proposal.task.prompt),
-        word(settings.task_type),
-        proposal
-            .task
-            .ideal_result
-            .as_deref()
-            .map_or_else(|| "every check passes".to_owned(), crate::render::plain_line),
-        list(if given.is_empty() { &proposal.known } else { &given }),
-        list(&settings.mandatory),
-        settings.threshold_a,
-        settings.threshold_b,
-    )
-}
-
-const fn word(code_type: CodeType) -> &'static str {
-    match code_type {
-        CodeType::NewFunction => "new_function",
-        CodeType::BugFix => "bug_fix",
-        CodeType::Refactor => "refactor",
-        CodeType::ApiEndpoint => "api_endpoint",
-        CodeType::Integration => "integration",
-    }
-}
-
-/// The set-up questions (loop.md, Reflex loop).
-fn set_up<R: BufRead, W: Write>(proposal: &mut Proposal, terminal: &mut Terminal<R, W>) -> Result<(), Stop> {
-    if proposal.task.prompt.trim().is_empty() {
-        proposal.task.prompt = terminal.ask("What is to be done?")?;
-        if let Some(inferred) = reflex::infer_type(&proposal.task.prompt) {
-            proposal.settings.task_type = inferred;
-        }
-    }
-    let kinds = "new_function, bug_fix, refactor, api_endpoint or integration";
-    let settings = &mut proposal.settings;
-    let known = word(settings.task_type);
-    settings.task_type = again(terminal, &format!("Task type: {kinds}? [{known}]"), settings.task_type, |answer| {
-        <TaskType as clap::ValueEnum>::from_str(answer, true).ok().map(CodeType::from)
-    })?;
-    let ideal = terminal.ask("What does the ideal result look like? [every check passes]")?;
-    if !ideal.is_empty() {
-        proposal.task.ideal_result = Some(ideal);
-    }
-    if proposal.known.is_empty() && settings.checks.is_empty() {
-        let checks =
-            again(terminal, "Which command checks it? As name=command, for example unit=make test", None, |answer| {
-                check(answer).ok().map(Some)
-            })?;
-        settings.checks.extend(checks);
-    }
-    let known = super::drive::listed(&settings.mandatory);
-    let mandatory = settings.mandatory.clone();
-    settings.mandatory =
-        again(terminal, &format!("Mandatory checks, whatever their kind? [{known}]"), mandatory, |answer| {
-            answer.split(',').map(|name| name.trim().parse().ok()).collect()
-        })?;
-    for (phase, threshold) in [("A", &mut settings.threshold_a), ("B", &mut settings.threshold_b)] {
-        *threshold =
-            again(terminal, &format!("Threshold of phase {phase}, 0 to 1? [{threshold}]"), *threshold, |answer| {
-                score(answer).ok()
-            })?;
-    }
-    settings.limit =
-        again(terminal, &format!("Iterations at most, 1 to 10? [{}]", settings.limit), settings.limit, |answer| {
-            answer.parse().ok().filter(|limit| (1..=10).contains(limit))
-        })?;
-    let known = if settings.major == Major::Fail { "fail" } else { "warn" };
-    settings.major = again(
-        terminal,
-        &format!("Which failed rules are major: fail, or warn too? [{known}]"),
-        settings.major,
-        |answer| <MajorWord as clap::ValueEnum>::from_str(answer, true).ok().map(Major::from),
-    )?;
-    Ok(())
-}
-
-/// Asks until the answer can be read; an empty one keeps what is known.
-fn again<R: BufRead, W: Write, T>(
-    terminal: &mut Terminal<R, W>,
-    question: &str,
-    known: T,
-    read: impl Fn(&str) -> Option<T>,
-) -> Result<T, Stop> {
-    loop {
-        let answer = terminal.ask(question)?;
-        if answer.is_empty() {
-            return Ok(known);
-        }
-        match read(&answer) {
-            Some(value) => return Ok(value),
-            None => terminal.say("That could not be read."),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn proposal(task: &str) -> Proposal {
-        let policy = crate::config::presets();
-        let settings = settings_of(&policy);
-        let task = Task { prompt: task.to_owned(), ideal_result: None };
-        Proposal { task, settings, known: vec!["build".parse().unwrap(), "unit".parse().unwrap()] }
-    }
-
-    /// What is shown and asked, and what is confirmed in the end.
-    fn conversation(mut proposal: Proposal, answers: &str) -> (Result<Proposal, String>, String) {
-        let mut terminal = Terminal { input: answers.as_bytes(), output: Vec::new() };
-        let confirmed = confirm(&mut proposal, &mut terminal).map(|()| proposal).map_err(|stop| stop.message);
-        (confirmed, String::from_utf8(terminal.output).unwrap())
-    }
-
-    #[test]
-    fn criteria_and_limit_are_confirmed_separately() {
-        let (confirmed, shown) = conversation(proposal("fix the sum"), "yes\ny\n");
-        assert_eq!(confirmed.unwrap(), proposal("fix the sum"));
-        insta::assert_snapshot!(shown.trim_end(), @r"
-        Task        fix the sum
-        Type        new_function
-        Ideal       every check passes
-        Checks      build, unit
-        Mandatory   none
-        Thresholds  0.80 in phase A, 0.90 in phase B
-        Major       failed rules of severity fail
-
-        Are these criteria right? [yes/no] At most 4 iterations. Is this limit right? [yes, or a number from 1 to 10]
-        ");
-    }
-
-    #[test]
-    fn after_a_change_it_is_asked_again() {
-        let (confirmed, shown) = conversation(proposal("fix the sum"), "no\nbug_fix\n\n\n0.5\n\n\nwarn\nyes\n3\nyes\n");
-        let confirmed = confirmed.unwrap().settings;
-        assert_eq!((confirmed.task_type, confirmed.limit, confirmed.major), (CodeType::BugFix, 3, Major::Warn));
-        assert_eq!(confirmed.threshold_a.to_string(), "0.50");
-        assert_eq!(shown.matches("Are these criteria right?").count(), 2);
-        assert_eq!(shown.matches("Is this limit right?").count(), 2);
-    }
-
-    #[test]
-    fn without_context_the_set_up_questions_come_first() {
-        let empty = Proposal { known: Vec::new(), ..proposal("") };
-        let answers = "repair the sum\n\nit adds\nnonsense\nunit=sh test.sh\n\n\n\n\n\nyes\nyes\n";
-        let (confirmed, shown) = conversation(empty, answers);
-        let confirmed = confirmed.unwrap();
-        assert_eq!(confirmed.task.prompt, "repair the sum");
-        assert_eq!(confirmed.settings.task_type, CodeType::BugFix, "inferred, and kept by an empty answer");
-        assert_eq!(confirmed.settings.checks, [("unit".parse().unwrap(), "sh test.sh".to_owned())]);
-        assert!(shown.contains("That could not be read."), "{shown}");
-    }
-
-    #[test]
-    fn without_an_answer_nothing_is_begun() {
-        for answers in ["", "yes\n", "no\n"] {
-            let (confirmed, _) = conversation(proposal("fix the sum"), answers);
-            assert!(confirmed.unwrap_err().contains("not confirmed"), "{answers:?}");
-        }
-    }
 }

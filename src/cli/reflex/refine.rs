@@ -1,14 +1,14 @@
-//! The steps in which a program edits the working tree: the task command of PRODUCE, the fixer of REFINE.
+//! REFINE: the fixer edits the working tree. What holds of its edits holds of the task command's too (`produce`).
 //!
 //! The state says that a program is at work *before* it is started, with the tree as it was. So whatever is found after
 //! a crash is either the program's finished commit (recognised by run and attempt in its message), or half-made edits,
 //! which are put aside under `refs/loopgate/aside/` and undone before the program is called again.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use chrono::{TimeDelta, Utc};
 
-use super::drive::{Produce, Progress, Session, by_a_person, settings, std_duration};
+use super::drive::{Progress, Session, by_a_person, settings, std_duration};
 use crate::{
     cli::{Stop, actions, local::CONFIGURATION},
     core::{
@@ -19,11 +19,9 @@ use crate::{
         reflex::{self, Breach, Calling, EditVerdict, FixMaker, FixMessage, FixRecord, Senior, Turn},
         tamper,
     },
-    runner::{self, CommandLine, Edits, Ending, Extent, FixerCall, FixerEnd, FixerReport, Head},
+    runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head},
 };
 
-/// Longest time a task command may take.
-const PRODUCE_TIMEOUT: Duration = Duration::from_secs(1800);
 /// Lines of a refused diff that are shown.
 const DIFF_LINES: usize = 60;
 
@@ -114,7 +112,7 @@ impl Session<'_> {
     }
 
     /// Whether a commit is what this run's current iteration led to.
-    fn is_our_commit(&self, commit: Sha) -> Result<bool, Stop> {
+    pub(super) fn is_our_commit(&self, commit: Sha) -> Result<bool, Stop> {
         let (message, parent) = self.ground.worktree.message(commit).map_err(Stop::unavailable)?;
         let run = format!("Loopgate-Run: {}", self.state.run_id);
         let attempt = format!("Attempt {}/", self.state.iteration);
@@ -129,7 +127,7 @@ impl Session<'_> {
     }
 
     /// Undoes what a program left half-made when the process died. Nothing is lost: it is kept aside.
-    fn clear_leftovers(&mut self, head: Head) -> Result<(), Stop> {
+    pub(super) fn clear_leftovers(&mut self, head: Head) -> Result<(), Stop> {
         let Some(calling) = self.reflex().calling.clone() else { return Ok(()) };
         let edits = self.ground.worktree.edits_since(calling.tree, head).map_err(Stop::unavailable)?;
         let message = format!("Half-made edits of iteration {}, interrupted\n", self.state.iteration);
@@ -208,7 +206,7 @@ impl Session<'_> {
     }
 
     /// Saves that a program is about to edit, unless that is what the state says already.
-    async fn say_who_is_at_work(&mut self, head: Head, before: Sha) -> Result<(), Stop> {
+    pub(super) async fn say_who_is_at_work(&mut self, head: Head, before: Sha) -> Result<(), Stop> {
         let known = self.reflex().calling.as_ref();
         if known.is_some_and(|calling| calling.head == head.commit && calling.tree == before) {
             return Ok(());
@@ -218,7 +216,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn put_aside(&self, edits: &Edits, message: &str) -> Result<Option<Sha>, Stop> {
+    pub(super) fn put_aside(&self, edits: &Edits, message: &str) -> Result<Option<Sha>, Stop> {
         self.ground.worktree.put_aside(edits, &self.aside(), message).map_err(Stop::unavailable)
     }
 
@@ -366,64 +364,6 @@ impl Session<'_> {
         serde_json::to_string_pretty(&document).map_err(Stop::bad_data)
     }
 
-    /// Whether the task command's commit is in place already: the process died after it.
-    pub(super) fn has_produced(&self) -> Result<bool, Stop> {
-        let head = self.ground.worktree.head().map_err(Stop::unavailable)?;
-        let ours = head.commit != self.state.head_sha && self.is_our_commit(head.commit)?;
-        if ours {
-            self.ground.worktree.settle_index().map_err(Stop::unavailable)?;
-        }
-        Ok(ours)
-    }
-
-    /// PRODUCE by the task command. Its edits become a commit, so that every iteration is of one.
-    pub(super) async fn produce(&mut self, command: &str) -> Result<Produce, Stop> {
-        let head = self.ground.worktree.head().map_err(Stop::unavailable)?;
-        self.clear_leftovers(head)?;
-        self.ask_for_a_clean_tree(head)?;
-        let before = self.ground.worktree.tree(Extent::Everything).map_err(Stop::unavailable)?;
-        self.say_who_is_at_work(head, before).await?;
-        let line = CommandLine {
-            environment: BTreeMap::from([("LOOPGATE_TASK".to_owned(), self.state.task.prompt.clone())]),
-            ..CommandLine::new(command, self.ground.root(), PRODUCE_TIMEOUT)
-        };
-        let ending = runner::run_command(line, self.interrupt.clone(), self.voice.echo()).await;
-        let edits = self.ground.worktree.edits_since(before, head).map_err(Stop::unavailable)?;
-        let breach = match ending {
-            Ending::Exited(0) => None,
-            Ending::Interrupted => {
-                self.put_aside(&edits, "Half-made work of the task command, interrupted\n")?;
-                return Ok(Produce::Interrupted);
-            }
-            Ending::Exited(code) => Some(format!("the task command ended with exit code {code}")),
-            Ending::Signalled(signal) => Some(format!("the task command was ended by signal {signal}")),
-            Ending::TimedOut => Some("the task command did not end within 30 minutes".to_owned()),
-            Ending::NotStarted(why) => Some(format!("the task command could not be started: {why}")),
-        };
-        if let Some(why) = breach {
-            self.put_aside(&edits, "Half-made work of a task command that failed\n")?;
-            return Ok(Produce::Broke(Breach(why)));
-        }
-        if !edits.is_empty() {
-            let message = format!(
-                "{}\n\nProduced by the task command, {} in {}.\nAttempt {}/{}\n\nLoopgate-Run: {}\n",
-                self.state.title.chars().take(72).collect::<String>(),
-                edits.diff_summary(),
-                few(&edits.paths()),
-                self.state.iteration,
-                self.state.max_iterations,
-                self.state.run_id
-            );
-            let author = match &self.policy.fixer.fixer {
-                Fixer::Command(fixer) => fixer.author.clone(),
-                _ => CommitAuthor::default(),
-            };
-            let commit = self.ground.worktree.commit(&edits, &message, &author).map_err(Stop::unavailable)?;
-            self.ground.worktree.advance(head.commit, commit).map_err(Stop::unavailable)?;
-        }
-        Ok(Produce::Done)
-    }
-
     /// The edits that were refused as tampering, if they are those of the current iteration.
     pub(super) fn refused_edits(&self) -> Result<Option<Sha>, Stop> {
         let aside = self.ground.worktree.resolve(&self.aside());
@@ -451,7 +391,7 @@ impl Session<'_> {
     }
 }
 
-fn few(paths: &[String]) -> String {
+pub(super) fn few(paths: &[String]) -> String {
     match paths {
         [] => "no file".to_owned(),
         [one, two, three, _, ..] => format!("{one}, {two}, {three} and {} more", paths.len() - 3),

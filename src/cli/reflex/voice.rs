@@ -2,7 +2,7 @@
 
 use std::{io::IsTerminal, sync::Arc};
 
-use super::drive::Judged;
+use super::evaluate::Judged;
 use crate::{
     cli::{
         output::{self, Format},

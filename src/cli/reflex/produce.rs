@@ -1,0 +1,79 @@
+//! PRODUCE by a task command: its edits become a commit, as a fixer's do.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::{
+    drive::{Produce, Session},
+    refine::few,
+};
+use crate::{
+    cli::Stop,
+    core::{
+        policy::{CommitAuthor, Fixer},
+        reflex::Breach,
+    },
+    runner::{self, CommandLine, Ending, Extent},
+};
+
+/// Longest time a task command may take.
+const PRODUCE_TIMEOUT: Duration = Duration::from_secs(1800);
+
+impl Session<'_> {
+    /// Whether the task command's commit is in place already: the process died after it.
+    pub(super) fn has_produced(&self) -> Result<bool, Stop> {
+        let head = self.ground.worktree.head().map_err(Stop::unavailable)?;
+        let ours = head.commit != self.state.head_sha && self.is_our_commit(head.commit)?;
+        if ours {
+            self.ground.worktree.settle_index().map_err(Stop::unavailable)?;
+        }
+        Ok(ours)
+    }
+
+    /// PRODUCE by the task command. Its edits become a commit, so that every iteration is of one.
+    pub(super) async fn produce(&mut self, command: &str) -> Result<Produce, Stop> {
+        let head = self.ground.worktree.head().map_err(Stop::unavailable)?;
+        self.clear_leftovers(head)?;
+        self.ask_for_a_clean_tree(head)?;
+        let before = self.ground.worktree.tree(Extent::Everything).map_err(Stop::unavailable)?;
+        self.say_who_is_at_work(head, before).await?;
+        let line = CommandLine {
+            environment: BTreeMap::from([("LOOPGATE_TASK".to_owned(), self.state.task.prompt.clone())]),
+            ..CommandLine::new(command, self.ground.root(), PRODUCE_TIMEOUT)
+        };
+        let ending = runner::run_command(line, self.interrupt.clone(), self.voice.echo()).await;
+        let edits = self.ground.worktree.edits_since(before, head).map_err(Stop::unavailable)?;
+        let breach = match ending {
+            Ending::Exited(0) => None,
+            Ending::Interrupted => {
+                self.put_aside(&edits, "Half-made work of the task command, interrupted\n")?;
+                return Ok(Produce::Interrupted);
+            }
+            Ending::Exited(code) => Some(format!("the task command ended with exit code {code}")),
+            Ending::Signalled(signal) => Some(format!("the task command was ended by signal {signal}")),
+            Ending::TimedOut => Some("the task command did not end within 30 minutes".to_owned()),
+            Ending::NotStarted(why) => Some(format!("the task command could not be started: {why}")),
+        };
+        if let Some(why) = breach {
+            self.put_aside(&edits, "Half-made work of a task command that failed\n")?;
+            return Ok(Produce::Broke(Breach(why)));
+        }
+        if !edits.is_empty() {
+            let message = format!(
+                "{}\n\nProduced by the task command, {} in {}.\nAttempt {}/{}\n\nLoopgate-Run: {}\n",
+                self.state.title.chars().take(72).collect::<String>(),
+                edits.diff_summary(),
+                few(&edits.paths()),
+                self.state.iteration,
+                self.state.max_iterations,
+                self.state.run_id
+            );
+            let author = match &self.policy.fixer.fixer {
+                Fixer::Command(fixer) => fixer.author.clone(),
+                _ => CommitAuthor::default(),
+            };
+            let commit = self.ground.worktree.commit(&edits, &message, &author).map_err(Stop::unavailable)?;
+            self.ground.worktree.advance(head.commit, commit).map_err(Stop::unavailable)?;
+        }
+        Ok(Produce::Done)
+    }
+}
