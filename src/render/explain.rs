@@ -10,6 +10,7 @@ use super::{
     handoff::attempt_row,
     links::Links,
     machine,
+    plain::plain,
     sanitize::{Markdown, code, short_text},
     steps, templates,
     verdict::{self, Subject},
@@ -269,35 +270,6 @@ pub fn document(subject: &Subject<'_>) -> Explanation {
     }
 }
 
-/// Our own Markdown as a terminal shows it: links as their words, no escapes, no invisible characters.
-pub fn plain(markdown: &str) -> String {
-    let mut text = String::with_capacity(markdown.len());
-    let mut rest = markdown;
-    while let Some((before, after)) = rest.split_once("](") {
-        let opening = before.rmatch_indices('[').find(|(at, _)| !before[..*at].ends_with('\\'));
-        let Some(((at, _), (_, behind))) = opening.zip(after.split_once(')')) else {
-            text.push_str(before);
-            text.push_str("](");
-            rest = after;
-            continue;
-        };
-        text.push_str(&before[..at]);
-        text.push_str(&before[at + 1..]);
-        rest = behind;
-    }
-    text.push_str(rest);
-    let mut plain = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' if letters.peek().is_some_and(char::is_ascii_punctuation) => plain.extend(letters.next()),
-            '\u{2060}' | '\u{200b}' => {}
-            letter => plain.push(letter),
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -313,19 +285,6 @@ mod tests {
         let mut document = serde_json::to_value(document(&subject)).unwrap();
         document["status"] = "as in the status comment".into();
         insta::assert_json_snapshot!("explain_document", document);
-    }
-
-    #[test]
-    fn links_and_escapes_are_taken_out() {
-        for (markdown, shown) in [
-            ("[`a.rs:1`](https://x.y/a) adds `b`", "`a.rs:1` adds `b`"),
-            ("helper\\[bot\\]’s [comment](https://x.y)", "helper[bot]’s comment"),
-            ("@\u{2060}alice \\*not\\* `a\\b`", "@alice *not* `a\\b`"),
-            ("an [open", "an [open"),
-            ("x](y", "x](y"),
-        ] {
-            assert_eq!(plain(markdown), shown);
-        }
     }
 
     #[test]

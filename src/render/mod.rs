@@ -31,6 +31,7 @@ mod job_summary;
 mod links;
 mod machine;
 mod merge_group;
+mod plain;
 mod posts;
 mod reflex;
 mod refusal;
@@ -57,11 +58,12 @@ use crate::core::{
 pub use annotations::CheckAnnotation;
 pub use announcement::Announcement;
 pub use check_run::{CheckAction, CheckRunText};
-pub use explain::{Explanation, plain};
+pub use explain::Explanation;
 pub use fit::LIMIT;
 pub use job_summary::job_summary;
 pub use machine::{STATUS_SCHEMA, attempts_before};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
+pub use plain::plain;
 pub use reflex::{
     loop_history, loop_iteration, loop_list, loop_report, loop_status, loop_verdict, status_word as loop_status_word,
 };

@@ -1,0 +1,198 @@
+//! Our Markdown as plain text, for terminals.
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+/// The text people read: links by their words, code between backticks, without escapes, entities and HTML.
+pub fn plain(markdown: &str) -> String {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut page = Page::default();
+    for event in Parser::new_ext(markdown, options) {
+        page.add(event);
+    }
+    page.text.truncate(page.text.trim_end().len());
+    page.text
+}
+
+#[derive(Default)]
+struct Page {
+    text: String,
+    /// The next number of each list that is open, the outermost first; none for one with bullets.
+    lists: Vec<Option<u64>>,
+    verbatim: Verbatim,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Verbatim {
+    #[default]
+    No,
+    /// Inside a block of code, whose lines are indented.
+    Code,
+}
+
+impl Page {
+    fn add(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.open(&tag),
+            Event::End(tag) => self.close(tag),
+            Event::Text(text) if self.verbatim == Verbatim::Code => {
+                for line in text.lines() {
+                    self.write("    ");
+                    self.write(line);
+                    self.text.push('\n');
+                }
+            }
+            Event::Text(text) => self.write(&text),
+            Event::Code(code) => {
+                self.text.push('`');
+                self.write(&code);
+                self.text.push('`');
+            }
+            Event::InlineHtml(tag) | Event::Html(tag) => match tag.trim() {
+                "<code>" | "</code>" => self.text.push('`'),
+                "<br>" => self.line_ends(),
+                _ => {}
+            },
+            Event::SoftBreak | Event::HardBreak => {
+                self.line_ends();
+                let indent = "  ".repeat(self.lists.len());
+                self.text.push_str(&indent);
+            }
+            Event::TaskListMarker(done) => self.text.push_str(if done { "[x] " } else { "[ ] " }),
+            Event::Rule => self.block_ends(),
+            Event::FootnoteReference(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {}
+        }
+    }
+
+    fn open(&mut self, tag: &Tag<'_>) {
+        match tag {
+            Tag::Heading { level, .. } => {
+                self.block_ends();
+                let depth = match level {
+                    HeadingLevel::H1 => 1,
+                    HeadingLevel::H2 => 2,
+                    HeadingLevel::H3 => 3,
+                    HeadingLevel::H4 => 4,
+                    HeadingLevel::H5 => 5,
+                    HeadingLevel::H6 => 6,
+                };
+                self.text.push_str(&"#".repeat(depth));
+                self.text.push(' ');
+            }
+            Tag::List(first) => {
+                if self.lists.is_empty() {
+                    self.block_ends();
+                } else {
+                    self.line_ends();
+                }
+                self.lists.push(*first);
+            }
+            Tag::Item => {
+                self.line_ends();
+                let indent = "  ".repeat(self.lists.len().saturating_sub(1));
+                self.text.push_str(&indent);
+                match self.lists.last_mut() {
+                    Some(Some(number)) => {
+                        self.text.push_str(&format!("{number}. "));
+                        *number += 1;
+                    }
+                    _ => self.text.push_str("- "),
+                }
+            }
+            Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented) => {
+                self.block_ends();
+                self.verbatim = Verbatim::Code;
+            }
+            Tag::Paragraph if self.lists.is_empty() => self.block_ends(),
+            Tag::BlockQuote(_) | Tag::Table(_) | Tag::HtmlBlock => self.block_ends(),
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::List(_) => {
+                self.lists.pop();
+                if self.lists.is_empty() {
+                    self.block_ends();
+                }
+            }
+            TagEnd::CodeBlock => {
+                self.verbatim = Verbatim::No;
+                self.block_ends();
+            }
+            TagEnd::TableCell => self.text.push_str("  "),
+            TagEnd::TableRow | TagEnd::TableHead | TagEnd::Item => self.line_ends(),
+            TagEnd::Paragraph if !self.lists.is_empty() => self.line_ends(),
+            TagEnd::Heading(_) | TagEnd::Paragraph | TagEnd::BlockQuote(_) | TagEnd::Table => self.block_ends(),
+            _ => {}
+        }
+    }
+
+    /// Without the invisible characters that keep texts from becoming mentions and links.
+    fn write(&mut self, text: &str) {
+        self.text.extend(text.chars().filter(|letter| !matches!(letter, '\u{2060}' | '\u{200b}')));
+    }
+
+    fn line_ends(&mut self) {
+        let written = self.text.trim_end_matches([' ', '\n']).len();
+        let ended = self.text[written..].contains('\n');
+        if written > 0 && !ended {
+            self.text.truncate(written);
+            self.text.push('\n');
+        }
+    }
+
+    fn block_ends(&mut self) {
+        let written = self.text.trim_end_matches([' ', '\n']).len();
+        self.text.truncate(written);
+        if written > 0 {
+            self.text.push_str("\n\n");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::sanitize;
+
+    #[test]
+    fn what_people_read_is_what_was_written() {
+        let text = format!(
+            "### Title\n\n**Bold** [words](https://example.test/a_(b)) and \\*stars\\*\nthe next line\n\n- one `a\\.b`\n  \
+             goes on\n- two\n  1. deep\n\n| A | B |\n|:--|--:|\n| {} | 2 |\n\n```text\n  kept  \n```\n<details>\n\n<!-- x -->\nEnd.",
+            sanitize::code("(?i)a|b")
+        );
+        insta::assert_snapshot!(plain(&text), @r"
+        ### Title
+
+        Bold words and *stars*
+        the next line
+
+        - one `a\.b`
+          goes on
+        - two
+          1. deep
+
+        A  B
+        `(?i)a|b`  2
+
+              kept
+
+        End.
+        ");
+    }
+
+    #[test]
+    fn links_and_escapes_are_taken_out() {
+        for (markdown, shown) in [
+            ("[`a.rs:1`](https://x.y/a) adds `b`", "`a.rs:1` adds `b`"),
+            ("helper\\[bot\\]’s [comment](https://x.y)", "helper[bot]’s comment"),
+            ("@\u{2060}alice \\*not\\* `a\\b`", "@alice *not* `a\\b`"),
+            ("an [open", "an [open"),
+            ("x](y", "x](y"),
+        ] {
+            assert_eq!(plain(markdown), shown);
+        }
+    }
+}
