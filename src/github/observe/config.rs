@@ -187,28 +187,53 @@ pub(in crate::github) async fn escalation_template(
     }
 }
 
+/// How far down a commit's tree is listed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Depth {
+    Top,
+    All,
+}
+
+/// One path of a commit's tree.
+#[derive(Deserialize)]
+pub(super) struct TreeEntry {
+    pub path: String,
+    /// `blob`, `tree`, or `commit` for a submodule.
+    #[serde(rename = "type")]
+    pub kind: String,
+}
+
+/// A commit's tree; none if GitHub does not list all of it.
+pub(super) async fn tree(
+    client: &Client,
+    repository: &RepoName,
+    tip: Sha,
+    depth: Depth,
+) -> Result<Option<Vec<TreeEntry>>, Error> {
+    #[derive(Deserialize)]
+    struct Tree {
+        tree: Vec<TreeEntry>,
+        #[serde(default)]
+        truncated: bool,
+    }
+    let query = match depth {
+        Depth::Top => "",
+        Depth::All => "?recursive=1",
+    };
+    let path = format!("{}/git/trees/{tip}{query}", path::repo(repository));
+    let tree = client.get_immutable_json::<Tree>(&path).await?.filter(|tree| !tree.truncated);
+    Ok(tree.map(|tree| tree.tree))
+}
+
 /// The folders at the top of a commit's tree.
 pub(super) async fn folders(
     client: &Client,
     repository: &RepoName,
     tip: Sha,
 ) -> Result<Option<BTreeSet<String>>, Error> {
-    #[derive(Deserialize)]
-    struct Tree {
-        tree: Vec<Entry>,
-        #[serde(default)]
-        truncated: bool,
-    }
-    #[derive(Deserialize)]
-    struct Entry {
-        path: String,
-        #[serde(rename = "type")]
-        kind: String,
-    }
-    let path = format!("{}/git/trees/{tip}", path::repo(repository));
-    let tree = client.get_immutable_json::<Tree>(&path).await?.filter(|tree| !tree.truncated);
-    let folder = |entry: Entry| matches!(entry.kind.as_str(), "tree" | "commit").then_some(entry.path);
-    Ok(tree.map(|tree| tree.tree.into_iter().filter_map(folder).collect()))
+    let folder = |entry: TreeEntry| matches!(entry.kind.as_str(), "tree" | "commit").then_some(entry.path);
+    let tree = tree(client, repository, tip, Depth::Top).await?;
+    Ok(tree.map(|entries| entries.into_iter().filter_map(folder).collect()))
 }
 
 /// What branches ask for, as last read.

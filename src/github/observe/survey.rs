@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::{Observer, authority::Flags, config};
+use super::{
+    Observer,
+    authority::Flags,
+    config::{self, Depth},
+};
 use crate::{
     core::{
         RepoName, Sha,
@@ -118,25 +122,13 @@ async fn collaborators(client: &Client, repository: &RepoName) -> Result<Answer<
 }
 
 async fn files(client: &Client, repository: &RepoName, tip: Sha) -> Result<Answer<Vec<String>>, Error> {
-    #[derive(Deserialize)]
-    struct Tree {
-        tree: Vec<Entry>,
-        #[serde(default)]
-        truncated: bool,
+    match config::tree(client, repository, tip, Depth::All).await {
+        Ok(Some(entries)) => {
+            Ok(Ok(entries.into_iter().filter(|entry| entry.kind != "tree").map(|entry| entry.path).collect()))
+        }
+        Ok(None) => Ok(Err("the repository has too many files to list".to_owned())),
+        Err(error) => answer(Err(error)),
     }
-    #[derive(Deserialize)]
-    struct Entry {
-        path: String,
-        #[serde(rename = "type")]
-        kind: String,
-    }
-    let path = format!("{}/git/trees/{tip}?recursive=1", path::repo(repository));
-    let tree = match client.get_immutable_json::<Tree>(&path).await {
-        Ok(Some(tree)) if !tree.truncated => tree,
-        Ok(_) => return Ok(Err("the repository has too many files to list".to_owned())),
-        Err(error) => return answer(Err(error)),
-    };
-    Ok(Ok(tree.tree.into_iter().filter(|entry| entry.kind != "tree").map(|entry| entry.path).collect()))
 }
 
 fn answer<T>(asked: Result<T, Error>) -> Result<Answer<T>, Error> {
