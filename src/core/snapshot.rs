@@ -212,16 +212,18 @@ impl ChangedFile {
     /// Added lines as (line number at the head, text), from the patch; none when there is no patch to read.
     pub fn added_lines(&self) -> Option<Vec<(u32, &str)>> {
         let patch = self.patch.as_deref()?;
-        let mut added = Vec::new();
+        let mut added = Vec::with_capacity(self.additions.min(10_000) as usize);
         let mut line = 0;
         for text in patch.split('\n') {
-            if let Some(header) = text.strip_prefix("@@ ") {
-                line = hunk_start(header)?;
-            } else if let Some(content) = text.strip_prefix('+') {
-                added.push((line, content.strip_suffix('\r').unwrap_or(content)));
-                line += 1;
-            } else if !text.starts_with('-') && !text.starts_with('\\') {
-                line += 1;
+            match text.as_bytes() {
+                [b'+', ..] => {
+                    let content = &text[1..];
+                    added.push((line, content.strip_suffix('\r').unwrap_or(content)));
+                    line += 1;
+                }
+                [b'@', b'@', b' ', ..] => line = hunk_start(&text[3..])?,
+                [b'-' | b'\\', ..] => {}
+                _ => line += 1,
             }
         }
         Some(added)

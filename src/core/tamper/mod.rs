@@ -175,15 +175,15 @@ impl<'a> Patch<'a> {
         let (mut removed, mut added) = (Vec::new(), Vec::new());
         let mut number = 0;
         for text in file.patch.as_deref().unwrap_or_default().lines() {
-            if let Some(header) = text.strip_prefix("@@ ") {
-                number = hunk_start(header).unwrap_or(1);
-            } else if let Some(text) = text.strip_prefix('+') {
-                added.push(Line { number, text });
-                number += 1;
-            } else if let Some(text) = text.strip_prefix('-') {
-                removed.push(Line { number, text });
-            } else if !text.starts_with('\\') {
-                number += 1;
+            match text.as_bytes() {
+                [b'+', ..] => {
+                    added.push(Line { number, text: &text[1..] });
+                    number += 1;
+                }
+                [b'-', ..] => removed.push(Line { number, text: &text[1..] }),
+                [b'@', b'@', b' ', ..] => number = hunk_start(&text[3..]).unwrap_or(1),
+                [b'\\', ..] => {}
+                _ => number += 1,
             }
         }
         Self { file, removed, added }
