@@ -107,6 +107,7 @@ pub(super) fn snapshot(
         commits: Listing::complete(Vec::new()),
         comments: Listing::complete(Vec::new()),
         reviews: Listing::complete(Vec::new()),
+        inline: Listing::complete(Vec::new()),
         checks: Vec::new(),
         forged_checks: Vec::new(),
         evidence: evidence.into_iter().map(|evidence| ReceivedEvidence::Accepted(Box::new(evidence))).collect(),

@@ -55,12 +55,14 @@ pub fn load(organisation: Option<Source<'_>>, repository: Option<Source<'_>>) ->
     let file = misfits::typed(&tree).map_err(|problems| sources.errors(problems, Some(&tree)))?;
     let presence = if repository.is_some() { Presence::Present } else { Presence::Absent };
     let mut cx = Lowering::default();
-    let policy = file.lower(presence, &configured_gates, &mut cx);
+    let mut policy = file.lower(presence, &configured_gates, &mut cx);
     if !cx.problems.is_empty() {
         return Err(sources.errors(cx.problems, Some(&tree)));
     }
-    let warnings = overruled.into_iter().chain(cx.warnings);
-    Ok(Loaded { policy, warnings: warnings.map(|problem| sources.error(&problem, Some(&tree))).collect() })
+    let told = |problems: Vec<Problem>| problems.into_iter().map(|problem| sources.error(&problem, Some(&tree)));
+    policy.overruled = told(overruled).collect();
+    let warnings = policy.overruled.iter().cloned().chain(told(cx.warnings)).collect();
+    Ok(Loaded { policy, warnings })
 }
 
 /// More than anybody fixes at once.

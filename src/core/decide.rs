@@ -258,6 +258,7 @@ fn warnings(
         warnings.push(Warning::StateRecovered { how });
     }
     warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
+    warnings.extend(policy.overruled.iter().cloned().map(Warning::Overruled));
     warnings.extend(evidence.coverage_refused.iter().map(|reason| {
         let (what, reason) = ("coverage in the evidence".to_owned(), reason.to_string());
         Warning::NotObserved(ObservationProblem { what, reason })

@@ -15,10 +15,10 @@ use super::{
     evidence::{ChangedCoverage, CheckEvidence, CheckKind, Failure},
     failure::{Blame, RootCauseCategory},
     fix_request::{FixRequest, FixTurn, Whom},
-    gate::{Considered, GateReport},
+    gate::{Considered, GateReport, WordSource},
     history::HistoryLine,
     ids::{CheckName, CommentId, GateName, Login, RuleId, Score, Sha, TeamSlug, Timestamp},
-    policy::{Channel, Phase, PolicyOrigin, Recipient, Severity},
+    policy::{Channel, ConfigError, Phase, PolicyOrigin, Recipient, Severity},
     rerun::{Ask, NextRerun, Rerun},
     snapshot::{Conclusion, ForgedCheck, ObservationProblem},
     stage::Stage,
@@ -409,6 +409,8 @@ pub enum Warning {
     /// No check of this kind is configured although every loop should have one.
     NoCheckOfKind(CheckKind),
     NotObserved(ObservationProblem),
+    /// The repository's file says something that the organisation has locked: it has no effect.
+    Overruled(ConfigError),
     Forged(ForgedCheck),
     EvidenceRefused {
         artifact: String,
@@ -438,7 +440,7 @@ pub struct Surface {
     pub gates: Option<CheckRunPlan>,
     pub status_comment: StatusCommentWish,
     pub posts: Vec<Post>,
-    pub reactions: BTreeMap<CommentId, ReactionKind>,
+    pub reactions: BTreeMap<Reacted, ReactionKind>,
     /// Channels that an escalation is said on beside the comment, with the key of its post.
     pub announce: BTreeMap<Channel, String>,
     /// What GitHub is to be asked to run again.
@@ -523,6 +525,25 @@ impl Post {
             Self::MergedOverOpenGates => "bypassed".to_owned(),
             Self::FixRequest { whom: Whom::Fixer, attempt } => format!("fix:{attempt}"),
             Self::FixRequest { whom: Whom::Senior, attempt } => format!("fix-senior:{attempt}"),
+        }
+    }
+}
+
+/// What bears a reaction. The ids of the two are counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reacted {
+    Comment(CommentId),
+    /// On a line of the diff.
+    Inline(CommentId),
+}
+
+impl Reacted {
+    /// Where a word was written; none for reviews, which GitHub lets nobody react to.
+    pub const fn at(source: WordSource) -> Option<Self> {
+        match source {
+            WordSource::Comment(id) => Some(Self::Comment(id)),
+            WordSource::Inline(id) => Some(Self::Inline(id)),
+            WordSource::Review(_) => None,
         }
     }
 }

@@ -51,6 +51,7 @@ pub fn policy() -> Policy {
     let checks = [("build", check(CheckKind::Build, "cargo build")), ("unit", check(CheckKind::Test, "cargo test"))];
     Policy {
         origin: PolicyOrigin::Base { commit: sha(0xba) },
+        overruled: Vec::new(),
         activation: Activation::Active,
         mode: Mode::Hybrid,
         verify: VerifyPolicy {
@@ -137,6 +138,7 @@ pub fn snapshot() -> Snapshot {
         commits: Listing::complete(Vec::new()),
         comments: Listing::complete(Vec::new()),
         reviews: Listing::complete(Vec::new()),
+        inline: Listing::complete(Vec::new()),
         checks: Vec::new(),
         forged_checks: Vec::new(),
         evidence: Vec::new(),

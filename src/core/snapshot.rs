@@ -33,6 +33,8 @@ pub struct Snapshot {
     /// Issue comments, oldest first, ours included.
     pub comments: Listing<Comment>,
     pub reviews: Listing<Review>,
+    /// On lines of the diff. Commands count there, words about gates do not. Not read where the pull request has none.
+    pub inline: Listing<Comment>,
     /// Check runs and commit statuses on the head commit that are not ours.
     pub checks: Vec<ExternalCheck>,
     /// Check runs on the head that carry one of our names but another App's id (gates.md: reported, never believed).

@@ -6,15 +6,15 @@ use chrono::TimeDelta;
 
 use super::{
     decision::{
-        CheckRunPlan, CommandReply, FeedbackLine, Hold, LabelWish, MergedBranch, NextAction, Post, ReactionKind,
-        StatusCommentWish, Surface,
+        CheckRunPlan, CommandReply, FeedbackLine, Hold, LabelWish, MergedBranch, NextAction, Post, Reacted,
+        ReactionKind, StatusCommentWish, Surface,
     },
     escalation::Trigger,
     failure::Blame,
     fix_request::{self, FixRequest, FixTurn},
-    gate::{Assessment, GateReport, GateStanding, GateStatus, WordSource},
+    gate::{Assessment, GateReport, GateStanding, GateStatus},
     gatekeeping,
-    ids::{CommentId, Timestamp},
+    ids::Timestamp,
     policy::{Channel, LabelPolicy, LoopLabel, OnComplete, Policy},
     rerun,
     snapshot::{Conclusion, Lifecycle, Snapshot},
@@ -214,15 +214,16 @@ fn announcements(ground: &Ground<'_>) -> BTreeMap<Channel, String> {
 }
 
 /// One reaction per comment: a refusal is shown before a success, so that nobody overlooks it.
-fn reactions(ground: &Ground<'_>) -> BTreeMap<CommentId, ReactionKind> {
+fn reactions(ground: &Ground<'_>) -> BTreeMap<Reacted, ReactionKind> {
     let mut reactions = ground.assessment.reactions();
     for reply in ground.replies {
-        let Asked::InWords(WordSource::Comment(comment)) = reply.source else { continue };
+        let Asked::InWords(source) = reply.source else { continue };
+        let Some(place) = Reacted::at(source) else { continue };
         let kind = match reply.answer.outcome {
             AnswerOutcome::Refused(_) | AnswerOutcome::NothingToRun { .. } => ReactionKind::NotAccepted,
             _ => ReactionKind::Done,
         };
-        let shown = reactions.entry(comment).or_insert(kind);
+        let shown = reactions.entry(place).or_insert(kind);
         *shown = (*shown).max(kind);
     }
     reactions

@@ -36,8 +36,9 @@ struct ExplainedGate {
     name: String,
     state: Markdown,
     why: Shown<Markdown>,
-    who: Option<String>,
     how: Option<Markdown>,
+    /// Who is in the teams, where only somebody with the right to know asked.
+    members: Vec<String>,
     words: Shown<Markdown>,
     notes: Shown<Markdown>,
 }
@@ -45,14 +46,13 @@ struct ExplainedGate {
 impl ExplainedGate {
     fn of(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
         let card = GateCard::new(report, subject, links);
-        let undecided = matches!(report.standing, GateStanding::Open | GateStanding::Rejected { .. });
         Self {
             icon: card.icon,
             name: card.name,
             state: card.state,
             why: gate_card::why(report, links, MOST_PLACES),
-            who: undecided.then(|| words::approvers(report)),
             how: card.how,
+            members: Vec::new(),
             words: Shown::first(MOST_WORDS, report.considered.iter().rev(), |word| {
                 answers::considered(word, report, subject)
             }),
@@ -97,8 +97,21 @@ pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
 }
 
 fn explained(subject: &Subject<'_>, links: &Links) -> Shown<ExplainedGate> {
-    let shown = subject.decision.view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
+    let mut shown: Vec<_> =
+        subject.decision.view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate)).collect();
+    // What stands in the way comes first.
+    shown.sort_by_key(|gate| !gate.is_closed());
     Shown::first(100, shown, |gate| ExplainedGate::of(gate, subject, links))
+}
+
+/// On the command line, where whoever asks has the right to read the organisation's members.
+fn with_members(mut gates: Shown<ExplainedGate>, subject: &Subject<'_>) -> Shown<ExplainedGate> {
+    for gate in &mut gates.items {
+        let report = subject.decision.view.gates.iter().find(|report| report.name.as_str() == gate.name);
+        let open = report.filter(|report| matches!(report.standing, GateStanding::Open));
+        gate.members = open.map(words::members).unwrap_or_default();
+    }
+    gates
 }
 
 /// `explain.md`.
@@ -154,7 +167,7 @@ impl Page {
                 let severity = super::artifact::severity(rule.severity);
                 Markdown::ours(format!("{icon} {} ({severity}, weight {}){why}", code(rule.id.as_str()), rule.weight))
             }),
-            gates: explained(subject, &links),
+            gates: with_members(explained(subject, &links), subject),
             quiet: words::few(&quiet, 50),
             attempts: Shown::first(50, subject.decision.next.attempts.iter().rev(), |attempt| {
                 let row = attempt_row(attempt, &links);
@@ -204,6 +217,8 @@ struct GateDocument {
     advisory: bool,
     why: Vec<String>,
     who: String,
+    /// Of each team among them, who may approve here.
+    members: Vec<String>,
     how: Option<String>,
     approvals: Vec<Login>,
     approvals_needed: u32,
@@ -247,6 +262,7 @@ pub fn document(subject: &Subject<'_>) -> Explanation {
             advisory: report.holding == Holding::Advisory,
             why: all(&explained.why.items),
             who: words::approvers(report),
+            members: words::members(report),
             how: explained.how.map(|how| plain(&how.to_string())),
             approvals: report.approvals.iter().map(|approval| approval.by.clone()).collect(),
             approvals_needed: report.needed,

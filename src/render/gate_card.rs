@@ -12,7 +12,7 @@ use super::{
 };
 use crate::core::{
     GateName, Login,
-    gate::{Approval, ApproveBy, GateReport, GateStanding, Holding, MatchReason, TriggerMatch},
+    gate::{Absence, Approval, ApproveBy, GateReport, GateStanding, Holding, MatchReason, TriggerMatch},
     policy::Policy,
     snapshot::Lifecycle,
 };
@@ -179,12 +179,17 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
             report.awaiting_owners.iter().map(|file| links.in_diff(file, None).into_string()).collect();
         format!("Their owners have not approved yet: {}.", words::few(&files, 5))
     });
-    let absent = eligible.absent_preset_team.as_ref().map(|team| {
+    let absent = eligible.absent_preset_team.as_ref().map(|absent| {
         let instead = eligible.permission.map_or("other people", words::permission);
-        format!(
-            "The team {} is not here to be asked, so people with {instead} stand in for it.",
-            code(&team.to_string())
-        )
+        let team = code(&absent.team.to_string());
+        let why = match &absent.absence {
+            Absence::Missing => format!("There is no team {team} that Loopgate could ask"),
+            Absence::NoAccess => format!("The team {team} cannot read this repository"),
+            Absence::Unreadable(reason) => {
+                format!("Loopgate may not read who is in the team {team} ({})", short_text(reason, 160))
+            }
+        };
+        format!("{why}, so people with {instead} stand in for it.")
     });
     let unusable = eligible
         .unusable

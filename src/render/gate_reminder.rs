@@ -60,7 +60,7 @@ impl Reminder {
 /// Everybody who may decide, also those whose review was requested: that they were told once is why they are reminded.
 fn mentions(report: &GateReport) -> Markdown {
     let eligible = &report.eligible;
-    let teams = eligible.teams.iter().map(|team| format!("@{team}"));
-    let people = eligible.people.iter().filter(|_| eligible.teams.is_empty()).map(|login| format!("@{login}"));
+    let teams = eligible.teams.keys().map(|team| format!("@{team}"));
+    let people = eligible.people.iter().map(|login| format!("@{login}"));
     Markdown::ours(teams.chain(people).take(10).collect::<Vec<_>>().join(" "))
 }

@@ -136,14 +136,12 @@ fn mentions(subject: &Subject<'_>, report: &GateReport) -> Markdown {
     let eligible = &report.eligible;
     let teams = eligible
         .teams
-        .iter()
+        .keys()
         .filter(|team| !asked.contains(&Reviewer::Team((*team).clone())) && !pull.requested_teams.contains(team));
-    let people = eligible.people.iter().filter(|login| {
-        // Where there are teams, their members are among the people and are reached through them.
-        eligible.teams.is_empty()
-            && !asked.contains(&Reviewer::User((*login).clone()))
-            && !pull.requested_users.contains(login)
-    });
+    let people = eligible
+        .people
+        .iter()
+        .filter(|login| !asked.contains(&Reviewer::User((*login).clone())) && !pull.requested_users.contains(login));
     let mentions = teams.map(|team| format!("@{team}")).chain(people.map(|login| format!("@{login}")));
     Markdown::ours(mentions.take(10).collect::<Vec<_>>().join(" "))
 }

@@ -1,6 +1,6 @@
 //! Our Markdown as plain text, for terminals.
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// The text people read: links by their words, code between backticks, without escapes, entities and HTML.
 pub fn plain(markdown: &str) -> String {
@@ -65,19 +65,6 @@ impl Page {
 
     fn open(&mut self, tag: &Tag<'_>) {
         match tag {
-            Tag::Heading { level, .. } => {
-                self.block_ends();
-                let depth = match level {
-                    HeadingLevel::H1 => 1,
-                    HeadingLevel::H2 => 2,
-                    HeadingLevel::H3 => 3,
-                    HeadingLevel::H4 => 4,
-                    HeadingLevel::H5 => 5,
-                    HeadingLevel::H6 => 6,
-                };
-                self.text.push_str(&"#".repeat(depth));
-                self.text.push(' ');
-            }
             Tag::List(first) => {
                 if self.lists.is_empty() {
                     self.block_ends();
@@ -103,7 +90,7 @@ impl Page {
                 self.verbatim = Verbatim::Code;
             }
             Tag::Paragraph if self.lists.is_empty() => self.block_ends(),
-            Tag::BlockQuote(_) | Tag::Table(_) | Tag::HtmlBlock => self.block_ends(),
+            Tag::Heading { .. } | Tag::BlockQuote(_) | Tag::Table(_) | Tag::HtmlBlock => self.block_ends(),
             _ => {}
         }
     }
@@ -164,7 +151,7 @@ mod tests {
             sanitize::code("(?i)a|b")
         );
         insta::assert_snapshot!(plain(&text), @r"
-        ### Title
+        Title
 
         Bold words and *stars*
         the next line
@@ -191,6 +178,8 @@ mod tests {
             ("@\u{2060}alice \\*not\\* `a\\b`", "@alice *not* `a\\b`"),
             ("an [open", "an [open"),
             ("x](y", "x](y"),
+            ("matches <code>&#92;s&#40;a&#124;b&#41;&#42;</code>.", "matches `\\s(a|b)*`."),
+            ("#12 is open, `**/a`", "#12 is open, `**/a`"),
         ] {
             assert_eq!(plain(markdown), shown);
         }

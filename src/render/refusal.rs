@@ -35,6 +35,7 @@ pub fn line(word: &Considered, refusal: &Refusal, gate: &Gate<'_>) -> Markdown {
     let what = match word.source {
         WordSource::Comment(_) => "comment",
         WordSource::Review(_) => "review",
+        WordSource::Inline(_) => "comment on the diff",
     };
     let what = match super::sanitize::address(&word.url) {
         Some(url) => format!("[{what}]({url})"),
@@ -111,6 +112,12 @@ fn sentence(refusal: &Refusal, by: &Markdown, gate: &Gate<'_>) -> String {
         Refusal::ReviewStale => {
             format!("it was given on an older commit. {by} is asked to look at the head and approve again.")
         }
+        Refusal::OnTheDiff => match gate.approve_by {
+            ApproveBy::Review => format!("nothing is decided there. {by} can {again}."),
+            ApproveBy::Comment | ApproveBy::CommentOrReview => {
+                format!("nothing is decided there. Write {} in the conversation, on a line of its own.", phrase(name))
+            }
+        },
         Refusal::WrongChannel { wants_review: true } => {
             "this gate takes a review: *Files changed*, *Review changes*, *Approve*.".to_owned()
         }
@@ -218,6 +225,7 @@ mod tests {
             R::OtherCommit { named: fixtures::sha(0x11) },
             R::NoHeadSeenBefore,
             R::ReviewStale,
+            R::OnTheDiff,
             R::WrongChannel { wants_review: true },
             R::WrongChannel { wants_review: false },
             R::BaseChanged { seen: "develop".into() },

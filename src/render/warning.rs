@@ -22,6 +22,12 @@ pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
             short_text(&problem.what, 120),
             short_text(&problem.reason, 200)
         ),
+        Warning::Overruled(error) => format!(
+            "{}, line {}: {}. What is written there has no effect.",
+            code(&error.file),
+            error.line,
+            short_text(&error.message, 200)
+        ),
         Warning::Forged(forged) => {
             let by =
                 forged.app.as_deref().map_or_else(|| "somebody".to_owned(), |app| format!("the App {}", code(app)));
@@ -55,7 +61,10 @@ const fn unproved(kind: CheckKind) -> &'static str {
 mod tests {
     use super::*;
     use crate::{
-        core::snapshot::{ForgedCheck, ObservationProblem},
+        core::{
+            policy::ConfigError,
+            snapshot::{ForgedCheck, ObservationProblem},
+        },
         render::fixtures,
     };
 
@@ -65,6 +74,14 @@ mod tests {
         let warnings = [
             Warning::NoCheckOfKind(CheckKind::Test),
             Warning::NotObserved(ObservationProblem { what: "team acme/security".into(), reason: "404".into() }),
+            Warning::Overruled(ConfigError {
+                file: ".github/loopgate.yml".into(),
+                line: 7,
+                column: 3,
+                snippet: "  deploy: off".into(),
+                message: "`gates.deploy` is locked by the organisation".into(),
+                hint: None,
+            }),
             Warning::Forged(ForgedCheck {
                 name: "loopgate / verify".into(),
                 app: Some("github-actions".into()),

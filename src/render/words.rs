@@ -1,8 +1,10 @@
 //! Small phrases that several texts share: durations, counts, lists of names, what a trigger or a stage is called.
 
+use std::collections::BTreeSet;
+
 use super::sanitize::{Markdown, code, short_text, text};
 use crate::core::{
-    CheckName, Login, Timestamp,
+    CheckName, Login, TeamSlug, Timestamp,
     decision::{CheckStanding, View},
     escalation::Trigger,
     evidence::Outcome,
@@ -13,6 +15,9 @@ use crate::core::{
     snapshot::Permission,
     stage::Stage,
 };
+
+/// People who are named one by one; of more, how many there are is enough.
+const MOST_APPROVERS: usize = 5;
 
 /// `850 ms`, `12.3 s`, `4 min 5 s`, `2 h 3 min`.
 pub fn duration(ms: u64) -> String {
@@ -204,22 +209,29 @@ pub fn failing(view: &View) -> Vec<CheckName> {
     view.checks.iter().filter(|check| fails(&check.standing)).map(|check| check.name.clone()).collect()
 }
 
-/// Who can open a gate, in plain words: "bob or carol (team acme/security)".
+/// Who can open a gate, in plain words: "bob, carol or a member of team acme/security". Who is in a team is for its members to see.
 pub fn approvers(gate: &GateReport) -> String {
     let eligible = &gate.eligible;
-    let people: Vec<String> = eligible.people.iter().map(ToString::to_string).collect();
-    let teams: Vec<String> = eligible.teams.iter().map(|team| format!("team {team}")).collect();
-    let mut who = match (people.len(), teams.is_empty()) {
-        (0, _) => teams,
-        (1..=5, true) => people,
-        (1..=5, false) => vec![format!("{} ({})", or(&people), and(&teams))],
-        (_, true) => vec![few(&people, 5)],
-        (many, false) => vec![format!("{} ({many} people)", or(&teams))],
-    };
+    let mut who: Vec<String> = eligible.people.iter().map(ToString::to_string).collect();
+    if who.len() > MOST_APPROVERS {
+        let more = who.split_off(MOST_APPROVERS).len();
+        who.push(format!("{more} more people"));
+    }
+    who.extend(eligible.teams.keys().map(|team| format!("a member of team {team}")));
     if let Some(level) = eligible.permission {
         who.push(format!("anyone with {}", permission(level)));
     }
     if who.is_empty() { "nobody who could be found".to_owned() } else { or(&who) }
+}
+
+/// Who of the teams that can open a gate may approve it: "acme/security: bob and carol".
+pub fn members(gate: &GateReport) -> Vec<String> {
+    let named = |(team, members): (&TeamSlug, &BTreeSet<Login>)| {
+        let names: Vec<String> = members.iter().map(ToString::to_string).collect();
+        let who = if names.is_empty() { "nobody who may approve here".to_owned() } else { few(&names, 20) };
+        format!("{team}: {who}")
+    };
+    gate.eligible.teams.iter().map(named).collect()
 }
 
 /// Those who are called when a trigger names nobody, in plain words.

@@ -1,7 +1,12 @@
 //! What is said elsewhere, what others write in our name, and two of us at once.
 
 use loopgate::{
-    core::{decide, snapshot::ForgedCheck},
+    config::{self, Source},
+    core::{
+        decide,
+        decision::{Reacted, ReactionKind},
+        snapshot::ForgedCheck,
+    },
     github::webhook::{Irrelevant, OwnApp, Routed, route},
 };
 use serde_json::{Value, json};
@@ -41,6 +46,61 @@ fn in_a_discussion_and_on_a_commit() {
         let payload = json!({ "action": "created", "comment": comment("security approved") });
         assert_eq!(routed(event, payload), Routed::Irrelevant(Irrelevant::UnknownEvent));
     }
+}
+
+#[test]
+fn on_a_line_of_the_diff() {
+    let mut talk = Talk::opened();
+    talk.writes("alice", "Is this right?\n\nsecurity approved");
+    let inline = talk.snapshot.comments.items.pop().expect("written above");
+    talk.snapshot.inline.items.push(inline.clone());
+    talk.look();
+    talk.is(
+        Closed,
+        "😕 alice’s comment on the diff does not count: nothing is decided there. Write `security approved` in the \
+         conversation, on a line of its own.",
+    );
+    let reaction = talk.last.surface.reactions.get(&Reacted::Inline(inline.id));
+    assert_eq!(reaction, Some(&ReactionKind::NotAccepted));
+    // Talk about code is left alone there, and a rejection blocks as little as an approval opens.
+    talk.snapshot.inline.items[0].body = "security approved? approved".into();
+    talk.look();
+    talk.is(Closed, "");
+    talk.snapshot.inline.items[0].body = "security rejected".into();
+    talk.says("bob", "security approved");
+    talk.is(
+        Approved,
+        "✅ **security** approved by bob on `01010101`.\n\
+         😕 alice’s comment on the diff does not count: nothing is decided there. Write `security approved` in the \
+         conversation, on a line of its own.",
+    );
+}
+
+#[test]
+fn a_command_on_a_line_of_the_diff() {
+    let mut talk = Talk::opened();
+    talk.writes("author", "/loop status");
+    let inline = talk.snapshot.comments.items.pop().expect("written above");
+    talk.snapshot.inline.items.push(inline.clone());
+    talk.look();
+    assert_eq!(talk.last.surface.reactions.get(&Reacted::Inline(inline.id)), Some(&ReactionKind::Done));
+    let answers = talk.state.answered.len();
+    talk.look();
+    assert_eq!((talk.state.answered.len(), answers), (1, 1), "answered once");
+}
+
+#[test]
+fn what_the_organisation_has_locked_and_the_repository_writes_all_the_same() {
+    let locks = "policy: { locked: [gates.security] }\ngates: { security: { approvers: { users: [alice] } } }\n";
+    let (organisation, own) =
+        (Source::new("acme/.github/loopgate.yml", locks), Source::new(".github/loopgate.yml", CONFIG));
+    let mut talk = Talk::opened();
+    talk.policy = config::load(Some(organisation), Some(own)).expect("two right files").policy;
+    talk.says("bob", "security approved");
+    assert!(talk.status().contains("It opens for alice."), "{}", talk.status());
+    let warning = "`.github/loopgate.yml`, line 8: `gates.security` is locked by the organisation. What is written there \
+                   has no effect.";
+    assert!(talk.status().contains(warning), "{}", talk.status());
 }
 
 /// A reaction sends no event at all, and no reaction is read as a word.

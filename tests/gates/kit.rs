@@ -7,7 +7,7 @@ use loopgate::{
     config,
     core::{
         AppId, CommentId, Login, PrNumber, ReviewId, Sha, Timestamp, UserId, decide,
-        decision::{CheckRunPlan, Decision, ReactionKind},
+        decision::{CheckRunPlan, Decision, Reacted, ReactionKind},
         gate::GateStatus,
         hint::{Actor, Hint},
         policy::{Policy, PolicyOrigin},
@@ -193,7 +193,7 @@ impl Talk {
     /// How the last comment was reacted to.
     pub fn reaction(&self) -> Option<ReactionKind> {
         let id = self.snapshot.comments.items.last()?.id;
-        self.last.surface.reactions.get(&id).copied()
+        self.last.surface.reactions.get(&Reacted::Comment(id)).copied()
     }
 
     /// The text of the status comment.
@@ -343,6 +343,7 @@ pub fn snapshot() -> Snapshot {
         commits: Listing::complete(vec![by_author]),
         comments: Listing::complete(Vec::new()),
         reviews: Listing::complete(Vec::new()),
+        inline: Listing::complete(Vec::new()),
         checks: Vec::new(),
         forged_checks: Vec::new(),
         evidence: Vec::new(),

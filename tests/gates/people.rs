@@ -144,7 +144,7 @@ fn an_approver_was_removed_from_the_team() {
     talk.team("acme/sec", &["bob"]).look();
     talk.is(
         Closed,
-        "😕 alice’s comment does not count: alice is not an approver of this gate. It opens for team acme/sec.",
+        "😕 alice’s comment does not count: alice is not an approver of this gate. It opens for a member of team acme/sec.",
     );
 }
 
@@ -198,10 +198,30 @@ fn missing_members_permission() {
     talk.look();
     talk.is(
         Closed,
-        "⚠️ The team `acme/security` is not here to be asked, so people with maintain access stand in for it.",
+        "⚠️ Loopgate may not read who is in the team `acme/security` (Resource not accessible by integration), so \
+         people with maintain access stand in for it.",
     );
     talk.says("maintainer", "security approved");
     talk.is(Approved, "✅ **security** approved by maintainer on `01010101`.");
+    // One that is not here, and one that cannot read the repository, are named as such.
+    for (standing, why) in [
+        (TeamStanding::Missing, "There is no team `acme/security` that Loopgate could ask"),
+        (TeamStanding::NoAccess, "The team `acme/security` cannot read this repository"),
+    ] {
+        let mut talk = Talk::under("version: 1\ngates: { deploy: off }\n");
+        talk.standing("acme/security", standing).look();
+        talk.is(Closed, &format!("⚠️ {why}, so people with maintain access stand in for it."));
+    }
+    // What GitHub does not answer for the moment hands the gate to nobody else, and says so.
+    let mut talk = Talk::under("version: 1\ngates: { deploy: off }\n");
+    talk.standing("acme/security", TeamStanding::Unknown("GitHub did not answer (503)".into()));
+    talk.says("maintainer", "security approved");
+    talk.is(
+        Closed,
+        "⚠️ `acme/security` cannot approve: GitHub did not answer (503).\n\
+         😕 maintainer’s comment does not count: GitHub did not say whether maintainer may approve (acme/security: \
+         GitHub did not answer (503)). Loopgate asks again by itself.",
+    );
 }
 
 #[test]

@@ -84,6 +84,18 @@ fn a_heading() {
 }
 
 #[test]
+fn a_link_that_began_on_an_earlier_line() {
+    for body in ["[\nsee this\n](https://example.com)security approved", "[x\n](https://example.com) security approved"]
+    {
+        stands(
+            body,
+            "😕 alice’s comment does not count: it stands in a link, where it may be an example. Write `security \
+             approved` as plain text.",
+        );
+    }
+}
+
+#[test]
 fn link_text() {
     stands(
         "[security approved](https://example.com)",

@@ -126,7 +126,7 @@ async fn looking_explains_and_touches_nothing() {
     let page = render::plain(&render::explain(&looked.decision, &looked.snapshot, &looked.policy));
     for said in [
         "It stands at VALIDATE: the security gate is closed.",
-        "Who decides: bob",
+        "What opens it: bob comments",
         "mallory’s comment does not count: mallory is not an approver of this gate. It opens for bob.",
     ] {
         assert!(page.replace("**", "").contains(said), "{said}\n{page}");

@@ -1,7 +1,9 @@
 //! `loopgate explain OWNER/REPO#N`: why is this gate closed, who can open it?
 
+use chrono::TimeDelta;
 use loopgate::{
     core::RepoName,
+    github::{ApiUrl, AppCredentials, Clock as _, Credentials, Github, Job, Reconcile, Secret, Setup, SystemClock},
     simulator::{Pr, PullSpec, Role, Simulator},
 };
 use serde_json::Value;
@@ -22,7 +24,8 @@ gates:
 /// A pull request by alice that adds a password check; bob and olga are the security team, mallory is nobody.
 async fn world() -> (Simulator, RepoName, Pr) {
     let github = github().await;
-    let repo = github.create_repo("acme/widgets", &[(".github/loopgate.yml", CONFIGURATION)]).unwrap();
+    let files = [(".github/loopgate.yml", CONFIGURATION), ("src/lib.rs", "// Widgets.\n")];
+    let repo = github.create_repo("acme/widgets", &files).unwrap();
     let team = github.admin().add_team("acme/security", &["bob", "olga"]).unwrap();
     github.admin().grant_team(&team, &repo, Role::Write).unwrap();
     let spec = PullSpec::new("feat: sign in")
@@ -40,9 +43,19 @@ fn explain(github: &Simulator, pr: &Pr, more: &[&str]) -> Said {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_gate_is_explained_with_names() {
     let (github, repo, pr) = world().await;
+    // The server has seen the head before anybody speaks.
+    let key = Secret::new(github.app_key().private_pem());
+    let credentials = Credentials::App(AppCredentials::new(github.app_id(), &key).unwrap());
+    let client = Github::new(ApiUrl::parse(&github.url()).unwrap(), credentials, Setup::default()).unwrap();
+    let installation = Some(github.installation_id());
+    let job = Job { installation, repository: repo.clone(), number: pr.number, hints: Vec::new() };
+    Reconcile::new(client).run(&job, SystemClock.now()).await.unwrap();
+    github.clock().advance(TimeDelta::minutes(5));
+
     github.user("mallory").comment(&pr, "security approved").unwrap();
     github.user("bob").comment(&pr, "security approved once CI is green").unwrap();
     github.user("carol").comment(&pr, "security approved").unwrap();
+    github.forget_requests();
     let said = explain(&github, &pr, &[]);
     assert_eq!(said.code, Some(3), "{}{}", said.out, said.err);
     let head = github.head(&pr).unwrap().to_string();

@@ -9,6 +9,7 @@ mod adversaries;
 mod conversations;
 mod emulator_driver;
 mod endings;
+mod gates;
 mod simulator_only;
 mod triggers;
 mod world;
@@ -64,6 +65,14 @@ mod played {
         coverage_alone_calls_a_person_where_it_is_asked_to,
         the_same_code_again_is_flagged_or_told,
         failures_without_a_word_are_shown_to_a_person,
+    }
+    on_both_worlds! {
+        gates:
+        two_reviewers_approve_a_part_each,
+        reviews_approve_and_reject,
+        a_word_is_taken_back_and_a_deleted_objection_stands,
+        an_approval_that_races_with_a_push_opens_nothing,
+        two_servers_show_one_pull_request_once,
     }
     on_both_worlds! {
         endings:

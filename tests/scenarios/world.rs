@@ -2,22 +2,31 @@
 
 use std::{
     future::Future,
-    net::TcpListener,
+    net::{SocketAddr, TcpListener},
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{DefaultBodyLimit, State},
+};
 use chrono::{TimeDelta, Timelike, Utc};
+use futures::future::join_all;
+use http::{Request, StatusCode, request::Parts};
+use http_body_util::Full;
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use loopgate::{
     core::{
-        PrNumber, RepoName, Sha, Timestamp,
+        CommentId, PrNumber, RepoName, ReviewId, Sha, Timestamp,
         evidence::{CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Failure, Outcome},
         roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
     },
     github::{self, ApiUrl, AppCredentials, Credentials, Github, Setup, SystemClock},
     server::{self, GithubReconciler, Running, Server, ServerConfig, own_app},
-    simulator::{CheckSpec, Clock, CommitSpec, Conclusion, Config, Pr, PullSpec, Role, RunSpec, Simulator},
+    simulator::{CheckSpec, Clock, CommitSpec, Conclusion, Config, Pr, PullSpec, Role, RunSpec, Simulator, Verdict},
 };
 use serde_json::{Value, json};
 
@@ -31,9 +40,14 @@ const PACE: TimeDelta = TimeDelta::minutes(7);
 /// A GitHub with the real server in front of it.
 pub struct World {
     pub github: GitHub,
-    server: Running,
+    /// Usually one.
+    servers: Vec<Running>,
     clock: Clock,
-    _data: tempfile::TempDir,
+    /// How servers are started.
+    settings: [String; 4],
+    times: Times,
+    fan: Fan,
+    data: Vec<tempfile::TempDir>,
 }
 
 pub enum GitHub {
@@ -139,28 +153,38 @@ impl World {
         let clock = Clock::system();
         let simulator = Simulator::start(Config { clock: clock.clone(), pace: PACE, ..Config::default() });
         let github = simulator.await.expect("a simulator");
-        let data = tempfile::tempdir().expect("a directory");
-        let (id, url) = (github.app_id().to_string(), github.url());
-        let settings = [id.as_str(), github.app_key().private_pem(), github.webhook_secret(), &url, "127.0.0.1:0"];
+        let (key, secret) = (github.app_key().private_pem(), github.webhook_secret());
+        let settings = [github.app_id().to_string(), key.to_owned(), secret.to_owned(), github.url()];
         let times = Times { of_server: clock.clone(), of_github: Arc::new(Paced(clock.clone())) };
-        let server = serve(settings, &data, times).await;
-        github.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
-        Self { github: GitHub::Simulated(github), server, clock, _data: data }
+        let fan = Fan::start(TcpListener::bind("127.0.0.1:0").expect("a free port"));
+        github.set_webhook_url(&format!("http://{}/webhook", fan.address));
+        let github = GitHub::Simulated(github);
+        Self { github, servers: Vec::new(), clock, settings, times, fan, data: Vec::new() }.with_a_server().await
     }
 
     /// None where no emulator is named.
     pub async fn emulated() -> Option<Self> {
-        // The emulator must know at its start where webhooks go. That nobody takes the port meanwhile is likely enough
-        // for a test: the kernel hands out others first.
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
-        let emulator = Emulator::start(&format!("http://{free}/webhook"))?;
-        let data = tempfile::tempdir().expect("a directory");
+        // The emulator must know at its start where webhooks go.
+        let fan = Fan::start(TcpListener::bind("127.0.0.1:0").expect("a free port"));
+        let emulator = Emulator::start(&format!("http://{}/webhook", fan.address))?;
         let [key, secret, url] = ["private_key", "webhook_secret", "url"].map(|name| emulator.text(name));
-        let (id, listen) = (emulator.here["app_id"].to_string(), free.to_string());
+        let settings = [emulator.here["app_id"].to_string(), key, secret, url];
         let clock = Clock::system();
         let times = Times { of_server: clock.clone(), of_github: Arc::new(SystemClock) };
-        let server = serve([&id, &key, &secret, &url, &listen], &data, times).await;
-        Some(Self { github: GitHub::Emulated(emulator), server, clock, _data: data })
+        let github = GitHub::Emulated(emulator);
+        let world = Self { github, servers: Vec::new(), clock, settings, times, fan, data: Vec::new() };
+        Some(world.with_a_server().await)
+    }
+
+    /// One server more on the same GitHub, as the same App and with a data directory of its own. Each hears of
+    /// everything, at the same time as the others.
+    pub async fn with_a_server(mut self) -> Self {
+        let data = tempfile::tempdir().expect("a directory");
+        let server = serve(&self.settings, &data, self.times.clone()).await;
+        self.fan.targets.lock().expect("no panic").push(server.public_address());
+        self.servers.push(server);
+        self.data.push(data);
+        self
     }
 
     /// Waits until every webhook was delivered, everything it led to was done, and nothing new came of that.
@@ -172,10 +196,14 @@ impl World {
                 GitHub::Simulated(github) => github.settle().await,
                 GitHub::Emulated(github) => drop(github.call("settle", json!({}))),
             }
-            self.server.settled().await;
+            for server in &self.servers {
+                server.settled().await;
+            }
         }
-        let dead = self.server.dead_letters().await.expect("the inbox can be read");
-        assert!(dead.is_empty(), "given up: {dead:?}");
+        for server in &self.servers {
+            let dead = server.dead_letters().await.expect("the inbox can be read");
+            assert!(dead.is_empty(), "given up: {dead:?}");
+        }
     }
 
     fn deliveries(&self) -> usize {
@@ -336,6 +364,16 @@ impl World {
         serde_json::from_str(&text).expect("a document")
     }
 
+    /// The name of the pull request's branch.
+    pub fn branch(&self, pr: &Pr) -> String {
+        match &self.github {
+            GitHub::Simulated(github) => github.pull_request(pr).expect("a pull request").head_branch,
+            GitHub::Emulated(github) => {
+                self.emulated_pull(github, pr)["head"]["ref"].as_str().expect("a branch").to_owned()
+            }
+        }
+    }
+
     fn emulated_pull(&self, github: &Emulator, pr: &Pr) -> Value {
         github.call("pr", json!({ "repo": pr.repo.to_string(), "number": pr.number.get() }))
     }
@@ -473,16 +511,16 @@ impl Person<'_> {
     }
 
     pub async fn pushes(&self, pr: &Pr, files: &[(&str, &str)]) {
-        let branch = match &self.world.github {
-            GitHub::Simulated(github) => github.pull_request(pr).expect("a pull request").head_branch,
-            GitHub::Emulated(github) => {
-                self.world.emulated_pull(github, pr)["head"]["ref"].as_str().expect("a branch").to_owned()
-            }
-        };
-        self.pushes_to(&pr.repo, &branch, files).await;
+        self.pushes_to(&pr.repo, &self.world.branch(pr), files).await;
     }
 
     pub async fn pushes_to(&self, repo: &RepoName, branch: &str, files: &[(&str, &str)]) {
+        self.lands(repo, branch, files).await;
+        self.world.settle().await;
+    }
+
+    /// Pushes, and waits for nothing.
+    pub async fn lands(&self, repo: &RepoName, branch: &str, files: &[(&str, &str)]) {
         self.begin().await;
         match &self.world.github {
             GitHub::Simulated(github) => {
@@ -495,22 +533,77 @@ impl Person<'_> {
                 github.call("push", args);
             }
         }
-        self.world.settle().await;
     }
 
     /// Comments; the answer is the comment's id.
     pub async fn says(&self, pr: &Pr, body: &str) -> u64 {
+        let id = self.writes(pr, body).await;
+        self.world.settle().await;
+        id
+    }
+
+    /// Comments, and waits for nothing.
+    pub async fn writes(&self, pr: &Pr, body: &str) -> u64 {
         self.begin().await;
-        let id = match &self.world.github {
+        match &self.world.github {
             GitHub::Simulated(github) => github.user(self.login).comment(pr, body).expect("a comment").get(),
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "body": body,
                     "as_": self.login });
                 github.call("comment", args)["id"].as_u64().expect("an id")
             }
+        }
+    }
+
+    /// Approves or asks for changes in a review of the head; the answer is the review's id.
+    pub async fn reviews(&self, pr: &Pr, verdict: Verdict, body: &str) -> u64 {
+        self.begin().await;
+        let id = match &self.world.github {
+            GitHub::Simulated(github) => github.user(self.login).review(pr, verdict, body).expect("a review").get(),
+            GitHub::Emulated(github) => {
+                let event = match verdict {
+                    Verdict::Approve => "APPROVE",
+                    Verdict::RequestChanges => "REQUEST_CHANGES",
+                    Verdict::Comment => "COMMENT",
+                };
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "event": event, "body": body,
+                    "as_": self.login });
+                github.call("review", args)["id"].as_u64().expect("an id")
+            }
         };
         self.world.settle().await;
         id
+    }
+
+    /// Dismisses somebody's review.
+    pub async fn dismisses(&self, pr: &Pr, review: u64) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => {
+                github.user(self.login).dismiss(pr, ReviewId::new(review)).expect("a review");
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "review_id": review,
+                    "as_": self.login });
+                github.call("dismiss_review", args);
+            }
+        }
+        self.world.settle().await;
+    }
+
+    /// Deletes their comment.
+    pub async fn deletes(&self, pr: &Pr, comment: u64) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => {
+                github.user(self.login).delete_comment(pr, CommentId::new(comment)).expect("a comment");
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "comment_id": comment, "as_": self.login });
+                github.call("delete_comment", args);
+            }
+        }
+        self.world.settle().await;
     }
 
     pub async fn closes(&self, pr: &Pr) {
@@ -552,21 +645,58 @@ impl Person<'_> {
 
 /// What the server takes for the time, and what GitHub goes by when it looks at tokens. The emulator has the machine's
 /// clock: there only the server's can be set forward.
+#[derive(Clone)]
 struct Times {
     of_server: Clock,
     of_github: Arc<dyn github::Clock>,
 }
 
-/// The real server: App id, key, webhook secret, API address and listening address, as an operator would set them.
-async fn serve(settings: [&str; 5], data: &tempfile::TempDir, times: Times) -> Running {
-    let [id, key, secret, url, listen] = settings;
+/// Hands each webhook to every server at once, as a load balancer that is set to would.
+struct Fan {
+    address: SocketAddr,
+    targets: Targets,
+}
+
+type Targets = Arc<Mutex<Vec<SocketAddr>>>;
+
+impl Fan {
+    fn start(listener: TcpListener) -> Self {
+        let address = listener.local_addr().expect("it is bound");
+        listener.set_nonblocking(true).expect("a socket");
+        let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
+        let targets = Targets::default();
+        let router = Router::new().fallback(hand_on).layer(DefaultBodyLimit::disable()).with_state(targets.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { address, targets }
+    }
+}
+
+/// The answer is the first server's; a server that is not there makes it 502.
+async fn hand_on(State(targets): State<Targets>, head: Parts, body: Bytes) -> StatusCode {
+    let targets = targets.lock().expect("no panic").clone();
+    let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
+    let sent = targets.into_iter().map(|target| {
+        let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+        let mut request = Request::new(Full::new(body.clone()));
+        *request.method_mut() = head.method.clone();
+        *request.uri_mut() = format!("http://{target}{path}").parse().expect("an address");
+        *request.headers_mut() = head.headers.clone();
+        client.request(request)
+    });
+    let answers = join_all(sent).await;
+    let mut statuses = answers.into_iter().map(|answer| answer.map_or(StatusCode::BAD_GATEWAY, |it| it.status()));
+    statuses.next().unwrap_or(StatusCode::SERVICE_UNAVAILABLE)
+}
+
+/// The real server: App id, key, webhook secret and API address, as an operator would set them.
+async fn serve(settings: &[String; 4], data: &tempfile::TempDir, times: Times) -> Running {
+    let [id, key, secret, url] = settings;
     let config = ServerConfig::from_env(|name| match name {
-        "LOOPGATE_APP_ID" => Some(id.to_owned()),
-        "LOOPGATE_PRIVATE_KEY" => Some(key.to_owned()),
-        "LOOPGATE_WEBHOOK_SECRET" => Some(secret.to_owned()),
-        "LOOPGATE_GITHUB_API_URL" => Some(url.to_owned()),
-        "LOOPGATE_LISTEN" => Some(listen.to_owned()),
-        "LOOPGATE_ADMIN_LISTEN" => Some("127.0.0.1:0".to_owned()),
+        "LOOPGATE_APP_ID" => Some(id.clone()),
+        "LOOPGATE_PRIVATE_KEY" => Some(key.clone()),
+        "LOOPGATE_WEBHOOK_SECRET" => Some(secret.clone()),
+        "LOOPGATE_GITHUB_API_URL" => Some(url.clone()),
+        "LOOPGATE_LISTEN" | "LOOPGATE_ADMIN_LISTEN" => Some("127.0.0.1:0".to_owned()),
         "LOOPGATE_DATA_DIR" => Some(data.path().display().to_string()),
         _ => None,
     })

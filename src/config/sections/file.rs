@@ -140,6 +140,7 @@ impl File {
                 Presence::Present => PolicyOrigin::WorkingTree,
                 Presence::Absent => PolicyOrigin::Defaults,
             },
+            overruled: Vec::new(),
             activation: match (self.enabled, repository) {
                 (Some(true), _) | (None, Presence::Present) => Activation::Active,
                 (Some(false), _) | (None, Presence::Absent) => Activation::Off,

@@ -24,8 +24,9 @@ pub use policy::{
 };
 pub use questions::{AuthorityQuestions, questions};
 pub use report::{
-    Approval, Considered, EligibleApprovers, GateReport, GateStanding, GateStatus, Holding, MatchReason, Objection,
-    OnlyHope, PhraseProblem, Refusal, TriggerMatch, UnusableApprover, Word, WordOutcome, WordSource,
+    Absence, AbsentTeam, Approval, Considered, EligibleApprovers, GateReport, GateStanding, GateStatus, Holding,
+    MatchReason, Objection, OnlyHope, PhraseProblem, Refusal, TriggerMatch, UnusableApprover, Word, WordOutcome,
+    WordSource,
 };
 pub use reviewers::reviewers;
 pub use trigger::{MATCHES_KEPT, matches};

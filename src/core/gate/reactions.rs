@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use super::{
     assess::Assessment,
-    report::{Considered, GateReport, GateStanding, Refusal, Word, WordOutcome, WordSource},
+    report::{Considered, GateReport, GateStanding, Refusal, Word, WordOutcome},
 };
-use crate::core::{decision::ReactionKind, ids::CommentId};
+use crate::core::decision::{Reacted, ReactionKind};
 
 impl Assessment {
     /// Reactions to words about gates, by comment. Where one comment says several things, what was not accepted shows:
     /// its writer has something left to do.
-    pub fn reactions(&self) -> BTreeMap<CommentId, ReactionKind> {
+    pub fn reactions(&self) -> BTreeMap<Reacted, ReactionKind> {
         let mut reactions = BTreeMap::new();
         let considered = self.gates.iter().flat_map(worth_answering).chain(&self.strays);
         for word in considered {
-            let (WordSource::Comment(comment), Some(reaction)) = (word.source, reaction(word)) else { continue };
-            let shown = reactions.entry(comment).or_insert(reaction);
+            let (Some(place), Some(reaction)) = (Reacted::at(word.source), reaction(word)) else { continue };
+            let shown = reactions.entry(place).or_insert(reaction);
             *shown = (*shown).max(reaction);
         }
         reactions

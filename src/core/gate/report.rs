@@ -157,6 +157,8 @@ pub struct Objection {
 pub enum WordSource {
     Comment(CommentId),
     Review(ReviewId),
+    /// On a line of the diff; these ids are counted apart from those of comments.
+    Inline(CommentId),
 }
 
 /// Why a gate applies, with the place to look at.
@@ -222,19 +224,38 @@ pub enum MatchReason {
 /// Who can approve a gate here and now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EligibleApprovers {
-    /// People known by name, the author and other excluded people left out.
+    /// People known by name, the author and other excluded people left out. Members of teams are not among them.
     pub people: BTreeSet<Login>,
-    pub teams: BTreeSet<TeamSlug>,
+    /// With those of their members who may approve.
+    pub teams: BTreeMap<TeamSlug, BTreeSet<Login>>,
     /// "Anybody with at least this permission".
     pub permission: Option<Permission>,
     /// Names of the policy that do not work, and why.
     pub unusable: Vec<UnusableApprover>,
-    /// The team a preset prefers, when it does not exist here and people with `permission` stand in for it.
-    pub absent_preset_team: Option<TeamSlug>,
+    /// The team a preset prefers, when people with `permission` stand in for it.
+    pub absent_preset_team: Option<AbsentTeam>,
     /// Commits whose author GitHub does not know: somebody contributed whom nobody can exclude by name.
     pub unattributed: Vec<Sha>,
     /// The author is excluded, and nobody else could ever approve: `allow_author: true` is the way out.
     pub only_hope: OnlyHope,
+}
+
+/// A preset's team that cannot approve here, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AbsentTeam {
+    pub team: TeamSlug,
+    pub absence: Absence,
+}
+
+/// Why others stand in for a team.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// There is none, or it is secret to us.
+    Missing,
+    /// It cannot read the repository.
+    NoAccess,
+    /// We may not read it, with the reason.
+    Unreadable(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -331,6 +352,8 @@ pub enum Refusal {
     NoHeadSeenBefore,
     /// The review's commit is gone or not the head.
     ReviewStale,
+    /// It stands on a line of the diff.
+    OnTheDiff,
     /// This gate takes only the other kind of approval.
     WrongChannel {
         wants_review: bool,

@@ -23,6 +23,6 @@ pub fn reviewers(report: &GateReport, snapshot: &Snapshot) -> BTreeSet<Reviewer>
         report.eligible.people.iter().filter(|login| **login != pull_request.author.login).collect();
     let people = if people.len() > MOST_INDIVIDUALS { BTreeSet::new() } else { people };
     // A team of another organisation cannot be requested.
-    let own = report.eligible.teams.iter().filter(|team| team.org().eq_ignore_ascii_case(snapshot.repository.owner()));
+    let own = report.eligible.teams.keys().filter(|team| team.org().eq_ignore_ascii_case(snapshot.repository.owner()));
     people.into_iter().cloned().map(Reviewer::User).chain(own.cloned().map(Reviewer::Team)).collect()
 }

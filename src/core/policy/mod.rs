@@ -48,6 +48,8 @@ use super::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     pub origin: PolicyOrigin,
+    /// What the repository's file says although the organisation has locked it; it has no effect.
+    pub overruled: Vec<ConfigError>,
     pub activation: Activation,
     pub mode: Mode,
     pub verify: VerifyPolicy,

@@ -13,8 +13,8 @@ use super::{
 use crate::{
     channels::{Channels, Message},
     core::{
-        AppId, CheckRunId, CommentId, RepoName, Sha, UserId,
-        decision::{ReactionKind, Reviewer},
+        AppId, CheckRunId, RepoName, Sha, UserId,
+        decision::{Reacted, ReactionKind, Reviewer},
         fix_request::Dispatch,
         policy::{Channel, DispatchFixer},
         rerun::{Ask, Extent, Repeatable},
@@ -36,7 +36,7 @@ pub struct Executor {
     announced: Fresh<(RepoName, u64, String, Channel), Result<(), String>>,
     channels: Channels,
     /// Reactions that are known to be ours.
-    reactions: Fresh<(CommentId, ReactionKind), ()>,
+    reactions: Fresh<(Reacted, ReactionKind), ()>,
 }
 
 /// What came of a list of effects.
@@ -173,7 +173,7 @@ impl Executor {
             Effect::WithdrawReviewer(reviewer) => {
                 place.remove(&place.reviewers_path(), Some(&reviewer_body(reviewer))).await?;
             }
-            Effect::React { comment, kind, presence } => return self.react(place, *comment, *kind, *presence).await,
+            Effect::React { to, kind, presence } => return self.react(place, *to, *kind, *presence).await,
             Effect::Rerun(ask) => return self.rerun(place, *ask).await,
             Effect::DeleteBranch(merged) => {
                 match branch::delete(place.client, &place.surface.repository, merged).await? {
@@ -268,19 +268,19 @@ impl Executor {
     async fn react(
         &self,
         place: &Place<'_>,
-        comment: CommentId,
+        to: Reacted,
         kind: ReactionKind,
         presence: Presence,
     ) -> Result<Did, Error> {
-        let (key, now) = ((comment, kind), place.client.now());
+        let (key, now) = ((to, kind), place.client.now());
         if presence == Presence::PerhapsOurs
-            && (self.reactions.get(&key, now).is_some() || place.is_ours(comment, kind).await?)
+            && (self.reactions.get(&key, now).is_some() || place.is_ours(to, kind).await?)
         {
             self.reactions.put(key, (), now);
             return Ok(Did::Nothing);
         }
         let body = json!({ "content": kind.as_str() });
-        place.tell(Method::POST, &format!("issues/comments/{comment}/reactions"), Some(&body), Repeat::Safe).await?;
+        place.tell(Method::POST, &reactions(to), Some(&body), Repeat::Safe).await?;
         self.reactions.put(key, (), now);
         Ok(Did::Something)
     }
@@ -367,17 +367,25 @@ impl Place<'_> {
         Ok(())
     }
 
-    async fn is_ours(&self, comment: CommentId, kind: ReactionKind) -> Result<bool, Error> {
+    async fn is_ours(&self, to: Reacted, kind: ReactionKind) -> Result<bool, Error> {
         #[derive(Deserialize)]
         struct Reaction {
             user: Option<User>,
         }
         let Some(us) = self.surface.us else { return Ok(false) };
         let content = path::escape(kind.as_str());
-        let path = self.path(&format!("issues/comments/{comment}/reactions?content={content}"));
+        let path = self.path(&format!("{}?content={content}", reactions(to)));
         let given = self.client.list::<Vec<Reaction>>(&path, 3).await?;
         let by = |reaction: &Reaction| reaction.user.as_ref().map(|user: &User| user.id);
         Ok(given.items.iter().filter_map(by).any(|id: UserId| id == us))
+    }
+}
+
+/// The list of a comment's reactions, below the repository's path.
+fn reactions(to: Reacted) -> String {
+    match to {
+        Reacted::Comment(id) => format!("issues/comments/{id}/reactions"),
+        Reacted::Inline(id) => format!("pulls/comments/{id}/reactions"),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     channels::Message,
     core::{
         CheckRunId, CommentId,
-        decision::{CheckRunPlan, MergedBranch, ReactionKind, Reviewer},
+        decision::{CheckRunPlan, MergedBranch, Reacted, ReactionKind, Reviewer},
         fix_request::Dispatch,
         policy::Channel,
         rerun::Ask,
@@ -68,7 +68,7 @@ pub enum Effect {
         dispatch: Dispatch,
     },
     React {
-        comment: CommentId,
+        to: Reacted,
         kind: ReactionKind,
         presence: Presence,
     },

@@ -138,9 +138,9 @@ fn announcements(wished: &Surface, texts: &Rendered) -> Vec<Effect> {
 }
 
 fn reactions(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
-    let react = |(comment, kind): (&_, &_)| {
-        let presence = if observed.count(*comment, *kind) > 0 { Presence::PerhapsOurs } else { Presence::Absent };
-        Effect::React { comment: *comment, kind: *kind, presence }
+    let react = |(to, kind): (&_, &_)| {
+        let presence = if observed.count(*to, *kind) > 0 { Presence::PerhapsOurs } else { Presence::Absent };
+        Effect::React { to: *to, kind: *kind, presence }
     };
     wished.reactions.iter().map(react).collect()
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::{
     core::{
         AppId, CommentId, PrNumber, RepoName, ReviewId, Sha, Timestamp,
+        decision::Reacted,
         snapshot::{Comment, Listing, Review, ReviewVerdict, Visibility},
     },
     github::{
@@ -54,19 +55,44 @@ struct WireReview {
 /// Comments, and how often each was given which reaction.
 pub(super) struct Comments {
     pub listing: Listing<Comment>,
-    pub reactions: BTreeMap<CommentId, BTreeMap<String, u64>>,
+    pub reactions: BTreeMap<Reacted, BTreeMap<String, u64>>,
 }
 
 pub(super) async fn comments(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Comments, Error> {
-    let path = format!("{}/issues/{number}/comments", path::repo(repository));
-    let listing = client.list::<Vec<WireComment>>(&path, MOST_PAGES).await?;
+    read(client, &format!("{}/issues/{number}/comments", path::repo(repository)), Reacted::Comment).await
+}
+
+/// Comments on lines of the diff, where the pull request has any.
+pub(super) async fn inline(
+    client: &Client,
+    repository: &RepoName,
+    number: PrNumber,
+    presence: Inline,
+) -> Result<Comments, Error> {
+    match presence {
+        Inline::None => Ok(Comments { listing: Listing::complete(Vec::new()), reactions: BTreeMap::new() }),
+        Inline::Some => {
+            read(client, &format!("{}/pulls/{number}/comments", path::repo(repository)), Reacted::Inline).await
+        }
+    }
+}
+
+/// Whether a pull request has comments on lines of its diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Inline {
+    None,
+    Some,
+}
+
+async fn read(client: &Client, path: &str, place: fn(CommentId) -> Reacted) -> Result<Comments, Error> {
+    let listing = client.list::<Vec<WireComment>>(path, MOST_PAGES).await?;
     let mut reactions = BTreeMap::new();
     let mut items = Vec::with_capacity(listing.items.len());
     for wire in listing.items {
         let counts = wire.reactions.iter().filter_map(|(kind, count)| Some((kind.clone(), count.as_u64()?)));
         let given: BTreeMap<_, _> = counts.filter(|(kind, count)| *count > 0 && kind != "total_count").collect();
         if !given.is_empty() {
-            reactions.insert(wire.id, given);
+            reactions.insert(place(wire.id), given);
         }
         items.push(comment(wire));
     }

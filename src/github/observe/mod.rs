@@ -316,6 +316,7 @@ impl Observer {
             superseded,
             known_since,
             declared_type,
+            inline,
         ) = futures::try_join!(
             required_approvals,
             checks_in_detail,
@@ -325,6 +326,7 @@ impl Observer {
             superseded(client, repository, head, &us, previous),
             sighting::known_since(client, repository, &pull, &hints, previous),
             labels::declared_type(client, repository, &pull.pull_request, &self.registry),
+            conversation::inline(client, repository, pull.pull_request.number, pull.inline),
         )?;
         pull.pull_request.head.known_since = known_since;
         pull.pull_request.declared_type = declared_type;
@@ -351,7 +353,7 @@ impl Observer {
             posts,
             check_runs: checks.own,
             superseded,
-            reactions: comments.reactions,
+            reactions: comments.reactions.into_iter().chain(inline.reactions).collect(),
             us: us.bot_id,
         };
         let mut snapshot = Snapshot {
@@ -363,6 +365,7 @@ impl Observer {
             commits,
             comments: comments.listing,
             reviews,
+            inline: inline.listing,
             checks: checks.external,
             forged_checks: checks.forged,
             evidence,

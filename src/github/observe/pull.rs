@@ -13,7 +13,9 @@ use crate::{
         },
     },
     github::{
-        Client, Error, path,
+        Client, Error,
+        observe::conversation::Inline,
+        path,
         wire::{User, account},
     },
 };
@@ -50,6 +52,9 @@ struct Wire {
     html_url: String,
     #[serde(default)]
     changed_files: usize,
+    /// How many comments stand on lines of the diff.
+    #[serde(default)]
+    review_comments: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -101,6 +106,7 @@ pub(super) struct Pull {
     pub changed_files: usize,
     /// The base commit it is compared with. The base branch may have moved on.
     pub compared_base: Sha,
+    pub inline: Inline,
 }
 
 pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Pull, Error> {
@@ -134,7 +140,8 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
         created_at: wire.created_at,
         url: wire.html_url,
     };
-    Ok(Pull { pull_request, changed_files: wire.changed_files, compared_base: wire.base.sha })
+    let inline = if wire.review_comments > 0 { Inline::Some } else { Inline::None };
+    Ok(Pull { pull_request, changed_files: wire.changed_files, compared_base: wire.base.sha, inline })
 }
 
 /// A file as listed, and as kept: the cache holds no more than what is used.

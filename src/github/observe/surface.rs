@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     core::{
         CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, TeamSlug, UserId,
-        decision::ReactionKind,
+        decision::{Reacted, ReactionKind},
         snapshot::{AppIdentity, CheckProgress, Comment},
     },
     github::{OwnCheck, marker::Marker},
@@ -34,7 +34,7 @@ pub struct ObservedSurface {
     /// Our check runs on heads of before that are still in progress.
     pub superseded: Vec<CheckRunId>,
     /// How often each comment was given each reaction, by anybody.
-    pub reactions: BTreeMap<CommentId, BTreeMap<String, u64>>,
+    pub reactions: BTreeMap<Reacted, BTreeMap<String, u64>>,
     /// Our account, for telling our reactions from others'.
     pub us: Option<UserId>,
 }
@@ -59,8 +59,8 @@ pub struct OwnCheckRun {
 
 impl ObservedSurface {
     /// How often a comment was given this reaction.
-    pub fn count(&self, comment: CommentId, kind: ReactionKind) -> u64 {
-        self.reactions.get(&comment).and_then(|given| given.get(kind.as_str())).copied().unwrap_or(0)
+    pub fn count(&self, to: Reacted, kind: ReactionKind) -> u64 {
+        self.reactions.get(&to).and_then(|given| given.get(kind.as_str())).copied().unwrap_or(0)
     }
 
     /// The check run that stands for a check now: the newest.

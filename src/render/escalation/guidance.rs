@@ -1,9 +1,7 @@
 //! Who is called, what only they can do, and how the loop goes on.
 
-use std::collections::BTreeSet;
-
 use crate::{
-    core::{decision::EscalationView, escalation::Trigger, policy::Recipient},
+    core::{Login, TeamSlug, decision::EscalationView, escalation::Trigger, policy::Recipient},
     render::{
         sanitize::{Markdown, code},
         verdict::Subject,
@@ -80,15 +78,19 @@ pub fn mentions(subject: &Subject<'_>, escalation: &EscalationView) -> Markdown 
             Recipient::User(login) => who.push(format!("@{login}")),
             Recipient::Team(team) => who.push(format!("@{team}")),
             Recipient::GateApprovers(name) => {
-                let eligible = subject.gate(name).map(|gate| (&gate.eligible.teams, &gate.eligible.people));
+                let eligible = subject.gate(name).map(|gate| &gate.eligible);
+                let known = |(teams, people): &(Vec<_>, Vec<_>)| !(teams.is_empty() && people.is_empty());
+                let eligible = eligible
+                    .map(|eligible| (eligible.teams.keys().collect(), eligible.people.iter().collect()))
+                    .filter(known);
                 // Nobody is looked up for a gate that nothing opened: then whom the configuration names.
-                let named = subject.policy.gates.get(name).map(|gate| (&gate.approvers.teams, &gate.approvers.users));
-                let known = |(teams, people): &(&BTreeSet<_>, &BTreeSet<_>)| !(teams.is_empty() && people.is_empty());
-                let Some((teams, people)) = eligible.filter(known).or(named) else { continue };
-                who.extend(teams.iter().map(|team| format!("@{team}")));
-                if teams.is_empty() {
-                    who.extend(people.iter().map(|login| format!("@{login}")));
-                }
+                let named = || {
+                    let approvers = &subject.policy.gates.get(name)?.approvers;
+                    Some((approvers.teams.iter().collect(), approvers.users.iter().collect()))
+                };
+                let Some((teams, people)) = eligible.or_else(named) else { continue };
+                who.extend(teams.into_iter().map(|team: &TeamSlug| format!("@{team}")));
+                who.extend(people.into_iter().map(|login: &Login| format!("@{login}")));
             }
         }
     }

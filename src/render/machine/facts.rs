@@ -92,7 +92,7 @@ pub fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
         phrase: format!("{} approved", report.name),
         approvers: Approvers {
             people: eligible.people.iter().take(20).cloned().collect(),
-            teams: eligible.teams.iter().take(20).map(ToString::to_string).collect(),
+            teams: eligible.teams.keys().take(20).map(ToString::to_string).collect(),
             permission: eligible.permission,
             needed: report.needed,
         },

@@ -8,6 +8,7 @@ use super::{
     auth::Needs,
     call::{Call, Reply},
     delete, get, patch, post,
+    pulls::{READ as PULLS_READ, WRITE as PULLS_WRITE},
 };
 use crate::{
     core::CommentId,
@@ -16,10 +17,11 @@ use crate::{
         refused::Refused,
         shape,
         world::{
-            World,
-            app::{Area, Level},
+            RepoId, World,
+            app::{Actor, Area, Level},
             issue::{Issue, ReactionContent},
             journal::Happening,
+            repo::Repo,
         },
     },
 };
@@ -39,6 +41,8 @@ pub const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/issues/comments/{id}/reactions", reactions),
     post("/repos/{owner}/{repo}/issues/comments/{id}/reactions", react),
     delete("/repos/{owner}/{repo}/issues/comments/{id}/reactions/{reaction}", delete_reaction),
+    get("/repos/{owner}/{repo}/pulls/comments/{id}/reactions", inline_reactions),
+    post("/repos/{owner}/{repo}/pulls/comments/{id}/reactions", react_inline),
 ];
 
 pub(super) const READ: Needs = &[(Area::Issues, Level::Read), (Area::PullRequests, Level::Read)];
@@ -172,6 +176,19 @@ fn content_of(text: &str) -> Result<ReactionContent, Refused> {
 fn reactions(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     let id = world.find_comment(repo.id, comment_id(call)?)?.id;
+    reactions_to(world, call, repo, id)
+}
+
+fn inline_reactions(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, PULLS_READ)?)?;
+    let id = comment_id(call)?;
+    let mut inline =
+        repo.issues.values().filter_map(|issue| issue.pull.as_ref()).flat_map(|pull| &pull.review_comments);
+    inline.find(|comment| comment.id == id).ok_or_else(Refused::not_found)?;
+    reactions_to(world, call, repo, id)
+}
+
+fn reactions_to(world: &World, call: &Call, repo: &Repo, id: CommentId) -> Answer {
     let wanted = call.query("content").map(content_of).transpose()?;
     let mine = |r: &&crate::simulator::world::issue::Reaction| {
         r.comment == id && wanted.is_none_or(|wanted| r.content == wanted)
@@ -188,6 +205,16 @@ struct NewReaction {
 /// 201 for a new one, 200 if it was there already.
 fn react(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, WRITE)?;
+    world.find_comment(repo, comment_id(call)?)?;
+    reacted(world, call, actor, repo)
+}
+
+fn react_inline(world: &mut World, call: &Call) -> Answer {
+    let (actor, repo) = call.write(world, PULLS_WRITE)?;
+    reacted(world, call, actor, repo)
+}
+
+fn reacted(world: &mut World, call: &Call, actor: Actor, repo: RepoId) -> Answer {
     let (id, new): (_, NewReaction) = (comment_id(call)?, call.json()?);
     let (reaction, novelty) = world.react(actor, repo, id, content_of(&new.content)?)?;
     let status = match novelty {

@@ -12,7 +12,7 @@ use crate::{
             RepoId, World,
             account::Role,
             app::Actor,
-            issue::{Comment, Reaction, ReactionContent},
+            issue::{Comment, Issue, Reaction, ReactionContent},
             journal::What,
             repo::Label,
         },
@@ -132,6 +132,15 @@ impl World {
         Ok(())
     }
 
+    /// The pull request or issue a comment is on, also one on a line of a diff: all ids are of one sequence here.
+    fn issue_of(&self, repo: RepoId, comment: CommentId) -> Result<PrNumber, Refused> {
+        if let Ok(found) = self.find_comment(repo, comment) {
+            return Ok(found.issue);
+        }
+        let on = |issue: &&Issue| issue.pull.iter().flat_map(|pull| &pull.review_comments).any(|one| one.id == comment);
+        self.repo(repo)?.issues.values().find(on).map(|issue| issue.number).ok_or_else(Refused::not_found)
+    }
+
     /// The reaction, and whether it is new: everybody has at most one of a kind on a comment. No event is sent.
     pub fn react(
         &mut self,
@@ -141,7 +150,7 @@ impl World {
         content: ReactionContent,
     ) -> Result<(Reaction, Novelty), Refused> {
         self.need(actor, repo, Role::Read)?;
-        let (now, author, number) = (self.now(), self.account_of(actor), self.find_comment(repo, comment)?.issue);
+        let (now, author, number) = (self.now(), self.account_of(actor), self.issue_of(repo, comment)?);
         let same = |r: &&Reaction| r.comment == comment && r.author == author && r.content == content;
         if let Some(there) = self.repo(repo)?.reactions.values().find(same) {
             return Ok((there.clone(), Novelty::Old));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    conversation::{labels, rollup},
+    conversation::{labels, reactions_of, rollup},
     maybe_time, node_id,
     people::{merge, team, user},
     repo::repository,
@@ -152,7 +152,7 @@ pub fn review_comment(world: &World, repo: &Repo, issue: &Issue, comment: &Revie
         "body": comment.body, "created_at": time(comment.created_at), "updated_at": time(comment.updated_at),
         "html_url": page, "pull_request_url": pull, "author_association": world.association(comment.author, repo),
         "_links": { "self": { "href": url }, "html": { "href": page }, "pull_request": { "href": pull } },
-        "reactions": rollup(&url, &[]),
+        "reactions": rollup(&url, &reactions_of(repo, comment.id).map(|given| given.content).collect::<Vec<_>>()),
     });
     if let Some(parent) = comment.in_reply_to {
         shape["in_reply_to_id"] = parent.get().into();

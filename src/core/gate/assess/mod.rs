@@ -150,7 +150,7 @@ fn strays(said: &[Utterance<'_>]) -> Vec<Considered> {
             outcome: WordOutcome::Refused(Refusal::Phrase(miss.problem)),
         })
     };
-    said.iter().filter_map(stray).collect()
+    said.iter().filter(|utterance| !utterance.is_on_the_diff()).filter_map(stray).collect()
 }
 
 fn commands(said: &[Utterance<'_>], snapshot: &Snapshot) -> Vec<CommandWord> {

@@ -254,6 +254,7 @@ impl<'a> Weighing<'a> {
             (What::Approve { commit: Some(commit) }, _) => binding.of_commit(*commit, word.at),
             (_, WordSource::Review(_)) => Err(Refusal::ReviewStale),
             (_, WordSource::Comment(_)) => binding.of_comment(word.at),
+            (_, WordSource::Inline(_)) => Err(Refusal::OnTheDiff),
         }
     }
 

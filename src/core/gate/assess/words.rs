@@ -103,7 +103,8 @@ pub(in crate::core::gate) fn utterances<'a>(
     let edited: BTreeSet<WordSource> = edited.iter().copied().chain(told).collect();
     let comments = snapshot.comments.items.iter().filter_map(|comment| of_comment(comment, snapshot, gates));
     let reviews = snapshot.reviews.items.iter().filter_map(|review| of_review(review, snapshot, gates));
-    let mut all: Vec<Utterance<'a>> = comments.chain(reviews).collect();
+    let inline = snapshot.inline.items.iter().filter_map(|comment| on_the_diff(comment, snapshot, gates));
+    let mut all: Vec<Utterance<'a>> = comments.chain(reviews).chain(inline).collect();
     for utterance in &mut all {
         if utterance.tampering == Tampering::None && edited.contains(&utterance.source) {
             utterance.tampering = Tampering::Edited;
@@ -137,6 +138,12 @@ fn of_comment<'a>(comment: &'a Comment, snapshot: &Snapshot, gates: &BTreeSet<Ga
         review: None,
         tampering,
     })
+}
+
+/// A comment on a line of the diff.
+fn on_the_diff<'a>(comment: &'a Comment, snapshot: &Snapshot, gates: &BTreeSet<GateName>) -> Option<Utterance<'a>> {
+    of_comment(comment, snapshot, gates)
+        .map(|utterance| Utterance { source: WordSource::Inline(comment.id), ..utterance })
 }
 
 fn of_review<'a>(review: &'a Review, snapshot: &Snapshot, gates: &BTreeSet<GateName>) -> Option<Utterance<'a>> {
@@ -194,14 +201,16 @@ pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snaps
     }
     let spoke = decisive.is_some();
     said.extend(decisive);
-    said.extend(near_miss(&utterance.reading, gate, spoke));
+    said.extend(near_miss(utterance, gate, spoke));
     said.into_iter().map(|what| utterance.word(what, snapshot)).collect()
 }
 
-/// The near miss worth an answer: none beside a word that counts, since people quote what they answer.
-fn near_miss(reading: &Reading, gate: &GateName, spoke: bool) -> Option<What> {
+/// The near miss worth an answer: none beside a word that counts, since people quote what they answer; and none on a
+/// line of the diff, where not even the phrase would count and people talk about code.
+fn near_miss(utterance: &Utterance<'_>, gate: &GateName, spoke: bool) -> Option<What> {
+    let reading = &utterance.reading;
     let about = |miss: &&NearMiss| miss.gate.as_ref() == Some(gate);
-    if spoke {
+    if spoke || utterance.is_on_the_diff() {
         return None;
     }
     reading.near_misses.iter().rfind(about).cloned().map(What::NearMiss)
@@ -211,6 +220,10 @@ impl Utterance<'_> {
     /// Of reviews: how they judge.
     pub(in crate::core::gate) fn verdict(&self) -> Option<ReviewVerdict> {
         self.review.map(|(verdict, _)| verdict)
+    }
+
+    pub(super) const fn is_on_the_diff(&self) -> bool {
+        matches!(self.source, WordSource::Inline(_))
     }
 
     pub(super) fn is_edited(&self) -> bool {
@@ -223,6 +236,7 @@ impl Utterance<'_> {
         let of_review =
             matches!(what, What::ReviewApproved { .. } | What::ReviewRejected { .. } | What::ReviewDismissed);
         let void = self.void(snapshot).filter(|void| !(of_review && *void == Refusal::Edited));
+        let void = void.or(self.is_on_the_diff().then_some(Refusal::OnTheDiff));
         Said { by, at: self.at, source: self.source, url, what, void }
     }
 

@@ -270,6 +270,7 @@ fn snapshot() -> Snapshot {
         }]),
         comments: Listing::complete(Vec::new()),
         reviews: Listing::complete(Vec::new()),
+        inline: Listing::complete(Vec::new()),
         checks: Vec::new(),
         forged_checks: Vec::new(),
         evidence: Vec::new(),
@@ -307,6 +308,7 @@ pub(in crate::core::gate) fn paths(glob: &str) -> GateTrigger {
 fn policy() -> Policy {
     Policy {
         origin: PolicyOrigin::Defaults,
+        overruled: Vec::new(),
         activation: Activation::Active,
         mode: Mode::Hybrid,
         verify: VerifyPolicy::default(),

@@ -15,7 +15,7 @@ pub(super) use self::{
 };
 use super::{
     policy::{Codeowners, Exclusion, GatePolicy},
-    report::{EligibleApprovers, OnlyHope, Refusal, UnusableApprover},
+    report::{Absence, AbsentTeam, EligibleApprovers, OnlyHope, Refusal, UnusableApprover},
 };
 use crate::core::{
     ids::{Login, TeamSlug, UserId},
@@ -48,7 +48,7 @@ pub(super) struct Authority<'a> {
     unusable: Vec<UnusableApprover>,
     /// Why it could not be learned who else may approve.
     unknown: Vec<String>,
-    absent_preset_team: Option<TeamSlug>,
+    absent_preset_team: Option<AbsentTeam>,
 }
 
 impl<'a> Authority<'a> {
@@ -100,17 +100,22 @@ impl<'a> Authority<'a> {
                 self.teams.insert(team.clone(), members);
             }
             // Not knowing for a moment whether there is such a team must not hand its gate to others.
-            Some((team, Some(TeamStanding::Unknown(reason)))) => {
-                self.unknown.push(format!("team {team}: {reason}"));
-            }
-            Some((team, None)) => self.unknown.push(format!("team {team} was not looked up")),
+            Some((team, Some(TeamStanding::Unknown(reason)))) => self.cannot_tell(&team.to_string(), reason),
+            Some((team, None)) => self.cannot_tell(&team.to_string(), "not looked up"),
+            Some((team, Some(TeamStanding::Missing))) => self.stand_in(team, Absence::Missing),
+            Some((team, Some(TeamStanding::NoAccess))) => self.stand_in(team, Absence::NoAccess),
             // A team that we may never read is to us one that is not there (gates.md, The five).
-            Some((team, Some(TeamStanding::Missing | TeamStanding::NoAccess | TeamStanding::Unreadable(_)))) => {
-                self.absent_preset_team = Some(team.clone());
-                self.permission = Some(Permission::Maintain);
+            Some((team, Some(TeamStanding::Unreadable(reason)))) => {
+                self.stand_in(team, Absence::Unreadable(reason.clone()));
             }
             None => self.permission = Some(Permission::Maintain),
         }
+    }
+
+    /// Whoever may maintain the repository approves in place of a preset's team, and the request says so.
+    fn stand_in(&mut self, team: &TeamSlug, absence: Absence) {
+        self.absent_preset_team = Some(AbsentTeam { team: team.clone(), absence });
+        self.permission = Some(Permission::Maintain);
     }
 
     fn resolve_owners(&mut self, paths: &[String]) {
@@ -282,13 +287,26 @@ impl<'a> Authority<'a> {
         };
         EligibleApprovers {
             people: self.users.iter().chain(&self.owners).filter_map(may).collect(),
-            teams: self.teams.keys().chain(&self.owner_teams).cloned().collect(),
+            teams: self.eligible_teams(),
             permission: self.permission,
             unusable: self.unusable.clone(),
             absent_preset_team: self.absent_preset_team.clone(),
             unattributed: self.contributors.unattributed.clone(),
             only_hope: self.only_hope(),
         }
+    }
+
+    fn eligible_teams(&self) -> BTreeMap<TeamSlug, BTreeSet<Login>> {
+        let may = |(&id, login): (&UserId, &Login)| {
+            let account = Account { id, login: login.clone(), kind: AccountKind::User };
+            self.excluded(&account).is_none().then(|| login.clone())
+        };
+        let owning = self.owner_teams.iter().filter_map(|team| match self.snapshot.authority.teams.get(team) {
+            Some(TeamStanding::Usable { members }) => Some((team, members)),
+            _ => None,
+        });
+        let all = self.teams.iter().map(|(team, members)| (team, *members)).chain(owning);
+        all.map(|(team, members)| (team.clone(), members.iter().filter_map(may).collect())).collect()
     }
 
     /// Whether the author is excluded, could approve if they were not, and nobody else can.

@@ -31,32 +31,42 @@ static NAMES: LazyLock<(Login, BTreeSet<GateName>)> = LazyLock::new(|| {
 /// What a line says, as far as the reference tells: the kind, and the gates.
 type Meaning = (&'static str, Vec<String>);
 
+/// A word in any ASCII case. `(?i)` would take `ſ` for an s and the Kelvin sign for a k.
+fn any_case(word: &str) -> String {
+    word.chars()
+        .map(|c| if c.is_ascii_alphabetic() { format!("[{c}{}]", c.to_ascii_uppercase()) } else { c.into() })
+        .collect()
+}
+
 /// The rules of gates.md, written down a second time.
 fn reference(line: &str) -> Option<Meaning> {
     const B: &str = r"[ \t\u{a0}]";
-    const GATE: &str = "(security|architecture|db-2)";
-    const SHA: &str = "[0-9a-f]{40}";
-    const END: &str = "(?:[.!]|🎉|✅|👍🏽|:tada:)";
+    const SHA: &str = "[0-9a-fA-F]{40}";
+    const END: &str = "(?:[.!]|🎉|✅|❤️|👍🏽|👩‍💻|🇨🇭|1️⃣|:tada:)";
     static FORMS: LazyLock<[(&str, Regex); 7]> = LazyLock::new(|| {
-        let phrase = |verdict: &str| {
-            let bot = format!(r"(?:@loopgate(?:\[bot\])?{B}+)?");
-            Regex::new(&format!(r"(?i)\A{B}*{bot}{GATE}{B}+{verdict}(?:{B}+{SHA})?(?:{B}*{END})?{B}*\z")).unwrap()
+        let gate = ["security", "architecture", "db-2"].map(any_case).join("|");
+        let phrase = |verdict: &[&str]| {
+            let bot = format!(r"(?:@{}(?:\[{}\])?{B}+)?", any_case("loopgate"), any_case("bot"));
+            let verdict = verdict.iter().map(|word| any_case(word)).collect::<Vec<_>>().join(&format!("{B}+"));
+            format!(r"\A{B}*{bot}({gate}){B}+{verdict}(?:{B}+{SHA})?(?:{B}*{END})?{B}*\z")
         };
-        let slash = |form: String| Regex::new(&format!(r"(?i)\A{B}*/{form}{B}*\z")).unwrap();
-        let gates = format!("((?:{B}+(?:security|architecture|db-2))+)");
+        let slash = |verb: &str, rest: String| format!(r"\A{B}*/{}{rest}{B}*\z", any_case(verb));
+        let requested = format!("{}|{}", phrase(&["rejected"]), phrase(&["changes", "requested"]));
         [
-            ("approve", phrase("approved")),
-            ("reject", phrase(&format!("(?:rejected|changes{B}+requested)"))),
-            ("revoke", phrase(&format!("approval{B}+revoked"))),
-            ("approve", slash(format!("approve{gates}(?:{B}+{SHA})?"))),
-            ("reject", slash(format!("reject{B}+{GATE}(?:{B}+.*)?"))),
-            ("revoke", slash(format!("revoke{B}+{GATE}"))),
-            ("dismiss", slash(format!(r"dismiss{B}+{GATE}{B}+@[a-z0-9-]+(?:\[bot\])?{B}+\S.*"))),
+            ("approve", phrase(&["approved"])),
+            ("reject", requested),
+            ("revoke", phrase(&["approval", "revoked"])),
+            ("approve", slash("approve", format!("((?:{B}+(?:{gate}))+)(?:{B}+{SHA})?"))),
+            ("reject", slash("reject", format!("{B}+({gate})(?:{B}+.*)?"))),
+            ("revoke", slash("revoke", format!("{B}+({gate})"))),
+            ("dismiss", slash("dismiss", format!(r"{B}+({gate}){B}+@[A-Za-z0-9-]+(?:\[bot\])?{B}+\S.*"))),
         ]
+        .map(|(kind, form)| (kind, Regex::new(&form).unwrap()))
     });
     let forms = if line.trim_start().starts_with('/') { &FORMS[3..] } else { &FORMS[..3] };
     forms.iter().find_map(|(kind, form)| {
-        let gates = form.captures(line)?.get(1)?.as_str().to_ascii_lowercase();
+        let found = form.captures(line)?;
+        let gates = found.iter().skip(1).flatten().next()?.as_str().to_ascii_lowercase();
         Some((*kind, gates.split([' ', '\t', '\u{a0}']).filter(|gate| !gate.is_empty()).map(str::to_owned).collect()))
     })
 }
@@ -85,13 +95,20 @@ enum Block {
     /// A quote's line, and a line below it without a mark.
     LazyQuote(String, String),
     Item(Vec<Block>),
+    Numbered(Vec<Block>),
     Task(String),
-    Fence(&'static str, String),
+    /// The opening fence with its info, the text, the closing fence.
+    Fence(&'static str, String, &'static str),
     Indented(String),
     Heading(String),
     Underlined(String),
     Cell(String),
+    /// Between two lines that hide what stands there.
+    Between(&'static str, String, &'static str),
     Comment(String),
+    Footnote(String),
+    /// Much that says nothing: so many lines.
+    Filler(u16),
     Details {
         open: bool,
         blocks: Vec<Block>,
@@ -106,10 +123,33 @@ struct Line {
 }
 
 /// Dresses that change only the looks.
-const LOOKS: [(&str, &str); 5] = [("", ""), ("", "  "), ("**", "**"), ("*", "*"), ("_", "_")];
+const LOOKS: [(&str, &str); 9] = [
+    ("", ""),
+    ("", "  "),
+    ("", "\t"),
+    ("**", "**"),
+    ("__", "__"),
+    ("*", "*"),
+    ("_", "_"),
+    ("***", "***"),
+    ("**_", "_**"),
+];
 /// Dresses in which words do not count.
-const ALIEN: [(&str, &str); 9] = [
+const ALIEN: [(&str, &str); 22] = [
     ("`", "`"),
+    ("``` ", " ```"),
+    ("~", "~"),
+    ("~~**", "**~~"),
+    ("$", "$"),
+    ("[", "]"),
+    ("(", ")"),
+    ("“", "”"),
+    ("<kbd>", "</kbd>"),
+    ("<span title=\"x\">", "</span>"),
+    ("<i></i>", ""),
+    ("https://example.com ", ""),
+    ("[^1] ", ""),
+    ("[**", "**](https://example.com)"),
     // What begins on the line before.
     ("[x\n](https://example.com) ", ""),
     ("![\n](x.png)", ""),
@@ -129,10 +169,39 @@ fn mostly(roll: u8, good: &[&'static str], bad: &[&'static str]) -> &'static str
 
 fn phrase([bot, gate, blank, verdict, commit, end]: [u8; 6]) -> String {
     let bot = mostly(bot, &["", "", "", "@loopgate ", "@LoopGate[bot] "], &["@alice ", "@loopgate, ", "not "]);
-    let gates = ["securlty", "sеcurity", "secu\u{200b}rity", "security,", "payments", "the security", "security:"];
+    let gates = [
+        "securlty",
+        "sеcurity",
+        "secu\u{200b}rity",
+        "security,",
+        "payments",
+        "the security",
+        "security:",
+        "ｓecurity",
+        "ſecurity",
+        "securıty",
+        "secúrity",
+        "secur\u{301}ity",
+        "secur\u{ad}ity",
+        "\u{202d}security",
+        "\u{feff}security\u{feff}",
+        "𝐬ecurity",
+    ];
     let gate = mostly(gate, &["security", "Security", "ARCHITECTURE", "db-2"], &gates);
-    let verdicts =
-        ["approve", "аpproved", "not approved", "approved if green", "ａpproved", "is approved", "approved security"];
+    let verdicts = [
+        "approve",
+        "аpproved",
+        "not approved",
+        "approved if green",
+        "ａpproved",
+        "is approved",
+        "approved security",
+        "approved\u{200d}",
+        "appro\u{2060}ved",
+        "ap\u{34f}proved",
+        "approval revoKed",
+        "changeſ requested",
+    ];
     let verdict = mostly(
         verdict,
         &["approved", "Approved", "rejected", "changes requested", "changes  requested", "approval revoked"],
@@ -140,11 +209,13 @@ fn phrase([bot, gate, blank, verdict, commit, end]: [u8; 6]) -> String {
     );
     let commit = mostly(
         commit,
-        &["", "", "", " 0123456789abcdef0123456789abcdef01234567"],
+        &["", "", "", " 0123456789abcdef0123456789abcdef01234567", " 0123456789ABCDEF0123456789ABCDEF01234567"],
         &[" 0123456", " 0123456789abcdef0123456789abcdef012345678"],
     );
-    let ends = ["?", "!!", "..", " 🎉🎉", " 👎", " :x:", "\u{202e}", ", thanks"];
-    let end = mostly(end, &["", "", ".", "!", " 🎉", "✅", " 👍🏽", " :tada:"], &ends);
+    let ends =
+        ["?", "!!", "..", " 🎉🎉", " 👎", " :x:", "\u{202e}", ", thanks", "！", "…", " 👍👎", "\u{200d}", " ✅ ✅"];
+    let good = ["", "", ".", "!", " 🎉", "✅", " 👍🏽", " :tada:", " ❤️", " 👩‍💻", " 🇨🇭", " 1️⃣"];
+    let end = mostly(end, &good, &ends);
     format!("{bot}{gate}{}{verdict}{commit}{end}", between(blank))
 }
 
@@ -161,8 +232,29 @@ fn slash([verb, blank, gates, rest]: [u8; 4]) -> String {
 }
 
 fn between(roll: u8) -> &'static str {
-    mostly(roll, &[" ", " ", "  ", "\t", "\u{a0}"], &["\u{2003}", " \u{200b}", "", "-"])
+    let much = "                                                                                            ";
+    let bad = ["\u{2003}", " \u{200b}", "", "-", "\u{3000}", "\u{2028}", "\u{85}", "\u{b}", "\u{c}", "_", "\u{2800}"];
+    mostly(roll, &[" ", " ", "  ", "\t", "\u{a0}", " \u{a0}\t ", much], &bad)
 }
+
+/// Code in its fences.
+const FENCES: [(&str, &str); 6] = [
+    ("```", "```"),
+    ("```rust", "```"),
+    ("```suggestion", "```"),
+    ("~~~", "~~~"),
+    ("````\n```", "```\n````"),
+    ("~~~ x\n```", "~~~"),
+];
+/// What else hides the lines between.
+const HIDING: [(&str, &str); 6] = [
+    ("<!--", "-->"),
+    ("<div>", "</div>"),
+    ("<pre>", "</pre>"),
+    ("<table><tr><td>", "</td></tr></table>"),
+    ("$$", "$$"),
+    ("> [!NOTE]\n> x", "> x"),
+];
 
 fn text() -> impl Strategy<Value = String> {
     let talk = ["thanks", "security", "approved", "looks good to me", "and then"];
@@ -188,18 +280,21 @@ fn block() -> impl Strategy<Value = Block> {
         6 => prop::collection::vec(line(), 1..4).prop_map(Block::Paragraph),
         1 => (text(), text()).prop_map(|(quoted, lazy)| Block::LazyQuote(quoted, lazy)),
         1 => text().prop_map(Block::Task),
-        1 => (select(vec!["", "rust", "suggestion"]), text()).prop_map(|(info, text)| Block::Fence(info, text)),
+        1 => (select(FENCES.to_vec()), text()).prop_map(|((open, close), text)| Block::Fence(open, text, close)),
+        1 => (select(HIDING.to_vec()), text()).prop_map(|((open, close), text)| Block::Between(open, text, close)),
+        1 => text().prop_map(Block::Footnote),
         1 => text().prop_map(Block::Indented),
         1 => text().prop_map(Block::Heading),
         1 => text().prop_map(Block::Underlined),
         1 => text().prop_map(Block::Cell),
         1 => text().prop_map(Block::Comment),
     ];
-    leaf.prop_recursive(3, 8, 3, |inner| {
+    leaf.prop_recursive(5, 12, 3, |inner| {
         let blocks = prop::collection::vec(inner, 1..3);
         prop_oneof![
             2 => blocks.clone().prop_map(Block::Quote),
             3 => blocks.clone().prop_map(Block::Item),
+            2 => blocks.clone().prop_map(Block::Numbered),
             3 => (any::<bool>(), blocks).prop_map(|(open, blocks)| Block::Details { open, blocks }),
         ]
     })
@@ -215,18 +310,17 @@ fn markdown(block: &Block) -> Vec<String> {
         }
         Block::Quote(blocks) => all(blocks).into_iter().map(|line| format!("> {line}")).collect(),
         Block::LazyQuote(quoted, lazy) => vec![format!("> x {quoted}"), lazy.clone()],
-        Block::Item(blocks) => {
-            let lines = all(blocks).into_iter().enumerate();
-            let indented = lines.map(|(at, line)| match (at, line.as_str()) {
-                (0, line) => format!("- {line}"),
-                (_, "") => String::new(),
-                (_, line) => format!("  {line}"),
-            });
-            // Something that ends the list, or an indented block after it would belong to it.
-            indented.chain([String::new(), "and so on".to_owned()]).collect()
-        }
+        Block::Item(blocks) => item("- ", blocks),
+        Block::Numbered(blocks) => item("7) ", blocks),
         Block::Task(text) => vec![format!("- [x] {text}"), String::new(), "and so on".to_owned()],
-        Block::Fence(info, text) => vec![format!("```{info}"), text.clone(), "```".to_owned()],
+        Block::Fence(open, text, close) | Block::Between(open, text, close) => {
+            let lines = open.split('\n').chain([text.as_str()]).chain(close.split('\n'));
+            lines.map(str::to_owned).collect()
+        }
+        Block::Footnote(text) => vec![format!("[^1]: {text}"), String::new(), "and so on".to_owned()],
+        Block::Filler(lines) => {
+            (0..*lines).map(|n| format!("All work and no play makes line {n} a dull line.")).collect()
+        }
         Block::Indented(text) => one(format!("    {text}")),
         Block::Heading(text) => one(format!("## {text}")),
         Block::Underlined(text) => vec![text.clone(), "---".to_owned()],
@@ -240,6 +334,17 @@ fn markdown(block: &Block) -> Vec<String> {
             lines
         }
     }
+}
+
+fn item(mark: &str, blocks: &[Block]) -> Vec<String> {
+    let lines = all(blocks).into_iter().enumerate();
+    let indented = lines.map(|(at, line)| match (at, line.as_str()) {
+        (0, line) => format!("{mark}{line}"),
+        (_, "") => String::new(),
+        (_, line) => format!("{}{line}", " ".repeat(mark.len())),
+    });
+    // Something that ends the list, or an indented block after it would belong to it.
+    indented.chain([String::new(), "and so on".to_owned()]).collect()
 }
 
 fn all(blocks: &[Block]) -> Vec<String> {
@@ -260,17 +365,20 @@ fn counting(block: &Block) -> Vec<String> {
             let counts = |line: &&Line| LOOKS.contains(&line.dress);
             lines.iter().filter(counts).map(|line| line.text.clone()).collect()
         }
-        Block::Item(blocks) | Block::Details { open: true, blocks } => blocks.iter().flat_map(counting).collect(),
+        Block::Item(blocks) | Block::Numbered(blocks) | Block::Details { open: true, blocks } => {
+            blocks.iter().flat_map(counting).collect()
+        }
         _ => Vec::new(),
     }
 }
 
 #[test]
 fn the_grammar_reads_what_the_reference_reads() {
-    let comments = prop::collection::vec(block(), 1..4);
+    let top = prop_oneof![60 => block(), 1 => (1..900_u16).prop_map(Block::Filler)];
+    let comments = (prop::collection::vec(top, 1..4), select(vec!["\n", "\n", "\r\n", "\r"]));
     runner(10_000)
-        .run(&comments, |blocks| {
-            let body = all(&blocks).join("\n");
+        .run(&comments, |(blocks, line_end)| {
+            let body = all(&blocks).join(line_end);
             let lines = blocks.iter().flat_map(counting);
             let expected: Vec<(&str, String)> = lines
                 .filter_map(|line| reference(&line))

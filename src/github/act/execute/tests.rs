@@ -7,8 +7,8 @@ use wiremock::{
 use super::*;
 use crate::{
     core::{
-        WorkflowRunId,
-        decision::{CheckRunPlan, MergedBranch},
+        CommentId, WorkflowRunId,
+        decision::{CheckRunPlan, MergedBranch, Reacted},
         snapshot::Conclusion,
     },
     github::{
@@ -176,11 +176,12 @@ async fn what_is_gone_need_not_be_removed() {
 
 #[tokio::test]
 async fn a_reaction_is_given_unless_it_is_ours_already() {
+    let to = Reacted::Comment(CommentId::new(5));
     let bench = Bench::new().await;
     let at = "issues/comments/5/reactions";
     bench.answer("GET", at, ok(200, json!([{ "user": { "id": 1, "login": "bob" } }, { "user": null }]))).await;
     bench.answer("POST", at, ok(201, json!({}))).await;
-    let react = |presence| Effect::React { comment: CommentId::new(5), kind: ReactionKind::Done, presence };
+    let react = |presence| Effect::React { to, kind: ReactionKind::Done, presence };
     assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 1, "it was only bob's");
     assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 0, "now it is known to be ours");
 
@@ -188,6 +189,17 @@ async fn a_reaction_is_given_unless_it_is_ours_already() {
     bench.answer("GET", at, ok(200, json!([{ "user": { "id": 77, "login": "loopgate[bot]" } }]))).await;
     assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 0);
     assert_eq!(bench.requests().await.len(), 1);
+
+    // The comment on the diff that happens to bear the same number is another one.
+    let inline = Effect::React {
+        to: Reacted::Inline(CommentId::new(5)),
+        kind: ReactionKind::Done,
+        presence: Presence::PerhapsOurs,
+    };
+    let at = "pulls/comments/5/reactions";
+    bench.answer("GET", at, ok(200, json!([]))).await;
+    bench.answer("POST", at, ok(201, json!({}))).await;
+    assert_eq!(bench.execute(&[inline]).await.unwrap().done, 1);
 }
 
 #[tokio::test]

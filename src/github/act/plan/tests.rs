@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     core::{
         CheckRunId, CommentId, PrNumber, UserId,
-        decision::{Post, ReactionKind},
+        decision::{Post, Reacted, ReactionKind},
         snapshot::{AnnotationLevel, CheckProgress, Conclusion},
     },
     github::{OwnCheckRun, OwnComment},
@@ -94,8 +94,8 @@ fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
             Effect::WithdrawReviewer(Reviewer::User(login)) => drop(surface.requested_users.remove(&login)),
             Effect::WithdrawReviewer(Reviewer::Team(team)) => drop(surface.requested_teams.remove(&team)),
             Effect::PostComment { key, .. } | Effect::AskFixer { key, .. } => drop(surface.posts.insert(key)),
-            Effect::React { comment, kind, .. } => {
-                surface.reactions.entry(comment).or_default().insert(kind.as_str().into(), 1);
+            Effect::React { to, kind, .. } => {
+                surface.reactions.entry(to).or_default().insert(kind.as_str().into(), 1);
             }
             // What runs again shows in the next snapshot, not on the surface.
             Effect::Rerun(_) | Effect::Announce { .. } | Effect::DeleteBranch(_) => {}
@@ -127,7 +127,7 @@ fn everything() -> (Surface, Rendered) {
         gates: Some(CheckRunPlan::InProgress),
         status_comment: StatusCommentWish::Upsert,
         posts: vec![request()],
-        reactions: BTreeMap::from([(CommentId::new(5), ReactionKind::Done)]),
+        reactions: BTreeMap::from([(Reacted::Comment(CommentId::new(5)), ReactionKind::Done)]),
         announce: BTreeMap::new(),
         reruns: BTreeSet::new(),
         fix: None,

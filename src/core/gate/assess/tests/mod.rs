@@ -4,4 +4,5 @@ mod binding;
 mod objections;
 mod people;
 mod surface;
+mod timeline;
 mod words;

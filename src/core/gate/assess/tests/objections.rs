@@ -215,3 +215,28 @@ fn of_two_words_in_one_second_the_later_counts_also_when_the_first_is_gone() {
         assert_eq!(world.is_rejected(), rejected, "{second}");
     }
 }
+
+/// GitHub's times are full seconds: of two comments in one second the one with the higher number is the later.
+#[test]
+fn an_approval_in_the_same_second_ends_a_rejection_also_when_that_is_deleted() {
+    for (order, approved) in
+        [(["security rejected", "security approved"], true), (["security approved", "security rejected"], false)]
+    {
+        let mut world = World::new();
+        let first = world.comment("bob", order[0]);
+        let second = world.comment("bob", order[1]);
+        let rejection = if approved { first } else { second };
+        let at = world.snapshot.comments.items[0].created_at;
+        for comment in &mut world.snapshot.comments.items {
+            (comment.created_at, comment.updated_at) = (at, at);
+        }
+        world.reconcile();
+        assert_eq!((world.is_approved(), world.is_rejected()), (approved, !approved), "{order:?}");
+        // Remembered from a look between the two, then deleted.
+        let answer = world.snapshot.comments.items.pop().unwrap();
+        world.reconcile();
+        world.snapshot.comments.items.push(answer);
+        world.snapshot.comments.items.retain(|comment| comment.id != rejection);
+        assert_eq!(world.is_rejected(), !approved, "{order:?}");
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::world::*;
 use crate::core::{
-    gate::{Codeowners, Exclusion, OnlyHope, Refusal, WordOutcome},
+    gate::{Absence, AbsentTeam, Codeowners, Exclusion, OnlyHope, Refusal, WordOutcome},
     ids::{AppId, UserId},
     snapshot::{AccountKind, Commit, Completeness, NamedAccount, Permission, Standing, TeamStanding},
 };
@@ -178,7 +178,8 @@ fn a_preset_team_counts_only_if_it_is_usable() {
         world.snapshot.authority.teams.insert(std::clone::Clone::clone(&team), standing);
         assert_eq!(world.is_approved(), approved);
     }
-    assert_eq!(world.report().eligible.absent_preset_team, Some(team));
+    let absence = Absence::Unreadable("it needs members=read".into());
+    assert_eq!(world.report().eligible.absent_preset_team, Some(AbsentTeam { team, absence }));
     world.team("acme/security", &["carol"]);
     assert_eq!(world.refusal(), Refusal::NotAnApprover);
     world.comment("carol", "security approved");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::world::*;
 use crate::core::{
     command::Command,
-    decision::{ReactionKind, Reviewer},
+    decision::{Reacted, ReactionKind, Reviewer},
     gate::{GateDefinition, GateTrigger, Holding, MatchReason, PhraseProblem, questions, reviewers},
     policy::Mode,
     snapshot::{Authority, ChangedFiles, Readiness, TeamStanding},
@@ -139,12 +139,13 @@ fn reactions_tell_what_came_of_a_comment() {
     let quoted = world.comment("alice", "> security approved\n\nsecurity approved");
     let stray = world.comment("alice", "approved");
     let reactions = world.assess().reactions();
-    assert_eq!(reactions.get(&near), None, "the gate is approved now, and the question with it");
-    assert_eq!(reactions.get(&outsider), Some(&ReactionKind::NotAccepted));
-    assert_eq!(reactions.get(&bot), None);
-    assert_eq!(reactions.get(&chat), None);
-    assert_eq!(reactions.get(&quoted), Some(&ReactionKind::Done));
-    assert_eq!(reactions.get(&stray), None, "no gate waits");
+    let reaction = |comment| reactions.get(&Reacted::Comment(comment)).copied();
+    assert_eq!(reaction(near), None, "the gate is approved now, and the question with it");
+    assert_eq!(reaction(outsider), Some(ReactionKind::NotAccepted));
+    assert_eq!(reaction(bot), None);
+    assert_eq!(reaction(chat), None);
+    assert_eq!(reaction(quoted), Some(ReactionKind::Done));
+    assert_eq!(reaction(stray), None, "no gate waits");
 }
 
 #[test]

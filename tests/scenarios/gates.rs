@@ -1,0 +1,172 @@
+//! Gates with several people, with reviews, with pushes in between, and with two servers.
+
+use loopgate::{
+    core::RepoName,
+    simulator::{Pr, Verdict},
+};
+
+use crate::world::{Look, Report::Passes, World};
+
+const LOGIN: (&str, &str) = ("src/auth/login.rs", "pub fn login() {}\n");
+const LOGIN_AGAIN: (&str, &str) = ("src/auth/login.rs", "pub fn login() -> bool {\n    true\n}\n");
+const PAY: (&str, &str) = ("src/billing/pay.rs", "pub fn pay() {}\n");
+const GREEN: [&str; 2] = ["ci / build", "ci / test"];
+
+/// A repository with these gates.
+async fn guarded(world: &World, gates: &str) -> RepoName {
+    let repo = world.repository("widgets", &[("src/lib.rs", "// Widgets.\n")]);
+    let configuration = format!(
+        "version: 1\nverify:\n  checks:\n    build: {{ kind: build, from: {{ check: ci / build, app: other-ci }} }}\n    \
+         unit: {{ kind: test, from: {{ check: ci / test, app: other-ci }} }}\ngates:\n  deploy: off\n{gates}"
+    );
+    world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", &configuration)]).await;
+    repo
+}
+
+/// What the saved state says of a gate.
+fn status(world: &World, pr: &Pr, gate: &str) -> String {
+    world.state(pr)["gates"][gate]["status"].as_str().unwrap_or("unknown").to_owned()
+}
+
+fn gates(look: &Look) -> Option<&str> {
+    look.concluded("loopgate / gates")
+}
+
+pub async fn two_reviewers_approve_a_part_each(world: World) {
+    let repo = guarded(
+        &world,
+        "  security: { approvers: { users: [bob, carol], count: 2 } }\n  \
+         payments: { when: { paths: [\"src/billing/**\"] }, approvers: { users: [carol] } }\n",
+    )
+    .await;
+    let pr = world.person("alice").opens(&repo, "feat: sign in and pay", &[LOGIN, PAY]).await;
+    let look = world.look(&pr);
+    assert!(look.has_label("needs:security-review") && look.has_label("needs:payments-review"), "{look:?}");
+
+    // One of two for the one gate, and not an approver of the other.
+    let both = world.person("bob").says(&pr, "security approved\npayments approved").await;
+    let look = world.look(&pr);
+    assert!(look.has_label("needs:security-review") && look.has_label("needs:payments-review"), "{look:?}");
+    assert!(look.status().contains("2 approvals are needed; 1 so far: bob"), "{}", look.status());
+    assert!(look.status().contains("bob is not an approver of this gate. It opens for carol"), "{}", look.status());
+    assert_eq!(world.reactions(&pr, both), ["confused"], "what was not accepted shows");
+
+    world.person("carol").says(&pr, "payments approved").await;
+    let look = world.look(&pr);
+    assert!(look.has_label("needs:security-review") && !look.has_label("needs:payments-review"), "{look:?}");
+    assert_ne!(gates(&look), Some("success"), "{look:?}");
+
+    world.person("carol").says(&pr, "/approve security").await;
+    world.ci_reports(&pr, &GREEN.map(Passes)).await;
+    let look = world.look(&pr);
+    assert!(!look.has_label("needs:security-review") && gates(&look) == Some("success"), "{look:?}");
+    assert_eq!([status(&world, &pr, "security"), status(&world, &pr, "payments")], ["approved", "approved"]);
+
+    // A push to the one gate's files leaves the other's approval alone.
+    world.person("alice").pushes(&pr, &[PAY, LOGIN_AGAIN]).await;
+    assert_eq!([status(&world, &pr, "security"), status(&world, &pr, "payments")], ["requested", "approved"]);
+}
+
+pub async fn reviews_approve_and_reject(world: World) {
+    let repo =
+        guarded(&world, "  security: { approvers: { users: [bob, carol] }, approve_by: [comment, review] }\n").await;
+    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+
+    world.person("bob").reviews(&pr, Verdict::RequestChanges, "The password is logged.").await;
+    let look = world.look(&pr);
+    assert_eq!(status(&world, &pr, "security"), "rejected");
+    assert!(look.status().contains("The password is logged."), "{}", look.status());
+
+    // Whoever else approves, a rejection stands until its writer takes it back.
+    let carols = world.person("carol").reviews(&pr, Verdict::Approve, "").await;
+    assert_eq!(status(&world, &pr, "security"), "rejected");
+    world.person("bob").reviews(&pr, Verdict::Approve, "Mended.").await;
+    assert_eq!(status(&world, &pr, "security"), "approved");
+    assert_eq!(gates(&world.look(&pr)), Some("success"), "{:?}", world.look(&pr));
+
+    // A dismissed approval is none; the other one holds.
+    world.person("olga").dismisses(&pr, carols).await;
+    assert_eq!(status(&world, &pr, "security"), "approved");
+    world.person("bob").says(&pr, "security approval revoked").await;
+    assert_eq!(status(&world, &pr, "security"), "requested");
+    assert!(world.look(&pr).has_label("needs:security-review"), "{:?}", world.look(&pr));
+
+    // A review is bound to its commit.
+    world.person("carol").reviews(&pr, Verdict::Approve, "").await;
+    assert_eq!(status(&world, &pr, "security"), "approved");
+    world.person("alice").pushes(&pr, &[LOGIN_AGAIN]).await;
+    assert_eq!(status(&world, &pr, "security"), "requested");
+}
+
+pub async fn a_word_is_taken_back_and_a_deleted_objection_stands(world: World) {
+    let repo = guarded(&world, "  security: { approvers: { users: [bob, carol] } }\n").await;
+    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+
+    world.person("bob").says(&pr, "security approved").await;
+    assert_eq!(status(&world, &pr, "security"), "approved");
+    // Nobody revokes another's word.
+    world.person("carol").says(&pr, "/revoke security").await;
+    assert_eq!(status(&world, &pr, "security"), "approved");
+    world.person("bob").says(&pr, "/revoke security").await;
+    let look = world.look(&pr);
+    assert_eq!(status(&world, &pr, "security"), "requested");
+    assert!(look.has_label("needs:security-review") && gates(&look) != Some("success"), "{look:?}");
+
+    let objection = world.person("carol").says(&pr, "/reject security the session never ends").await;
+    world.person("carol").deletes(&pr, objection).await;
+    world.person("bob").says(&pr, "security approved").await;
+    assert_eq!(status(&world, &pr, "security"), "rejected", "deleting a comment does not speak for its writer");
+    world.person("carol").says(&pr, "security approved").await;
+    assert_eq!(status(&world, &pr, "security"), "approved");
+    assert_eq!(gates(&world.look(&pr)), Some("success"), "{:?}", world.look(&pr));
+}
+
+pub async fn an_approval_that_races_with_a_push_opens_nothing(world: World) {
+    let repo = guarded(&world, "  security: { approvers: { users: [bob] } }\n").await;
+    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+
+    // Bob has read the first version; before anything is made of his word, another one lands.
+    world.person("bob").writes(&pr, "security approved").await;
+    world.person("alice").lands(&repo, &world.branch(&pr), &[LOGIN_AGAIN]).await;
+    world.settle().await;
+    let look = world.look(&pr);
+    assert_eq!(status(&world, &pr, "security"), "requested");
+    assert!(look.has_label("needs:security-review") && gates(&look) != Some("success"), "{look:?}");
+    assert!(look.status().contains("bob is asked to look again"), "{}", look.status());
+
+    // Having looked again, he says it again. A push beside it changes nothing.
+    world.person("bob").says(&pr, "security approved").await;
+    assert_eq!(status(&world, &pr, "security"), "approved");
+    world.person("bob").writes(&pr, "Thanks!").await;
+    world.person("alice").lands(&repo, &world.branch(&pr), &[("README.md", "Read me.\n")]).await;
+    world.settle().await;
+    assert_eq!(status(&world, &pr, "security"), "approved");
+}
+
+pub async fn two_servers_show_one_pull_request_once(world: World) {
+    let world = world.with_a_server().await;
+    let repo = guarded(&world, "  security: { approvers: { users: [bob] } }\n").await;
+    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    let mallory = world.person("mallory").says(&pr, "security approved").await;
+    assert_eq!(status(&world, &pr, "security"), "requested");
+    assert_eq!(world.reactions(&pr, mallory), ["confused"]);
+
+    // Both are busy with one thing when the next one comes.
+    let approval = world.person("bob").writes(&pr, "security approved").await;
+    world.person("carol").writes(&pr, "Nice!").await;
+    world.ci_reports(&pr, &GREEN.map(Passes)).await;
+    let look = world.look(&pr);
+    assert_eq!(look.marked("<!-- loopgate:gate:security:").len(), 1, "asked once: {look:?}");
+    assert_eq!(look.comments.len(), 2, "the status and the request: {look:?}");
+    assert!(!look.status().is_empty());
+    assert_eq!((gates(&look), look.concluded("loopgate / verify")), (Some("success"), Some("success")), "{look:?}");
+    assert_eq!(status(&world, &pr, "security"), "approved");
+    assert_eq!(world.reactions(&pr, approval), ["+1"]);
+    let saved = world.state_commits(&pr);
+
+    // What is shown is what was decided, by whichever of them: another look of both changes nothing.
+    world.person("carol").says(&pr, "/loop status").await;
+    let again = world.look(&pr);
+    assert_eq!((again.labels, again.checks, again.comments.len()), (look.labels, look.checks, 2));
+    assert!(world.state_commits(&pr).len() <= saved.len() + 1, "{:?}", world.state_commits(&pr));
+}
