@@ -3,7 +3,8 @@
 //! Races: a push between observing and acting makes the surface wrong until its own event is reconciled, which is
 //! accepted since check runs are bound to the head they were decided for. Two reconciles of one pull request (two
 //! servers, a server and a workflow) decide on the same state; the ref lets one of them save, and the other decides
-//! again from what is there. The state is saved before anything is shown, so what is shown twice was decided twice.
+//! again from what is there. The state is saved before anything is shown, so what is shown twice was decided twice. What
+//! cannot be taken back (comments, calls) is left for a moment to whoever saved just now: see [`Rival`].
 
 use std::{
     collections::BTreeMap,
@@ -13,8 +14,8 @@ use std::{
 use chrono::TimeDelta;
 
 use super::{
-    Client, Error, ErrorKind, Executor, Github, GithubObjects, Ground, Observation, Observer, OwnCheckRun, Problem,
-    Target, observe::escalation_template, plan,
+    Client, Effect, Error, ErrorKind, Executor, Github, GithubObjects, Ground, Observation, Observer, OwnCheckRun,
+    Problem, Target, observe::escalation_template, plan,
 };
 use crate::{
     channels::Channels,
@@ -37,6 +38,7 @@ pub struct Reconcile {
     pub(super) observer: Observer,
     pub(super) executor: Executor,
     problems: ProblemMemory,
+    saves: SaveMemory,
     seal: Option<Seal>,
 }
 
@@ -136,6 +138,8 @@ const LAG_TOLERATED: TimeDelta = TimeDelta::minutes(2);
 const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(15);
 /// How long the state of an ended run stays where it is (loop.md, State).
 const ARCHIVED_AFTER: TimeDelta = TimeDelta::days(14);
+/// How long whoever saved a state has for making the posts that follow from it.
+const RIVALS_TIME: TimeDelta = TimeDelta::seconds(10);
 
 impl Reconcile {
     pub fn new(github: Github) -> Self {
@@ -144,6 +148,7 @@ impl Reconcile {
             github,
             executor: Executor::default(),
             problems: ProblemMemory::default(),
+            saves: SaveMemory::default(),
             seal: None,
         }
     }
@@ -232,12 +237,22 @@ impl Reconcile {
             .map(|Problem { what, reason }| ObservationProblem { what: what.clone(), reason: reason.clone() });
         observation.snapshot.problems.extend(told);
 
+        let rival = self.saves.rival(job, &loaded, now);
         let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
-        let Some(Decided { decision, texts, saved, refused }) = decided else { return Ok(None) };
-        let effects = plan(&observation.surface, &decision.surface, &texts);
+        let Some(Decided { decision, texts, saved, refused, outrun }) = decided else { return Ok(None) };
+        self.saves.remember(job, saved);
+        let rival = outrun.or(rival);
+        let mut effects = plan(&observation.surface, &decision.surface, &texts);
+        let post_at = rival.and_then(|rival| rival.left_to_them(&mut effects));
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
         let archive_at = (!open).then(|| decision.next.updated_at + ARCHIVED_AFTER);
-        let revisit_at = decision.revisit_at.into_iter().chain(archive_at).chain(lagging(job, &observation, now)).min();
+        let revisit_at = decision
+            .revisit_at
+            .into_iter()
+            .chain(archive_at)
+            .chain(lagging(job, &observation, now))
+            .chain(post_at)
+            .min();
         let summary = Summary {
             word: decision.action.word(),
             status: decision.next.status,
@@ -313,6 +328,7 @@ impl Reconcile {
         store: &StateStore<'_, GithubObjects>,
         now: Timestamp,
     ) -> Result<Option<Decided>, Failed> {
+        let mut outrun = None;
         for _ in 0..MOST_SAVES {
             let (state, mut decision) = decide(observation, &loaded, now);
             let mut texts = texts(client, observation, &decision).await?;
@@ -336,6 +352,7 @@ impl Reconcile {
                 Ok(saved) => (saved, None),
                 Err(RefsError::RefMoved { .. }) => {
                     loaded = store.load().await?;
+                    outrun = Some(Rival { saved_at: now });
                     // Who was faster may have seen another head. Deciding on the older of the two would count it as
                     // one that came back.
                     let head = observation.snapshot.pull_request.head.sha;
@@ -348,7 +365,7 @@ impl Reconcile {
                 Err(RefsError::Refused(reason)) => (None, Some(Problem { what: "save the state".into(), reason })),
                 Err(error) => return Err(error.into()),
             };
-            return Ok(Some(Decided { decision, texts, saved, refused }));
+            return Ok(Some(Decided { decision, texts, saved, refused, outrun }));
         }
         Err(Failed { reason: "the state was saved by others again and again meanwhile".into(), retry_at: None })
     }
@@ -389,6 +406,59 @@ struct Decided {
     texts: Rendered,
     saved: Option<Sha>,
     refused: Option<Problem>,
+    /// Somebody else saved while this was decided.
+    outrun: Option<Rival>,
+}
+
+/// Another process that saved the state of a pull request a moment ago. What follows from it, that process is about to
+/// show; what shows twice when both do is left to it, and looked after when it had its time.
+#[derive(Debug, Clone, Copy)]
+struct Rival {
+    saved_at: Timestamp,
+}
+
+impl Rival {
+    /// Takes out of the effects what must not be made twice; when to look whether it was made.
+    fn left_to_them(self, effects: &mut Vec<Effect>) -> Option<Timestamp> {
+        let all = effects.len();
+        effects.retain(|effect| {
+            !matches!(
+                effect,
+                Effect::CreateStatusComment { .. }
+                    | Effect::PostComment { .. }
+                    | Effect::AskFixer { .. }
+                    | Effect::Announce { .. }
+            )
+        });
+        (effects.len() < all).then(|| self.saved_at + RIVALS_TIME)
+    }
+}
+
+/// The state commits that this process made last, by pull request: a younger one by somebody else has a [`Rival`].
+#[derive(Debug, Default)]
+struct SaveMemory(Mutex<BTreeMap<(RepoName, PrNumber), Sha>>);
+
+impl SaveMemory {
+    /// More pull requests than are busy within seconds.
+    const MOST: usize = 4_096;
+
+    fn rival(&self, job: &Job, loaded: &Loaded, now: Timestamp) -> Option<Rival> {
+        let saved_at = loaded.intact()?.updated_at;
+        // Clocks of two processes may differ: a time to come is taken for now.
+        let saved_at = saved_at.min(now);
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_ours = known.get(&(job.repository.clone(), job.number)) == loaded.tip.as_ref();
+        (!is_ours && now < saved_at + RIVALS_TIME).then_some(Rival { saved_at })
+    }
+
+    fn remember(&self, job: &Job, saved: Option<Sha>) {
+        let Some(saved) = saved else { return };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= Self::MOST {
+            known.clear();
+        }
+        known.insert((job.repository.clone(), job.number), saved);
+    }
 }
 
 /// When to look again because an event told of a head that the API does not show (gates.md, What an approval is bound
