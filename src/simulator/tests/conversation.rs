@@ -55,6 +55,24 @@ async fn reactions_are_one_of_a_kind() {
 }
 
 #[tokio::test]
+async fn comments_on_the_diff_are_reacted_to_at_a_place_of_their_own() {
+    let (sim, repo, app) = start_with_repo().await;
+    let pr = sim.user("alice").open_pull_request(&repo, PullSpec::new("x").file("x", "1\n")).unwrap();
+    let comment = sim.user("bob").comment(&pr, "hello").unwrap();
+    let inline = sim.user("bob").comment_inline(&pr, "x", 1, "why one?").unwrap();
+    let path = format!("/repos/acme/widgets/pulls/comments/{inline}/reactions");
+    app.post(&path, json!({ "content": "confused" })).await.is(201);
+    app.post(&path, json!({ "content": "confused" })).await.is(200);
+    assert_eq!(app.get(&path).await.is(200).json()[0]["content"], "confused");
+    let listed = app.get(&format!("/repos/acme/widgets/pulls/{}/comments", pr.number)).await.is(200).json();
+    assert_eq!(listed[0]["reactions"]["confused"], 1);
+    app.get(&format!("/repos/acme/widgets/pulls/comments/{comment}/reactions")).await.is(404);
+    app.post(&format!("/repos/acme/widgets/issues/comments/{inline}/reactions"), json!({ "content": "eyes" }))
+        .await
+        .is(404);
+}
+
+#[tokio::test]
 async fn labels_come_to_be_by_being_used() {
     let (sim, repo, app) = start_with_repo().await;
     let pr = sim.user("alice").open_pull_request(&repo, PullSpec::new("x").file("x", "1\n")).unwrap();
