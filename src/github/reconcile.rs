@@ -145,10 +145,10 @@ impl Reconcile {
     pub fn new(github: Github) -> Self {
         Self {
             observer: Observer::new(github.clone()),
+            saves: SaveMemory { since: github.now(), ours: Mutex::default() },
             github,
             executor: Executor::default(),
             problems: ProblemMemory::default(),
-            saves: SaveMemory::default(),
             seal: None,
         }
     }
@@ -434,9 +434,13 @@ impl Rival {
     }
 }
 
-/// The state commits that this process made last, by pull request: a younger one by somebody else has a [`Rival`].
-#[derive(Debug, Default)]
-struct SaveMemory(Mutex<BTreeMap<(RepoName, PrNumber), Sha>>);
+/// The state commits that this process made last, by pull request. A young one that it did not make has a [`Rival`],
+/// unless it is older than the process: then it is likely that of the process before this one, which is dead.
+#[derive(Debug)]
+struct SaveMemory {
+    since: Timestamp,
+    ours: Mutex<BTreeMap<(RepoName, PrNumber), Sha>>,
+}
 
 impl SaveMemory {
     /// More pull requests than are busy within seconds.
@@ -446,14 +450,14 @@ impl SaveMemory {
         let saved_at = loaded.intact()?.updated_at;
         // Clocks of two processes may differ: a time to come is taken for now.
         let saved_at = saved_at.min(now);
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
         let is_ours = known.get(&(job.repository.clone(), job.number)) == loaded.tip.as_ref();
-        (!is_ours && now < saved_at + RIVALS_TIME).then_some(Rival { saved_at })
+        (!is_ours && saved_at > self.since && now < saved_at + RIVALS_TIME).then_some(Rival { saved_at })
     }
 
     fn remember(&self, job: &Job, saved: Option<Sha>) {
         let Some(saved) = saved else { return };
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= Self::MOST {
             known.clear();
         }

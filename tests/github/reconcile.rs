@@ -331,8 +331,6 @@ async fn a_turn_that_broke_off_anywhere_is_healed_by_the_next() {
         bench.sim.add_fault(lost.often(Often::Times(1)));
         let first = Reconcile::new(bench.github.clone()).run(&bench.job(&pr), bench.now()).await;
         bench.sim.heal();
-        // The process that died had its time for the comments that follow from what it saved.
-        bench.clock.advance(TimeDelta::seconds(10));
         bench.run(&Reconcile::new(app(&bench.sim, &bench.clock)), &pr).await;
         assert_eq!(settled(&bench, &pr), whole, "after losing the answer to write {nth}: {first:?}");
     }
@@ -343,12 +341,13 @@ async fn comments_that_follow_from_what_another_process_saved_just_now_are_left_
     let bench = Bench::new().await;
     security_team(&bench.sim, &bench);
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let other = Reconcile::new(app(&bench.sim, &bench.clock));
+    bench.clock.advance(TimeDelta::seconds(2));
     // One process saves, and is slow to show it: here it never does.
     let lost = RequestFault::on("/issues/", Harm::Drop).unwrap().method(http::Method::POST);
     bench.sim.add_fault(lost);
     let _ = Reconcile::new(bench.github.clone()).run(&bench.job(&pr), bench.now()).await;
     bench.sim.heal();
-    let other = Reconcile::new(app(&bench.sim, &bench.clock));
     let outcome = other.run(&bench.job(&pr), bench.now()).await.unwrap();
     assert_eq!(ours(&bench.view(&pr)), [""; 0]);
     let again = outcome.revisit_at.expect("it looks again soon");

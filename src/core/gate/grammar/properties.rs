@@ -233,7 +233,7 @@ fn slash([verb, blank, gates, rest]: [u8; 4]) -> String {
 
 fn between(roll: u8) -> &'static str {
     let much = "                                                                                            ";
-    let bad = ["\u{2003}", " \u{200b}", "", "-", "\u{3000}", "\u{2028}", "\u{85}", "\u{b}", "\u{c}", "_", "\u{2800}"];
+    let bad = ["\u{2003}", " \u{200b}", "", "-", "\u{3000}", "\u{2028}", "\u{85}", "\u{b}", "\u{c}", "\u{2800}"];
     mostly(roll, &[" ", " ", "  ", "\t", "\u{a0}", " \u{a0}\t ", much], &bad)
 }
 
