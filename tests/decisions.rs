@@ -26,7 +26,12 @@ type Letters = &'static [(&'static str, &'static [&'static str])];
 const OF_SECTIONS: [(char, Letters); 2] = [
     (
         'L',
-        &[("T", &["src/core/reflex/turn_tests.rs"]), ("X", &["src/core/reflex/fix_tests.rs"]), ("K", &["tests/loops"])],
+        &[
+            ("T", &["src/core/reflex/turn_tests.rs"]),
+            ("X", &["src/core/reflex/fix_tests.rs"]),
+            ("K", &["tests/loops"]),
+            ("Z", &["src/runner/schedule.rs"]),
+        ],
     ),
     ('N', &[("", &["tests/action_only", "src/cli/exit.rs", "src/cli/reconcile", "src/cli/reconcile.rs"])]),
 ];
