@@ -345,7 +345,8 @@ pub async fn the_same_code_again_is_flagged_or_told(world: World) {
 }
 
 pub async fn failures_without_a_word_are_shown_to_a_person(world: World) {
-    let repo = watched(&world, "silent", "", "");
+    let shown = "escalation: { triggers: { unknown_error_type: { action: human_review } } }\n";
+    let repo = watched(&world, "silent", "", shown);
     let pr = opened(&world, &repo).await;
     for nth in 0..2 {
         if nth > 0 {
