@@ -121,6 +121,29 @@ fn h4_h5_h6_b2_a9_what_a_workflow_brought_so_far() {
 }
 
 #[test]
+fn j21_what_ends_without_a_result_is_put_to_a_person_too() {
+    let mut story = Story::opened();
+    let mut cancelled = evidence(sha(1), &[], &[]);
+    let ReceivedEvidence::Accepted(document) = &mut cancelled else { unreachable!("the story's evidence is whole") };
+    document.checks.iter_mut().for_each(|check| check.outcome = Outcome::Cancelled);
+    for without_result in [refused(), cancelled] {
+        story.snapshot.evidence = vec![without_result];
+        assert!(matches!(story.decide().action, NextAction::WaitForEvidence { .. }));
+        assert!(story.state.outage.as_ref().is_some_and(|outage| outage.unclear.contains(&name("unit"))));
+        assert!(story.last.as_ref().unwrap().revisit_at.is_some(), "time alone will tell");
+    }
+    story.now += TimeDelta::minutes(61);
+    let decision = story.decide();
+    assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::ExternalDependencyDown });
+    let said = &decision.view.escalation.as_ref().unwrap().pattern;
+    assert!(said.contains("unit ended without a result"), "{said}");
+    assert_eq!(story.state.reruns, [], "repeating it is a person's choice");
+    story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
+    story.decide();
+    assert!(story.state.outage.is_none());
+}
+
+#[test]
 fn h9_h10_h11_h12_conclusions_of_other_systems() {
     use Conclusion as C;
     let done = |conclusions: &[Option<C>]| {

@@ -5,6 +5,7 @@ use crate::core::{
     CheckName, GateName, Login,
     decision::{CheckStanding, CheckView, Decision, Hold, NextAction},
     escalation::Trigger,
+    evidence::Outcome,
     failure::Blame,
     gate::{GateReport, GateStanding},
     policy::Policy,
@@ -204,6 +205,8 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
         format!("Running: {names}")
     } else if fails_on_the_base(subject, missing) {
         format!("{names} fails on {} too — it is mended there", subject.snapshot.pull_request.base.branch)
+    } else if all(|standing| matches!(standing, CheckStanding::Done(check) if check.outcome == Outcome::Cancelled)) {
+        format!("Cancelled: {names} — to be run again")
     } else if all(|standing| matches!(standing, CheckStanding::Done(_))) {
         format!("Failed for reasons outside the code: {names} — to be run again")
     } else {

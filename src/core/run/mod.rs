@@ -261,10 +261,7 @@ impl<'a> Run<'a> {
             causes.insert(Trigger::BudgetExhausted, pattern);
         }
         if let Some(outage) = self.next.outage.as_ref().filter(|_| self.is_external_overdue()) {
-            let names: Vec<&str> = outage.checks.iter().map(CheckName::as_str).collect();
-            let since = outage.since.format("%-d %b %Y, %H:%M UTC");
-            let pattern = format!("{} fail for reasons outside the code since {since}", names.join(", "));
-            causes.insert(Trigger::ExternalDependencyDown, pattern);
+            causes.insert(Trigger::ExternalDependencyDown, outage.in_words());
         }
         if let Some(first) = tamper::not_accepted(tampering, &self.next.accepted_tampering) {
             let more = tampering.len() - 1;

@@ -21,14 +21,16 @@ use crate::core::{
 const TOLERATED: TimeDelta = TimeDelta::hours(1);
 
 impl Run<'_> {
-    /// An outage begins with the first check that fails for outside reasons, and ends when all checks have ended and
-    /// none does. While a check is repeated nothing is known, so it goes on.
+    /// An outage begins with the first check that fails for outside reasons or ends without a result, and ends when all
+    /// checks have ended and none does. While a check is repeated nothing is known, so it goes on.
     pub(in crate::core) fn note_outage(&mut self, evidence: &HeadEvidence, blames: &[CheckBlame]) {
-        let outside = blames.iter().filter(|blame| blame.blame == Blame::Infrastructure);
-        let checks: BTreeSet<CheckName> = outside.map(|blame| blame.check.clone()).collect();
-        if !checks.is_empty() {
+        let blamed = |wanted: Blame| -> BTreeSet<CheckName> {
+            blames.iter().filter(|blame| blame.blame == wanted).map(|blame| blame.check.clone()).collect()
+        };
+        let (checks, unclear) = (blamed(Blame::Infrastructure), blamed(Blame::Inconclusive));
+        if !(checks.is_empty() && unclear.is_empty()) {
             let since = self.next.outage.as_ref().map_or(self.now, |outage| outage.since);
-            self.next.outage = Some(Outage { since, checks });
+            self.next.outage = Some(Outage { since, checks, unclear });
         } else if evidence.missing().is_empty() {
             self.next.outage = None;
         }
