@@ -178,6 +178,12 @@ mod tests {
         decision.view.checks = fixtures::first_failure().view.checks;
         let last = |decision| report(&decision, &snapshot, &policy, Colour::Off).lines().last().map(str::to_owned);
         assert_eq!(last(decision).as_deref(), Some("Failed: unit"));
+        let (mut called, _) = fixtures::regression_escalated();
+        called.next.pull_request = None;
+        called.next.task_alias.clear();
+        let said = last(called).unwrap();
+        assert!(said.starts_with("For a person to decide: tests that passed before fail now ("), "{said}");
+        assert!(said.ends_with(". Failed: unit"), "{said}");
     }
 
     #[test]

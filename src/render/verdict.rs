@@ -116,9 +116,15 @@ fn single(subject: &Subject<'_>) -> (&'static str, String) {
     let view = &subject.decision.view;
     match (&subject.decision.action, view.evaluation.warnings().as_slice()) {
         (NextAction::WaitForEvidence { missing }, _) => ("⏳", waiting(subject, missing)),
-        (NextAction::Retry { .. } | NextAction::Escalate { .. } | NextAction::WaitForHuman { .. }, _) => {
-            ("❌", format!("Failed: {}", failing(subject)))
+        (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
+            let pattern = view.escalation.as_ref().map(|escalation| format!(" ({})", escalation.pattern));
+            let why = format!("{}{}", words::trigger(*cause), pattern.unwrap_or_default());
+            let failed = words::failing(view);
+            let failed =
+                if failed.is_empty() { String::new() } else { format!(". Failed: {}", words::checks(&failed)) };
+            ("🚫", format!("For a person to decide: {why}{failed}"))
         }
+        (NextAction::Retry { .. }, _) => ("❌", format!("Failed: {}", failing(subject))),
         (_, []) => ("✅", "Passed".to_owned()),
         (_, warnings) => {
             let names: Vec<String> = warnings.iter().map(ToString::to_string).collect();
