@@ -12,8 +12,8 @@ use super::{
     snapshot::Snapshot,
     stage::Stage,
     state::{
-        CapabilityProgress, Criteria, ExecutionConfig, FailureLog, LOOP_STATE_SCHEMA, LoopState, RetryPolicySummary,
-        RunStatus, Step, Stop, Task,
+        CapabilityProgress, Criteria, ExecutionConfig, FailureLog, LOOP_STATE_SCHEMA, LoopState, LostRecord,
+        RetryPolicySummary, RunStatus, Step, Stop, Task,
     },
 };
 use crate::core::evidence::CheckKind;
@@ -85,6 +85,7 @@ impl LoopState {
             stop: Stop::default(),
             attempts: Vec::new(),
             lost_attempts: 0,
+            lost_trace: None,
             blocked: None,
             past_causes: Vec::new(),
             senior: None,
@@ -99,6 +100,14 @@ impl LoopState {
             updated_at: now,
             extra: serde_json::Map::new(),
         }
+    }
+}
+
+impl LoopState {
+    /// A new run in the place of one whose record is gone: the numbers of attempts go on.
+    pub fn begin_after(lost: LostRecord, snapshot: &Snapshot, policy: &Policy, now: Timestamp) -> Self {
+        let LostRecord { attempts, trace } = lost;
+        Self { lost_attempts: attempts, lost_trace: Some(trace), ..Self::begin(snapshot, policy, now) }
     }
 }
 

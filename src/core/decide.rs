@@ -22,7 +22,7 @@ use super::{
     senior,
     snapshot::{Lifecycle, ObservationProblem, ReceivedEvidence, Snapshot},
     stage::Stage,
-    state::{AttemptDigest, LoopState, RunStatus, StopReason},
+    state::{AttemptDigest, LoopState, LostRecord, RunStatus, StopReason},
     surface, tamper, waiting,
     walk::{self, Configuration, Heed, Walk},
 };
@@ -117,7 +117,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         flags: call::flagged(&causes, &policy.escalation),
         tampering,
         replies: run.replies(),
-        warnings: warnings(snapshot, policy, &assessment, &evidence, run.next.lost_attempts),
+        warnings: warnings(snapshot, policy, &assessment, &evidence, run.next.lost_record()),
         strays: assessment.strays.clone(),
         bypassed: run.next.bypassed.clone(),
         feedback: feedback.clone(),
@@ -243,7 +243,7 @@ fn warnings(
     policy: &Policy,
     assessment: &Assessment,
     evidence: &HeadEvidence,
-    lost_attempts: u32,
+    lost: Option<LostRecord>,
 ) -> Vec<Warning> {
     let configured = |kind: CheckKind| policy.verify.checks.values().any(|check| check.kind == kind);
     let mut warnings: Vec<Warning> = [CheckKind::Build, CheckKind::Test]
@@ -251,12 +251,7 @@ fn warnings(
         .filter(|kind| !configured(*kind))
         .map(Warning::NoCheckOfKind)
         .collect();
-    if lost_attempts > 0 {
-        let attempts =
-            if lost_attempts == 1 { "attempt 1".to_owned() } else { format!("attempts 1 to {lost_attempts}") };
-        let how = format!("its ref was deleted or never written, so {attempts} count as failed");
-        warnings.push(Warning::StateRecovered { how });
-    }
+    warnings.extend(lost.map(Warning::RecordLost));
     warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
     warnings.extend(policy.overruled.iter().cloned().map(Warning::Overruled));
     warnings.extend(evidence.coverage_refused.iter().map(|reason| {

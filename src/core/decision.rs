@@ -22,7 +22,7 @@ use super::{
     rerun::{Ask, NextRerun, Rerun},
     snapshot::{Conclusion, ForgedCheck, ObservationProblem},
     stage::Stage,
-    state::{Answer, Asked, AttemptDigest, CapabilityProgress, LoopState, Skip, StopReason},
+    state::{Answer, Asked, AttemptDigest, CapabilityProgress, LoopState, LostRecord, Skip, StopReason},
     tamper::Tampering,
 };
 
@@ -416,10 +416,8 @@ pub enum Warning {
         artifact: String,
         reason: String,
     },
-    /// The saved state was unusable and was rebuilt.
-    StateRecovered {
-        how: String,
-    },
+    /// There was a record before this run, and it is gone.
+    RecordLost(LostRecord),
     /// A counted comment's body changed.
     TamperedComment {
         by: Login,
@@ -525,6 +523,22 @@ impl Post {
             Self::MergedOverOpenGates => "bypassed".to_owned(),
             Self::FixRequest { whom: Whom::Fixer, attempt } => format!("fix:{attempt}"),
             Self::FixRequest { whom: Whom::Senior, attempt } => format!("fix-senior:{attempt}"),
+        }
+    }
+
+    /// The newest attempt that had failed when a post with this key was made; none where the key tells of no attempt.
+    pub fn attempt_failed(key: &str) -> Option<u32> {
+        let mut parts = key.split(':');
+        match parts.next()? {
+            "escalation" => {
+                let trigger = parts.next()?;
+                let attempt: u32 = parts.next()?.parse().ok()?;
+                // These two come while an attempt's evidence or approval is waited for.
+                let waits = [Trigger::ExternalDependencyDown, Trigger::GateTimeout].map(Trigger::as_str);
+                Some(if waits.contains(&trigger) { attempt.saturating_sub(1) } else { attempt })
+            }
+            "fix" | "fix-senior" => parts.next()?.parse().ok(),
+            _ => None,
         }
     }
 }

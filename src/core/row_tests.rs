@@ -1,6 +1,7 @@
 //! Rows of `docs/decisions.md` that no other test is about, by their numbers.
 
 use chrono::TimeDelta;
+use serde_json::json;
 
 use super::{
     decision::{
@@ -20,7 +21,7 @@ use super::{
         ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
     },
     stage::Stage,
-    state::{AnswerOutcome, CommandRefusal, Lacking, RunStatus},
+    state::{AnswerOutcome, CommandRefusal, Lacking, LoopState, LostRecord, RunStatus, Trace},
 };
 
 fn name(text: &str) -> CheckName {
@@ -299,13 +300,14 @@ fn o9_a_head_that_comes_back_is_a_new_attempt() {
 #[test]
 fn j9a_attempts_that_are_not_on_record_count_as_failed() {
     let mut story = Story::opened();
-    story.state.lost_attempts = 8;
+    let lost = LostRecord { attempts: 8, trace: Trace::Post };
+    story.state = LoopState::begin_after(lost, &story.snapshot, &story.policy, story.now);
+    let started = &story.decide().events[0];
+    assert_eq!((started.payload["lost_attempts"].as_u64(), &started.payload["lost_trace"]), (Some(8), &json!("post")));
     story.push(1, &["a"], &[]);
     let decision = story.last.as_ref().unwrap();
     assert_eq!((decision.view.attempt, story.state.failures.total), (9, 9));
-    let told =
-        |warning: &Warning| matches!(warning, Warning::StateRecovered { how } if how.contains("attempts 1 to 8"));
-    assert!(decision.view.warnings.iter().any(told), "{:?}", decision.view.warnings);
+    assert!(decision.view.warnings.contains(&Warning::RecordLost(lost)), "{:?}", decision.view.warnings);
     assert_eq!(story.push(2, &["b"], &[]).action, NextAction::Escalate { cause: Trigger::TotalFailures });
 }
 

@@ -375,10 +375,11 @@ impl Reconcile {
 fn decide(observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopState, Decision) {
     let Observation { snapshot, policy, .. } = observation;
     let begin = || {
-        // A run whose record is gone left its traces: the numbers go on.
-        let told = observation.surface.status_comments.first().map(|comment| comment.body.as_str());
-        let lost_attempts = told.map_or(0, |told| render::attempts_before(told, snapshot.pull_request.head.sha));
-        LoopState { lost_attempts, ..LoopState::begin(snapshot, policy, now) }
+        // A run whose record is gone left its traces: it is said, and the numbers go on.
+        match observation.surface.traces(snapshot.pull_request.created_at).lost_record() {
+            Some(lost) => LoopState::begin_after(lost, snapshot, policy, now),
+            None => LoopState::begin(snapshot, policy, now),
+        }
     };
     let (state, recovered) = loaded.state(begin);
     let decision = match recovered {

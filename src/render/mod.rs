@@ -44,6 +44,7 @@ mod templates;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod verdict;
 mod warning;
 mod words;
@@ -61,7 +62,7 @@ pub use check_run::{CheckAction, CheckRunText};
 pub use explain::Explanation;
 pub use fit::LIMIT;
 pub use job_summary::job_summary;
-pub use machine::{STATUS_SCHEMA, attempts_before};
+pub use machine::STATUS_SCHEMA;
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use plain::plain;
 pub use reflex::{
@@ -71,6 +72,7 @@ pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;
 pub use summary::{Iteration, IterationOutcome};
 pub use terminal::{Colour, report as terminal_report};
+pub use traces::Traces;
 pub use workflow::{annotation_commands, defused, silenced};
 
 /// Every text of one pull request.

@@ -5,7 +5,11 @@ use super::{
     sanitize::{Markdown, code, short_text},
     words,
 };
-use crate::core::{decision::Warning, evidence::CheckKind};
+use crate::core::{
+    decision::Warning,
+    evidence::CheckKind,
+    state::{LostRecord, Trace},
+};
 
 /// One sentence or two for one warning.
 pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
@@ -38,15 +42,29 @@ pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
         Warning::EvidenceRefused { artifact, reason } => {
             format!("The evidence {} was refused: {}.", code(artifact), short_text(reason, 300))
         }
-        Warning::StateRecovered { how } => {
-            format!("The saved state of this loop could not be read. It was recovered: {}.", short_text(how, 200))
-        }
+        Warning::RecordLost(lost) => record_lost(*lost),
         Warning::TamperedComment { by, url } => format!(
             "A {} of {} that had counted was changed afterwards. It no longer counts.",
             links.to("comment", url),
             words::person(by)
         ),
     })
+}
+
+fn record_lost(LostRecord { attempts, trace }: LostRecord) -> String {
+    let left = match trace {
+        Trace::StatusComment => "This comment tells",
+        Trace::Post => "An earlier comment of Loopgate tells",
+        Trace::CheckRun => "A check of Loopgate that had ended on this commit tells",
+    };
+    let counted = match attempts {
+        0 => "No attempt on another commit is known, so they count from 1".to_owned(),
+        1 => "Attempt 1 counts as failed".to_owned(),
+        attempts => format!("Attempts 1 to {attempts} count as failed"),
+    };
+    format!(
+        "The record of this loop is gone: its ref was deleted or never written. {left} that there was one. {counted}."
+    )
 }
 
 const fn unproved(kind: CheckKind) -> &'static str {
@@ -91,7 +109,9 @@ mod tests {
                 artifact: "loopgate-evidence-test".into(),
                 reason: "its head is not @ours".into(),
             },
-            Warning::StateRecovered { how: "rebuilt from the history".into() },
+            Warning::RecordLost(LostRecord { attempts: 3, trace: Trace::StatusComment }),
+            Warning::RecordLost(LostRecord { attempts: 1, trace: Trace::Post }),
+            Warning::RecordLost(LostRecord { attempts: 0, trace: Trace::CheckRun }),
             Warning::TamperedComment {
                 by: fixtures::login("bob"),
                 url: "https://github.com/acme/widgets/pull/12#issuecomment-5".into(),

@@ -190,6 +190,28 @@ async fn deleting_the_hidden_ref_is_told_and_wins_no_attempts() {
     assert_eq!(world.look(&pr).marked("<!-- loopgate:status -->").len(), 1);
 }
 
+/// The status comment is deleted with it: what else of ours is left tells of the run.
+#[tokio::test(flavor = "multi_thread")]
+async fn deleting_the_status_comment_too_wins_no_attempts() {
+    let world = World::simulated().await;
+    let pr = opened(&world, &watched(&world, "erased", "", "loop: { max_attempts: 2 }\n")).await;
+    fails(&world, &pr, "expected 3, got 4").await;
+    pushes(&world, &pr, 1).await;
+    fails(&world, &pr, "expected 3, got 4").await;
+    is_called(&world, &pr, "max_attempts_reached", 2, &[]).await;
+    let github = simulator(&world);
+    let (alice, gone) = (github.user("alice"), format!("refs/loopgate/pr/{}", pr.number));
+    alice.delete_ref(&pr.repo, &gone).unwrap();
+    let status = |body: &str| body.starts_with("<!-- loopgate:status -->");
+    let comments = github.pull_request(&pr).unwrap().comments;
+    alice.delete_comment(&pr, comments.iter().find(|comment| status(&comment.body)).unwrap().id).unwrap();
+    pushes(&world, &pr, 2).await;
+    let told = world.look(&pr).status().to_owned();
+    assert!(told.contains("its ref was deleted") && told.contains("Attempts 1 to 2 count as failed"), "{told}");
+    fails(&world, &pr, "expected 3, got 4").await;
+    assert!(world.look(&pr).status().contains("\"attempt\": 3"), "{}", world.look(&pr).status());
+}
+
 /// One branch, two pull requests: each has its own run, and the evidence of the head counts for both.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_pull_requests_of_one_head_both_end() {

@@ -63,7 +63,12 @@ impl<'a> Run<'a> {
     ) -> Self {
         let mut run = Self { snapshot, policy, now, before, next: before.clone(), events: Vec::new() };
         if before.first_seen_heads.is_empty() {
-            run.happened(Event::RunStarted, json!({ "title": snapshot.pull_request.title }));
+            let mut payload = json!({ "title": snapshot.pull_request.title });
+            if let (Some(trace), Value::Object(payload)) = (before.lost_trace, &mut payload) {
+                payload.insert("lost_attempts".to_owned(), json!(before.lost_attempts));
+                payload.insert("lost_trace".to_owned(), json!(trace));
+            }
+            run.happened(Event::RunStarted, payload);
         }
         run
     }

@@ -6,6 +6,7 @@
 
 mod attempts;
 mod description;
+mod lost;
 mod people;
 mod progress;
 mod status;
@@ -22,6 +23,7 @@ pub use self::{
         Outage, RejectedIn, Rejection, VerificationResult,
     },
     description::{Agent, AgentKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
+    lost::{LostRecord, Trace},
     people::{Answer, AnswerOutcome, Answered, Asked, Blocked, CommandRefusal, GateState, Resume, Skip},
     progress::{
         CapabilityProgress, Criteria, CriteriaRule, EvaluationSummary, PhaseCriteria, StageEvidence, StageRecord,
@@ -119,6 +121,9 @@ pub struct LoopState {
     /// these count as failed: deleting a record wins no attempt.
     #[serde(default, skip_serializing_if = "is_none")]
     pub lost_attempts: u32,
+    /// What showed that there was a record before this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_trace: Option<Trace>,
     /// The cause that called a human, while it stands.
     pub blocked: Option<Blocked>,
     /// Causes that went away without anybody's word, by the attempt they were told of: one that comes back is told anew.
@@ -167,6 +172,13 @@ impl LoopState {
     /// Number of failing attempts in the run; never resets.
     pub fn total_failures(&self) -> u32 {
         self.failures.total
+    }
+
+    /// What is known of a record that was there before this run and is gone.
+    pub fn lost_record(&self) -> Option<LostRecord> {
+        // States of before traces were kept knew of one by the status comment only.
+        let trace = self.lost_trace.or((self.lost_attempts > 0).then_some(Trace::StatusComment))?;
+        Some(LostRecord { attempts: self.lost_attempts, trace })
     }
 
     /// The digest of the last attempt, if it was made of this head. A head that comes back after another one was tried

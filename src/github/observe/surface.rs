@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     core::{
-        CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, TeamSlug, UserId,
+        CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, UserId,
         decision::{Reacted, ReactionKind},
         snapshot::{AppIdentity, CheckProgress, Comment},
     },
     github::{OwnCheck, marker::Marker},
+    render::Traces,
 };
 
 /// Our own traces on a pull request, and what of the pull request they are compared with.
@@ -61,6 +62,16 @@ impl ObservedSurface {
     /// How often a comment was given this reaction.
     pub fn count(&self, to: Reacted, kind: ReactionKind) -> u64 {
         self.reactions.get(&to).and_then(|given| given.get(kind.as_str())).copied().unwrap_or(0)
+    }
+
+    /// What of ours tells of a record, on a pull request opened at this time.
+    pub(in crate::github) fn traces(&self, opened: Timestamp) -> Traces<'_> {
+        let verified = self.check_run(OwnCheck::Verify).and_then(|run| match run.progress {
+            CheckProgress::Completed { at, .. } => at,
+            CheckProgress::Queued | CheckProgress::InProgress => None,
+        });
+        let status_comment = self.status_comments.first().map(|comment| comment.body.as_str());
+        Traces { status_comment, posts: &self.posts, verified, head: self.head, opened }
     }
 
     /// The check run that stands for a check now: the newest.

@@ -26,7 +26,7 @@ const SUMMARY: usize = 1_000;
 
 /// How many attempts were made on other heads before this one, by what a status comment of ours says. Only asked where
 /// nothing better is left: who may write can edit the comment.
-pub fn attempts_before(status_comment: &str, head: Sha) -> u32 {
+pub(super) fn attempts_before(status_comment: &str, head: Sha) -> u32 {
     #[derive(serde::Deserialize)]
     struct Told {
         head_sha: Sha,
@@ -40,12 +40,8 @@ pub fn attempts_before(status_comment: &str, head: Sha) -> u32 {
     let document = status_comment.rsplit_once("```json\n").and_then(|(_, rest)| rest.split_once("\n```"));
     let Some(told) = document.and_then(|(document, _)| serde_json::from_str::<Told>(document).ok()) else { return 0 };
     let was_counted = told.attempts.last().is_some_and(|last| last.attempt == told.attempt);
-    let attempts = if was_counted && told.head_sha != head { told.attempt } else { told.attempt.saturating_sub(1) };
-    attempts.min(MOST_LOST)
+    if was_counted && told.head_sha != head { told.attempt } else { told.attempt.saturating_sub(1) }
 }
-
-/// Nobody makes more: the run is blocked long before.
-const MOST_LOST: u32 = 1_000;
 
 impl Status {
     pub fn of(subject: &Subject<'_>) -> Self {
