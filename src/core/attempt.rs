@@ -80,7 +80,7 @@ const UNSURE: f64 = 0.5;
 
 fn class_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>) -> RetryClass {
     match (&check.standing, examined) {
-        (CheckStanding::TimedOutWaiting, _) => RetryClass::External,
+        (CheckStanding::TimedOutWaiting | CheckStanding::NotStarted { .. }, _) => RetryClass::External,
         (CheckStanding::Done(_), Some(examined)) => examined.retry_class(),
         _ => RetryClass::Code,
     }
@@ -89,6 +89,8 @@ fn class_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>) -> Retr
 fn blame_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>, circumstances: &Circumstances<'_>) -> Blame {
     match (&check.standing, examined) {
         (CheckStanding::Refused { .. }, _) => Blame::Inconclusive,
+        // An edited workflow file may be invalid: running the same one again would start as little.
+        (CheckStanding::NotStarted { edited_workflows, .. }, _) if !edited_workflows.is_empty() => Blame::Inconclusive,
         // A scanner that exits with 0 fails by its findings, and those are the pull request's own.
         (CheckStanding::Done(_), Some(examined)) => {
             examined.blame(circumstances).map_or(Blame::PrCode, |verdict| verdict.blame)

@@ -249,6 +249,12 @@ pub enum CheckStanding {
     Refused {
         reason: String,
     },
+    /// GitHub could not start the workflow: no code was run.
+    NotStarted {
+        url: Option<String>,
+        /// Workflow files that the change edits: an invalid one cannot start.
+        edited_workflows: Vec<String>,
+    },
 }
 
 /// One failure with its analysis.

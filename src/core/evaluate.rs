@@ -269,6 +269,7 @@ fn fix_of_check(name: &str, check: &GatheredCheck) -> String {
     use super::decision::CheckStanding as S;
     match &check.standing {
         S::TimedOutWaiting => format!("no evidence of {name} arrived in time; run it again or skip it with a reason"),
+        S::NotStarted { .. } => format!("GitHub could not start {name}; its page says why"),
         S::Refused { reason } => format!("the evidence of {name} was refused: {reason}"),
         S::Done(evidence) => match (evidence.failures.len() as u64 + evidence.failures_not_kept, evidence.outcome) {
             (_, super::evidence::Outcome::TimedOut) => format!("{name} ran into its timeout; find what does not end"),

@@ -8,13 +8,12 @@ use indexmap::IndexMap;
 use super::{
     coverage::{self, ImpossibleCoverage, TestStanding},
     decision::CheckStanding,
-    evidence::{
-        ChangedCoverage, CheckEvidence, CheckKind, ErrorType, Evidence, Failure, Finding, Outcome, RetryClass,
-        SourceLocation,
-    },
+    evidence::{ChangedCoverage, CheckEvidence, CheckKind, Evidence, Finding, Outcome},
+    external,
     ids::{CheckName, Sha, Timestamp},
-    policy::{CheckPolicy, CheckSource, ExternalSource, Policy, RequiredTest},
-    snapshot::{AnnotationLevel, BaseEvidence, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence, Snapshot},
+    legs,
+    policy::{CheckPolicy, CheckSource, Policy, RequiredTest},
+    snapshot::{BaseEvidence, CheckProgress, ReceivedEvidence, Snapshot},
     state::Skip,
 };
 
@@ -64,7 +63,7 @@ impl GatheredCheck {
         match &self.standing {
             CheckStanding::Done(evidence) if self.kind == CheckKind::Security => fails_on_security(evidence),
             CheckStanding::Done(evidence) => evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled,
-            CheckStanding::TimedOutWaiting | CheckStanding::Refused { .. } => true,
+            CheckStanding::TimedOutWaiting | CheckStanding::Refused { .. } | CheckStanding::NotStarted { .. } => true,
             CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::Skipped { .. } => false,
         }
     }
@@ -161,7 +160,9 @@ pub fn gather(
         }
         let found = match &check.source {
             CheckSource::Command(_) => from_artifacts(snapshot, name),
-            CheckSource::External(source) => from_check_runs(snapshot, name, check.kind, source),
+            CheckSource::External(source) => {
+                external::standing(&snapshot.checks, name, check.kind, source, &snapshot.files)
+            }
         };
         match found {
             CheckStanding::Missing | CheckStanding::Running { .. }
@@ -216,7 +217,7 @@ pub fn base(sha: Sha, documents: Vec<Evidence>) -> BaseEvidence {
     let mut checks: BTreeMap<CheckName, CheckEvidence> = BTreeMap::new();
     for check in documents.into_iter().flat_map(|document| document.checks) {
         let merged = match checks.remove(&check.name) {
-            Some(before) => merge(before, check),
+            Some(before) => legs::merge(before, check),
             None => check,
         };
         checks.insert(merged.name.clone(), merged);
@@ -241,14 +242,16 @@ fn accepted(snapshot: &Snapshot) -> impl Iterator<Item = &Evidence> {
 /// A command check's evidence comes in the artifacts of workflow runs; matrix legs and several workflows merge.
 fn from_artifacts(snapshot: &Snapshot, name: &CheckName) -> CheckStanding {
     let standing = accepted(snapshot).filter(|evidence| !is_being_repeated(snapshot, evidence));
-    let legs = standing.flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name).cloned();
+    let found = standing.flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name).cloned();
     let running = snapshot.workflow_runs.iter().find(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
-    match (legs.reduce(merge), running) {
+    match (found.reduce(legs::merge), running) {
         // A leg that is still running can only make a merged result worse, never better.
         (Some(merged), Some(run)) if !merged.outcome.is_failure() => CheckStanding::Running { url: run.url.clone() },
         (Some(merged), _) => CheckStanding::Done(Box::new(merged)),
         (None, Some(run)) => CheckStanding::Running { url: run.url.clone() },
-        (None, None) => refusal(snapshot).map_or(CheckStanding::Missing, |reason| CheckStanding::Refused { reason }),
+        (None, None) => refusal(snapshot)
+            .or_else(|| external::without_evidence(&snapshot.workflow_runs, &snapshot.files))
+            .unwrap_or(CheckStanding::Missing),
     }
 }
 
@@ -263,122 +266,9 @@ fn is_being_repeated(snapshot: &Snapshot, evidence: &Evidence) -> bool {
     })
 }
 
-fn refusal(snapshot: &Snapshot) -> Option<String> {
+fn refusal(snapshot: &Snapshot) -> Option<CheckStanding> {
     snapshot.evidence.iter().find_map(|received| match received {
-        ReceivedEvidence::Refused { reason, .. } => Some(reason.clone()),
+        ReceivedEvidence::Refused { reason, .. } => Some(CheckStanding::Refused { reason: reason.clone() }),
         ReceivedEvidence::Accepted(_) => None,
     })
-}
-
-/// The same check from two jobs: it passed only if both did.
-fn merge(one: CheckEvidence, other: CheckEvidence) -> CheckEvidence {
-    let (mut worse, better) = if badness(other.outcome) > badness(one.outcome) { (other, one) } else { (one, other) };
-    worse.duration_ms = worse.duration_ms.max(better.duration_ms);
-    if let Some(more) = &better.results {
-        worse.results.get_or_insert_default().add(more);
-    }
-    worse.reports.extend(better.reports);
-    worse.failures.extend(better.failures);
-    worse.failures_not_kept += better.failures_not_kept;
-    worse.findings.extend(better.findings);
-    worse.flaky_tests.extend(better.flaky_tests);
-    match (&mut worse.tests, better.tests) {
-        (Some(tests), Some(more)) => tests.join(more),
-        (tests @ None, more) => *tests = more,
-        (Some(_), None) => {}
-    }
-    worse
-}
-
-const fn badness(outcome: Outcome) -> u8 {
-    match outcome {
-        Outcome::Skipped => 0,
-        Outcome::Passed => 1,
-        Outcome::Cancelled => 2,
-        Outcome::NoTestsExecuted => 3,
-        Outcome::TimedOut => 4,
-        Outcome::Failed => 5,
-    }
-}
-
-/// An external check's evidence is the check run (or status) itself; several that match the glob must all pass.
-fn from_check_runs(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, source: &ExternalSource) -> CheckStanding {
-    let app_matches = |check: &ExternalCheck| source.app.as_ref().is_none_or(|app| check.app.as_ref() == Some(app));
-    let mut merged: Option<CheckEvidence> = None;
-    for check in snapshot.checks.iter().filter(|check| source.name.matches(&check.name) && app_matches(check)) {
-        match outcome_of(check) {
-            None => return CheckStanding::Running { url: check.url.clone() },
-            Some((outcome, class)) => {
-                let evidence = evidence_of(check, name, kind, outcome, class);
-                merged = Some(merged.map_or(evidence.clone(), |merged| merge(merged, evidence)));
-            }
-        }
-    }
-    merged.map_or(CheckStanding::Missing, |evidence| CheckStanding::Done(Box::new(evidence)))
-}
-
-/// None while no end is known: still running, waiting for somebody's approval to run, or made stale by GitHub.
-const fn outcome_of(check: &ExternalCheck) -> Option<(Outcome, Option<RetryClass>)> {
-    let CheckProgress::Completed { conclusion, .. } = check.progress else { return None };
-    match conclusion {
-        Conclusion::Success | Conclusion::Neutral => Some((Outcome::Passed, None)),
-        Conclusion::Skipped => Some((Outcome::Skipped, None)),
-        Conclusion::Failure => Some((Outcome::Failed, None)),
-        Conclusion::TimedOut => Some((Outcome::TimedOut, Some(RetryClass::Logic))),
-        Conclusion::Cancelled => Some((Outcome::Cancelled, Some(RetryClass::External))),
-        Conclusion::StartupFailure => Some((Outcome::Failed, Some(RetryClass::External))),
-        Conclusion::ActionRequired | Conclusion::Stale => None,
-    }
-}
-
-fn evidence_of(
-    check: &ExternalCheck,
-    name: &CheckName,
-    kind: CheckKind,
-    outcome: Outcome,
-    retry_class: Option<RetryClass>,
-) -> CheckEvidence {
-    let mut evidence = CheckEvidence::bare(name.clone(), kind, outcome);
-    evidence.retry_class = retry_class;
-    evidence.url.clone_from(&check.url);
-    if let (Some(start), CheckProgress::Completed { at: Some(end), .. }) = (check.started_at, check.progress) {
-        evidence.duration_ms = u64::try_from((end - start).num_milliseconds()).unwrap_or(0);
-    }
-    if outcome.is_failure() {
-        let failing = check.annotations.iter().filter(|annotation| annotation.level == AnnotationLevel::Failure);
-        evidence.failures = failing
-            .map(|annotation| Failure {
-                error_type: error_type_of(kind),
-                error_class: annotation.title.clone(),
-                error_message: annotation.message.clone(),
-                test_file: Some(annotation.path.clone()),
-                line_number: Some(annotation.line),
-                source: Some(SourceLocation {
-                    file: annotation.path.clone(),
-                    line: Some(annotation.line),
-                    function: None,
-                }),
-                ..Failure::default()
-            })
-            .collect();
-        // One that says nothing has no failure to show: making one up would hide that nobody knows what is wrong.
-        if let (true, Some(summary)) = (evidence.failures.is_empty(), &check.summary) {
-            evidence.failures.push(Failure {
-                error_type: error_type_of(kind),
-                error_message: summary.clone(),
-                ..Failure::default()
-            });
-        }
-    }
-    evidence
-}
-
-/// What an annotation of a check of this kind most probably is.
-const fn error_type_of(kind: CheckKind) -> ErrorType {
-    match kind {
-        CheckKind::Build => ErrorType::CompileError,
-        CheckKind::Lint => ErrorType::LintError,
-        CheckKind::Types => ErrorType::TypeError,
-        _ => ErrorType::Other,
-    }
 }

@@ -17,6 +17,7 @@ pub mod describe;
 pub mod escalation;
 pub mod evaluate;
 pub mod evidence;
+pub mod external;
 pub mod failure;
 pub mod fix_request;
 #[cfg(test)]
@@ -30,6 +31,7 @@ mod ids;
 #[cfg(test)]
 mod interleavings;
 pub mod iteration;
+mod legs;
 mod orders;
 pub mod policy;
 pub mod reflex;

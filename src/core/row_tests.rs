@@ -17,8 +17,8 @@ use super::{
         ExecutionSkips, ExternalSource, NameGlob, OnComplete, OnMax, PolicyOrigin, Severity,
     },
     snapshot::{
-        BaseEvidence, CheckProgress, Conclusion, ExternalCheck, Lifecycle, NamedAccount, Permission, Readiness,
-        ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
+        BaseEvidence, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, Lifecycle, NamedAccount, Permission,
+        Readiness, ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
     },
     stage::Stage,
     state::{AnswerOutcome, CommandRefusal, Lacking, LoopState, LostRecord, RunStatus, Trace},
@@ -162,7 +162,6 @@ fn h9_h10_h11_h12_conclusions_of_other_systems() {
         (C::Failure, Some((Outcome::Failed, None))),
         (C::TimedOut, Some((Outcome::TimedOut, Some(RetryClass::Logic)))),
         (C::Cancelled, Some((Outcome::Cancelled, Some(RetryClass::External)))),
-        (C::StartupFailure, Some((Outcome::Failed, Some(RetryClass::External)))),
         (C::ActionRequired, None),
         (C::Stale, None),
     ];
@@ -171,9 +170,36 @@ fn h9_h10_h11_h12_conclusions_of_other_systems() {
     }
     assert_eq!(done(&[Some(C::Success), None]), None, "all must have ended");
     assert_eq!(done(&[Some(C::Success), Some(C::Failure)]).unwrap().0, Outcome::Failed, "all must pass");
+    assert_eq!(done(&[Some(C::StartupFailure), Some(C::Failure)]).unwrap().0, Outcome::Failed, "what failed did run");
     let mut silent = external(&[Some(C::Failure)]);
     assert!(silent.decide().view.failures.is_empty(), "what says nothing has no failure to show");
     assert_eq!(silent.state.attempts[0].lacking, Some(Lacking::Explanation));
+}
+
+#[test]
+fn h6a_h11b_b2a_what_github_could_not_start_is_not_the_codes_fault() {
+    let mut of_a_workflow = Story::opened();
+    let never_started = CheckProgress::Completed { conclusion: Conclusion::StartupFailure, at: None };
+    of_a_workflow.snapshot.workflow_runs = vec![workflow(never_started)];
+    let of_check_runs = external(&[Some(Conclusion::Success), Some(Conclusion::StartupFailure)]);
+    for mut story in [of_a_workflow, of_check_runs] {
+        let decision = story.decide();
+        assert!(matches!(standing(decision, "unit"), CheckStanding::NotStarted { .. }));
+        assert_eq!(blame(decision, "unit"), Some(Blame::Infrastructure), "and it is repeated");
+        assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }));
+        let mut file = story.snapshot.files.known()[0].clone();
+        file.path = ".github/workflows/ci.yml".into();
+        story.snapshot.files = ChangedFiles::Complete(vec![file]);
+        let decision = story.decide();
+        assert_eq!(blame(decision, "unit"), Some(Blame::Inconclusive), "the file may be invalid: a person has to look");
+        assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }));
+        assert_eq!((story.state.attempts.len(), story.state.failures.total), (0, 0));
+    }
+    // A run that came later is what counts.
+    let mut again = Story::opened();
+    let second = WorkflowRun { id: super::ids::WorkflowRunId::new(6), ..workflow(CheckProgress::InProgress) };
+    again.snapshot.workflow_runs = vec![workflow(never_started), second];
+    assert!(matches!(standing(again.decide(), "unit"), CheckStanding::Running { .. }));
 }
 
 #[test]

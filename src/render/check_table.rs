@@ -45,6 +45,10 @@ pub fn row(check: &CheckView, links: &Links) -> CheckRow {
             row.note = Some(Markdown::ours(format!("{}: {}", words::person(by), short_text(reason, 200))));
             "⏭️ skipped".to_owned()
         }
+        CheckStanding::NotStarted { url, .. } => {
+            row.link = url.as_deref().map(|url| links.to("why", url)).unwrap_or_default();
+            "❌ could not be started".to_owned()
+        }
         CheckStanding::Refused { reason } => {
             row.note = Some(short_text(reason, 300));
             "❌ evidence refused".to_owned()

@@ -137,6 +137,9 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         }
         return vec![outside_step(&subject.decision.view)];
     }
+    if let Some(step) = start_step(subject, missing) {
+        return step;
+    }
     let mut steps =
         vec![format!("Nothing to do: checks report by themselves. One that is silent for {limit} counts as failed.")];
     if let Some(name) = missing.iter().find(|name| matches!(standing(name), None | Some(CheckStanding::Missing))) {
@@ -148,6 +151,37 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         steps.push(format!("{} has not begun. {} asks for it again{skip}.", code(name.as_str()), code("/loop run")));
     }
     steps
+}
+
+/// What to do about workflows that GitHub could not start; none where all did. Its API gives no reason, its page does.
+fn start_step(subject: &Subject<'_>, missing: &[CheckName]) -> Option<Vec<String>> {
+    let not_started = |name: &CheckName| match subject.check(name).map(|check| &check.standing) {
+        Some(CheckStanding::NotStarted { edited_workflows, .. }) => Some((name.clone(), edited_workflows)),
+        _ => None,
+    };
+    let (names, edited): (Vec<CheckName>, Vec<&Vec<String>>) = missing.iter().filter_map(not_started).unzip();
+    let edited = *edited.first()?;
+    let mut steps = vec![format!(
+        "GitHub could not start the workflow of {}, so none of this code was run. The run's page on GitHub says \
+         why.",
+        words::checks_code(&names)
+    )];
+    if edited.is_empty() {
+        steps.push(
+            "It is hardly this change: mostly GitHub Actions is disturbed, out of minutes, or not allowed to run it, or \
+             the workflow on the base branch is not valid."
+                .to_owned(),
+        );
+        steps.push(outside_step(&subject.decision.view));
+    } else {
+        let files: Vec<String> = edited.iter().map(|path| code(path).into_string()).collect();
+        steps.push(format!(
+            "This change edits {}: see whether it is valid, and push the correction. If it is, {} has it run again.",
+            words::few(&files, 3),
+            code("/loop retry")
+        ));
+    }
+    Some(steps)
 }
 
 /// When what failed for reasons outside the code runs again, and how to have it at once.

@@ -119,6 +119,7 @@ fn standing(check: &CheckView) -> (Paint, &'static str, String) {
         CheckStanding::Running { .. } => (Paint::Yellow, "…", plain("running")),
         CheckStanding::TimedOutWaiting => (Paint::Red, "✗", plain("no evidence in time")),
         CheckStanding::Skipped { by, reason } => (Paint::Yellow, "-", format!("skipped by {by}: {}", line(reason))),
+        CheckStanding::NotStarted { .. } => (Paint::Red, "✗", plain("could not be started")),
         CheckStanding::Refused { reason } => (Paint::Red, "✗", format!("evidence refused: {}", line(reason))),
         CheckStanding::Done(evidence) => match evidence.outcome {
             Outcome::Passed => (Paint::Green, "✓", plain("passed")),

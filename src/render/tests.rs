@@ -47,6 +47,16 @@ fn status_comments() {
 }
 
 #[test]
+fn what_could_not_be_started_is_said_and_what_to_do() {
+    let visible = |edited: &[&str]| {
+        let said = status(&fixtures::not_started(edited), &fixtures::snapshot());
+        said.split("<details>").next().unwrap_or_default().to_owned()
+    };
+    shown!("status_not_started", visible(&[]));
+    shown!("status_not_started_with_an_edited_workflow", visible(&[".github/workflows/ci.yml"]));
+}
+
+#[test]
 fn gate_requests() {
     let mut decision = fixtures::open_security_gate_with_an_outsider();
     let (mut snapshot, mut policy) = (fixtures::snapshot(), fixtures::policy());

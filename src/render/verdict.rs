@@ -213,6 +213,8 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
         format!("{names} fails on {} too — it is mended there", subject.snapshot.pull_request.base.branch)
     } else if all(|standing| matches!(standing, CheckStanding::Done(check) if check.outcome == Outcome::Cancelled)) {
         format!("Cancelled: {names} — to be run again")
+    } else if all(|standing| matches!(standing, CheckStanding::NotStarted { .. })) {
+        format!("GitHub could not start {names} — no attempt is counted")
     } else if all(|standing| matches!(standing, CheckStanding::Done(_))) {
         format!("Failed for reasons outside the code: {names} — to be run again")
     } else {

@@ -203,7 +203,7 @@ pub fn transition(from: Stage) -> String {
 pub fn failing(view: &View) -> Vec<CheckName> {
     let fails = |standing: &CheckStanding| match standing {
         CheckStanding::Done(evidence) => evidence.outcome.is_failure(),
-        CheckStanding::TimedOutWaiting | CheckStanding::Refused { .. } => true,
+        CheckStanding::TimedOutWaiting | CheckStanding::Refused { .. } | CheckStanding::NotStarted { .. } => true,
         CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::Skipped { .. } => false,
     };
     view.checks.iter().filter(|check| fails(&check.standing)).map(|check| check.name.clone()).collect()

@@ -6,7 +6,7 @@
 
 use loopgate::{
     core::RepoName,
-    simulator::{CommitSpec, Conclusion, PullSpec, RunSpec, Simulator},
+    simulator::{CheckSpec, CommitSpec, Conclusion, PullSpec, RunSpec, Simulator},
 };
 use serde_json::json;
 
@@ -327,4 +327,33 @@ async fn a_broken_base_is_not_the_authors_to_mend() {
     assert_eq!(state["failures"]["total"], json!(0));
     println!("{}", look.status());
     assert!(!look.status().contains("alice fixes it"), "{}", look.status());
+}
+
+/// Another system's check that says no more on the head than on the base: nothing tells the two failures apart.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_that_fails_alike_on_the_base_is_not_the_authors_to_mend() {
+    let world = World::simulated().await;
+    let exits = "Process completed with exit code 1.";
+    let red = || CheckSpec::concluded("ci / test", Conclusion::Failure);
+    let ways = [
+        ("silent", red()),
+        ("summed", red().output("Tests failed", "2 of 40 tests failed.")),
+        ("exits", red().annotation(".github", 17, exits)),
+        ("placed", red().annotation("src/lib.rs", 3, "expected 3, got 4")),
+    ];
+    for (name, red) in ways {
+        let repo = watched(&world, name, "", "");
+        let github = simulator(&world);
+        let main = github.sha(&repo, "main").unwrap();
+        let ci = github.ci("other-ci");
+        ci.check_run(&repo, main, red.clone()).unwrap();
+        let pr = opened(&world, &repo).await;
+        let head = github.head(&pr).unwrap();
+        ci.check_run(&repo, head, CheckSpec::concluded("ci / build", Conclusion::Success)).unwrap();
+        ci.check_run(&repo, head, red).unwrap();
+        world.settle().await;
+        let (look, state) = (world.look(&pr), world.state(&pr));
+        assert_eq!(state["failures"]["total"], json!(0), "{name}: {}", look.status());
+        assert!(look.status().contains("fails on main too"), "{name}: {}", look.status());
+    }
 }

@@ -202,7 +202,7 @@ fn verdict(examined: &Examined<'_>, base: Option<&BaseCheck<'_>>, circumstances:
     }
     let Some(base) = base else { return Verdict::new(Blame::PrCode, 50) };
     if base.fingerprints.contains(&fingerprint) {
-        return Verdict::new(Blame::Base, 95);
+        return Verdict::new(Blame::Base, if names_its_place(failure) { 95 } else { 70 });
     }
     let key = TestKey::of(failure, fingerprint);
     if key.is_test() && base.tests.contains(&key) {
@@ -210,9 +210,20 @@ fn verdict(examined: &Examined<'_>, base: Option<&BaseCheck<'_>>, circumstances:
         return Verdict::new(Blame::Base, 70);
     }
     match base.check.outcome {
+        // Red there too, and the two say too little to compare them.
+        Outcome::Failed if base.check.failures.is_empty() || !names_its_place(failure) => {
+            Verdict::new(Blame::PrCode, 60)
+        }
         Outcome::Passed | Outcome::Failed if base.check.failures_not_kept == 0 => Verdict::new(Blame::PrCode, 95),
         _ => Verdict::new(Blame::PrCode, 50),
     }
+}
+
+/// Whether a failure says which test or line it is of. A check's summary, or the annotation that GitHub Actions puts on
+/// `.github` (“Process completed with exit code 1.”), can be the same for two errors.
+fn names_its_place(failure: &Failure) -> bool {
+    let in_code = |file: &str| file != ".github" && !file.is_empty();
+    failure.test_name.is_some() || failure.source.as_ref().is_some_and(|source| in_code(&source.file))
 }
 
 /// The blame for a check that has an outcome and nothing more to compare.
@@ -255,6 +266,13 @@ mod tests {
             ..Failure::default()
         });
         CheckEvidence { failures: failures.collect(), ..CheckEvidence::bare("unit".parse().unwrap(), kind, outcome) }
+    }
+
+    /// A failure that names neither test nor place.
+    fn unplaced(kind: CheckKind, message: &str) -> CheckEvidence {
+        let mut check = check(kind, Outcome::Failed, &[message]);
+        check.failures.iter_mut().for_each(|failure| failure.test_name = None);
+        check
     }
 
     #[test]
@@ -351,6 +369,27 @@ mod tests {
                 Some(check(Test, Cancelled, &[])),
                 &none,
                 Some((Blame::PrCode, 50)),
+            ),
+            (
+                "a summary, the same on the base",
+                unplaced(Test, "2 of 40 tests failed in 3 min"),
+                Some(unplaced(Test, "2 of 40 tests failed in 4 min")),
+                &none,
+                Some((Blame::Base, 70)),
+            ),
+            (
+                "a summary, another one on the base",
+                unplaced(Test, "npm is not installed"),
+                Some(unplaced(Test, "2 of 40 tests failed in 4 min")),
+                &none,
+                Some((Blame::PrCode, 60)),
+            ),
+            (
+                "a summary, a silent base",
+                unplaced(Test, "2 of 40 tests failed in 3 min"),
+                Some(check(Test, Failed, &[])),
+                &none,
+                Some((Blame::PrCode, 60)),
             ),
             ("passed", check(Test, Passed, &[]), None, &none, None),
         ];

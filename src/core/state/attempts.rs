@@ -188,8 +188,8 @@ pub struct Outage {
     pub since: Timestamp,
     /// What failed, and is repeated.
     pub checks: BTreeSet<CheckName>,
-    /// What was cancelled, or whose evidence was refused: nobody knows how it ends, and repeating it is a person's
-    /// choice.
+    /// What was cancelled, whose evidence was refused, or which an edited workflow file may keep from starting: nobody
+    /// knows how it ends, and repeating it is a person's choice.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unclear: BTreeSet<CheckName>,
 }
@@ -203,7 +203,7 @@ impl Outage {
             .then(|| format!("{} fail for reasons outside the code since {since}", listed(&self.checks)));
         let unclear = (!self.unclear.is_empty()).then(|| {
             format!(
-                "{} ended without a result, cancelled or with evidence that was refused, since {since}",
+                "{} ended without a result (cancelled, not started, or with evidence that was refused) since {since}",
                 listed(&self.unclear)
             )
         });

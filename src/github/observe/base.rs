@@ -91,14 +91,21 @@ pub(super) async fn evidence(
     if !checks.has_mapped_failure(&policy.verify) {
         return Ok(None);
     }
-    let on_base = match checks::read_runs(client, repository, base, us).await {
+    let read = if checks.has_mapped_status_failure(&policy.verify) {
+        checks::read(client, repository, base, us).await
+    } else {
+        checks::read_runs(client, repository, base, us).await
+    };
+    let mut on_base = match read {
         Ok(checks) => checks,
         Err(error) => return error.refusal().map(|_| None),
     };
+    // Two failures are told apart by what they say.
+    on_base.annotate(client, repository, &policy.verify).await?;
     let mut evidence = BTreeMap::new();
     for (name, check) in &policy.verify.checks {
         if let CheckSource::External(source) = &check.source
-            && let Some(found) = on_base.outcome(name, check.kind, source)
+            && let Some(found) = on_base.evidence(name, check.kind, source)
         {
             evidence.insert(name.clone(), found);
         }

@@ -6,11 +6,13 @@ use super::surface::OwnCheckRun;
 use crate::{
     core::{
         AppId, CheckName, CheckRunId, RepoName, Sha, Timestamp,
-        evidence::{CheckEvidence, CheckKind, Outcome},
+        decision::CheckStanding,
+        evidence::{CheckEvidence, CheckKind},
+        external,
         policy::{CheckSource, ExternalSource, VerifyPolicy},
         snapshot::{
-            Annotation, AnnotationLevel, AppIdentity, CheckProgress, Completeness, Conclusion, ExternalCheck,
-            ForgedCheck, Listing, ObservationProblem,
+            Annotation, AnnotationLevel, AppIdentity, ChangedFiles, CheckProgress, Completeness, Conclusion,
+            ExternalCheck, ForgedCheck, Listing, ObservationProblem,
         },
     },
     github::{Client, Error, act, check_names::OwnCheck, paging::wrapped_pages, path},
@@ -198,18 +200,18 @@ impl Checks {
         self.external.iter().any(|check| is_mapped(check, verify))
     }
 
-    /// What is known of a check of the policy here, from the newest check run that has ended.
-    pub(super) fn outcome(&self, name: &CheckName, kind: CheckKind, source: &ExternalSource) -> Option<CheckEvidence> {
-        let found = self.external.iter().filter(|check| is_from(check, source)).max_by_key(|check| check.started_at)?;
-        let CheckProgress::Completed { conclusion, .. } = found.progress else { return None };
-        let outcome = match conclusion {
-            Conclusion::Success | Conclusion::Neutral => Outcome::Passed,
-            Conclusion::TimedOut => Outcome::TimedOut,
-            Conclusion::Skipped => Outcome::Skipped,
-            Conclusion::Cancelled | Conclusion::Stale => Outcome::Cancelled,
-            Conclusion::Failure | Conclusion::ActionRequired | Conclusion::StartupFailure => Outcome::Failed,
-        };
-        Some(CheckEvidence { url: found.url.clone(), ..CheckEvidence::bare(name.clone(), kind, outcome) })
+    /// Whether a commit status that the policy maps has failed.
+    pub(super) fn has_mapped_status_failure(&self, verify: &VerifyPolicy) -> bool {
+        self.external.iter().any(|check| check.id.is_none() && has_failed(check) && is_mapped(check, verify))
+    }
+
+    /// What is known of a check of the policy here, once all of it has ended.
+    pub(super) fn evidence(&self, name: &CheckName, kind: CheckKind, source: &ExternalSource) -> Option<CheckEvidence> {
+        let unchanged = ChangedFiles::Complete(Vec::new());
+        match external::standing(&self.external, name, kind, source, &unchanged) {
+            CheckStanding::Done(evidence) => Some(*evidence),
+            _ => None,
+        }
     }
 
     /// Reads the annotations of failing checks that the policy maps to a kind: they are its failures.

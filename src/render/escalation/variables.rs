@@ -352,6 +352,7 @@ fn context_lines(subject: &Subject<'_>, links: &Links) -> Markdown {
     let last = last.map(|commit| format!(" “{}”", short_text(&summary::subject_line(commit), 100))).unwrap_or_default();
     let run = subject.decision.view.checks.iter().find_map(|check| match &check.standing {
         CheckStanding::Done(evidence) if evidence.outcome.is_failure() => evidence.url.clone(),
+        CheckStanding::NotStarted { url, .. } => url.clone(),
         _ => None,
     });
     let run = run.map(|url| format!("\n- Run: {}", links.to("failing check", &url))).unwrap_or_default();

@@ -58,6 +58,7 @@ pub fn check(view: &CheckView) -> Check {
         CheckStanding::TimedOutWaiting => ("timed_out_waiting", None),
         CheckStanding::Skipped { .. } => ("skipped", None),
         CheckStanding::Refused { .. } => ("refused", None),
+        CheckStanding::NotStarted { .. } => ("not_started", None),
     };
     Check {
         name: view.name.clone(),
