@@ -9,8 +9,8 @@ use super::{
     evaluate::COVERAGE_RULE,
     evidence::{CheckEvidence, CheckKind, Failure, RetryClass},
     failure::{
-        self, Analysis, Blame, Changes, CheckContext, Circumstances, ExaminedCheck, FeedbackItem, Verdict,
-        cut_at_sentence,
+        self, Analysis, Blame, Changes, CheckContext, Circumstances, ExaminedCheck, ExaminedFailure, FeedbackItem,
+        Verdict, cut_at_sentence,
     },
     gate::{GateReport, GateStanding},
     gather::{GatheredCheck, HeadEvidence},
@@ -31,31 +31,37 @@ const KEPT_PER_ATTEMPT: usize = 200;
 const LAST_WORDS: usize = 5;
 
 /// What one failing check comes down to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct CheckBlame {
     pub check: CheckName,
     pub blame: Blame,
     pub class: RetryClass,
     /// Of each failure the check kept, in their order.
     pub of_failures: Vec<Verdict>,
-    /// Of the same. What the evidence says of them is not believed.
-    pub fingerprints: Vec<Fingerprint>,
+    /// Of the same. What the evidence itself says of their fingerprints is not believed.
+    pub examined: Vec<ExaminedFailure>,
 }
 
-/// Blames every failing check of the head. `flaky` names the tests that failed and passed on it.
-pub fn blames(evidence: &HeadEvidence, base: Option<&BaseEvidence>, flaky: &BTreeSet<String>) -> Vec<CheckBlame> {
+/// Blames every failing check of the head. `flaky` names the tests that failed and passed on it. The failures are
+/// examined among the files of `changes`; no blame depends on these.
+pub fn blames(
+    evidence: &HeadEvidence,
+    changes: &Changes,
+    base: Option<&BaseEvidence>,
+    flaky: &BTreeSet<String>,
+) -> Vec<CheckBlame> {
     let failing = evidence.checks.iter().filter(|(_, check)| check.has_failed());
     failing
         .map(|(name, check)| {
             let base = base.and_then(|base| base.checks.get(name));
             let circumstances = Circumstances { base, flaky: Some(flaky) };
-            let examined = check.evidence().map(ExaminedCheck::new);
+            let examined = check.evidence().map(|evidence| ExaminedCheck::new(evidence, changes));
             CheckBlame {
                 check: name.clone(),
                 blame: blame_of(check, examined.as_ref(), &circumstances),
                 class: class_of(check, examined.as_ref()),
                 of_failures: examined.as_ref().map(|check| check.blame_failures(&circumstances)).unwrap_or_default(),
-                fingerprints: examined.as_ref().map(ExaminedCheck::fingerprints).unwrap_or_default(),
+                examined: examined.map(ExaminedCheck::into_failures).unwrap_or_default(),
             }
         })
         .collect()
@@ -100,28 +106,24 @@ fn blame_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>, circums
 }
 
 /// The failures of the head, each with its blame and analysis, the most telling first: compile errors, then
-/// regressions, then the rest, and the pull request's own before others'.
-pub fn failures(
+/// regressions, then the rest, and the pull request's own before others'. Beside them, in the same order, what came of
+/// examining each.
+pub fn failures<'b>(
     evidence: &HeadEvidence,
-    blames: &[CheckBlame],
-    changes: &Changes,
+    blames: &'b [CheckBlame],
     regressed: &BTreeSet<String>,
-) -> Vec<FailureView> {
-    let mut views: Vec<FailureView> = Vec::new();
+) -> (Vec<FailureView>, Vec<&'b ExaminedFailure>) {
+    let mut found: Vec<(FailureView, &ExaminedFailure)> = Vec::new();
     for blame in blames {
-        let Some(found) = evidence.checks.get(&blame.check).and_then(GatheredCheck::evidence) else { continue };
-        let kept = &found.failures[..found.failures.len().min(KEPT_PER_ATTEMPT)];
-        for (index, (failure, analysis)) in kept.iter().zip(failure::analyse_all(kept, changes)).enumerate() {
+        let Some(check) = evidence.checks.get(&blame.check).and_then(GatheredCheck::evidence) else { continue };
+        let kept = &blame.examined[..blame.examined.len().min(KEPT_PER_ATTEMPT)];
+        for (index, (failure, examined)) in check.failures.iter().zip(kept).enumerate() {
             let (of_failure, blame_confidence) = blame.of_failure(index);
             let told = failure.analysis.clone().map(Analysis::bounded).filter(Analysis::says_what_to_do);
-            let analysis = told.clone().unwrap_or(analysis);
-            views.push(FailureView {
+            let analysis = told.clone().unwrap_or_else(|| examined.analysis(kept));
+            let view = FailureView {
                 check: blame.check.clone(),
-                failure: Failure {
-                    fingerprint: blame.fingerprints.get(index).copied(),
-                    analysis: told,
-                    ..failure.clone()
-                },
+                failure: Failure { fingerprint: Some(examined.fingerprint()), analysis: told, ..failure.clone() },
                 blame: of_failure,
                 blame_confidence,
                 root_cause: analysis.root_cause,
@@ -130,17 +132,18 @@ pub fn failures(
                 confidence: analysis.confidence.as_f64(),
                 patterns_matched: analysis.patterns_matched,
                 related: analysis.related,
-            });
+            };
+            found.push((view, examined));
         }
     }
     let kind = |view: &FailureView| evidence.checks.get(&view.check).map(|check| check.kind);
-    views.sort_by_key(|view| {
+    found.sort_by_key(|(view, _)| {
         let own = view.blame != Blame::PrCode;
         let compile = kind(view) != Some(CheckKind::Build);
         let regression = !view.failure.test_name.as_ref().is_some_and(|name| regressed.contains(name));
         (own, compile, regression)
     });
-    views
+    found.into_iter().unzip()
 }
 
 /// The files a pull request changes, as failures are mapped to them.
@@ -155,22 +158,23 @@ pub fn changes(files: &ChangedFiles) -> Changes {
 const FEEDBACK_LIMIT: usize = 20;
 
 /// What to do about the head: an item per distinct failure, then per failing rule, then what people objected to.
+/// `failures` and `examined` are those of [`failures`].
 /// Nothing is asked of the author about checks that fail for reasons outside the code. What is observed and what is to
 /// be done are at most `feedback_max_length` characters each, cut at a sentence: reviewers may write a page.
 pub fn feedback(
     failures: &[FailureView],
+    examined: &[&ExaminedFailure],
     blames: &[CheckBlame],
     evaluation: &Evaluation,
     rejections: &[(String, String)],
-    changes: &Changes,
     policy: &Policy,
 ) -> Vec<FeedbackLine> {
     let outside = |blame: &&CheckBlame| blame.blame != Blame::PrCode;
     let elsewhere = blames.iter().filter(outside).map(|blame| &blame.check);
     let mut seen = BTreeSet::new();
-    let own = failures.iter().filter(|view| view.blame == Blame::PrCode);
-    let distinct = own.filter(|view| seen.insert(view.failure.fingerprint)).take(FEEDBACK_LIMIT);
-    let mut items: Vec<FeedbackLine> = distinct.map(|view| of_failure(view, changes, policy)).collect();
+    let own = failures.iter().zip(examined).filter(|(view, _)| view.blame == Blame::PrCode);
+    let distinct = own.filter(|(view, _)| seen.insert(view.failure.fingerprint)).take(FEEDBACK_LIMIT);
+    let mut items: Vec<FeedbackLine> = distinct.map(|(view, examined)| of_failure(view, examined, policy)).collect();
     let explained: BTreeSet<&str> =
         failures.iter().map(|view| &view.check).chain(elsewhere).map(CheckName::as_str).collect();
     for rule in evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info) {
@@ -201,7 +205,7 @@ pub fn feedback(
     items
 }
 
-fn of_failure(view: &FailureView, changes: &Changes, policy: &Policy) -> FeedbackLine {
+fn of_failure(view: &FailureView, examined: &ExaminedFailure, policy: &Policy) -> FeedbackLine {
     let check = policy.verify.checks.get(&view.check);
     let command = check.and_then(command_of);
     let directory = command.and_then(|command| command.working_directory.as_deref());
@@ -213,7 +217,7 @@ fn of_failure(view: &FailureView, changes: &Changes, policy: &Policy) -> Feedbac
         command,
         directory,
     });
-    let mut line: FeedbackLine = FeedbackItem::of(&view.failure, changes, context.as_ref()).into();
+    let mut line: FeedbackLine = FeedbackItem::of_examined(&view.failure, examined, context.as_ref()).into();
     if view.failure.analysis.is_some() {
         (line.problem, line.action) = (view.root_cause.clone(), sentence(&view.fix_strategy));
     }
@@ -324,7 +328,7 @@ pub fn digest(
         .filter_map(|blame| Some((blame, evidence.checks.get(&blame.check)?.evidence()?)))
         .flat_map(|(blame, check)| {
             let own = move |(index, _): &(usize, _)| blame.of_failure(*index).0 == Blame::PrCode;
-            let examined = check.failures.iter().zip(blame.fingerprints.iter().copied());
+            let examined = check.failures.iter().zip(blame.examined.iter().map(ExaminedFailure::fingerprint));
             examined.enumerate().filter(own).map(|(_, failure)| failure)
         })
         .take(KEPT_PER_ATTEMPT)

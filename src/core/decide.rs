@@ -45,7 +45,8 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         evidence = run.gather();
     }
     let flaky = run.note_flaky(&evidence);
-    let blames = attempt::blames(&evidence, snapshot.base_evidence.as_ref(), &flaky);
+    let changes = attempt::changes(&snapshot.files);
+    let blames = attempt::blames(&evidence, &changes, snapshot.base_evidence.as_ref(), &flaky);
     let tampering = tamper::findings(&snapshot.files);
     if policy.retry.baseline == Baseline::New {
         let known = blames.iter().filter(|blame| blame.blame == Blame::Base);
@@ -76,8 +77,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let stage_walk = walk::walk(&ground, Heed::Gates);
 
     let judgement = retry::judge(&run.next.attempts, &run.next.resumes, &policy.retry);
-    let changes = attempt::changes(&snapshot.files);
-    let failures = attempt::failures(&evidence, &blames, &changes, &judgement.regressed);
+    let (failures, examined) = attempt::failures(&evidence, &blames, &judgement.regressed);
     run.remember_failures(&judgement, &failures, evidence_walk.reached);
     run.note_outage(&evidence, &blames);
     let gatekeeping =
@@ -91,7 +91,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     run.settle(&action, &evaluation, &evidence, &stage_walk, &evidence_walk, &assessment.gates, &rules);
 
     let rejections = run.rejections(&assessment.gates, &review);
-    let feedback = attempt::feedback(&failures, &blames, &evaluation, &rejections, &changes, policy);
+    let feedback = attempt::feedback(&failures, &examined, &blames, &evaluation, &rejections, policy);
     let fixing = fix_request::turn(snapshot, &run.next, policy, &action, now);
     let view = View {
         origin: policy.origin.clone(),

@@ -116,7 +116,8 @@ fn may_be_pressed_again(run: &Run<'_>, source: &Asked) -> bool {
 fn run_again(run: &mut Run<'_>, by: &Login, verb: Verb, evidence: &HeadEvidence) -> AnswerOutcome {
     let mut wanted: BTreeSet<CheckName> = evidence.missing().into_iter().collect();
     let flaky = comparison::flaky(run.next.attempt_of(run.snapshot.pull_request.head.sha), evidence);
-    let blames = attempt::blames(evidence, run.snapshot.base_evidence.as_ref(), &flaky);
+    let changes = attempt::changes(&run.snapshot.files);
+    let blames = attempt::blames(evidence, &changes, run.snapshot.base_evidence.as_ref(), &flaky);
     let again = |blame: &&CheckBlame| {
         verb == Verb::Retry || matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive | Blame::Flaky)
     };

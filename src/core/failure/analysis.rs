@@ -6,8 +6,7 @@ use super::{
     category::{Confidence, RootCauseCategory},
     changes::Changes,
     diagnosis::{Diagnosis, Touch},
-    fingerprint,
-    reading::Reading,
+    examined::ExaminedFailure,
     text,
 };
 use crate::core::{Fingerprint, evidence::Failure};
@@ -59,40 +58,20 @@ pub struct AnalysisContext<'a> {
 
 /// Analyses one failure. For all failures of an attempt, [`analyse_all`] reads each only once.
 pub fn analyse(failure: &Failure, context: &AnalysisContext<'_>) -> Analysis {
-    let first = Examined::new(failure, context.changes);
-    let others: Vec<Examined> = context.others.iter().map(|other| Examined::new(other, context.changes)).collect();
-    first.tell(&others)
+    let examined = |failure: &Failure| ExaminedFailure::new(failure, context.changes);
+    let others: Vec<ExaminedFailure> = context.others.iter().map(examined).collect();
+    examined(failure).analysis(&others)
 }
 
 /// Analyses the failures of an attempt, in their order.
 pub fn analyse_all(failures: &[Failure], changes: &Changes) -> Vec<Analysis> {
-    let examined: Vec<Examined> = failures.iter().map(|failure| Examined::new(failure, changes)).collect();
-    examined.iter().map(|one| one.tell(&examined)).collect()
+    let examined: Vec<_> = failures.iter().map(|failure| ExaminedFailure::new(failure, changes)).collect();
+    examined.iter().map(|one| one.analysis(&examined)).collect()
 }
 
-/// The analysis of a failure that was read already, alone.
-pub(super) fn analyse_reading(failure: &Failure, reading: &Reading, changes: &Changes) -> Analysis {
-    Examined::of_reading(failure, reading, changes).tell(&[])
-}
-
-/// A failure with its conclusion, ready to be compared with others.
-struct Examined {
-    name: String,
-    fingerprint: Fingerprint,
-    diagnosis: Diagnosis,
-}
-
-impl Examined {
-    fn new(failure: &Failure, changes: &Changes) -> Self {
-        Self::of_reading(failure, &Reading::of(failure, changes), changes)
-    }
-
-    fn of_reading(failure: &Failure, reading: &Reading, changes: &Changes) -> Self {
-        let fingerprint = fingerprint::of_reading(failure, reading);
-        Self { name: name(failure, fingerprint), fingerprint, diagnosis: Diagnosis::of(failure, reading, changes) }
-    }
-
-    fn tell(&self, all: &[Self]) -> Analysis {
+impl ExaminedFailure {
+    /// The analysis beside the attempt's failures, which may hold the failure itself.
+    pub fn analysis(&self, all: &[Self]) -> Analysis {
         let Diagnosis { conclusion, confidence, patterns, .. } = &self.diagnosis;
         let mut related: Vec<String> = all
             .iter()

@@ -9,12 +9,7 @@ use std::{cmp::Reverse, collections::BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    category::Confidence,
-    changes::Changes,
-    diagnosis::Diagnosis,
-    fingerprint::{fingerprint, of_reading},
-    known,
-    reading::Reading,
+    category::Confidence, changes::Changes, examined::ExaminedFailure, fingerprint::fingerprint, known,
     test_key::TestKey,
 };
 use crate::core::{
@@ -76,17 +71,18 @@ pub struct Circumstances<'a> {
 #[derive(Debug)]
 pub struct ExaminedCheck<'a> {
     check: &'a CheckEvidence,
-    failures: Vec<Examined<'a>>,
+    /// Of each failure the check kept, in their order.
+    failures: Vec<ExaminedFailure>,
 }
 
 impl<'a> ExaminedCheck<'a> {
-    pub fn new(check: &'a CheckEvidence) -> Self {
-        Self { check, failures: check.failures.iter().map(Examined::new).collect() }
+    pub fn new(check: &'a CheckEvidence, changes: &Changes) -> Self {
+        Self { check, failures: check.failures.iter().map(|failure| ExaminedFailure::new(failure, changes)).collect() }
     }
 
-    /// Of each failure, in their order.
-    pub fn fingerprints(&self) -> Vec<Fingerprint> {
-        self.failures.iter().map(|examined| examined.fingerprint).collect()
+    /// What came of each failure the check kept, in their order.
+    pub fn into_failures(self) -> Vec<ExaminedFailure> {
+        self.failures
     }
 
     /// The blame for the check; none if it did not fail.
@@ -116,7 +112,8 @@ impl<'a> ExaminedCheck<'a> {
     /// The blame for each failure, in their order.
     pub fn blame_failures(&self, circumstances: &Circumstances<'_>) -> Vec<Verdict> {
         let base = circumstances.base.map(BaseCheck::new);
-        self.failures.iter().map(|examined| verdict(examined, base.as_ref(), circumstances)).collect()
+        let failures = self.check.failures.iter().zip(&self.failures);
+        failures.map(|(failure, examined)| verdict(failure, examined, base.as_ref(), circumstances)).collect()
     }
 
     /// How the check, failing, may be retried.
@@ -124,7 +121,7 @@ impl<'a> ExaminedCheck<'a> {
         let Self { check, failures } = self;
         let logged = logged_class(check);
         let every = |class: RetryClass| {
-            logged == Some(class) || (!failures.is_empty() && failures.iter().all(|one| one.class == class))
+            logged == Some(class) || (!failures.is_empty() && failures.iter().all(|one| one.retry == class))
         };
         if every(RetryClass::External) {
             return RetryClass::External;
@@ -142,7 +139,7 @@ impl<'a> ExaminedCheck<'a> {
 
 /// The blame for a check; none for one that did not fail.
 pub fn blame_check(check: &CheckEvidence, circumstances: &Circumstances<'_>) -> Option<Verdict> {
-    ExaminedCheck::new(check).blame(circumstances)
+    ExaminedCheck::new(check, &Changes::default()).blame(circumstances)
 }
 
 const fn severity(blame: Blame) -> u8 {
@@ -174,30 +171,18 @@ impl<'a> BaseCheck<'a> {
     }
 }
 
-/// A failure, read once.
-#[derive(Debug)]
-struct Examined<'a> {
-    failure: &'a Failure,
-    fingerprint: Fingerprint,
-    class: RetryClass,
-}
-
-impl<'a> Examined<'a> {
-    fn new(failure: &'a Failure) -> Self {
-        let changes = Changes::default();
-        let reading = Reading::of(failure, &changes);
-        let class = Diagnosis::of(failure, &reading, &changes).conclusion.retry;
-        Self { failure, fingerprint: of_reading(failure, &reading), class }
-    }
-}
-
-fn verdict(examined: &Examined<'_>, base: Option<&BaseCheck<'_>>, circumstances: &Circumstances<'_>) -> Verdict {
-    let Examined { failure, fingerprint, class } = *examined;
+fn verdict(
+    failure: &Failure,
+    examined: &ExaminedFailure,
+    base: Option<&BaseCheck<'_>>,
+    circumstances: &Circumstances<'_>,
+) -> Verdict {
+    let ExaminedFailure { fingerprint, retry, .. } = *examined;
     let is_flaky = |test: &String| circumstances.flaky.is_some_and(|flaky| flaky.contains(test));
     if failure.test_name.as_ref().is_some_and(is_flaky) {
         return Verdict::new(Blame::Flaky, 90);
     }
-    if class == RetryClass::External {
+    if retry == RetryClass::External {
         return Verdict::new(Blame::Infrastructure, 80);
     }
     let Some(base) = base else { return Verdict::new(Blame::PrCode, 50) };
@@ -238,7 +223,7 @@ fn by_outcome(check: &CheckEvidence, base: Option<&CheckEvidence>) -> Verdict {
 
 /// How a failing check may be retried.
 pub fn retry_class(check: &CheckEvidence) -> RetryClass {
-    ExaminedCheck::new(check).retry_class()
+    ExaminedCheck::new(check, &Changes::default()).retry_class()
 }
 
 /// What the end of the log says of a check that reports nothing else.
@@ -252,7 +237,7 @@ fn logged_class(check: &CheckEvidence) -> Option<RetryClass> {
 
 /// How one failure may be retried.
 pub fn retry_class_of(failure: &Failure) -> RetryClass {
-    Examined::new(failure).class
+    ExaminedFailure::new(failure, &Changes::default()).retry
 }
 
 #[cfg(test)]

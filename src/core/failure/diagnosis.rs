@@ -9,7 +9,8 @@ use super::{
     },
     changes::{Changes, Origin},
     expected::Sides,
-    known, paths,
+    known::{self, Explanation},
+    paths,
     reading::Reading,
     stack::Frame,
     text::{self, code},
@@ -51,13 +52,13 @@ pub(super) enum Touch {
 }
 
 impl Diagnosis {
-    pub fn of(failure: &Failure, reading: &Reading, changes: &Changes) -> Self {
+    pub fn of(failure: &Failure, reading: &Reading, known: &Explanation, changes: &Changes) -> Self {
         let at = best_place(failure, reading, changes);
         let touch = at.as_ref().map_or(Touch::Untouched, |place| touch(place, changes));
-        let (known, patterns) = known::explain(reading);
-        let conclusion = match (inside_dependency(reading, known.as_ref()), known) {
+        let patterns = known.matched.clone();
+        let conclusion = match (inside_dependency(reading, known.by.as_ref()), &known.by) {
             (Some(conclusion), _) => conclusion,
-            (None, Some(known)) => explained(known, reading),
+            (None, Some(known)) => explained(known.clone(), reading),
             (None, None) => derived(failure, reading, at.as_ref(), changes),
         };
         let base = Confidence::percent(conclusion.certainty);
@@ -270,7 +271,8 @@ mod tests {
             stack_trace: Some(trace.to_owned()),
             ..Failure::default()
         };
-        Diagnosis::of(&failure, &Reading::of(&failure, &changes), &changes)
+        let reading = Reading::among(&failure, &changes);
+        Diagnosis::of(&failure, &reading, &known::explain(&reading), &changes)
     }
 
     const TRACE: &str = "    at price (/home/runner/work/w/w/src/price.ts:3:5)\n    at total (/home/runner/work/w/w/src/cart.ts:9:5)\n    at /home/runner/work/w/w/test/cart.test.ts:12:3";

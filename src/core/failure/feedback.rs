@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     changes::Changes,
-    diagnosis::{self, Diagnosis, Touch},
-    fingerprint,
-    reading::Reading,
+    diagnosis::{Diagnosis, Touch},
+    examined::ExaminedFailure,
     reproduce::{CheckContext, reproduce},
     summary::cut_at_sentence,
     text::{self, code},
@@ -92,22 +91,17 @@ pub struct FeedbackItem {
 impl FeedbackItem {
     /// The item for one failure.
     pub fn of(failure: &Failure, changes: &Changes, check: Option<&CheckContext<'_>>) -> Self {
-        Self::of_reading(failure, &Reading::of(failure, changes), changes, check)
+        Self::of_examined(failure, &ExaminedFailure::new(failure, changes), check)
     }
 
-    pub(super) fn of_reading(
-        failure: &Failure,
-        reading: &Reading,
-        changes: &Changes,
-        check: Option<&CheckContext<'_>>,
-    ) -> Self {
-        let Diagnosis { at, touch, conclusion, .. } = Diagnosis::of(failure, reading, changes);
-        let id = fingerprint::of_reading(failure, reading);
-        let in_test = reading.test_frame().map(|frame| &frame.file);
-        let file = in_test.or(at.as_ref().map(|place| &place.file));
+    /// The item for a failure that was examined.
+    pub fn of_examined(failure: &Failure, examined: &ExaminedFailure, check: Option<&CheckContext<'_>>) -> Self {
+        let ExaminedFailure { error_type, fingerprint: id, .. } = *examined;
+        let Diagnosis { at, touch, conclusion, .. } = examined.diagnosis.clone();
+        let file = examined.test_file.as_ref().or(at.as_ref().map(|place| &place.file));
         let located = Failure {
-            error_type: reading.error_type,
-            error_class: reading.class.clone(),
+            error_type,
+            error_class: examined.error_class.clone(),
             test_file: failure.test_file.clone().or_else(|| file.cloned()),
             ..failure.clone()
         };
@@ -121,8 +115,8 @@ impl FeedbackItem {
             problem,
             action: conclusion.action,
             reason: conclusion.reason,
-            reported: diagnosis::said(reading),
-            priority: priority(reading.error_type, conclusion.retry),
+            reported: examined.reported.clone(),
+            priority: priority(error_type, conclusion.retry),
             reproduce: reproduce(&located, check),
         }
     }

@@ -8,7 +8,6 @@
 use sha2::{Digest, Sha256};
 
 use super::{
-    changes::Changes,
     message,
     normalise::{self, Quotes, tokens},
     paths,
@@ -22,11 +21,11 @@ const RULES: &str = "loopgate/fingerprint/1";
 
 /// The failure's fingerprint: the same for the same error in every run, on every machine, at every line.
 pub fn fingerprint(failure: &Failure) -> Fingerprint {
-    of_reading(failure, &Reading::of(failure, &Changes::default()))
+    of_reading(failure, &Reading::of(failure))
 }
 
-/// The same from a reading; the pull request's files it was read with make no difference, since what is the same
-/// error must not depend on what a push touched.
+/// The same from a reading; a pull request's files looked up in it make no difference, since what is the same error
+/// must not depend on what a push touched.
 pub(super) fn of_reading(failure: &Failure, reading: &Reading) -> Fingerprint {
     let (file, function) = place(failure, reading);
     let parts = [

@@ -5,15 +5,8 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    analysis::{Analysis, analyse_reading},
-    changes::Changes,
-    diagnosis::Diagnosis,
-    feedback::FeedbackItem,
-    fingerprint, normalise, paths,
-    patterns::Patterns,
-    reading::Reading,
-    stack::Frame,
-    text,
+    analysis::Analysis, changes::Changes, examined::ExaminedFailure, feedback::FeedbackItem, fingerprint, normalise,
+    paths, patterns::Patterns, reading::Reading, stack::Frame, text,
 };
 use crate::core::{
     Fingerprint,
@@ -38,13 +31,14 @@ pub struct FailureInspection {
 pub fn inspect(text: &str) -> FailureInspection {
     let changes = Changes::default();
     let failure = read_failure(text, &changes);
-    let reading = Reading::of(&failure, &changes);
+    let reading = Reading::of(&failure);
+    let examined = ExaminedFailure::of_reading(&failure, reading.clone(), &changes);
     FailureInspection {
-        fingerprint: fingerprint::of_reading(&failure, &reading),
+        fingerprint: examined.fingerprint,
         normalised_message: normalise::message(&reading),
-        retry_class: Diagnosis::of(&failure, &reading, &changes).conclusion.retry,
-        analysis: analyse_reading(&failure, &reading, &changes),
-        feedback: FeedbackItem::of_reading(&failure, &reading, &changes, None),
+        retry_class: examined.retry,
+        analysis: examined.analysis(&[]),
+        feedback: FeedbackItem::of_examined(&failure, &examined, None),
         frames: reading.frames,
         failure,
     }
@@ -61,7 +55,7 @@ pub fn read_failure(text: &str, changes: &Changes) -> Failure {
         stack_trace: Some(cleaned),
         ..Failure::default()
     };
-    let reading = Reading::of(&failure, changes);
+    let reading = Reading::of(&failure);
     failure.error_type = reading.error_type;
     failure.error_class = reading.class;
     failure.error_message = reading.message;
@@ -73,7 +67,7 @@ pub fn read_failure(text: &str, changes: &Changes) -> Failure {
 /// repository, the fingerprint. Paths become those of the repository. The fingerprint is always computed anew: one
 /// that came with the evidence was chosen by whoever wrote it.
 pub fn complete(failure: &mut Failure, changes: &Changes) {
-    let reading = Reading::of(failure, changes);
+    let reading = Reading::among(failure, changes);
     let fingerprint = fingerprint::of_reading(failure, &reading);
     let located = |file: &str| changes.locate(file).0;
     if let Some(file) = &mut failure.test_file {

@@ -1,9 +1,10 @@
 //! Understanding a failure: what makes it the same as another, where it comes from, and what would mend it.
 //!
 //! A failure comes in as the text of some tool. [`complete`] fills in what its report left out; [`fingerprint()`]
-//! tells whether it is the same error as another; [`blame_check`] and [`retry_class`] say whose it is and whether trying again can help; [`analyse`] finds the root
-//! cause, and [`FeedbackPacket`] tells the next attempt what to do. All of it is pure, bounded whatever the text, and
-//! rests on tables: one row per form of stack frame ([`frames`]), headline, comparison or known message.
+//! tells whether it is the same error as another; [`blame_check`] and [`retry_class`] say whose it is and whether trying
+//! again can help; [`analyse`] finds the root cause, and [`FeedbackPacket`] tells the next attempt what to do. Whoever
+//! asks more than one of these examines the failure once ([`ExaminedFailure`]). All of it is pure, bounded whatever the
+//! text, and rests on tables: one row per form of stack frame ([`frames`]), headline, comparison or known message.
 
 mod analysis;
 mod assertion;
@@ -12,6 +13,7 @@ mod category;
 mod changes;
 mod diagnosis;
 mod error_type;
+mod examined;
 mod expected;
 mod feedback;
 mod fingerprint;
@@ -34,6 +36,7 @@ pub use analysis::{Analysis, AnalysisContext, analyse, analyse_all};
 pub use blame::{Blame, Circumstances, ExaminedCheck, Verdict, blame_check, retry_class, retry_class_of};
 pub use category::{Confidence, RootCauseCategory};
 pub use changes::{ChangedFile, Changes, Origin};
+pub use examined::ExaminedFailure;
 pub use feedback::{FeedbackItem, Place, Priority, summarise};
 pub use fingerprint::fingerprint;
 pub use inspect::{FailureInspection, complete, inspect, read_failure};

@@ -237,13 +237,13 @@ fn compact(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{evidence::Failure, failure::changes::Changes};
+    use crate::core::evidence::Failure;
 
     fn said(message: &str) -> String {
         {
             let failure =
                 Failure { error_class: Some("Error".into()), error_message: message.to_owned(), ..Failure::default() };
-            super::message(&Reading::of(&failure, &Changes::default()))
+            super::message(&Reading::of(&failure))
         }
     }
 

@@ -5,7 +5,7 @@ use super::{
     error_type,
     expected::{self, Extent, Sides},
     message, paths,
-    stack::{self, Frame},
+    stack::{self, Frame, Printed},
     text,
 };
 use crate::core::evidence::{ErrorType, Failure};
@@ -22,12 +22,15 @@ pub(super) struct Reading {
     pub sides: Option<Sides>,
     /// Innermost first.
     pub frames: Vec<Frame>,
-    /// The innermost own frame as it is found without the pull request's files.
+    /// The innermost own frame as it is found without a pull request's files.
     pub top: Option<Frame>,
+    /// What the frames are made of.
+    printed: Vec<Printed>,
 }
 
 impl Reading {
-    pub fn of(failure: &Failure, changes: &Changes) -> Self {
+    /// Reads a failure by itself, without the files of a pull request.
+    pub fn of(failure: &Failure) -> Self {
         let message = text::clean(&failure.error_message);
         let trace = failure.stack_trace.as_deref().map(text::clean).unwrap_or_default();
         let whole = match (message.is_empty(), trace.is_empty()) {
@@ -61,10 +64,23 @@ impl Reading {
         if printed.is_empty() {
             printed = stack::printed(&message);
         }
-        let mut frames = stack::located(&printed, changes);
+        let mut frames = stack::located(&printed, &Changes::default());
+        let top = frames.iter().find(|frame| frame.origin.in_repository()).cloned();
         frames.iter_mut().for_each(|frame| known_file(frame, failure));
-        let top = stack::located(&printed, &Changes::default()).into_iter().find(|frame| frame.origin.in_repository());
-        Self { class, error_type, message: headline.message, whole, sides, frames, top }
+        Self { class, error_type, message: headline.message, whole, sides, frames, top, printed }
+    }
+
+    /// Reads a failure among the files a pull request changes.
+    pub fn among(failure: &Failure, changes: &Changes) -> Self {
+        let mut reading = Self::of(failure);
+        reading.look_up(failure, changes);
+        reading
+    }
+
+    /// Looks the frames up among the files a pull request changes; nothing else depends on them.
+    pub fn look_up(&mut self, failure: &Failure, changes: &Changes) {
+        self.frames = stack::located(&self.printed, changes);
+        self.frames.iter_mut().for_each(|frame| known_file(frame, failure));
     }
 
     /// The innermost frame that the repository's own people can edit.

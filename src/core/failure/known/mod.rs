@@ -135,8 +135,17 @@ const MAX_SEARCHED: usize = 12 * 1024;
 /// Bytes at the end of a log that are searched: the names of tests that passed may well speak of refused connections.
 const MAX_LOG: usize = 4 * 1024;
 
-/// The row that explains a failure, and the names of all rows that match.
-pub(super) fn explain(reading: &Reading) -> (Option<Match>, Vec<String>) {
+/// What the table says of a failure.
+#[derive(Clone, Debug)]
+pub(super) struct Explanation {
+    /// By the row that explains it.
+    pub by: Option<Match>,
+    /// The names of all rows that match.
+    pub matched: Vec<String>,
+}
+
+/// What the table says of a failure; the files of a pull request make no difference.
+pub(super) fn explain(reading: &Reading) -> Explanation {
     let kind = match (reading.error_type, &reading.sides) {
         (ErrorType::AssertionError, Some(_)) => Kind::Comparison,
         (ErrorType::AssertionError, None) => Kind::Assertion,
@@ -152,7 +161,8 @@ pub(super) fn explain(reading: &Reading) -> (Option<Match>, Vec<String>) {
     // a finding of a compiler or linter stand its other findings.
     let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
     let is_all = found.is_some() || is_finding || kind != Kind::Error;
-    if is_all { (found, names) } else { look_up(&reading.whole, kind) }
+    let (by, matched) = if is_all { (found, names) } else { look_up(&reading.whole, kind) };
+    Explanation { by, matched }
 }
 
 /// The row that explains the end of the log of a check without known failures.

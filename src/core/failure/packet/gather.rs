@@ -8,6 +8,7 @@ use crate::core::{
     comparison::Comparison,
     evidence::{CheckKind, ErrorType, Failure, Outcome},
     failure::{
+        examined::ExaminedFailure,
         feedback::{FeedbackItem, Place},
         fingerprint,
         reading::Reading,
@@ -56,13 +57,18 @@ pub(super) fn gather(input: &PacketInput<'_>) -> Gathered {
         }
         for failure in &evidence.failures {
             total += 1;
-            let reading = Reading::of(failure, input.changes);
+            let reading = Reading::of(failure);
             let id = fingerprint::of_reading(failure, &reading);
             if let Some(known) = by_error.get(&id).and_then(|index| drafts.get_mut(*index)) {
                 known.entry.add(failure, input.comparison);
             } else {
                 by_error.insert(id, drafts.len());
-                drafts.push(of_failure(failure, reading, check, input));
+                drafts.push(of_failure(
+                    failure,
+                    ExaminedFailure::of_reading(failure, reading, input.changes),
+                    check,
+                    input,
+                ));
             }
         }
     }
@@ -99,16 +105,21 @@ fn context<'a>(check: &FailingCheck<'a>) -> CheckContext<'a> {
     }
 }
 
-fn of_failure(failure: &Failure, reading: Reading, check: &FailingCheck<'_>, input: &PacketInput<'_>) -> Draft {
-    let item = FeedbackItem::of_reading(failure, &reading, input.changes, Some(&context(check)));
-    let does_not_build = matches!(reading.error_type, ErrorType::CompileError | ErrorType::SyntaxError);
+fn of_failure(
+    failure: &Failure,
+    examined: ExaminedFailure,
+    check: &FailingCheck<'_>,
+    input: &PacketInput<'_>,
+) -> Draft {
+    let item = FeedbackItem::of_examined(failure, &examined, Some(&context(check)));
+    let does_not_build = matches!(examined.error_type, ErrorType::CompileError | ErrorType::SyntaxError);
     let kind = match check.evidence.kind {
         _ if does_not_build => EntryKind::CompileError,
         CheckKind::Build => EntryKind::CompileError,
         _ if regressed(failure, input.comparison) => EntryKind::Regression,
         _ => EntryKind::Failure,
     };
-    let (expected, actual) = reading.sides.map_or((None, None), |sides| (Some(sides.expected), Some(sides.actual)));
+    let (expected, actual) = examined.sides.map_or((None, None), |sides| (Some(sides.expected), Some(sides.actual)));
     let trace = Trace::new(failure.stack_trace.as_deref().unwrap_or(&failure.error_message));
     let entry = Entry {
         kind,
@@ -128,8 +139,7 @@ fn of_check(check: &FailingCheck<'_>, input: &PacketInput<'_>) -> Draft {
     let evidence = check.evidence;
     let log = if evidence.log_tail.is_empty() { &evidence.log_head } else { &evidence.log_tail };
     let failure = Failure { error_message: text::suffix(log, MAX_LOG).to_owned(), ..Failure::default() };
-    let reading = Reading::of(&failure, input.changes);
-    let mut draft = of_failure(&failure, reading, check, input);
+    let mut draft = of_failure(&failure, ExaminedFailure::new(&failure, input.changes), check, input);
     let name = code(evidence.name.as_str());
     let item = &mut draft.entry.item;
     match evidence.outcome {

@@ -117,7 +117,7 @@ static FORMS: LazyLock<Forms> = LazyLock::new(|| {
 });
 
 /// A place as printed, before it is looked up in the repository.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Printed {
     file: String,
     line: Option<u32>,
