@@ -34,6 +34,11 @@ pub enum Cleanliness {
 pub enum CheckoutError {
     #[error("{} is not in a git repository; run `git init` and commit once, then try again", .0.display())]
     NoRepository(PathBuf),
+    #[error("{} is in a git repository without a working tree; go into a clone of it", .0.display())]
+    Bare(PathBuf),
+    /// Another owner's, most often: what git says tells how to allow it.
+    #[error("git does not work in {}: {said}", here.display())]
+    Refused { here: PathBuf, said: String },
     #[error("the repository has no commit yet; commit once, then try again")]
     NoCommit,
     #[error("git could not be run: {0}; install git, then try again")]
@@ -57,7 +62,7 @@ impl Checkout {
                 &["status", "--porcelain=v2", "--branch", "--untracked-files=normal"],
             ],
         )?;
-        let root = root.map(PathBuf::from).ok_or_else(|| CheckoutError::NoRepository(directory.to_owned()))?;
+        let root = root.map(PathBuf::from).ok_or_else(|| why_not(directory))?;
         let tree = tree.ok_or(CheckoutError::NoCommit)?;
         let status = status.unwrap_or_default();
         let status = Status::read(&status);
@@ -70,6 +75,25 @@ impl Checkout {
             cleanliness: status.cleanliness,
             root,
         })
+    }
+}
+
+/// Why git names no top of a working tree here.
+fn why_not(directory: &Path) -> CheckoutError {
+    let here = directory.to_owned();
+    let asked = Command::new("git").arg("-C").arg(directory).args(["rev-parse", "--is-bare-repository"]).output();
+    match asked {
+        Err(error) => CheckoutError::NoGit(error),
+        Ok(answer) if answer.stdout.starts_with(b"true") => CheckoutError::Bare(here),
+        Ok(answer) => {
+            let said = String::from_utf8_lossy(&answer.stderr);
+            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            if said.is_empty() || said.contains("not a git repository") {
+                return CheckoutError::NoRepository(here);
+            }
+            let said = said.trim_start_matches("fatal: ").chars().take(400).collect();
+            CheckoutError::Refused { here, said }
+        }
     }
 }
 
@@ -150,5 +174,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = Checkout::around(folder.path()).unwrap_err().to_string();
         assert!(error.contains("git init"), "{error}");
+        let made = Command::new("git").current_dir(folder.path()).args(["init", "--quiet", "--bare"]).status().unwrap();
+        assert!(made.success());
+        let error = Checkout::around(folder.path()).unwrap_err();
+        assert!(matches!(error, CheckoutError::Bare(_)), "{error}");
+        // Whatever else git has against a place, it says itself.
+        std::fs::write(folder.path().join("config"), "[core\n").unwrap();
+        let error = Checkout::around(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("bad config") && !error.contains("git init"), "{error}");
     }
 }

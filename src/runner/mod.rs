@@ -41,6 +41,7 @@ pub use fixer::{FixerCall, FixerEnd, FixerOutcome, FixerReport, call as call_fix
 pub use interrupt::{Interrupt, Interrupter, asked_to_stop};
 pub use lock::{Holder, Lock, LockError};
 pub use observer::{Observer, Quiet};
+pub use orphans::{LOOP_MARK, end_left_behind};
 pub use proof::{Trial, prove};
 pub use schedule::{Plan, Ran, Selection, SelectionError, run};
-pub use worktree::{Edits, Extent, Head, Worktree, WorktreeError};
+pub use worktree::{Anchor, Edits, Extent, Head, Moved, Worktree, WorktreeError};

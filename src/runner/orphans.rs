@@ -8,7 +8,8 @@
 //!
 //! Not closed: an unmarked orphan while another command runs outlives its own command until that one has ended; a
 //! process that a person of another account started is none of ours. If Loopgate itself is killed with SIGKILL, nobody
-//! is left to end anything. Elsewhere than on Linux only the process group (macOS) or the tree that `taskkill /T`
+//! is left to end anything: what was editing for a local loop is ended when the loop is taken up again, by a mark of the
+//! loop's. Elsewhere than on Linux only the process group (macOS) or the tree that `taskkill /T`
 //! still finds (Windows) is ended, so what left it may live on.
 
 use std::{
@@ -20,6 +21,21 @@ use std::{
 
 /// The variable that names the command a process descends from.
 pub const MARK: &str = "LOOPGATE_COMMAND";
+/// The variable that names the local loop a program works for. It outlives the loop's process, by which [`MARK`] is
+/// known.
+pub const LOOP_MARK: &str = "LOOPGATE_LOOP";
+
+/// Ends every process with this variable in its environment, and says how many. For what a killed process left: to be
+/// called by whoever holds the lock that the killed one held. Linux only; elsewhere nothing is found.
+pub fn end_left_behind(variable: &str, value: &str) -> usize {
+    #[cfg(target_os = "linux")]
+    return linux::end_bearing(variable, value);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (variable, value);
+        0
+    }
+}
 
 /// A command and all that descends from it.
 #[derive(Debug)]
@@ -94,11 +110,15 @@ mod linux {
     }
 
     pub fn end_marked(mark: &str) {
-        let marked = format!("{MARK}={mark}");
+        end_bearing(MARK, mark);
+    }
+
+    pub fn end_bearing(variable: &str, value: &str) -> usize {
+        let borne = format!("{variable}={value}");
         until_none(|pid| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|variable| variable == marked.as_bytes())
-        });
+            environment.split(|byte| *byte == 0).any(|variable| variable == borne.as_bytes())
+        })
     }
 
     /// Ends our children of other sessions. What we start ourselves is of ours; called while no command runs whose
@@ -109,16 +129,18 @@ mod linux {
         until_none(|pid| parent_and_session(pid).is_some_and(|(parent, of)| parent == ours.0 && of != ours.1));
     }
 
-    /// Kills every process that is one, until there is none.
+    /// Kills every process that is one, until there is none; how many there were.
     ///
     /// Between looking and killing, a process may end and its number go to another; numbers are given in turn, so that
     /// takes as many new processes as there are numbers.
-    fn until_none(is_one: impl Fn(i32) -> bool) {
+    fn until_none(is_one: impl Fn(i32) -> bool) -> usize {
+        let mut ended = std::collections::BTreeSet::new();
         for _ in 0..ROUNDS {
             let found: Vec<i32> = processes().filter(|pid| is_one(*pid)).collect();
             if found.is_empty() {
-                return;
+                break;
             }
+            ended.extend(found.iter().copied());
             for pid in found.into_iter().map(Pid::from_raw) {
                 // Gone already, or somebody else's: both are as well as can be.
                 let _ = kill(pid, Signal::SIGKILL);
@@ -127,6 +149,7 @@ mod linux {
             }
             std::thread::yield_now();
         }
+        ended.len()
     }
 
     fn processes() -> impl Iterator<Item = i32> {

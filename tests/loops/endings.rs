@@ -14,7 +14,7 @@ fn a_fixer_that_repairs_in_two_steps_completes_the_loop() {
     {
         assert!(ran.out.contains(head), "{}", ran.out);
     }
-    assert_eq!(ran.out.matches("All state is saved. For a fresh context: loopgate loop resume calc").count(), 3);
+    assert_eq!(ran.out.matches("All state is saved. For a fresh context: loopgate loop resume calc").count(), 2);
     assert!(ran.out.contains("calc: completed after 3 iterations: every threshold is reached"), "{}", ran.out);
 
     let log = project.git(&["log", "--format=%an %s", "main"]);
@@ -96,6 +96,75 @@ fn a_fixer_that_deletes_the_tests_is_stopped_and_nothing_of_it_is_committed() {
     assert!(ran.out.contains("completed after 2 iterations"), "{}", ran.out);
     assert_eq!(project.git(&["log", "-1", "--format=%s", "main"]), project.status()["fixes"][0]["subject"]);
     assert!(!project.read("tests/test_calc.sh").contains("test_adds"));
+}
+
+#[test]
+fn what_a_refused_fixer_staged_does_not_wait_for_the_next_commit() {
+    let project = Project::fixed_by("git rm -q tests/test_calc.sh; echo 'true' > other.sh; git add other.sh\n", "");
+    project.begin(&[]);
+    project.run(&["run"]).ended_with(2);
+    assert_eq!(project.status()["blocked"]["trigger"], json!("tampering"));
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_fixer_that_commits_by_itself_is_judged_all_the_same() {
+    let commit = "git -c user.name=f -c user.email=f@x commit -qam 'my own words'\n";
+    let project = Project::fixed_by(&format!("{REPAIRS}{commit}"), "");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(0);
+    assert!(ran.err.contains("The fixer committed by itself, up to "), "{}", ran.err);
+    assert_eq!(
+        project.git(&["log", "--format=%s", "main"]),
+        "fix(calc): compare with every number\nfix(calc): begin the sum at 0\nThe project"
+    );
+
+    let project = Project::fixed_by(&format!("{CHEATS}git checkout -qb theirs\n{commit}"), "");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(2);
+    assert!(ran.err.contains("The fixer checked out theirs: HEAD is back where the loop works."), "{}", ran.err);
+    assert_eq!(project.status()["blocked"]["trigger"], json!("tampering"));
+    assert_eq!(project.git(&["symbolic-ref", "--short", "HEAD"]), "main");
+    assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_fixer_that_deletes_the_record_of_the_loop_changes_nothing_of_it() {
+    let forget = "git update-ref -d refs/loopgate/task/calc; rm -rf .git/loopgate\n";
+    let project = Project::fixed_by(&format!("{REPAIRS}{forget}"), "  budget: { attempts: 1 }\n");
+    project.begin(&[]);
+    let ran = project.run(&["run"]).ended_with(2);
+    assert!(ran.err.contains("The fixer changed refs/loopgate/task/calc, where this loop is kept"), "{}", ran.err);
+    let status = project.status();
+    assert_eq!((&status["blocked"]["trigger"], &status["iteration"]), (&json!("budget_exhausted"), &json!(2)));
+    assert_eq!(project.history().iter().filter(|(_, _, event)| event == "iteration_advanced").count(), 1);
+}
+
+#[test]
+fn a_loop_goes_on_where_it_began() {
+    let project = Project::fixed_by(REPAIRS, "");
+    project.begin(&[]);
+    project.git(&["checkout", "-qb", "other"]);
+    for command in ["run", "next", "resume"] {
+        let refused = project.run(&[command]).ended_with(65);
+        assert!(
+            refused.err.contains("works on main, and other is checked out here: `git switch main`"),
+            "{}",
+            refused.err
+        );
+    }
+    project.git(&["checkout", "-q", "main"]);
+    project.run(&["run"]).ended_with(0);
+}
+
+#[test]
+fn a_bug_that_a_test_shows_already_needs_no_further_test() {
+    // The failing tests were there before the loop; the fix is all that is missing.
+    let project = Project::fixed_by(REPAIRS, "");
+    project.run(&["new", "fix calc", "--alias", "calc", "--type", "bug_fix", "--yes"]).ended_with(0);
+    let ran = project.run(&["run"]).ended_with(0);
+    assert!(ran.out.contains("calc: completed after 3 iterations: every threshold is reached"), "{}", ran.out);
 }
 
 #[test]

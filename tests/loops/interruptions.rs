@@ -150,6 +150,27 @@ fn killed_while_the_fixer_works_its_half_made_edits_are_put_aside() {
     nothing_is_lost_or_doubled(&project);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fixer_that_outlives_a_killed_loop_is_ended_by_the_next() {
+    let fixer = format!(
+        "if [ ! -e ../died ]; then\n    echo $$ > ../died.new; mv ../died.new ../died; exec sleep 600\nfi\n{REPAIRS}"
+    );
+    let project = Project::fixed_by(&fixer, "");
+    project.begin(&[]);
+    let mut running = project.command(&["run"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    until("the fixer", || exists(&project.beside("died")));
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let pid = fs::read_to_string(project.beside("died")).unwrap();
+    // One that has ended and was not buried has no command line.
+    let lives = || fs::read(format!("/proc/{}/cmdline", pid.trim())).is_ok_and(|line| line.starts_with(b"sleep"));
+    assert!(lives(), "nobody is left to end it");
+    let ran = project.run(&["resume"]).ended_with(0);
+    assert!(ran.err.contains("What the killed loop had left running was ended: "), "{}", ran.err);
+    assert!(!lives());
+}
+
 #[test]
 fn ctrl_c_ends_what_runs_and_the_next_resume_goes_on() {
     for (where_it_waits, step) in [("check", "EVALUATE"), ("fixer", "REFINE")] {
@@ -188,6 +209,7 @@ fn a_second_process_on_one_loop_is_refused() {
     let second = project.run(&["run", "calc"]).ended_with(69);
     let said = format!("the loop `calc` is being run by process {} on ", first.id());
     assert!(second.err.contains(&said) && second.err.contains(" since "), "{}", second.err);
+    assert!(second.err.contains("`loopgate loop stop --alias calc`"), "{}", second.err);
     let cleaned = project.run(&["clean", "calc", "--yes"]).ended_with(65);
     assert!(cleaned.err.contains("is not over"), "{}", cleaned.err);
     // Another loop must not edit the same working tree either.

@@ -2,12 +2,13 @@
 //!
 //! What a step leads to is decided in [`core::reflex`](crate::core::reflex). Here it is executed: `new` begins a loop
 //! once `confirm` has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `produce` and
-//! `refine` let programs edit the working tree, `ground` knows repository and locks, `voice` and `report` print.
+//! `refine` let programs edit the working tree, `ground` knows repository and locks, `guard` keeps programs from moving git, `voice` and `report` print.
 
 mod confirm;
 mod drive;
 mod evaluate;
 mod ground;
+mod guard;
 mod manage;
 mod new;
 mod produce;
@@ -31,9 +32,9 @@ use crate::{
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
-A loop goes PLAN → (PRODUCE ∥ PREPARE) → EVALUATE → CRITIQUE → REFINE until the thresholds are reached, the limit is, or
-a person is needed. REFINE calls the fixer of the configuration (or --fix-command), whose edits become a commit; without
-one, it is yours to edit. Everything is kept in refs/loopgate/task/ALIAS: kill it, and `resume` goes on where it was.
+A loop goes PLAN → (PRODUCE ∥ PREPARE) → EVALUATE → CRITIQUE → REFINE until it passes, reaches its limit, or needs a \
+person. REFINE calls the fixer of the configuration (or --fix-command), whose edits become a commit; without one, it is \
+yours to edit. Everything is kept in refs/loopgate/task/ALIAS: kill it, and `resume` goes on where it was.
 
 Examples:
   loopgate loop new \"fix: the sum of an empty list\"
@@ -125,7 +126,7 @@ pub fn run(command: &Command, format: Format) -> Outcome {
             Command::Stop(arguments) => manage::stop(arguments, format).await,
             Command::List => manage::list(format).await,
             Command::History(which) => manage::history(which, format).await,
-            Command::Clean(arguments) => manage::clean(arguments).await,
+            Command::Clean(arguments) => manage::clean(arguments, format).await,
         }
     })
 }
@@ -148,6 +149,7 @@ async fn go_on(which: &Which, until: Until, format: Format) -> Outcome {
             let voice = Voice::new(format);
             let _locks = locked(&ground, &alias, &voice)?;
             let mut session = Session::open(&ground, &alias, None, &voice, listening()).await?;
+            session.ask_for_its_branch()?;
             finish(&mut session, until, format).await
         }
     }
@@ -163,6 +165,7 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> Outcome {
     let voice = Voice::new(format);
     let _locks = locked(&ground, &alias, &voice)?;
     let mut session = Session::open(&ground, &alias, None, &voice, listening()).await?;
+    session.ask_for_its_branch()?;
     if reflex::standing(&session.state) == Standing::Blocked {
         let edits = session.refused_edits()?;
         let accepted = match arguments.accept {
@@ -239,7 +242,7 @@ async fn asked_to_end() {
 
 async fn status(arguments: &StatusArguments, format: Format) -> Outcome {
     let ground = Ground::open().await?;
-    let alias = ground.meant(arguments.which.alias.as_ref()).await?;
+    let alias = ground.looked_at(arguments.which.alias.as_ref()).await?;
     let state = ground.state(&alias).await?;
     match format {
         Format::Json => output::json(&report::document(&state))?,

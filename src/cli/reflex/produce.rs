@@ -36,11 +36,14 @@ impl Session<'_> {
         self.ask_for_a_clean_tree(head)?;
         let before = self.ground.worktree.tree(Extent::Everything).map_err(Stop::unavailable)?;
         self.say_who_is_at_work(head, before).await?;
+        let anchor = self.anchor()?;
+        let task = ("LOOPGATE_TASK".to_owned(), self.state.task.prompt.clone());
         let line = CommandLine {
-            environment: BTreeMap::from([("LOOPGATE_TASK".to_owned(), self.state.task.prompt.clone())]),
+            environment: BTreeMap::from([task, self.mark()]),
             ..CommandLine::new(command, self.ground.root(), PRODUCE_TIMEOUT)
         };
         let ending = runner::run_command(line, self.interrupt.clone(), self.voice.echo()).await;
+        self.hold(&anchor, "The task command")?;
         let edits = self.ground.worktree.edits_since(before, head).map_err(Stop::unavailable)?;
         let breach = match ending {
             Ending::Exited(0) => None,

@@ -129,6 +129,7 @@ impl Session<'_> {
     /// Undoes what a program left half-made when the process died. Nothing is lost: it is kept aside.
     pub(super) fn clear_leftovers(&mut self, head: Head) -> Result<(), Stop> {
         let Some(calling) = self.reflex().calling.clone() else { return Ok(()) };
+        self.end_left_behind();
         let edits = self.ground.worktree.edits_since(calling.tree, head).map_err(Stop::unavailable)?;
         let message = format!("Half-made edits of iteration {}, interrupted\n", self.state.iteration);
         if self.ground.worktree.put_aside(&edits, &self.aside(), &message).map_err(Stop::unavailable)?.is_some() {
@@ -161,8 +162,11 @@ impl Session<'_> {
         let feedback = self.feedback(policy).await?;
         let before = self.ground.worktree.tree(Extent::Everything).map_err(Stop::unavailable)?;
         self.say_who_is_at_work(head, before).await?;
+        let anchor = self.anchor()?;
+        let mut marked = fixer.clone();
+        marked.environment.extend([self.mark()]);
         let call = FixerCall {
-            fixer,
+            fixer: &marked,
             root: self.ground.root(),
             scratch: self.ground.worktree.private_dir().join(self.alias.as_str()),
             feedback,
@@ -179,6 +183,7 @@ impl Session<'_> {
             _ => None,
         };
         self.state = Turn::spend(self.state.clone(), wall, cost);
+        self.hold(&anchor, "The fixer")?;
         let edits = self.ground.worktree.edits_since(before, head).map_err(Stop::unavailable)?;
         match outcome.end {
             FixerEnd::Done(report) => self.take_or_refuse(&edits, &report, fixer, maker, policy).await,

@@ -134,7 +134,14 @@ impl Worktree {
         if !back.is_empty() {
             self.run(&["checkout-index", "--force", "-z", "--stdin"], Some(&index), Some(&back))?;
         }
-        Ok(())
+        self.unstage(edits)
+    }
+
+    /// Takes edits out of the index people see: what the program staged would go along with their next commit.
+    fn unstage(&self, edits: &Edits) -> Result<(), WorktreeError> {
+        let paths: Vec<u8> = edits.all.iter().flat_map(|edit| edit.path.bytes().chain([0])).collect();
+        let reset = ["--literal-pathspecs", "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        self.run(&reset, None, Some(&paths)).map(drop)
     }
 
     fn tree_with<'a>(&self, head: Head, edits: impl Iterator<Item = &'a Edit>) -> Result<Sha, WorktreeError> {

@@ -5,6 +5,7 @@
 //! compare-and-swap of HEAD. Edits that are not wanted are never thrown away: they are kept as a commit under
 //! `refs/loopgate/aside/`.
 
+mod anchor;
 mod edits;
 mod git;
 
@@ -13,11 +14,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use self::{
+    anchor::{Anchor, Moved},
+    edits::Edits,
+    git::WorktreeError,
+};
 use self::{
     edits::Edit,
     git::{finish, parse},
 };
-pub use self::{edits::Edits, git::WorktreeError};
 use super::changes;
 use crate::core::{Sha, policy::CommitAuthor, snapshot::ChangedFiles};
 
@@ -290,6 +295,51 @@ mod tests {
         tree.take_over(head.commit, kept).unwrap();
         assert_eq!(fs::read_to_string(repository.folder.path().join("a.txt")).unwrap(), "broken\n");
         assert_eq!(repository.git(&["status", "--porcelain"]), "?? notes");
+    }
+
+    #[test]
+    fn what_a_program_staged_is_put_aside_too() {
+        let repository = Repository::new();
+        let tree = repository.worktree();
+        let (head, before) = (tree.head().unwrap(), tree.tree(Extent::Everything).unwrap());
+        repository.git(&["rm", "-q", "a.txt"]);
+        repository.write("c.txt", "new\n");
+        repository.git(&["add", "c.txt"]);
+        let edits = tree.edits_since(before, head).unwrap();
+        tree.put_aside(&edits, "refs/loopgate/aside/x", "half-made\n").unwrap();
+        assert_eq!(repository.git(&["status", "--porcelain"]), "", "the next commit takes nothing of it along");
+    }
+
+    #[test]
+    fn git_is_put_back_to_where_it_stood_and_the_files_stay() {
+        let commits = ["-c", "user.name=f", "-c", "user.email=f@x", "commit", "-qam", "theirs"];
+        let cases = [
+            ("a commit", vec![&commits[..]], None),
+            ("a branch", vec![&["checkout", "-qb", "theirs"][..]], Some("refs/heads/theirs")),
+            ("a commit on a branch", vec![&["checkout", "-qb", "theirs"][..], &commits[..]], Some("refs/heads/theirs")),
+            ("a detached HEAD", vec![&["checkout", "-q", "--detach"][..], &commits[..]], Some("a detached HEAD")),
+            ("no branch", vec![&["checkout", "-q", "--orphan", "theirs"][..]], Some("refs/heads/theirs")),
+        ];
+        for (case, deeds, branch) in cases {
+            let repository = Repository::new();
+            let tree = repository.worktree();
+            let (head, before) = (tree.head().unwrap(), tree.tree(Extent::Everything).unwrap());
+            repository.git(&["update-ref", "refs/loopgate/task/x", &head.commit.to_string()]);
+            let anchor = tree.anchor(vec![("refs/loopgate/task/x".into(), head.commit)]).unwrap();
+            assert_eq!(tree.hold(&anchor).unwrap(), Moved::default(), "{case}");
+            repository.write("a.txt", "1\n");
+            deeds.iter().for_each(|deed| drop(repository.git(deed)));
+            repository.git(&["update-ref", "-d", "refs/loopgate/task/x"]);
+            let moved = tree.hold(&anchor).unwrap();
+            assert_eq!(moved.branch.as_deref(), branch, "{case}");
+            assert_eq!(moved.commit.is_some(), deeds.contains(&&commits[..]), "{case}");
+            assert_eq!(moved.refs, ["refs/loopgate/task/x"], "{case}");
+            assert_eq!(tree.head().unwrap(), head, "{case}");
+            assert_eq!(repository.git(&["symbolic-ref", "HEAD"]), "refs/heads/main", "{case}");
+            assert_eq!(repository.git(&["status", "--porcelain"]), " M a.txt", "{case}");
+            assert_eq!(tree.edits_since(before, head).unwrap().paths(), ["a.txt"], "{case}");
+            assert_eq!(tree.resolve("refs/loopgate/task/x"), Some(head.commit), "{case}");
+        }
     }
 
     #[test]
