@@ -13,8 +13,9 @@ use super::{
     ids::{CheckName, Sha, Timestamp},
     legs,
     policy::{CheckPolicy, CheckSource, Policy, RequiredTest},
+    roster::{TestId, TestState},
     snapshot::{BaseEvidence, CheckProgress, ReceivedEvidence, Snapshot},
-    state::Skip,
+    state::{AttemptDigest, Skip},
 };
 
 /// What is known of every check of the policy on the head commit, in the policy's order.
@@ -29,6 +30,8 @@ pub struct HeadEvidence {
     pub coverage_on_base: Option<f64>,
     /// The sorts of tests of which something is known.
     pub required_tests: BTreeMap<RequiredTest, TestStanding>,
+    /// Whether a test passes here that fails on the base: it tests the change without having come with it.
+    pub mends_a_test: bool,
 }
 
 /// One check of the policy with what is known of it.
@@ -139,6 +142,7 @@ impl HeadEvidence {
             coverage_refused: None,
             coverage_on_base: None,
             required_tests: BTreeMap::new(),
+            mends_a_test: false,
         }
     }
 }
@@ -183,6 +187,7 @@ pub fn gather(
         })
         .collect();
     let base = snapshot.base_evidence.as_ref();
+    let mends_a_test = base.is_some_and(|base| mends(&checks, base));
     let (coverage, coverage_refused) = match measured(snapshot) {
         Ok(coverage) => (coverage, None),
         Err(reason) => (None, Some(reason)),
@@ -195,10 +200,34 @@ pub fn gather(
             base,
             accepted(snapshot).find_map(|evidence| evidence.regression_proof.as_ref()),
         ),
+        mends_a_test,
         checks,
         coverage,
         coverage_refused,
         coverage_on_base: base.and_then(|base| base.coverage.as_ref()).and_then(ChangedCoverage::percent),
+    }
+}
+
+/// Whether a test, known by its identity on both sides, fails on the base and passes here.
+fn mends(checks: &IndexMap<CheckName, GatheredCheck>, base: &BaseEvidence) -> bool {
+    let mut done = checks.values().filter_map(GatheredCheck::evidence);
+    done.any(|check| {
+        let before = base.checks.get(&check.name).and_then(|before| before.tests.as_ref());
+        let (Some(before), Some(now)) = (before, &check.tests) else { return false };
+        before
+            .iter()
+            .filter(|entry| entry.state().is_failure())
+            .any(|entry| now.state(entry.id()) == Some(TestState::Passed))
+    })
+}
+
+impl HeadEvidence {
+    /// The same, where an attempt was made of the base itself: a local loop's first.
+    pub fn compare_with_attempt_of_base(&mut self, base: Sha, attempts: &[AttemptDigest]) {
+        let Some(first) = attempts.iter().find(|attempt| attempt.head_sha == base) else { return };
+        let rosters: Vec<_> = self.checks.values().filter_map(|check| check.evidence()?.tests.as_ref()).collect();
+        let passes = |id: TestId| rosters.iter().any(|roster| roster.state(id) == Some(TestState::Passed));
+        self.mends_a_test |= first.failing_tests.values().flatten().any(|id| passes(*id));
     }
 }
 

@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::{
     decision::{
-        CheckRunPlan, CheckStanding, Decision, DecisionWord, Hold, LabelWish, MergedBranch, NextAction, Post, Warning,
+        CheckRunPlan, CheckStanding, Decision, DecisionWord, Hold, LabelWish, MergedBranch, NextAction, Post,
+        RuleOutcome, Warning,
     },
     escalation::Trigger,
     evidence::{CheckEvidence, CheckKind, Finding, FindingSeverity, Outcome, RetryClass},
@@ -312,6 +313,29 @@ fn o5_o6_failures_of_the_base() {
     let waits = NextAction::WaitForEvidence { missing: vec![name("unit")] };
     assert_eq!(known(Baseline::All), (waits, Some(Blame::Base), 0), "asking for pushes would go on for ever");
     assert_eq!(known(Baseline::New), (NextAction::WaitForMerge, None, 0));
+}
+
+#[test]
+fn o3a_a_test_that_fails_on_the_base_and_passes_is_one_for_the_change() {
+    let judged = |on_base: Option<(&[&str], &[&str])>| {
+        let mut story = Story::opened();
+        story.snapshot.pull_request.title = "fix: round half up".to_owned();
+        let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
+        files.retain(|file| file.path == "src/lib.rs");
+        story.snapshot.base_evidence = on_base.map(|(failing, passing)| {
+            let ReceivedEvidence::Accepted(document) = evidence(sha(0xba), failing, passing) else {
+                panic!("accepted")
+            };
+            super::gather::base(sha(0xba), vec![*document])
+        });
+        let decision = story.push(1, &[], &["rounds", "parses"]);
+        let rule = decision.view.evaluation.rules.iter().find(|rule| rule.id.as_str() == "tests_added");
+        rule.map(|rule| rule.outcome == RuleOutcome::Passed)
+    };
+    assert_eq!(judged(None), Some(false), "code changed, and no test");
+    assert_eq!(judged(Some((&[], &["rounds", "parses"]))), Some(false));
+    assert_eq!(judged(Some((&["gone"], &["rounds"]))), Some(false), "what is no more was not mended");
+    assert_eq!(judged(Some((&["rounds"], &["parses"]))), Some(true));
 }
 
 #[test]

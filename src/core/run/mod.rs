@@ -237,6 +237,7 @@ impl<'a> Run<'a> {
         if self.policy.retry.passing_tests == PassingTests::Shown {
             evidence.excuse(&evidence.failing_tests());
         }
+        evidence.compare_with_attempt_of_base(self.snapshot.pull_request.base.sha, &self.next.attempts);
         evidence
     }
 
