@@ -7,8 +7,9 @@ use clap::Args;
 use super::{Outcome, Stop, exit, output, output::Format};
 use crate::{
     core::{
-        failure::{self, Changes, FeedbackItem},
-        iteration::{self, Request, Sides, Understood},
+        decision::FeedbackLine,
+        failure::{self, Changes, FeedbackItem, Place},
+        iteration::{self, Request, Response, Sides, Understood},
         policy::LoopPolicy,
     },
     reports::{self, ReadOptions},
@@ -35,16 +36,33 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     let text = output::read_text(&arguments.file)?;
-    let request: Request = serde_yaml::from_str(&text)
-        .map_err(|error| Stop::bad_data(format!("{}: {error}", arguments.file.display())))?;
-    let understood = understand(&request.iteration_check.test_result.output);
     let response =
-        iteration::decide(&request.iteration_check, &understood, &LoopPolicy::default()).map_err(Stop::bad_data)?;
+        answer(&text).map_err(|error| Stop::bad_data(format!("{}: {error}", output::shown(&arguments.file))))?;
     match format {
         Format::Human => print!("{}", serde_yaml::to_string(&response).map_err(Stop::bad_data)?),
         Format::Json => output::json(&response)?,
     }
     Ok(exit::of(response.decision.word()))
+}
+
+/// The decision about a document, or what is wrong with it.
+fn answer(text: &str) -> Result<Response, String> {
+    let request: Request = serde_yaml::from_str(text).map_err(|error| plain(&error.to_string()))?;
+    let understood = understand(&request.iteration_check.test_result.output);
+    iteration::decide(&request.iteration_check, &understood, &LoopPolicy::default()).map_err(|error| error.to_string())
+}
+
+/// An error of the parser without the names of our types.
+fn plain(error: &str) -> String {
+    let words = [
+        ("expected u32", "expected a whole number, 0 or more"),
+        ("expected struct Request", "expected a map with `iteration_check`"),
+        ("expected struct Check", "expected a map"),
+        ("expected struct TestResult", "expected a map with `status` and `output`"),
+        ("expected struct ReviewResult", "expected a map with `status` and `feedback`"),
+        ("deserializing from YAML containing more than one document is not supported", "one document at a time"),
+    ];
+    words.iter().fold(error.to_owned(), |error, (theirs, ours)| error.replace(theirs, ours))
 }
 
 /// Reads the test output as whatever report it looks like, else as the text of one failure.
@@ -55,12 +73,87 @@ fn understand(output: &str) -> Understood {
     }
     let sides = failures.iter().find_map(|failure| {
         Some(Sides {
-            name: failure.test_name.clone()?,
+            name: failure.test_name.clone(),
             expected: failure.expected.clone()?,
             actual: failure.actual.clone()?,
         })
     });
     let changes = Changes::default();
-    let items = failures.iter().map(|failure| FeedbackItem::of(failure, &changes, None).into()).collect();
+    let items = failures.iter().map(|failure| {
+        let item = FeedbackItem::of(failure, &changes, None);
+        let is_nowhere = matches!(item.location, Place::Nowhere { .. });
+        let line = FeedbackLine::from(item);
+        // What has no place has only a fingerprint, which says nothing to whoever asks here.
+        if is_nowhere { FeedbackLine { location: String::new(), ..line } } else { line }
+    });
+    let items = items.collect();
     Understood { items, sides }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A check with these fields in place of the usual ones.
+    fn document(iteration: &str, output: &str) -> String {
+        format!(
+            "iteration_check:\n  task_id: task-003\n  current_iteration: {iteration}\n  max_iterations: 3\n  test_result: \
+             {{ status: fail, output: {output:?} }}\n  review_result: {{ status: pending, feedback: '' }}\n"
+        )
+    }
+
+    #[test]
+    fn two_sides_without_a_name_are_asked_about_too() {
+        let response = answer(&document("3", "AssertionError: expected 3, got 4")).unwrap();
+        insta::assert_snapshot!(serde_yaml::to_string(&response).unwrap(), @r"
+        decision:
+          action: escalate
+          task_id: task-003
+          iteration: 3
+          context:
+            attempts_summary: |-
+              Iteration 1: did not pass
+              Iteration 2: did not pass
+              Iteration 3: tests fail — The test expects `3` and gets `4`.
+            pattern_detected: The test expects `3` and gets `4`.
+          question: |-
+            After 3 attempts the test still disagrees with the code. Which side is right?
+            1. The test, which expects 3: change the code.
+            2. The code, which gives 4: change the test.
+        ");
+    }
+
+    #[test]
+    fn feedback_names_a_place_or_none() {
+        let response = answer(&document("1", "boom")).unwrap();
+        let said = serde_yaml::to_string(&response).unwrap();
+        assert!(said.contains("summary: 'The tests fail: `boom`."), "{said}");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_document_is_said_in_words() {
+        let two = format!("{}---\n{}", document("1", ""), document("2", ""));
+        let bomb = "a: &a [x, x]\nb: &b [*a, *a]\niteration_check: *b\n";
+        let table = [
+            (String::new(), "missing field `iteration_check`"),
+            ("iteration_check: []".into(), "expected a map"),
+            (bomb.into(), "unknown field `a`, expected `iteration_check`"),
+            (two, "one document at a time"),
+            (
+                document("'1'", ""),
+                "iteration_check.current_iteration: invalid type: string \"1\", expected a whole number",
+            ),
+            (document("-1", ""), "expected a whole number"),
+            (document("0", ""), "iterations count from 1"),
+            (document("1", "").replace("max_iterations: 3", "max_iterations: 11"), "must be between 1 and 10"),
+            (document("1", "").replace("task_id: task-003", "task: x"), "unknown field `task`"),
+            (document("1", "").replace("fail", "Fail"), "unknown variant `Fail`, expected `pass` or `fail`"),
+            (format!("iteration_check: {}{}", "[".repeat(5_000), "]".repeat(5_000)), "expected a map"),
+        ];
+        for (text, said) in table {
+            let error = answer(&text).unwrap_err();
+            assert!(error.contains(said), "{error}");
+            assert!(!error.contains("struct ") && !error.contains("u32"), "{error}");
+        }
+    }
 }

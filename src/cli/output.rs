@@ -35,6 +35,11 @@ pub fn colours_on(stream: &impl IsTerminal) -> bool {
 /// Most bytes read of a document given on the command line.
 const INPUT_LIMIT: u64 = 16 * 1024 * 1024;
 
+/// What a document given on the command line is called.
+pub fn shown(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
 /// The text of a file, or of standard input where the path is `-`.
 pub fn read_text(path: &Path) -> Result<String, Stop> {
     let mut text = String::new();
@@ -43,6 +48,6 @@ pub fn read_text(path: &Path) -> Result<String, Stop> {
     } else {
         std::fs::File::open(path).and_then(|file| file.take(INPUT_LIMIT).read_to_string(&mut text))
     };
-    result.map_err(|error| Stop::bad_data(format!("{} cannot be read: {error}", path.display())))?;
+    result.map_err(|error| Stop::bad_data(format!("{} cannot be read: {error}", shown(path))))?;
     Ok(text)
 }

@@ -127,7 +127,8 @@ pub struct Understood {
 /// What a failing assertion expected, and what it got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sides {
-    pub name: String,
+    /// The test, where the output names it.
+    pub name: Option<String>,
     pub expected: String,
     pub actual: String,
 }
@@ -208,11 +209,9 @@ fn actionable(check: &Check, understood: &Understood) -> Vec<String> {
             let seen = last.map(|line| format!(" Its output ends with: {}", first_line(line))).unwrap_or_default();
             vec![format!("Run the tests and make them pass.{seen}")]
         }
-        TestStatus::Fail => understood
-            .items
-            .iter()
-            .map(|item| format!("{}: {} {} ({})", item.location, item.problem, item.action, item.reason))
-            .collect(),
+        TestStatus::Fail => {
+            understood.items.iter().map(|item| format!("{} {} ({})", told(item), item.action, item.reason)).collect()
+        }
     };
     if check.review_result.status == ReviewStatus::Reject {
         let lines = check.review_result.feedback.lines().map(|line| line.trim().trim_start_matches(['-', '*', ' ']));
@@ -224,20 +223,28 @@ fn actionable(check: &Check, understood: &Understood) -> Vec<String> {
 fn escalate(check: &Check, understood: &Understood) -> IterationDecision {
     let now = match check.test_result.status {
         TestStatus::Fail => match understood.items.first() {
-            Some(item) => format!("tests fail — {}: {}", item.location, item.problem),
+            Some(item) => format!("tests fail — {}", told(item)),
             None => "tests fail".to_owned(),
         },
         TestStatus::Pass => format!("review rejects — {}", first_line(&check.review_result.feedback)),
     };
-    let earlier = (1..check.current_iteration).map(|iteration| format!("Iteration {iteration}: did not pass"));
-    let lines: Vec<String> = earlier.chain([format!("Iteration {}: {now}", check.current_iteration)]).collect();
+    // The caller's number may be any: a line each as long as they can be read.
+    let listed = check.current_iteration.saturating_sub(*MAX_ITERATIONS.end()).max(1);
+    let unlisted = (listed > 1).then(|| format!("Iterations 1 to {listed}: did not pass"));
+    let from = if listed > 1 { listed + 1 } else { 1 };
+    let earlier = (from..check.current_iteration).map(|iteration| format!("Iteration {iteration}: did not pass"));
+    let last = format!("Iteration {}: {now}", check.current_iteration);
+    let lines: Vec<String> = unlisted.into_iter().chain(earlier).chain([last]).collect();
     let attempts = match check.current_iteration {
         1 => "After 1 attempt".to_owned(),
         more => format!("After {more} attempts"),
     };
     let (text, options) = match (&understood.sides, check.test_result.status) {
         (Some(Sides { name, expected, actual }), TestStatus::Fail) => (
-            format!("{attempts} {name} still disagrees with the code. Which side is right?"),
+            format!(
+                "{attempts} {} still disagrees with the code. Which side is right?",
+                name.as_deref().unwrap_or("the test")
+            ),
             vec![
                 format!("The test, which expects {expected}: change the code."),
                 format!("The code, which gives {actual}: change the test."),
@@ -259,11 +266,19 @@ fn escalate(check: &Check, understood: &Understood) -> IterationDecision {
         context: Context {
             attempts_summary: lines.join("\n"),
             pattern_detected: match understood.items.first() {
-                Some(item) => format!("{} at {}", item.problem, item.location),
+                Some(item) => told(item),
                 None => "none".to_owned(),
             },
         },
         question: text + &numbered.collect::<String>(),
+    }
+}
+
+/// Where, if that is known, and what.
+fn told(item: &FeedbackLine) -> String {
+    match item.location.as_str() {
+        "" => item.problem.clone(),
+        place => format!("{place}: {}", item.problem),
     }
 }
 
@@ -324,8 +339,24 @@ mod tests {
     }
 
     #[test]
+    fn an_escalation_stays_short_whatever_the_number() {
+        let summary = |iteration| {
+            let check = check(iteration, TestStatus::Fail, ReviewStatus::Pending);
+            match decide(&check, &Understood::default(), &LoopPolicy::default()).unwrap().decision {
+                IterationDecision::Escalate { context, .. } => context.attempts_summary,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(summary(10).lines().count(), 10);
+        assert!(summary(11).starts_with("Iteration 1: did not pass\nIteration 2: "), "{}", summary(11));
+        let most = summary(u32::MAX);
+        assert!(most.starts_with("Iterations 1 to 4294967285: did not pass\nIteration 4294967286: "), "{most}");
+        assert_eq!(most.lines().count(), 11);
+    }
+
+    #[test]
     fn an_escalation_asks_which_side_is_right() {
-        let sides = Sides { name: "rounds".to_owned(), expected: "3".to_owned(), actual: "2".to_owned() };
+        let sides = Sides { name: Some("rounds".to_owned()), expected: "3".to_owned(), actual: "2".to_owned() };
         let understood = Understood { items: Vec::new(), sides: Some(sides) };
         let response = decide(&check(3, TestStatus::Fail, ReviewStatus::Pending), &understood, &LoopPolicy::default());
         insta::assert_snapshot!(serde_yaml::to_string(&response.unwrap()).unwrap(), @r"
