@@ -14,7 +14,7 @@ use super::{
     },
     gate::{GateReport, GateStanding},
     gather::{GatheredCheck, HeadEvidence},
-    ids::{CheckName, Fingerprint, Timestamp},
+    ids::{CheckName, Fingerprint, RuleId, Timestamp},
     policy::{CheckPolicy, CheckSource, CommandCheck, Policy, Severity},
     review::ReviewStanding,
     roster::TestId,
@@ -357,7 +357,7 @@ pub fn digest(
         flaky: BTreeSet::new(),
         regressed: BTreeSet::new(),
         retry_class: own.iter().map(|blame| blame.class).max_by_key(|class| urgency(*class)),
-        summary: summary(result, blames, &failures, &rejections),
+        summary: summary(result, blames, &failures, &rejections, &evaluation.failed_rules()),
         rejections,
     }
 }
@@ -439,6 +439,7 @@ fn summary(
     blames: &[CheckBlame],
     failures: &[&Failure],
     rejections: &[Rejection],
+    failed_rules: &[RuleId],
 ) -> String {
     if result == VerificationResult::Pass {
         let no = |rejection: &Rejection| match &rejection.of {
@@ -462,6 +463,9 @@ fn summary(
         format!("{named}{message}")
     });
     match (checks.as_str(), first) {
+        ("", _) if !failed_rules.is_empty() => {
+            failed_rules.iter().take(5).map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        }
         ("", _) => "the score is short".to_owned(),
         (checks, None) => checks.to_owned(),
         (checks, Some(first)) => format!("{checks}: {first}"),

@@ -51,8 +51,8 @@ pub fn loop_status(state: &LoopState) -> String {
     )
 }
 
-/// `list`: all loops, the active one marked.
-pub fn loop_list(states: &[LoopState]) -> String {
+/// `list`: all loops, and below them which is active where more than one goes on.
+pub fn loop_list(states: &[LoopState], active: Option<&str>) -> String {
     let rows: Vec<Vec<String>> = states
         .iter()
         .map(|state| {
@@ -65,7 +65,12 @@ pub fn loop_list(states: &[LoopState]) -> String {
             ]
         })
         .collect();
-    table(&["alias", "status", "iteration", "last_score", "updated_at"], &rows)
+    let mut text = table(&["alias", "status", "iteration", "last_score", "updated_at"], &rows);
+    let going = states.iter().filter(|state| matches!(state.status, RunStatus::InProgress | RunStatus::Escalated));
+    if let (Some(active), true) = (active, going.count() > 1) {
+        let _ = writeln!(text, "\nThe active one is {active}: commands without an alias mean it.");
+    }
+    text
 }
 
 /// `history`: one line for each event.
@@ -93,7 +98,11 @@ pub fn loop_history(lines: &[HistoryLine]) -> String {
 
 /// The one thing of a payload that people look for.
 fn told(entry: &HistoryLine) -> String {
-    let text = |key: &str| entry.payload.get(key).map(plain).filter(|text| !text.is_empty());
+    let text = |key: &str| {
+        let told = entry.payload.get(key).map(plain).filter(|text| !text.is_empty());
+        // As much of a hash as is shown elsewhere.
+        if key == "hash" { told.map(|hash| hash.chars().take(8).collect()) } else { told }
+    };
     let keys =
         ["why", "subject", "words", "trigger", "reason", "failed_rules", "checks", "plan", "to", "title", "hash"];
     let said: Vec<String> = match text("score") {
@@ -195,7 +204,7 @@ pub fn loop_verdict(state: &LoopState) -> String {
         }
         (RunStatus::Failed, _) => {
             let why = state.stop.words.as_deref().map(line).unwrap_or_default();
-            format!("failed: {} broke its contract twice — {why}", state.current_step.as_str())
+            format!("failed: {} went wrong twice — {why}", state.current_step.as_str())
         }
         (RunStatus::Escalated, _) => format!("blocked: {} — you decide", cause(state)),
         (RunStatus::Aborted, _) => format!("aborted: {}", cause(state)),
@@ -248,9 +257,12 @@ pub fn loop_report(state: &LoopState, colour: Colour) -> String {
         "Ideal",
         state.task.ideal_result.as_deref().map(|ideal| clip(&line(ideal), 300).into_owned()).unwrap_or_default(),
     );
-    field("Where", format!("{} at {}", line(&state.branch), state.head_sha.short()));
+    let is_commit = state.branch.len() >= 7 && state.branch.chars().all(|c| c.is_ascii_hexdigit());
+    let branch = if is_commit { "no branch".into() } else { line(&state.branch) };
+    field("Where", format!("{branch} at {}", state.head_sha.short()));
     field("Began", format!("{} UTC, run {}", time(state.created_at), state.run_id));
-    let best = state.best_attempt.as_ref().filter(|best| best.attempt != state.iteration);
+    let now = state.evaluation.as_ref().map_or(crate::core::Score::ZERO, |evaluation| evaluation.score);
+    let best = state.best_attempt.as_ref().filter(|best| best.attempt != state.iteration && best.score > now);
     let best = best.map(|best| format!(" (best: {} in iteration {}, {})", best.score, best.attempt, best.sha.short()));
     field("Score", format!("{} in phase {:?}{}", score(state), state.phase, best.unwrap_or_default()));
     if let Some(reflex) = &state.reflex {
@@ -262,6 +274,7 @@ pub fn loop_report(state: &LoopState, colour: Colour) -> String {
     open_issues(&mut text, state);
     distance(&mut text, state);
     question(&mut text, state, colour);
+    ways_on(&mut text, state);
     text
 }
 
@@ -396,17 +409,33 @@ fn question(text: &mut String, state: &LoopState, colour: Colour) {
             let _ = writeln!(text, "  {}. {}", number + 1, clip(&line(option), 400));
         }
     }
-    if state.status == RunStatus::Aborted {
+}
+
+/// What to type next, where the loop does not go on by itself.
+fn ways_on(text: &mut String, state: &LoopState) {
+    if state.pull_request.is_some() {
         return;
     }
     let alias = &state.task_alias;
-    let accepts = state.blocked.as_ref().is_some_and(|blocked| blocked.trigger == Trigger::Tampering);
-    let _ = writeln!(text, "\nTo resume");
-    if accepts {
-        let _ = writeln!(text, "  loopgate loop resume {alias} --accept tampering   takes the edits as they are");
+    if state.status != RunStatus::Escalated {
+        if matches!(state.status, RunStatus::Stopped | RunStatus::Failed | RunStatus::Aborted) {
+            let _ =
+                writeln!(text, "\nTo go on, begin another: loopgate loop new. Commits made here stay on your branch.");
+        }
+        return;
     }
-    let _ = writeln!(text, "  loopgate loop resume {alias}   goes on, with your commits if you made some");
-    let _ = writeln!(text, "  loopgate loop stop \"why\" --alias {alias}   ends it");
+    let mut ways = vec![
+        (format!("loopgate loop resume {alias}"), "goes on, with your commits if you made some"),
+        (format!("loopgate loop stop \"why\" --alias {alias}"), "ends it"),
+    ];
+    if state.blocked.as_ref().is_some_and(|blocked| blocked.trigger == Trigger::Tampering) {
+        ways.insert(0, (format!("loopgate loop resume {alias} --accept tampering"), "takes the edits as they are"));
+    }
+    let width = ways.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+    let _ = writeln!(text, "\nTo resume");
+    for (command, meaning) in ways {
+        let _ = writeln!(text, "  {command:width$}   {meaning}");
+    }
 }
 
 #[cfg(test)]

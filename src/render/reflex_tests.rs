@@ -132,6 +132,23 @@ fn the_whole_report_of_a_blocked_loop() {
 }
 
 #[test]
+fn the_report_says_no_more_than_is_so() {
+    let lines = |state: &LoopState| loop_report(state, Colour::Off);
+    let mut state = blocked();
+    state.branch = "0123abcd".into();
+    let best = |attempt, score| crate::core::state::BestAttempt { attempt, sha: state.head_sha, score };
+    let (worse, better) = (best(1, crate::core::Score::ZERO), best(1, crate::core::Score::try_from(0.75).unwrap()));
+    state.best_attempt = Some(worse);
+    assert!(lines(&state).contains("Where      no branch at 02020202\n"));
+    assert!(lines(&state).contains("Score      0.50 in phase A\n"), "nothing better was there");
+    state.best_attempt = Some(better);
+    assert!(lines(&state).contains("Score      0.50 in phase A (best: 0.75 in iteration 1, 02020202)\n"));
+    assert!(!lines(&state).contains("loop new"), "it can be resumed");
+    state.status = RunStatus::Stopped;
+    assert!(lines(&state).ends_with("begin another: loopgate loop new. Commits made here stay on your branch.\n"));
+}
+
+#[test]
 fn columns_are_those_of_the_contract() {
     let shown = loop_status(&blocked());
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
@@ -140,9 +157,11 @@ fn columns_are_those_of_the_contract() {
         ["alias", "status", "iteration", "phase", "current_step", "last_score", "updated_at"]
     );
     let running = LoopState { status: RunStatus::InProgress, ..blocked() };
-    let listed = loop_list(&[blocked(), running]);
+    let listed = loop_list(&[blocked(), running], Some("fix-the-sum"));
     assert_eq!(words(listed.lines().next().unwrap()), ["alias", "status", "iteration", "last_score", "updated_at"]);
     assert!(listed.lines().nth(2).unwrap().contains("running"), "{listed}");
+    assert!(listed.ends_with("\nThe active one is fix-the-sum: commands without an alias mean it.\n"), "{listed}");
+    assert!(!loop_list(&[blocked()], Some("fix-the-sum")).contains("active"), "there is no other");
 }
 
 #[test]

@@ -40,8 +40,8 @@ fn the_active_loop_is_a_symbolic_ref_that_goes_with_its_end() {
     assert_eq!(listed["loops"].as_array().map(Vec::len), Some(3));
     let stopped = project.run(&["stop", "no longer wanted"]).ended_with(0);
     assert_eq!(stopped.out, "repair-calc-2: stopped by a person: “no longer wanted”\n");
-    let status = project.run(&["status"]).ended_with(65);
-    assert!(status.err.contains("No loop is active. Name one of calc, repair-calc, repair-calc-2"), "{}", status.err);
+    let refused = project.run(&["run"]).ended_with(65);
+    assert!(refused.err.contains("no loop is active; name one of calc, repair-calc, repair-calc-2"), "{}", refused.err);
 
     let refused = project.run(&["clean", "calc", "--yes"]).ended_with(65);
     assert!(refused.err.contains("is not over"), "{}", refused.err);
@@ -68,6 +68,21 @@ fn outside_a_repository_a_loop_says_how_to_start_one() {
 }
 
 #[test]
+fn what_is_over_is_still_looked_at_without_its_name() {
+    let project = Project::fixed_by(REPAIRS, "");
+    project.run(&["history"]).ended_with(65);
+    project.begin(&[]);
+    project.run(&["stop"]).ended_with(0);
+    assert!(project.run(&["status"]).ended_with(0).out.contains("calc"));
+    assert!(project.run(&["history"]).ended_with(0).out.contains("stopped"));
+    let refused = project.run(&["run"]).ended_with(65);
+    assert!(refused.err.contains("no loop is active; name one of calc"), "{}", refused.err);
+    let cleaned = project.run(&["clean", "--all", "--yes", "--format", "json"]).ended_with(0);
+    let document: serde_json::Value = serde_json::from_str(&cleaned.out).unwrap();
+    assert_eq!(document, serde_json::json!({ "schema": "loopgate.cleaned/v1", "deleted": ["calc"], "kept": [] }));
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let project = Project::with("", "");
     for (arguments, code, said) in [
@@ -77,7 +92,7 @@ fn what_is_wrong_is_said() {
         (vec!["new", "x", "--mandatory", "lint", "--yes"], 65, "there is no check `lint`"),
         (vec!["new", "x", "--document", "../x", "--yes"], 65, "inside the repository"),
         (vec!["run", "nothing"], 65, "there is no loop `nothing`"),
-        (vec!["status"], 65, "There is no loop here"),
+        (vec!["status"], 65, "there is no loop here"),
     ] {
         let ran = project.run(&arguments).ended_with(code);
         assert!(ran.err.contains(said), "{arguments:?}: {}", ran.err);

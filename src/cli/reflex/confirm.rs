@@ -30,9 +30,13 @@ impl<R: BufRead, W: Write> Terminal<R, W> {
         let _ = self.output.flush();
         let mut answer = String::new();
         match self.input.read_line(&mut answer) {
-            Ok(0) | Err(_) => Err(Stop::usage(
-                "the criteria and the limit were not confirmed, so nothing was begun; answer the questions, or pass --yes",
-            )),
+            Ok(0) | Err(_) => {
+                self.say("");
+                Err(Stop::usage(
+                    "the criteria and the limit were not confirmed, so nothing was begun; answer the questions, or \
+                     pass --yes",
+                ))
+            }
             Ok(_) => Ok(answer.trim().to_owned()),
         }
     }
@@ -70,18 +74,19 @@ pub(super) fn confirm<R: BufRead, W: Write>(
     }
 }
 
-fn criteria(proposal: &Proposal) -> String {
+/// What the loop will be measured by, and who mends.
+pub(super) fn criteria(proposal: &Proposal) -> String {
     let settings = &proposal.settings;
     let list = |names: &[CheckName]| {
         if names.is_empty() { "none".to_owned() } else { super::drive::listed(names) }
     };
-    let given: Vec<CheckName> = settings.checks.iter().map(|(name, _)| name.clone()).collect();
+    let given: Vec<String> = settings.checks.iter().map(|(name, command)| format!("{name} ({command})")).collect();
     let major = match settings.major {
         Major::Fail => "failed rules of severity fail",
         Major::Warn => "failed rules of severity fail or warn",
     };
     format!(
-        "\nTask        {}\nType        {}\nIdeal       {}\nChecks      {}\nMandatory   {}\nThresholds  {} in phase A, {} in phase B\nMajor       {major}\n",
+        "\nTask        {}\nType        {}\nIdeal       {}\nChecks      {}\nMandatory   {}\nThresholds  {} in phase A, {} in phase B\nMajor       {major}\nFixer       {}\n",
         crate::render::plain_line(&proposal.task.prompt),
         word(settings.task_type),
         proposal
@@ -89,10 +94,11 @@ fn criteria(proposal: &Proposal) -> String {
             .ideal_result
             .as_deref()
             .map_or_else(|| "every check passes".to_owned(), crate::render::plain_line),
-        list(if given.is_empty() { &proposal.known } else { &given }),
+        if given.is_empty() { list(&proposal.known) } else { crate::render::plain_line(&given.join(", ")) },
         list(&settings.mandatory),
         settings.threshold_a,
         settings.threshold_b,
+        crate::render::plain_line(proposal.fixer.as_deref().unwrap_or("none: you edit between iterations")),
     )
 }
 
@@ -185,7 +191,7 @@ mod tests {
         let policy = crate::config::presets();
         let settings = settings_of(&policy);
         let task = Task { prompt: task.to_owned(), ideal_result: None };
-        Proposal { task, settings, known: vec!["build".parse().unwrap(), "unit".parse().unwrap()] }
+        Proposal { task, settings, fixer: None, known: vec!["build".parse().unwrap(), "unit".parse().unwrap()] }
     }
 
     /// What is shown and asked, and what is confirmed in the end.
@@ -207,6 +213,7 @@ mod tests {
         Mandatory   none
         Thresholds  0.80 in phase A, 0.90 in phase B
         Major       failed rules of severity fail
+        Fixer       none: you edit between iterations
 
         Are these criteria right? [yes/no] At most 4 iterations. Is this limit right? [yes, or a number from 1 to 10]
         ");

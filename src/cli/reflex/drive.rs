@@ -245,7 +245,7 @@ impl<'g> Session<'g> {
     }
 
     pub(super) async fn break_off(&mut self, breach: Breach) -> Result<Progress, Stop> {
-        self.voice.note(&format!("This step's output is not what it has to be: {breach}."));
+        self.voice.note(&format!("This step went wrong: {breach}."));
         let turn = Turn::broke(&self.state, &breach, Utc::now());
         self.save(turn, None).await
     }

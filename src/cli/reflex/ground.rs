@@ -60,13 +60,27 @@ impl Ground {
         }
         let known = self.aliases().await?;
         let said = match known.as_slice() {
-            [] => "There is no loop here; `loopgate loop new` begins one.".to_owned(),
+            [] => "there is no loop here; `loopgate loop new` begins one".to_owned(),
             known => format!(
-                "No loop is active. Name one of {}, or begin one with `loopgate loop new`.",
+                "no loop is active; name one of {}, or begin one with `loopgate loop new`",
                 known.iter().map(Alias::as_str).collect::<Vec<_>>().join(", ")
             ),
         };
         Err(Stop::bad_data(said))
+    }
+
+    /// The alias that is meant by somebody who only looks: the one named, else the active loop's, else the newest's.
+    pub async fn looked_at(&self, named: Option<&Alias>) -> Result<Alias, Stop> {
+        let nobody = match self.meant(named).await {
+            Ok(alias) => return Ok(alias),
+            Err(nobody) => nobody,
+        };
+        let mut newest = None;
+        for alias in self.aliases().await? {
+            let at = self.state(&alias).await?.updated_at;
+            newest = newest.max(Some((at, alias)));
+        }
+        newest.map(|(_, alias)| alias).ok_or(nobody)
     }
 
     pub async fn aliases(&self) -> Result<Vec<Alias>, Stop> {
@@ -109,7 +123,7 @@ impl Ground {
         let take = |path: PathBuf| {
             Lock::take(&path, &holder).map_err(|error| match error {
                 LockError::Held { .. } => Stop::unavailable(format!(
-                    "{error}. Wait for its end, or end it: `loopgate loop stop {}`.",
+                    "{error}. Wait for its end, or end it: `loopgate loop stop --alias {}`.",
                     Lock::holder(&path).map_or_else(|| alias.to_string(), |holder| holder.alias)
                 )),
                 LockError::Unusable { .. } => Stop::unavailable(error),

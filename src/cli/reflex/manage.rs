@@ -115,21 +115,21 @@ pub async fn list(format: Format) -> Outcome {
         states.push(ground.state(&alias).await?);
     }
     states.sort_by_key(|state| std::cmp::Reverse(state.updated_at));
+    let current = ground.repository.current_task().await.map_err(Stop::unavailable)?;
     match format {
         Format::Json => {
-            let current = ground.repository.current_task().await.map_err(Stop::unavailable)?;
             let loops: Vec<_> = states.iter().map(report::document).collect();
             output::json(&json!({ "schema": "loopgate.loops/v1", "current": current, "loops": loops }))?;
         }
         Format::Human if states.is_empty() => println!("There is no loop here; `loopgate loop new` begins one."),
-        Format::Human => print!("{}", render::loop_list(&states)),
+        Format::Human => print!("{}", render::loop_list(&states, current.as_deref())),
     }
     Ok(exit::OK)
 }
 
 pub async fn history(which: &Which, format: Format) -> Outcome {
     let ground = Ground::open().await?;
-    let alias = ground.meant(which.alias.as_ref()).await?;
+    let alias = ground.looked_at(which.alias.as_ref()).await?;
     let store = ground.store(&alias);
     let tip = ground.repository.read_ref(&ground::task_ref(&alias)).await.map_err(Stop::unavailable)?;
     let tip = tip.ok_or_else(|| ground::no_such(&alias))?;
@@ -143,9 +143,9 @@ pub async fn history(which: &Which, format: Format) -> Outcome {
     Ok(exit::OK)
 }
 
-pub async fn clean(arguments: &CleanArguments) -> Outcome {
+pub async fn clean(arguments: &CleanArguments, format: Format) -> Outcome {
     let ground = Ground::open().await?;
-    let mut doomed = Vec::new();
+    let (mut doomed, mut kept) = (Vec::new(), Vec::new());
     match &arguments.alias {
         Some(alias) => {
             let state = ground.state(alias).await?;
@@ -163,12 +163,24 @@ pub async fn clean(arguments: &CleanArguments) -> Outcome {
                     doomed.push(alias);
                 } else {
                     eprintln!("{alias} is not over and stays.");
+                    kept.push(alias);
                 }
             }
         }
     }
+    let told = |deleted: &[Alias], words: &str| match format {
+        Format::Json => {
+            let names = |aliases: &[Alias]| aliases.iter().map(ToString::to_string).collect::<Vec<_>>();
+            let document = json!({ "schema": "loopgate.cleaned/v1", "deleted": names(deleted), "kept": names(&kept) });
+            output::json(&document)
+        }
+        Format::Human => {
+            println!("{words}");
+            Ok(())
+        }
+    };
     if doomed.is_empty() {
-        println!("There is nothing to delete.");
+        told(&[], "There is nothing to delete.")?;
         return Ok(exit::OK);
     }
     let names = doomed.iter().map(Alias::as_str).collect::<Vec<_>>().join(", ");
@@ -184,7 +196,7 @@ pub async fn clean(arguments: &CleanArguments) -> Outcome {
         let _ = std::fs::remove_file(ground.lock_path(alias));
         let _ = std::fs::remove_dir_all(ground.worktree.private_dir().join(alias.as_str()));
     }
-    println!("Deleted: {names}");
+    told(&doomed, &format!("Deleted: {names}"))?;
     Ok(exit::OK)
 }
 
@@ -193,5 +205,9 @@ fn agrees(question: &str) -> bool {
     let _ = std::io::stderr().flush();
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
+    if !answer.ends_with('\n') {
+        // Nobody pressed return: what is said next begins a line of its own.
+        eprintln!();
+    }
     read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }

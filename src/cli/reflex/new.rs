@@ -4,7 +4,7 @@ use chrono::Utc;
 use clap::Args;
 
 use super::{
-    confirm::{Terminal, confirm},
+    confirm::{self, Terminal, confirm},
     drive::Session,
     ground::{self, Ground},
     report,
@@ -17,8 +17,8 @@ use crate::{
         output::Format,
     },
     core::{
-        CheckName, Score,
-        policy::{CheckSource, CodeType, Policy},
+        CheckName, Score, Timestamp,
+        policy::{CheckSource, CodeType, Fixer, Policy},
         reflex::{self, Alias, Major, Settings, Standing, Turn},
         snapshot::ChangedFiles,
         state::Task,
@@ -28,7 +28,7 @@ use crate::{
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is inferred from the task and the configuration is shown: first the criteria, then the limit. Each has to be
+What is inferred from the task and the configuration is shown: first the criteria, then the limit. Each has to be \
 confirmed, and again after any change. --yes confirms both, for machines.
 
 Examples:
@@ -162,6 +162,8 @@ pub(super) struct Proposal {
     pub settings: Settings,
     /// The checks of the configuration, or found by looking at the project.
     pub known: Vec<CheckName>,
+    /// The command that mends between iterations.
+    pub fixer: Option<String>,
 }
 
 pub async fn run(arguments: &Arguments, format: Format) -> Outcome {
@@ -174,7 +176,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> Outcome {
     }
     if proposal.known.is_empty() && proposal.settings.checks.is_empty() {
         return Err(Stop::bad_data(format!(
-            "there is no check to evaluate by: {} configures none, and none is known for a project like this. Give \
+            "there is no check to evaluate by: there is none in {}, and none is known for a project like this. Give \
              one, for example --check unit='python3 -m unittest'",
             local::CONFIGURATION
         )));
@@ -192,7 +194,10 @@ pub async fn run(arguments: &Arguments, format: Format) -> Outcome {
     let alias = free_alias(&ground, arguments.alias.as_ref(), &proposal.task.prompt).await?;
     let now = Utc::now();
     let _locks = ground.lock(&alias, now)?;
-    let state = begun(&ground, &policy, &alias, proposal)?;
+    if arguments.yes && format == Format::Human {
+        println!("{}\n", confirm::criteria(&proposal).trim());
+    }
+    let state = begun(&ground, &policy, &alias, proposal, now)?;
     let voice = Voice::new(format);
     let (_keep, interrupt) = Interrupter::new();
     let mut session = Session::open(&ground, &alias, Some(state), &voice, interrupt).await?;
@@ -224,7 +229,12 @@ fn propose(arguments: &Arguments, policy: &Policy) -> Proposal {
     };
     let runnable = policy.verify.checks.iter().filter(|(_, check)| matches!(check.source, CheckSource::Command(_)));
     let known = runnable.map(|(name, _)| name.clone()).collect();
-    Proposal { task: Task { prompt, ideal_result: arguments.ideal.clone() }, settings, known }
+    let configured = match &policy.fixer.fixer {
+        Fixer::Command(fixer) => Some(fixer.run.clone()),
+        _ => None,
+    };
+    let fixer = settings.fix_command.clone().or(configured);
+    Proposal { task: Task { prompt, ideal_result: arguments.ideal.clone() }, settings, known, fixer }
 }
 
 fn unknown_check(proposal: &Proposal) -> Option<&CheckName> {
@@ -238,6 +248,7 @@ fn begun(
     policy: &Policy,
     alias: &Alias,
     proposal: Proposal,
+    now: Timestamp,
 ) -> Result<crate::core::state::LoopState, Stop> {
     let Proposal { task, settings, .. } = proposal;
     let head = ground.worktree.head().map_err(Stop::unavailable)?;
@@ -249,7 +260,7 @@ fn begun(
     let nothing = ChangedFiles::Complete(Vec::new());
     let snapshot = ground.snapshot(shown, &title, settings.base.as_deref(), nothing, None);
     let governed = reflex::govern(policy, &settings, settings.limit);
-    Ok(reflex::begin(&snapshot, &governed, alias, task, settings, Utc::now()))
+    Ok(reflex::begin(&snapshot, &governed, alias, task, settings, now))
 }
 
 /// The alias asked for, if no loop that goes on has it; else one made of the task that is free.

@@ -10,12 +10,16 @@ use crate::{
     },
     core::{
         decision::Evaluation,
-        reflex::{Alias, FixRecord},
+        reflex::{self, Alias, FixRecord, Standing},
         state::{LoopState, Step},
     },
     render::{self, Colour},
     runner,
 };
+
+/// Lines of a program that are passed on, and characters of each: a terminal or a job's log holds no flood.
+const ECHOED: usize = 2_000;
+const ECHOED_LINE: usize = 1_000;
 
 /// Speaks for one process.
 pub(super) struct Voice {
@@ -56,7 +60,7 @@ impl Voice {
     /// After each judged iteration.
     pub fn iteration(&self, state: &LoopState, judged: &Judged, alias: &Alias) {
         self.summary(state, &judged.decision.view.evaluation);
-        if state.iteration >= 2 {
+        if state.iteration >= 2 && reflex::standing(state) != Standing::Ended {
             self.fresh_context(alias);
         }
     }
@@ -112,18 +116,59 @@ impl Voice {
 
     /// Passes on what a program prints, line by line, without what could drive the terminal.
     pub fn echo(&self) -> impl FnMut(&[u8]) + Send + 'static {
-        let mut begun = String::new();
-        move |bytes| {
-            begun.push_str(&String::from_utf8_lossy(bytes));
-            while let Some(end) = begun.find('\n') {
-                let rest = begun.split_off(end + 1);
-                eprintln!("  │ {}", render::plain_line(begun.trim_end()));
-                begun = rest;
+        let mut echo = Echo::default();
+        move |bytes| echo.hear(bytes, |line| eprintln!("  │ {line}"))
+    }
+}
+
+/// What a program prints, as far as it is passed on.
+#[derive(Default)]
+struct Echo {
+    /// A line without an end so far.
+    begun: Vec<u8>,
+    passed_on: usize,
+}
+
+impl Echo {
+    fn hear(&mut self, bytes: &[u8], mut tell: impl FnMut(&str)) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.passed_on > ECHOED {
+                return;
             }
-            // A line without an end is not kept for ever.
-            if begun.len() > 64 * 1024 {
-                begun.clear();
+            // Four bytes a character at most; what is longer is cut in any case.
+            let room = (4 * ECHOED_LINE).saturating_sub(self.begun.len());
+            self.begun.extend_from_slice(piece.get(..room).unwrap_or(piece));
+            if !piece.ends_with(b"\n") {
+                continue;
             }
+            if self.passed_on == ECHOED {
+                tell("… more is not shown");
+            } else {
+                let line = render::plain_line(String::from_utf8_lossy(&self.begun).trim_end());
+                tell(&line.chars().take(ECHOED_LINE).collect::<String>());
+            }
+            self.begun.clear();
+            self.passed_on += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_not_passed_on() {
+        let heard = |chunks: &[&[u8]]| {
+            let (mut echo, mut lines) = (Echo::default(), Vec::new());
+            chunks.iter().for_each(|chunk| echo.hear(chunk, |line| lines.push(line.to_owned())));
+            lines
+        };
+        assert_eq!(heard(&[b"one\ntw", b"o\n\x1b[2Jthree\r\nfour"]), ["one", "two", "three"]);
+        let long = [b'x'; 3 * ECHOED_LINE];
+        assert_eq!(heard(&[&long, &long, b"\n"])[0].len(), ECHOED_LINE);
+        let flood = heard(&[b"y\n".repeat(3 * ECHOED).as_slice(), b"z\n"]);
+        assert_eq!(flood.len(), ECHOED + 1);
+        assert_eq!(flood.last().map(String::as_str), Some("… more is not shown"));
     }
 }

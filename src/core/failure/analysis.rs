@@ -113,8 +113,8 @@ impl ExaminedFailure {
         let file = text::one_line(&place.file, 160);
         let line = place.line.map_or_else(String::new, |line| format!(":{line}"));
         let whose = match self.diagnosis.touch {
-            Touch::AddsLine => ", a line this pull request adds",
-            Touch::ChangesFile => ", in a file this pull request changes",
+            Touch::AddsLine => ", a line this change adds",
+            Touch::ChangesFile => ", in a file this change touches",
             Touch::Untouched => "",
         };
         format!(" It shows at {}{whose}.", text::code(&format!("{file}{line}")))

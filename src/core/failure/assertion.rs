@@ -93,7 +93,7 @@ fn bare(value: &str) -> &str {
 pub(super) fn in_suspect(failure: &Failure, at: Option<&SourceLocation>, changes: &Changes) -> String {
     let here = at.map(|place| place.file.as_str());
     if let Some(file) = here.filter(|file| !paths::is_test(file) && changes.contains(file)) {
-        return format!("in {} (changed by this pull request)", code(file));
+        return format!("in {} (part of this change)", code(file));
     }
     let test = here.or(failure.test_file.as_deref()).unwrap_or_default();
     let mut code_files =
@@ -101,7 +101,7 @@ pub(super) fn in_suspect(failure: &Failure, at: Option<&SourceLocation>, changes
     let namesake = code_files.clone().find(|path| same_subject(path, test));
     let only = || code_files.next().filter(|_| code_files.next().is_none());
     match namesake.or_else(only) {
-        Some(file) => format!("in {} (changed by this pull request)", code(file)),
+        Some(file) => format!("in {} (part of this change)", code(file)),
         None => match failure.test_name.as_deref() {
             Some(test) => format!("that {} exercises", code(test)),
             None => "that this assertion checks".to_owned(),

@@ -215,7 +215,7 @@ fn derived(failure: &Failure, reading: &Reading, at: Option<&SourceLocation>, ch
             ..conclude(
                 Environment,
                 60,
-                "Run the check again; nothing in this pull request has to change for it.".to_owned(),
+                "Run the check again; nothing in the code has to change for it.".to_owned(),
                 "The service or the network between was not available at that moment.",
             )
         },

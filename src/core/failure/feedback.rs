@@ -257,7 +257,7 @@ mod tests {
         insta::assert_snapshot!(shown(&failure, "cargo test", Test), @r#"
         src/cart.rs:48
           `cart::tests::total_adds_tax` expects `24` and gets `20`.
-          Fix: Correct the computation in `src/cart.rs` (changed by this pull request) so that it gives `24` for this input.
+          Fix: Correct the computation in `src/cart.rs` (part of this change) so that it gives `24` for this input.
           Why: The test states the requirement; it stays as it is unless the requirement itself changed.
           Again: cargo test cart::tests::total_adds_tax
         "#);

@@ -12,11 +12,7 @@ pub(super) fn about(cause: Trigger) -> Ask {
         ),
         Trigger::AmbiguousRequirement => (
             "The fixer found nothing to change. What should the code do?",
-            &[
-                "Say it: put it into the task or the test, then go on.",
-                "Mend it by hand, then go on.",
-                "Stop the loop.",
-            ],
+            &["Say it in a test, then go on.", "Mend it by hand, then go on.", "Stop the loop."],
         ),
         Trigger::BudgetExhausted => (
             "Should more be spent on fixing this?",

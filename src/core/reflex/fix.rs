@@ -148,7 +148,7 @@ pub fn fix_message(view: &View, said: &FixMessage<'_>) -> String {
     };
     format!(
         "{}\n\n{}\n{}\n{}\nAttempt {}/{}\n\nLoopgate-Run: {}\n",
-        clip(&one_line(&subject), SUBJECT),
+        headline(&one_line(&subject)),
         wrapped("Error: ", &error),
         wrapped("Cause: ", &cause.unwrap_or_else(|| "not known".to_owned())),
         wrapped("Fix: ", &fix),
@@ -200,6 +200,20 @@ fn clip(text: &str, most: usize) -> String {
     }
     let cut: String = text.chars().take(most - 1).collect();
     format!("{}…", cut.trim_end())
+}
+
+/// A subject that fits: cut where a part of the sentence ends, else between two words.
+fn headline(text: &str) -> String {
+    if text.chars().count() <= SUBJECT {
+        return text.to_owned();
+    }
+    let room = text.char_indices().nth(SUBJECT - 1).map_or(text, |(at, _)| &text[..at]);
+    let part = [", ", "; ", " — "].iter().filter_map(|end| room.rfind(end)).max();
+    match (part.filter(|at| *at >= SUBJECT / 2), room.rfind(' ')) {
+        (Some(at), _) => room[..at].to_owned(),
+        (None, Some(at)) if at >= SUBJECT / 2 => format!("{}…", &room[..at]),
+        _ => format!("{room}…"),
+    }
 }
 
 /// A paragraph, its further lines set in.

@@ -76,3 +76,25 @@ fn a_commit_tells_error_cause_fix_and_attempt() {
     let silent = FixMessage { description: None, ..said };
     assert!(fix_message(&view, &silent).lines().next().is_some_and(|subject| subject.chars().count() <= 72));
 }
+
+#[test]
+fn a_long_subject_is_cut_between_words() {
+    let many = "word ".repeat(30);
+    let table = [
+        ("fix(a): short", "fix(a): short"),
+        (
+            "fix(sums): handle a zero divisor before this line, and decide there what the result is",
+            "fix(sums): handle a zero divisor before this line",
+        ),
+        (
+            "fix(a): one, two or more words that nobody has put a comma into for all their length",
+            "fix(a): one, two or more words that nobody has put a comma into for…",
+        ),
+    ];
+    for (long, cut) in table {
+        assert_eq!(headline(long), cut);
+    }
+    for text in [many.trim(), &"x".repeat(200), &"é".repeat(200)] {
+        assert!(headline(text).chars().count() <= SUBJECT, "{text}");
+    }
+}

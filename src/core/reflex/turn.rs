@@ -353,13 +353,13 @@ impl Turn {
         let payload = json!({ "step": step, "why": why, "retried": again });
         turn.happened(Event::PhaseError, EventStatus::Fail, payload);
         if !again {
-            turn.subject = turn.said(&format!("{} broke its contract, once more: {}", word(step), one_line(&why)));
+            turn.subject = turn.said(&format!("{} went wrong, once more: {}", word(step), one_line(&why)));
             return turn;
         }
         turn.state.status = RunStatus::Failed;
         turn.state.stop = Stop { passed: false, reason: Some(StopReason::PhaseError), words: Some(why), by: None };
         turn.happened(Event::Failed, EventStatus::Fail, json!({ "reason": StopReason::PhaseError }));
-        turn.subject = turn.said(&format!("failed, {} broke its contract twice", word(step)));
+        turn.subject = turn.said(&format!("failed, {} went wrong twice", word(step)));
         turn
     }
 

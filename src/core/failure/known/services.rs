@@ -6,7 +6,7 @@ use crate::core::{
     failure::category::RootCauseCategory::{ConfigurationError, Environment, MissingErrorHandling, ResourceLeak},
 };
 
-const TRY_AGAIN: &str = "Run the check again; nothing in this pull request has to change for it.";
+const TRY_AGAIN: &str = "Run the check again; nothing in the code has to change for it.";
 
 pub(super) const TABLE: &[Known] = &[
     Known::new(

@@ -365,7 +365,7 @@ mod tests {
         3. test/cart.test.ts:30 (failure, id b65e63b74b312795)
            Reported: `expected 20 to be 40`
            Problem:  `cart > adds` expects `40` and gets `20`.
-           Fix:      Correct the computation in `src/cart.ts` (changed by this pull request) so that it gives `40` for this input.
+           Fix:      Correct the computation in `src/cart.ts` (part of this change) so that it gives `40` for this input.
            Why:      The test states the requirement; it stays as it is unless the requirement itself changed.
            Again:    npx vitest run test/cart.test.ts -t adds
            Tests:    cart > adds
