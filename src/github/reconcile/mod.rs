@@ -6,16 +6,18 @@
 //! again from what is there. The state is saved before anything is shown, so what is shown twice was decided twice. What
 //! cannot be taken back (comments, calls) is left for a moment to whoever saved just now: see [`Rival`].
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
+mod problems;
+mod rival;
 
 use chrono::TimeDelta;
 
+use self::{
+    problems::ProblemMemory,
+    rival::{Rival, SaveMemory},
+};
 use super::{
-    Client, Effect, Error, ErrorKind, Executor, Github, GithubObjects, Ground, Observation, Observer, OwnCheckRun,
-    Problem, Target, observe::escalation_template, plan,
+    Client, Error, ErrorKind, Executor, Github, GithubObjects, Ground, Observation, Observer, OwnCheckRun, Problem,
+    Target, observe::escalation_template, plan,
 };
 use crate::{
     channels::Channels,
@@ -138,14 +140,12 @@ const LAG_TOLERATED: TimeDelta = TimeDelta::minutes(2);
 const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(15);
 /// How long the state of an ended run stays where it is (loop.md, State).
 const ARCHIVED_AFTER: TimeDelta = TimeDelta::days(14);
-/// How long whoever saved a state has for making the posts that follow from it.
-const RIVALS_TIME: TimeDelta = TimeDelta::seconds(10);
 
 impl Reconcile {
     pub fn new(github: Github) -> Self {
         Self {
             observer: Observer::new(github.clone()),
-            saves: SaveMemory { since: github.now(), ours: Mutex::default() },
+            saves: SaveMemory::since(github.now()),
             github,
             executor: Executor::default(),
             problems: ProblemMemory::default(),
@@ -411,61 +411,6 @@ struct Decided {
     outrun: Option<Rival>,
 }
 
-/// Another process that saved the state of a pull request a moment ago. What follows from it, that process is about to
-/// show; what shows twice when both do is left to it, and looked after when it had its time.
-#[derive(Debug, Clone, Copy)]
-struct Rival {
-    saved_at: Timestamp,
-}
-
-impl Rival {
-    /// Takes out of the effects what must not be made twice; when to look whether it was made.
-    fn left_to_them(self, effects: &mut Vec<Effect>) -> Option<Timestamp> {
-        let all = effects.len();
-        effects.retain(|effect| {
-            !matches!(
-                effect,
-                Effect::CreateStatusComment { .. }
-                    | Effect::PostComment { .. }
-                    | Effect::AskFixer { .. }
-                    | Effect::Announce { .. }
-            )
-        });
-        (effects.len() < all).then(|| self.saved_at + RIVALS_TIME)
-    }
-}
-
-/// The state commits that this process made last, by pull request. A young one that it did not make has a [`Rival`],
-/// unless it is older than the process: then it is likely that of the process before this one, which is dead.
-#[derive(Debug)]
-struct SaveMemory {
-    since: Timestamp,
-    ours: Mutex<BTreeMap<(RepoName, PrNumber), Sha>>,
-}
-
-impl SaveMemory {
-    /// More pull requests than are busy within seconds.
-    const MOST: usize = 4_096;
-
-    fn rival(&self, job: &Job, loaded: &Loaded, now: Timestamp) -> Option<Rival> {
-        let saved_at = loaded.intact()?.updated_at;
-        // Clocks of two processes may differ: a time to come is taken for now.
-        let saved_at = saved_at.min(now);
-        let known = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_ours = known.get(&(job.repository.clone(), job.number)) == loaded.tip.as_ref();
-        (!is_ours && saved_at > self.since && now < saved_at + RIVALS_TIME).then_some(Rival { saved_at })
-    }
-
-    fn remember(&self, job: &Job, saved: Option<Sha>) {
-        let Some(saved) = saved else { return };
-        let mut known = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= Self::MOST {
-            known.clear();
-        }
-        known.insert((job.repository.clone(), job.number), saved);
-    }
-}
-
 /// When to look again because an event told of a head that the API does not show (gates.md, What an approval is bound
 /// to): it may lag behind. What was decided meanwhile is bound to the head that was observed, so nothing opens early.
 fn lagging(job: &Job, observation: &Observation, now: Timestamp) -> Option<Timestamp> {
@@ -523,35 +468,4 @@ async fn find_archived(
     }
     archived.move_to(&RefName::pull_request(job.number), tip).await?;
     Ok(Some(store.load().await?))
-}
-
-/// What GitHub refused at the last turn of each pull request.
-///
-/// It is told in the status comment, so forgetting it (a restart) costs one turn that finds out again.
-#[derive(Default)]
-struct ProblemMemory(Mutex<BTreeMap<(RepoName, PrNumber), Vec<Problem>>>);
-
-/// Pull requests with problems remembered at most.
-const MOST_REMEMBERED: usize = 10_000;
-
-impl ProblemMemory {
-    fn of(&self, job: &Job) -> Vec<Problem> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&(job.repository.clone(), job.number)).cloned().unwrap_or_default()
-    }
-
-    /// Replaces what is known, and gives it back.
-    fn remember(&self, job: &Job, problems: &[Problem]) -> Vec<Problem> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_REMEMBERED {
-            known.clear();
-        }
-        let key = (job.repository.clone(), job.number);
-        if problems.is_empty() {
-            known.remove(&key);
-        } else {
-            known.insert(key, problems.to_vec());
-        }
-        problems.to_vec()
-    }
 }

@@ -1,0 +1,77 @@
+//! Two processes that reconcile one pull request at the same time, and what only one of them is to do.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
+use chrono::TimeDelta;
+
+use super::Job;
+use crate::{
+    core::{PrNumber, RepoName, Sha, Timestamp},
+    github::Effect,
+    refs::Loaded,
+};
+
+/// How long whoever saved a state has for making the posts that follow from it.
+const RIVALS_TIME: TimeDelta = TimeDelta::seconds(10);
+
+/// Another process that saved the state of a pull request a moment ago. What follows from it, that process is about to
+/// show; what shows twice when both do is left to it, and looked after when it had its time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rival {
+    pub saved_at: Timestamp,
+}
+
+impl Rival {
+    /// Takes out of the effects what must not be made twice; when to look whether it was made.
+    pub fn left_to_them(self, effects: &mut Vec<Effect>) -> Option<Timestamp> {
+        let all = effects.len();
+        effects.retain(|effect| {
+            !matches!(
+                effect,
+                Effect::CreateStatusComment { .. }
+                    | Effect::PostComment { .. }
+                    | Effect::AskFixer { .. }
+                    | Effect::Announce { .. }
+            )
+        });
+        (effects.len() < all).then(|| self.saved_at + RIVALS_TIME)
+    }
+}
+
+/// The state commits that this process made last, by pull request. A young one that it did not make has a [`Rival`],
+/// unless it is older than the process: then it is likely that of the process before this one, which is dead.
+#[derive(Debug)]
+pub(super) struct SaveMemory {
+    since: Timestamp,
+    ours: Mutex<BTreeMap<(RepoName, PrNumber), Sha>>,
+}
+
+impl SaveMemory {
+    pub const fn since(since: Timestamp) -> Self {
+        Self { since, ours: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// More pull requests than are busy within seconds.
+    const MOST: usize = 4_096;
+
+    pub fn rival(&self, job: &Job, loaded: &Loaded, now: Timestamp) -> Option<Rival> {
+        let saved_at = loaded.intact()?.updated_at;
+        // Clocks of two processes may differ: a time to come is taken for now.
+        let saved_at = saved_at.min(now);
+        let known = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_ours = known.get(&(job.repository.clone(), job.number)) == loaded.tip.as_ref();
+        (!is_ours && saved_at > self.since && now < saved_at + RIVALS_TIME).then_some(Rival { saved_at })
+    }
+
+    pub fn remember(&self, job: &Job, saved: Option<Sha>) {
+        let Some(saved) = saved else { return };
+        let mut known = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= Self::MOST {
+            known.clear();
+        }
+        known.insert((job.repository.clone(), job.number), saved);
+    }
+}
