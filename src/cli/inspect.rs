@@ -60,12 +60,14 @@ pub struct FailureArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A pull request's state comes home with: git fetch origin 'refs/loopgate/*:refs/loopgate/*'
+Where the configuration keeps it in the status comment, that comment's text can be read too.
 
 Examples:
   loopgate inspect state                                  # the active local loop
   loopgate inspect state refs/loopgate/pr/12
   loopgate inspect state fix-the-sum --format json | jq .status
-  git show refs/loopgate/pr/12:loop-state.json | loopgate inspect state -")]
+  git show refs/loopgate/pr/12:loop-state.json | loopgate inspect state -
+  gh pr view 12 --json comments --jq '.comments[].body' | loopgate inspect state -")]
 pub struct StateArguments {
     /// A ref, an alias, the number of a pull request, or a file; - reads standard input
     #[arg(value_name = "REF|FILE")]

@@ -5,7 +5,8 @@ use std::path::Path;
 use super::{Outcome, Stop, exit, output, output::Format, runtime};
 use crate::{
     core::state::{LOOP_STATE_SCHEMA, LoopState},
-    refs::{GitObjects, LocalRepository},
+    github,
+    refs::{self, GitObjects, LocalRepository},
     render,
 };
 
@@ -19,6 +20,7 @@ pub fn run(what: Option<&str>, format: Format) -> Outcome {
         }
         what => runtime()?.block_on(from_ref(what))?,
     };
+    let text = unpacked(&text).unwrap_or(text);
     let state: LoopState = serde_json::from_str(&text)
         .map_err(|error| Stop::bad_data(format!("{place} holds no loop state that can be read: {error}")))?;
     if state.schema != LOOP_STATE_SCHEMA {
@@ -34,6 +36,12 @@ pub fn run(what: Option<&str>, format: Format) -> Outcome {
         }
     }
     Ok(exit::OK)
+}
+
+/// The state in a status comment's text, or in one file of the artifact. Of several comments the last that holds one.
+fn unpacked(text: &str) -> Option<String> {
+    let in_comment = |line| refs::packed_state(github::state_apart(line).1?);
+    text.lines().rev().find_map(in_comment).or_else(|| refs::packed_state(text.trim()))
 }
 
 /// `loop-state.json` in the tree of a ref.

@@ -38,16 +38,10 @@ pub struct Files<'a> {
 impl Outputs<'_> {
     /// Tells them, where a step asks for it. What cannot be told is said, and changes nothing else.
     pub fn tell(&self) {
-        let Some(file) = std::env::var_os("GITHUB_OUTPUT").filter(|file| !file.is_empty()) else { return };
-        let text = self.text(&ActionsRun::current().map(|run| artifact_name(&run)), &Uuid::new_v4().to_string());
-        let told = OpenOptions::new().append(true).create(true).open(&file);
-        if let Err(error) = told.and_then(|mut file| file.write_all(text.as_bytes())) {
-            eprintln!("the outputs of the step cannot be written: {error}");
-        }
+        tell(&self.values(ActionsRun::current().map(|run| artifact_name(&run))));
     }
 
-    /// `fence` is a text that no value holds.
-    fn text(&self, artifact: &Option<String>, fence: &str) -> String {
+    fn values(&self, artifact: Option<String>) -> Vec<(&'static str, String)> {
         let rules: Vec<_> = self.failed_rules.iter().map(RuleId::as_str).collect();
         let path = |path: &Path| path.display().to_string();
         let mut outputs = vec![
@@ -61,15 +55,34 @@ impl Outputs<'_> {
         if let Some(files) = &self.files {
             outputs.push(("evidence-path", path(files.evidence)));
             outputs.push(("report-path", path(files.report)));
-            outputs.extend(artifact.clone().map(|name| ("evidence-name", name)));
+            outputs.extend(artifact.map(|name| ("evidence-name", name)));
         }
-        outputs.iter().fold(String::new(), |mut text, (name, value)| {
-            debug_assert!(!value.contains(fence), "a fence is random");
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{name}<<{fence}\n{value}\n{fence}\n");
-            text
-        })
+        outputs
     }
+}
+
+/// Tells where a reconcile left states for the step that uploads them.
+pub fn tell_state_folder(folder: &Path) {
+    tell(&[("state-path", folder.display().to_string())]);
+}
+
+fn tell(outputs: &[(&str, String)]) {
+    let Some(file) = std::env::var_os("GITHUB_OUTPUT").filter(|file| !file.is_empty()) else { return };
+    let told = OpenOptions::new().append(true).create(true).open(&file);
+    let text = fenced(outputs, &Uuid::new_v4().to_string());
+    if let Err(error) = told.and_then(|mut file| file.write_all(text.as_bytes())) {
+        eprintln!("the outputs of the step cannot be written: {error}");
+    }
+}
+
+/// `fence` is a text that no value holds.
+fn fenced(outputs: &[(&str, String)], fence: &str) -> String {
+    outputs.iter().fold(String::new(), |mut text, (name, value)| {
+        debug_assert!(!value.contains(fence), "a fence is random");
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{name}<<{fence}\n{value}\n{fence}\n");
+        text
+    })
 }
 
 /// `loopgate-evidence-<job>-<8 hex of the matrix's SHA-256>-<run attempt>`: unique within a run (surfaces.md).
@@ -110,7 +123,7 @@ mod tests {
     #[test]
     fn every_output_of_the_contract_is_told_between_fences() {
         let files = Files { evidence: Path::new("/w/loopgate-evidence/evidence.json"), report: Path::new("/w/r.md") };
-        let text = outputs(Some(files)).text(&Some("loopgate-evidence-test-e3b0c442-1".into()), "F");
+        let text = fenced(&outputs(Some(files)).values(Some("loopgate-evidence-test-e3b0c442-1".into())), "F");
         insta::assert_snapshot!(text, @r"
         decision<<F
         retry
@@ -140,7 +153,7 @@ mod tests {
         loopgate-evidence-test-e3b0c442-1
         F
         ");
-        assert!(!outputs(None).text(&None, "F").contains("path"), "a reconcile leaves no file");
+        assert!(!fenced(&outputs(None).values(None), "F").contains("path"), "a reconcile leaves no file");
     }
 
     #[test]

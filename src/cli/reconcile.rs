@@ -8,6 +8,7 @@ mod report;
 
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -25,7 +26,7 @@ use crate::{
     core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, hint::Hint},
     github::{
         self, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer, Job, MergeGroup, Reconcile, Secret,
-        Setup,
+        Setup, StateArtifact,
         webhook::{InWorkflow, OwnApp, Target, route_in_workflow},
     },
 };
@@ -46,6 +47,8 @@ Reads the event of a GitHub Actions workflow from the environment that Actions g
   GITHUB_REPOSITORY, GITHUB_API_URL      where
   GITHUB_TOKEN                           with which rights; pass it as `env: GITHUB_TOKEN: ${{ github.token }}`
   LOOPGATE_APP_SLUG                      the App, if the token is not GITHUB_TOKEN but one of an App's
+  GITHUB_WORKFLOW_REF, LOOPGATE_STATE_FOLDER   with `state: { backend: artifact }`: whose artifacts count, and where
+                                         states are left for the step that uploads them
 
 Events: pull_request_target, issue_comment, workflow_run, merge_group, push, schedule, workflow_dispatch.
 Ends with 0 when every pull request was looked at, whatever was decided; the decision is in the outputs.
@@ -72,6 +75,12 @@ pub struct Arguments {
     /// How often this workflow has run: which pull requests come first when there are too many for one run
     #[arg(long, env = "GITHUB_RUN_NUMBER", default_value_t = 0, value_name = "N", hide = true)]
     run_number: u64,
+    /// Where states are left for the workflow to upload, if the configuration keeps them in an artifact
+    #[arg(long, env = "LOOPGATE_STATE_FOLDER", value_name = "FOLDER")]
+    state_folder: Option<PathBuf>,
+    /// The workflow file this is part of: states are believed that runs of the same file uploaded
+    #[arg(long, env = "GITHUB_WORKFLOW_REF", value_name = "FILE@REF", hide = true)]
+    workflow_ref: Option<String>,
     /// Requests after which no further pull request is begun; a repository's token has 1,000 an hour
     #[arg(long, default_value_t = 600, value_name = "N")]
     most_requests: u64,
@@ -104,6 +113,14 @@ fn log_to_stderr() -> Result<(), Stop> {
     Ok(())
 }
 
+impl Arguments {
+    fn state_artifact(&self) -> Result<Option<Arc<StateArtifact>>, Stop> {
+        let (Some(folder), Some(workflow)) = (&self.state_folder, &self.workflow_ref) else { return Ok(None) };
+        let artifact = StateArtifact::new(folder.clone(), workflow, &self.repository).map_err(Stop::bad_data)?;
+        Ok(Some(Arc::new(artifact)))
+    }
+}
+
 /// One run of the job.
 struct Run<'a> {
     arguments: &'a Arguments,
@@ -125,7 +142,8 @@ impl Run<'_> {
         };
         let found = self.pull_requests(&client, &targets).await?;
         let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(Stop::bad_data)?;
-        let reconcile = Reconcile::new(self.github.clone()).calling(channels);
+        let artifact = self.arguments.state_artifact()?;
+        let reconcile = Reconcile::new(self.github.clone()).calling(channels).keeping(artifact.clone());
         for target in &targets {
             if let Some(group) = MergeGroup::of(None, target, &hints) {
                 report.answered.push(Answered { answer: self.answer(&reconcile, &group).await, group });
@@ -146,6 +164,9 @@ impl Run<'_> {
                 report.left = found.len() - place - 1;
                 break;
             }
+        }
+        if let Some(artifact) = &artifact {
+            report.state_folder = artifact.to_upload().await.map(Path::to_owned);
         }
         report.usage = self.github.usage();
         Ok(report)

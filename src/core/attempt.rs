@@ -22,8 +22,6 @@ use super::{
     state::{AttemptDigest, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
 };
 
-/// Most tests of which a roster is kept in the state, so that the state stays small.
-const ROSTER_LIMIT: usize = 2_500;
 /// Most names and fingerprints kept of one attempt.
 const KEPT_PER_ATTEMPT: usize = 200;
 
@@ -352,7 +350,7 @@ pub fn digest(
         failed_checks: evidence.failing(),
         fingerprints,
         failing_tests: failing_tests(&failures),
-        tests: comparison::roster(evidence).filter(|tests| tests.len() <= ROSTER_LIMIT),
+        tests: comparison::roster(evidence),
         lacking,
         flaky: BTreeSet::new(),
         regressed: BTreeSet::new(),

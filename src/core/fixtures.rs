@@ -14,7 +14,7 @@ use super::{
     policy::{
         Activation, CheckPolicy, CheckPresence, CheckSource, CommandCheck, EscalationPolicy, EvaluatePolicy,
         FixerPolicy, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, NameGlob, OnComplete, PathGlobs, Policy,
-        PolicyOrigin, VerifyPolicy,
+        PolicyOrigin, StateBackend, VerifyPolicy,
     },
     roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
     snapshot::{
@@ -67,6 +67,7 @@ pub fn policy() -> Policy {
         labels: LabelPolicy::default(),
         fixer: FixerPolicy::default(),
         memory: MemoryPolicy::default(),
+        state: StateBackend::default(),
         on_complete: OnComplete::default(),
     }
 }

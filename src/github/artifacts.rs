@@ -8,7 +8,7 @@ mod outline;
 
 use std::{
     collections::BTreeMap,
-    io::{Cursor, Read as _},
+    io::{self, Cursor, Read as _},
 };
 
 use zip::ZipArchive;
@@ -72,10 +72,51 @@ fn unpack(archive: &[u8]) -> Result<Vec<u8>, String> {
     if archive.len() > ARCHIVE_LIMIT {
         return Err(too_large());
     }
-    let mut archive =
-        ZipArchive::new(Cursor::new(archive)).map_err(|error| format!("it is no zip archive: {error}"))?;
-    if archive.len() > MOST_ENTRIES {
-        return Err(format!("it holds more than {MOST_ENTRIES} files"));
+    let mut archive = open(archive, MOST_ENTRIES)?;
+    let mut entry = archive.by_name(ENTRY).map_err(|_| format!("it holds no readable {ENTRY}"))?;
+    if !entry.is_file() || entry.size() > ENTRY_LIMIT {
+        return Err(too_large());
+    }
+    inflate(&mut entry, ENTRY_LIMIT)?.ok_or_else(too_large)
+}
+
+/// How much an archive may hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub entries: usize,
+    /// Unpacked.
+    pub bytes_each: u64,
+    /// Of all entries, unpacked.
+    pub bytes: u64,
+}
+
+/// All files of an archive that are text, by name.
+pub(super) fn unpack_each(archive: &[u8], limits: Limits) -> Result<BTreeMap<String, String>, String> {
+    let mut archive = open(archive, limits.entries)?;
+    let (mut files, mut left) = (BTreeMap::new(), limits.bytes);
+    for place in 0..archive.len() {
+        let mut entry = archive.by_index(place).map_err(|error| format!("it cannot be unpacked: {error}"))?;
+        if !entry.is_file() {
+            continue;
+        }
+        let name =
+            entry.name().map_err(|error| format!("it holds a file without a readable name: {error}"))?.into_owned();
+        let Some(bytes) = inflate(&mut entry, limits.bytes_each.min(left))? else {
+            return Err("it holds more than it may".to_owned());
+        };
+        left -= bytes.len() as u64;
+        if let Ok(text) = String::from_utf8(bytes) {
+            files.insert(name, text);
+        }
+    }
+    Ok(files)
+}
+
+/// An archive whose names are plain and each there once.
+fn open(archive: &[u8], most_entries: usize) -> Result<ZipArchive<Cursor<&[u8]>>, String> {
+    let archive = ZipArchive::new(Cursor::new(archive)).map_err(|error| format!("it is no zip archive: {error}"))?;
+    if archive.len() > most_entries {
+        return Err(format!("it holds more than {most_entries} files"));
     }
     if archive.has_duplicate_names() {
         return Err("it holds two files of the same name".into());
@@ -87,17 +128,16 @@ fn unpack(archive: &[u8]) -> Result<Vec<u8>, String> {
             return Err(format!("it holds a file named `{shown}`"));
         }
     }
-    let mut entry = archive.by_name(ENTRY).map_err(|_| format!("it holds no readable {ENTRY}"))?;
-    if !entry.is_file() || entry.size() > ENTRY_LIMIT {
-        return Err(too_large());
-    }
-    // The size an entry declares is its author's claim; what it unpacks to is counted while it does.
+    Ok(archive)
+}
+
+/// What an entry unpacks to; none if that is more than `limit` bytes. The size an entry declares is its author's claim,
+/// so it is counted while it is unpacked.
+fn inflate(entry: &mut impl io::Read, limit: u64) -> Result<Option<Vec<u8>>, String> {
     let mut document = Vec::new();
-    let read = entry.by_ref().take(ENTRY_LIMIT + 1).read_to_end(&mut document);
-    match read {
-        Ok(_) if document.len() as u64 > ENTRY_LIMIT => Err(too_large()),
-        Ok(_) => Ok(document),
-        Err(error) => Err(format!("its {ENTRY} cannot be unpacked: {error}")),
+    match entry.take(limit + 1).read_to_end(&mut document) {
+        Ok(_) => Ok((document.len() as u64 <= limit).then_some(document)),
+        Err(error) => Err(format!("it cannot be unpacked: {error}")),
     }
 }
 

@@ -34,9 +34,43 @@ impl Marker {
     }
 }
 
+/// What the last line of a status comment begins with where it holds the state.
+const STATE: &str = "<!-- loopgate-state:";
+
+/// A status comment's text with the packed state in its last line, in place of one that it may hold.
+pub(super) fn with_state(body: &str, packed: &str) -> String {
+    format!("{}\n\n{STATE}{packed}{CLOSE}\n", state_apart(body).0)
+}
+
+/// What people see of a status comment, and the packed state in it. Only its last line counts, which is ours: text from
+/// outside stands above it, and cannot open an HTML comment.
+pub fn state_apart(body: &str) -> (&str, Option<&str>) {
+    let body = body.trim_end();
+    let (above, last) = body.rsplit_once('\n').unwrap_or(("", body));
+    match last.strip_prefix(STATE).and_then(|line| line.strip_suffix(CLOSE)) {
+        Some(packed) => (above.trim_end(), Some(packed)),
+        None => (body, None),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_state_is_the_last_line_and_the_text_above_it_stays() {
+        let text = "<!-- loopgate:status -->\n### Verified\n";
+        let held = with_state(text, "v1.eJw=");
+        assert_eq!(held, "<!-- loopgate:status -->\n### Verified\n\n<!-- loopgate-state:v1.eJw= -->\n");
+        assert_eq!(state_apart(&held), ("<!-- loopgate:status -->\n### Verified", Some("v1.eJw=")));
+        assert_eq!(with_state(&held, "v1.newer"), with_state(text, "v1.newer"), "one state at a time");
+        assert_eq!(state_apart(&held.replace('\n', "\r\n")).1, Some("v1.eJw="), "GitHub's line ends");
+        assert_eq!(Marker::of(&held), Some(Marker::Status));
+        let above = "<!-- loopgate:status -->\n<!-- loopgate-state:forged -->\ntext";
+        assert_eq!(state_apart(above), (above, None));
+        assert_eq!(state_apart(&with_state(above, "ours")).1, Some("ours"));
+        assert_eq!(state_apart(""), ("", None));
+    }
 
     #[test]
     fn a_marker_is_found_where_we_put_it_and_nowhere_else() {

@@ -2,7 +2,7 @@
 //!
 //! [`Github`] holds the credentials and hands out one [`Client`] per installation. [`Observer`] reads a pull request
 //! into a [`Snapshot`](crate::core::snapshot::Snapshot); [`plan`] and [`Executor`] make it look as decided;
-//! [`GithubObjects`] is the git database that its state is kept in; [`Reconcile`] is one turn of all of them.
+//! [`GithubObjects`] is the git database that its state is kept in, unless it is kept elsewhere (`storage`); [`Reconcile`] is one turn of all of them.
 
 mod act;
 mod artifacts;
@@ -25,6 +25,7 @@ mod reconcile;
 mod resolve;
 mod retry;
 mod secret;
+mod storage;
 mod transport;
 mod usage;
 pub mod webhook;
@@ -38,10 +39,12 @@ pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};
 pub use error::{Error, ErrorKind};
 pub use group::{GroupAnswer, MergeGroup};
+pub use marker::state_apart;
 pub use objects::GithubObjects;
 pub use observe::{Governing, Ground, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, Target};
 pub use reconcile::{Failed, Job, Looked, Outcome, Reconcile, Settled, Summary};
 pub use retry::Patience;
 pub use secret::Secret;
+pub use storage::{StateArtifact, StateArtifactError};
 pub use transport::ApiUrl;
 pub use usage::Usage;

@@ -159,7 +159,8 @@ impl GitObjects for GithubObjects {
     }
 }
 
-fn told(error: Error) -> RefsError {
+/// An error of the API, as the state store tells it.
+pub(super) fn told(error: Error) -> RefsError {
     match error.kind() {
         ErrorKind::Refusal => RefsError::Refused(error.to_string()),
         ErrorKind::Fault { retry_at } => RefsError::Fault { message: error.to_string(), retry_at },

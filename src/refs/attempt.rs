@@ -84,8 +84,11 @@ pub enum Follows {
     AFailure,
 }
 
+/// Where the documents of attempts are, numbered so that the oldest comes first.
+pub(super) const FOLDER: &str = "attempts/";
+
 pub(super) fn path(number: u32) -> String {
-    format!("attempts/{number:03}.json")
+    format!("{FOLDER}{number:03}.json")
 }
 
 fn whole(record: &AttemptRecord, follows: Follows, fix: Option<&FixRecord>, detail: Detail) -> Value {

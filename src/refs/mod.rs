@@ -3,7 +3,8 @@
 //! A run lives in one ref, `refs/loopgate/pr/12` or `refs/loopgate/task/fix-login`, whose commits are its audit trail
 //! and whose compare-and-swap is the only lock there is: any number of servers, workflow runs and terminals may work
 //! on one run (loop.md, State). [`StateStore`] knows the documents; [`GitObjects`] is what it needs of a git database,
-//! implemented over GitHub's API by [`github`](crate::github) and over a local repository by [`LocalRepository`].
+//! implemented over GitHub's API by [`github`](crate::github) and over a local repository by [`LocalRepository`]. Where no
+//! ref may be written, [`PackedObjects`] keeps the same documents in a [`Slot`]: a place that holds one text.
 //!
 //! Races: two writers that load the same tip both write a commit on it, and one of them moves the ref; the other gets
 //! [`RefsError::RefMoved`], loads again and decides again. A writer that dies between commit and ref leaves an
@@ -11,9 +12,11 @@
 //! and is refused when it saves.
 
 mod attempt;
+mod bundle;
 mod local;
 mod name;
 mod objects;
+mod packed;
 mod recover;
 mod seal;
 mod store;
@@ -26,6 +29,7 @@ pub use attempt::{AttemptFile, Follows};
 pub use local::LocalRepository;
 pub use name::RefName;
 pub use objects::{GitObjects, NewCommit, RefsError};
+pub use packed::{PackedObjects, Slot, ended_before, packed_state};
 pub use seal::{Seal, SealOf};
 pub use store::{Loaded, Remembered, Save, StateStore};
 pub use subject::subject;

@@ -19,10 +19,11 @@ use crate::core::{
 
 pub(super) const STATE_FILE: &str = "loop-state.json";
 pub(super) const HISTORY_FILE: &str = "history.jsonl";
-const ARTIFACT_FILE: &str = "artifact.md";
+pub(super) const ARTIFACT_FILE: &str = "artifact.md";
 /// Bytes read at most; what is larger was not written by us.
 pub(super) const STATE_LIMIT: usize = 2 << 20;
 pub(super) const HISTORY_LIMIT: usize = 8 << 20;
+const ARTIFACT_LIMIT: usize = 1 << 20;
 
 /// Loads and saves one run.
 #[derive(Debug, Clone)]
@@ -212,6 +213,32 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             self.objects.compare_and_swap(other, None, tip).await?;
         }
         self.objects.delete_ref(&self.name).await
+    }
+
+    /// Takes over a run that was kept elsewhere until now, with all its documents.
+    ///
+    /// # Errors
+    /// [`RefsError::RefMoved`] when somebody was faster.
+    pub async fn adopt<O: GitObjects>(
+        &self,
+        from: &StateStore<'_, O>,
+        tip: Sha,
+        state: &LoopState,
+    ) -> Result<(), RefsError> {
+        let documents = [(STATE_FILE, STATE_LIMIT), (HISTORY_FILE, HISTORY_LIMIT), (ARTIFACT_FILE, ARTIFACT_LIMIT)];
+        let documents = documents.map(|(path, limit)| (path.to_owned(), limit)).into_iter();
+        let attempts = state.attempts.iter().map(|attempt| (attempt::path(attempt.number), attempt::READ_LIMIT));
+        let mut files = Vec::new();
+        for (path, limit) in documents.chain(attempts) {
+            match from.objects.read_file(tip, &path, limit).await {
+                Ok(Some(bytes)) => files.push((path, String::from_utf8_lossy(&bytes).into_owned())),
+                Ok(None) | Err(RefsError::TooLarge { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let commit = NewCommit { parent: None, files: &files, subject: "taken over from where it was kept before" };
+        let commit = self.objects.write_commit(commit).await?;
+        self.objects.compare_and_swap(&self.name, None, commit).await
     }
 
     /// `loop-state.json`, sealed if we have a key.

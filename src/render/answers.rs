@@ -101,7 +101,10 @@ fn history(subject: &Subject<'_>) -> String {
             row.summary
         ));
     }
-    format!("{table}\n\nEverything: {}", code(&format!("git fetch origin {0}:{0}", summary::state_ref(subject))))
+    format!(
+        "{table}\n\nEverything: {}",
+        code(&summary::state_place(subject).how_to_read(subject.decision.next.pull_request))
+    )
 }
 
 /// Why it stands where it stands: both walks, every rule, every gate and every word about it.

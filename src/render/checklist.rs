@@ -95,7 +95,7 @@ fn recorded(subject: &Subject<'_>) -> Tick {
         Some(attempt) => tick(
             "memory updated",
             true,
-            format!("attempt {} is recorded in {}", attempt.number, summary::state_ref(subject)),
+            format!("attempt {} is recorded in {}", attempt.number, summary::state_place(subject).in_plain_words()),
         ),
         None => tick("memory updated", false, "this head is not recorded yet"),
     }

@@ -52,7 +52,7 @@ pub struct StatusModel {
     answers: Shown<LongAnswer>,
     warnings: Shown<Markdown>,
     iteration: Option<IterationCard>,
-    state_ref: Markdown,
+    state_place: Markdown,
     head: Markdown,
 }
 
@@ -91,7 +91,8 @@ fn fenced<S: serde::Serializer>(status: &machine::Status, serializer: S) -> Resu
 /// The whole comment, within GitHub's limit.
 pub(super) fn comment(subject: &Subject<'_>, model: StatusModel) -> String {
     let mut page = Page { marker: Markdown::ours(STATUS_MARKER), model, machine: machine::Status::of(subject) };
-    fit::fit(&mut page, LIMIT, |page| templates::render("status.md", page)).unwrap_or_else(|| {
+    let limit = LIMIT - subject.policy.state.taken_of_comment();
+    fit::fit(&mut page, limit, |page| templates::render("status.md", page)).unwrap_or_else(|| {
         let verdict = text(&page.model.verdict);
         format!("{STATUS_MARKER}\n### {} {verdict}\n", page.model.icon)
     })
@@ -139,7 +140,7 @@ impl StatusModel {
             answers: answers::answers(subject).into_iter().collect(),
             warnings: Shown::first(30, &view.warnings, |warning| warning::sentence(warning, &links)),
             iteration: Iteration::of(subject).map(|iteration| IterationCard::of(&iteration)),
-            state_ref: code(&summary::state_ref(subject)),
+            state_place: summary::state_place(subject).in_markdown(),
             head: links.commit(head),
         }
     }

@@ -1,10 +1,13 @@
 //! The iteration summary: one exact form for terminal, job summary and comment (contracts.md).
 
-use super::{sanitize, verdict::Subject};
+use super::{
+    sanitize::{self, Markdown, code},
+    verdict::Subject,
+};
 use crate::core::{
-    RuleId, Score,
+    PrNumber, RuleId, Score,
     decision::{EvaluationVerdict, RuleOutcome},
-    policy::{Phase, Severity},
+    policy::{Phase, Severity, StateBackend},
     snapshot::Commit,
 };
 
@@ -74,7 +77,11 @@ impl Iteration {
             changed: changed(subject),
             failed: names(Severity::Fail),
             warnings: names(Severity::Warn),
-            artifact: if subject.is_single() { "none is kept".to_owned() } else { state_ref(subject) },
+            artifact: if subject.is_single() {
+                "none is kept".to_owned()
+            } else {
+                state_place(subject).in_plain_words()
+            },
             issues: issues(subject),
         })
     }
@@ -140,10 +147,60 @@ fn issues(subject: &Subject<'_>) -> Vec<(String, String)> {
 }
 
 /// Where the loop's state is kept.
-pub(super) fn state_ref(subject: &Subject<'_>) -> String {
-    match subject.decision.next.pull_request {
-        Some(number) => format!("refs/loopgate/pr/{number}"),
-        None => format!("refs/loopgate/task/{}", subject.decision.next.task_alias),
+pub(super) enum StatePlace {
+    Ref(String),
+    StatusComment,
+    /// Of the newest workflow run that looked after a pull request.
+    Artifact,
+}
+
+pub(super) fn state_place(subject: &Subject<'_>) -> StatePlace {
+    match (subject.decision.next.pull_request, subject.policy.state) {
+        (None, _) => StatePlace::Ref(format!("refs/loopgate/task/{}", subject.decision.next.task_alias)),
+        (Some(number), StateBackend::Ref) => StatePlace::Ref(format!("refs/loopgate/pr/{number}")),
+        (Some(_), StateBackend::Comment) => StatePlace::StatusComment,
+        (Some(_), StateBackend::Artifact) => StatePlace::Artifact,
+    }
+}
+
+impl StatePlace {
+    /// In words, and as Markdown where `quote` puts names in code.
+    fn words(&self, quote: impl Fn(&str) -> String) -> String {
+        match self {
+            Self::Ref(name) => quote(name),
+            Self::StatusComment => "the status comment, hidden".to_owned(),
+            Self::Artifact => format!("the artifact {}", quote("loopgate-state")),
+        }
+    }
+
+    pub fn in_plain_words(&self) -> String {
+        self.words(str::to_owned)
+    }
+
+    pub fn in_markdown(&self) -> Markdown {
+        Markdown::ours(self.words(|name| code(name).to_string()))
+    }
+
+    /// The ref, for programs.
+    pub fn into_ref(self) -> Option<String> {
+        match self {
+            Self::Ref(name) => Some(name),
+            Self::StatusComment | Self::Artifact => None,
+        }
+    }
+
+    /// The command that shows everything that is kept of a run.
+    pub fn how_to_read(&self, number: Option<PrNumber>) -> String {
+        match (self, number) {
+            (Self::Ref(name), _) => format!("git fetch origin {name}:{name}"),
+            (Self::StatusComment, Some(number)) => {
+                format!("gh pr view {number} --json comments --jq '.comments[].body' | loopgate inspect state -")
+            }
+            (Self::Artifact, Some(number)) => {
+                format!("gh run download --name loopgate-state && loopgate inspect state pr-{number}")
+            }
+            (Self::StatusComment | Self::Artifact, None) => "loopgate inspect state".to_owned(),
+        }
     }
 }
 

@@ -2,6 +2,9 @@
 //! `loopgate reconcile` as a process of its own.
 
 use std::{
+    collections::BTreeMap,
+    fs::DirEntry,
+    path::Path,
     process::Output,
     sync::{
         Mutex,
@@ -9,15 +12,16 @@ use std::{
     },
 };
 
+use bytes::Bytes;
 use loopgate::{
     core::{RepoName, Sha},
     github::{ApiUrl, AppSlug, Credentials, Github, Secret, Setup},
-    simulator::{Area, Conclusion, Delivery, Level, Permissions, RunSpec, Simulator},
+    simulator::{Area, Conclusion, Delivery, Level, Permissions, Pr, RunSpec, Simulator},
 };
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::Keeper;
+use crate::{Keeper, archive};
 
 const WORKFLOW: &str = ".github/workflows/loopgate.yml";
 const RELAY: &str = ".github/workflows/loopgate-relay.yml";
@@ -28,19 +32,27 @@ pub struct Actions {
     token: String,
     /// Deliveries that were seen: they are the events, told to nobody else.
     seen: AtomicUsize,
+    /// Files of the artifact of states that was uploaded last.
+    pub uploaded: Mutex<BTreeMap<String, String>>,
     /// What each process printed, with the event it was started for.
     pub runs: Mutex<Vec<(String, Value)>>,
 }
 
 impl Actions {
     pub fn new(github: &Simulator, repo: &RepoName) -> Self {
+        Self::with(github, repo, permissions())
+    }
+
+    /// The workflow's token may do this.
+    pub fn with(github: &Simulator, repo: &RepoName, permissions: Permissions) -> Self {
         // Nobody listens there: the events are kept, and that is all that is wanted of them.
         github.set_webhook_url("http://127.0.0.1:9/webhook");
         Self {
             github: github.clone(),
             repo: repo.clone(),
-            token: github.actions_token(repo, Some(permissions())).expect("a token"),
+            token: github.actions_token(repo, Some(permissions)).expect("a token"),
             seen: AtomicUsize::new(github.deliveries().len()),
+            uploaded: Mutex::default(),
             runs: Mutex::default(),
         }
     }
@@ -50,18 +62,39 @@ impl Actions {
         let main = self.github.sha(&self.repo, "main").expect("a branch");
         let spec = RunSpec::new(main, WORKFLOW).name("Loopgate").event(event).job("reconcile");
         let run = self.github.start_workflow(&self.repo, spec).expect("a run");
-        let output = self.process(event, payload, run.get()).await;
-        self.github.finish_workflow(&self.repo, run, Conclusion::Success, Vec::new()).expect("its end");
+        let folder = tempfile::tempdir().expect("a directory");
+        let output = self.process_in(folder.path(), event, payload, run.get()).await;
+        let artifacts = self.upload(&folder.path().join("state"));
+        self.github.finish_workflow(&self.repo, run, Conclusion::Success, artifacts).expect("its end");
         let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{event}: {text}{errors}");
         let told: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{event}: {text}{errors}"));
+        assert_eq!(told["state_folder"].is_string(), folder.path().join("state").is_dir(), "{told}");
         self.runs.lock().expect("no panic").push((event.to_owned(), told.clone()));
         told
     }
 
+    /// The Action's last step: all of the folder in one artifact, if there is one.
+    fn upload(&self, folder: &Path) -> Vec<(String, Bytes)> {
+        let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+        let read = |entry: DirEntry| {
+            let name = entry.file_name().into_string().expect("a plain name");
+            (name, std::fs::read_to_string(entry.path()).expect("text"))
+        };
+        let files: BTreeMap<_, _> = entries.map(|entry| read(entry.expect("an entry"))).collect();
+        let packed: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+        let zip = archive(&packed).into();
+        *self.uploaded.lock().expect("no panic") = files;
+        vec![("loopgate-state".to_owned(), zip)]
+    }
+
     pub async fn process(&self, event: &str, payload: &Value, run: u64) -> Output {
         let folder = tempfile::tempdir().expect("a directory");
-        let file = folder.path().join("event.json");
+        self.process_in(folder.path(), event, payload, run).await
+    }
+
+    async fn process_in(&self, folder: &Path, event: &str, payload: &Value, run: u64) -> Output {
+        let file = folder.join("event.json");
         std::fs::write(&file, payload.to_string()).expect("a file");
         // Whatever is uploaded, a process has to do with this much memory (in KB), thread stacks included.
         let limited = "ulimit -d 131072 && exec \"$0\" \"$@\"";
@@ -75,6 +108,8 @@ impl Actions {
             .env("GITHUB_REPOSITORY", self.repo.to_string())
             .env("GITHUB_API_URL", self.github.url())
             .env("GITHUB_RUN_ID", run.to_string())
+            .env("GITHUB_WORKFLOW_REF", format!("{}/{WORKFLOW}@refs/heads/main", self.repo))
+            .env("LOOPGATE_STATE_FOLDER", folder.join("state"))
             .env("GITHUB_TOKEN", &self.token);
         command.output().await.expect("a process")
     }
@@ -147,10 +182,14 @@ impl Keeper for Actions {
             }
         }
     }
+
+    fn kept(&self, pr: &Pr) -> Option<String> {
+        self.uploaded.lock().expect("no panic").get(&format!("pr-{}", pr.number)).cloned()
+    }
 }
 
 /// Those of the README's workflow.
-fn permissions() -> Permissions {
+pub fn permissions() -> Permissions {
     use Area::{Actions, Checks, Contents, Issues, Metadata, PullRequests, Statuses};
     let write = [Actions, Checks, Contents, Issues, PullRequests].map(|area| (area, Level::Write));
     let read = [Metadata, Statuses].map(|area| (area, Level::Read));

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
+use base64::Engine as _;
 use loopgate::simulator::{Pr, Simulator};
 use regex::Regex;
 
@@ -32,12 +33,16 @@ impl Look {
     }
 }
 
-pub fn look(github: &Simulator, pr: &Pr, us: &str) -> Look {
+/// `kept` is what is packed away of the pull request's state, if it is kept in an artifact.
+pub fn look(github: &Simulator, pr: &Pr, us: &str, kept: Option<&str>) -> Look {
     let pull = github.pull_request(pr).expect("a pull request");
     let (ours, theirs): (Vec<_>, Vec<_>) = pull.comments.into_iter().partition(|comment| comment.author == us);
     let checks = pull.check_runs.into_iter().filter(|run| run.name.starts_with("loopgate / "));
     let state = github.state_ref(&pr.repo, &format!("refs/loopgate/pr/{}", pr.number)).expect("a repository");
-    let attempts = state.into_iter().flat_map(|state| state.files).filter(|(name, _)| name.starts_with("attempts/"));
+    let in_ref = state.map(|state| state.files);
+    let in_comment = || ours.iter().find_map(|comment| unpacked(comment.body.trim_end().rsplit_once(STATE)?.1));
+    let attempts = in_ref.or_else(in_comment).or_else(|| kept.map(unpacked)?).unwrap_or_default();
+    let attempts = attempts.into_iter().filter(|(name, _)| name.starts_with("attempts/"));
     Look {
         labels: pull.labels,
         requested: pull.requested_reviewers,
@@ -65,11 +70,26 @@ pub fn look(github: &Simulator, pr: &Pr, us: &str) -> Look {
     }
 }
 
+/// What the hidden last line of a status comment begins with, where the state is kept there.
+pub const STATE: &str = "<!-- loopgate-state:";
+
+/// The documents of a packed state: base64 of the zlib stream of a JSON object, after the version.
+pub fn unpacked(packed: &str) -> Option<BTreeMap<String, String>> {
+    let text = packed.trim_end_matches(" -->").strip_prefix("v1.")?;
+    let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
+    serde_json::from_reader(flate2::read::ZlibDecoder::new(&*bytes)).ok()
+}
+
 /// Ids, commits, times and addresses become words.
 fn plain(text: &str) -> String {
     static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         [
+            // Where the state is kept, and what keeps it there.
+            (r"\n+<!-- loopgate-state:.*", ""),
+            (r"`?refs/loopgate/pr/\d+`?|the status comment, hidden|the artifact `?loopgate-state`?", "PLACE"),
+            (r#""state_ref": (null|"PLACE")"#, "THE PLACE"),
             (r"http://127\.0\.0\.1:\d+", "GITHUB"),
+            (r"\b[0-9a-f]{64}\b", "TREE"),
             (r"\b[0-9a-f]{40}\b", "COMMIT"),
             (r"\b[0-9a-f]{16}\b", "HASH"),
             (r"\b[0-9a-f]{8}\b", "SHORT"),

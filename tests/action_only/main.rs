@@ -3,6 +3,7 @@
 
 mod actions;
 mod alone;
+mod elsewhere;
 mod hostile;
 mod look;
 mod server;
@@ -37,6 +38,11 @@ gates:
 /// Whoever looks after the pull requests: lets everything happen that what people did leads to.
 pub trait Keeper {
     fn settle(&self) -> impl Future<Output = ()> + Send;
+
+    /// The state of a pull request as it is packed into an artifact, where it is.
+    fn kept(&self, _: &Pr) -> Option<String> {
+        None
+    }
 }
 
 /// A GitHub, far enough in the past that the story ends before now: the processes have the machine's clock.

@@ -14,22 +14,29 @@ use crate::{
 };
 
 /// A story as it is played for somebody who looks after the pull requests, with a look after each step.
-struct Telling<'a, K> {
+pub struct Telling<'a, K> {
     github: &'a Simulator,
     repo: &'a RepoName,
     keeper: &'a K,
     us: &'a str,
-    seen: Vec<(String, Look)>,
+    pub seen: Seen,
 }
 
-impl<K: Keeper> Telling<'_, K> {
+/// What was seen after each step.
+pub type Seen = Vec<(String, Look)>;
+
+impl<'a, K: Keeper> Telling<'a, K> {
+    pub const fn new(github: &'a Simulator, repo: &'a RepoName, keeper: &'a K, us: &'a str) -> Self {
+        Self { github, repo, keeper, us, seen: Vec::new() }
+    }
+
     async fn then(&mut self, pr: &Pr, what: &str) {
         self.keeper.settle().await;
-        self.seen.push((what.to_owned(), look(self.github, pr, self.us)));
+        self.seen.push((what.to_owned(), look(self.github, pr, self.us, self.keeper.kept(pr).as_deref())));
     }
 }
 
-async fn from_a_failing_test_to_the_merge<K: Keeper>(t: &mut Telling<'_, K>) {
+pub async fn from_a_failing_test_to_the_merge<K: Keeper>(t: &mut Telling<'_, K>) {
     let (alice, bob, mallory) = (t.github.user("alice"), t.github.user("bob"), t.github.user("mallory"));
     let change = PullSpec::new("feat: sign in").file("src/auth/login.rs", "fn login() {}\n");
     let pr = alice.open_pull_request(t.repo, change).unwrap();
@@ -56,7 +63,7 @@ async fn from_a_failing_test_to_the_merge<K: Keeper>(t: &mut Telling<'_, K>) {
     t.then(&pr, "merged").await;
 }
 
-async fn attempts_that_never_end_well<K: Keeper>(t: &mut Telling<'_, K>) {
+pub async fn attempts_that_never_end_well<K: Keeper>(t: &mut Telling<'_, K>) {
     let alice = t.github.user("alice");
     let change = PullSpec::new("Add parser").branch("parser").file("src/parser.rs", "fn parse() {}\n");
     let pr = alice.open_pull_request(t.repo, change).unwrap();
@@ -72,7 +79,7 @@ async fn attempts_that_never_end_well<K: Keeper>(t: &mut Telling<'_, K>) {
     t.then(&pr, "resumed").await;
 }
 
-async fn a_fork_with_several_jobs<K: Keeper>(t: &mut Telling<'_, K>) {
+pub async fn a_fork_with_several_jobs<K: Keeper>(t: &mut Telling<'_, K>) {
     let change = PullSpec::new("Fix typo").file("docs/guide.md", "Guide\n").from_fork();
     let pr = t.github.user("dave").open_pull_request(t.repo, change).unwrap();
     t.then(&pr, "opened from a fork").await;
@@ -85,29 +92,32 @@ async fn a_fork_with_several_jobs<K: Keeper>(t: &mut Telling<'_, K>) {
     t.then(&pr, "closed").await;
 }
 
+/// The same was seen after every step, line by line.
+pub fn assert_same(first: &str, one: &Seen, second: &str, other: &Seen) {
+    assert_eq!(one.len(), other.len());
+    for ((what, one), (_, other)) in one.iter().zip(other) {
+        let (one, other) = (one.lines(), other.lines());
+        let differ = one.iter().zip(&other).find(|(one, other)| one != other);
+        assert_eq!(differ, None, "{what}: on the left what {first}, on the right what {second}");
+        assert_eq!(one.len(), other.len(), "{what}");
+    }
+}
+
 /// Plays a story for the server and for the workflows, and compares what is seen after every step.
 macro_rules! the_same_for_both {
     ($story:ident) => {{
         let served = github().await;
         let repo = repository(&served);
         let app = App::new(&served).await;
-        let mut server = Telling { github: &served, repo: &repo, keeper: &app, us: "loopgate[bot]", seen: Vec::new() };
+        let mut server = Telling::new(&served, &repo, &app, "loopgate[bot]");
         $story(&mut server).await;
 
         let alone = github().await;
         let repo = repository(&alone);
         let actions = Actions::new(&alone, &repo);
-        let us = "github-actions[bot]";
-        let mut action = Telling { github: &alone, repo: &repo, keeper: &actions, us, seen: Vec::new() };
+        let mut action = Telling::new(&alone, &repo, &actions, "github-actions[bot]");
         $story(&mut action).await;
-
-        assert_eq!(server.seen.len(), action.seen.len());
-        for ((what, server), (_, action)) in server.seen.iter().zip(&action.seen) {
-            let (server, action) = (server.lines(), action.lines());
-            let differ = server.iter().zip(&action).find(|(server, action)| server != action);
-            assert_eq!(differ, None, "{what}: first what the server leaves, then what the workflows leave");
-            assert_eq!(server.len(), action.len(), "{what}");
-        }
+        assert_same("the server leaves", &server.seen, "the workflows leave", &action.seen);
         actions
     }};
 }

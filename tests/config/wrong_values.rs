@@ -311,10 +311,13 @@ fn periods_need_their_unit() {
 }
 
 #[test]
-fn a_state_kept_elsewhere_is_refused_rather_than_kept_in_a_ref() {
-    for backend in ["comment", "artifact"] {
-        let text = told(&format!("state: {{ backend: {backend} }}"));
-        assert!(text.starts_with("`state.backend`: the state of a loop can be kept in a hidden ref only\n"), "{text}");
-        assert!(text.contains("write `ref`: it needs the permission contents: write"), "{text}");
-    }
+fn a_place_for_the_state_is_one_of_three() {
+    assert_snapshot!(told("state: { backend: disk }"), @r"
+    `state.backend`: unknown value `disk`
+     --> .github/loopgate.yml:1:19
+      |
+    1 | state: { backend: disk }
+      |                   ^^^^
+      = known here: `ref`, `comment`, `artifact`
+    ");
 }

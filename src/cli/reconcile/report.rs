@@ -1,11 +1,15 @@
 //! What a run of `loopgate reconcile` tells: lines for the log, a document for programs, the job summary, the outputs.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::{
-    cli::{Stop, output, output::Format, outputs::Outputs},
+    cli::{
+        Stop, output,
+        output::Format,
+        outputs::{Outputs, tell_state_folder},
+    },
     core::{PrNumber, RepoName, Timestamp},
     github::{Failed, GroupAnswer, MergeGroup, Settled, Usage, webhook::Irrelevant},
     render,
@@ -19,6 +23,8 @@ pub(super) struct Report {
     pub looked: Vec<Looked>,
     /// Pull requests left for the next run.
     pub left: usize,
+    /// States to be uploaded as an artifact.
+    pub state_folder: Option<PathBuf>,
     pub usage: Usage,
 }
 
@@ -43,7 +49,15 @@ pub(super) enum Ended {
 impl Report {
     pub(super) fn new(event: &str) -> Self {
         let event = event.to_owned();
-        Self { event, irrelevant: None, answered: Vec::new(), looked: Vec::new(), left: 0, usage: Usage::default() }
+        Self {
+            event,
+            irrelevant: None,
+            answered: Vec::new(),
+            looked: Vec::new(),
+            left: 0,
+            state_folder: None,
+            usage: Usage::default(),
+        }
     }
 
     pub(super) fn failed(&self) -> bool {
@@ -69,6 +83,9 @@ impl Report {
                 files: None,
             };
             outputs.tell();
+        }
+        if let Some(folder) = &self.state_folder {
+            tell_state_folder(folder);
         }
         Ok(())
     }
@@ -112,6 +129,7 @@ impl Report {
             "merge_groups": self.answered.iter().map(Answered::document).collect::<Vec<_>>(),
             "pull_requests": self.looked.iter().map(Looked::document).collect::<Vec<_>>(),
             "left": self.left,
+            "state_folder": self.state_folder,
             "api_requests": self.usage,
         })
     }

@@ -25,7 +25,7 @@ use crate::{
     },
     core::{
         GateName,
-        policy::{Activation, LabelPolicy, Mode, OnComplete, Policy, PolicyOrigin},
+        policy::{Activation, LabelPolicy, Mode, OnComplete, Policy, PolicyOrigin, StateBackend},
     },
 };
 
@@ -81,32 +81,8 @@ pub(in crate::config) struct PolicySection {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct StateSection {
-    /// Default: ref, and there is no other yet.
-    backend: Option<Located<StateBackend>>,
-}
-
-/// Where the state of a loop can be kept (github.md, Loop state in hidden refs).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum StateBackend {
-    /// The hidden ref `refs/loopgate/pr/<number>`.
-    Ref,
-    /// In the status comment. No editor is to offer what is refused.
-    #[schemars(skip)]
-    Comment,
-    /// In an artifact of the workflow run.
-    #[schemars(skip)]
-    Artifact,
-}
-
-impl StateSection {
-    /// Only the ref is there. To fall back to it silently would write where the configuration says not to.
-    fn refuse_what_is_not_there(self, cx: &mut Lowering) {
-        let Some(backend) = self.backend.filter(|backend| backend.value != StateBackend::Ref) else { return };
-        let message = "the state of a loop can be kept in a hidden ref only";
-        let hint = "write `ref`: it needs the permission contents: write, and touches no branch";
-        cx.refuse(Problem::wrong(backend.place, message).hint(hint));
-    }
+    /// Default: ref.
+    backend: Option<StateBackend>,
 }
 
 /// What happens once a pull request is merged.
@@ -133,7 +109,6 @@ impl File {
             let problem = Problem::wrong(policy.place, "only an organisation's file can lock settings");
             cx.refuse(problem.hint("move it to `loopgate.yml` of the organisation's `.github` repository"));
         }
-        self.state.refuse_what_is_not_there(cx);
         let verify = self.verify.lower(cx);
         Policy {
             origin: match repository {
@@ -158,6 +133,7 @@ impl File {
             },
             fixer: self.fixer.lower(cx),
             memory: self.memory.lower(),
+            state: self.state.backend.unwrap_or_default(),
             on_complete: meaning(
                 self.on_complete.delete_branch,
                 OnComplete::DeleteBranch,

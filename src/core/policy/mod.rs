@@ -63,6 +63,7 @@ pub struct Policy {
     pub labels: LabelPolicy,
     pub fixer: FixerPolicy,
     pub memory: MemoryPolicy,
+    pub state: StateBackend,
     pub on_complete: OnComplete,
 }
 
@@ -140,6 +141,42 @@ pub enum Mode {
     Hybrid,
     /// Every gate holds at its stage, triggered or not.
     Supervised,
+}
+
+/// `state.backend`: where the state of a pull request's run is kept (github.md, Loop state in hidden refs). A local loop
+/// keeps its own in a ref of the local repository, whatever this says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StateBackend {
+    /// The hidden ref `refs/loopgate/pr/<number>`. Needs the permission contents: write.
+    #[default]
+    Ref,
+    /// Packed into the status comment, for people to see nothing of.
+    Comment,
+    /// An artifact of the workflow run, for all pull requests. In workflows only; a server uses the comment instead.
+    Artifact,
+}
+
+impl StateBackend {
+    /// Bytes that a packed state may take of a comment, whose limit is 65,000.
+    pub const ROOM_IN_COMMENT: usize = 30_000;
+
+    /// Bytes of the status comment that are not for people to read.
+    pub const fn taken_of_comment(self) -> usize {
+        match self {
+            Self::Ref | Self::Artifact => 0,
+            // And the words around it.
+            Self::Comment => Self::ROOM_IN_COMMENT + 100,
+        }
+    }
+
+    /// Tests of which a roster is kept, at eight bytes that cannot be packed: two rosters have to fit.
+    pub const fn most_tests(self) -> usize {
+        match self {
+            Self::Ref | Self::Artifact => 2_500,
+            Self::Comment => 500,
+        }
+    }
 }
 
 /// `on_complete`.

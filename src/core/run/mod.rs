@@ -159,6 +159,7 @@ impl<'a> Run<'a> {
         let mut digest =
             attempt::digest(self.snapshot, &self.next, evidence, evaluation, result, blames, rejections, self.now);
         digest.flaky.clone_from(flaky);
+        digest.tests = digest.tests.filter(|tests| tests.len() <= self.policy.state.most_tests());
         let previous = self.next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
         let Comparison { compare, regressed } =
             comparison::compare(previous, &digest, evidence, self.snapshot.base_evidence.as_ref());

@@ -27,7 +27,6 @@ mod sighting;
 mod surface;
 mod survey;
 
-pub(super) use self::config::escalation_template;
 use self::{
     authority::Registry,
     checks::Checks,
@@ -37,6 +36,7 @@ use self::{
     organisation::Organisations,
     pull::{Changes, HeadMoved, Pull},
 };
+pub(super) use self::{config::escalation_template, surface::status_comments};
 pub use self::{
     surface::{ObservedSurface, OwnCheckRun, OwnComment},
     survey::Governing,
@@ -46,7 +46,7 @@ use crate::core::{
     CheckRunId, PrNumber, RepoName, Sha,
     gate::{AuthorityQuestions, questions},
     hint::Hint,
-    policy::{CheckSource, Policy},
+    policy::{CheckSource, Policy, StateBackend},
     snapshot::{
         AppIdentity, Authority, ChangedFiles, CheckProgress, Commit, Completeness, Listing, ObservationProblem,
         PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
@@ -387,6 +387,16 @@ impl Ground {
     /// The pull request, its head's tree and the base branch's head known.
     pub const fn pull_request(&self) -> &PullRequest {
         &self.pull.pull_request
+    }
+
+    /// Our status comments, the oldest first.
+    pub fn status_comments(&self) -> Vec<OwnComment> {
+        surface::own_comments(&self.comments.listing.items, &self.us).0
+    }
+
+    /// Where the configuration has the state kept.
+    pub const fn backend(&self) -> StateBackend {
+        self.policy.state
     }
 
     /// As whom we act here.

@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::conversation;
 use crate::{
     core::{
         CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, UserId,
         decision::{Reacted, ReactionKind},
         snapshot::{AppIdentity, CheckProgress, Comment},
     },
-    github::{OwnCheck, marker::Marker},
+    github::{Client, Error, OwnCheck, marker::Marker},
     render::Traces,
 };
 
@@ -94,6 +95,19 @@ pub(super) fn own_comments(comments: &[Comment], us: &AppIdentity) -> (Vec<OwnCo
     }
     status.sort_by_key(|comment| comment.id);
     (status, posts)
+}
+
+/// Our status comments as GitHub shows them now, the oldest first.
+///
+/// # Errors
+/// Every kind of [`Error`].
+pub(in crate::github) async fn status_comments(
+    client: &Client,
+    repository: &RepoName,
+    number: PrNumber,
+    us: &AppIdentity,
+) -> Result<Vec<OwnComment>, Error> {
+    Ok(own_comments(&conversation::comments(client, repository, number).await?.listing.items, us).0)
 }
 
 fn is_ours(comment: &Comment, us: &AppIdentity) -> bool {

@@ -6,8 +6,11 @@
 //! again from what is there. The state is saved before anything is shown, so what is shown twice was decided twice. What
 //! cannot be taken back (comments, calls) is left for a moment to whoever saved just now: see [`Rival`].
 
+mod archive;
 mod problems;
 mod rival;
+
+use std::sync::Arc;
 
 use chrono::TimeDelta;
 
@@ -16,8 +19,11 @@ use self::{
     rival::{Rival, SaveMemory},
 };
 use super::{
-    Client, Error, ErrorKind, Executor, Github, GithubObjects, Ground, Observation, Observer, OwnCheckRun, Problem,
-    Target, observe::escalation_template, plan,
+    Client, Error, ErrorKind, Executor, Github, Ground, Observation, Observer, OwnCheckRun, Problem, StateArtifact,
+    Target,
+    observe::escalation_template,
+    plan,
+    storage::{KEPT_AFTER_THE_END, Storage},
 };
 use crate::{
     channels::Channels,
@@ -30,7 +36,7 @@ use crate::{
         stage::Stage,
         state::{LoopState, RunStatus, VerificationResult},
     },
-    refs::{self, AttemptFile, Follows, Loaded, RefName, RefsError, Save, Seal, StateStore},
+    refs::{self, AttemptFile, Follows, GitObjects as _, Loaded, RefName, RefsError, Save, Seal, StateStore},
     render::{self, OwnTemplates, Rendered},
 };
 
@@ -42,6 +48,7 @@ pub struct Reconcile {
     problems: ProblemMemory,
     saves: SaveMemory,
     seal: Option<Seal>,
+    artifact: Option<Arc<StateArtifact>>,
 }
 
 /// A pull request to look at.
@@ -138,8 +145,6 @@ const MOST_SAVES: usize = 5;
 /// How long an answer of the API may be older than an event, and when it is asked again.
 const LAG_TOLERATED: TimeDelta = TimeDelta::minutes(2);
 const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(15);
-/// How long the state of an ended run stays where it is (loop.md, State).
-const ARCHIVED_AFTER: TimeDelta = TimeDelta::days(14);
 
 impl Reconcile {
     pub fn new(github: Github) -> Self {
@@ -150,12 +155,18 @@ impl Reconcile {
             executor: Executor::default(),
             problems: ProblemMemory::default(),
             seal: None,
+            artifact: None,
         }
     }
 
     /// Seals the states it saves, and distrusts those that are not sealed.
     pub fn sealing(self, seal: Option<Seal>) -> Self {
         Self { seal, ..self }
+    }
+
+    /// Keeps states in this artifact where the configuration says so.
+    pub fn keeping(self, artifact: Option<Arc<StateArtifact>>) -> Self {
+        Self { artifact, ..self }
     }
 
     /// Forgets what was believed of people, teams and organisations for a while, since it has changed.
@@ -192,10 +203,10 @@ impl Reconcile {
     /// As [`run`](Self::run).
     pub async fn peek(&self, job: &Job, now: Timestamp) -> Result<Option<Looked>, Failed> {
         let client = self.github.client(job.installation);
-        let objects = GithubObjects::new(client.clone(), job.repository.clone());
-        let seal = self.seal.as_ref().map(|seal| seal.of(&job.repository, job.number));
-        let store = StateStore::new(&objects, RefName::pull_request(job.number)).sealed(seal);
-        let Some((ground, loaded)) = Box::pin(self.ground(&client, job, &store)).await? else { return Ok(None) };
+        let Some(Begun { ground, loaded, elsewhere, .. }) = Box::pin(self.begin(&client, job)).await? else {
+            return Ok(None);
+        };
+        let loaded = elsewhere.map_or(loaded, |(_, held)| held);
         let target = Target { repository: &job.repository, number: job.number };
         let read = self.observer.complete(&client, target, ground, job.hints.clone(), loaded.intact());
         let observation = Box::pin(read).await?;
@@ -215,18 +226,18 @@ impl Reconcile {
 
     async fn turn(&self, job: &Job, problems: &[Problem], now: Timestamp) -> Result<Option<Outcome>, Failed> {
         let client = self.github.client(job.installation);
-        let objects = GithubObjects::new(client.clone(), job.repository.clone());
-        let seal = self.seal.as_ref().map(|seal| seal.of(&job.repository, job.number));
-        let store = StateStore::new(&objects, RefName::pull_request(job.number)).sealed(seal);
-        let Some((ground, loaded)) = Box::pin(self.ground(&client, job, &store)).await? else {
+        let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
             return Ok(Some(nothing(Settled::Dormant)));
         };
-        let Some(loaded) = find_archived(job, &ground, loaded, &store, &objects, now).await? else {
+        let (ground, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
+        let store = self.store(job, &storage);
+        let Some(loaded) = archive::find(job, &ground, loaded, &store, &storage, now).await? else {
             return Ok(Some(nothing(Settled::Nothing)));
         };
         let open = ground.pull_request().lifecycle == Lifecycle::Open;
-        if let (false, Some(tip), Some(state)) = (open, loaded.tip, loaded.intact())
-            && now >= state.updated_at + ARCHIVED_AFTER
+        if storage.is_ref()
+            && let (false, Some(tip), Some(state)) = (open, loaded.tip, loaded.intact())
+            && now >= state.updated_at + KEPT_AFTER_THE_END
         {
             store.move_to(&RefName::archive(job.number), tip).await?;
             return Ok(Some(nothing(Settled::Archived)));
@@ -236,16 +247,19 @@ impl Reconcile {
             .iter()
             .map(|Problem { what, reason }| ObservationProblem { what: what.clone(), reason: reason.clone() });
         observation.snapshot.problems.extend(told);
+        observation.policy.state = storage.backend();
+        observation.snapshot.problems.extend(not_moved);
 
         let rival = self.saves.rival(job, &loaded, now);
-        let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
-        let Some(Decided { decision, texts, saved, refused, outrun }) = decided else { return Ok(None) };
+        let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, (&store, &storage), now)).await?;
+        let Some(Decided { decision, mut texts, saved, refused, outrun }) = decided else { return Ok(None) };
+        storage.put_in(&mut observation.surface.status_comments, &mut texts.status_comment);
         self.saves.remember(job, saved);
         let rival = outrun.or(rival);
         let mut effects = plan(&observation.surface, &decision.surface, &texts);
         let post_at = rival.and_then(|rival| rival.left_to_them(&mut effects));
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
-        let archive_at = (!open).then(|| decision.next.updated_at + ARCHIVED_AFTER);
+        let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
         let revisit_at = decision
             .revisit_at
             .into_iter()
@@ -269,12 +283,64 @@ impl Reconcile {
         Ok(Some(Outcome { revisit_at, result: Settled::Decided(summary) }))
     }
 
+    fn store<'g>(&self, job: &Job, storage: &'g Storage) -> StateStore<'g, Storage> {
+        let seal = self.seal.as_ref().map(|seal| seal.of(&job.repository, job.number));
+        StateStore::new(storage, RefName::pull_request(job.number)).sealed(seal)
+    }
+
+    /// The ground, and the state from where the configuration has it kept. None where Loopgate is not switched on.
+    async fn begin(&self, client: &Client, job: &Job) -> Result<Option<Begun>, Failed> {
+        let hidden_ref = Storage::hidden_ref(client, &job.repository);
+        let Some((ground, in_ref)) = self.ground(client, job, &self.store(job, &hidden_ref)).await? else {
+            return Ok(None);
+        };
+        let place = (&job.repository, job.number);
+        let storage = Storage::of(ground.backend(), client, place, &ground, self.artifact.as_ref());
+        let (loaded, other, held) = if storage.is_ref() {
+            let comment = Storage::status_comment(client, place, &ground);
+            let held = self.store(job, &comment).load().await?;
+            (in_ref, comment, held)
+        } else {
+            let loaded = self.store(job, &storage).load().await?;
+            (loaded, hidden_ref, in_ref)
+        };
+        let elsewhere = (loaded.tip.is_none() && held.tip.is_some()).then_some((other, held));
+        Ok(Some(Begun { ground, storage, loaded, elsewhere }))
+    }
+
+    /// Moves a run that is still kept where the configuration had it before. Where that is refused it stays, and people
+    /// are told.
+    async fn settle_in(&self, job: &Job, begun: Begun) -> Result<Settlement, Failed> {
+        let Begun { ground, storage, loaded, elsewhere } = begun;
+        let Some((old, held)) = elsewhere else { return Ok((ground, storage, loaded, None)) };
+        let (Some(tip), Some(state)) = (held.tip, held.intact()) else {
+            // What is damaged is recovered from, and saved in the new place.
+            let loaded = Loaded { tip: None, remembered: held.remembered };
+            return Ok((ground, storage, loaded, None));
+        };
+        let store = self.store(job, &storage);
+        match store.adopt(&self.store(job, &old), tip, state).await {
+            Ok(()) | Err(RefsError::RefMoved { .. }) => {
+                let loaded = store.load().await?;
+                match old.delete_ref(&RefName::pull_request(job.number)).await {
+                    Ok(()) | Err(RefsError::Refused(_)) => Ok((ground, storage, loaded, None)),
+                    Err(error) => Err(error.into()),
+                }
+            }
+            Err(RefsError::Refused(reason)) => {
+                let what = "move the saved state to where the configuration has it kept".to_owned();
+                Ok((ground, old, held, Some(ObservationProblem { what, reason })))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// The ground and the saved state, side by side where Loopgate may be switched on.
     async fn ground(
         &self,
         client: &Client,
         job: &Job,
-        store: &StateStore<'_, GithubObjects>,
+        store: &StateStore<'_, Storage>,
     ) -> Result<Option<(Ground, Loaded)>, Failed> {
         let target = Target { repository: &job.repository, number: job.number };
         let ground = async {
@@ -325,7 +391,7 @@ impl Reconcile {
         client: &Client,
         observation: &Observation,
         mut loaded: Loaded,
-        store: &StateStore<'_, GithubObjects>,
+        (store, storage): (&StateStore<'_, Storage>, &Storage),
         now: Timestamp,
     ) -> Result<Option<Decided>, Failed> {
         let mut outrun = None;
@@ -341,13 +407,9 @@ impl Reconcile {
             };
             let attempt = decision.attempt.as_ref().map(|record| AttemptFile::of(record, follows)).transpose()?;
             let subject = refs::subject(&decision);
-            let save = Save {
-                state: &decision.next,
-                lines: &decision.events,
-                attempt,
-                artifact: &texts.artifact,
-                subject: &subject,
-            };
+            let report = storage.report(decision.surface.status_comment, &texts);
+            let save =
+                Save { state: &decision.next, lines: &decision.events, attempt, artifact: &report, subject: &subject };
             let (saved, refused) = match store.save(&loaded, &save).await {
                 Ok(saved) => (saved, None),
                 Err(RefsError::RefMoved { .. }) => {
@@ -401,6 +463,19 @@ fn leave_out_what_nobody_hears(surface: &mut Surface, texts: &mut Rendered) {
     surface.request.retain(|reviewer| matches!(reviewer, Reviewer::User(_)));
 }
 
+/// What a turn begins with.
+struct Begun {
+    ground: Ground,
+    /// Where the configuration has the state kept, and what is there.
+    storage: Storage,
+    loaded: Loaded,
+    /// Where the run still is, if it has to move.
+    elsewhere: Option<(Storage, Loaded)>,
+}
+
+/// Where the state is kept from now on, with what is there, and why that is not where it should be.
+type Settlement = (Ground, Storage, Loaded, Option<ObservationProblem>);
+
 /// A decision that is saved, or could not be.
 struct Decided {
     decision: Decision,
@@ -438,34 +513,4 @@ async fn texts(client: &Client, observation: &Observation, decision: &Decision) 
     };
     let own = OwnTemplates { escalation: own.as_deref() };
     Ok(render::pull_request_with(decision, snapshot, policy, own))
-}
-
-/// Looks in the archive where a pull request has no state although it could have had one: a run comes back when its
-/// pull request is reopened, and what ended before Loopgate came, or is archived, is left alone.
-async fn find_archived(
-    job: &Job,
-    ground: &Ground,
-    loaded: Loaded,
-    store: &StateStore<'_, GithubObjects>,
-    objects: &GithubObjects,
-    now: Timestamp,
-) -> Result<Option<Loaded>, Failed> {
-    let pull_request = ground.pull_request();
-    let open = pull_request.lifecycle == Lifecycle::Open;
-    if loaded.tip.is_some() || (open && now < pull_request.created_at + ARCHIVED_AFTER) {
-        return Ok(Some(loaded));
-    }
-    let archived = StateStore::new(objects, RefName::archive(job.number));
-    let Some(tip) = archived.load().await?.tip else {
-        let merged_lately = match &pull_request.lifecycle {
-            Lifecycle::Merged { at: Some(at), .. } => now < *at + ARCHIVED_AFTER,
-            _ => false,
-        };
-        return Ok((open || merged_lately).then_some(loaded));
-    };
-    if !open {
-        return Ok(None);
-    }
-    archived.move_to(&RefName::pull_request(job.number), tip).await?;
-    Ok(Some(store.load().await?))
 }

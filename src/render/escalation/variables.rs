@@ -361,6 +361,6 @@ fn context_lines(subject: &Subject<'_>, links: &Links) -> Markdown {
         code(&pull.head.branch),
         code(&pull.base.branch),
         links.commit(pull.head.sha),
-        code(&summary::state_ref(subject))
+        summary::state_place(subject).in_markdown()
     ))
 }

@@ -47,7 +47,8 @@ pub struct Status {
     /// What was tried, oldest first.
     pub attempts: List<Attempt>,
     pub distance_to_success: Option<DistanceToSuccess>,
-    pub state_ref: String,
+    /// None where the state is kept elsewhere.
+    pub state_ref: Option<String>,
     /// How many items of which list were left out for the size limit.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub omitted: BTreeMap<&'static str, usize>,

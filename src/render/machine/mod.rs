@@ -68,7 +68,7 @@ impl Status {
             compare: view.compare.as_ref().map(facts::compare),
             attempts: decision.next.attempts.iter().rev().take(10).rev().map(facts::attempt).collect(),
             distance_to_success: view.distance.clone(),
-            state_ref: summary::state_ref(subject),
+            state_ref: summary::state_place(subject).into_ref(),
             omitted: BTreeMap::new(),
         };
         status.count_omitted();

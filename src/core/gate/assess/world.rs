@@ -16,7 +16,7 @@ use crate::core::{
     ids::{AppId, CommentId, GateName, Login, PrNumber, ReviewId, Sha, Timestamp, UserId},
     policy::{
         Activation, CoveragePolicy, EscalationPolicy, EvaluatePolicy, FixerPolicy, LabelPolicy, LoopPolicy,
-        MemoryPolicy, Mode, NameGlob, OnComplete, PathGlobs, Policy, PolicyOrigin, VerifyPolicy,
+        MemoryPolicy, Mode, NameGlob, OnComplete, PathGlobs, Policy, PolicyOrigin, StateBackend, VerifyPolicy,
     },
     snapshot::{
         Account, AccountKind, AppIdentity, Authority, Base, ChangedFile, ChangedFiles, Comment, Commit, FileStatus,
@@ -320,6 +320,7 @@ fn policy() -> Policy {
         labels: LabelPolicy::default(),
         fixer: FixerPolicy::default(),
         memory: MemoryPolicy::default(),
+        state: StateBackend::default(),
         on_complete: OnComplete::default(),
     }
 }

@@ -1,0 +1,44 @@
+//! States of ended runs: only refs are archived; what is kept elsewhere goes with the place that holds it.
+
+use super::{Failed, Job};
+use crate::{
+    core::{Timestamp, snapshot::Lifecycle},
+    github::{
+        Ground,
+        storage::{KEPT_AFTER_THE_END, Storage},
+    },
+    refs::{Loaded, RefName, StateStore},
+};
+
+/// Looks in the archive where a pull request has no state although it could have had one: a run comes back when its
+/// pull request is reopened, and what ended before Loopgate came, or is archived, is left alone.
+pub(super) async fn find(
+    job: &Job,
+    ground: &Ground,
+    loaded: Loaded,
+    store: &StateStore<'_, Storage>,
+    storage: &Storage,
+    now: Timestamp,
+) -> Result<Option<Loaded>, Failed> {
+    let pull_request = ground.pull_request();
+    let open = pull_request.lifecycle == Lifecycle::Open;
+    if loaded.tip.is_some() || (open && now < pull_request.created_at + KEPT_AFTER_THE_END) {
+        return Ok(Some(loaded));
+    }
+    let merged_lately = match &pull_request.lifecycle {
+        Lifecycle::Merged { at: Some(at), .. } => now < *at + KEPT_AFTER_THE_END,
+        _ => false,
+    };
+    if !storage.is_ref() {
+        return Ok((open || merged_lately).then_some(loaded));
+    }
+    let archived = StateStore::new(storage, RefName::archive(job.number));
+    let Some(tip) = archived.load().await?.tip else {
+        return Ok((open || merged_lately).then_some(loaded));
+    };
+    if !open {
+        return Ok(None);
+    }
+    archived.move_to(&RefName::pull_request(job.number), tip).await?;
+    Ok(Some(store.load().await?))
+}

@@ -1,0 +1,262 @@
+//! The states of all pull requests in one artifact, for workflows whose token may write nothing to the repository.
+//!
+//! A workflow run finds the newest artifact of an earlier one, goes on from the states in it, and leaves a folder with
+//! all of them behind, which the Action's last step uploads under the same name. Artifacts cannot be changed, so every
+//! upload carries everything.
+//!
+//! Anybody's workflow run can upload an artifact of this name, a fork's too. Only those count that come from a run of
+//! our own workflow file for an event that takes the file from the default branch.
+//!
+//! Races: between reading and uploading there is no condition at all, so runs of this workflow must go one after the
+//! other (`concurrency` with `queue: max`). The artifact is looked for again before every save, which narrows what two
+//! runs at once can lose; what they lose is derived again, as far as it can be derived.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use chrono::TimeDelta;
+use serde::Deserialize;
+use tokio::sync::Mutex;
+
+use super::{KEPT_AFTER_THE_END, told};
+use crate::{
+    core::{PrNumber, RepoName, Timestamp, WorkflowRunId, snapshot::Completeness},
+    github::{
+        Client, Error,
+        artifacts::{self, Limits},
+        paging::wrapped_pages,
+        path,
+    },
+    refs::{RefName, RefsError, Slot, ended_before},
+};
+
+/// The artifact's name.
+const NAME: &str = "loopgate-state";
+/// Pages of artifacts of that name looked through at most.
+const MOST_PAGES: usize = 5;
+/// Bytes of the archive at most.
+const ARCHIVE_LIMIT: usize = 64 << 20;
+/// Bytes of one packed state at most.
+const STATE_LIMIT: usize = 512 << 10;
+/// How much an archive may hold.
+const FILES: Limits = Limits { entries: 10_000, bytes_each: STATE_LIMIT as u64, bytes: 128 << 20 };
+/// Artifacts expire after 90 days at most: an older one than this is uploaded again although nothing has changed.
+const RENEWED_AFTER: TimeDelta = TimeDelta::days(7);
+
+/// Events whose runs take the workflow's file from the default branch, whatever a pull request changes
+/// (<https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows>).
+const EVENTS_OF_THE_DEFAULT_BRANCH: [&str; 4] = ["issue_comment", "pull_request_target", "schedule", "workflow_run"];
+/// Events whose runs take it from the branch they are about.
+const EVENTS_OF_A_BRANCH: [&str; 2] = ["push", "workflow_dispatch"];
+
+/// The artifact as this run found it and leaves it behind.
+#[derive(Debug)]
+pub struct StateArtifact {
+    folder: PathBuf,
+    workflow: OwnWorkflow,
+    shelf: Mutex<Shelf>,
+}
+
+/// The workflow this process is part of.
+#[derive(Debug)]
+struct OwnWorkflow {
+    path: String,
+    branch: String,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    /// The artifact the states were read from last.
+    found: Option<u64>,
+    states: BTreeMap<PrNumber, String>,
+    /// Whether the folder is to be uploaded.
+    changed: bool,
+}
+
+/// Why there can be no artifact here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("GITHUB_WORKFLOW_REF is `{0}`, which is not of the form owner/name/.github/workflows/FILE@refs/heads/BRANCH")]
+pub struct StateArtifactError(String);
+
+wrapped_pages! {
+    Artifacts.artifacts of WireArtifact;
+}
+
+#[derive(Deserialize)]
+struct WireArtifact {
+    id: u64,
+    #[serde(default)]
+    expired: bool,
+    created_at: Option<Timestamp>,
+    workflow_run: Option<Uploader>,
+}
+
+#[derive(Deserialize)]
+struct Uploader {
+    id: WorkflowRunId,
+}
+
+#[derive(Deserialize)]
+struct WireRun {
+    path: String,
+    event: String,
+    head_branch: Option<String>,
+}
+
+impl StateArtifact {
+    /// `folder` is where the states are left, one file for each pull request. `workflow_ref` is what Actions gives as
+    /// `GITHUB_WORKFLOW_REF`.
+    ///
+    /// # Errors
+    /// When that is not the name of a workflow file on a branch.
+    pub fn new(folder: PathBuf, workflow_ref: &str, repository: &RepoName) -> Result<Self, StateArtifactError> {
+        let (path, branch) = workflow_ref
+            .split_once('@')
+            .and_then(|(path, of)| Some((path, of.strip_prefix("refs/heads/")?)))
+            .ok_or_else(|| StateArtifactError(workflow_ref.to_owned()))?;
+        let workflow = OwnWorkflow { path: artifacts::normalise(path, repository), branch: branch.to_owned() };
+        Ok(Self { folder, workflow, shelf: Mutex::default() })
+    }
+
+    /// The folder to upload, when a state in it has changed or the artifact is about to expire.
+    pub async fn to_upload(&self) -> Option<&Path> {
+        self.shelf.lock().await.changed.then_some(self.folder.as_path())
+    }
+
+    /// Reads the newest artifact that counts, unless it is the one that was read last.
+    async fn refresh(&self, shelf: &mut Shelf, client: &Client, repository: &RepoName) -> Result<(), RefsError> {
+        let path = format!("{}/actions/artifacts?name={NAME}", path::repo(repository));
+        let mut listed = client.list::<Artifacts>(&path, MOST_PAGES).await.map_err(told)?;
+        listed.items.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
+        for artifact in listed.items.iter().filter(|artifact| !artifact.expired) {
+            let Some(Uploader { id: run }) = artifact.workflow_run else { continue };
+            if !self.is_ours(client, repository, run).await.map_err(told)? {
+                continue;
+            }
+            if shelf.found == Some(artifact.id) {
+                return Ok(());
+            }
+            match self.download(client, repository, artifact).await? {
+                Ok(states) => {
+                    (shelf.states, shelf.found) = (states, Some(artifact.id));
+                    if artifact.created_at.is_some_and(|created| client.now() >= created + RENEWED_AFTER) {
+                        self.leave_behind(shelf)?;
+                    }
+                    return Ok(());
+                }
+                Err(reason) => tracing::warn!(artifact = artifact.id, reason, "a {NAME} that cannot be read"),
+            }
+        }
+        match listed.completeness {
+            Completeness::Complete => Ok(()),
+            // A flood must not look like a beginning.
+            Completeness::Incomplete => {
+                Err(RefsError::Refused(format!("too many artifacts of other workflows are named {NAME}")))
+            }
+        }
+    }
+
+    /// The states in an artifact, or why they cannot be read.
+    async fn download(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        artifact: &WireArtifact,
+    ) -> Result<Result<BTreeMap<PrNumber, String>, String>, RefsError> {
+        let path = format!("{}/actions/artifacts/{}/zip", path::repo(repository), artifact.id);
+        let archive = match client.download(&path, ARCHIVE_LIMIT).await {
+            Ok(archive) => archive,
+            Err(error) => return error.refusal().map(|error| Err(error.to_string())).map_err(told),
+        };
+        let files = match artifacts::unpack_each(&archive, FILES) {
+            Ok(files) => files,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let kept_since = client.now() - KEPT_AFTER_THE_END;
+        let states = files.into_iter().filter_map(|(name, packed)| {
+            let number = name.strip_prefix("pr-")?.parse().ok().map(PrNumber::new)?;
+            (!ended_before(&packed, kept_since)).then_some((number, packed))
+        });
+        Ok(Ok(states.collect()))
+    }
+
+    async fn is_ours(&self, client: &Client, repository: &RepoName, run: WorkflowRunId) -> Result<bool, Error> {
+        let path = format!("{}/actions/runs/{run}", path::repo(repository));
+        // What is asked of a run never changes.
+        let Some(run) = client.get_immutable_json::<WireRun>(&path).await? else { return Ok(false) };
+        Ok(self.workflow.is(&run, repository))
+    }
+
+    /// Writes all states to the folder.
+    fn leave_behind(&self, shelf: &mut Shelf) -> Result<(), RefsError> {
+        let fault = |error: std::io::Error| RefsError::Fault {
+            message: format!("{} cannot be written: {error}", self.folder.display()),
+            retry_at: None,
+        };
+        std::fs::create_dir_all(&self.folder).map_err(fault)?;
+        for (number, packed) in &shelf.states {
+            std::fs::write(self.folder.join(format!("pr-{number}")), packed).map_err(fault)?;
+        }
+        shelf.changed = true;
+        Ok(())
+    }
+}
+
+impl OwnWorkflow {
+    fn is(&self, run: &WireRun, repository: &RepoName) -> bool {
+        let of_a_branch = || {
+            EVENTS_OF_A_BRANCH.contains(&run.event.as_str()) && run.head_branch.as_deref() == Some(self.branch.as_str())
+        };
+        artifacts::normalise(&run.path, repository) == self.path
+            && (EVENTS_OF_THE_DEFAULT_BRANCH.contains(&run.event.as_str()) || of_a_branch())
+    }
+}
+
+/// One pull request's part of the artifact.
+pub struct ArtifactSlot {
+    artifact: Arc<StateArtifact>,
+    client: Client,
+    repository: RepoName,
+    number: PrNumber,
+}
+
+impl ArtifactSlot {
+    pub(super) const fn new(
+        artifact: Arc<StateArtifact>,
+        client: Client,
+        repository: RepoName,
+        number: PrNumber,
+    ) -> Self {
+        Self { artifact, client, repository, number }
+    }
+}
+
+impl Slot for ArtifactSlot {
+    fn room(&self) -> usize {
+        STATE_LIMIT
+    }
+
+    async fn read(&self) -> Result<Option<String>, RefsError> {
+        let mut shelf = self.artifact.shelf.lock().await;
+        // What this process changed is newer than any artifact: it is uploaded when the process has ended.
+        if !shelf.changed {
+            self.artifact.refresh(&mut shelf, &self.client, &self.repository).await?;
+        }
+        Ok(shelf.states.get(&self.number).cloned())
+    }
+
+    async fn replace(&self, name: &RefName, old: Option<&str>, new: &str, _: &str) -> Result<(), RefsError> {
+        let mut shelf = self.artifact.shelf.lock().await;
+        if !shelf.changed {
+            self.artifact.refresh(&mut shelf, &self.client, &self.repository).await?;
+        }
+        if shelf.states.get(&self.number).map(String::as_str) != old {
+            return Err(RefsError::RefMoved { name: name.clone() });
+        }
+        shelf.states.insert(self.number, new.to_owned());
+        self.artifact.leave_behind(&mut shelf)
+    }
+}

@@ -1,0 +1,137 @@
+//! Where the state of a pull request is kept (github.md, Loop state in hidden refs): in a hidden ref, or, where the
+//! repository forbids contents: write, in the status comment or in an artifact of the workflow.
+//!
+//! A run follows its repository's configuration: where the configured place holds nothing and another one does, the run
+//! moves, with all its documents. The places differ in what they promise to two writers at once; see each.
+
+mod artifact;
+mod comment;
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+
+pub use self::artifact::{StateArtifact, StateArtifactError};
+use self::{artifact::ArtifactSlot, comment::CommentSlot};
+use super::{Client, GithubObjects, Ground, OwnComment, marker, objects::told};
+use crate::{
+    core::{PrNumber, RepoName, Sha, decision::StatusCommentWish, policy::StateBackend},
+    refs::{GitObjects, NewCommit, PackedObjects, RefName, RefsError},
+    render::Rendered,
+};
+
+/// How long the state of an ended run stays where it is (loop.md, State).
+pub(super) const KEPT_AFTER_THE_END: TimeDelta = TimeDelta::days(14);
+
+/// The place of one pull request's state.
+pub(super) enum Storage {
+    Ref(GithubObjects),
+    Comment(PackedObjects<CommentSlot>),
+    Artifact(PackedObjects<ArtifactSlot>),
+}
+
+/// Does the same with whichever place it is.
+macro_rules! with {
+    ($storage:expr, $objects:ident => $deed:expr) => {
+        match $storage {
+            Storage::Ref($objects) => $deed,
+            Storage::Comment($objects) => $deed,
+            Storage::Artifact($objects) => $deed,
+        }
+    };
+}
+
+impl Storage {
+    pub fn hidden_ref(client: &Client, repository: &RepoName) -> Self {
+        Self::Ref(GithubObjects::new(client.clone(), repository.clone()))
+    }
+
+    /// The status comment that was seen, or the one there will be.
+    pub fn status_comment(client: &Client, (repository, number): (&RepoName, PrNumber), ground: &Ground) -> Self {
+        let seen = ground.status_comments().into_iter().next();
+        let place = (repository.clone(), number);
+        Self::Comment(PackedObjects::new(CommentSlot::new(client.clone(), place, ground.us().clone(), seen)))
+    }
+
+    /// The configured place. Artifacts are uploaded by workflows: without one the comment takes their place.
+    pub fn of(
+        backend: StateBackend,
+        client: &Client,
+        (repository, number): (&RepoName, PrNumber),
+        ground: &Ground,
+        artifact: Option<&Arc<StateArtifact>>,
+    ) -> Self {
+        match (backend, artifact) {
+            (StateBackend::Ref, _) => Self::hidden_ref(client, repository),
+            (StateBackend::Artifact, Some(artifact)) => {
+                let slot = ArtifactSlot::new(Arc::clone(artifact), client.clone(), repository.clone(), number);
+                Self::Artifact(PackedObjects::new(slot))
+            }
+            (StateBackend::Artifact | StateBackend::Comment, _) => {
+                Self::status_comment(client, (repository, number), ground)
+            }
+        }
+    }
+
+    pub const fn is_ref(&self) -> bool {
+        matches!(self, Self::Ref(_))
+    }
+
+    pub const fn backend(&self) -> StateBackend {
+        match self {
+            Self::Ref(_) => StateBackend::Ref,
+            Self::Comment(_) => StateBackend::Comment,
+            Self::Artifact(_) => StateBackend::Artifact,
+        }
+    }
+
+    /// The report that is saved with the state. Where the comment is the place, it is the report, and stays as it is
+    /// when nothing more is written on the pull request.
+    pub fn report(&self, wish: StatusCommentWish, texts: &Rendered) -> String {
+        match (self, wish) {
+            (Self::Comment(_), StatusCommentWish::Upsert) => texts.status_comment.clone(),
+            (Self::Comment(objects), StatusCommentWish::Leave) => objects.slot().visible(),
+            (Self::Ref(_) | Self::Artifact(_), _) => texts.artifact.clone(),
+        }
+    }
+
+    /// The status comments as they are now, and the text that the comment is to have: with the state, where it is kept
+    /// there.
+    pub fn put_in(&self, status_comments: &mut Vec<OwnComment>, text: &mut String) {
+        let Self::Comment(objects) = self else { return };
+        let Some(comment) = objects.slot().comment() else { return };
+        if let (_, Some(packed)) = marker::state_apart(&comment.body) {
+            *text = marker::with_state(text, packed);
+        }
+        match status_comments.iter_mut().find(|known| known.id == comment.id) {
+            Some(known) => *known = comment,
+            None => status_comments.insert(0, comment),
+        }
+    }
+}
+
+impl GitObjects for Storage {
+    async fn read_ref(&self, name: &RefName) -> Result<Option<Sha>, RefsError> {
+        with!(self, objects => objects.read_ref(name).await)
+    }
+
+    async fn read_file(&self, commit: Sha, path: &str, limit: usize) -> Result<Option<Vec<u8>>, RefsError> {
+        with!(self, objects => objects.read_file(commit, path, limit).await)
+    }
+
+    async fn parent(&self, commit: Sha) -> Result<Option<Sha>, RefsError> {
+        with!(self, objects => objects.parent(commit).await)
+    }
+
+    async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
+        with!(self, objects => objects.write_commit(commit).await)
+    }
+
+    async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<(), RefsError> {
+        with!(self, objects => objects.compare_and_swap(name, old, new).await)
+    }
+
+    async fn delete_ref(&self, name: &RefName) -> Result<(), RefsError> {
+        with!(self, objects => objects.delete_ref(name).await)
+    }
+}
