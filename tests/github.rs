@@ -14,3 +14,5 @@ mod observe;
 mod organisation;
 #[path = "github/reconcile.rs"]
 mod reconcile;
+#[path = "github/storage.rs"]
+mod storage;

@@ -130,7 +130,7 @@ mod tests {
         all = all.with(&records);
         let whole = all.pack(usize::MAX).unwrap().len();
         let mut last = all.clone();
-        for room in [whole, whole - 1, 10_000, 5_000, 1_500, 850] {
+        for room in [whole, whole - 1, 10_000, 5_000, 1_500, 900] {
             let packed = all.pack(room).unwrap();
             assert!(packed.len() <= room);
             let kept = Bundle::unpack(&packed).unwrap();

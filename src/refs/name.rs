@@ -32,6 +32,12 @@ impl RefName {
         }
     }
 
+    /// The pull request whose state it is.
+    pub fn number(&self) -> Option<PrNumber> {
+        let number = ["loopgate/pr/", "loopgate/archive/"].iter().find_map(|folder| self.0.strip_prefix(folder))?;
+        number.parse().ok().map(PrNumber::new)
+    }
+
     /// The name below `refs/`, as GitHub's API writes it in paths.
     pub fn short(&self) -> &str {
         &self.0
@@ -51,6 +57,8 @@ mod tests {
     #[test]
     fn names_are_whole_refs() {
         assert_eq!(RefName::pull_request(PrNumber::new(12)).to_string(), "refs/loopgate/pr/12");
+        assert_eq!(RefName::archive(PrNumber::new(12)).number(), Some(PrNumber::new(12)));
+        assert_eq!(RefName::task("pr-12").unwrap().number(), None);
         assert_eq!(RefName::task("fix-login").unwrap().to_string(), "refs/loopgate/task/fix-login");
         for bad in ["ab", "Fix-login", "a b c", "a/b/c", "../../heads/main", "-abc", &"a".repeat(65)] {
             assert!(RefName::task(bad).is_err(), "{bad}");

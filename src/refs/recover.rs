@@ -53,11 +53,13 @@ pub(super) async fn salvage<G: GitObjects>(
     tip: Sha,
     unusable: Unusable,
 ) -> Result<Damaged, RefsError> {
+    let beside_it = !store.is_sealing() && !matches!(unusable, Unusable::Foreign);
     let (why, mut left) = match unusable {
+        Unusable::Foreign => ("the saved state is that of another pull request".to_owned(), Found::Nothing),
         Unusable::Unsealed(state) => (UNSEALED.to_owned(), Found::Stripped(Box::new(stripped(*state)))),
         Unusable::Broken(why) => (why, Found::Nothing),
     };
-    if !store.is_sealing() {
+    if beside_it {
         let lines = match store.history(tip).await {
             Ok(lines) => lines,
             Err(RefsError::TooLarge { .. }) => Vec::new(),

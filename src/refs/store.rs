@@ -39,6 +39,8 @@ pub(super) enum Unusable {
     Broken(String),
     /// Readable, but not under our seal.
     Unsealed(Box<LoopState>),
+    /// That of another pull request: somebody put it there, and what is beside it is the other's too.
+    Foreign,
 }
 
 /// A run as its ref holds it.
@@ -147,6 +149,9 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         match serde_json::from_value::<LoopState>(Value::Object(document)) {
             Ok(state) if state.schema != LOOP_STATE_SCHEMA => {
                 broken(format!("{STATE_FILE} is of another schema than {LOOP_STATE_SCHEMA}"))
+            }
+            Ok(state) if self.name.number().is_some_and(|number| state.pull_request != Some(number)) => {
+                Ok(Err(Unusable::Foreign))
             }
             Ok(state) if trusted => Ok(Ok(state)),
             Ok(state) => Ok(Err(Unusable::Unsealed(Box::new(state)))),

@@ -12,7 +12,7 @@ use loopgate::{
 use crate::bench::{Bench, CI, CONFIG, app, archive, evidence};
 
 impl Bench {
-    fn job(&self, pr: &Pr) -> Job {
+    pub fn job(&self, pr: &Pr) -> Job {
         let hints = match self.sim.pull_request(pr) {
             Ok(pull) => vec![Hint::HeadSeen { sha: pull.head_sha, at: self.now() }],
             Err(_) => Vec::new(),
@@ -31,16 +31,16 @@ impl Bench {
         }
     }
 
-    fn view(&self, pr: &Pr) -> PullView {
+    pub fn view(&self, pr: &Pr) -> PullView {
         self.sim.pull_request(pr).unwrap()
     }
 
-    fn state(&self, pr: &Pr) -> RefView {
+    pub fn state(&self, pr: &Pr) -> RefView {
         self.sim.state_ref(&self.repo, &format!("refs/loopgate/pr/{}", pr.number)).unwrap().unwrap()
     }
 
     /// A push's checks end: the build as a check run, the tests in an artifact.
-    fn checked(&self, pr: &Pr, tests: &str) {
+    pub fn checked(&self, pr: &Pr, tests: &str) {
         let head = self.view(pr).head_sha;
         self.sim
             .ci("other-ci")
@@ -53,17 +53,17 @@ impl Bench {
     }
 }
 
-fn ours(pull: &PullView) -> Vec<&str> {
+pub fn ours(pull: &PullView) -> Vec<&str> {
     let comments = pull.comments.iter().filter(|comment| comment.author == "loopgate[bot]");
     comments.map(|comment| comment.body.as_str()).collect()
 }
 
-fn security_team(sim: &Simulator, bench: &Bench) {
+pub fn security_team(sim: &Simulator, bench: &Bench) {
     let team = sim.admin().add_team("acme/security", &["bob"]).unwrap();
     sim.admin().grant_team(&team, &bench.repo, Role::Write).unwrap();
 }
 
-fn change() -> PullSpec {
+pub fn change() -> PullSpec {
     PullSpec::new("Check tokens").file("src/auth/token.rs", "fn check_token() {}\n")
 }
 
@@ -358,7 +358,7 @@ async fn comments_that_follow_from_what_another_process_saved_just_now_are_left_
 }
 
 /// What people see in the end: labels, reviewers, our comments' markers, check runs.
-fn settled(bench: &Bench, pr: &Pr) -> String {
+pub fn settled(bench: &Bench, pr: &Pr) -> String {
     let pull = bench.view(pr);
     let mut labels = pull.labels.clone();
     labels.sort();

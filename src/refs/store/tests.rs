@@ -49,6 +49,20 @@ async fn a_run_is_saved_and_loaded_as_it_was_unknown_fields_included() {
 }
 
 #[tokio::test]
+async fn the_state_of_another_pull_request_is_not_gone_on_from_nor_is_what_lies_beside_it() {
+    let objects = FakeObjects::default();
+    let store = StateStore::new(&objects, name());
+    let nothing = store.load().await.unwrap();
+    let mine = other("mine");
+    store.save(&nothing, &save(&mine, &[line(Event::RunStarted, 1)])).await.unwrap();
+    let foreign = LoopState { pull_request: Some(PrNumber::new(99)), title: "theirs".into(), ..sample_state() };
+    meddle(&objects, &[(STATE_FILE, &serde_json::to_string(&foreign).unwrap())]).await;
+    let (state, told) = store.load().await.unwrap().state(|| other("fresh"));
+    assert_eq!(state.title, "mine", "an older commit of its own");
+    assert!(told.unwrap().starts_with("the saved state is that of another pull request; went back to"));
+}
+
+#[tokio::test]
 async fn nothing_is_saved_when_only_the_time_has_passed() {
     let objects = FakeObjects::default();
     let store = StateStore::new(&objects, name());
