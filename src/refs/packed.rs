@@ -135,3 +135,37 @@ impl<S: Slot> GitObjects for PackedObjects<S> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+    use crate::refs::fake::sample_state;
+
+    fn packed(status: RunStatus, reason: Option<StopReason>) -> String {
+        let mut state = LoopState { status, ..sample_state() };
+        state.stop.reason = reason;
+        let document = (STATE_FILE.to_owned(), serde_json::to_string(&state).unwrap());
+        Bundle::default().with(&[document]).pack(usize::MAX).unwrap()
+    }
+
+    #[test]
+    fn only_what_has_ended_is_over_and_only_after_a_while() {
+        let saved = sample_state().updated_at;
+        let (before, after) = (saved - TimeDelta::seconds(1), saved + TimeDelta::seconds(1));
+        for (status, reason, over) in [
+            (RunStatus::Completed, None, true),
+            (RunStatus::Stopped, None, true),
+            (RunStatus::Stopped, Some(StopReason::UserStop), false),
+            (RunStatus::Escalated, Some(StopReason::IterationLimit), false),
+            (RunStatus::Passed, None, false),
+            (RunStatus::InProgress, None, false),
+        ] {
+            let packed = packed(status, reason);
+            assert_eq!(ended_before(&packed, after), over, "{status:?} {reason:?}");
+            assert!(!ended_before(&packed, before), "{status:?}");
+        }
+        assert!(!ended_before("v1.damaged", after), "damage is told to people, not dropped");
+    }
+}

@@ -23,7 +23,7 @@ use tokio::process::Command;
 
 use crate::{Keeper, archive};
 
-const WORKFLOW: &str = ".github/workflows/loopgate.yml";
+pub const WORKFLOW: &str = ".github/workflows/loopgate.yml";
 const RELAY: &str = ".github/workflows/loopgate-relay.yml";
 
 pub struct Actions {

@@ -1,14 +1,20 @@
 //! The state kept elsewhere than in a ref (`state.backend`): what people see is the same, and so are the documents.
 
+use std::collections::BTreeMap;
+
+use chrono::{TimeDelta, Utc};
 use loopgate::{
-    core::RepoName,
-    simulator::{Area, CommitSpec, Level, Permissions, Simulator},
+    core::{RepoName, Sha},
+    simulator::{Area, Clock, CommitSpec, Conclusion, Config, Level, Permissions, Pr, PullSpec, RunSpec, Simulator},
 };
+use serde_json::Value;
 
 use crate::{
-    CONFIGURATION,
-    actions::{self, Actions},
-    github, repository,
+    CI, CONFIGURATION, Keeper as _,
+    actions::{self, Actions, WORKFLOW},
+    archive, ci_with, github,
+    look::unpacked,
+    repository,
     server::App,
     stories::{
         Telling, a_fork_with_several_jobs, assert_same, attempts_that_never_end_well, from_a_failing_test_to_the_merge,
@@ -83,4 +89,101 @@ async fn attempts_that_never_end_well_are_the_same_wherever_the_state_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fork_with_several_jobs_is_the_same_wherever_the_state_is() {
     the_same_wherever_the_state_is!(a_fork_with_several_jobs);
+}
+
+/// The run of the pull request in the artifact that was uploaded last: its id and how many attempts it counts.
+fn run_of(actions: &Actions, pr: &Pr) -> (String, usize) {
+    let documents = unpacked(&actions.kept(pr).expect("a state")).expect("that can be read");
+    let state: Value = serde_json::from_str(&documents["loop-state.json"]).unwrap();
+    (state["runId"].as_str().unwrap().to_owned(), state["attempts"].as_array().unwrap().len())
+}
+
+/// A state that somebody would like to be believed: the run never had an attempt.
+fn forged(actions: &Actions, pr: &Pr) -> Vec<u8> {
+    let mut documents = unpacked(&actions.kept(pr).expect("a state")).expect("that can be read");
+    let mut state: Value = serde_json::from_str(&documents["loop-state.json"]).unwrap();
+    state["attempts"] = Value::Array(Vec::new());
+    state["runId"] = "pr-1-forged".into();
+    documents.insert("loop-state.json".into(), state.to_string());
+    let files = BTreeMap::from([(format!("pr-{}", pr.number), packed(&documents))]);
+    archive(&files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect::<Vec<_>>())
+}
+
+fn packed(documents: &BTreeMap<String, String>) -> String {
+    use base64::Engine as _;
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    serde_json::to_writer(&mut encoder, documents).unwrap();
+    format!("v1.{}", base64::engine::general_purpose::STANDARD.encode(encoder.finish().unwrap()))
+}
+
+fn upload(github: &Simulator, repo: &RepoName, (head, path, event): (Sha, &str, &str), zip: Vec<u8>) {
+    let run = github.start_workflow(repo, RunSpec::new(head, path).event(event)).unwrap();
+    let artifacts = vec![("loopgate-state".to_owned(), zip.into())];
+    github.finish_workflow(repo, run, Conclusion::Success, artifacts).unwrap();
+}
+
+/// Anybody's workflow can upload an artifact of that name: whoever opens a pull request, and whoever can push a branch.
+#[tokio::test(flavor = "multi_thread")]
+async fn states_that_others_upload_are_not_believed() {
+    let github = github().await;
+    let repo = repository(&github);
+    keep_in(&github, &repo, "artifact");
+    let actions = Actions::with(&github, &repo, read_only());
+    let change = PullSpec::new("Improve").file("src/lib.rs", "fn one() {}\n").from_fork();
+    let pr = github.user("dave").open_pull_request(&repo, change).unwrap();
+    ci_with(&github, &pr, &["adds_two"]);
+    actions.settle().await;
+    let honest = run_of(&actions, &pr);
+    assert_eq!(honest.1, 1);
+
+    let side = CommitSpec::new("A branch of somebody's own").file("side.txt", "1\n");
+    let side = github.user("carol").push_to(&repo, "side", side).unwrap();
+    let (head, main) = (github.head(&pr).unwrap(), github.sha(&repo, "main").unwrap());
+    for (whose, run) in [
+        ("the pull request's CI", (head, CI, "pull_request")),
+        ("its own copy of our workflow file", (head, WORKFLOW, "pull_request")),
+        ("that, as a review's", (head, WORKFLOW, "pull_request_review")),
+        ("a pushed branch's copy", (side, WORKFLOW, "push")),
+        ("a branch's copy, started by hand", (side, WORKFLOW, "workflow_dispatch")),
+        ("another workflow of the default branch", (main, CI, "schedule")),
+    ] {
+        upload(&github, &repo, run, forged(&actions, &pr));
+        actions.schedule().await;
+        let told = actions.schedule().await;
+        assert_eq!(told["pull_requests"][0]["attempt"], 1, "{whose}: {told}");
+        actions.run("workflow_dispatch", &serde_json::json!({ "inputs": {} })).await;
+        assert_eq!(run_of(&actions, &pr), honest, "{whose}");
+    }
+
+    // What our own workflow uploaded and cannot be read is passed over for the one before.
+    upload(&github, &repo, (main, WORKFLOW, "schedule"), b"no archive".to_vec());
+    ci_with(&github, &pr, &[]);
+    actions.settle().await;
+    assert_eq!(run_of(&actions, &pr), honest, "the same run, whose attempt is seen again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_artifact_is_uploaded_again_before_it_expires() {
+    let clock = Clock::fixed(Utc::now() - TimeDelta::days(30));
+    let config = Config { clock: clock.clone(), pace: TimeDelta::seconds(20), ..Config::default() };
+    let github = Simulator::start(config).await.unwrap();
+    let repo = repository(&github);
+    keep_in(&github, &repo, "artifact");
+    let actions = Actions::with(&github, &repo, read_only());
+    let change = PullSpec::new("Improve").file("src/lib.rs", "fn one() {}\n");
+    let pr = github.user("alice").open_pull_request(&repo, change).unwrap();
+    actions.settle().await;
+    actions.schedule().await;
+    let before = run_of(&actions, &pr);
+
+    clock.advance(TimeDelta::days(29));
+    // Another token: the first lived an hour.
+    let later = Actions::with(&github, &repo, read_only());
+    let told = later.schedule().await;
+    assert!(told["state_folder"].is_string(), "{told}");
+    assert_eq!(run_of(&later, &pr), before);
+    later.schedule().await;
+    later.uploaded.lock().unwrap().clear();
+    let told = later.schedule().await;
+    assert!(told["state_folder"].is_null() && later.uploaded.lock().unwrap().is_empty(), "it is young again: {told}");
 }
