@@ -295,3 +295,14 @@ async fn ten_attempts_take_a_fraction_of_the_comment() {
     assert_eq!(documents(&bench, &pr).keys().filter(|path| path.starts_with("attempts/")).count(), 10);
     assert!(packed <= 15_000 && body.len() <= 65_000, "{packed} of {}", body.len());
 }
+
+#[tokio::test]
+async fn where_no_ref_may_be_written_people_are_told_of_the_comment() {
+    let bench = Bench::new().await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let forbidden = RequestFault::on("/git/", Harm::status(http::StatusCode::FORBIDDEN)).unwrap();
+    bench.sim.add_fault(forbidden.method(http::Method::POST));
+    bench.decided(&server(&bench), &pr).await;
+    let body = status(&bench, &pr).body;
+    assert!(body.contains("save the state") && body.contains("backend: comment"), "{body}");
+}

@@ -3,7 +3,7 @@
 //! Races: a push between observing and acting makes the surface wrong until its own event is reconciled, which is
 //! accepted since check runs are bound to the head they were decided for. Two reconciles of one pull request (two
 //! servers, a server and a workflow) decide on the same state; the ref lets one of them save, and the other decides
-//! again from what is there. The state is saved before anything is shown, so what is shown twice was decided twice. What
+//! again from what is there (what other places of the state promise: `storage`). The state is saved before anything is shown, so what is shown twice was decided twice. What
 //! cannot be taken back (comments, calls) is left for a moment to whoever saved just now: see [`Rival`].
 
 mod archive;
@@ -424,7 +424,7 @@ impl Reconcile {
                     continue;
                 }
                 // Without a saved state attempts are not counted, but people must be told why: so this goes on.
-                Err(RefsError::Refused(reason)) => (None, Some(Problem { what: "save the state".into(), reason })),
+                Err(RefsError::Refused(reason)) => (None, Some(not_saved(storage, reason))),
                 Err(error) => return Err(error.into()),
             };
             return Ok(Some(Decided { decision, texts, saved, refused, outrun }));
@@ -461,6 +461,15 @@ fn leave_out_what_nobody_hears(surface: &mut Surface, texts: &mut Rendered) {
     texts.verify.actions.clear();
     texts.gates.actions.clear();
     surface.request.retain(|reviewer| matches!(reviewer, Reviewer::User(_)));
+}
+
+fn not_saved(storage: &Storage, reason: String) -> Problem {
+    let reason = if storage.is_ref() {
+        format!("{reason}; without contents: write, `state: {{ backend: comment }}` keeps it in the status comment")
+    } else {
+        reason
+    };
+    Problem { what: "save the state".into(), reason }
 }
 
 /// What a turn begins with.
