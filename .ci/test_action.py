@@ -209,6 +209,43 @@ def a_loop(project: Project) -> None:
     expect("which is the fixer's", "return a + b" in fixed.stdout, fixed.stdout)
 
 
+# Does what a reconcile does whose states are kept in an artifact; the program itself is held to that elsewhere.
+RECONCILER = """\
+#!/bin/sh
+set -eu
+[ "$1" = reconcile ] || { echo 'loopgate 0.1.0 (a stand-in)'; exit 0; }
+[ -n "$GITHUB_TOKEN" ] && [ -n "$GITHUB_WORKFLOW_REF" ]
+if grep -q changed "$(dirname "$0")/what-happened"; then
+  mkdir -p "$LOOPGATE_STATE_FOLDER"
+  printf v1.seven > "$LOOPGATE_STATE_FOLDER/pr-7"
+  printf v1.nine > "$LOOPGATE_STATE_FOLDER/pr-9"
+  printf 'state-path=%s\\n' "$LOOPGATE_STATE_FOLDER" >> "$GITHUB_OUTPUT"
+fi
+exit "$(sed 's/[^0-9]//g' "$(dirname "$0")/what-happened")"
+"""
+
+
+def states_in_an_artifact(project: Project) -> None:
+    print("a reconcile that keeps states in an artifact")
+    program = project.folder / "reconciler"
+    program.write_text(RECONCILER)
+    program.chmod(0o755)
+    inputs = {"command": "reconcile", "binary": str(program), "github-token": "a-token"}
+    happened = project.folder / "what-happened"
+    happened.write_text("changed 0")
+    told = project.run(**inputs)
+    expect("passes the job", told["code"] == 0, told["text"][-3000:])
+    expect("uploads all of them under one name", told["evidence"]
+           == {"loopgate-state": {"pr-7": b"v1.seven", "pr-9": b"v1.nine"}}, told["evidence"])
+    happened.write_text("changed 69")
+    told = project.run(**inputs)
+    expect("uploads what was saved also when a pull request could not be looked at",
+           told["code"] != 0 and list(told["evidence"]) == ["loopgate-state"], told["text"][-3000:])
+    happened.write_text("nothing 0")
+    told = project.run(**inputs)
+    expect("uploads nothing when nothing changed", told["code"] == 0 and told["evidence"] == {}, told["evidence"])
+
+
 def archive_of(program: bytes) -> bytes:
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w:gz") as tar:
@@ -332,6 +369,7 @@ def main(loopgate: str, act: str, shared: str) -> None:
         a_passing_test(project)
         inputs_that_try_to_be_more(project)
         a_loop(project)
+        states_in_an_artifact(project)
 
 
 if __name__ == "__main__":

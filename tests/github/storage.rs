@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use loopgate::{
-    github::{Reconcile, state_apart},
+    github::{Reconcile, Settled, state_apart},
     refs::Seal,
     simulator::{CommentView, CommitSpec, Harm, Often, Pr, PullSpec, RequestFault},
 };
@@ -249,6 +249,29 @@ async fn a_run_that_may_not_move_stays_and_people_are_told() {
     assert_eq!((summary.run_id, summary.attempt), (run, 1));
     let body = status(&bench, &pr).body;
     assert!(state_apart(&body).1.is_some() && body.contains("move the saved state"), "{body}");
+}
+
+#[tokio::test]
+async fn what_was_archived_comes_back_into_the_comment() {
+    let bench = Bench::new().await;
+    let alice = bench.sim.user("alice");
+    let pr = alice.open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = server(&bench);
+    let run = bench.decided(&reconcile, &pr).await.run_id;
+    bench.checked(&pr, "failed");
+    bench.run(&reconcile, &pr).await;
+    alice.close(&pr).unwrap();
+    bench.run(&reconcile, &pr).await;
+    let comments = bench.view(&pr).comments.len();
+    configure(&bench, in_comment());
+    bench.run(&reconcile, &pr).await;
+    assert_eq!(bench.view(&pr).comments.len(), comments, "an ended run does not move");
+    bench.clock.advance(chrono::TimeDelta::days(15));
+    assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::Archived);
+    alice.reopen(&pr).unwrap();
+    let summary = bench.decided(&reconcile, &pr).await;
+    assert_eq!((summary.run_id, summary.attempt), (run, 1));
+    assert_eq!(state(&bench, &pr)["attempts"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

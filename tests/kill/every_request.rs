@@ -7,9 +7,13 @@
 //! `LOOPGATE_KILLS=all` kills at every request; `LOOPGATE_KILL=N` at one. Otherwise a few are picked, the others next time
 //! somebody looks.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
-use loopgate::simulator::{CheckSpec, Conclusion, Config, Harm, Often, Pr, PullSpec, RequestFault, Simulator, Verdict};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use loopgate::{
+    github::state_apart,
+    simulator::{CheckSpec, Conclusion, Config, Harm, Often, Pr, PullSpec, RequestFault, Simulator, Verdict},
+};
 use serde_json::{Value, json};
 
 use crate::process::Process;
@@ -22,6 +26,38 @@ verify:
 loop: { max_attempts: 1 }
 gates: { security: { approvers: { users: [bob] }, approve_by: [review] }, architecture: off, database: off, external: off, deploy: off }
 ";
+
+/// Where the state is kept.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Ref,
+    Comment,
+}
+
+impl Place {
+    const fn configuration(self) -> &'static str {
+        match self {
+            Self::Ref => "",
+            Self::Comment => "state: { backend: comment }\n",
+        }
+    }
+
+    /// The documents of the run.
+    fn documents(self, github: &Simulator, pr: &Pr) -> BTreeMap<String, String> {
+        match self {
+            Self::Ref => {
+                let name = format!("refs/loopgate/pr/{}", pr.number);
+                github.state_ref(&pr.repo, &name).unwrap().expect("a state").files
+            }
+            Self::Comment => {
+                let comments = github.pull_request(pr).unwrap().comments;
+                let packed = comments.iter().find_map(|comment| state_apart(&comment.body).1).expect("a state");
+                let bytes = STANDARD.decode(packed.strip_prefix("v1.").unwrap()).unwrap();
+                serde_json::from_reader(flate2::read::ZlibDecoder::new(&*bytes)).unwrap()
+            }
+        }
+    }
+}
 
 /// What people and another system do, one after the other.
 const DEEDS: [fn(&Simulator, &Pr); 7] = [
@@ -55,9 +91,10 @@ fn checked(github: &Simulator, pr: &Pr, conclusion: Conclusion) {
 
 /// Plays the story. The process that makes the `nth` request dies before it is carried out. What is left at the end,
 /// and how many requests it took.
-async fn played(nth: Option<u32>) -> (Value, usize) {
+async fn played(place: Place, nth: Option<u32>) -> (Value, usize) {
     let github = Simulator::start(Config::default()).await.unwrap();
-    let repo = github.create_repo("acme/widgets", &[(".github/loopgate.yml", CONFIGURATION)]).unwrap();
+    let configuration = format!("{CONFIGURATION}{}", place.configuration());
+    let repo = github.create_repo("acme/widgets", &[(".github/loopgate.yml", &configuration)]).unwrap();
     let data = tempfile::tempdir().unwrap();
     let mut process = Process::start(&github, data.path());
     github.set_webhook_url(&process.webhooks);
@@ -75,7 +112,7 @@ async fn played(nth: Option<u32>) -> (Value, usize) {
     }
     let requests = github.requests().len();
     process.kill();
-    (left(&github, &pr), requests)
+    (left(place, &github, &pr), requests)
 }
 
 /// Waits for the process to be done, or kills it where it hangs and lets another take over.
@@ -92,11 +129,11 @@ async fn survives(process: Process, github: &Simulator, data: &Path) -> Process 
 }
 
 /// Everything people and programs can see, without times and ids.
-fn left(github: &Simulator, pr: &Pr) -> Value {
+fn left(place: Place, github: &Simulator, pr: &Pr) -> Value {
     let pull = github.pull_request(pr).unwrap();
-    let saved = github.state_ref(&pr.repo, &format!("refs/loopgate/pr/{}", pr.number)).unwrap().expect("a state");
-    let state: Value = serde_json::from_str(&saved.files["loop-state.json"]).unwrap();
-    let history: Vec<Value> = saved.files["history.jsonl"]
+    let documents = place.documents(github, pr);
+    let state: Value = serde_json::from_str(&documents["loop-state.json"]).unwrap();
+    let history: Vec<Value> = documents["history.jsonl"]
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .map(|line: Value| json!([line["event"], line["iteration"], line["status"]]))
@@ -118,7 +155,7 @@ fn left(github: &Simulator, pr: &Pr) -> Value {
         "history": history,
         "attempts": state["attempts"].as_array().unwrap().iter()
             .map(|it| json!([it["number"], it["result"], it["summary"]])).collect::<Vec<_>>(),
-        "files": saved.files.keys().collect::<Vec<_>>(),
+        "files": documents.keys().collect::<Vec<_>>(),
         "state": [&state["status"], &state["state"], &state["stop"]["reason"], &state["blocked"],
             &state["gates"]["security"]["status"], &state["failures"]["total"]],
     })
@@ -130,7 +167,16 @@ fn number(name: &str) -> Option<u32> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whichever_request_is_its_last_the_end_is_the_same() {
-    let (undisturbed, requests) = played(None).await;
+    killed_anywhere(Place::Ref).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn so_it_is_where_the_state_is_in_the_comment() {
+    killed_anywhere(Place::Comment).await;
+}
+
+async fn killed_anywhere(place: Place) {
+    let (undisturbed, requests) = played(place, None).await;
     let count = |event: &str| {
         let lines = undisturbed["history"].as_array().unwrap().iter();
         lines.filter(|line| line[0] == event).count()
@@ -152,8 +198,8 @@ async fn whichever_request_is_its_last_the_end_is_the_same() {
         (None, _) => (1..=3).map(|part| part * requests / 4).collect(),
     };
     for nth in &chosen {
-        let (after_a_death, _) = played(Some(*nth)).await;
-        assert_eq!(after_a_death, undisturbed, "LOOPGATE_KILL={nth} of {requests}\n{after_a_death:#}");
+        let (after_a_death, _) = played(place, Some(*nth)).await;
+        assert_eq!(after_a_death, undisturbed, "{place:?}: LOOPGATE_KILL={nth} of {requests}\n{after_a_death:#}");
     }
-    println!("killed at {} of {requests} requests: the end is the same", chosen.len());
+    println!("{place:?}: killed at {} of {requests} requests: the end is the same", chosen.len());
 }

@@ -1,10 +1,10 @@
-//! States of ended runs: only refs are archived; what is kept elsewhere goes with the place that holds it.
+//! States of ended runs. Only refs are archived: what is kept elsewhere stays, or goes, with the place that holds it.
 
 use super::{Failed, Job};
 use crate::{
     core::{Timestamp, snapshot::Lifecycle},
     github::{
-        Ground,
+        Client, Ground,
         storage::{KEPT_AFTER_THE_END, Storage},
     },
     refs::{Loaded, RefName, StateStore},
@@ -13,11 +13,11 @@ use crate::{
 /// Looks in the archive where a pull request has no state although it could have had one: a run comes back when its
 /// pull request is reopened, and what ended before Loopgate came, or is archived, is left alone.
 pub(super) async fn find(
+    client: &Client,
     job: &Job,
     ground: &Ground,
     loaded: Loaded,
-    store: &StateStore<'_, Storage>,
-    storage: &Storage,
+    (store, storage): (&StateStore<'_, Storage>, &Storage),
     now: Timestamp,
 ) -> Result<Option<Loaded>, Failed> {
     let pull_request = ground.pull_request();
@@ -29,16 +29,18 @@ pub(super) async fn find(
         Lifecycle::Merged { at: Some(at), .. } => now < *at + KEPT_AFTER_THE_END,
         _ => false,
     };
-    if !storage.is_ref() {
-        return Ok((open || merged_lately).then_some(loaded));
-    }
-    let archived = StateStore::new(storage, RefName::archive(job.number));
-    let Some(tip) = archived.load().await?.tip else {
+    let (name, hidden_refs) = (RefName::archive(job.number), Storage::hidden_ref(client, &job.repository));
+    let archived = StateStore::new(&hidden_refs, name);
+    let found = archived.load().await?;
+    let Some(tip) = found.tip else {
         return Ok((open || merged_lately).then_some(loaded));
     };
     if !open {
         return Ok(None);
     }
-    archived.move_to(&RefName::pull_request(job.number), tip).await?;
+    match found.intact() {
+        Some(state) if !storage.is_ref() => store.adopt(&archived, tip, state).await?,
+        _ => archived.move_to(&RefName::pull_request(job.number), tip).await?,
+    }
     Ok(Some(store.load().await?))
 }

@@ -3,8 +3,9 @@
 //! Races: a push between observing and acting makes the surface wrong until its own event is reconciled, which is
 //! accepted since check runs are bound to the head they were decided for. Two reconciles of one pull request (two
 //! servers, a server and a workflow) decide on the same state; the ref lets one of them save, and the other decides
-//! again from what is there (what other places of the state promise: `storage`). The state is saved before anything is shown, so what is shown twice was decided twice. What
-//! cannot be taken back (comments, calls) is left for a moment to whoever saved just now: see [`Rival`].
+//! again from what is there (what other places of the state promise is told in `storage`). The state is saved before
+//! anything is shown, so what is shown twice was decided twice. What cannot be taken back (comments, calls) is left for
+//! a moment to whoever saved just now: see [`Rival`].
 
 mod archive;
 mod problems;
@@ -231,7 +232,7 @@ impl Reconcile {
         };
         let (ground, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
         let store = self.store(job, &storage);
-        let Some(loaded) = archive::find(job, &ground, loaded, &store, &storage, now).await? else {
+        let Some(loaded) = archive::find(&client, job, &ground, loaded, (&store, &storage), now).await? else {
             return Ok(Some(nothing(Settled::Nothing)));
         };
         let open = ground.pull_request().lifecycle == Lifecycle::Open;
@@ -313,6 +314,10 @@ impl Reconcile {
     async fn settle_in(&self, job: &Job, begun: Begun) -> Result<Settlement, Failed> {
         let Begun { ground, storage, loaded, elsewhere } = begun;
         let Some((old, held)) = elsewhere else { return Ok((ground, storage, loaded, None)) };
+        if ground.pull_request().lifecycle != Lifecycle::Open {
+            // Nothing more is written there than has to be.
+            return Ok((ground, old, held, None));
+        }
         let (Some(tip), Some(state)) = (held.tip, held.intact()) else {
             // What is damaged is recovered from, and saved in the new place.
             let loaded = Loaded { tip: None, remembered: held.remembered };

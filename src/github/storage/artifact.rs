@@ -64,7 +64,8 @@ pub struct StateArtifact {
 #[derive(Debug)]
 struct OwnWorkflow {
     path: String,
-    branch: String,
+    /// None where it was started for a tag.
+    branch: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -78,7 +79,7 @@ struct Shelf {
 
 /// Why there can be no artifact here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("GITHUB_WORKFLOW_REF is `{0}`, which is not of the form owner/name/.github/workflows/FILE@refs/heads/BRANCH")]
+#[error("GITHUB_WORKFLOW_REF is `{0}`, which is not of the form owner/name/.github/workflows/FILE@REF")]
 pub struct StateArtifactError(String);
 
 wrapped_pages! {
@@ -111,13 +112,11 @@ impl StateArtifact {
     /// `GITHUB_WORKFLOW_REF`.
     ///
     /// # Errors
-    /// When that is not the name of a workflow file on a branch.
+    /// When that is not the name of a workflow file at a ref.
     pub fn new(folder: PathBuf, workflow_ref: &str, repository: &RepoName) -> Result<Self, StateArtifactError> {
-        let (path, branch) = workflow_ref
-            .split_once('@')
-            .and_then(|(path, of)| Some((path, of.strip_prefix("refs/heads/")?)))
-            .ok_or_else(|| StateArtifactError(workflow_ref.to_owned()))?;
-        let workflow = OwnWorkflow { path: artifacts::normalise(path, repository), branch: branch.to_owned() };
+        let (path, at) = workflow_ref.split_once('@').ok_or_else(|| StateArtifactError(workflow_ref.to_owned()))?;
+        let branch = at.strip_prefix("refs/heads/").map(str::to_owned);
+        let workflow = OwnWorkflow { path: artifacts::normalise(path, repository), branch };
         Ok(Self { folder, workflow, shelf: Mutex::default() })
     }
 
@@ -208,7 +207,7 @@ impl StateArtifact {
 impl OwnWorkflow {
     fn is(&self, run: &WireRun, repository: &RepoName) -> bool {
         let of_a_branch = || {
-            EVENTS_OF_A_BRANCH.contains(&run.event.as_str()) && run.head_branch.as_deref() == Some(self.branch.as_str())
+            EVENTS_OF_A_BRANCH.contains(&run.event.as_str()) && self.branch.is_some() && run.head_branch == self.branch
         };
         artifacts::normalise(&run.path, repository) == self.path
             && (EVENTS_OF_THE_DEFAULT_BRANCH.contains(&run.event.as_str()) || of_a_branch())
