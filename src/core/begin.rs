@@ -99,6 +99,7 @@ impl LoopState {
             created_at: now,
             updated_at: now,
             extra: serde_json::Map::new(),
+            unknown: Default::default(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     decision::{EscalationView, FailureView, Question},
     escalation::{EscalationAction, Trigger},
-    gate,
+    failure, gate,
     ids::{GateName, Timestamp},
     policy::{EscalationPolicy, Policy, Recipient},
     retry,
@@ -181,6 +181,9 @@ fn security_gate(policy: &Policy) -> Option<(&GateName, &super::gate::GatePolicy
     policy.gates.iter().find(|(name, _)| name.as_str() == "security")
 }
 
+/// Failures in which two sides are looked for.
+const LOOKED_AT: usize = 20;
+
 /// One specific decision to take. Where the failure shows two sides, they are the options.
 fn question(blocked: &Blocked, failures: &[FailureView]) -> Question {
     let attempts = match blocked.attempt {
@@ -200,10 +203,10 @@ fn question(blocked: &Blocked, failures: &[FailureView]) -> Question {
             .into(),
         };
     }
-    let sided = failures.iter().find_map(|view| {
-        let failure = &view.failure;
-        let name = failure.test_name.as_deref().unwrap_or(view.check.as_str());
-        Some((name, failure.expected.as_deref()?, failure.actual.as_deref()?))
+    let sided = failures.iter().take(LOOKED_AT).find_map(|view| {
+        let name = view.failure.test_name.as_deref().unwrap_or(view.check.as_str());
+        let (expected, actual) = failure::sides(&view.failure)?;
+        Some((name, expected, actual))
     });
     if let Some((name, expected, actual)) = sided {
         return Question {

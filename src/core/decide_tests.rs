@@ -8,7 +8,7 @@ use crate::core::fixtures::*;
 use crate::core::{
     decision::{CheckRunPlan, DecisionWord, Hold, LabelWish, NextAction, Post},
     escalation::{EscalationAction, Trigger},
-    evidence::Outcome,
+    evidence::{Failure, Outcome},
     hint::Hint,
     history::Event,
     policy::{AutoRetry, OnMax, PassingTests, Recipient, TriggerPolicy},
@@ -65,6 +65,30 @@ fn a_failing_head_is_retried_and_the_same_error_escalates_at_the_third_attempt()
     assert_eq!(again.action, NextAction::WaitForHuman { cause: Trigger::SameError });
     assert!(again.events.is_empty());
     assert_eq!(escalations(&story), posts);
+}
+
+#[test]
+fn what_two_sides_say_is_asked_about_whoever_tells_them() {
+    let asked = |message: &str| {
+        let mut story = Story::opened();
+        for head in 1..=3 {
+            story.push(head, &["rounds"], &[]);
+            for received in &mut story.snapshot.evidence {
+                let ReceivedEvidence::Accepted(document) = received else { continue };
+                let failures = document.checks.iter_mut().flat_map(|check| &mut check.failures);
+                failures.for_each(|failure| {
+                    *failure =
+                        Failure { error_message: message.to_owned(), expected: None, actual: None, ..failure.clone() };
+                });
+            }
+            story.decide();
+        }
+        story.last.unwrap().view.escalation.unwrap().question
+    };
+    let sided = asked("assertion `left == right` failed\n  left: 10\n right: 3");
+    assert!(sided.text.ends_with("`rounds` disagrees with the code. Which side is right?"), "{}", sided.text);
+    assert_eq!(sided.options[0], "The test: it expects `3`. Change the code.");
+    assert_eq!(asked("connection pool is empty").text, "After 3 attempts, how should this go on?");
 }
 
 #[test]

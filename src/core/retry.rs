@@ -52,7 +52,7 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
     }
     let spent: Vec<&AttemptDigest> = since.iter().copied().filter(|attempt| attempt.spent()).collect();
     judgement.streak = streak(&since);
-    let (repeats, fingerprint) = longest_repeat(&since);
+    let repeats = longest_repeat(&since);
     judgement.same_error = repeats;
     judgement.stagnation = stagnation(&spent);
     judgement.regressed = regressed(last, earlier);
@@ -69,8 +69,7 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
         patterns.insert(Trigger::CircularFailure, cycle);
     }
     if repeats > policy.same_error {
-        let shown = fingerprint.map(|print| format!(" ({print})")).unwrap_or_default();
-        let pattern = format!("the same failure in {repeats} attempts in a row{shown}: {}", last.summary);
+        let pattern = format!("the same failure in {repeats} attempts in a row: {}", last.summary);
         patterns.insert(Trigger::SameError, pattern);
     }
     if total >= policy.total_failures {
@@ -154,21 +153,13 @@ fn streak(attempts: &[&AttemptDigest]) -> u32 {
     length
 }
 
-/// The fingerprint of the last attempt that goes back furthest without a gap, and in how many attempts.
-fn longest_repeat(attempts: &[&AttemptDigest]) -> (u32, Option<Fingerprint>) {
-    let Some(last) = attempts.last() else { return (0, None) };
+/// In how many attempts at the end of the list one fingerprint is, without a gap: the most of any.
+fn longest_repeat(attempts: &[&AttemptDigest]) -> u32 {
     let run_of = |print: &Fingerprint| {
-        count(
-            attempts.iter().rev().take_while(|attempt| attempt.spent() && attempt.fingerprints.contains(print)).count(),
-        )
+        let has = |attempt: &&&AttemptDigest| attempt.spent() && attempt.fingerprints.contains(print);
+        count(attempts.iter().rev().take_while(has).count())
     };
-    // The smallest fingerprint wins a tie, so that the outcome does not depend on an order.
-    let best = last
-        .fingerprints
-        .iter()
-        .map(|print| (run_of(print), *print))
-        .reduce(|best, next| if next.0 > best.0 { next } else { best });
-    best.map_or((0, None), |(run, print)| (run, Some(print)))
+    attempts.last().and_then(|last| last.fingerprints.iter().map(run_of).max()).unwrap_or(0)
 }
 
 /// Tests that fail in the last attempt and passed in the one before it, or on the base where that did not run them.

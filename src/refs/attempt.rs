@@ -124,7 +124,10 @@ fn whole(record: &AttemptRecord, follows: Follows, fix: Option<&FixRecord>, deta
 
 fn shortened_check(check: &CheckEvidence, detail: Detail) -> CheckEvidence {
     let kept = check.failures.len().min(detail.failures);
-    let (_, log_tail) = split_tail(&check.log_tail, detail.log);
+    // A short log is whole in its head.
+    let log =
+        if check.log_cut_bytes == 0 { format!("{}{}", check.log_head, check.log_tail) } else { check.log_tail.clone() };
+    let (_, log_tail) = split_tail(&log, detail.log);
     CheckEvidence {
         log_cut_bytes: check.log_cut_bytes
             + u64::try_from(check.log_head.len() + check.log_tail.len() - log_tail.len()).unwrap_or(u64::MAX),

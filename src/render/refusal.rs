@@ -175,7 +175,10 @@ fn phrase_problem(problem: &PhraseProblem, gate: &Gate<'_>) -> String {
             format!("it stands in {}, where it may be an example. Write {phrase} as plain text.", text(inside))
         }
         PhraseProblem::Wording => format!("the words must be exactly these: {phrase}."),
-        PhraseProblem::Usage { usage } => format!("the command is incomplete. It goes {}.", code(usage)),
+        PhraseProblem::Usage { usage } if usage.starts_with('/') => {
+            format!("the command is not complete, or names no gate there is. It goes {}.", code(usage))
+        }
+        PhraseProblem::Usage { usage } => format!("the words must be exactly these: {}.", code(usage)),
         PhraseProblem::UnknownCommand { typed, nearest } => match nearest {
             Some(nearest) => format!("there is no command {}. Did you mean {}?", code(typed), code(nearest)),
             None => format!("there is no command {}. {} lists them.", code(typed), code("/loop help")),
@@ -261,6 +264,7 @@ mod tests {
             P::NoGate,
             P::Wording,
             P::Usage { usage: "/dismiss security @user reason".into() },
+            P::Usage { usage: "security rejected".into() },
             P::UnknownCommand { typed: "/aprove".into(), nearest: Some("/approve".into()) },
             P::UnknownCommand { typed: "/x".into(), nearest: None },
             P::TooLong,

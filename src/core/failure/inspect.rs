@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    analysis::Analysis, changes::Changes, examined::ExaminedFailure, feedback::FeedbackItem, fingerprint, normalise,
-    paths, patterns::Patterns, reading::Reading, stack::Frame, text,
+    analysis::Analysis, changes::Changes, examined::ExaminedFailure, expected, feedback::FeedbackItem, fingerprint,
+    normalise, paths, patterns::Patterns, reading::Reading, stack::Frame, text,
 };
 use crate::core::{
     Fingerprint,
@@ -61,6 +61,14 @@ pub fn read_failure(text: &str, changes: &Changes) -> Failure {
     failure.error_message = reading.message;
     complete(&mut failure, changes);
     failure
+}
+
+/// What an assertion expected and what it found: as the report gives them, else as the message tells them.
+pub fn sides(failure: &Failure) -> Option<(String, String)> {
+    if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
+        return Some((expected.clone(), actual.clone()));
+    }
+    expected::sides(&text::clean(&failure.error_message)).map(|sides| (sides.expected, sides.actual))
 }
 
 /// Fills in what a report left out and the failure's own texts tell: class and type, both sides, the place in the

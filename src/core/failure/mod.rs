@@ -39,7 +39,7 @@ pub use changes::{ChangedFile, Changes, Origin};
 pub use examined::ExaminedFailure;
 pub use feedback::{FeedbackItem, Place, Priority, summarise};
 pub use fingerprint::fingerprint;
-pub use inspect::{FailureInspection, complete, inspect, read_failure};
+pub use inspect::{FailureInspection, complete, inspect, read_failure, sides};
 pub use packet::{
     Entry, EntryKind, FEEDBACK_SCHEMA, FailingCheck, FeedbackPacket, MAX_PACKET, PacketInput, PastFailure, SinceLast,
     Tried, highest_priority,

@@ -230,6 +230,18 @@ async fn a_run_moves_to_the_archive_and_back() {
 }
 
 #[test]
+fn a_short_log_is_recorded_although_all_of_it_is_a_head() {
+    use crate::core::evidence::{CheckKind, Outcome};
+    let bare = CheckEvidence::bare("build".parse().unwrap(), CheckKind::Build, Outcome::Failed);
+    let check = CheckEvidence { log_head: "error: no such target\n".into(), ..bare };
+    let record = crate::core::decision::AttemptRecord { checks: vec![check], ..record(3) };
+    let file = AttemptFile::of(&record, Follows::Nothing).unwrap();
+    let written: Value = serde_json::from_str(file.text()).unwrap();
+    let check = &written["checks"][0];
+    assert_eq!((&check["log_tail"], &check["log_cut_bytes"]), (&"error: no such target\n".into(), &0.into()));
+}
+
+#[test]
 fn an_attempt_stays_small_however_much_it_has_to_tell() {
     let mut record = record(3);
     let mut check = CheckEvidence::bare(

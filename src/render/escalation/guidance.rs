@@ -63,7 +63,14 @@ pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
         Trigger::GateTimeout => steps.push("Decide the gate; the loop goes on by itself.".to_owned()),
         _ => {
             steps.push(format!("Push a fix to {branch}: if it passes, the block is lifted."));
-            steps.push(format!("Or {}: a new streak of {most} attempts begins.", code("/loop resume")));
+            let (total, limit) = (subject.decision.next.total_failures(), subject.policy.retry.total_failures);
+            steps.push(match total >= limit {
+                true => format!(
+                    "Or {}: one more try. With {total} failing attempts, every further one calls a person.",
+                    code("/loop resume")
+                ),
+                false => format!("Or {}: a new streak of {most} attempts begins.", code("/loop resume")),
+            });
         }
     }
     steps.push(format!("Or give up: {}.", code("/loop stop reason")));

@@ -135,7 +135,8 @@ fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
                 reading.intents.extend(intents.into_iter().map(spoken));
             }
             Judged::Misses { problem, gate } if reading.near_misses.len() < NEAR_MISSES_KEPT => {
-                let text = line.text.trim().chars().take(QUOTED).collect();
+                let text: String = line.text.trim().chars().take(QUOTED).collect();
+                let problem = as_meant(problem, &text, gate.as_ref());
                 let instead = instead(&problem, gate.as_ref());
                 reading.near_misses.push(NearMiss { text, problem, gate, instead, line: line.number });
             }
@@ -210,6 +211,33 @@ fn gate_of(problem: &PhraseProblem) -> Option<GateName> {
     match problem {
         PhraseProblem::UnknownGate { nearest, .. } => nearest.clone(),
         _ => None,
+    }
+}
+
+/// The problem of a line that says no, or takes a word back: nobody who does that is told how to approve.
+fn as_meant(problem: PhraseProblem, line: &str, gate: Option<&GateName>) -> PhraseProblem {
+    use PhraseProblem as P;
+    let is_about_wording = match &problem {
+        P::UnknownGate { nearest, .. } => nearest.is_some(),
+        P::Wording | P::NotAlone | P::NoGate | P::Future => true,
+        _ => false,
+    };
+    let meant = line.split_whitespace().find_map(|word| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/').to_lowercase();
+        Some(match word.as_str() {
+            "/reject" => "/reject GATE <reason>",
+            "/revoke" => "/revoke GATE",
+            "/dismiss" => "/dismiss GATE @user <reason>",
+            word if ["reject", "rejct", "rejet"].iter().any(|root| word.starts_with(root)) => "GATE rejected",
+            word if word.starts_with("revok") => "GATE approval revoked",
+            _ => return None,
+        })
+    });
+    match meant {
+        Some(form) if is_about_wording => {
+            P::Usage { usage: form.replace("GATE", gate.map_or("<gate>", GateName::as_str)) }
+        }
+        _ => problem,
     }
 }
 

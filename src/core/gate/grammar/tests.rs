@@ -120,6 +120,26 @@ fn commands_and_gates_are_read_beside_each_other() {
 }
 
 #[test]
+fn nobody_who_says_no_is_told_how_to_approve() {
+    for (body, instead) in [
+        ("/reject secrity it leaks", "/reject security <reason>"),
+        ("/reject", "/reject <gate> <reason>"),
+        ("/revoke secrity", "/revoke security"),
+        ("/dismiss secrity @bob gone", "/dismiss security @user <reason>"),
+        ("secrity rejected", "security rejected"),
+        ("security reject", "security rejected"),
+        ("I reject security", "security rejected"),
+        ("rejected", "<gate> rejected"),
+        ("revoke security", "security approval revoked"),
+        ("approved security", "security approved"),
+    ] {
+        let reading = reading(body);
+        let [miss] = reading.near_misses.as_slice() else { panic!("{body}: {reading:?}") };
+        assert_eq!(miss.instead.as_deref(), Some(instead), "{body}");
+    }
+}
+
+#[test]
 fn commands_with_something_wrong_say_what() {
     use PhraseProblem::*;
     let usage = |form: &str| Usage { usage: form.into() };
