@@ -345,6 +345,7 @@ mod tests {
         assert_eq!(with(&[Some(C::Logic)]), Some(Trigger::TimeoutExceeded));
         assert_eq!(with(&[Some(C::Security)]), Some(Trigger::SecurityIssueFound));
         assert_eq!(with(&[Some(C::Performance)]), None);
+        assert_eq!(with(&[Some(C::Code), Some(C::Performance)]), None, "the first of its kind");
         assert_eq!(with(&[Some(C::Performance), Some(C::Performance)]), Some(Trigger::MaxAttemptsReached));
     }
 

@@ -115,6 +115,13 @@ fn h4_h5_h6_b2_a9_what_a_workflow_brought_so_far() {
     assert!(story.state.attempts.is_empty(), "an attempt ends when all is there");
 
     let mut story = Story::opened();
+    add_check(&mut story, "lint", CheckKind::Lint);
+    let decision = story.push(1, &["rounds"], &[]);
+    assert!(matches!(decision.view.held_by, Some(Hold::Failing(_))), "it cannot pass any more");
+    assert_eq!(decision.action, NextAction::WaitForEvidence { missing: vec![name("lint")] });
+    assert!(story.state.attempts.is_empty(), "and is no attempt before all is there");
+
+    let mut story = Story::opened();
     story.snapshot.evidence = vec![refused()];
     let decision = story.decide();
     assert!(matches!(standing(decision, "unit"), CheckStanding::Refused { .. }));
@@ -223,7 +230,10 @@ fn c5b_a_cause_that_belongs_to_a_gate_is_released_by_its_approvers() {
     let found = |may: Permission| {
         let mut story = Story::opened();
         story.gate("security", "carol");
-        story.snapshot.authority.people.insert(UserId::new(2), Standing::Known { permission: may, teams: [].into() });
+        for id in [1, 2] {
+            let standing = Standing::Known { permission: may, teams: [].into() };
+            story.snapshot.authority.people.insert(UserId::new(id), standing);
+        }
         add_check(&mut story, "scan", CheckKind::Security);
         let mut scan = CheckEvidence::bare(name("scan"), CheckKind::Security, Outcome::Failed);
         let severity = FindingSeverity::High;
@@ -234,7 +244,7 @@ fn c5b_a_cause_that_belongs_to_a_gate_is_released_by_its_approvers() {
     };
     let refused = AnswerOutcome::Refused(CommandRefusal::NeedsApproverOf { gate: "security".parse().unwrap() });
     for (who, may, outcome) in [
-        ("alice", Permission::Maintain, &refused), // who wrote it, with permission write
+        ("alice", Permission::Maintain, &refused), // who wrote it
         ("bob", Permission::Write, &refused),      // write, and no approver
         ("bob", Permission::Maintain, &AnswerOutcome::Resumed),
         ("carol", Permission::Maintain, &AnswerOutcome::Resumed), // an approver with permission read
@@ -296,7 +306,14 @@ fn o3_w10_a_soft_check_costs_score_only() {
         decision.view.evidence_held_by
     );
     assert_eq!(decision.action, NextAction::Retry { attempt: 1 });
+    let red = Some(CheckRunPlan::Completed(Conclusion::Failure));
+    assert_eq!(decision.surface.verify, red, "VALIDATE is not far enough");
     assert_eq!(story.state.attempts[0].blame, Some(Blame::PrCode));
+
+    story.set_head(2);
+    with_check(&mut story, CheckEvidence::bare(name("speed"), CheckKind::Performance, Outcome::Failed));
+    let decision = story.decide();
+    assert!(matches!(decision.view.evidence_held_by, Some(Hold::Evaluation(_))), "failing, it holds nothing by itself");
 }
 
 #[test]
