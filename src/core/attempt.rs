@@ -146,10 +146,7 @@ pub fn failures<'b>(
 
 /// The files a pull request changes, as failures are mapped to them.
 pub fn changes(files: &ChangedFiles) -> Changes {
-    Changes::new(files.known().iter().map(|file| failure::ChangedFile {
-        path: file.path.clone(),
-        added: file.added_lines().unwrap_or_default().into_iter().map(|(line, _)| line..=line).collect(),
-    }))
+    Changes::new(files.known().iter().map(failure::ChangedFile::of))
 }
 
 /// Most failures that become feedback; no reader works through more.

@@ -326,25 +326,25 @@ pub fn is_code(path: &str) -> bool {
 
 /// Whether a path is a test by the conventions of the common languages.
 pub fn is_test(path: &str) -> bool {
+    const FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "spec", "specs", "e2e"];
+    if !is_code(path) {
+        return false;
+    }
     let mut parts = path.split('/').rev();
     let name = parts.next().unwrap_or(path).to_ascii_lowercase();
     let stem = name.split('.').next().unwrap_or(&name);
-    let in_folder = parts.any(|folder| {
-        matches!(folder.to_ascii_lowercase().as_str(), "test" | "tests" | "__tests__" | "spec" | "specs" | "e2e")
-    });
-    in_folder && is_code(path)
-        || is_code(path)
-            && (matches!(stem, "test" | "tests" | "conftest")
-                || stem.starts_with("test_")
-                || stem.ends_with("_test")
-                || stem.ends_with("_tests")
-                || stem.ends_with("_spec")
-                || name.contains(".test.")
-                || name.contains(".spec.")
-                || path.ends_with("Test.java")
-                || path.ends_with("Tests.java")
-                || path.ends_with("Test.kt")
-                || path.ends_with("Tests.cs"))
+    parts.any(|folder| FOLDERS.iter().any(|known| folder.eq_ignore_ascii_case(known)))
+        || matches!(stem, "test" | "tests" | "conftest")
+        || stem.starts_with("test_")
+        || stem.ends_with("_test")
+        || stem.ends_with("_tests")
+        || stem.ends_with("_spec")
+        || name.contains(".test.")
+        || name.contains(".spec.")
+        || path.ends_with("Test.java")
+        || path.ends_with("Tests.java")
+        || path.ends_with("Test.kt")
+        || path.ends_with("Tests.cs")
 }
 
 /// How far a head that has not passed is from passing.

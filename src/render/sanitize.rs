@@ -91,7 +91,7 @@ fn escape_names(prose: &str) -> String {
     let mut plain = String::new();
     for word in prose.split_inclusive(' ') {
         let name = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
-        match word.split_once(name).filter(|_| name.contains("::")) {
+        match name.contains("::").then(|| word.split_once(name)).flatten() {
             Some((before, after)) => {
                 plain.push_str(before);
                 out.push_str(&escape_prose(&std::mem::take(&mut plain)));
@@ -146,33 +146,31 @@ pub fn line(raw: &str) -> String {
 
 /// Plain text with its lines kept.
 pub fn block(raw: &str) -> String {
-    break_markers(clean(raw))
+    break_markers(clean(raw).into_owned())
 }
 
 /// At most `most` characters, the cut shown.
 pub fn clip(text: &str, most: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(most) {
-        None => Cow::Borrowed(text),
-        Some(_) => {
-            let kept: String = text.chars().take(most.saturating_sub(1)).collect();
-            Cow::Owned(format!("{}…", kept.trim_end()))
-        }
+    if text.len() <= most || text.char_indices().nth(most).is_none() {
+        return Cow::Borrowed(text);
     }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    Cow::Owned(format!("{}…", kept.trim_end()))
 }
 
 /// Head and tail of a long text, at most `most` lines of at most 400 characters, the cut counted.
 pub fn clip_lines(text: &str, most: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
-    let shown = |line: &&str| clip(line, 400).into_owned();
+    let shown = |line| clip(line, 400);
     if lines.len() <= most {
-        return lines.iter().map(shown).collect::<Vec<_>>().join("\n");
+        return lines.into_iter().map(shown).collect::<Vec<_>>().join("\n");
     }
     let head = most.saturating_sub(most / 3);
     let tail = most - head;
     let cut = lines.len() - head - tail;
-    let mut kept: Vec<String> = lines.iter().take(head).map(shown).collect();
-    kept.push(format!("… {cut} lines cut …"));
-    kept.extend(lines.iter().skip(head + cut).map(shown));
+    let mut kept: Vec<Cow<'_, str>> = lines.iter().copied().take(head).map(shown).collect();
+    kept.push(Cow::Owned(format!("… {cut} lines cut …")));
+    kept.extend(lines.iter().copied().skip(head + cut).map(shown));
     kept.join("\n")
 }
 
@@ -220,7 +218,10 @@ fn push_percent(out: &mut String, c: char) {
 
 /// Removes what a reader cannot see: colour codes, control characters, direction overrides, invisible letters.
 /// Line breaks and tabs stay.
-fn clean(raw: &str) -> String {
+fn clean(raw: &str) -> Cow<'_, str> {
+    if raw.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return Cow::Borrowed(raw);
+    }
     let mut out = String::with_capacity(raw.len());
     let mut chars = raw.chars().peekable();
     while let Some(c) = chars.next() {
@@ -238,7 +239,7 @@ fn clean(raw: &str) -> String {
             _ => out.push(c),
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// Characters that show nothing and so can only deceive: direction marks and overrides, zero-width spaces, soft

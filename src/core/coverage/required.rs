@@ -42,7 +42,9 @@ pub fn standings<'a>(
     if let Some(standing) = base.and_then(|base| existing(head, base)) {
         standings.insert(RequiredTest::ExistingTestsPass, standing);
     }
-    if let Some(names) = added_tests(files).filter(|_| !policy.test_names.is_empty()) {
+    if !policy.test_names.is_empty()
+        && let Some(names) = added_tests(files)
+    {
         for (sort, patterns) in &policy.test_names {
             let is_there = names.iter().any(|name| patterns.iter().any(|pattern| pattern.matches(name)));
             let standing = if is_there {

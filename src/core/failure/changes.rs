@@ -46,6 +46,13 @@ pub struct Changes {
     roots: Vec<String>,
 }
 
+impl ChangedFile {
+    /// An observed file. Of one without a patch (binary, or very large) no line is known.
+    pub fn of(file: &observed::ChangedFile) -> Self {
+        Self { path: file.path.clone(), added: added_ranges(file) }
+    }
+}
+
 impl Changes {
     pub fn new(files: impl IntoIterator<Item = ChangedFile>) -> Self {
         let files: Vec<ChangedFile> = files.into_iter().collect();
@@ -56,10 +63,9 @@ impl Changes {
         Self { files, by_name, roots: Vec::new() }
     }
 
-    /// The changes of an observed pull request. Of a file without a patch (binary, or very large) no line is known.
+    /// The changes of an observed pull request, without the files it removes.
     pub fn of(files: &ChangedFiles) -> Self {
-        let there = files.known().iter().filter(|file| file.status != FileStatus::Removed);
-        Self::new(there.map(|file| ChangedFile { path: file.path.clone(), added: added_ranges(file) }))
+        Self::new(files.known().iter().filter(|file| file.status != FileStatus::Removed).map(ChangedFile::of))
     }
 
     /// Adds a directory in which the repository is known to be checked out where the text was written.

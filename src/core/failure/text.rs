@@ -52,8 +52,12 @@ fn bounded(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned([head, CUT, tail].concat())
 }
 
-/// One line without escape sequences, with a plain space for each tab, and nothing that cannot be seen.
-fn plain(line: &str) -> String {
+/// One line without escape sequences, with plain spaces for each tab, and nothing that cannot be seen.
+fn plain(line: &str) -> Cow<'_, str> {
+    // Most lines are so already: a sequence begins with ESC, or where that was lost with a bracket.
+    if line.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'[') {
+        return Cow::Borrowed(line);
+    }
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(c) = rest.chars().next() {
@@ -69,7 +73,7 @@ fn plain(line: &str) -> String {
             c => out.push(c),
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// Characters that change how text looks without being seen: zero-width ones and those that turn its direction.
@@ -110,7 +114,7 @@ fn is_colour_code(digits: &[u8]) -> bool {
 
 /// `text` on one line: runs of white space become one space; at most `max` characters, the cut shown as `…`.
 pub(super) fn one_line(text: &str, max: usize) -> String {
-    let words: Vec<String> = prefix(text, MAX_TEXT).split_whitespace().map(plain).collect();
+    let words: Vec<Cow<'_, str>> = prefix(text, MAX_TEXT).split_whitespace().map(plain).collect();
     shorten(&words.join(" "), max)
 }
 

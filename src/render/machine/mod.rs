@@ -113,16 +113,17 @@ impl Status {
 
 /// Only strings can hold these characters, so a JSON escape is right wherever they stand.
 fn escape(json: &str) -> String {
+    let hides = |c: char| match c {
+        '`' | '<' | '>' => true,
+        '\n' | ' '..='~' => false,
+        _ => !c.is_alphanumeric(),
+    };
     let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        let visible = c == '\n' || c.is_ascii_graphic() || c == ' ' || c.is_alphanumeric();
-        if visible && !matches!(c, '`' | '<' | '>') {
-            out.push(c);
-        } else {
-            let mut units = [0; 2];
-            for unit in c.encode_utf16(&mut units) {
-                out.push_str(&format!("\\u{unit:04x}"));
-            }
+    for piece in json.split_inclusive(hides) {
+        let plain = piece.trim_end_matches(hides);
+        out.push_str(plain);
+        for unit in piece[plain.len()..].encode_utf16() {
+            out.push_str(&format!("\\u{unit:04x}"));
         }
     }
     out

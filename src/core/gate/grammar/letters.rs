@@ -4,12 +4,14 @@
 //! certainty: the table holds the look-alikes of ASCII letters that people and attackers really meet, and Unicode's
 //! compatibility decomposition covers full-width, mathematical, circled and accented letters.
 
+use std::borrow::Cow;
+
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
 /// What a line reads as: look-alikes replaced, invisible characters and accents dropped. Case is kept.
-pub(super) fn skeleton(text: &str) -> String {
+pub(super) fn skeleton(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     text.nfkd().filter(|&c| !is_combining_mark(c) && !is_invisible(c)).map(look_alike).collect()
 }

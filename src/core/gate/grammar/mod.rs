@@ -10,7 +10,9 @@ mod reply;
 mod slash;
 mod visible;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use regex::Regex;
 
 pub use self::inspection::{CommentInspection, InspectedIntent, InspectedNearMiss, IntentKind, inspect};
 
@@ -153,11 +155,14 @@ pub fn may_speak(body: &str) -> bool {
     if memchr::memchr(b'&', body.as_bytes()).is_some_and(|at| body[at..].contains(';')) {
         return true;
     }
-    let looks = skeleton(body);
-    let marks = |c: &char| c.is_ascii_alphanumeric() || *c == '/';
-    let letters: String = looks.chars().filter(marks).map(|c| c.to_ascii_lowercase()).collect();
-    let stems = near_miss::VERDICTS.iter().chain(&["changesrequested", "/dismis", "/loop", "/lop", "/looop"]);
-    stems.into_iter().any(|stem| memchr::memmem::find(letters.as_bytes(), stem.as_bytes()).is_some())
+    static STEMS: LazyLock<Regex> = LazyLock::new(|| {
+        let others = ["changesrequested", "/dismis", "/loop", "/lop", "/looop"];
+        Regex::new(&[&near_miss::VERDICTS[..], &others].concat().join("|")).expect("constant words")
+    });
+    let mut letters = String::with_capacity(body.len());
+    letters.extend(skeleton(body).chars().filter(|c| c.is_ascii_alphanumeric() || *c == '/'));
+    letters.make_ascii_lowercase();
+    STEMS.is_match(&letters)
 }
 
 enum Judged {
@@ -176,7 +181,7 @@ fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
         }
         Ok(None) | Err(_) => {}
     }
-    let looks = Line { text: skeleton(&line.text), number: line.number, alien: None };
+    let looks = Line { text: skeleton(&line.text).into_owned(), number: line.number, alien: None };
     if let Ok(Some(intents)) = stated(&looks, vocabulary)
         && let Some(gate) = intents.iter().find_map(Intent::gate)
     {

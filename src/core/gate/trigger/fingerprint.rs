@@ -13,7 +13,7 @@ use crate::core::snapshot::{ChangedFile, ChangedFiles, FileStatus, Snapshot};
 pub(in crate::core::gate) fn fingerprint(scope: &Scope, snapshot: &Snapshot) -> String {
     let mut files = scope.files(snapshot.files.known());
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    let mut digest = Framed(Sha256::new());
+    let mut digest = Framed::default();
     for file in files {
         add(&mut digest, file, snapshot);
     }
@@ -21,7 +21,7 @@ pub(in crate::core::gate) fn fingerprint(scope: &Scope, snapshot: &Snapshot) -> 
         // What was not listed may have changed with any push.
         digest.field(snapshot.pull_request.head.sha.as_bytes());
     }
-    hex::encode(digest.0.finalize())
+    hex::encode(digest.finish())
 }
 
 fn add(digest: &mut Framed, file: &ChangedFile, snapshot: &Snapshot) {
@@ -57,11 +57,27 @@ const fn status(status: FileStatus) -> &'static str {
 }
 
 /// A digest in which every field carries its length, so that no two lists of fields read the same.
-struct Framed(Sha256);
+#[derive(Default)]
+struct Framed {
+    digest: Sha256,
+    /// Fields that are digested together: most are a line, and each alone would cost more than its bytes.
+    fields: Vec<u8>,
+}
 
 impl Framed {
+    const TOGETHER: usize = 8 * 1024;
+
     fn field(&mut self, bytes: &[u8]) {
-        self.0.update((bytes.len() as u64).to_be_bytes());
-        self.0.update(bytes);
+        self.fields.extend((bytes.len() as u64).to_be_bytes());
+        self.fields.extend(bytes);
+        if self.fields.len() >= Self::TOGETHER {
+            self.digest.update(&self.fields);
+            self.fields.clear();
+        }
+    }
+
+    fn finish(mut self) -> [u8; 32] {
+        self.digest.update(&self.fields);
+        self.digest.finalize().into()
     }
 }

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::core::{
     evidence::{Finding, FindingSeverity},
+    ids::Sha,
     policy::{LinePatterns, PathGlobs},
     snapshot::{ChangedFile, ChangedFiles, FileStatus, Readiness, Snapshot},
 };
@@ -368,7 +369,8 @@ enum InFile {
 }
 
 fn touched(file: &ChangedFile, globs: &PathGlobs, except: &PathGlobs) -> InFile {
-    match file.paths().filter(|path| !except.matches(path)).find_map(|path| globs.first(path)) {
+    // Few paths match a gate's globs, so that its exceptions are seldom asked.
+    match file.paths().find_map(|path| globs.first(path).filter(|_| !except.matches(path))) {
         Some(glob) => InFile::Matches(vec![in_file(file, None, MatchReason::Path { glob: glob.as_str().to_owned() })]),
         None => InFile::Nothing,
     }
@@ -410,12 +412,15 @@ fn new_dependencies(file: &ChangedFile, manifests: &BTreeSet<Ecosystem>) -> InFi
     }
 }
 
-/// The git object of a file without a byte.
-const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+/// The git object of a file without a byte, `e69de29bb2d1d6434b8b29ae775ad8c2e48c5391`.
+const EMPTY: Sha = Sha::from_bytes([
+    0xe6, 0x9d, 0xe2, 0x9b, 0xb2, 0xd1, 0xd6, 0x43, 0x4b, 0x8b, 0x29, 0xae, 0x77, 0x5a, 0xd8, 0xc2, 0xe4, 0x8c, 0x53,
+    0x91,
+]);
 
 /// A removed or empty file, or one renamed without a change, has no patch and adds no line.
 pub(super) fn adds_nothing(file: &ChangedFile) -> bool {
-    if file.blob.is_some_and(|blob| blob.to_string() == EMPTY) {
+    if file.blob == Some(EMPTY) {
         return true;
     }
     match file.status {
