@@ -4,10 +4,14 @@
 //! paths and lines match none. Compiling them is most of the work of reading a configuration, so it waits until they
 //! are asked, and clones share it.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use regex_syntax::hir::{Hir, HirKind, LookSet};
 
 /// Largest automaton of one regular expression, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
@@ -176,10 +180,8 @@ impl LinePatterns {
 
     fn any(&self) -> Option<&RegexSet> {
         let compile = || {
-            let sources = || self.as_slice().iter().map(Pattern::as_str);
-            let can = sources().all(finds_its_line_in_a_text);
-            let set = || RegexSetBuilder::new(sources()).multi_line(true).size_limit(10 * PATTERN_SIZE).build();
-            can.then(set).and_then(Result::ok)
+            let sources: Option<Vec<_>> = self.as_slice().iter().map(|pattern| for_texts(pattern.as_str())).collect();
+            RegexSetBuilder::new(sources?).multi_line(true).size_limit(10 * PATTERN_SIZE).build().ok()
         };
         self.0.any.get_or_init(compile).as_ref()
     }
@@ -200,14 +202,33 @@ impl PartialEq for LinePatterns {
     }
 }
 
-/// Whether a pattern that matches a line also matches, with `^` and `$` at the ends of lines, every text that holds the
-/// line: not so if it asks for the ends of the text, or for those of lines that end otherwise.
-fn finds_its_line_in_a_text(pattern: &str) -> bool {
-    let parsed = regex_syntax::ParserBuilder::new().multi_line(true).build().parse(pattern);
-    parsed.is_ok_and(|parsed| {
-        let looks = parsed.properties().look_set();
-        !looks.contains_anchor_haystack() && !looks.contains_anchor_crlf()
+/// A pattern that matches, with `^` and `$` at the ends of lines, every text with a line that the given one matches. None
+/// for one that asks for the ends of the text, or for those of lines that end otherwise.
+///
+/// It asks for no boundaries of words: automata cannot tell those of Unicode, so that one letter beyond ASCII would send
+/// the search of the whole text to an engine a thousand times slower.
+fn for_texts(pattern: &str) -> Option<Cow<'_, str>> {
+    let parsed = regex_syntax::ParserBuilder::new().multi_line(true).build().parse(pattern).ok()?;
+    let looks = parsed.properties().look_set();
+    if looks.contains_anchor_haystack() || looks.contains_anchor_crlf() {
+        return None;
+    }
+    Some(if looks.contains_word_unicode() {
+        Cow::Owned(without_boundaries(&parsed).to_string())
+    } else {
+        Cow::Borrowed(pattern)
     })
+}
+
+fn without_boundaries(pattern: &Hir) -> Hir {
+    match pattern.kind() {
+        HirKind::Look(look) if LookSet::singleton(*look).contains_word_unicode() => Hir::empty(),
+        HirKind::Repetition(repetition) => Hir::repetition(repetition.with(without_boundaries(&repetition.sub))),
+        HirKind::Capture(capture) => without_boundaries(&capture.sub),
+        HirKind::Concat(parts) => Hir::concat(parts.iter().map(without_boundaries).collect()),
+        HirKind::Alternation(branches) => Hir::alternation(branches.iter().map(without_boundaries).collect()),
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => pattern.clone(),
+    }
 }
 
 #[cfg(test)]
@@ -249,6 +270,20 @@ mod tests {
             assert!(patterns.may_match("b\na\nb") && patterns.first("a").is_some(), "{pattern}");
         }
         assert!(!patterns(&["^a$"]).may_match("ab\nba"));
+    }
+
+    #[test]
+    fn texts_are_searched_without_the_boundaries_of_words() {
+        for (pattern, searched) in [
+            (r"\bab\b", "ab"),
+            (r"(\Ba|\bb)+c", "(?:(?:a|b)+c)"),
+            (r"(?-u:\b)a$", r"(?-u:\b)a$"),
+            (r"^a\b", "(?:(?m:^)a)"),
+        ] {
+            let found = for_texts(pattern).unwrap();
+            let same = |text: &str| regex_syntax::ParserBuilder::new().multi_line(true).build().parse(text).unwrap();
+            assert_eq!(same(&found), same(searched), "{pattern}: {found}");
+        }
     }
 
     proptest! {
