@@ -66,6 +66,9 @@ impl Household {
         let _ = self.mark;
         #[cfg(target_os = "linux")]
         {
+            if running.is_empty() && linux::has_no_descendant() {
+                return;
+            }
             linux::end_marked(&self.mark);
             if running.is_empty() {
                 linux::end_adopted();
@@ -85,13 +88,14 @@ fn begun() -> MutexGuard<'static, BTreeSet<u32>> {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::{fs, sync::Once};
+    use std::{fs, sync::OnceLock};
 
     use nix::{
+        errno::Errno,
         sys::{
             prctl,
             signal::{Signal, kill},
-            wait::{WaitPidFlag, waitpid},
+            wait::{Id, WaitPidFlag, waitid, waitpid},
         },
         unistd::{Pid, getpid, getsid},
     };
@@ -101,12 +105,18 @@ mod linux {
     /// Rounds in which processes are looked for: one that forks while it is ended is found in the next.
     const ROUNDS: usize = 20;
 
-    /// Makes this process the parent of its descendants' orphans. Where the kernel refuses, marks are all there is.
-    pub fn adopt_orphans() {
-        static ONCE: Once = Once::new();
-        ONCE.call_once(|| {
-            let _ = prctl::set_child_subreaper(true);
-        });
+    /// Makes this process the parent of its descendants' orphans. Where the kernel refuses, marks are all there is:
+    /// then the answer is no.
+    pub fn adopt_orphans() -> bool {
+        static ADOPTS: OnceLock<bool> = OnceLock::new();
+        *ADOPTS.get_or_init(|| prctl::set_child_subreaper(true).is_ok())
+    }
+
+    /// Whether nobody is left to look for, which spares most commands the look at every process of the machine: who
+    /// adopts all orphans of its descendants has none if it has no child. Asked while no command runs.
+    pub fn has_no_descendant() -> bool {
+        let any = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        adopt_orphans() && waitid(Id::All, any) == Err(Errno::ECHILD)
     }
 
     pub fn end_marked(mark: &str) {
