@@ -39,14 +39,15 @@ pub(super) fn comparison(
         && wanted_number.abs_diff(got_number) == 1
         && wanted_number.unsigned_abs().max(got_number.unsigned_abs()) > 1
     {
+        let counted = if got_number > wanted_number { "many" } else { "few" };
         return conclude(
             OffByOne,
-            60,
+            45,
             format!(
-                "Correct the boundary {place}: one element or step too {}.",
-                if got_number > wanted_number { "many is counted" } else { "few is counted" }
+                "If {wanted} is required, correct the boundary {place}, where one step too {counted} is counted; if \
+                 {got} is, correct the value that the test expects."
             ),
-            format!("{got} and {wanted} differ by exactly one."),
+            format!("{got} and {wanted} differ by exactly one, and that alone does not tell which side is wrong."),
         );
     }
     if *extent == Extent::Differences {
@@ -120,4 +121,27 @@ fn is_code(path: &str) -> bool {
         "rb", "php", "c", "cc", "cpp", "h", "hpp", "swift",
     ];
     paths::file_name(path).rsplit_once('.').is_some_and(|(_, extension)| CODE.contains(&extension))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ChangedFile, FeedbackItem};
+    use super::*;
+
+    #[test]
+    fn values_that_differ_by_one_have_two_readings() {
+        let changes = Changes::new([ChangedFile { path: "src/cart.rs".into(), added: Vec::new() }]);
+        let failure = Failure {
+            test_name: Some("pages_of_ten".into()),
+            test_file: Some("tests/cart.rs".into()),
+            error_message: "assertion `left == right` failed\n  left: 4\n right: 3".into(),
+            ..Failure::default()
+        };
+        let item = FeedbackItem::of(&failure, &changes, None);
+        insta::assert_snapshot!(format!("{}\n{}\n{}", item.problem, item.action, item.reason), @"
+        `pages_of_ten` expects `3` and gets `4`.
+        If `3` is required, correct the boundary in `src/cart.rs` (part of this change), where one step too many is counted; if `4` is, correct the value that the test expects.
+        `4` and `3` differ by exactly one, and that alone does not tell which side is wrong.
+        ");
+    }
 }

@@ -26,7 +26,6 @@ mod paths;
 mod patterns;
 mod reading;
 mod reproduce;
-mod rerun;
 mod stack;
 mod summary;
 mod test_key;
@@ -44,8 +43,7 @@ pub use packet::{
     Entry, EntryKind, FEEDBACK_SCHEMA, FailingCheck, FeedbackPacket, MAX_PACKET, PacketInput, PastFailure, SinceLast,
     Tried, highest_priority,
 };
-pub use reproduce::{CheckContext, quoted_word, reproduce};
-pub use rerun::rerun;
+pub use reproduce::{CheckContext, quoted_word, reproduce, rerun};
 pub use stack::{Frame, frames};
 pub use summary::cut_at_sentence;
 pub use text::Excerpt;

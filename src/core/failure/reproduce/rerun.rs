@@ -3,8 +3,14 @@
 //! It is the check's own command with the tool's own filter behind it, so that it runs in the same way and reports in
 //! the same place. Where the filter misses, the run says nothing of the tests, and nothing follows from it.
 
-use super::reproduce::{Tool, class_and_method, leaf, pattern, tool, word};
-use crate::core::{evidence::Failure, failure::CheckContext, policy::REPORTS_VARIABLE};
+use super::{
+    CheckContext,
+    names::{class_and_method, leaf, pattern},
+    own::is_simple,
+    tool::{Tool, tool},
+    word::word,
+};
+use crate::core::{evidence::Failure, policy::REPORTS_VARIABLE};
 
 /// The command line; none for a tool or a command line that nothing can simply be put behind.
 pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> Option<String> {
@@ -54,11 +60,6 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
     Some(format!("{command} {behind}"))
 }
 
-/// One command: nothing that a shell would end it with, so that what is put behind it is part of it.
-fn is_simple(command: &str) -> bool {
-    !command.is_empty() && !command.contains(['\n', ';', '&', '|', '<', '>', '`', '#', '$', '('])
-}
-
 fn quoted(names: &[&str]) -> Option<String> {
     let words: Option<Vec<String>> = names.iter().map(|name| word(name)).collect();
     Some(words?.join(" "))
@@ -88,21 +89,12 @@ fn go_top(name: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::core::{CheckName, evidence::CheckKind};
+    use super::{super::fixtures::running, *};
 
     fn run(command: &str, tests: &[&str]) -> Option<String> {
-        let name: CheckName = "unit".parse().unwrap();
-        let check = CheckContext {
-            name: &name,
-            kind: CheckKind::Test,
-            framework: None,
-            command: Some(command),
-            directory: None,
-        };
         let failures: Vec<Failure> =
             tests.iter().map(|test| Failure { test_name: Some((*test).to_owned()), ..Failure::default() }).collect();
-        rerun(command, &failures, &check)
+        running(command, |check| rerun(command, &failures, check))
     }
 
     #[test]

@@ -1,0 +1,150 @@
+//! How a check itself starts its tool, and where, as far as its command line shows it.
+
+use std::borrow::Cow;
+
+use super::tool::{Tool, is_package_script};
+
+/// One command: nothing that a shell would end it with, so that what is put behind it is part of it.
+pub fn is_simple(command: &str) -> bool {
+    !command.is_empty() && !command.contains(['\n', ';', '&', '|', '<', '>', '`', '#', '$', '('])
+}
+
+/// The directory that a command line goes to, where it says one, and the command there: `cd web && npm test`,
+/// `npm --prefix web test`.
+pub fn placed(command: &str) -> (Option<&str>, Cow<'_, str>) {
+    let here = (None, Cow::Borrowed(command));
+    if let Some((directory, rest)) = command.strip_prefix("cd ").and_then(|rest| rest.split_once("&&")) {
+        let directory = directory.trim();
+        return if is_below(directory) { (Some(directory), Cow::Borrowed(rest.trim())) } else { here };
+    }
+    let mut words = command.split_whitespace();
+    match (words.next(), words.next(), words.next()) {
+        (Some(manager @ ("npm" | "pnpm" | "yarn")), Some("--prefix" | "--cwd" | "--dir" | "-C"), Some(directory))
+            if is_below(directory) =>
+        {
+            let rest: Vec<&str> = words.collect();
+            (Some(directory), Cow::Owned(format!("{manager} {}", rest.join(" "))))
+        }
+        _ => here,
+    }
+}
+
+/// A plain path to somewhere below.
+fn is_below(path: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
+    !path.is_empty() && path.chars().all(plain) && !path.starts_with(['/', '-']) && !path.contains("..")
+}
+
+/// How a tool is started by hand in the way the check starts it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Up to the tool's own name: `poetry run pytest`, `./mvnw`.
+    pub program: String,
+    /// What must stand behind the subcommand, a blank before each: ` -p shop --all-features`.
+    pub options: String,
+    /// The words behind the program.
+    words: Vec<String>,
+}
+
+impl Start {
+    /// As the command line shows it, else as it is usual.
+    pub fn of(tool: Tool, command: Option<&str>) -> Self {
+        let usual = || Self { program: tool.usual_start().to_owned(), options: String::new(), words: Vec::new() };
+        command.and_then(|command| Self::shown(tool, command)).unwrap_or_else(usual)
+    }
+
+    fn shown(tool: Tool, command: &str) -> Option<Self> {
+        if !is_simple(command) || is_package_script(command) {
+            return None;
+        }
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let program = |word: &&str| tool.programs().contains(&word.rsplit('/').next().unwrap_or(word));
+        let at = words.iter().position(program)?;
+        // `cargo +nightly test`
+        let until = if words.get(at + 1).is_some_and(|word| word.starts_with('+')) { at + 1 } else { at };
+        let (start, behind) = words.split_at(until + 1);
+        Some(Self {
+            program: start.join(" "),
+            options: options(tool, behind),
+            words: behind.iter().map(|word| (*word).to_owned()).collect(),
+        })
+    }
+
+    pub fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|own| own == word)
+    }
+
+    /// The word right behind another one, unless it is an option.
+    pub fn behind(&self, word: &str) -> Option<&str> {
+        let at = self.words.iter().position(|own| own == word)?;
+        self.words.get(at + 1).map(String::as_str).filter(|next| !next.starts_with('-'))
+    }
+
+    /// The first of the words that fits.
+    pub fn find(&self, fits: impl Fn(&str) -> bool) -> Option<&str> {
+        self.words.iter().map(String::as_str).find(|word| fits(word))
+    }
+}
+
+fn options(tool: Tool, words: &[&str]) -> String {
+    let known = tool.options_that_matter();
+    let mut kept = String::new();
+    let mut words = words.iter().take_while(|word| **word != "--");
+    while let Some(word) = words.next() {
+        let name = word.split_once('=').map_or(*word, |(name, _)| name);
+        let wants_value = known.with_value.contains(word);
+        if known.alone.contains(word) || known.with_value.contains(&name) {
+            kept.push_str(&format!(" {word}"));
+        }
+        if let (true, Some(value)) = (wants_value, words.clone().next()) {
+            kept.push_str(&format!(" {value}"));
+            words.next();
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_that_go_somewhere() {
+        let cases = [
+            ("cd web && npm test", Some("web"), "npm test"),
+            ("npm --prefix apps/web run test", Some("apps/web"), "npm run test"),
+            ("yarn --cwd web jest --ci", Some("web"), "yarn jest --ci"),
+            ("cd ../other && make", None, "cd ../other && make"),
+            ("cd $HOME && make", None, "cd $HOME && make"),
+            ("cargo test", None, "cargo test"),
+            ("npm -C", None, "npm -C"),
+        ];
+        for (command, directory, rest) in cases {
+            assert_eq!(placed(command), (directory, Cow::Borrowed(rest)), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_tool_is_started_as_the_check_starts_it() {
+        let cases = [
+            (Tool::Pytest, "poetry run pytest -q tests", "poetry run pytest", ""),
+            (Tool::Pytest, "CI=1 python3 -m pytest -c ci.ini", "CI=1 python3 -m pytest", " -c ci.ini"),
+            (Tool::Cargo, "cargo +nightly test -p shop --features=a,b -v", "cargo +nightly", " -p shop --features=a,b"),
+            (Tool::Cargo, "cargo test -- -p x", "cargo", ""),
+            (Tool::Maven, "./mvnw -B -pl cart -f b/pom.xml verify", "./mvnw", " -pl cart -f b/pom.xml"),
+            (
+                Tool::Jest,
+                "node --no-warnings node_modules/jest/bin/jest.js",
+                "node --no-warnings node_modules/jest/bin/jest.js",
+                "",
+            ),
+            (Tool::Jest, "npm run jest", "npx jest", ""),
+            (Tool::Pytest, "make x && pytest", "pytest", ""),
+            (Tool::Rspec, "make spec", "bundle exec rspec", ""),
+        ];
+        for (tool, command, program, options) in cases {
+            let start = Start::of(tool, Some(command));
+            assert_eq!((start.program.as_str(), start.options.as_str()), (program, options), "{command}");
+        }
+    }
+}
