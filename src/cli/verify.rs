@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     core::{
-        CheckName, Sha, Timestamp, attempt, coverage, decide,
+        CheckName, Sha, Timestamp, coverage, decide,
         decision::{Decision, DecisionWord},
         describe,
         evidence::{CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome as CheckOutcome, RegressionTrial},
@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     let advice = policy.verify.analyzer.as_deref().map(|command| Advice {
         command,
         root: &checkout.root,
-        changes: changes.as_ref().map(|changes| attempt::changes(&changes.files)).unwrap_or_default(),
+        changes: changes.as_ref().map(|changes| failure::Changes::of(&changes.files)).unwrap_or_default(),
     });
     let (Executed { ran, environment, proof }, ending) = execute(&plan, trial.as_ref(), advice.as_ref())?;
     if ending == Ending::Interrupted {

@@ -1,24 +1,21 @@
-//! An attempt: the head commit once its verification has ended, with blame, comparison and analysis.
+//! An attempt: the head commit once its verification has ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    begin, comparison,
-    decision::{CheckStanding, Evaluation, FailureView, FeedbackLine, RuleOutcome},
+    blame::CheckBlame,
+    comparison,
+    decision::{Evaluation, RuleOutcome},
     describe,
     evaluate::COVERAGE_RULE,
     evidence::{CheckEvidence, CheckKind, Failure, RetryClass},
-    failure::{
-        self, Analysis, Blame, Changes, CheckContext, Circumstances, ExaminedCheck, ExaminedFailure, FeedbackItem,
-        Verdict, cut_at_sentence,
-    },
-    gate::{GateReport, GateStanding},
+    failure::{self, Blame, ExaminedFailure},
     gather::{GatheredCheck, HeadEvidence},
     ids::{CheckName, Fingerprint, RuleId, Timestamp},
-    policy::{CheckPolicy, CheckSource, CommandCheck, Policy, Severity},
-    review::ReviewStanding,
+    policy::Severity,
+    rejection,
     roster::TestId,
-    snapshot::{BaseEvidence, ChangedFiles, Snapshot},
+    snapshot::Snapshot,
     state::{AttemptDigest, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
 };
 
@@ -27,223 +24,6 @@ const KEPT_PER_ATTEMPT: usize = 200;
 
 /// Lines at the end of a log that tell one silent failure from another.
 const LAST_WORDS: usize = 5;
-
-/// What one failing check comes down to.
-#[derive(Clone, Debug)]
-pub struct CheckBlame {
-    pub check: CheckName,
-    pub blame: Blame,
-    pub class: RetryClass,
-    /// Of each failure the check kept, in their order.
-    pub of_failures: Vec<Verdict>,
-    /// Of the same. What the evidence itself says of their fingerprints is not believed.
-    pub examined: Vec<ExaminedFailure>,
-}
-
-/// Blames every failing check of the head. `flaky` names the tests that failed and passed on it. The failures are
-/// examined among the files of `changes`; no blame depends on these.
-pub fn blames(
-    evidence: &HeadEvidence,
-    changes: &Changes,
-    base: Option<&BaseEvidence>,
-    flaky: &BTreeSet<String>,
-) -> Vec<CheckBlame> {
-    let failing = evidence.checks.iter().filter(|(_, check)| check.has_failed());
-    failing
-        .map(|(name, check)| {
-            let base = base.and_then(|base| base.checks.get(name));
-            let circumstances = Circumstances { base, flaky: Some(flaky) };
-            let examined = check.evidence().map(|evidence| ExaminedCheck::new(evidence, changes));
-            CheckBlame {
-                check: name.clone(),
-                blame: blame_of(check, examined.as_ref(), &circumstances),
-                class: class_of(check, examined.as_ref()),
-                of_failures: examined.as_ref().map(|check| check.blame_failures(&circumstances)).unwrap_or_default(),
-                examined: examined.map(ExaminedCheck::into_failures).unwrap_or_default(),
-            }
-        })
-        .collect()
-}
-
-impl CheckBlame {
-    /// The blame of the failure at this place. Where the check is the pull request's own although each failure it kept
-    /// is not, they all are: what was only counted can be anybody's.
-    fn of_failure(&self, index: usize) -> (Blame, f64) {
-        let own = |verdict: &&Verdict| verdict.blame == self.blame;
-        match self.of_failures.get(index) {
-            Some(verdict) if self.of_failures.iter().find(own).is_some() => {
-                (verdict.blame, verdict.confidence.as_f64())
-            }
-            _ => (self.blame, UNSURE),
-        }
-    }
-}
-
-/// Confidence in a blame that nothing speaks for or against.
-const UNSURE: f64 = 0.5;
-
-fn class_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>) -> RetryClass {
-    match (&check.standing, examined) {
-        (CheckStanding::TimedOutWaiting | CheckStanding::NotStarted { .. }, _) => RetryClass::External,
-        (CheckStanding::Done(_), Some(examined)) => examined.retry_class(),
-        _ => RetryClass::Code,
-    }
-}
-
-fn blame_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>, circumstances: &Circumstances<'_>) -> Blame {
-    match (&check.standing, examined) {
-        (CheckStanding::Refused { .. }, _) => Blame::Inconclusive,
-        // An edited workflow file may be invalid: running the same one again would start as little.
-        (CheckStanding::NotStarted { edited_workflows, .. }, _) if !edited_workflows.is_empty() => Blame::Inconclusive,
-        // A scanner that exits with 0 fails by its findings, and those are the pull request's own.
-        (CheckStanding::Done(_), Some(examined)) => {
-            examined.blame(circumstances).map_or(Blame::PrCode, |verdict| verdict.blame)
-        }
-        _ => Blame::Infrastructure,
-    }
-}
-
-/// The failures of the head, each with its blame and analysis, the most telling first: compile errors, then
-/// regressions, then the rest, and the pull request's own before others'. Beside them, in the same order, what came of
-/// examining each.
-pub fn failures<'b>(
-    evidence: &HeadEvidence,
-    blames: &'b [CheckBlame],
-    regressed: &BTreeSet<String>,
-) -> (Vec<FailureView>, Vec<&'b ExaminedFailure>) {
-    let mut found: Vec<(FailureView, &ExaminedFailure)> = Vec::new();
-    for blame in blames {
-        let Some(check) = evidence.checks.get(&blame.check).and_then(GatheredCheck::evidence) else { continue };
-        let kept = &blame.examined[..blame.examined.len().min(KEPT_PER_ATTEMPT)];
-        for (index, (failure, examined)) in check.failures.iter().zip(kept).enumerate() {
-            let (of_failure, blame_confidence) = blame.of_failure(index);
-            let told = failure.analysis.clone().map(Analysis::bounded).filter(Analysis::says_what_to_do);
-            let analysis = told.clone().unwrap_or_else(|| examined.analysis(kept));
-            let view = FailureView {
-                check: blame.check.clone(),
-                failure: Failure { fingerprint: Some(examined.fingerprint()), analysis: told, ..failure.clone() },
-                blame: of_failure,
-                blame_confidence,
-                root_cause: analysis.root_cause,
-                category: analysis.category,
-                fix_strategy: analysis.fix_strategy,
-                confidence: analysis.confidence.as_f64(),
-                patterns_matched: analysis.patterns_matched,
-                related: analysis.related,
-            };
-            found.push((view, examined));
-        }
-    }
-    let kind = |view: &FailureView| evidence.checks.get(&view.check).map(|check| check.kind);
-    found.sort_by_key(|(view, _)| {
-        let own = view.blame != Blame::PrCode;
-        let compile = kind(view) != Some(CheckKind::Build);
-        let regression = !view.failure.test_name.as_ref().is_some_and(|name| regressed.contains(name));
-        (own, compile, regression)
-    });
-    found.into_iter().unzip()
-}
-
-/// The files a pull request changes, as failures are mapped to them.
-pub fn changes(files: &ChangedFiles) -> Changes {
-    Changes::new(files.known().iter().map(failure::ChangedFile::of))
-}
-
-/// Most failures that become feedback; no reader works through more.
-const FEEDBACK_LIMIT: usize = 20;
-
-/// What to do about the head: an item per distinct failure, then per failing rule, then what people objected to.
-/// `failures` and `examined` are those of [`failures`].
-/// Nothing is asked of the author about checks that fail for reasons outside the code. What is observed and what is to
-/// be done are at most `feedback_max_length` characters each, cut at a sentence: reviewers may write a page.
-pub fn feedback(
-    failures: &[FailureView],
-    examined: &[&ExaminedFailure],
-    blames: &[CheckBlame],
-    evaluation: &Evaluation,
-    rejections: &[(String, String)],
-    policy: &Policy,
-) -> Vec<FeedbackLine> {
-    let outside = |blame: &&CheckBlame| blame.blame != Blame::PrCode;
-    let elsewhere = blames.iter().filter(outside).map(|blame| &blame.check);
-    let mut seen = BTreeSet::new();
-    let own = failures.iter().zip(examined).filter(|(view, _)| view.blame == Blame::PrCode);
-    let distinct = own.filter(|(view, _)| seen.insert(view.failure.fingerprint)).take(FEEDBACK_LIMIT);
-    let mut items: Vec<FeedbackLine> = distinct.map(|(view, examined)| of_failure(view, examined, policy)).collect();
-    let explained: BTreeSet<&str> =
-        failures.iter().map(|view| &view.check).chain(elsewhere).map(CheckName::as_str).collect();
-    for rule in evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info) {
-        if let RuleOutcome::Failed { fix } = &rule.outcome
-            && !explained.contains(rule.id.as_str())
-        {
-            items.push(FeedbackLine {
-                location: rule.id.to_string(),
-                problem: format!("The rule “{}” does not hold.", rule.description),
-                action: sentence(fix),
-                reason: "It counts in the score that the loop asks for.".to_owned(),
-                reproduce: None,
-            });
-        }
-    }
-    items.extend(rejections.iter().map(|(who, words)| FeedbackLine {
-        location: who.clone(),
-        problem: words.clone(),
-        action: "Change what is objected to and push, or answer them and ask for another look.".to_owned(),
-        reason: "Their objection stands until they approve or revoke it.".to_owned(),
-        reproduce: None,
-    }));
-    for item in &mut items {
-        for text in [&mut item.problem, &mut item.action] {
-            *text = cut_at_sentence(text, policy.retry.feedback_max_length);
-        }
-    }
-    items
-}
-
-fn of_failure(view: &FailureView, examined: &ExaminedFailure, policy: &Policy) -> FeedbackLine {
-    let check = policy.verify.checks.get(&view.check);
-    let command = check.and_then(command_of);
-    let directory = command.and_then(|command| command.working_directory.as_deref());
-    let command = command.map(|command| command.run.as_str());
-    let context = check.map(|check| CheckContext {
-        name: &view.check,
-        kind: check.kind,
-        framework: command.map(begin::framework_of),
-        command,
-        directory,
-    });
-    let mut line: FeedbackLine = FeedbackItem::of_examined(&view.failure, examined, context.as_ref()).into();
-    if view.failure.analysis.is_some() {
-        (line.problem, line.action) = (view.root_cause.clone(), sentence(&view.fix_strategy));
-    }
-    line
-}
-
-impl From<FeedbackItem> for FeedbackLine {
-    fn from(item: FeedbackItem) -> Self {
-        Self {
-            location: item.location.to_string(),
-            problem: item.problem,
-            action: item.action,
-            reason: item.reason,
-            reproduce: item.reproduce,
-        }
-    }
-}
-
-fn command_of(check: &CheckPolicy) -> Option<&CommandCheck> {
-    match &check.source {
-        CheckSource::Command(command) => Some(command),
-        CheckSource::External(_) => None,
-    }
-}
-
-/// A clause as a sentence.
-fn sentence(clause: &str) -> String {
-    let mut letters = clause.chars();
-    let first: String = letters.next().map(|letter| letter.to_uppercase().collect()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
-}
 
 /// Whether the head passed, failed through its own code, or cannot be judged.
 pub fn result(
@@ -264,43 +44,6 @@ pub fn result(
         // Nothing is known of the code: no attempt was made.
         Some(Blame::Flaky | Blame::Infrastructure | Blame::Inconclusive) => None,
     }
-}
-
-/// Who turns the head down now and did not cost an earlier attempt with the same words: gates that hold, and a required
-/// review.
-pub fn rejections(state: &LoopState, gates: &[GateReport], review: &ReviewStanding) -> Vec<Rejection> {
-    let of_gates = gates.iter().filter(|gate| gate.is_closed()).filter_map(|gate| match &gate.standing {
-        GateStanding::Rejected { by, by_id, at, .. } => {
-            let of = RejectedIn::Gate(gate.name.clone());
-            Some(Rejection { by: by.clone(), by_id: *by_id, of, at: *at })
-        }
-        _ => None,
-    });
-    let of_review = match review {
-        ReviewStanding::Rejected { by, by_id, at, .. } => {
-            Some(Rejection { by: by.clone(), by_id: *by_id, of: RejectedIn::Review, at: *at })
-        }
-        _ => None,
-    };
-    let earlier = |rejection: &Rejection| {
-        let others = state.attempts.iter().filter(|attempt| attempt.number != state.iteration);
-        others.flat_map(|attempt| &attempt.rejections).any(|known| known == rejection)
-    };
-    of_gates.chain(of_review).filter(|rejection| !earlier(rejection)).collect()
-}
-
-/// The same gate that says no again is the same error again.
-fn rejection_print(rejection: &Rejection) -> Fingerprint {
-    let of = match &rejection.of {
-        RejectedIn::Gate(gate) => format!("{gate} gate"),
-        RejectedIn::Review => "review".to_owned(),
-    };
-    failure::fingerprint(&Failure {
-        test_name: Some(of.clone()),
-        error_class: Some("rejected".to_owned()),
-        error_message: format!("rejected in {of}"),
-        ..Failure::default()
-    })
 }
 
 /// The digest of the head's attempt. A head that was counted before keeps its number and time.
@@ -333,7 +76,7 @@ pub fn digest(
         fingerprints.insert(failure::fingerprint(&silent_failure(evidence, &blame.check)));
     }
     let lacking = lacking(result, &own, evidence, evaluation);
-    fingerprints.extend(rejections.iter().map(rejection_print));
+    fingerprints.extend(rejections.iter().map(rejection::fingerprint));
     AttemptDigest {
         number: before.map_or_else(|| next_number(state), |before| before.number),
         head_sha: head.sha,

@@ -4,20 +4,20 @@
 //! events led to it. Reads top down like loop.md.
 
 use super::{
-    attempt::{self, CheckBlame},
+    blame::{self, CheckBlame},
     call,
     decision::{AttemptRecord, CheckView, Decision, DecisionWord, Evaluation, Hold, NextAction, View, Warning},
     evaluate,
     evidence::CheckKind,
-    failure::Blame,
-    fix_request,
+    failure::{Blame, Changes},
+    feedback, fix_request,
     gate::{self, Assessment, GateReport},
     gatekeeping,
     gather::{self, HeadEvidence},
     ids::{CheckName, GateName, Timestamp},
     orders,
     policy::{Baseline, Policy, PolicyOrigin},
-    rerun, retry, review,
+    rejection, rerun, retry, review,
     run::Run,
     senior,
     snapshot::{Lifecycle, ObservationProblem, ReceivedEvidence, Snapshot},
@@ -45,8 +45,8 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         evidence = run.gather();
     }
     let flaky = run.note_flaky(&evidence);
-    let changes = attempt::changes(&snapshot.files);
-    let blames = attempt::blames(&evidence, &changes, snapshot.base_evidence.as_ref(), &flaky);
+    let changes = Changes::of(&snapshot.files);
+    let blames = blame::blames(&evidence, &changes, snapshot.base_evidence.as_ref(), &flaky);
     let tampering = tamper::findings(&snapshot.files);
     if policy.retry.baseline == Baseline::New {
         let known = blames.iter().filter(|blame| blame.blame == Blame::Base);
@@ -56,7 +56,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let evaluation = evaluate::evaluate(&snapshot.files, &evidence, policy, &rules, run.next.phase);
     run.switch_phase(&evaluation);
     let review = review::standing(snapshot, &policy.retry);
-    let rejections = attempt::rejections(&run.next, &assessment.gates, &review);
+    let rejections = rejection::of_head(&run.next, &assessment.gates, &review);
     let counted = run.count_attempt(&evidence, &evaluation, &blames, rejections, &flaky);
 
     let ground = walk::Ground {
@@ -77,7 +77,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let stage_walk = walk::walk(&ground, Heed::Gates);
 
     let judgement = retry::judge(&run.next.attempts, &run.next.resumes, &policy.retry);
-    let (failures, examined) = attempt::failures(&evidence, &blames, &judgement.regressed);
+    let (failures, examined) = feedback::failures(&evidence, &blames, &judgement.regressed);
     run.remember_failures(&judgement, &failures, evidence_walk.reached);
     run.note_outage(&evidence, &blames);
     let gatekeeping =
@@ -91,7 +91,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     run.settle(&action, &evaluation, &evidence, &stage_walk, &evidence_walk, &assessment.gates, &rules);
 
     let rejections = run.rejections(&assessment.gates, &review);
-    let feedback = attempt::feedback(&failures, &examined, &blames, &evaluation, &rejections, policy);
+    let feedback = feedback::feedback(&failures, &examined, &blames, &evaluation, &rejections, policy);
     let fixing = fix_request::turn(snapshot, &run.next, policy, &action, now);
     let view = View {
         origin: policy.origin.clone(),

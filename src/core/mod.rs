@@ -5,6 +5,7 @@
 
 pub mod attempt;
 pub mod begin;
+pub mod blame;
 pub mod button;
 pub mod call;
 pub mod capability;
@@ -19,6 +20,7 @@ pub mod evaluate;
 pub mod evidence;
 pub mod external;
 pub mod failure;
+pub mod feedback;
 pub mod fix_request;
 #[cfg(test)]
 pub(crate) mod fixtures;
@@ -35,6 +37,7 @@ mod legs;
 mod orders;
 pub mod policy;
 pub mod reflex;
+mod rejection;
 pub mod rerun;
 pub mod retry;
 pub mod review;

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::{
-    attempt::{self, CheckBlame},
+    blame::{self, CheckBlame},
     button::Button,
     call,
     command::{Acceptable, Command, Right, Verb},
     comparison,
     escalation::Trigger,
     evidence::CheckKind,
-    failure::Blame,
+    failure::{Blame, Changes},
     gate::{self, CommandWord, PhraseProblem, Refusal},
     gather::HeadEvidence,
     hint::Hint,
@@ -116,8 +116,8 @@ fn may_be_pressed_again(run: &Run<'_>, source: &Asked) -> bool {
 fn run_again(run: &mut Run<'_>, by: &Login, verb: Verb, evidence: &HeadEvidence) -> AnswerOutcome {
     let mut wanted: BTreeSet<CheckName> = evidence.missing().into_iter().collect();
     let flaky = comparison::flaky(run.next.attempt_of(run.snapshot.pull_request.head.sha), evidence);
-    let changes = attempt::changes(&run.snapshot.files);
-    let blames = attempt::blames(evidence, &changes, run.snapshot.base_evidence.as_ref(), &flaky);
+    let changes = Changes::of(&run.snapshot.files);
+    let blames = blame::blames(evidence, &changes, run.snapshot.base_evidence.as_ref(), &flaky);
     let again = |blame: &&CheckBlame| {
         verb == Verb::Retry || matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive | Blame::Flaky)
     };

@@ -146,14 +146,14 @@ impl fmt::Display for FeedbackItem {
     }
 }
 
-impl From<&FeedbackItem> for FeedbackLine {
-    fn from(item: &FeedbackItem) -> Self {
+impl From<FeedbackItem> for FeedbackLine {
+    fn from(item: FeedbackItem) -> Self {
         Self {
             location: item.location.to_string(),
-            problem: item.problem.clone(),
-            action: item.action.clone(),
-            reason: item.reason.clone(),
-            reproduce: item.reproduce.clone(),
+            problem: item.problem,
+            action: item.action,
+            reason: item.reason,
+            reproduce: item.reproduce,
         }
     }
 }

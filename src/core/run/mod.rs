@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::{
-    attempt::{self, CheckBlame},
-    begin, call, capability,
+    attempt, begin,
+    blame::CheckBlame,
+    call, capability,
     comparison::{self, Comparison},
     decision::{CommandReply, Compare, Evaluation, FailureView, NextAction},
     describe,

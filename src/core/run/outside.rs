@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Run;
 use crate::core::{
-    attempt::CheckBlame,
+    blame::CheckBlame,
     failure::Blame,
     gather::HeadEvidence,
     history::Event,
