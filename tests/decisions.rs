@@ -7,18 +7,18 @@ use std::{collections::BTreeMap, fs, path::Path};
 const FILES: [(&str, &[&str]); 14] = [
     ("R", &["src/core/retry.rs"]),
     ("U", &["src/core/rerun_tests.rs"]),
-    ("D", &["src/core/decide_tests.rs"]),
-    ("T", &["src/core/row_tests.rs"]),
+    ("D", &["src/core/decide_tests"]),
+    ("T", &["src/core/row_tests"]),
     ("B", &["src/core/failure/blame.rs"]),
     ("C", &["src/core/comparison.rs"]),
     ("I", &["src/core/iteration.rs"]),
     ("V", &["src/core/coverage"]),
     ("N", &["src/core/interleavings.rs"]),
-    ("P", &["src/runner/proof.rs"]),
+    ("P", &["src/runner/proof/mod.rs"]),
     ("Q", &["src/core/fix_request.rs"]),
     ("Y", &["src/core/senior.rs"]),
     ("Z", &["src/runner/schedule.rs"]),
-    ("G", &["src/core/waiting.rs", "src/core/decide_tests.rs"]),
+    ("G", &["src/core/waiting.rs", "src/core/decide_tests"]),
 ];
 type Letters = &'static [(&'static str, &'static [&'static str])];
 
@@ -27,7 +27,7 @@ const OF_SECTIONS: [(char, Letters); 2] = [
     (
         'L',
         &[
-            ("T", &["src/core/reflex/turn_tests.rs"]),
+            ("T", &["src/core/reflex/turn/tests.rs"]),
             ("X", &["src/core/reflex/fix_tests.rs"]),
             ("K", &["tests/loops"]),
             ("Z", &["src/runner/schedule.rs"]),

@@ -11,6 +11,7 @@ pub mod call;
 pub mod capability;
 pub mod command;
 pub mod comparison;
+mod course;
 pub mod coverage;
 mod decide;
 pub mod decision;

@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    course,
     escalation::Trigger,
     evidence::RetryClass,
-    ids::{Fingerprint, Score},
+    ids::Score,
     policy::{AutoRetry, LoopPolicy, OnMax, OnRegression},
-    roster::{TestId, TestState},
     state::{AttemptDigest, Lacking, Resume, VerificationResult},
 };
 
@@ -42,7 +42,7 @@ impl Judgement {
 pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy) -> Judgement {
     // What is not on record any more counts as failed.
     let unrecorded = attempts.first().map_or(0, |first| first.number.saturating_sub(1));
-    let total = unrecorded + count(attempts.iter().filter(|attempt| attempt.spent()).count());
+    let total = unrecorded + course::count(attempts.iter().filter(|attempt| attempt.spent()).count());
     let resumed_after = resumes.iter().map(|resume| resume.after_attempt).max().unwrap_or(0);
     let since: Vec<&AttemptDigest> = attempts.iter().filter(|attempt| attempt.number > resumed_after).collect();
     let mut judgement = Judgement { total, ..Judgement::default() };
@@ -51,11 +51,11 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
         return judgement;
     }
     let spent: Vec<&AttemptDigest> = since.iter().copied().filter(|attempt| attempt.spent()).collect();
-    judgement.streak = streak(&since);
-    let repeats = longest_repeat(&since);
+    judgement.streak = course::streak(&since);
+    let repeats = course::longest_repeat(&since);
     judgement.same_error = repeats;
-    judgement.stagnation = stagnation(&spent);
-    judgement.regressed = regressed(last, earlier);
+    judgement.stagnation = course::stagnation(&spent);
+    judgement.regressed = course::regressed(last, earlier);
 
     let mut patterns = BTreeMap::new();
     if last.retry_class == Some(RetryClass::Security) {
@@ -65,7 +65,7 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
         let names = judgement.regressed.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         patterns.insert(Trigger::RegressionDetected, format!("passed before and fails now: {names}"));
     }
-    if let Some(cycle) = circle(&spent) {
+    if let Some(cycle) = course::circle(&spent) {
         patterns.insert(Trigger::CircularFailure, cycle);
     }
     if repeats > policy.same_error {
@@ -84,7 +84,7 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
         let pattern = match (refused, judgement.streak) {
             (true, _) => last.summary.clone(),
             (false, 1) => format!("1 failing attempt, and none is retried: {}", last.summary),
-            (false, streak) => format!("{streak} failing attempts in a row, {}", distinct(&spent)),
+            (false, streak) => format!("{streak} failing attempts in a row, {}", course::distinct(&spent)),
         };
         patterns.insert(Trigger::MaxAttemptsReached, pattern);
     }
@@ -130,82 +130,6 @@ pub fn has_given_up(judgement: &Judgement, policy: &LoopPolicy) -> bool {
     policy.on_max == OnMax::Fail && judgement.streak >= policy.max_attempts
 }
 
-fn count(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-/// Failing attempts at the end of the list, each with an error of the one before it, or neither saying what its error
-/// is: a log that reads otherwise may be the same failure with another time of day in it.
-fn streak(attempts: &[&AttemptDigest]) -> u32 {
-    let silent = |attempt: &AttemptDigest| attempt.lacking == Some(Lacking::Explanation);
-    let mut length = 0;
-    let mut later: Option<&AttemptDigest> = None;
-    for attempt in attempts.iter().rev() {
-        let goes_on = later.is_none_or(|later| {
-            !later.fingerprints.is_disjoint(&attempt.fingerprints) || silent(later) && silent(attempt)
-        });
-        if !attempt.spent() || !goes_on {
-            break;
-        }
-        length += 1;
-        later = Some(attempt);
-    }
-    length
-}
-
-/// In how many attempts at the end of the list one fingerprint is, without a gap: the most of any.
-fn longest_repeat(attempts: &[&AttemptDigest]) -> u32 {
-    let run_of = |print: &Fingerprint| {
-        let has = |attempt: &&&AttemptDigest| attempt.spent() && attempt.fingerprints.contains(print);
-        count(attempts.iter().rev().take_while(has).count())
-    };
-    attempts.last().and_then(|last| last.fingerprints.iter().map(run_of).max()).unwrap_or(0)
-}
-
-/// Tests that fail in the last attempt and passed in the one before it, or on the base where that did not run them.
-fn regressed(last: &AttemptDigest, earlier: &[&AttemptDigest]) -> BTreeSet<String> {
-    let Some(before) = earlier.last() else { return BTreeSet::new() };
-    let tests = before.tests.as_ref();
-    let was_green =
-        |id: TestId| matches!(tests.and_then(|tests| tests.state(id)), Some(TestState::Passed | TestState::Flaky));
-    let failing = last.failing_tests.iter().filter(|(_, id)| id.is_some_and(was_green));
-    failing.map(|(name, _)| name).chain(&last.regressed).cloned().collect()
-}
-
-/// A failure that was fixed, made room for another, and is back; or a tree that failed before and is back.
-fn circle(spent: &[&AttemptDigest]) -> Option<String> {
-    let (last, earlier) = spent.split_last()?;
-    let (before, older) = earlier.split_last()?;
-    let returned = older.iter().rev().find(|old| {
-        !old.fingerprints.is_disjoint(&last.fingerprints)
-            && last.fingerprints.intersection(&old.fingerprints).any(|print| !before.fingerprints.contains(print))
-    });
-    if let Some(old) = returned {
-        let (first, via, now) = (old.number, before.number, last.number);
-        return Some(format!("the failure of attempt {first} was gone in attempt {via} and is back in attempt {now}"));
-    }
-    let same_tree =
-        older.iter().rev().find(|old| old.tree_hash == last.tree_hash && before.tree_hash != last.tree_hash);
-    same_tree.map(|old| format!("attempt {} is the code of attempt {} again", last.number, old.number))
-}
-
-/// How many of the last steps gained less than 0.02 without a fail-severity blocker.
-fn stagnation(spent: &[&AttemptDigest]) -> u32 {
-    let stands_still = |pair: &&[&AttemptDigest]| {
-        let gained = i16::from(pair[1].score.hundredths()) - i16::from(pair[0].score.hundredths());
-        gained < 2 && pair.iter().all(|attempt| attempt.failed_rules.is_empty())
-    };
-    count(spent.windows(2).rev().take_while(|pair| stands_still(pair)).count())
-}
-
-fn distinct(spent: &[&AttemptDigest]) -> String {
-    let errors: BTreeSet<&Fingerprint> = spent.iter().flat_map(|attempt| &attempt.fingerprints).collect();
-    match errors.len() {
-        1 => "always the same error".to_owned(),
-        more => format!("{more} different errors"),
-    }
-}
-
 /// The attempt with the highest score; the earliest of equals.
 pub fn best(attempts: &[AttemptDigest]) -> Option<&AttemptDigest> {
     let rank = |attempt: &AttemptDigest| (attempt.result == VerificationResult::Pass, attempt.score);
@@ -223,9 +147,9 @@ mod tests {
     use crate::core::{
         escalation::EscalationAction,
         failure::Blame,
-        ids::{Sha, Timestamp, UserId},
+        ids::{Fingerprint, Sha, Timestamp, UserId},
         policy::Phase,
-        roster::{Roster, RosterEntry, RosterExtent},
+        roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
     };
 
     /// An attempt that failed with these errors (one letter each); "" passed.

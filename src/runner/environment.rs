@@ -6,7 +6,7 @@ use super::{
     command::{self, CommandLine, Ending},
     detect::{Ecosystem, Project, projects},
     interrupt::Interrupter,
-    schedule::Plan,
+    plan::Plan,
 };
 use crate::core::{
     evidence::{CheckKind, Environment, TestFramework},

@@ -1,132 +1,20 @@
 //! Running the checks of a policy: what is independent at once, what needs another after it.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    num::NonZeroUsize,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::{Duration, Instant, SystemTime},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
-use chrono::TimeDelta;
-use indexmap::IndexMap;
-use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use super::{
-    check,
-    command::{self, CommandLine},
-    flake,
     interrupt::{Interrupt, Interrupter},
+    job,
     observer::Observer,
-    report_files,
+    plan::{Plan, Planned},
 };
-use crate::{
-    core::{
-        CheckName,
-        evidence::{CheckEvidence, CheckKind, FileCoverage, Outcome, RetryClass},
-        policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, FailFast, REPORTS_VARIABLE, Waits},
-    },
-    reports,
+use crate::core::{
+    CheckName,
+    evidence::{CheckEvidence, FileCoverage, Outcome},
+    policy::FailFast,
 };
-
-/// Which of the policy's checks to run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selection {
-    All,
-    /// These, and what they need.
-    Only(BTreeSet<CheckName>),
-}
-
-/// A selection that names what is not there.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SelectionError {
-    #[error("there is no check `{name}`; the configuration has {known}")]
-    Unknown { name: CheckName, known: String },
-    #[error("`{0}` is an external check: it is fed by another system and cannot be run here")]
-    External(CheckName),
-}
-
-/// The commands to run, in the policy's order.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    checks: IndexMap<CheckName, Planned>,
-    pub root: PathBuf,
-    pub parallel: NonZeroUsize,
-    /// How a check is repeated that failed for reasons outside the code; not at all unless asked for.
-    repeats: Waits,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Planned {
-    kind: CheckKind,
-    presence: CheckPresence,
-    command: CommandCheck,
-}
-
-impl Plan {
-    /// Plans the command checks of a policy; external checks are somebody else's to run.
-    ///
-    /// # Errors
-    /// When the selection names an unknown or external check.
-    pub fn new(
-        checks: &IndexMap<CheckName, CheckPolicy>,
-        selection: &Selection,
-        root: PathBuf,
-        parallel: NonZeroUsize,
-    ) -> Result<Self, SelectionError> {
-        let wanted = match selection {
-            Selection::All => checks.keys().cloned().collect(),
-            Selection::Only(names) => with_needs(checks, names)?,
-        };
-        let planned = checks.iter().filter(|(name, _)| wanted.contains(*name)).filter_map(|(name, check)| {
-            let CheckSource::Command(command) = &check.source else { return None };
-            Some((name.clone(), Planned { kind: check.kind, presence: check.presence, command: command.clone() }))
-        });
-        let repeats = Waits { first_wait: TimeDelta::zero(), longest_wait: TimeDelta::zero(), times: 0 };
-        Ok(Self { checks: planned.collect(), root, parallel, repeats })
-    }
-
-    /// The same plan, in which a check that fails for reasons outside the code is run again (loop.md, Retry policy):
-    /// as often as `repeats` says, as long as its runs and waits fit into its timeout.
-    #[must_use]
-    pub fn repeating(self, repeats: Waits) -> Self {
-        Self { repeats, ..self }
-    }
-
-    pub fn names(&self) -> impl Iterator<Item = &CheckName> {
-        self.checks.keys()
-    }
-
-    /// The kind and the command of each check.
-    pub fn commands(&self) -> impl Iterator<Item = (CheckKind, &str)> {
-        self.checks.values().map(|check| (check.kind, check.command.run.as_str()))
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.checks.is_empty()
-    }
-}
-
-fn with_needs(
-    checks: &IndexMap<CheckName, CheckPolicy>,
-    names: &BTreeSet<CheckName>,
-) -> Result<BTreeSet<CheckName>, SelectionError> {
-    let mut wanted = BTreeSet::new();
-    let mut open: Vec<&CheckName> = names.iter().collect();
-    while let Some(name) = open.pop() {
-        let check = checks.get(name).ok_or_else(|| SelectionError::Unknown {
-            name: name.clone(),
-            known: checks.keys().map(CheckName::as_str).collect::<Vec<_>>().join(", "),
-        })?;
-        match &check.source {
-            CheckSource::Command(command) if wanted.insert(name.clone()) => open.extend(&command.needs),
-            CheckSource::External(_) if names.contains(name) => return Err(SelectionError::External(name.clone())),
-            CheckSource::Command(_) | CheckSource::External(_) => {}
-        }
-    }
-    Ok(wanted)
-}
 
 /// What came of a plan.
 #[derive(Debug, Default)]
@@ -158,7 +46,7 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>)
                     observer.started(name);
                     let stop = either(interrupt.clone(), failed_fast.clone());
                     let (planned, root) = (planned.clone(), plan.root.clone());
-                    running.spawn(execute(name.clone(), planned, root, plan.repeats, stop, observer.clone()));
+                    running.spawn(job::execute(name.clone(), planned, root, plan.repeats, stop, observer.clone()));
                 }
                 Readiness::Now | Readiness::Later => still_waiting.push(name),
             }
@@ -231,117 +119,20 @@ fn either(mut one: Interrupt, mut other: Interrupt) -> Interrupt {
     both
 }
 
-async fn execute(
-    name: CheckName,
-    planned: Planned,
-    root: PathBuf,
-    repeats: Waits,
-    interrupt: Interrupt,
-    observer: Arc<dyn Observer>,
-) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
-    let directory = planned.command.working_directory.as_ref().map_or_else(|| root.clone(), |inner| root.join(inner));
-    let job = Job { name: &name, planned: &planned, root: &root, directory: &directory };
-    let (mut evidence, coverage) = job.run_repeatedly(repeats, &interrupt, &observer).await;
-    if let Some(again) = flake::worth_another_run(&evidence, &planned.command)
-        && !interrupt.is_interrupted()
-    {
-        observer.again(&name, evidence.failures.len());
-        // The second run writes its reports where the first did; those are the ones that people upload.
-        let kept = flake::KeptReports::of(&evidence, &root);
-        let (second, _) = job.run(&again, interrupt, &observer).await;
-        drop(kept);
-        flake::settle(&mut evidence, &second);
-    }
-    (evidence, coverage)
-}
-
-/// Whether a check failed through a service, the network or the machine. What it printed says so, so nothing but
-/// another run is granted for it.
-fn is_outside(evidence: &CheckEvidence) -> bool {
-    evidence.outcome == Outcome::Failed && evidence.retry_class == Some(RetryClass::External)
-}
-
-/// One check, to be run once or more.
-struct Job<'a> {
-    name: &'a CheckName,
-    planned: &'a Planned,
-    root: &'a Path,
-    directory: &'a Path,
-}
-
-impl Job<'_> {
-    /// Runs it, and again while it fails for reasons outside the code. The last run counts.
-    async fn run_repeatedly(
-        &self,
-        repeats: Waits,
-        interrupt: &Interrupt,
-        observer: &Arc<dyn Observer>,
-    ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
-        let (shell, began) = (&self.planned.command.run, Instant::now());
-        let mut ran = self.run(shell, interrupt.clone(), observer).await;
-        for tries in 0..repeats.times {
-            let wait = repeats.after(tries).to_std().unwrap_or_default();
-            let in_time = began.elapsed() + wait < self.timeout();
-            if !is_outside(&ran.0) || !in_time || interrupt.is_interrupted() {
-                break;
-            }
-            observer.repeating(self.name, tries + 1, wait);
-            let mut stop = interrupt.clone();
-            tokio::select! {
-                () = tokio::time::sleep(wait) => {}
-                () = stop.interrupted() => break,
-            }
-            ran = self.run(shell, interrupt.clone(), observer).await;
-        }
-        ran
-    }
-
-    fn timeout(&self) -> Duration {
-        self.planned.command.timeout.to_std().unwrap_or(Duration::from_secs(120))
-    }
-
-    async fn run(
-        &self,
-        shell: &str,
-        interrupt: Interrupt,
-        observer: &Arc<dyn Observer>,
-    ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
-        let command = &self.planned.command;
-        let written = report_files::directory();
-        let mut environment = command.environment.clone();
-        if let Some(written) = &written {
-            environment.insert(REPORTS_VARIABLE.to_owned(), written.path().to_string_lossy().into_owned());
-        }
-        let line = CommandLine { environment, ..CommandLine::new(shell, self.directory, self.timeout()) };
-        let options = check::read_options(command);
-        let started = SystemTime::now();
-        let (shown, watched, observer) = (format!("output of {}", self.name), self.name.clone(), Arc::clone(observer));
-        let finished = command::run(
-            line,
-            interrupt,
-            move |output| reports::read(&shown, output, &options),
-            move |bytes| observer.output(&watched, bytes),
-        )
-        .await;
-        let ran = check::Ran {
-            name: self.name,
-            kind: self.planned.kind,
-            presence: self.planned.presence,
-            command,
-            directory: self.directory,
-            root: self.root,
-            written: written.as_ref().map(TempDir::path),
-            started,
-        };
-        check::to_evidence(&ran, finished)
-    }
-}
-
 #[cfg(all(test, unix))]
 mod tests {
-    use std::sync::Mutex;
+    use std::{collections::BTreeSet, num::NonZeroUsize, sync::Mutex, time::Duration};
+
+    use chrono::TimeDelta;
 
     use super::*;
+    use crate::{
+        core::{
+            evidence::CheckKind,
+            policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Waits},
+        },
+        runner::plan::{Selection, SelectionError},
+    };
 
     fn check(run: &str, needs: &[&str]) -> CheckPolicy {
         let mut command = CommandCheck::new(run);

@@ -2,13 +2,16 @@
 //!
 //! What a step leads to is decided in [`core::reflex`](crate::core::reflex). Here it is executed: `new` begins a loop
 //! once `confirm` has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `produce` and
-//! `refine` let programs edit the working tree, `ground` knows repository and locks, `guard` keeps programs from moving git, `voice` and `report` print.
+//! `refine` let programs edit the working tree, `brief` says what a fixer is told, `leftovers` keeps what programs leave
+//! behind, `guard` keeps them from moving git, `ground` knows repository and locks, `voice` and `report` print.
 
+mod brief;
 mod confirm;
 mod drive;
 mod evaluate;
 mod ground;
 mod guard;
+mod leftovers;
 mod manage;
 mod new;
 mod produce;

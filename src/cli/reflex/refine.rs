@@ -12,12 +12,10 @@ use super::drive::{Progress, Session, by_a_person, settings, std_duration};
 use crate::{
     cli::{Stop, actions, local::CONFIGURATION},
     core::{
-        Sha, begin, describe,
+        Sha, describe,
         escalation::Trigger,
-        failure::{Changes, FailingCheck, FeedbackPacket, PacketInput, SinceLast, Tried},
-        policy::{CheckSource, CommandFixer, CommitAuthor, Fixer, Policy},
-        reflex::{self, Breach, Calling, EditVerdict, FixMaker, FixMessage, FixRecord, Senior, Turn},
-        tamper,
+        policy::{CommandFixer, CommitAuthor, Fixer, Policy},
+        reflex::{self, Breach, EditVerdict, FixMaker, FixMessage, FixRecord, Senior, Turn},
     },
     runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head},
 };
@@ -111,31 +109,9 @@ impl Session<'_> {
         self.save(Turn::refined(&self.state, fix, Utc::now()), None).await
     }
 
-    /// Whether a commit is what this run's current iteration led to.
-    pub(super) fn is_our_commit(&self, commit: Sha) -> Result<bool, Stop> {
-        let (message, parent) = self.ground.worktree.message(commit).map_err(Stop::unavailable)?;
-        let run = format!("Loopgate-Run: {}", self.state.run_id);
-        let attempt = format!("Attempt {}/", self.state.iteration);
-        let is_of_run = message.lines().any(|line| line.trim() == run);
-        let is_of_attempt = message.lines().any(|line| line.starts_with(&attempt));
-        Ok(parent == Some(self.state.head_sha) && is_of_run && is_of_attempt)
-    }
-
     fn subject_of(&self, commit: Sha) -> Result<String, Stop> {
         let (message, _) = self.ground.worktree.message(commit).map_err(Stop::unavailable)?;
         Ok(message.lines().next().unwrap_or_default().chars().take(200).collect())
-    }
-
-    /// Undoes what a program left half-made when the process died. Nothing is lost: it is kept aside.
-    pub(super) fn clear_leftovers(&mut self, head: Head) -> Result<(), Stop> {
-        let Some(calling) = self.reflex().calling.clone() else { return Ok(()) };
-        self.end_left_behind();
-        let edits = self.ground.worktree.edits_since(calling.tree, head).map_err(Stop::unavailable)?;
-        let message = format!("Half-made edits of iteration {}, interrupted\n", self.state.iteration);
-        if self.ground.worktree.put_aside(&edits, &self.aside(), &message).map_err(Stop::unavailable)?.is_some() {
-            self.voice.note(&format!("Half-made edits were put aside: git show {}", self.aside()));
-        }
-        Ok(())
     }
 
     async fn call_fixer(
@@ -208,21 +184,6 @@ impl Session<'_> {
                 self.break_off(breach).await
             }
         }
-    }
-
-    /// Saves that a program is about to edit, unless that is what the state says already.
-    pub(super) async fn say_who_is_at_work(&mut self, head: Head, before: Sha) -> Result<(), Stop> {
-        let known = self.reflex().calling.as_ref();
-        if known.is_some_and(|calling| calling.head == head.commit && calling.tree == before) {
-            return Ok(());
-        }
-        let calling = Calling { head: head.commit, tree: before, since: Utc::now() };
-        self.save(Turn::calling(&self.state, calling, Utc::now()), None).await?;
-        Ok(())
-    }
-
-    pub(super) fn put_aside(&self, edits: &Edits, message: &str) -> Result<Option<Sha>, Stop> {
-        self.ground.worktree.put_aside(edits, &self.aside(), message).map_err(Stop::unavailable)
     }
 
     async fn ended_fixer(
@@ -306,93 +267,6 @@ impl Session<'_> {
                 self.save(Turn::refined(&self.state, fix, Utc::now()), None).await
             }
         }
-    }
-
-    /// What the fixer is told: the feedback packet, with the critique and the task beside it.
-    async fn feedback(&mut self, policy: &Policy) -> Result<String, Stop> {
-        let (attempt, max_attempts) = (self.state.iteration, self.state.max_iterations);
-        let fixes = self.reflex().fixes.clone();
-        let critique = self.state.critique.clone().unwrap_or_default();
-        let (task, alias) = (self.state.task.clone(), self.alias.to_string());
-        let judged = self.judged().await?;
-        let changes = Changes::of(&judged.snapshot.files);
-        let evidence: Vec<_> = judged
-            .decision
-            .view
-            .checks
-            .iter()
-            .filter_map(|check| match &check.standing {
-                crate::core::decision::CheckStanding::Done(evidence) => Some(evidence.as_ref()),
-                _ => None,
-            })
-            .collect();
-        let checks: Vec<FailingCheck<'_>> = evidence
-            .iter()
-            .map(|evidence| {
-                let command = policy.verify.checks.get(&evidence.name).and_then(|check| match &check.source {
-                    CheckSource::Command(command) => Some(command),
-                    CheckSource::External(_) => None,
-                });
-                let directory = command.and_then(|command| command.working_directory.as_deref());
-                let command = command.map(|command| command.run.as_str());
-                FailingCheck { evidence, framework: command.map(begin::framework_of), command, directory }
-            })
-            .collect();
-        let since_last = fixes.last().filter(|fix| fix.iteration + 1 == attempt);
-        let packet = FeedbackPacket::build(&PacketInput {
-            attempt,
-            max_attempts,
-            checks: &checks,
-            changes: &changes,
-            comparison: None,
-            since_last: since_last.map(|fix| SinceLast {
-                diff_summary: fix.diff_summary.clone(),
-                files_modified: fix.files_modified.clone(),
-            }),
-            tried: fixes
-                .iter()
-                .map(|fix| Tried {
-                    attempt: fix.iteration,
-                    description: fix.description.clone(),
-                    outcome: "did not pass".to_owned(),
-                })
-                .collect(),
-            past: &BTreeMap::new(),
-            full_text: Some(format!("git show refs/loopgate/task/{alias}:attempts/{attempt:03}.json")),
-        });
-        let mut document = serde_json::to_value(packet).map_err(Stop::bad_data)?;
-        if let Some(fields) = document.as_object_mut() {
-            fields.insert("task".to_owned(), serde_json::json!(task.prompt));
-            fields.insert("ideal_result".to_owned(), serde_json::json!(task.ideal_result));
-            fields.insert("critique".to_owned(), serde_json::json!(critique));
-        }
-        serde_json::to_string_pretty(&document).map_err(Stop::bad_data)
-    }
-
-    /// The edits that were refused as tampering, if they are those of the current iteration.
-    pub(super) fn refused_edits(&self) -> Result<Option<Sha>, Stop> {
-        let aside = self.ground.worktree.resolve(&self.aside());
-        Ok(match aside {
-            Some(aside) if self.is_our_commit(aside)? => Some(aside),
-            _ => None,
-        })
-    }
-
-    /// What weakens tests up to this commit, for a person who accepts it.
-    pub(super) fn weakened_at(&self, commit: Sha) -> Result<BTreeMap<String, u32>, Stop> {
-        let tree = self.ground.worktree.tree_of(commit).map_err(Stop::unavailable)?;
-        Ok(tamper::counts(&tamper::findings(&self.change(tree)?)))
-    }
-
-    /// Takes refused edits over: they become the commit they would have been.
-    pub(super) fn take_over(&self, edits: Sha) -> Result<(), Stop> {
-        let worktree = &self.ground.worktree;
-        let head = worktree.head().map_err(Stop::unavailable)?;
-        if head.commit != self.state.head_sha {
-            return Err(Stop::bad_data("there are commits since the edits were refused; go on without --accept"));
-        }
-        self.ask_for_a_clean_tree(head)?;
-        worktree.take_over(head.commit, edits).map_err(Stop::unavailable)
     }
 }
 

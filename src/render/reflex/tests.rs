@@ -4,10 +4,10 @@ use super::*;
 use crate::{
     core::{
         policy::CodeType,
-        reflex::{Ask, Major, Senior, Settings, Spent},
-        state::{AttemptDigest, Blocked, EvaluationSummary},
+        reflex::{Ask, FixMaker, Major, ReflexState, Senior, Settings, Spent},
+        state::{AttemptDigest, Blocked, EvaluationSummary, VerificationResult},
     },
-    render::fixtures,
+    render::{fixtures, terminal::Colour},
 };
 
 fn settings() -> Settings {

@@ -1,13 +1,19 @@
+use chrono::TimeDelta;
+
 use super::*;
 use crate::core::{
     Sha, decide, describe,
+    escalation::{EscalationAction, Trigger},
     evaluate::{evaluate_phase, rules},
+    evidence::CheckEvidence,
     fixtures, gather,
-    policy::CodeType,
-    reflex::{Alias, Major, Settings, begin, govern, plan, prepared_checks, standing},
-    reflex::{Standing, critique as items_of},
+    policy::{CodeType, Fixer, Phase, Policy},
+    reflex::{
+        Alias, Breach, FixMaker, FixRecord, Major, Produced, Senior, Settings, Standing, begin, critique as items_of,
+        govern, plan, prepared_checks, standing,
+    },
     snapshot::ReceivedEvidence,
-    state::Task,
+    state::{RunStatus, StopReason, Task},
 };
 
 /// A loop whose iterations fail with the tests they are told to.

@@ -1,0 +1,131 @@
+//! What waits for people, and what they say.
+
+use super::*;
+
+#[test]
+fn capabilities_that_remain_hold_without_failing_anything() {
+    let mut story = Story::opened();
+    story.snapshot.pull_request.body = "## Capabilities\n- [x] up\n- [ ] down\n".to_owned();
+    let decision = story.push(1, &[], &["rounds"]);
+    assert_eq!(decision.action, NextAction::WaitForPush { capability: "down".to_owned() });
+    assert_eq!(decision.view.stage, Stage::Implement);
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::InProgress));
+}
+
+#[test]
+fn a_draft_waits_to_be_ready_with_green_verification() {
+    let mut story = Story::opened();
+    story.snapshot.pull_request.readiness = Readiness::Draft;
+    let decision = story.push(1, &[], &["rounds"]);
+    assert_eq!(decision.action, NextAction::WaitForReady);
+    assert_eq!(decision.view.held_by, Some(Hold::Draft));
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Success)));
+}
+
+#[test]
+fn required_approvals_are_waited_for() {
+    let mut story = Story::opened();
+    story.snapshot.required_approvals = 1;
+    assert_eq!(story.push(1, &[], &["rounds"]).action, NextAction::WaitForReview);
+    assert_eq!(story.last.unwrap().view.held_by, Some(Hold::Review { have: 0, need: 1 }));
+}
+
+/// Where nothing but the gate is missing.
+fn gated() -> Story {
+    let mut story = Story::opened();
+    story.policy.gates = [("design".parse().unwrap(), gate(Stage::Validate))].into();
+    story.snapshot.authority.logins =
+        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), NamedAccount::Known(person(id, name)))).into();
+    story
+}
+
+#[test]
+fn a_rejected_gate_costs_one_attempt_until_the_rejecter_is_content() {
+    let mut story = gated();
+    story.push(1, &[], &["rounds"]);
+    let decision = story.comment("bob", "/reject design Use the vault");
+    assert_eq!(decision.action, NextAction::Retry { attempt: 1 });
+    assert_eq!(decision.view.stage, Stage::Implement);
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Success)), "the evidence is good");
+    assert!(decision.view.feedback.iter().any(|item| item.problem == "Use the vault"), "{:?}", decision.view.feedback);
+    assert_eq!((story.state.failures.count, story.state.failures.total), (1, 1));
+    assert!(story.state.blocked.is_none(), "it is not blocked");
+
+    // The same words cost no further attempt, whatever is pushed; new ones do.
+    story.push(2, &[], &["rounds"]);
+    assert_eq!(story.last.as_ref().unwrap().action, NextAction::Retry { attempt: 2 });
+    assert_eq!((story.state.failures.count, story.state.failures.total), (0, 1));
+    story.comment("bob", "/reject design Still not the vault");
+    assert_eq!((story.state.failures.count, story.state.failures.total), (2, 2));
+    assert_eq!(story.comment("bob", "/approve design").action, NextAction::WaitForMerge);
+    assert_eq!(story.state.failures.total, 1, "taken back before the next push, it cost nothing");
+}
+
+#[test]
+fn the_third_rejection_in_a_row_calls_a_human() {
+    let mut story = gated();
+    for head in 1..=3 {
+        story.push(head, &[], &["rounds"]);
+        story.comment("bob", &format!("/reject design no {head}"));
+    }
+    assert_eq!(story.last.as_ref().unwrap().action, NextAction::Escalate { cause: Trigger::SameError });
+    let pattern = &story.last.as_ref().unwrap().view.escalation.as_ref().unwrap().pattern;
+    assert!(pattern.contains("bob rejected the design gate"), "{pattern}");
+}
+
+#[test]
+fn requested_changes_cost_an_attempt_and_escalate_at_once_where_they_are_not_retried() {
+    let mut story = Story::opened();
+    story.snapshot.required_approvals = 1;
+    story.push(1, &[], &["rounds"]);
+    assert_eq!(story.review(ReviewVerdict::ChangesRequested, "Name it").action, NextAction::Retry { attempt: 1 });
+    assert_eq!(story.state.failures.count, 1);
+    assert_eq!(story.review(ReviewVerdict::Approved, "").action, NextAction::WaitForMerge);
+
+    let mut story = Story::opened();
+    story.snapshot.required_approvals = 1;
+    story.policy.retry.review_reject = AutoRetry::Escalate;
+    story.push(1, &[], &["rounds"]);
+    story.review(ReviewVerdict::ChangesRequested, "Name it");
+    let decision = story.last.as_ref().unwrap();
+    assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::MaxAttemptsReached });
+    assert_eq!(decision.view.escalation.as_ref().unwrap().pattern, "bob asked for changes");
+}
+
+#[test]
+fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
+    let mut story = Story::opened();
+    weaken(&mut story);
+    let decision = story.push(1, &[], &["parses"]);
+    assert_eq!(decision.action, NextAction::WaitForHuman { cause: Trigger::Tampering });
+    assert_eq!(decision.view.tampering.len(), 2, "{:?}", decision.view.tampering);
+    let called = decision.view.escalation.as_ref().unwrap();
+    assert!(called.pattern.starts_with("tests/round.rs has 1 test fewer (rounds)"), "{}", called.pattern);
+
+    // A passing push does not lift it, nor a word without responsibility, nor the author's.
+    assert_eq!(story.push(2, &[], &["parses"]).action, NextAction::WaitForHuman { cause: Trigger::Tampering });
+    for (who, words) in [("bob", "/loop resume"), ("alice", "/loop resume --accept tampering")] {
+        assert_eq!(story.comment(who, words).action, NextAction::WaitForHuman { cause: Trigger::Tampering }, "{who}");
+    }
+    let accepted = story.comment("bob", "/loop resume --accept tampering");
+    assert_eq!(accepted.action, NextAction::WaitForMerge);
+    assert_eq!(accepted.view.tampering.len(), 2, "it is still shown");
+    assert_eq!(story.push(3, &[], &["parses"]).action, NextAction::WaitForMerge, "accepted is accepted");
+
+    // Something else that is weakened was not accepted.
+    let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
+    files[1].patch = Some("@@ -1,1 +1,2 @@\n+#[ignore]\n #[test]".to_owned());
+    assert_eq!(story.decide().action, NextAction::Escalate { cause: Trigger::Tampering });
+}
+
+#[test]
+fn what_was_put_back_needs_nobody_to_accept_it() {
+    let mut story = Story::opened();
+    weaken(&mut story);
+    story.push(1, &[], &["parses"]);
+    story.touch("tests/round.rs", "new");
+    let passing = story.push(2, &[], &["rounds", "parses"]).action.clone();
+    assert_eq!(passing, NextAction::WaitForHuman { cause: Trigger::Tampering }, "it takes a person's word");
+    assert_eq!(story.comment("bob", "/loop resume").action, NextAction::WaitForMerge);
+    assert!(story.state.accepted.is_empty());
+}

@@ -1,0 +1,108 @@
+//! C and X: what people ask for.
+
+use super::*;
+
+#[test]
+fn c5b_a_cause_that_belongs_to_a_gate_is_released_by_its_approvers() {
+    let found = |may: Permission| {
+        let mut story = Story::opened();
+        story.gate("security", "carol");
+        for id in [1, 2] {
+            let standing = Standing::Known { permission: may, teams: [].into() };
+            story.snapshot.authority.people.insert(UserId::new(id), standing);
+        }
+        add_check(&mut story, "scan", CheckKind::Security);
+        let mut scan = CheckEvidence::bare(name("scan"), CheckKind::Security, Outcome::Failed);
+        let severity = FindingSeverity::High;
+        scan.findings = vec![Finding { rule: "r".into(), severity, message: "m".into(), location: None }];
+        with_check(&mut story, scan);
+        story.decide();
+        story
+    };
+    let refused = AnswerOutcome::Refused(CommandRefusal::NeedsApproverOf { gate: "security".parse().unwrap() });
+    for (who, may, outcome) in [
+        ("alice", Permission::Maintain, &refused), // who wrote it
+        ("bob", Permission::Write, &refused),      // write, and no approver
+        ("bob", Permission::Maintain, &AnswerOutcome::Resumed),
+        ("carol", Permission::Maintain, &AnswerOutcome::Resumed), // an approver with permission read
+    ] {
+        let mut story = found(may);
+        story.comment(who, "/loop resume");
+        assert_eq!(answer(&story), outcome, "{who} with {may:?}");
+    }
+    let mut story = gated(Stage::Validate);
+    story.push(1, &[], &["rounds"]);
+    story.now += TimeDelta::hours(73);
+    assert_eq!(story.decide().action, NextAction::Escalate { cause: Trigger::GateTimeout });
+    story.comment("alice", "/loop resume");
+    assert!(story.state.blocked.is_some(), "the author waits");
+    story.comment("carol", "/loop resume");
+    assert_eq!((answer(&story), story.state.blocked.as_ref()), (&AnswerOutcome::Resumed, None));
+}
+
+#[test]
+fn x6_nothing_is_repeated_where_a_person_decides_first() {
+    let mut story = Story::opened();
+    story.snapshot.workflow_runs =
+        vec![workflow(CheckProgress::Completed { conclusion: Conclusion::Failure, at: Some(start()) })];
+    story.comment("bob", "/loop stop");
+    for _ in 0..3 {
+        story.now += TimeDelta::minutes(40);
+        assert!(story.decide().surface.reruns.is_empty());
+    }
+}
+
+#[test]
+fn c1_questions_change_nothing() {
+    let mut story = Story::opened();
+    story.push(1, &["rounds"], &[]);
+    let before = (story.state.attempts.clone(), story.state.status, story.last.as_ref().unwrap().action.clone());
+    for question in ["help", "status", "history", "explain", "memory rounding", "lint-config"] {
+        story.comment("carol", &format!("/loop {question}"));
+        assert_eq!(answer(&story), &AnswerOutcome::Shown, "{question}");
+    }
+    assert_eq!((story.state.attempts.clone(), story.state.status, story.last.unwrap().action), before);
+}
+
+#[test]
+fn c3_c7_c9_c10_c11_commands_that_are_not_carried_out() {
+    use CommandRefusal as R;
+    let mut story = Story::opened();
+    add_check(&mut story, "lint", CheckKind::Lint);
+    let mut refusal = |who: &str, words: &str| {
+        story.comment(who, words);
+        match answer(&story) {
+            AnswerOutcome::Refused(refusal) => refusal.clone(),
+            other => panic!("{words}: {other:?}"),
+        }
+    };
+    assert_eq!(refusal("bob", "/loop resume"), R::NothingToResume);
+    let unknown = R::UnknownCheck { check: name("lit"), nearest: Some(name("lint")) };
+    assert_eq!(refusal("bob", "/loop skip lit --reason x"), unknown);
+    assert_eq!(refusal("alice", "/loop skip lint --reason x"), R::OwnWork);
+    assert_eq!(refusal("bob", "/loop skip unit --reason x"), R::NeverSkipped { check: name("unit") });
+    assert_eq!(refusal("carol", "/loop stop"), R::NeedsWrite);
+
+    story.policy.retry.skipping = ExecutionSkips::AnyCheck;
+    story.comment("bob", "/loop skip unit --reason \"no tests yet\"");
+    assert_eq!(answer(&story), &AnswerOutcome::Skipped { check: name("unit") });
+
+    let mut story = Story::opened();
+    story.snapshot.authority.people.clear();
+    story.comment("bob", "/loop stop");
+    assert_eq!(answer(&story), &AnswerOutcome::Refused(R::RightsUnknown));
+
+    let mut story = Story::opened();
+    story.write("bob", "/loop stop");
+    story.snapshot.comments.items[0].updated_at += TimeDelta::minutes(5);
+    story.now += TimeDelta::minutes(9);
+    story.decide();
+    assert_eq!(answer(&story), &AnswerOutcome::Refused(R::Edited));
+
+    let mut story = Story::opened();
+    story.write("bob", "/loop stop");
+    story.snapshot.comments.items[0].visibility = Visibility::Hidden;
+    story.decide();
+    assert!(story.state.answered.is_empty());
+    assert_eq!(story.snapshot.pull_request.readiness, Readiness::Ready);
+}

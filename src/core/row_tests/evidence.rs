@@ -1,0 +1,116 @@
+//! H and B: what is known of a check, and whose failure it is.
+
+use super::*;
+
+#[test]
+fn h1_c8_a_skipped_check_is_shown_and_neither_passes_nor_fails() {
+    let mut story = Story::opened();
+    add_check(&mut story, "lint", CheckKind::Lint);
+    story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
+    let decision = story.comment("bob", "/loop skip lint --reason \"no linter\"");
+    assert!(matches!(standing(decision, "lint"), CheckStanding::Skipped { reason, .. } if reason == "no linter"));
+    assert_eq!(decision.action, NextAction::WaitForMerge);
+    assert_eq!(answer(&story), &AnswerOutcome::Skipped { check: name("lint") });
+    let decision = story.push(2, &[], &["rounds"]);
+    assert!(matches!(standing(decision, "lint"), CheckStanding::Skipped { .. }), "from now on");
+}
+
+#[test]
+fn h4_h5_h6_b2_a9_what_a_workflow_brought_so_far() {
+    let mut story = Story::opened();
+    story.snapshot.workflow_runs = vec![workflow(CheckProgress::InProgress)];
+    assert!(matches!(standing(story.decide(), "unit"), CheckStanding::Running { .. }));
+    story.snapshot.evidence = vec![evidence(sha(1), &["rounds"], &[])];
+    let decision = story.decide();
+    assert!(matches!(standing(decision, "unit"), CheckStanding::Done(_)), "more legs only make it worse");
+    assert!(matches!(standing(decision, "build"), CheckStanding::Running { .. }));
+    assert_eq!(decision.action, NextAction::WaitForEvidence { missing: vec![name("build")] });
+    assert!(story.state.attempts.is_empty(), "an attempt ends when all is there");
+
+    let mut story = Story::opened();
+    add_check(&mut story, "lint", CheckKind::Lint);
+    let decision = story.push(1, &["rounds"], &[]);
+    assert!(matches!(decision.view.held_by, Some(Hold::Failing(_))), "it cannot pass any more");
+    assert_eq!(decision.action, NextAction::WaitForEvidence { missing: vec![name("lint")] });
+    assert!(story.state.attempts.is_empty(), "and is no attempt before all is there");
+
+    let mut story = Story::opened();
+    story.snapshot.evidence = vec![refused()];
+    let decision = story.decide();
+    assert!(matches!(standing(decision, "unit"), CheckStanding::Refused { .. }));
+    assert_eq!(blame(decision, "unit"), Some(Blame::Inconclusive));
+    assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }));
+}
+
+#[test]
+fn h9_h10_h11_h12_conclusions_of_other_systems() {
+    use Conclusion as C;
+    let done = |conclusions: &[Option<C>]| {
+        let mut story = external(conclusions);
+        match standing(story.decide(), "unit") {
+            CheckStanding::Done(evidence) => Some((evidence.outcome, evidence.retry_class)),
+            CheckStanding::Running { .. } => None,
+            other => panic!("{other:?}"),
+        }
+    };
+    let table = [
+        (C::Success, Some((Outcome::Passed, None))),
+        (C::Neutral, Some((Outcome::Passed, None))),
+        (C::Skipped, Some((Outcome::Skipped, None))),
+        (C::Failure, Some((Outcome::Failed, None))),
+        (C::TimedOut, Some((Outcome::TimedOut, Some(RetryClass::Logic)))),
+        (C::Cancelled, Some((Outcome::Cancelled, Some(RetryClass::External)))),
+        (C::ActionRequired, None),
+        (C::Stale, None),
+    ];
+    for (conclusion, expected) in table {
+        assert_eq!(done(&[Some(conclusion)]), expected, "{conclusion:?}");
+    }
+    assert_eq!(done(&[Some(C::Success), None]), None, "all must have ended");
+    assert_eq!(done(&[Some(C::Success), Some(C::Failure)]).unwrap().0, Outcome::Failed, "all must pass");
+    assert_eq!(done(&[Some(C::StartupFailure), Some(C::Failure)]).unwrap().0, Outcome::Failed, "what failed did run");
+    let mut silent = external(&[Some(C::Failure)]);
+    assert!(silent.decide().view.failures.is_empty(), "what says nothing has no failure to show");
+    assert_eq!(silent.state.attempts[0].lacking, Some(Lacking::Explanation));
+}
+
+#[test]
+fn h6a_h11b_b2a_what_github_could_not_start_is_not_the_codes_fault() {
+    let mut of_a_workflow = Story::opened();
+    let never_started = CheckProgress::Completed { conclusion: Conclusion::StartupFailure, at: None };
+    of_a_workflow.snapshot.workflow_runs = vec![workflow(never_started)];
+    let of_check_runs = external(&[Some(Conclusion::Success), Some(Conclusion::StartupFailure)]);
+    for mut story in [of_a_workflow, of_check_runs] {
+        let decision = story.decide();
+        assert!(matches!(standing(decision, "unit"), CheckStanding::NotStarted { .. }));
+        assert_eq!(blame(decision, "unit"), Some(Blame::Infrastructure), "and it is repeated");
+        assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }));
+        let mut file = story.snapshot.files.known()[0].clone();
+        file.path = ".github/workflows/ci.yml".into();
+        story.snapshot.files = ChangedFiles::Complete(vec![file]);
+        let decision = story.decide();
+        assert_eq!(blame(decision, "unit"), Some(Blame::Inconclusive), "the file may be invalid: a person has to look");
+        assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }));
+        assert_eq!((story.state.attempts.len(), story.state.failures.total), (0, 0));
+    }
+    // A run that came later is what counts.
+    let mut again = Story::opened();
+    let second = WorkflowRun { id: WorkflowRunId::new(6), ..workflow(CheckProgress::InProgress) };
+    again.snapshot.workflow_runs = vec![workflow(never_started), second];
+    assert!(matches!(standing(again.decide(), "unit"), CheckStanding::Running { .. }));
+}
+
+#[test]
+fn h14_a_security_check_fails_on_grave_findings_only() {
+    let verdict = |severity, outcome| {
+        let mut story = Story::opened();
+        add_check(&mut story, "scan", CheckKind::Security);
+        let mut scan = CheckEvidence::bare(name("scan"), CheckKind::Security, outcome);
+        let finding = Finding { rule: "r".into(), severity, message: "m".into(), location: None };
+        scan.findings = vec![finding];
+        with_check(&mut story, scan);
+        story.decide().action.word()
+    };
+    assert_eq!(verdict(FindingSeverity::Medium, Outcome::Failed), DecisionWord::Proceed, "whatever its exit code");
+    assert_eq!(verdict(FindingSeverity::High, Outcome::Passed), DecisionWord::Escalate);
+}

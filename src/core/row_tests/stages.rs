@@ -1,0 +1,147 @@
+//! W, A and S: how far it goes, what comes next, what is shown.
+
+use super::*;
+
+#[test]
+fn w0_a12_s1_s8_without_a_usable_configuration() {
+    let error = ConfigError {
+        file: ".github/loopgate.yml".into(),
+        line: 1,
+        column: 1,
+        snippet: String::new(),
+        message: "no".into(),
+        hint: None,
+    };
+    let mut story = Story::opened();
+    story.policy.origin = PolicyOrigin::Presets { broken_at: sha(0xba), error };
+    let decision = story.push(1, &[], &["rounds"]);
+    assert_eq!((decision.view.stage, &decision.view.held_by), (Stage::Init, &Some(Hold::Configuration)));
+    assert_eq!(decision.action, NextAction::Retry { attempt: 1 });
+    let required = Some(CheckRunPlan::Completed(Conclusion::ActionRequired));
+    assert_eq!((decision.surface.verify, decision.surface.gates), (required, required));
+}
+
+#[test]
+fn w4_w11_kinds_that_validation_asks_for() {
+    for kind in [CheckKind::Security, CheckKind::Integration, CheckKind::Performance, CheckKind::Coverage] {
+        let mut story = Story::opened();
+        story.push(1, &[], &["rounds"]);
+        assert_eq!(story.last.as_ref().unwrap().view.stage, Stage::Ship, "a kind without a check asks for nothing");
+        add_check(&mut story, "more", kind);
+        let decision = story.decide();
+        assert_eq!(decision.view.held_by, Some(Hold::MissingEvidence(vec![name("more")])), "{kind:?}");
+    }
+}
+
+#[test]
+fn w8_w9_a6_a7_s9_s10_s11_s13_gates_hold_their_own_transition() {
+    let mut story = gated(Stage::Validate);
+    let decision = story.push(1, &["rounds"], &[]);
+    assert!(matches!(decision.view.held_by, Some(Hold::Failing(_))), "what the head lacks comes first");
+    let decision = story.push(2, &[], &["rounds"]);
+    assert_eq!(decision.action, NextAction::WaitForApproval { gate: "design".parse().unwrap() });
+    assert_eq!(decision.view.stage, Stage::Validate);
+    let completed = |conclusion| Some(CheckRunPlan::Completed(conclusion));
+    assert_eq!(decision.surface.verify, completed(Conclusion::Success));
+    assert_eq!(decision.surface.gates, completed(Conclusion::ActionRequired));
+    let request = |round| Post::GateRequest { gate: "design".parse().unwrap(), round };
+    assert_eq!(decision.surface.posts, [request(1)]);
+
+    let decision = story.comment("bob", "/reject design no");
+    assert_eq!((decision.view.stage, decision.surface.gates), (Stage::Implement, completed(Conclusion::Failure)));
+    assert_eq!(decision.action, NextAction::Retry { attempt: 2 });
+    let decision = story.comment("bob", "/approve design");
+    assert_eq!((decision.view.stage, decision.surface.gates), (Stage::Ship, completed(Conclusion::Success)));
+
+    // What the approval covered changes: asked for again, in a new round.
+    let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
+    files[0].patch = Some("@@ -1 +1 @@\n-old\n+newer".to_owned());
+    assert_eq!(story.push(3, &[], &["rounds"]).surface.posts, [request(2)]);
+}
+
+#[test]
+fn a3_c6_s2_stopped_by_a_person_until_resumed() {
+    let mut story = Story::opened();
+    story.push(1, &["rounds"], &[]);
+    let decision = story.comment("bob", "/loop stop not now");
+    assert_eq!((&decision.action, decision.word()), (&NextAction::Stopped, DecisionWord::Wait));
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::ActionRequired)));
+    assert!(matches!(decision.surface.labels["loop:waiting"], LabelWish::Present { .. }));
+    assert_eq!(story.state.stop.words.as_deref(), Some("not now"));
+    assert_eq!(story.comment("bob", "/loop resume").action, NextAction::Retry { attempt: 1 });
+}
+
+#[test]
+fn a13_s2_given_up_without_calling_anybody() {
+    let mut story = Story::opened();
+    story.policy.retry.on_max = OnMax::Fail;
+    story.policy.retry.same_error = 9;
+    for head in 1..=3 {
+        story.push(head, &["rounds"], &[]);
+    }
+    let decision = story.last.as_ref().unwrap();
+    assert_eq!((&decision.action, story.state.status), (&NextAction::Stopped, RunStatus::Failed));
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Failure)));
+    assert!(decision.surface.posts.is_empty());
+}
+
+#[test]
+fn s18_a_merged_branch_goes_where_that_is_wished() {
+    let goes = |on_complete, repository: Option<&str>, lifecycle: Lifecycle| {
+        let mut story = Story::opened();
+        story.policy.on_complete = on_complete;
+        story.snapshot.pull_request.head.repository = repository.map(|name| name.parse().unwrap());
+        story.snapshot.pull_request.lifecycle = lifecycle;
+        story.decide();
+        let first = story.last.as_ref().unwrap().surface.delete_branch.clone();
+        story.now += TimeDelta::hours(1);
+        assert_eq!(story.decide().surface.delete_branch, None, "a branch restored later stays");
+        first
+    };
+    let merged = || Lifecycle::Merged { by: None, at: None };
+    let (own, branch) = (Some("acme/widgets"), MergedBranch { name: "alice/round".to_owned(), sha: sha(1) });
+    assert_eq!(goes(OnComplete::DeleteBranch, own, merged()), Some(branch));
+    assert_eq!(goes(OnComplete::KeepBranch, own, merged()), None);
+    assert_eq!(goes(OnComplete::DeleteBranch, Some("mallory/widgets"), merged()), None);
+    assert_eq!(goes(OnComplete::DeleteBranch, own, Lifecycle::Closed), None);
+}
+
+#[test]
+fn a12_requested_changes_are_answered_with_a_push() {
+    let mut story = Story::opened();
+    story.snapshot.required_approvals = 1;
+    story.push(1, &[], &["rounds"]);
+    let decision = story.review(ReviewVerdict::ChangesRequested, "name it");
+    assert_eq!(decision.view.held_by, Some(Hold::ChangesRequested(login("bob"))));
+    assert_eq!(decision.action.word(), DecisionWord::Retry);
+}
+
+#[test]
+fn s14a_an_escalation_goes_where_the_policy_says() {
+    let blocked = |channels: Vec<Channel>| {
+        let mut story = Story::opened();
+        story.policy.escalation.channels = channels;
+        story.policy.retry.test_fail = AutoRetry::Escalate;
+        story.push(1, &["rounds"], &[]);
+        story
+    };
+    let story = blocked(vec![Channel::IssueComment, Channel::Cli]);
+    let surface = &story.last.as_ref().unwrap().surface;
+    assert_eq!((surface.posts.len(), surface.announce.len()), (1, 0));
+    let mut story = blocked(vec![Channel::Slack, Channel::Email]);
+    let surface = &story.decide().surface;
+    assert_eq!((surface.posts.len(), surface.announce.len()), (0, 2), "looking again says the same while it is fresh");
+    assert_eq!(surface.announce[&Channel::Slack], "escalation:max_attempts_reached:1");
+    story.now += TimeDelta::minutes(5);
+    assert!(story.decide().surface.announce.is_empty());
+}
+
+#[test]
+fn s6_s7_verify_of_failing_heads() {
+    let mut story = Story::opened();
+    assert_eq!(story.push(1, &["rounds"], &[]).surface.verify, Some(CheckRunPlan::Completed(Conclusion::Failure)));
+    story.snapshot.evidence = vec![refused()];
+    let decision = story.decide();
+    assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }));
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::InProgress), "nothing is known of the code");
+}

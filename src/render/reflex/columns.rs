@@ -1,0 +1,114 @@
+//! `status`, `list` and `history`: tables for a terminal.
+
+use std::fmt::Write;
+
+use super::{score, status_word, time};
+use crate::{
+    core::{
+        history::{EventStatus, HistoryLine},
+        state::{LoopState, RunStatus},
+    },
+    render::sanitize::{clip, line},
+};
+
+/// `status`: one loop with everything in its columns.
+pub fn loop_status(state: &LoopState) -> String {
+    table(
+        &["alias", "status", "iteration", "phase", "current_step", "last_score", "updated_at"],
+        &[vec![
+            state.task_alias.clone(),
+            status_word(state.status).to_owned(),
+            format!("{}/{}", state.iteration, state.max_iterations),
+            format!("{:?}", state.phase),
+            state.current_step.as_str().to_owned(),
+            score(state),
+            time(state.updated_at),
+        ]],
+    )
+}
+
+/// `list`: all loops, and below them which is active where more than one goes on.
+pub fn loop_list(states: &[LoopState], active: Option<&str>) -> String {
+    let rows: Vec<Vec<String>> = states
+        .iter()
+        .map(|state| {
+            vec![
+                state.task_alias.clone(),
+                status_word(state.status).to_owned(),
+                format!("{}/{}", state.iteration, state.max_iterations),
+                score(state),
+                time(state.updated_at),
+            ]
+        })
+        .collect();
+    let mut text = table(&["alias", "status", "iteration", "last_score", "updated_at"], &rows);
+    let going = states.iter().filter(|state| matches!(state.status, RunStatus::InProgress | RunStatus::Escalated));
+    if let (Some(active), true) = (active, going.count() > 1) {
+        let _ = writeln!(text, "\nThe active one is {active}: commands without an alias mean it.");
+    }
+    text
+}
+
+/// `history`: one line for each event.
+pub fn loop_history(lines: &[HistoryLine]) -> String {
+    let rows: Vec<Vec<String>> = lines
+        .iter()
+        .map(|entry| {
+            let event = serde_json::to_value(entry.event).ok();
+            let event = event.as_ref().and_then(|event| event.as_str()).unwrap_or_default().to_owned();
+            vec![
+                time(entry.ts),
+                entry.iteration.to_string(),
+                format!("{:?}", entry.phase),
+                entry.step.as_str().to_owned(),
+                match entry.status {
+                    EventStatus::Ok => event,
+                    EventStatus::Fail => format!("{event} ✗"),
+                },
+                told(entry),
+            ]
+        })
+        .collect();
+    table(&["time (UTC)", "it.", "phase", "step", "event", "what"], &rows)
+}
+
+/// The one thing of a payload that people look for.
+fn told(entry: &HistoryLine) -> String {
+    let text = |key: &str| {
+        let told = entry.payload.get(key).map(plain).filter(|text| !text.is_empty());
+        // As much of a hash as is shown elsewhere.
+        if key == "hash" { told.map(|hash| hash.chars().take(8).collect()) } else { told }
+    };
+    let keys =
+        ["why", "subject", "words", "trigger", "reason", "failed_rules", "checks", "plan", "to", "title", "hash"];
+    let said: Vec<String> = match text("score") {
+        Some(score) => std::iter::once(format!("score {score}")).chain(text("failed_rules")).collect(),
+        None => keys.into_iter().filter_map(text).take(1).collect(),
+    };
+    clip(&line(&said.join(", ")), 90).into_owned()
+}
+
+fn plain(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
+        serde_json::Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// Columns as wide as their widest cell; the last one is not padded.
+fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let head: Vec<String> = head.iter().map(ToString::to_string).collect();
+    let wide = |column: usize| {
+        std::iter::once(&head).chain(rows).filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+    };
+    let widths: Vec<usize> = (0..head.len()).map(|column| wide(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in std::iter::once(&head).chain(rows) {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,140 @@
+//! Local loops for a terminal: the summary of an iteration, the columns of `status` and `list`, the history, and the
+//! whole report.
+
+mod columns;
+mod report;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    columns::{loop_history, loop_list, loop_status},
+    report::loop_report,
+};
+use super::{
+    sanitize::line,
+    summary::{Iteration, IterationOutcome},
+    words,
+};
+use crate::core::{
+    Timestamp,
+    decision::{Evaluation, RuleOutcome},
+    escalation::Trigger,
+    policy::Severity,
+    reflex::FixRecord,
+    state::{LoopState, RunStatus, StopReason},
+};
+
+/// What `list` and `status` call a status.
+pub const fn status_word(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::InProgress => "running",
+        other => other.as_str(),
+    }
+}
+
+fn time(at: Timestamp) -> String {
+    at.format("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+fn score(state: &LoopState) -> String {
+    state.evaluation.as_ref().map_or_else(|| "–".to_owned(), |evaluation| evaluation.score.to_string())
+}
+
+/// The summary of the iteration a loop has just evaluated.
+pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation) -> Iteration {
+    let failed = |severity: Severity| {
+        let rules = evaluation.rules.iter();
+        let failed =
+            rules.filter(|rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed { .. }));
+        failed.map(|rule| rule.id.to_string()).collect::<Vec<_>>()
+    };
+    let fix = last_fix(state);
+    let mut issues: Vec<(Severity, String, String)> = evaluation
+        .rules
+        .iter()
+        .filter(|rule| rule.severity != Severity::Info)
+        .filter_map(|rule| match &rule.outcome {
+            RuleOutcome::Failed { fix } => Some((rule.severity, rule.id.to_string(), fix.clone())),
+            RuleOutcome::Passed | RuleOutcome::Unknown => None,
+        })
+        .collect();
+    issues.sort_by_key(|(severity, ..)| std::cmp::Reverse(*severity));
+    Iteration {
+        number: state.iteration,
+        max: state.max_iterations,
+        phase: evaluation.phase,
+        score: evaluation.score,
+        outcome: if evaluation.passed() { IterationOutcome::Pass } else { IterationOutcome::Fail },
+        plan: state.plan.clone(),
+        hash: state.code_artifact.content_hash.clone(),
+        changed: fix.map(|fix| format!("{} ({})", fix.subject, fix.diff_summary)).into_iter().collect(),
+        failed: failed(Severity::Fail),
+        warnings: failed(Severity::Warn),
+        artifact: state_ref(state),
+        issues: issues.into_iter().map(|(_, rule, fix)| (rule, fix)).collect(),
+    }
+}
+
+/// The fix that led to the iteration a loop is in.
+fn last_fix(state: &LoopState) -> Option<&FixRecord> {
+    state.reflex.as_ref()?.fixes.last().filter(|fix| fix.iteration + 1 == state.iteration)
+}
+
+fn state_ref(state: &LoopState) -> String {
+    match state.pull_request {
+        Some(number) => format!("refs/loopgate/pr/{number}"),
+        None => format!("refs/loopgate/task/{}", state.task_alias),
+    }
+}
+
+/// How a loop stands, in one line.
+pub fn loop_verdict(state: &LoopState) -> String {
+    let iterations = words::count(state.iteration, "iteration");
+    match (state.status, state.stop.reason) {
+        (RunStatus::Completed | RunStatus::Passed, Some(StopReason::NoMajorIssues)) => {
+            format!("completed after {iterations}: no major issue is left")
+        }
+        (RunStatus::Completed | RunStatus::Passed, _) => {
+            format!("completed after {iterations}: every threshold is reached")
+        }
+        (RunStatus::Stopped, Some(StopReason::IterationLimit)) => {
+            format!("stopped: {iterations} of {} are used up", state.max_iterations)
+        }
+        (RunStatus::Stopped, Some(StopReason::Stagnation)) => "stopped: the score no longer improves".to_owned(),
+        (RunStatus::Stopped, _) => {
+            let words = state.stop.words.as_deref().map(|words| format!(": “{}”", line(words))).unwrap_or_default();
+            format!("stopped by a person{words}")
+        }
+        (RunStatus::Failed, _) => {
+            let why = state.stop.words.as_deref().map(line).unwrap_or_default();
+            format!("failed: {} went wrong twice — {why}", state.current_step.as_str())
+        }
+        (RunStatus::Escalated, _) => format!("blocked: {} — you decide", cause(state)),
+        (RunStatus::Aborted, _) => format!("aborted: {}", cause(state)),
+        (RunStatus::InProgress, _) if state.pull_request.is_some() => {
+            format!("running: attempt {}, in {}", state.iteration, state.state.as_str())
+        }
+        (RunStatus::InProgress, _) => {
+            format!(
+                "running: iteration {} of {}, {} is next",
+                state.iteration,
+                state.max_iterations,
+                state.current_step.as_str()
+            )
+        }
+    }
+}
+
+fn cause(state: &LoopState) -> &'static str {
+    state.blocked.as_ref().map_or("a person is needed", |blocked| trigger(blocked.trigger))
+}
+
+/// What a trigger means at a terminal; mostly what it means on a pull request.
+const fn trigger(cause: Trigger) -> &'static str {
+    match cause {
+        Trigger::Tampering => "tests or configuration were tampered with",
+        Trigger::AmbiguousRequirement => "the fixer changed nothing",
+        Trigger::TimeoutExceeded => "something does not come to its end",
+        other => words::trigger(other),
+    }
+}

@@ -1,0 +1,134 @@
+//! One check from its start to its evidence: again where something outside fails it, and its few failing tests once more.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
+
+use tempfile::TempDir;
+
+use super::{
+    check,
+    command::{self, CommandLine},
+    flake,
+    interrupt::Interrupt,
+    observer::Observer,
+    plan::Planned,
+    report_files,
+};
+use crate::{
+    core::{
+        CheckName,
+        evidence::{CheckEvidence, FileCoverage, Outcome, RetryClass},
+        policy::{REPORTS_VARIABLE, Waits},
+    },
+    reports,
+};
+
+/// Runs it to its evidence, and to the coverage it reported.
+pub async fn execute(
+    name: CheckName,
+    planned: Planned,
+    root: PathBuf,
+    repeats: Waits,
+    interrupt: Interrupt,
+    observer: Arc<dyn Observer>,
+) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
+    let directory = planned.command.working_directory.as_ref().map_or_else(|| root.clone(), |inner| root.join(inner));
+    let job = Job { name: &name, planned: &planned, root: &root, directory: &directory };
+    let (mut evidence, coverage) = job.run_repeatedly(repeats, &interrupt, &observer).await;
+    if let Some(again) = flake::worth_another_run(&evidence, &planned.command)
+        && !interrupt.is_interrupted()
+    {
+        observer.again(&name, evidence.failures.len());
+        // The second run writes its reports where the first did; those are the ones that people upload.
+        let kept = flake::KeptReports::of(&evidence, &root);
+        let (second, _) = job.run(&again, interrupt, &observer).await;
+        drop(kept);
+        flake::settle(&mut evidence, &second);
+    }
+    (evidence, coverage)
+}
+
+/// Whether a check failed through a service, the network or the machine. What it printed says so, so nothing but
+/// another run is granted for it.
+fn is_outside(evidence: &CheckEvidence) -> bool {
+    evidence.outcome == Outcome::Failed && evidence.retry_class == Some(RetryClass::External)
+}
+
+/// One check, to be run once or more.
+struct Job<'a> {
+    name: &'a CheckName,
+    planned: &'a Planned,
+    root: &'a Path,
+    directory: &'a Path,
+}
+
+impl Job<'_> {
+    /// Runs it, and again while it fails for reasons outside the code. The last run counts.
+    async fn run_repeatedly(
+        &self,
+        repeats: Waits,
+        interrupt: &Interrupt,
+        observer: &Arc<dyn Observer>,
+    ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
+        let (shell, began) = (&self.planned.command.run, Instant::now());
+        let mut ran = self.run(shell, interrupt.clone(), observer).await;
+        for tries in 0..repeats.times {
+            let wait = repeats.after(tries).to_std().unwrap_or_default();
+            let in_time = began.elapsed() + wait < self.timeout();
+            if !is_outside(&ran.0) || !in_time || interrupt.is_interrupted() {
+                break;
+            }
+            observer.repeating(self.name, tries + 1, wait);
+            let mut stop = interrupt.clone();
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = stop.interrupted() => break,
+            }
+            ran = self.run(shell, interrupt.clone(), observer).await;
+        }
+        ran
+    }
+
+    fn timeout(&self) -> Duration {
+        self.planned.command.timeout.to_std().unwrap_or(Duration::from_secs(120))
+    }
+
+    async fn run(
+        &self,
+        shell: &str,
+        interrupt: Interrupt,
+        observer: &Arc<dyn Observer>,
+    ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
+        let command = &self.planned.command;
+        let written = report_files::directory();
+        let mut environment = command.environment.clone();
+        if let Some(written) = &written {
+            environment.insert(REPORTS_VARIABLE.to_owned(), written.path().to_string_lossy().into_owned());
+        }
+        let line = CommandLine { environment, ..CommandLine::new(shell, self.directory, self.timeout()) };
+        let options = check::read_options(command);
+        let started = SystemTime::now();
+        let (shown, watched, observer) = (format!("output of {}", self.name), self.name.clone(), Arc::clone(observer));
+        let finished = command::run(
+            line,
+            interrupt,
+            move |output| reports::read(&shown, output, &options),
+            move |bytes| observer.output(&watched, bytes),
+        )
+        .await;
+        let ran = check::Ran {
+            name: self.name,
+            kind: self.planned.kind,
+            presence: self.planned.presence,
+            command,
+            directory: self.directory,
+            root: self.root,
+            written: written.as_ref().map(TempDir::path),
+            started,
+        };
+        check::to_evidence(&ran, finished)
+    }
+}

@@ -1,0 +1,111 @@
+//! Which checks of a policy are run here, in what order, and how often.
+
+use std::{collections::BTreeSet, num::NonZeroUsize, path::PathBuf};
+
+use chrono::TimeDelta;
+use indexmap::IndexMap;
+
+use crate::core::{
+    CheckName,
+    evidence::CheckKind,
+    policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Waits},
+};
+
+/// Which of the policy's checks to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    All,
+    /// These, and what they need.
+    Only(BTreeSet<CheckName>),
+}
+
+/// A selection that names what is not there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelectionError {
+    #[error("there is no check `{name}`; the configuration has {known}")]
+    Unknown { name: CheckName, known: String },
+    #[error("`{0}` is an external check: it is fed by another system and cannot be run here")]
+    External(CheckName),
+}
+
+/// The commands to run, in the policy's order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    pub(super) checks: IndexMap<CheckName, Planned>,
+    pub root: PathBuf,
+    pub parallel: NonZeroUsize,
+    /// How a check is repeated that failed for reasons outside the code; not at all unless asked for.
+    pub(super) repeats: Waits,
+}
+
+/// A check that is to be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    pub kind: CheckKind,
+    pub presence: CheckPresence,
+    pub command: CommandCheck,
+}
+
+impl Plan {
+    /// Plans the command checks of a policy; external checks are somebody else's to run.
+    ///
+    /// # Errors
+    /// When the selection names an unknown or external check.
+    pub fn new(
+        checks: &IndexMap<CheckName, CheckPolicy>,
+        selection: &Selection,
+        root: PathBuf,
+        parallel: NonZeroUsize,
+    ) -> Result<Self, SelectionError> {
+        let wanted = match selection {
+            Selection::All => checks.keys().cloned().collect(),
+            Selection::Only(names) => with_needs(checks, names)?,
+        };
+        let planned = checks.iter().filter(|(name, _)| wanted.contains(*name)).filter_map(|(name, check)| {
+            let CheckSource::Command(command) = &check.source else { return None };
+            Some((name.clone(), Planned { kind: check.kind, presence: check.presence, command: command.clone() }))
+        });
+        let repeats = Waits { first_wait: TimeDelta::zero(), longest_wait: TimeDelta::zero(), times: 0 };
+        Ok(Self { checks: planned.collect(), root, parallel, repeats })
+    }
+
+    /// The same plan, in which a check that fails for reasons outside the code is run again (loop.md, Retry policy):
+    /// as often as `repeats` says, as long as its runs and waits fit into its timeout.
+    #[must_use]
+    pub fn repeating(self, repeats: Waits) -> Self {
+        Self { repeats, ..self }
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &CheckName> {
+        self.checks.keys()
+    }
+
+    /// The kind and the command of each check.
+    pub fn commands(&self) -> impl Iterator<Item = (CheckKind, &str)> {
+        self.checks.values().map(|check| (check.kind, check.command.run.as_str()))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.checks.is_empty()
+    }
+}
+
+fn with_needs(
+    checks: &IndexMap<CheckName, CheckPolicy>,
+    names: &BTreeSet<CheckName>,
+) -> Result<BTreeSet<CheckName>, SelectionError> {
+    let mut wanted = BTreeSet::new();
+    let mut open: Vec<&CheckName> = names.iter().collect();
+    while let Some(name) = open.pop() {
+        let check = checks.get(name).ok_or_else(|| SelectionError::Unknown {
+            name: name.clone(),
+            known: checks.keys().map(CheckName::as_str).collect::<Vec<_>>().join(", "),
+        })?;
+        match &check.source {
+            CheckSource::Command(command) if wanted.insert(name.clone()) => open.extend(&command.needs),
+            CheckSource::External(_) if names.contains(name) => return Err(SelectionError::External(name.clone())),
+            CheckSource::Command(_) | CheckSource::External(_) => {}
+        }
+    }
+    Ok(wanted)
+}

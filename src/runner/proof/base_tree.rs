@@ -1,0 +1,124 @@
+//! The base with the change's tests laid over it, in a worktree of its own.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::SystemTime,
+};
+
+use super::Trial;
+use crate::core::{Sha, evaluate::is_test, snapshot::FileStatus};
+
+/// Largest file laid over the base, in bytes.
+const LARGEST_FILE: u64 = 16 << 20;
+
+/// A git worktree on the base, removed when dropped.
+pub struct BaseTree {
+    root: PathBuf,
+    path: PathBuf,
+}
+
+impl BaseTree {
+    pub fn of(root: &Path, base: Sha) -> Result<Self, String> {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let name = format!("loopgate-base-{}-{}", std::process::id(), since.as_nanos());
+        let path = std::env::temp_dir().join(name);
+        // Fails where something is there already, so that nobody can put a link in our way.
+        fs::create_dir(&path).map_err(|error| format!("no place for a worktree: {error}"))?;
+        let worktree = Self { root: root.to_owned(), path };
+        let shown = worktree.path.display().to_string();
+        match git(root, &["worktree", "add", "--quiet", "--detach", &shown, &base.to_string()]) {
+            Ok(()) => Ok(worktree),
+            Err(reason) => Err(format!("the base {} cannot be checked out: {reason}", base.short())),
+        }
+    }
+
+    /// Its top.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts the change's test files over the base, and what the working tree has installed beside it.
+    pub fn lay_over(&self, trial: &Trial<'_>) -> std::io::Result<()> {
+        for file in trial.files.known().iter().filter(|file| is_of_tests(&file.path)) {
+            let target = self.inside(&file.path)?;
+            if file.status == FileStatus::Removed {
+                let _ = fs::remove_file(&target);
+                continue;
+            }
+            let source = trial.root.join(&file.path);
+            // Links are left alone: they may lead anywhere.
+            let Some(metadata) = source.symlink_metadata().ok().filter(fs::Metadata::is_file) else { continue };
+            if metadata.len() <= LARGEST_FILE {
+                if let Some(folder) = target.parent() {
+                    fs::create_dir_all(folder)?;
+                }
+                fs::copy(&source, &target)?;
+            }
+        }
+        for package in ["", "packages", "apps", "frontend", "web"] {
+            self.link_installed(trial.root, Path::new(package));
+        }
+        Ok(())
+    }
+
+    /// A place in the worktree, with no link of the base on the way to it.
+    fn inside(&self, path: &str) -> std::io::Result<PathBuf> {
+        let mut place = self.path.clone();
+        for part in Path::new(path).components() {
+            let std::path::Component::Normal(part) = part else {
+                return Err(std::io::Error::other(format!("{path} is no plain path")));
+            };
+            place.push(part);
+            if place.is_symlink() {
+                fs::remove_file(&place)?;
+            }
+        }
+        Ok(place)
+    }
+
+    /// Packages are installed beside the manifest, and are no part of the repository.
+    fn link_installed(&self, root: &Path, package: &Path) {
+        let (installed, wanted) =
+            (root.join(package).join("node_modules"), self.path.join(package).join("node_modules"));
+        if installed.is_dir() && !wanted.exists() && wanted.parent().is_some_and(Path::is_dir) {
+            // Without it the run is broken, and says so.
+            #[cfg(unix)]
+            let _ = std::os::unix::fs::symlink(installed, wanted);
+            #[cfg(windows)]
+            let _ = std::os::windows::fs::symlink_dir(installed, wanted);
+        }
+    }
+}
+
+impl Drop for BaseTree {
+    fn drop(&mut self) {
+        let shown = self.path.display().to_string();
+        if git(&self.root, &["worktree", "remove", "--force", "--force", &shown]).is_err() {
+            let _ = fs::remove_dir_all(&self.path);
+            let _ = git(&self.root, &["worktree", "prune"]);
+        }
+    }
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Result<(), String> {
+    let output = Command::new("git").arg("-C").arg(root).args(arguments).output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(said.lines().last().unwrap_or("git failed").chars().take(200).collect())
+}
+
+/// Whether a file belongs to the tests: data and snapshots beside them do too.
+fn is_of_tests(path: &str) -> bool {
+    let folders = path.split('/').rev().skip(1);
+    is_test(path)
+        || folders.into_iter().any(|folder| {
+            matches!(
+                folder,
+                "test" | "tests" | "__tests__" | "__snapshots__" | "spec" | "specs" | "testdata" | "fixtures"
+            )
+        })
+}
