@@ -10,8 +10,8 @@ use crate::{
         evidence::Evidence,
         policy::{Policy, PolicyOrigin},
         snapshot::{
-            Account, AccountKind, AppIdentity, Authority, Base, ChangedFiles, Head, Lifecycle, Listing, PullRequest,
-            Readiness, ReceivedEvidence, Snapshot,
+            Account, AccountKind, AppIdentity, Base, ChangedFiles, Head, Lifecycle, PullRequest, Readiness,
+            ReceivedEvidence, Snapshot,
         },
     },
     runner::{self, Checkout, Detected, Purpose},
@@ -99,25 +99,13 @@ pub(super) fn snapshot(
     evidence: Option<Evidence>,
 ) -> Snapshot {
     Snapshot {
-        repository,
-        app: AppIdentity { id: AppId::new(0), bot: account("loopgate").login, bot_id: None },
-        pull_request,
-        files,
-        base_folders: None,
-        commits: Listing::complete(Vec::new()),
-        comments: Listing::complete(Vec::new()),
-        reviews: Listing::complete(Vec::new()),
-        inline: Listing::complete(Vec::new()),
-        checks: Vec::new(),
-        forged_checks: Vec::new(),
         evidence: evidence.into_iter().map(|evidence| ReceivedEvidence::Accepted(Box::new(evidence))).collect(),
-        workflow_runs: Vec::new(),
-        base_evidence: None,
-        required_approvals: 0,
-        authority: Authority::default(),
-        codeowners: None,
-        hints: Vec::new(),
-        problems: Vec::new(),
+        ..Snapshot::of_files(
+            repository,
+            AppIdentity { id: AppId::new(0), bot: account("loopgate").login, bot_id: None },
+            pull_request,
+            files,
+        )
     }
 }
 

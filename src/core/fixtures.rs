@@ -19,8 +19,8 @@ use super::{
     roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
     snapshot::{
         Account, AccountKind, AppIdentity, Authority, Base, ChangedFile, ChangedFiles, Comment, FileStatus, Head,
-        Lifecycle, Listing, NamedAccount, Permission, PullRequest, Readiness, ReceivedEvidence, Review, ReviewVerdict,
-        Snapshot, Standing, Visibility,
+        Lifecycle, NamedAccount, Permission, PullRequest, Readiness, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
+        Standing, Visibility,
     },
     stage::Stage,
     state::LoopState,
@@ -106,46 +106,6 @@ pub fn snapshot() -> Snapshot {
     };
     let person_with = |id, permission| (UserId::new(id), Standing::Known { permission, teams: Default::default() });
     Snapshot {
-        repository: "acme/widgets".parse().expect("a repository"),
-        app: AppIdentity {
-            id: AppId::new(1),
-            bot: "loopgate[bot]".parse().expect("a login"),
-            bot_id: Some(UserId::new(99)),
-        },
-        pull_request: PullRequest {
-            number: PrNumber::new(12),
-            title: "feat: round numbers".to_owned(),
-            body: String::new(),
-            author: person(1, "alice"),
-            lifecycle: Lifecycle::Open,
-            readiness: Readiness::Ready,
-            head: Head {
-                sha: sha(1),
-                tree: sha(0x71),
-                branch: "alice/round".to_owned(),
-                repository: Some("acme/widgets".parse().expect("a repository")),
-                known_since: None,
-            },
-            base: Base { branch: "main".to_owned(), sha: sha(0xba) },
-            labels: Default::default(),
-            declared_type: None,
-            requested_users: Default::default(),
-            requested_teams: Default::default(),
-            created_at: start(),
-            url: "https://github.com/acme/widgets/pull/12".to_owned(),
-        },
-        files: ChangedFiles::Complete(vec![file("src/lib.rs"), file("tests/round.rs")]),
-        base_folders: None,
-        commits: Listing::complete(Vec::new()),
-        comments: Listing::complete(Vec::new()),
-        reviews: Listing::complete(Vec::new()),
-        inline: Listing::complete(Vec::new()),
-        checks: Vec::new(),
-        forged_checks: Vec::new(),
-        evidence: Vec::new(),
-        workflow_runs: Vec::new(),
-        base_evidence: None,
-        required_approvals: 0,
         authority: Authority {
             people: [
                 person_with(1, Permission::Write),
@@ -155,9 +115,37 @@ pub fn snapshot() -> Snapshot {
             .into(),
             ..Authority::default()
         },
-        codeowners: None,
-        hints: Vec::new(),
-        problems: Vec::new(),
+        ..Snapshot::of_files(
+            "acme/widgets".parse().expect("a repository"),
+            AppIdentity {
+                id: AppId::new(1),
+                bot: "loopgate[bot]".parse().expect("a login"),
+                bot_id: Some(UserId::new(99)),
+            },
+            PullRequest {
+                number: PrNumber::new(12),
+                title: "feat: round numbers".to_owned(),
+                body: String::new(),
+                author: person(1, "alice"),
+                lifecycle: Lifecycle::Open,
+                readiness: Readiness::Ready,
+                head: Head {
+                    sha: sha(1),
+                    tree: sha(0x71),
+                    branch: "alice/round".to_owned(),
+                    repository: Some("acme/widgets".parse().expect("a repository")),
+                    known_since: None,
+                },
+                base: Base { branch: "main".to_owned(), sha: sha(0xba) },
+                labels: Default::default(),
+                declared_type: None,
+                requested_users: Default::default(),
+                requested_teams: Default::default(),
+                created_at: start(),
+                url: "https://github.com/acme/widgets/pull/12".to_owned(),
+            },
+            ChangedFiles::Complete(vec![file("src/lib.rs"), file("tests/round.rs")]),
+        )
     }
 }
 

@@ -55,6 +55,33 @@ pub struct Snapshot {
     pub problems: Vec<ObservationProblem>,
 }
 
+impl Snapshot {
+    /// A pull request of which nothing more is known than its files: nobody said anything, nothing was run.
+    pub fn of_files(repository: RepoName, app: AppIdentity, pull_request: PullRequest, files: ChangedFiles) -> Self {
+        Self {
+            repository,
+            app,
+            pull_request,
+            files,
+            base_folders: None,
+            commits: Listing::complete(Vec::new()),
+            comments: Listing::complete(Vec::new()),
+            reviews: Listing::complete(Vec::new()),
+            inline: Listing::complete(Vec::new()),
+            checks: Vec::new(),
+            forged_checks: Vec::new(),
+            evidence: Vec::new(),
+            workflow_runs: Vec::new(),
+            base_evidence: None,
+            required_approvals: 0,
+            authority: Authority::default(),
+            codeowners: None,
+            hints: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+}
+
 /// The identity Loopgate acts under.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppIdentity {

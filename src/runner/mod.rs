@@ -18,6 +18,8 @@ mod coverage_files;
 mod detect;
 mod environment;
 mod fixer;
+#[cfg(test)]
+pub(crate) mod fixtures;
 mod flake;
 mod host;
 mod interrupt;

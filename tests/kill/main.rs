@@ -9,16 +9,7 @@ use loopgate::simulator::{Config, Harm, PullSpec, RequestFault, Simulator};
 
 use crate::process::Process;
 
-const CONFIGURATION: &str = "\
-version: 1
-verify:
-  checks:
-    build: { kind: build, run: make }
-    unit: { kind: test, run: make test }
-gates:
-  security: { approvers: { users: [bob] } }
-  deploy: off
-";
+const CONFIGURATION: &str = include_str!("../fixtures/small.loopgate.yml");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_between_accepting_and_acting_the_work_is_done_once() {

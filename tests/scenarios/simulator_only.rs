@@ -11,16 +11,7 @@ use loopgate::{
 
 use crate::world::{GitHub, World};
 
-const CONFIGURATION: &str = "\
-version: 1
-verify:
-  checks:
-    build: { kind: build, run: make }
-    unit: { kind: test, run: make test }
-gates:
-  security: { approvers: { users: [bob] } }
-  deploy: off
-";
+const CONFIGURATION: &str = include_str!("../fixtures/small.loopgate.yml");
 const FILES: &[(&str, &str)] = &[(".github/loopgate.yml", CONFIGURATION)];
 
 #[tokio::test(flavor = "multi_thread")]

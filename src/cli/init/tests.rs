@@ -1,6 +1,7 @@
 //! What is written for which project, whole.
 
 use super::*;
+use crate::runner::fixtures::folder_of;
 
 fn arguments(words: &[&str]) -> Arguments {
     use clap::FromArgMatches;
@@ -8,18 +9,8 @@ fn arguments(words: &[&str]) -> Arguments {
     Arguments::from_arg_matches(&command.get_matches_from([&["init"], words].concat())).unwrap()
 }
 
-fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (path, content) in files {
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, content).unwrap();
-    }
-    folder
-}
-
 fn made(files: &[(&str, &str)], words: &[&str]) -> Vec<(&'static str, String)> {
-    let folder = repository(files);
+    let folder = folder_of(files);
     let detected = runner::detect(folder.path(), Purpose::WriteDown);
     let made =
         super::files(&arguments(words), folder.path(), &detected).unwrap_or_else(|stop| panic!("{}", stop.message));
@@ -70,7 +61,7 @@ fn every_project_gives_files_that_are_valid() {
 
 #[test]
 fn the_configuration_says_what_is_detected() {
-    let folder = repository(&MONOREPO);
+    let folder = folder_of(&MONOREPO);
     let detected = runner::detect(folder.path(), Purpose::WriteDown);
     let policy = config::parse(CONFIGURATION, &configuration::text(&detected, VERIFY)).unwrap();
     let names = |checks: &indexmap::IndexMap<_, _>| checks.keys().map(ToString::to_string).collect::<Vec<String>>();
@@ -83,7 +74,7 @@ fn the_configuration_says_what_is_detected() {
 
 #[test]
 fn nothing_is_overwritten_unasked() {
-    let folder = repository(&[(CONFIGURATION, "version: 1\n")]);
+    let folder = folder_of(&[(CONFIGURATION, "version: 1\n")]);
     let detected = runner::detect(folder.path(), Purpose::WriteDown);
     let files = super::files(&arguments(&[]), folder.path(), &detected).unwrap();
     let standing: Vec<Standing> = files.iter().map(|file| Standing::of(file, folder.path())).collect();

@@ -1,21 +1,11 @@
 //! Projects as their files lie there, and the commands that come of them.
 
 use super::*;
-
-/// A repository of files with their contents.
-fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (path, content) in files {
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, content).unwrap();
-    }
-    folder
-}
+use crate::runner::fixtures::folder_of;
 
 /// `name (directory): command <- needs`, one line per check.
 fn written(files: &[(&str, &str)]) -> String {
-    let folder = repository(files);
+    let folder = folder_of(files);
     let detected = detect(folder.path(), Purpose::WriteDown);
     let line = |(name, check): (&CheckName, &CheckPolicy)| {
         let CheckSource::Command(command) = &check.source else { panic!("a command") };
@@ -63,7 +53,7 @@ fn members_of_a_cargo_workspace_are_not_listed_twice() {
     tools/gen/lint in tools/gen: cargo clippy --all-targets <- tools/gen/build
     tools/gen/format in tools/gen: cargo fmt --all --check
     ");
-    let folder = repository(&files);
+    let folder = folder_of(&files);
     assert_eq!(projects(folder.path())[0].members, ["crates/core"]);
 }
 
@@ -197,7 +187,7 @@ fn several_projects_keep_their_checks_apart() {
         ("services/a-very-long-name-for-a-service/backend/go.mod", ""),
         ("docs/package.json", r#"{ "scripts": { "test": "jest" } }"#),
     ];
-    let folder = repository(&files);
+    let folder = folder_of(&files);
     let names: Vec<String> = detect(folder.path(), Purpose::WriteDown).checks.keys().map(ToString::to_string).collect();
     assert_eq!(
         names,
@@ -226,7 +216,7 @@ fn every_expression_is_one_that_reports_are_read_with() {
         ("pom.xml", ""),
         ("build.gradle", ""),
     ];
-    let folder = repository(&files);
+    let folder = folder_of(&files);
     let detected = detect(folder.path(), Purpose::WriteDown);
     let patterns: Vec<_> = detected
         .checks

@@ -1,0 +1,186 @@
+//! The language of the scenarios: what people and CI systems do, and what can be seen afterwards, on either world.
+
+mod ci;
+mod look;
+mod person;
+mod serving;
+
+use std::{
+    net::TcpListener,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use chrono::TimeDelta;
+use loopgate::{
+    core::RepoName,
+    github::SystemClock,
+    server::Running,
+    simulator::{Clock, Config, Pr, Role, Simulator},
+};
+use serde_json::{Value, json};
+
+use self::serving::{Fan, Paced, Times, serve};
+pub use self::{
+    ci::{CI, Report, archive, evidence},
+    look::Look,
+    person::Person,
+};
+use crate::emulator_driver::Emulator;
+
+/// Whose comments and deeds are Loopgate's.
+const BOT: &str = "loopgate[bot]";
+/// Between two things that people do on the simulator, this much time passes.
+const PACE: TimeDelta = TimeDelta::minutes(7);
+
+/// A GitHub with the real server in front of it.
+pub struct World {
+    pub github: GitHub,
+    /// Usually one.
+    servers: Vec<Running>,
+    clock: Clock,
+    /// How servers are started.
+    settings: [String; 4],
+    times: Times,
+    fan: Fan,
+    data: Vec<tempfile::TempDir>,
+}
+
+pub enum GitHub {
+    Simulated(Simulator),
+    Emulated(Emulator),
+}
+
+impl World {
+    pub async fn simulated() -> Self {
+        let clock = Clock::system();
+        let simulator = Simulator::start(Config { clock: clock.clone(), pace: PACE, ..Config::default() });
+        let github = simulator.await.expect("a simulator");
+        let (key, secret) = (github.app_key().private_pem(), github.webhook_secret());
+        let settings = [github.app_id().to_string(), key.to_owned(), secret.to_owned(), github.url()];
+        let times = Times { of_server: clock.clone(), of_github: Arc::new(Paced(clock.clone())) };
+        let fan = Fan::start(TcpListener::bind("127.0.0.1:0").expect("a free port"));
+        github.set_webhook_url(&format!("http://{}/webhook", fan.address));
+        let github = GitHub::Simulated(github);
+        Self { github, servers: Vec::new(), clock, settings, times, fan, data: Vec::new() }.with_a_server().await
+    }
+
+    /// None where no emulator is named.
+    pub async fn emulated() -> Option<Self> {
+        // The emulator must know at its start where webhooks go.
+        let fan = Fan::start(TcpListener::bind("127.0.0.1:0").expect("a free port"));
+        let emulator = Emulator::start(&format!("http://{}/webhook", fan.address))?;
+        let [key, secret, url] = ["private_key", "webhook_secret", "url"].map(|name| emulator.text(name));
+        let settings = [emulator.here["app_id"].to_string(), key, secret, url];
+        let clock = Clock::system();
+        let times = Times { of_server: clock.clone(), of_github: Arc::new(SystemClock) };
+        let github = GitHub::Emulated(emulator);
+        let world = Self { github, servers: Vec::new(), clock, settings, times, fan, data: Vec::new() };
+        Some(world.with_a_server().await)
+    }
+
+    /// One server more on the same GitHub, as the same App and with a data directory of its own. Each hears of
+    /// everything, at the same time as the others.
+    pub async fn with_a_server(mut self) -> Self {
+        let data = tempfile::tempdir().expect("a directory");
+        let server = serve(&self.settings, &data, self.times.clone()).await;
+        self.fan.targets.lock().expect("no panic").push(server.public_address());
+        self.servers.push(server);
+        self.data.push(data);
+        self
+    }
+
+    /// Waits until every webhook was delivered, everything it led to was done, and nothing new came of that.
+    pub async fn settle(&self) {
+        let mut seen = None;
+        while seen != Some(self.deliveries()) {
+            seen = Some(self.deliveries());
+            match &self.github {
+                GitHub::Simulated(github) => github.settle().await,
+                GitHub::Emulated(github) => drop(github.call("settle", json!({}))),
+            }
+            for server in &self.servers {
+                server.settled().await;
+            }
+        }
+        for server in &self.servers {
+            let dead = server.dead_letters().await.expect("the inbox can be read");
+            assert!(dead.is_empty(), "given up: {dead:?}");
+        }
+    }
+
+    fn deliveries(&self) -> usize {
+        match &self.github {
+            GitHub::Simulated(github) => github.deliveries().len(),
+            GitHub::Emulated(github) => list(github.call("sent", json!({}))).len(),
+        }
+    }
+
+    /// A repository, where `alice` and `bob` may push.
+    pub fn repository(&self, name: &str, files: &[(&str, &str)]) -> RepoName {
+        match &self.github {
+            GitHub::Simulated(github) => github.create_repo(&format!("acme/{name}"), files).expect("a new repository"),
+            GitHub::Emulated(github) => {
+                let full = github.call("create_repo", json!({ "name": name, "files": tree(files) }));
+                for login in ["alice", "bob"] {
+                    github.call("add_collaborator", json!({ "repo": full, "login": login, "permission": "push" }));
+                }
+                full.as_str().and_then(|full| full.parse().ok()).expect("a repository's name")
+            }
+        }
+    }
+
+    /// A team that may write to the repository; its name, or none where nobody can ask whether it may.
+    pub fn team(&self, slug: &str, members: &[&str], repo: &RepoName) -> Option<String> {
+        let name = format!("acme/{slug}");
+        match &self.github {
+            GitHub::Simulated(github) => {
+                let team = github.admin().add_team(&name, members).expect("a new team");
+                github.admin().grant_team(&team, repo, Role::Write).expect("a grant");
+                Some(name)
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "slug": slug, "members": members, "repos": [repo.to_string()] });
+                github.call("create_team", args);
+                let path = format!("/orgs/acme/teams/{slug}/repos/{repo}");
+                let asked = github.tries("call", json!({ "method": "GET", "path": path }));
+                if asked.is_err() {
+                    println!("emulator lacks: GET {path}; the gate's approvers are the team's members by name");
+                }
+                asked.is_ok().then_some(name)
+            }
+        }
+    }
+
+    pub fn person<'a>(&'a self, login: &'a str) -> Person<'a> {
+        Person::new(self, login)
+    }
+
+    /// So much time goes by, and it comes to this by itself: no event tells the server to look.
+    pub async fn after(&self, by: TimeDelta, pr: &Pr, what: &str, is_so: impl Fn(&Look) -> bool) -> Look {
+        self.clock.advance(by);
+        let patience = Instant::now() + Duration::from_secs(60);
+        while !is_so(&self.look(pr)) {
+            assert!(Instant::now() < patience, "{what} never came: {:?}", self.look(pr));
+            tokio::task::yield_now().await;
+        }
+        self.settle().await;
+        self.look(pr)
+    }
+}
+
+fn tree(files: &[(&str, &str)]) -> Value {
+    files.iter().map(|(path, text)| ((*path).to_owned(), Value::from(*text))).collect()
+}
+
+fn list(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => items,
+        other => panic!("not a list: {other}"),
+    }
+}
+
+fn texts(items: &Value, key: &str) -> Vec<String> {
+    let items = items.as_array().into_iter().flatten();
+    items.filter_map(|item| item[key].as_str()).map(str::to_owned).collect()
+}

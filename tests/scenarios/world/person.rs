@@ -1,0 +1,181 @@
+//! What people do.
+
+use std::time::Duration;
+
+use chrono::{Timelike, Utc};
+use loopgate::{
+    core::{CommentId, PrNumber, RepoName, ReviewId},
+    simulator::{CommitSpec, Pr, PullSpec, Verdict},
+};
+use serde_json::json;
+
+use super::{GitHub, World, tree};
+
+/// Somebody who acts. Every deed is followed by waiting for all that comes of it.
+pub struct Person<'a> {
+    world: &'a World,
+    login: &'a str,
+}
+
+impl<'a> Person<'a> {
+    pub const fn new(world: &'a World, login: &'a str) -> Self {
+        Self { world, login }
+    }
+
+    /// GitHub's times are full seconds, and what came first must be seen to have come first.
+    async fn begin(&self) {
+        if matches!(self.world.github, GitHub::Emulated(_)) {
+            let left = 1_020_u32.saturating_sub(Utc::now().nanosecond() / 1_000_000);
+            tokio::time::sleep(Duration::from_millis(left.into())).await;
+        }
+    }
+
+    pub async fn opens(&self, repo: &RepoName, title: &str, files: &[(&str, &str)]) -> Pr {
+        self.begin().await;
+        let pr = match &self.world.github {
+            GitHub::Simulated(github) => {
+                let spec = files.iter().fold(PullSpec::new(title), |spec, (path, text)| spec.file(path, *text));
+                github.user(self.login).open_pull_request(repo, spec).expect("a pull request")
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": repo.to_string(), "title": title, "files": tree(files), "as_": self.login });
+                let number = github.call("open_pr", args)["number"].as_u64().expect("a number");
+                Pr { repo: repo.clone(), number: PrNumber::new(number) }
+            }
+        };
+        self.world.settle().await;
+        pr
+    }
+
+    pub async fn pushes(&self, pr: &Pr, files: &[(&str, &str)]) {
+        self.pushes_to(&pr.repo, &self.world.branch(pr), files).await;
+    }
+
+    pub async fn pushes_to(&self, repo: &RepoName, branch: &str, files: &[(&str, &str)]) {
+        self.lands(repo, branch, files).await;
+        self.world.settle().await;
+    }
+
+    /// Pushes, and waits for nothing.
+    pub async fn lands(&self, repo: &RepoName, branch: &str, files: &[(&str, &str)]) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => {
+                let commit = CommitSpec::new("Change").files(files);
+                github.user(self.login).push_to(repo, branch, commit).expect("a push");
+            }
+            GitHub::Emulated(github) => {
+                let args =
+                    json!({ "repo": repo.to_string(), "branch": branch, "files": tree(files), "as_": self.login });
+                github.call("push", args);
+            }
+        }
+    }
+
+    /// Comments; the answer is the comment's id.
+    pub async fn says(&self, pr: &Pr, body: &str) -> u64 {
+        let id = self.writes(pr, body).await;
+        self.world.settle().await;
+        id
+    }
+
+    /// Comments, and waits for nothing.
+    pub async fn writes(&self, pr: &Pr, body: &str) -> u64 {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => github.user(self.login).comment(pr, body).expect("a comment").get(),
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "body": body,
+                    "as_": self.login });
+                github.call("comment", args)["id"].as_u64().expect("an id")
+            }
+        }
+    }
+
+    /// Approves or asks for changes in a review of the head; the answer is the review's id.
+    pub async fn reviews(&self, pr: &Pr, verdict: Verdict, body: &str) -> u64 {
+        self.begin().await;
+        let id = match &self.world.github {
+            GitHub::Simulated(github) => github.user(self.login).review(pr, verdict, body).expect("a review").get(),
+            GitHub::Emulated(github) => {
+                let event = match verdict {
+                    Verdict::Approve => "APPROVE",
+                    Verdict::RequestChanges => "REQUEST_CHANGES",
+                    Verdict::Comment => "COMMENT",
+                };
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "event": event, "body": body,
+                    "as_": self.login });
+                github.call("review", args)["id"].as_u64().expect("an id")
+            }
+        };
+        self.world.settle().await;
+        id
+    }
+
+    /// Dismisses somebody's review.
+    pub async fn dismisses(&self, pr: &Pr, review: u64) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => {
+                github.user(self.login).dismiss(pr, ReviewId::new(review)).expect("a review");
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "review_id": review,
+                    "as_": self.login });
+                github.call("dismiss_review", args);
+            }
+        }
+        self.world.settle().await;
+    }
+
+    /// Deletes their comment.
+    pub async fn deletes(&self, pr: &Pr, comment: u64) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => {
+                github.user(self.login).delete_comment(pr, CommentId::new(comment)).expect("a comment");
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "comment_id": comment, "as_": self.login });
+                github.call("delete_comment", args);
+            }
+        }
+        self.world.settle().await;
+    }
+
+    pub async fn closes(&self, pr: &Pr) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => github.user(self.login).close(pr).expect("an open pull request"),
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login });
+                github.call("close_pr", args);
+            }
+        }
+        self.world.settle().await;
+    }
+
+    pub async fn reopens(&self, pr: &Pr) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => github.user(self.login).reopen(pr).expect("a closed pull request"),
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login });
+                github.call("reopen_pr", args);
+            }
+        }
+        self.world.settle().await;
+    }
+
+    pub async fn merges(&self, pr: &Pr) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => drop(github.user(self.login).merge(pr).expect("a merge")),
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login });
+                github.call("merge_pr", args);
+            }
+        }
+        self.world.settle().await;
+    }
+}

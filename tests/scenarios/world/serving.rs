@@ -1,0 +1,115 @@
+//! The real server behind a load balancer, and its time.
+
+use std::{
+    future::Future,
+    net::{SocketAddr, TcpListener},
+    pin::Pin,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{DefaultBodyLimit, State},
+};
+use futures::future::join_all;
+use http::{Request, StatusCode, request::Parts};
+use http_body_util::Full;
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+use loopgate::{
+    core::Timestamp,
+    github::{self, ApiUrl, AppCredentials, Credentials, Github, Setup},
+    server::{self, GithubReconciler, Running, Server, ServerConfig, own_app},
+    simulator::Clock,
+};
+
+/// The simulator's time for the server.
+#[derive(Clone)]
+pub struct Paced(pub Clock);
+
+impl github::Clock for Paced {
+    fn now(&self) -> Timestamp {
+        self.0.now()
+    }
+}
+
+impl server::Clock for Paced {
+    fn sleep_until(&self, until: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            while self.0.now() < until {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        })
+    }
+}
+
+/// What the server takes for the time, and what GitHub goes by when it looks at tokens. The emulator has the machine's
+/// clock: there only the server's can be set forward.
+#[derive(Clone)]
+pub struct Times {
+    pub of_server: Clock,
+    pub of_github: Arc<dyn github::Clock>,
+}
+
+/// Hands each webhook to every server at once, as a load balancer that is set to would.
+pub struct Fan {
+    pub address: SocketAddr,
+    pub targets: Targets,
+}
+
+pub type Targets = Arc<Mutex<Vec<SocketAddr>>>;
+
+impl Fan {
+    pub fn start(listener: TcpListener) -> Self {
+        let address = listener.local_addr().expect("it is bound");
+        listener.set_nonblocking(true).expect("a socket");
+        let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
+        let targets = Targets::default();
+        let router = Router::new().fallback(hand_on).layer(DefaultBodyLimit::disable()).with_state(targets.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { address, targets }
+    }
+}
+
+/// The answer is the first server's; a server that is not there makes it 502.
+async fn hand_on(State(targets): State<Targets>, head: Parts, body: Bytes) -> StatusCode {
+    let targets = targets.lock().expect("no panic").clone();
+    let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
+    let sent = targets.into_iter().map(|target| {
+        let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+        let mut request = Request::new(Full::new(body.clone()));
+        *request.method_mut() = head.method.clone();
+        *request.uri_mut() = format!("http://{target}{path}").parse().expect("an address");
+        *request.headers_mut() = head.headers.clone();
+        client.request(request)
+    });
+    let answers = join_all(sent).await;
+    let mut statuses = answers.into_iter().map(|answer| answer.map_or(StatusCode::BAD_GATEWAY, |it| it.status()));
+    statuses.next().unwrap_or(StatusCode::SERVICE_UNAVAILABLE)
+}
+
+/// The real server: App id, key, webhook secret and API address, as an operator would set them.
+pub async fn serve(settings: &[String; 4], data: &tempfile::TempDir, times: Times) -> Running {
+    let [id, key, secret, url] = settings;
+    let config = ServerConfig::from_env(|name| match name {
+        "LOOPGATE_APP_ID" => Some(id.clone()),
+        "LOOPGATE_PRIVATE_KEY" => Some(key.clone()),
+        "LOOPGATE_WEBHOOK_SECRET" => Some(secret.clone()),
+        "LOOPGATE_GITHUB_API_URL" => Some(url.clone()),
+        "LOOPGATE_LISTEN" | "LOOPGATE_ADMIN_LISTEN" => Some("127.0.0.1:0".to_owned()),
+        "LOOPGATE_DATA_DIR" => Some(data.path().display().to_string()),
+        _ => None,
+    })
+    .expect("a configuration");
+    let clock = Arc::new(Paced(times.of_server));
+    let credentials = AppCredentials::new(config.app_id, &config.private_key).expect("a key");
+    let setup = Setup { clock: times.of_github, ..Setup::default() };
+    let address = ApiUrl::parse(url).expect("an address");
+    let client = Github::new(address, Credentials::App(credentials), setup).expect("a client");
+    let own = own_app(&client).await.expect("the App is known");
+    let now: Arc<dyn github::Clock> = clock.clone();
+    let reconciler = GithubReconciler::new(client, now).sealing(config.state_seal());
+    let server = Server::new(config, own).clock(clock).start(reconciler);
+    server.await.expect("the server starts")
+}
