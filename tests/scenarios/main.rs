@@ -7,6 +7,7 @@
 
 mod adversaries;
 mod conversations;
+mod elsewhere;
 mod emulator_driver;
 mod endings;
 mod gates;
@@ -48,6 +49,10 @@ mod played {
         failures_come_back_as_feedback_and_the_third_calls_a_person,
         a_wrong_configuration_is_named_and_the_last_good_one_governs,
         a_repository_that_did_not_ask_is_left_alone,
+    }
+    on_both_worlds! {
+        elsewhere:
+        the_status_comment_remembers_the_whole_run,
     }
     on_both_worlds! {
         triggers:

@@ -48,7 +48,10 @@ pub fn loop_report(state: &LoopState, colour: Colour) -> String {
     if let Some(reflex) = &state.reflex {
         field("Spent", spent(reflex));
     }
-    field("State", state_ref(state));
+    // A pull request's may be kept elsewhere; whoever reads it here knows where it was found.
+    if state.pull_request.is_none() {
+        field("State", state_ref(state));
+    }
     on_a_pull_request(&mut text, state);
     iterations(&mut text, state);
     open_issues(&mut text, state);
