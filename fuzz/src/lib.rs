@@ -10,7 +10,8 @@ use loopgate::{
         AppId, GateName, Login, evidence::Evidence, evidence::ReportFormat, failure, gate, history::HistoryLine,
         state::LoopState,
     },
-    github::{Secret, webhook},
+    github::{self, Secret, webhook},
+    refs,
     reports::{ReadOptions, RosterMode, read},
     server::Signatures,
 };
@@ -115,7 +116,7 @@ pub fn evidence(bytes: &[u8]) {
     }
 }
 
-/// The documents of a state ref.
+/// The documents of a state ref, and a state that is packed into a status comment.
 pub fn state(bytes: &[u8]) {
     if let Ok(state) = serde_json::from_slice::<LoopState>(bytes) {
         // What was read is written without loss.
@@ -124,6 +125,11 @@ pub fn state(bytes: &[u8]) {
     }
     for line in bytes.split(|byte| *byte == b'\n').take(50) {
         let _ = serde_json::from_slice::<HistoryLine>(line);
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let packed = github::state_apart(&text).1.unwrap_or(&text);
+    if let Some(document) = refs::packed_state(packed) {
+        let _ = serde_json::from_str::<LoopState>(&document);
     }
 }
 
