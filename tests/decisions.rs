@@ -23,7 +23,8 @@ const FILES: [(&str, &[&str]); 14] = [
 type Letters = &'static [(&'static str, &'static [&'static str])];
 
 /// Letters that mean something else in the rows of one section, and where its tests are without a letter.
-const OF_SECTIONS: [(char, Letters); 2] = [
+const OF_SECTIONS: [(char, Letters); 3] = [
+    ('K', &[("", &["tests/github/storage.rs", "tests/action_only", "src/refs"])]),
     (
         'L',
         &[
