@@ -73,7 +73,7 @@ impl LoopState {
             failures: FailureLog::default(),
             gates: BTreeMap::new(),
             skips: Vec::new(),
-            prerequisites: BTreeMap::new(),
+            prerequisites: describe::prerequisites(policy),
             evaluation: None,
             last_score: None,
             stagnation_count: 0,

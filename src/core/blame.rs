@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     decision::CheckStanding,
-    evidence::RetryClass,
+    evidence::{CheckEvidence, RetryClass},
     failure::{Blame, Changes, Circumstances, ExaminedCheck, ExaminedFailure, Verdict},
     gather::{GatheredCheck, HeadEvidence},
     ids::CheckName,
@@ -60,6 +60,23 @@ impl CheckBlame {
             _ => (self.blame, UNSURE),
         }
     }
+}
+
+/// The checks of a head as its attempt records them: failures under the fingerprints they are compared by, and each
+/// failing check under the class it was judged by.
+pub fn recorded(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckEvidence> {
+    let known = evidence.checks.iter().filter_map(|(name, check)| Some((name, check.evidence()?.clone())));
+    known
+        .map(|(name, mut check)| {
+            if let Some(blame) = blames.iter().find(|blame| blame.check == *name) {
+                check.retry_class = Some(blame.class);
+                for (failure, examined) in check.failures.iter_mut().zip(&blame.examined) {
+                    failure.fingerprint = Some(examined.fingerprint());
+                }
+            }
+            check
+        })
+        .collect()
 }
 
 /// Confidence in a blame that nothing speaks for or against.

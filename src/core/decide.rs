@@ -6,7 +6,9 @@
 use super::{
     blame::{self, CheckBlame},
     call,
-    decision::{AttemptRecord, CheckView, Decision, DecisionWord, Evaluation, Hold, NextAction, View, Warning},
+    decision::{
+        AttemptRecord, CheckView, Decision, DecisionWord, Evaluation, Hold, NextAction, Provenance, View, Warning,
+    },
     evaluate,
     evidence::CheckKind,
     failure::{Blame, Changes},
@@ -129,7 +131,8 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let record = counted.filter(|counted| counted.is_news).map(|counted| AttemptRecord {
         decision: verdict_on(&counted.digest, &action),
         digest: counted.digest,
-        checks: evidence.checks.values().filter_map(|check| check.evidence().cloned()).collect(),
+        provenance: Provenance::of(snapshot, run.next.pull_request),
+        checks: blame::recorded(&evidence, &blames),
         coverage: evidence.coverage.clone(),
         compare: counted.compare,
         analysis: failures,

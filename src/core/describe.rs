@@ -19,6 +19,14 @@ pub fn tree_hash(tree: Sha) -> String {
     hex::encode(Sha256::digest(tree.to_string().as_bytes()))
 }
 
+/// What a run needs beside its checks, and whether it is there. Nothing deploys without somebody who approves it, so
+/// `deploy` is configured where its gate is.
+pub fn prerequisites(policy: &Policy) -> BTreeMap<String, String> {
+    let deploys = policy.gates.keys().any(|gate| gate.as_str() == "deploy");
+    let deploy = if deploys { "configured" } else { "skipped" };
+    [("git", "configured"), ("deploy", deploy)].map(|(what, word)| (what.to_owned(), word.to_owned())).into()
+}
+
 /// What the pull request changes, in short.
 pub fn artifact(snapshot: &Snapshot, policy: &Policy) -> CodeArtifact {
     let files = snapshot.files.known();

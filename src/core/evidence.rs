@@ -172,6 +172,9 @@ pub struct CheckEvidence {
     pub exit_code: Option<i32>,
     /// The signal that ended it, on Unix.
     pub signal: Option<i32>,
+    /// Of several jobs the earliest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
     pub duration_ms: u64,
     pub cpu_ms: Option<u64>,
     pub peak_rss_kb: Option<u64>,
@@ -216,6 +219,7 @@ impl CheckEvidence {
             outcome,
             exit_code: None,
             signal: None,
+            started_at: None,
             duration_ms: 0,
             cpu_ms: None,
             peak_rss_kb: None,

@@ -93,6 +93,7 @@ fn evidence_of(
     let mut evidence = CheckEvidence::bare(name.clone(), kind, outcome);
     evidence.retry_class = retry_class;
     evidence.url.clone_from(&check.url);
+    evidence.started_at = check.started_at;
     if let (Some(start), CheckProgress::Completed { at: Some(end), .. }) = (check.started_at, check.progress) {
         evidence.duration_ms = u64::try_from((end - start).num_milliseconds()).unwrap_or(0);
     }

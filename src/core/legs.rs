@@ -5,6 +5,7 @@ use super::evidence::{CheckEvidence, Outcome};
 /// The same check from two jobs: it passed only if both did.
 pub fn merge(one: CheckEvidence, other: CheckEvidence) -> CheckEvidence {
     let (mut worse, better) = if badness(other.outcome) > badness(one.outcome) { (other, one) } else { (one, other) };
+    worse.started_at = worse.started_at.into_iter().chain(better.started_at).min();
     worse.duration_ms = worse.duration_ms.max(better.duration_ms);
     if let Some(more) = &better.results {
         worse.results.get_or_insert_default().add(more);

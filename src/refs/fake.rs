@@ -10,7 +10,7 @@ use serde_json::Map;
 use super::{GitObjects, NewCommit, RefName, RefsError};
 use crate::core::{
     Sha,
-    decision::{AttemptRecord, Compare, DecisionWord},
+    decision::{AttemptRecord, Compare, DecisionWord, Provenance},
     history::{Event, EventStatus, HistoryLine},
     policy::Phase,
     state::{LoopState, Step},
@@ -125,6 +125,15 @@ pub(crate) fn record(number: u32) -> AttemptRecord {
     AttemptRecord {
         digest: serde_json::from_value(digest).unwrap(),
         decision: DecisionWord::Retry,
+        provenance: Provenance {
+            repository: sample_state().repository,
+            base_sha: sample_state().base_sha,
+            pull_request: sample_state().pull_request,
+            workflow: None,
+            environment: None,
+            started_at: None,
+            ended_at: None,
+        },
         checks: Vec::new(),
         coverage: None,
         compare: Compare::default(),

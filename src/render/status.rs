@@ -21,7 +21,7 @@ use super::{
     verdict::{self, Subject},
     warning,
 };
-use crate::core::{decision::NextAction, escalation::Trigger, state::Skip};
+use crate::core::{Score, decision::NextAction, escalation::Trigger, state::Skip};
 
 /// The hidden first line by which the comment is found again.
 pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
@@ -139,7 +139,7 @@ impl StatusModel {
             strays: strays(subject),
             answers: answers::answers(subject).into_iter().collect(),
             warnings: Shown::first(30, &view.warnings, |warning| warning::sentence(warning, &links)),
-            iteration: Iteration::of(subject).map(|iteration| IterationCard::of(&iteration)),
+            iteration: Iteration::of(subject).map(|iteration| IterationCard::of(&iteration, view.evaluation.progress)),
             state_place: summary::state_place(subject).in_markdown(),
             head: links.commit(head),
         }
@@ -176,13 +176,14 @@ impl Shorten for StatusModel {
 }
 
 impl IterationCard {
-    fn of(iteration: &Iteration) -> Self {
+    fn of(iteration: &Iteration, progress: Score) -> Self {
         let head = format!(
-            "Iteration {}/{} · phase {:?} · score {} · {}",
+            "Iteration {}/{} · phase {:?} · score {} · progress {} % · {}",
             iteration.number,
             iteration.max,
             iteration.phase,
             iteration.score,
+            progress.hundredths(),
             iteration.outcome.as_str()
         );
         Self { head, block: fence("text", &iteration.lines().join("\n")) }

@@ -148,7 +148,8 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
             Some(CheckKind::Build | CheckKind::Test) => String::new(),
             _ => format!("; {} goes on without it", code(&format!("/loop skip {name} --reason \"…\""))),
         };
-        steps.push(format!("{} has not begun. {} asks for it again{skip}.", code(name.as_str()), code("/loop run")));
+        let name = code(name.as_str());
+        steps.push(format!("Cannot proceed: {name} has no evidence. {} asks for it again{skip}.", code("/loop run")));
     }
     steps
 }

@@ -5,6 +5,8 @@ use std::{
     time::SystemTime,
 };
 
+use chrono::SubsecRound as _;
+
 use super::{
     capture::Captured,
     command::{Ending, Finished},
@@ -14,7 +16,7 @@ use super::{
 };
 use crate::{
     core::{
-        self, CheckName,
+        self, CheckName, Timestamp,
         evidence::{
             CheckEvidence, CheckKind, CheckResults, ErrorType, Failure, FileCoverage, Outcome, ReportNote,
             ReportQuality, RetryClass,
@@ -106,6 +108,7 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> (CheckEvidence,
             Ending::Signalled(signal) => Some(signal),
             _ => None,
         },
+        started_at: Some(Timestamp::from(ran.started).trunc_subsecs(3)),
         duration_ms: millis(finished.wall),
         cpu_ms: finished.cpu.map(millis),
         peak_rss_kb: finished.peak_rss_kb,

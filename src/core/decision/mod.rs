@@ -5,6 +5,7 @@
 
 mod evaluation;
 mod post;
+mod provenance;
 mod surface;
 mod view;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     evaluation::{DistanceToSuccess, Evaluation, EvaluationVerdict, RuleOutcome, RuleView},
     post::Post,
+    provenance::Provenance,
     surface::{CheckRunPlan, LabelWish, MergedBranch, Reacted, ReactionKind, Reviewer, StatusCommentWish, Surface},
     view::{
         CheckStanding, CheckView, CommandReply, EscalationView, FailureView, FeedbackLine, Hold, Question, View,
@@ -124,6 +126,7 @@ impl DecisionWord {
 pub struct AttemptRecord {
     pub digest: AttemptDigest,
     pub decision: DecisionWord,
+    pub provenance: Provenance,
     pub checks: Vec<CheckEvidence>,
     pub coverage: Option<ChangedCoverage>,
     pub compare: Compare,

@@ -1,6 +1,9 @@
 //! O, J and E: what heads amount to, and when somebody is called.
 
+use std::collections::BTreeSet;
+
 use super::*;
+use crate::core::history::Event;
 
 #[test]
 fn j21_what_ends_without_a_result_is_put_to_a_person_too() {
@@ -124,6 +127,46 @@ fn o9_a_head_that_comes_back_is_a_new_attempt() {
         story.push(head, &[if head == 1 { "rounds" } else { "parses" }], &[]);
     }
     assert_eq!(story.state.attempts.len(), 3);
+}
+
+#[test]
+fn o11_what_comes_of_a_superseded_head_is_noted_and_judged_by_nobody() {
+    let noted = |decision: &Decision| {
+        let seen = decision.events.iter().find(|line| line.event == Event::ArtifactCreated).expect("a new head");
+        seen.payload.get("stale_head").cloned()
+    };
+    let mut story = Story::opened();
+    story.set_head(1);
+    assert_eq!(noted(story.decide()), None, "the first there is");
+    story.set_head(2);
+    assert_eq!(noted(story.decide()), Some(json!(sha(1))));
+    story.snapshot.evidence = vec![evidence(sha(1), &["rounds"], &[])];
+    assert!(story.decide().attempt.is_none());
+    assert_eq!(story.state.failures.total, 0);
+    story.snapshot.evidence = vec![evidence(sha(2), &["rounds"], &[])];
+    story.decide();
+    story.set_head(3);
+    assert_eq!(noted(story.decide()), None, "that one was judged: its attempt is in the history");
+}
+
+#[test]
+fn o12_what_an_attempt_records_says_where_it_comes_from_and_by_what_it_was_compared() {
+    let mut story = Story::opened();
+    let record = story.push(1, &["rounds"], &["parses"]).attempt.clone().expect("an attempt");
+    let ReceivedEvidence::Accepted(document) = &story.snapshot.evidence[0] else { panic!("accepted") };
+    assert_eq!(record.provenance.pull_request, Some(story.snapshot.pull_request.number));
+    assert_eq!(record.provenance.base_sha, story.snapshot.pull_request.base.sha);
+    assert_eq!(record.provenance.environment.as_ref(), Some(&document.environment));
+    assert_eq!(
+        (record.provenance.started_at, record.provenance.ended_at),
+        (Some(document.started_at), Some(document.ended_at))
+    );
+    let failures: Vec<_> = record.checks.iter().flat_map(|check| &check.failures).collect();
+    let prints: BTreeSet<_> = failures.iter().filter_map(|failure| failure.fingerprint).collect();
+    assert_eq!((failures.len(), prints), (1, record.digest.fingerprints.clone()));
+    let failed = record.checks.iter().find(|check| !check.failures.is_empty()).unwrap();
+    assert_eq!(failed.retry_class, Some(RetryClass::Code));
+    assert_eq!(story.state.prerequisites["deploy"], "skipped");
 }
 
 #[test]

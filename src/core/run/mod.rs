@@ -5,6 +5,7 @@ mod settle;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::TimeDelta;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -22,7 +23,7 @@ use super::{
     gatekeeping,
     gather::{self, HeadEvidence},
     history::{Event, EventStatus, HistoryLine},
-    ids::{CheckName, Timestamp},
+    ids::{CheckName, Sha, Timestamp},
     policy::{PassingTests, Policy},
     rerun,
     retry::{self, Judgement},
@@ -102,12 +103,20 @@ impl<'a> Run<'a> {
         let Some(seen) = sighting else { return };
         let is_new_head = self.next.first_seen_heads.iter().all(|before| before.sha != seen.sha);
         if is_new_head {
-            self.happened(
-                Event::ArtifactCreated,
-                json!({ "head": seen.sha, "base": seen.base, "gates": seen.gates, "at": seen.at }),
-            );
+            let mut payload = json!({ "head": seen.sha, "base": seen.base, "gates": seen.gates, "at": seen.at });
+            if let Some(stale) = self.superseded_unjudged(seen.sha) {
+                payload["stale_head"] = json!(stale);
+            }
+            self.happened(Event::ArtifactCreated, payload);
         }
         self.next.first_seen_heads.push(seen);
+    }
+
+    /// The head of before, if another took its place before its verification ended: what comes of it now is a
+    /// `stale_head`, kept here and judged by nobody (loop.md, Retry policy).
+    fn superseded_unjudged(&self, head: Sha) -> Option<Sha> {
+        let old = self.before.first_seen_heads.last()?.sha;
+        (old != head && self.before.attempt_of(old).is_none()).then_some(old)
     }
 
     pub(in crate::core) fn head_since(&self) -> Timestamp {
@@ -124,6 +133,7 @@ impl<'a> Run<'a> {
         next.head_sha = pull_request.head.sha;
         next.base_sha = pull_request.base.sha;
         next.policy_sha = self.policy.origin.commit();
+        next.prerequisites = describe::prerequisites(self.policy);
         next.linked_issues = describe::linked_issues(&pull_request.body);
         next.agent = describe::agent(pull_request);
         next.code_artifact = describe::artifact(self.snapshot, self.policy);
@@ -401,14 +411,18 @@ impl<'a> Run<'a> {
     }
 }
 
+fn milliseconds(count: u64) -> TimeDelta {
+    TimeDelta::try_milliseconds(i64::try_from(count).unwrap_or(i64::MAX)).unwrap_or(TimeDelta::MAX)
+}
+
 fn check_log(evidence: &HeadEvidence, head: &str) -> Vec<CheckLogEntry> {
     let ended = evidence.checks.iter().filter_map(|(name, check)| Some((name, check.evidence()?)));
     ended
         .map(|(name, found)| CheckLogEntry {
             check: name.clone(),
             reason: format!("head {head}"),
-            started_at: None,
-            completed_at: None,
+            started_at: found.started_at,
+            completed_at: found.started_at.and_then(|at| at.checked_add_signed(milliseconds(found.duration_ms))),
             duration_ms: found.duration_ms,
             status: found.outcome,
             deliverables: found.reports.iter().map(|report| report.path.clone()).collect(),

@@ -44,7 +44,9 @@ pub fn loop_report(state: &LoopState, colour: Colour) -> String {
     let now = state.evaluation.as_ref().map_or(crate::core::Score::ZERO, |evaluation| evaluation.score);
     let best = state.best_attempt.as_ref().filter(|best| best.attempt != state.iteration && best.score > now);
     let best = best.map(|best| format!(" (best: {} in iteration {}, {})", best.score, best.attempt, best.sha.short()));
-    field("Score", format!("{} in phase {:?}{}", score(state), state.phase, best.unwrap_or_default()));
+    // At A → B the phase is the next evaluation's already.
+    let phase = state.attempts.last().map_or(state.phase, |last| last.phase);
+    field("Score", format!("{} in phase {phase:?}{}", score(state), best.unwrap_or_default()));
     if let Some(reflex) = &state.reflex {
         field("Spent", spent(reflex));
     }

@@ -3,7 +3,7 @@ use chrono::TimeDelta;
 use super::*;
 use crate::{
     core::{
-        policy::CodeType,
+        policy::{CodeType, Phase},
         reflex::{Ask, FixMaker, Major, ReflexState, Senior, Settings, Spent},
         state::{AttemptDigest, Blocked, EvaluationSummary, VerificationResult},
     },
@@ -143,6 +143,9 @@ fn the_report_says_no_more_than_is_so() {
     assert!(lines(&state).contains("Score      0.50 in phase A\n"), "nothing better was there");
     state.best_attempt = Some(better);
     assert!(lines(&state).contains("Score      0.50 in phase A (best: 0.75 in iteration 1, 02020202)\n"));
+    state.best_attempt = None;
+    state.phase = Phase::B;
+    assert!(lines(&state).contains("Score      0.50 in phase A\n"), "phase B has not been evaluated yet");
     assert!(!lines(&state).contains("loop new"), "it can be resumed");
     state.status = RunStatus::Stopped;
     assert!(lines(&state).ends_with("begin another: loopgate loop new. Commits made here stay on your branch.\n"));
