@@ -11,7 +11,7 @@ use super::{
     runtime,
 };
 use crate::{
-    core::{PrNumber, RepoName},
+    core::{PrNumber, RepoName, history::Event, policy::StateBackend},
     github::{Clock as _, Job, Reconcile, SystemClock},
     render,
 };
@@ -58,6 +58,13 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
         )));
     };
     let (decision, snapshot, policy) = (&looked.decision, &looked.snapshot, &looked.policy);
+    let is_unknown = decision.events.iter().any(|line| line.event == Event::RunStarted);
+    if policy.state == StateBackend::Artifact && is_unknown {
+        // Whose artifact counts is known to its workflow alone.
+        eprintln!(
+            "note: the state is in an artifact (`state.backend`), so earlier attempts and skips are not known here"
+        );
+    }
     match format {
         Format::Json => output::json(&render::explanation(decision, snapshot, policy))?,
         Format::Human => println!("{}", render::plain(&render::explain(decision, snapshot, policy))),

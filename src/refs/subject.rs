@@ -26,7 +26,7 @@ pub fn subject(decision: &Decision) -> String {
         }
         NextAction::Retry { .. } => format!("retry{rules}"),
         NextAction::Escalate { cause } => format!("escalate, {}{rules}", cause.as_str()),
-        NextAction::WaitForHuman { cause } => format!("wait for a human, {}", cause.as_str()),
+        NextAction::WaitForHuman { cause } => format!("wait for a human, {}{rules}", cause.as_str()),
         NextAction::WaitForApproval { gate } => format!("wait for approval of {gate}"),
         NextAction::WaitForEvidence { missing } => {
             let names: Vec<_> = missing.iter().take(3).map(|check| check.as_str()).collect();

@@ -23,8 +23,14 @@ gates:
 
 /// A pull request by alice that adds a password check; bob and olga are the security team, mallory is nobody.
 async fn world() -> (Simulator, RepoName, Pr) {
+    configured("").await
+}
+
+/// The same with these lines more.
+async fn configured(more: &str) -> (Simulator, RepoName, Pr) {
     let github = github().await;
-    let files = [(".github/loopgate.yml", CONFIGURATION), ("src/lib.rs", "// Widgets.\n")];
+    let configuration = format!("{CONFIGURATION}{more}");
+    let files = [(".github/loopgate.yml", configuration.as_str()), ("src/lib.rs", "// Widgets.\n")];
     let repo = github.create_repo("acme/widgets", &files).unwrap();
     let team = github.admin().add_team("acme/security", &["bob", "olga"]).unwrap();
     github.admin().grant_team(&team, &repo, Role::Write).unwrap();
@@ -40,16 +46,39 @@ fn explain(github: &Simulator, pr: &Pr, more: &[&str]) -> Said {
     run(github, &As::App, here.path(), &[&["explain", &pull_request], more].concat())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_closed_gate_is_explained_with_names() {
-    let (github, repo, pr) = world().await;
-    // The server has seen the head before anybody speaks.
+/// The server's turn.
+async fn look(github: &Simulator, pr: &Pr) {
     let key = Secret::new(github.app_key().private_pem());
     let credentials = Credentials::App(AppCredentials::new(github.app_id(), &key).unwrap());
     let client = Github::new(ApiUrl::parse(&github.url()).unwrap(), credentials, Setup::default()).unwrap();
     let installation = Some(github.installation_id());
-    let job = Job { installation, repository: repo.clone(), number: pr.number, hints: Vec::new() };
+    let job = Job { installation, repository: pr.repo.clone(), number: pr.number, hints: Vec::new() };
     Reconcile::new(client).run(&job, SystemClock.now()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_kept_in_the_comment_is_known_and_what_is_in_an_artifact_is_not() {
+    // A server keeps in the comment what a workflow would keep in an artifact.
+    for backend in ["comment", "artifact"] {
+        let (github, repo, pr) = configured(&format!("state: {{ backend: {backend} }}\n")).await;
+        let unknown = |said: &Said| said.err.contains("earlier attempts and skips are not known");
+        assert_eq!(unknown(&explain(&github, &pr, &[])), backend == "artifact");
+        let comment = github.user("olga").comment(&pr, "/loop stop for now").unwrap();
+        look(&github, &pr).await;
+        // Only the state still knows of it.
+        github.user("olga").silently().delete_comment(&pr, comment).unwrap();
+        github.forget_requests();
+        let said = explain(&github, &pr, &[]);
+        assert!(said.out.contains("stopped") && !unknown(&said), "{backend}: {}{}", said.out, said.err);
+        assert_nothing_written(&github, &repo);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_gate_is_explained_with_names() {
+    let (github, repo, pr) = world().await;
+    // The server has seen the head before anybody speaks.
+    look(&github, &pr).await;
     github.clock().advance(TimeDelta::minutes(5));
 
     github.user("mallory").comment(&pr, "security approved").unwrap();
