@@ -6,7 +6,7 @@ use super::{
 };
 use crate::core::{
     PrNumber, RuleId, Score,
-    decision::{EvaluationVerdict, RuleOutcome},
+    decision::{Evaluation, EvaluationVerdict, FailureView, RuleOutcome},
     policy::{Phase, Severity, StateBackend},
     snapshot::Commit,
 };
@@ -82,7 +82,7 @@ impl Iteration {
             } else {
                 state_place(subject).in_plain_words()
             },
-            issues: issues(subject),
+            issues: issues(&view.evaluation, &view.failures),
         })
     }
 
@@ -126,11 +126,9 @@ impl Iteration {
 
 /// What to do about each failed rule. Of a check that named its failures, what the first of them needs: that the check
 /// is to pass is no news.
-fn issues(subject: &Subject<'_>) -> Vec<(String, String)> {
-    let view = &subject.decision.view;
-    let first = |rule: &RuleId| view.failures.iter().find(|failure| failure.check.as_str() == rule.as_str());
-    let mut issues: Vec<_> = view
-        .evaluation
+pub(super) fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(String, String)> {
+    let first = |rule: &RuleId| failures.iter().find(|failure| failure.check.as_str() == rule.as_str());
+    let mut issues: Vec<_> = evaluation
         .rules
         .iter()
         .filter(|rule| rule.severity != Severity::Info)

@@ -9,7 +9,7 @@ use crate::{
         progress,
     },
     core::{
-        decision::Evaluation,
+        decision::{Evaluation, FailureView},
         reflex::{self, Alias, FixRecord, Standing},
         state::{LoopState, Step},
     },
@@ -59,7 +59,8 @@ impl Voice {
 
     /// After each judged iteration.
     pub fn iteration(&self, state: &LoopState, judged: &Judged, alias: &Alias) {
-        self.summary(state, &judged.decision.view.evaluation);
+        let view = &judged.decision.view;
+        self.summary(state, &view.evaluation, &view.failures);
         if state.iteration >= 2 && reflex::standing(state) != Standing::Ended {
             self.fresh_context(alias);
         }
@@ -67,14 +68,14 @@ impl Voice {
 
     /// Phase A passes: the summary, and the whole report.
     pub fn phase_a(&self, state: &LoopState, evaluation: &Evaluation, alias: &Alias) {
-        self.summary(state, evaluation);
+        self.summary(state, evaluation, &[]);
         self.say(&render::loop_report(state, self.colour));
         self.fresh_context(alias);
     }
 
-    fn summary(&self, state: &LoopState, evaluation: &Evaluation) {
+    fn summary(&self, state: &LoopState, evaluation: &Evaluation, failures: &[FailureView]) {
         self.say("");
-        for line in render::loop_iteration(state, evaluation).lines() {
+        for line in render::loop_iteration(state, evaluation, failures).lines() {
             self.say(&line);
         }
         self.say("");

@@ -12,12 +12,12 @@ pub use self::{
 };
 use super::{
     sanitize::line,
-    summary::{Iteration, IterationOutcome},
+    summary::{self, Iteration, IterationOutcome},
     words,
 };
 use crate::core::{
     Timestamp,
-    decision::{Evaluation, RuleOutcome},
+    decision::{Evaluation, FailureView, RuleOutcome},
     escalation::Trigger,
     policy::Severity,
     reflex::FixRecord,
@@ -41,7 +41,7 @@ fn score(state: &LoopState) -> String {
 }
 
 /// The summary of the iteration a loop has just evaluated.
-pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation) -> Iteration {
+pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation, failures: &[FailureView]) -> Iteration {
     let failed = |severity: Severity| {
         let rules = evaluation.rules.iter();
         let failed =
@@ -49,16 +49,6 @@ pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation) -> Iteration {
         failed.map(|rule| rule.id.to_string()).collect::<Vec<_>>()
     };
     let fix = last_fix(state);
-    let mut issues: Vec<(Severity, String, String)> = evaluation
-        .rules
-        .iter()
-        .filter(|rule| rule.severity != Severity::Info)
-        .filter_map(|rule| match &rule.outcome {
-            RuleOutcome::Failed { fix } => Some((rule.severity, rule.id.to_string(), fix.clone())),
-            RuleOutcome::Passed | RuleOutcome::Unknown => None,
-        })
-        .collect();
-    issues.sort_by_key(|(severity, ..)| std::cmp::Reverse(*severity));
     Iteration {
         number: state.iteration,
         max: state.max_iterations,
@@ -71,7 +61,7 @@ pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation) -> Iteration {
         failed: failed(Severity::Fail),
         warnings: failed(Severity::Warn),
         artifact: state_ref(state),
-        issues: issues.into_iter().map(|(_, rule, fix)| (rule, fix)).collect(),
+        issues: summary::issues(evaluation, failures),
     }
 }
 
