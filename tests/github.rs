@@ -12,7 +12,11 @@ mod objects;
 mod observe;
 #[path = "github/organisation.rs"]
 mod organisation;
+#[path = "fixtures/packed.rs"]
+mod packed;
 #[path = "github/reconcile.rs"]
 mod reconcile;
 #[path = "github/storage.rs"]
 mod storage;
+#[path = "fixtures/unpacked.rs"]
+mod unpacked;

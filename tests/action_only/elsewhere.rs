@@ -13,12 +13,13 @@ use crate::{
     CI, CONFIGURATION, Keeper as _,
     actions::{self, Actions, WORKFLOW},
     archive, ci_with, github,
-    look::unpacked,
+    packed::packed,
     repository,
     server::App,
     stories::{
         Telling, a_fork_with_several_jobs, assert_same, attempts_that_never_end_well, from_a_failing_test_to_the_merge,
     },
+    unpacked::unpacked,
 };
 
 /// The configuration with the state kept there.
@@ -107,13 +108,6 @@ fn forged(actions: &Actions, pr: &Pr) -> Vec<u8> {
     documents.insert("loop-state.json".into(), state.to_string());
     let files = BTreeMap::from([(format!("pr-{}", pr.number), packed(&documents))]);
     archive(&files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect::<Vec<_>>())
-}
-
-fn packed(documents: &BTreeMap<String, String>) -> String {
-    use base64::Engine as _;
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-    serde_json::to_writer(&mut encoder, documents).unwrap();
-    format!("v1.{}", base64::engine::general_purpose::STANDARD.encode(encoder.finish().unwrap()))
 }
 
 fn upload(github: &Simulator, repo: &RepoName, (head, path, event): (Sha, &str, &str), zip: Vec<u8>) {

@@ -2,9 +2,13 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use base64::Engine as _;
-use loopgate::simulator::{Pr, Simulator};
+use loopgate::{
+    github::state_apart,
+    simulator::{Pr, Simulator},
+};
 use regex::Regex;
+
+use crate::unpacked::unpacked;
 
 /// What is seen. Who wrote it is left out where it is Loopgate: the two ways to run have different accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +44,7 @@ pub fn look(github: &Simulator, pr: &Pr, us: &str, kept: Option<&str>) -> Look {
     let checks = pull.check_runs.into_iter().filter(|run| run.name.starts_with("loopgate / "));
     let state = github.state_ref(&pr.repo, &format!("refs/loopgate/pr/{}", pr.number)).expect("a repository");
     let in_ref = state.map(|state| state.files);
-    let in_comment = || ours.iter().find_map(|comment| unpacked(comment.body.trim_end().rsplit_once(STATE)?.1));
+    let in_comment = || ours.iter().find_map(|comment| unpacked(state_apart(&comment.body).1?));
     let attempts = in_ref.or_else(in_comment).or_else(|| kept.map(unpacked)?).unwrap_or_default();
     let attempts = attempts.into_iter().filter(|(name, _)| name.starts_with("attempts/"));
     Look {
@@ -68,16 +72,6 @@ pub fn look(github: &Simulator, pr: &Pr, us: &str, kept: Option<&str>) -> Look {
             .collect(),
         state: attempts.map(|(name, text)| (name, plain(&text))).collect(),
     }
-}
-
-/// What the hidden last line of a status comment begins with, where the state is kept there.
-pub const STATE: &str = "<!-- loopgate-state:";
-
-/// The documents of a packed state: base64 of the zlib stream of a JSON object, after the version.
-pub fn unpacked(packed: &str) -> Option<BTreeMap<String, String>> {
-    let text = packed.trim_end_matches(" -->").strip_prefix("v1.")?;
-    let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
-    serde_json::from_reader(flate2::read::ZlibDecoder::new(&*bytes)).ok()
 }
 
 /// Ids, commits, times and addresses become words.

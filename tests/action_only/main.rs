@@ -6,8 +6,12 @@ mod alone;
 mod elsewhere;
 mod hostile;
 mod look;
+#[path = "../fixtures/packed.rs"]
+mod packed;
 mod server;
 mod stories;
+#[path = "../fixtures/unpacked.rs"]
+mod unpacked;
 
 use std::{future::Future, io::Write as _};
 

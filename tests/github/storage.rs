@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
 use loopgate::{
     github::{Reconcile, Settled, state_apart},
     refs::Seal,
@@ -13,7 +12,9 @@ use serde_json::Value;
 
 use crate::{
     bench::{Bench, CONFIG, app},
+    packed::packed,
     reconcile::{change, ours, security_team, settled},
+    unpacked::unpacked,
 };
 
 const IN_COMMENT: &str = "state: { backend: comment }\n";
@@ -33,12 +34,9 @@ fn status(bench: &Bench, pr: &Pr) -> CommentView {
     comments.into_iter().find(|comment| comment.body.starts_with("<!-- loopgate:status -->")).expect("a status comment")
 }
 
-/// The documents in the comment. Read by hand: this is the format.
+/// The documents in the comment.
 fn documents(bench: &Bench, pr: &Pr) -> BTreeMap<String, String> {
-    let body = status(bench, pr).body;
-    let packed = state_apart(&body).1.expect("a state").to_owned();
-    let bytes = base64::engine::general_purpose::STANDARD.decode(packed.strip_prefix("v1.").unwrap()).unwrap();
-    serde_json::from_reader(flate2::read::ZlibDecoder::new(&*bytes)).unwrap()
+    unpacked(state_apart(&status(bench, pr).body).1.expect("a state")).expect("documents")
 }
 
 fn state(bench: &Bench, pr: &Pr) -> Value {
@@ -47,10 +45,16 @@ fn state(bench: &Bench, pr: &Pr) -> Value {
 
 /// A comment with this state in place of the one in it.
 fn with_state(body: &str, documents: &BTreeMap<String, String>) -> String {
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-    serde_json::to_writer(&mut encoder, documents).unwrap();
-    let packed = base64::engine::general_purpose::STANDARD.encode(encoder.finish().unwrap());
-    format!("{}\n\n<!-- loopgate-state:v1.{packed} -->\n", state_apart(body).0)
+    format!("{}\n\n<!-- loopgate-state:{} -->\n", state_apart(body).0, packed(documents))
+}
+
+/// A pull request that has failed once, and the id of its run.
+async fn failed_once(bench: &Bench, reconcile: &Reconcile) -> (Pr, String) {
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let run = bench.decided(reconcile, &pr).await.run_id;
+    bench.checked(&pr, "failed");
+    bench.run(reconcile, &pr).await;
+    (pr, run)
 }
 
 fn configure(bench: &Bench, text: String) {
@@ -211,11 +215,8 @@ async fn a_turn_that_broke_off_anywhere_is_healed_by_the_next() {
 #[tokio::test]
 async fn a_run_moves_with_the_configuration_and_keeps_all_its_documents() {
     let bench = Bench::new().await;
-    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
     let reconcile = server(&bench);
-    let run = bench.decided(&reconcile, &pr).await.run_id;
-    bench.checked(&pr, "failed");
-    bench.run(&reconcile, &pr).await;
+    let (pr, run) = failed_once(&bench, &reconcile).await;
     let in_ref = bench.state(&pr).files;
     let name = format!("refs/loopgate/pr/{}", pr.number);
 
@@ -237,11 +238,8 @@ async fn a_run_moves_with_the_configuration_and_keeps_all_its_documents() {
 #[tokio::test]
 async fn a_run_that_may_not_move_stays_and_people_are_told() {
     let bench = Bench::with_config(Some(&in_comment())).await;
-    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
     let reconcile = server(&bench);
-    let run = bench.decided(&reconcile, &pr).await.run_id;
-    bench.checked(&pr, "failed");
-    bench.run(&reconcile, &pr).await;
+    let (pr, run) = failed_once(&bench, &reconcile).await;
     configure(&bench, CONFIG.to_owned());
     let forbidden = RequestFault::on("/git/", Harm::status(http::StatusCode::FORBIDDEN)).unwrap();
     bench.sim.add_fault(forbidden.method(http::Method::POST));
@@ -255,11 +253,8 @@ async fn a_run_that_may_not_move_stays_and_people_are_told() {
 async fn what_was_archived_comes_back_into_the_comment() {
     let bench = Bench::new().await;
     let alice = bench.sim.user("alice");
-    let pr = alice.open_pull_request(&bench.repo, change()).unwrap();
     let reconcile = server(&bench);
-    let run = bench.decided(&reconcile, &pr).await.run_id;
-    bench.checked(&pr, "failed");
-    bench.run(&reconcile, &pr).await;
+    let (pr, run) = failed_once(&bench, &reconcile).await;
     alice.close(&pr).unwrap();
     bench.run(&reconcile, &pr).await;
     let comments = bench.view(&pr).comments.len();
@@ -278,11 +273,8 @@ async fn what_was_archived_comes_back_into_the_comment() {
 async fn what_ended_is_left_where_it_is_and_goes_on_when_reopened() {
     let bench = Bench::with_config(Some(&in_comment())).await;
     let alice = bench.sim.user("alice");
-    let pr = alice.open_pull_request(&bench.repo, change()).unwrap();
     let reconcile = server(&bench);
-    let run = bench.decided(&reconcile, &pr).await.run_id;
-    bench.checked(&pr, "failed");
-    bench.run(&reconcile, &pr).await;
+    let (pr, run) = failed_once(&bench, &reconcile).await;
     let visible = state_apart(&status(&bench, &pr).body).0.to_owned();
     alice.close(&pr).unwrap();
     bench.decided(&reconcile, &pr).await;

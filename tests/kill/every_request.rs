@@ -9,14 +9,13 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use loopgate::{
     github::state_apart,
     simulator::{CheckSpec, Conclusion, Config, Harm, Often, Pr, PullSpec, RequestFault, Simulator, Verdict},
 };
 use serde_json::{Value, json};
 
-use crate::process::Process;
+use crate::{process::Process, unpacked::unpacked};
 
 const CONFIGURATION: &str = "\
 version: 1
@@ -52,8 +51,7 @@ impl Place {
             Self::Comment => {
                 let comments = github.pull_request(pr).unwrap().comments;
                 let packed = comments.iter().find_map(|comment| state_apart(&comment.body).1).expect("a state");
-                let bytes = STANDARD.decode(packed.strip_prefix("v1.").unwrap()).unwrap();
-                serde_json::from_reader(flate2::read::ZlibDecoder::new(&*bytes)).unwrap()
+                unpacked(packed).expect("documents")
             }
         }
     }

@@ -2,6 +2,8 @@
 
 mod every_request;
 mod process;
+#[path = "../fixtures/unpacked.rs"]
+mod unpacked;
 
 use std::time::Duration;
 

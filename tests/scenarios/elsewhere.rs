@@ -2,20 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use base64::{Engine as _, prelude::BASE64_STANDARD};
 use loopgate::github::state_apart;
 use serde_json::Value;
 
 use crate::{
     triggers::{fails, opened, passes, pushes, watched},
+    unpacked::unpacked,
     world::{Look, World},
 };
 
-/// What is packed into the status comment, without Loopgate's help.
+/// What is packed into the status comment.
 fn kept(look: &Look) -> BTreeMap<String, String> {
-    let packed = state_apart(look.status()).1.expect("a state in the status comment");
-    let bytes = BASE64_STANDARD.decode(packed.strip_prefix("v1.").expect("a version")).expect("base64");
-    serde_json::from_reader(flate2::read::ZlibDecoder::new(&*bytes)).expect("documents")
+    unpacked(state_apart(look.status()).1.expect("a state in the status comment")).expect("documents")
 }
 
 pub async fn the_status_comment_remembers_the_whole_run(world: World) {

@@ -13,6 +13,8 @@ mod endings;
 mod gates;
 mod simulator_only;
 mod triggers;
+#[path = "../fixtures/unpacked.rs"]
+mod unpacked;
 mod world;
 
 /// Each conversation of a file as a test of its own on each world: `FILE::simulator::NAME`, `FILE::emulator::NAME`.
