@@ -43,7 +43,8 @@ const ARCHIVE_LIMIT: usize = 64 << 20;
 const STATE_LIMIT: usize = 512 << 10;
 /// How much an archive may hold.
 const FILES: Limits = Limits { entries: 10_000, bytes_each: STATE_LIMIT as u64, bytes: 128 << 20 };
-/// Artifacts expire after 90 days at most: an older one than this is uploaded again although nothing has changed.
+/// An older artifact than this, or than half its life, is uploaded again although nothing has changed. How long artifacts
+/// live is for repositories and organisations to say: 90 days at most, a day at least.
 const RENEWED_AFTER: TimeDelta = TimeDelta::days(7);
 
 /// Events whose runs take the workflow's file from the default branch, whatever a pull request changes
@@ -92,6 +93,7 @@ struct WireArtifact {
     #[serde(default)]
     expired: bool,
     created_at: Option<Timestamp>,
+    expires_at: Option<Timestamp>,
     workflow_run: Option<Uploader>,
 }
 
@@ -105,6 +107,14 @@ struct WireRun {
     path: String,
     event: String,
     head_branch: Option<String>,
+}
+
+impl WireArtifact {
+    fn is_aging(&self, now: Timestamp) -> bool {
+        let Some(created) = self.created_at else { return true };
+        let half_its_life = self.expires_at.map_or(RENEWED_AFTER, |expires| (expires - created) / 2);
+        now >= created + half_its_life.min(RENEWED_AFTER)
+    }
 }
 
 impl StateArtifact {
@@ -141,7 +151,7 @@ impl StateArtifact {
             match self.download(client, repository, artifact).await? {
                 Ok(states) => {
                     (shelf.states, shelf.found) = (states, Some(artifact.id));
-                    if artifact.created_at.is_some_and(|created| client.now() >= created + RENEWED_AFTER) {
+                    if artifact.is_aging(client.now()) {
                         self.leave_behind(shelf)?;
                     }
                     return Ok(());
@@ -257,5 +267,25 @@ impl Slot for ArtifactSlot {
         }
         shelf.states.insert(self.number, new.to_owned());
         self.artifact.leave_behind(&mut shelf)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn artifact(created: &str, expires: &str) -> WireArtifact {
+        let text =
+            format!(r#"{{ "id": 1, "created_at": "{created}", "expires_at": "{expires}", "workflow_run": null }}"#);
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn an_artifact_ages_within_a_week_or_half_its_life() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let long = artifact("2026-11-01T00:00:00Z", "2027-01-30T00:00:00Z");
+        assert!(!long.is_aging(at("2026-11-07T23:59:59Z")) && long.is_aging(at("2026-11-08T00:00:00Z")));
+        let short = artifact("2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z");
+        assert!(!short.is_aging(at("2026-11-01T11:59:59Z")) && short.is_aging(at("2026-11-01T12:00:00Z")));
     }
 }
