@@ -12,7 +12,6 @@ use std::{
 };
 
 use loopgate::{
-    core::{self, InstallationId, RepoName, Sha, state::LoopState},
     github::{
         ApiUrl, AppCredentials, Credentials, Github, Job, Observation, Observer, Reconcile, Secret, Settled, Setup,
         Target,
@@ -20,8 +19,9 @@ use loopgate::{
     refs::{RefName, StateStore},
     render,
     server::{GithubReconciler, Server, ServerConfig, own_app},
-    simulator::{Clock, CommitSpec, Conclusion, Config, Harm, Pr, PullSpec, RequestFault, RunSpec, Simulator},
 };
+use loopgate_core::{self, InstallationId, RepoName, Sha, state::LoopState};
+use loopgate_simulator::{Clock, CommitSpec, Conclusion, Config, Harm, Pr, PullSpec, RequestFault, RunSpec, Simulator};
 use nix::sys::{
     resource::{UsageWho, getrusage},
     time::{TimeVal, TimeValLike as _},
@@ -70,8 +70,8 @@ async fn cpu_of_a_large_pull_request() {
     println!("{} files, {} comments, {} attempts", FILES, COMMENTS, state.attempts.len());
 
     let now = world.clock.now();
-    let decision = core::decide(snapshot, &state, policy, now);
-    let decide = mean(|| drop(black_box(core::decide(black_box(snapshot), &state, policy, now))));
+    let decision = loopgate_core::decide(snapshot, &state, policy, now);
+    let decide = mean(|| drop(black_box(loopgate_core::decide(black_box(snapshot), &state, policy, now))));
     let render = mean(|| drop(black_box(render::pull_request(black_box(&decision), snapshot, policy))));
     println!(
         "decide {:.2} ms, render {:.2} ms, both {:.2} ms (budget 2)",

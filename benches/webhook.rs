@@ -18,10 +18,10 @@ use std::{
 use axum::{Router, body::Bytes, extract::DefaultBodyLimit, http::HeaderMap, http::StatusCode, routing::post};
 use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
-    core::AppId,
     github::{Failed, Secret, webhook::OwnApp},
     server::{Again, Job, PullRequest, Reconciler, Server, ServerConfig, Signatures, Unresolved, stop_signal},
 };
+use loopgate_core::AppId;
 use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::{Value, json};
 use sha2::Sha256;

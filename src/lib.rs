@@ -2,16 +2,21 @@
 //! feedback* or *escalate to a human*. This page is the map of the house; `docs/architecture.md` is the guided tour,
 //! and `docs/decisions.md` the table of every decision.
 //!
-//! Arrows point down only: `cli, server, simulator → github, runner → refs → render, reports, config, channels → core`.
+//! Three crates lie below, and the compiler keeps them there:
 //!
-//! - [`core`](crate::core) holds all that Loopgate knows, and is pure: no I/O, no clock, no randomness, no async. Its
-//!   heart is [`decide`](fn@crate::core::decide), which turns what was observed, what is remembered and what governs
-//!   into one decision. Around it stand gates and their grammar, rules and scores, attempts and the retry policy,
-//!   failures and their fingerprints.
-//! - [`config`] turns `.github/loopgate.yml` into a [`Policy`](crate::core::policy::Policy): every default filled in,
+//! - [`loopgate_core`] holds all that Loopgate knows, and is pure: no I/O, no clock, no randomness, no async. Its heart
+//!   is [`decide`](fn@loopgate_core::decide), which turns what was observed, what is remembered and what governs into
+//!   one decision. Around it stand gates and their grammar, rules and scores, attempts and the retry policy, failures
+//!   and their fingerprints.
+//! - [`loopgate_reports`] turns the bytes of test runners, compilers and linters into results, failures, findings and
+//!   coverage. It never fails and never trusts: the code under test wrote them.
+//! - `loopgate_simulator` is a GitHub on loopback for the demo and the tests (feature `demo`): one world of plain
+//!   structs, which people and the REST API change by the same operations.
+//!
+//! Arrows between the rooms here point down only: `cli, server → github, runner → refs → render, config, channels`.
+//!
+//! - [`config`] turns `.github/loopgate.yml` into a [`Policy`](loopgate_core::policy::Policy): every default filled in,
 //!   every number in its range, and whatever is wrong told with line, column and what was probably meant.
-//! - [`reports`] turns the bytes of test runners, compilers and linters into results, failures, findings and coverage.
-//!   It never fails and never trusts: the code under test wrote them.
 //! - [`render`] turns decisions into what people read: the status comment, check runs, gate requests, escalations, the
 //!   job summary, the terminal. Whatever came from outside is made safe here, and every page fits GitHub's limits.
 //! - [`refs`] keeps a run in a hidden git ref: loads it, recovers it when it is damaged, and saves it by
@@ -24,19 +29,14 @@
 //! - [`server`] is `loopgate serve`: it acknowledges a webhook once it is on disk, and sees to it that every pull
 //!   request it concerns is looked at, once at a time, however often the process dies.
 //! - [`cli`] is the command line, one file per subcommand, and the demo.
-//! - [`simulator`] is a GitHub on loopback for the demo and the tests: one world of plain structs, which people and the
-//!   REST API change by the same deeds.
 
 #![forbid(unsafe_code)]
 
 pub mod channels;
 pub mod cli;
 pub mod config;
-pub mod core;
 pub mod github;
 pub mod refs;
 pub mod render;
-pub mod reports;
 pub mod runner;
 pub mod server;
-pub mod simulator;

@@ -5,20 +5,20 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 /// Letters of the column *test*, and where the tests are.
 const FILES: [(&str, &[&str]); 14] = [
-    ("R", &["src/core/retry.rs"]),
-    ("U", &["src/core/rerun_tests.rs"]),
-    ("D", &["src/core/decide_tests"]),
-    ("T", &["src/core/row_tests"]),
-    ("B", &["src/core/failure/blame.rs"]),
-    ("C", &["src/core/comparison.rs"]),
-    ("I", &["src/core/iteration.rs"]),
-    ("V", &["src/core/coverage"]),
-    ("N", &["src/core/interleavings.rs"]),
+    ("R", &["crates/loopgate-core/src/retry.rs"]),
+    ("U", &["crates/loopgate-core/src/rerun_tests.rs"]),
+    ("D", &["crates/loopgate-core/src/decide_tests"]),
+    ("T", &["crates/loopgate-core/src/row_tests"]),
+    ("B", &["crates/loopgate-core/src/failure/blame.rs"]),
+    ("C", &["crates/loopgate-core/src/comparison.rs"]),
+    ("I", &["crates/loopgate-core/src/iteration.rs"]),
+    ("V", &["crates/loopgate-core/src/coverage"]),
+    ("N", &["crates/loopgate-core/src/interleavings.rs"]),
     ("P", &["src/runner/proof/mod.rs"]),
-    ("Q", &["src/core/fix_request.rs"]),
-    ("Y", &["src/core/senior.rs"]),
+    ("Q", &["crates/loopgate-core/src/fix_request.rs"]),
+    ("Y", &["crates/loopgate-core/src/senior.rs"]),
     ("Z", &["src/runner/schedule.rs"]),
-    ("G", &["src/core/waiting.rs", "src/core/decide_tests"]),
+    ("G", &["crates/loopgate-core/src/waiting.rs", "crates/loopgate-core/src/decide_tests"]),
 ];
 type Letters = &'static [(&'static str, &'static [&'static str])];
 
@@ -28,8 +28,8 @@ const OF_SECTIONS: [(char, Letters); 3] = [
     (
         'L',
         &[
-            ("T", &["src/core/reflex/turn/tests.rs"]),
-            ("X", &["src/core/reflex/fix_tests.rs"]),
+            ("T", &["crates/loopgate-core/src/reflex/turn/tests.rs"]),
+            ("X", &["crates/loopgate-core/src/reflex/fix_tests.rs"]),
             ("K", &["tests/loops"]),
             ("Z", &["src/runner/schedule.rs"]),
         ],

@@ -78,9 +78,12 @@ fn chosen(seeds: &[Vec<u8>], choices: u8) -> Vec<Vec<u8>> {
 
 #[test]
 fn reports() {
-    throw(entries::report, contents("tests/fixtures/reports"));
-    let short: Vec<Vec<u8>> =
-        contents("tests/fixtures/reports").into_iter().filter(|seed| seed.len() < 2_000).step_by(9).collect();
+    throw(entries::report, contents("crates/loopgate-reports/tests/fixtures/reports"));
+    let short: Vec<Vec<u8>> = contents("crates/loopgate-reports/tests/fixtures/reports")
+        .into_iter()
+        .filter(|seed| seed.len() < 2_000)
+        .step_by(9)
+        .collect();
     throw(entries::report_as, chosen(&short, 19));
 }
 

@@ -6,15 +6,18 @@ use std::collections::BTreeSet;
 
 use loopgate::{
     config::{self, Source},
-    core::{
-        AppId, GateName, Login, evidence::Evidence, evidence::ReportFormat, failure, gate, history::HistoryLine,
-        state::LoopState,
-    },
     github::{self, Secret, webhook},
     refs,
-    reports::{ReadOptions, RosterMode, read},
     server::Signatures,
 };
+use loopgate_core::{
+    AppId, GateName, Login,
+    evidence::{Evidence, ReportFormat},
+    failure, gate,
+    history::HistoryLine,
+    state::LoopState,
+};
+use loopgate_reports::{ReadOptions, RosterMode, read};
 
 /// Every format that a report can be read as by name.
 const FORMATS: [ReportFormat; 19] = [

@@ -7,7 +7,7 @@ mod email;
 mod slack;
 
 use self::{email::Email, slack::Slack};
-use crate::core::policy::Channel;
+use loopgate_core::policy::Channel;
 
 /// A short call for a human, as plain text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,8 @@ use std::{env, fs};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::{
-    core::{PrNumber, RepoName, Sha, WorkflowRunId, evidence::WorkflowOrigin},
-    render,
-};
+use crate::render;
+use loopgate_core::{PrNumber, RepoName, Sha, WorkflowRunId, evidence::WorkflowOrigin};
 
 /// Largest event payload read, in bytes; GitHub's own limit is 25 MB.
 const EVENT_LIMIT: u64 = 25 * 1024 * 1024;

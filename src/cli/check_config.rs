@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{
     config::{self, OnlineFindings, Source},
-    core::{RepoName, policy::ConfigError},
     github::{Governing, Observer},
     runner::Checkout,
 };
+use loopgate_core::{RepoName, policy::ConfigError};
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("\

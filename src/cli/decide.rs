@@ -5,15 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{Outcome, Stop, exit, output, output::Format};
-use crate::{
-    core::{
-        decision::FeedbackLine,
-        failure::{self, Changes, FeedbackItem, Place},
-        iteration::{self, Request, Response, Sides, Understood},
-        policy::LoopPolicy,
-    },
-    reports::{self, ReadOptions},
+use loopgate_core::{
+    decision::FeedbackLine,
+    failure::{self, Changes, FeedbackItem, Place},
+    iteration::{self, Request, Response, Sides, Understood},
+    policy::LoopPolicy,
 };
+use loopgate_reports::{self, ReadOptions};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -67,7 +65,8 @@ fn plain(error: &str) -> String {
 
 /// Reads the test output as whatever report it looks like, else as the text of one failure.
 fn understand(output: &str) -> Understood {
-    let mut failures = reports::read("test_result.output", output.as_bytes(), &ReadOptions::default()).failures;
+    let mut failures =
+        loopgate_reports::read("test_result.output", output.as_bytes(), &ReadOptions::default()).failures;
     if failures.is_empty() && !output.trim().is_empty() {
         failures.push(failure::read_failure(output, &Changes::default()));
     }

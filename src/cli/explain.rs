@@ -11,10 +11,10 @@ use super::{
     runtime,
 };
 use crate::{
-    core::{PrNumber, RepoName, history::Event, policy::StateBackend},
     github::{Clock as _, Job, Reconcile, SystemClock},
     render,
 };
+use loopgate_core::{PrNumber, RepoName, history::Event, policy::StateBackend};
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\n\nNothing is written. The exit code is that of the decision.\n\nExample:\n  \

@@ -7,11 +7,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{Outcome, Stop, exit, output, output::Format};
-use crate::{
-    config::{self, Source},
-    core::{GateName, Login, failure, gate},
-    reports,
-};
+use crate::config::{self, Source};
+use loopgate_core::{GateName, Login, failure, gate};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -87,7 +84,7 @@ pub struct ConfigArguments {
 
 pub fn run(command: &Command, format: Format) -> Outcome {
     match command {
-        Command::Report(arguments) => show(&reports::inspect(&arguments.files), format),
+        Command::Report(arguments) => show(&loopgate_reports::inspect(&arguments.files), format),
         Command::Comment(arguments) => comment(arguments, format),
         Command::State(arguments) => super::inspect_state::run(arguments.what.as_deref(), format),
         Command::Config(arguments) => settings(arguments, format),

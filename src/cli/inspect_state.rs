@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::{Outcome, Stop, exit, output, output::Format, runtime};
 use crate::{
-    core::state::{LOOP_STATE_SCHEMA, LoopState},
     github,
     refs::{self, GitObjects, LocalRepository},
     render,
 };
+use loopgate_core::state::{LOOP_STATE_SCHEMA, LoopState};
 
 /// Bytes of a state that are read; larger ones were not written by us.
 const STATE_LIMIT: usize = 2 << 20;

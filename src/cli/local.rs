@@ -5,16 +5,16 @@ use std::{collections::BTreeSet, path::Path};
 use super::{Stop, output};
 use crate::{
     config,
-    core::{
-        AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
-        evidence::Evidence,
-        policy::{Policy, PolicyOrigin},
-        snapshot::{
-            Account, AccountKind, AppIdentity, Base, ChangedFiles, Head, Lifecycle, PullRequest, Readiness,
-            ReceivedEvidence, Snapshot,
-        },
-    },
     runner::{self, Checkout, Detected, Purpose},
+};
+use loopgate_core::{
+    AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
+    evidence::Evidence,
+    policy::{Policy, PolicyOrigin},
+    snapshot::{
+        Account, AccountKind, AppIdentity, Base, ChangedFiles, Head, Lifecycle, PullRequest, Readiness,
+        ReceivedEvidence, Snapshot,
+    },
 };
 
 /// Where the configuration is looked for, relative to the top of the repository.

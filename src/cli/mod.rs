@@ -5,6 +5,7 @@
 mod actions;
 mod check_config;
 mod decide;
+#[cfg(feature = "demo")]
 mod demo;
 pub mod exit;
 mod explain;
@@ -76,6 +77,7 @@ enum Command {
     #[command(subcommand)]
     Inspect(inspect::Command),
     /// Watch a pull request's whole life on a simulated GitHub, without an account
+    #[cfg(feature = "demo")]
     Demo(demo::Arguments),
     /// Print a completion script for a shell
     Completions {
@@ -140,6 +142,7 @@ fn run(cli: Cli) -> Outcome {
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
         Command::Explain(arguments) => explain::run(&arguments, cli.format),
         Command::Inspect(command) => inspect::run(&command, cli.format),
+        #[cfg(feature = "demo")]
         Command::Demo(arguments) => demo::run(&arguments, cli.format),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "loopgate", &mut std::io::stdout());

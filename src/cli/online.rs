@@ -3,10 +3,8 @@
 use serde::Deserialize;
 
 use super::Stop;
-use crate::{
-    core::{AppId, InstallationId, RepoName},
-    github::{ApiUrl, AppCredentials, AppSlug, Credentials, Github, Secret, Setup},
-};
+use crate::github::{ApiUrl, AppCredentials, AppSlug, Credentials, Github, Secret, Setup};
+use loopgate_core::{AppId, InstallationId, RepoName};
 
 /// What `--help` says about the environment.
 pub const ENVIRONMENT: &str = "\

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::actions::ActionsRun;
-use crate::core::{RuleId, Score, decision::DecisionWord, stage::Stage, state::RunStatus};
+use loopgate_core::{RuleId, Score, decision::DecisionWord, stage::Stage, state::RunStatus};
 
 /// What came of a decision.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ fn artifact_name(run: &ActionsRun) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{WorkflowRunId, evidence::WorkflowOrigin};
+    use loopgate_core::{WorkflowRunId, evidence::WorkflowOrigin};
 
     fn outputs(files: Option<Files<'_>>) -> Outputs<'_> {
         Outputs {

@@ -11,13 +11,13 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::actions;
 use crate::{
-    core::{
-        CheckName,
-        evidence::{CheckEvidence, Outcome},
-        policy::CheckSource,
-    },
     render,
     runner::{Detected, Observer, Project},
+};
+use loopgate_core::{
+    CheckName,
+    evidence::{CheckEvidence, Outcome},
+    policy::CheckSource,
 };
 
 /// Says what is run without a configuration, and what it was taken for.

@@ -23,13 +23,13 @@ use self::{
 use super::{Outcome, Stop, exit, output::Format, runtime};
 use crate::{
     channels::Channels,
-    core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, hint::Hint},
     github::{
         self, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer, Job, MergeGroup, Reconcile, Secret,
         Setup, StateArtifact,
         webhook::{InWorkflow, OwnApp, Target, route_in_workflow},
     },
 };
+use loopgate_core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, hint::Hint};
 
 /// Largest event payload read, in bytes; GitHub's own limit is 25 MB.
 const EVENT_LIMIT: u64 = 25 * 1024 * 1024;

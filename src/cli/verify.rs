@@ -25,18 +25,18 @@ use super::{
     progress, runtime,
 };
 use crate::{
-    core::{
-        CheckName, Sha, Timestamp, coverage, decide,
-        decision::{Decision, DecisionWord},
-        describe,
-        evidence::{CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome as CheckOutcome, RegressionTrial},
-        failure, gather,
-        policy::{CheckSource, Policy, RegressionProof, RequiredTest},
-        snapshot::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
-        state::LoopState,
-    },
     render,
     runner::{self, Changes, Checkout, Cleanliness, Interrupt, Interrupter, Plan, Ran, Selection, Trial},
+};
+use loopgate_core::{
+    CheckName, Sha, Timestamp, coverage, decide,
+    decision::{Decision, DecisionWord},
+    describe,
+    evidence::{CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome as CheckOutcome, RegressionTrial},
+    failure, gather,
+    policy::{CheckSource, Policy, RegressionProof, RequiredTest},
+    snapshot::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
+    state::LoopState,
 };
 
 #[derive(Debug, Args)]

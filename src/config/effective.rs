@@ -12,7 +12,7 @@ use super::{
     presets,
     source::{Layer, Source},
 };
-use crate::core::policy::Activation;
+use loopgate_core::policy::Activation;
 
 /// A value in force.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -6,7 +6,7 @@ use super::{
     node::{Entry, Kind, Map, Node},
     problem::{Problem, shorten},
 };
-use crate::core::GateName;
+use loopgate_core::GateName;
 
 /// The layers as one tree.
 pub(super) struct Layered {

@@ -10,7 +10,7 @@ use super::{
     sections::file::Presence,
     source::{Layer, Place, Source},
 };
-use crate::core::policy::{ConfigError, Policy};
+use loopgate_core::policy::{ConfigError, Policy};
 
 /// A policy, and what is worth a look although it is accepted.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub fn parse(file: &str, text: &str) -> Result<Policy, ConfigError> {
 }
 
 /// Reads a repository's file on top of its organisation's. Without the former, the policy is
-/// [`Activation::Off`](crate::core::policy::Activation::Off) unless the organisation says `enabled: true`.
+/// [`Activation::Off`](loopgate_core::policy::Activation::Off) unless the organisation says `enabled: true`.
 ///
 /// # Errors
 /// Everything that is wrong, in the order of the files.

@@ -10,7 +10,7 @@ use super::{
     source::{Layer, Place},
     wrappers::Located,
 };
-use crate::core::policy::{LinePatterns, NameGlob, PathGlobs, Pattern, Switch};
+use loopgate_core::policy::{LinePatterns, NameGlob, PathGlobs, Pattern, Switch};
 
 /// A regular expression may compile to 1 MiB; so many of them fit in a server that holds many configurations.
 const MAX_PATTERNS: usize = 128;

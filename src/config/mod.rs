@@ -1,4 +1,4 @@
-//! `.github/loopgate.yml` → [`Policy`](crate::core::policy::Policy).
+//! `.github/loopgate.yml` → [`Policy`](loopgate_core::policy::Policy).
 //!
 //! A text is read twice: for its values by `serde_yaml`, for its places by `saphyr-parser`; together they are a tree
 //! that knows where everything was written (`node`). Layers of trees are merged (`layer`), the result becomes the

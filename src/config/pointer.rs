@@ -8,7 +8,7 @@ use super::{
     problem::Problem,
     source::{Layer, Place, Source},
 };
-use crate::core::policy::ConfigError;
+use loopgate_core::policy::ConfigError;
 
 /// The layers of a configuration as one tree that knows where everything was written.
 pub(super) struct Pointer<'a> {

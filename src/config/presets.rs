@@ -7,7 +7,7 @@ use super::{
     node::Node,
     source::{Layer, Source},
 };
-use crate::core::{
+use loopgate_core::{
     GateName,
     policy::{Activation, Policy},
 };

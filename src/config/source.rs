@@ -1,7 +1,7 @@
 //! The texts that make up a configuration, and places in them.
 
 use super::problem::Problem;
-use crate::core::policy::ConfigError;
+use loopgate_core::policy::ConfigError;
 
 /// A larger file is refused unread.
 const MAX_BYTES: usize = 256 * 1024;

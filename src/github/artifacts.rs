@@ -13,7 +13,7 @@ use std::{
 
 use zip::ZipArchive;
 
-use crate::core::{
+use loopgate_core::{
     RepoName, Sha, WorkflowRunId, coverage,
     evidence::{EVIDENCE_SCHEMA, Evidence},
 };

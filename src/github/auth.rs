@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 use super::{Error, Secret};
-use crate::core::{AppId, Timestamp};
+use loopgate_core::{AppId, Timestamp};
 
 /// What requests are signed with.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 
-use crate::core::InstallationId;
+use loopgate_core::InstallationId;
 
 /// One answer is kept per installation (another one may see other things), address and media type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

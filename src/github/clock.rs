@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::Utc;
 
-use crate::core::Timestamp;
+use loopgate_core::Timestamp;
 
 /// Tells the time.
 pub trait Clock: Send + Sync {

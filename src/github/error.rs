@@ -1,6 +1,6 @@
 //! What can go wrong between us and GitHub, told apart by what to do about it.
 
-use crate::core::Timestamp;
+use loopgate_core::Timestamp;
 
 /// A request that did not end well.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ use std::{
 
 use chrono::TimeDelta;
 
-use crate::core::Timestamp;
+use loopgate_core::Timestamp;
 
 /// How long what GitHub says of people, teams and branches is believed (gates.md, Who may approve).
 const LIFE: TimeDelta = TimeDelta::minutes(5);

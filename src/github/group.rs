@@ -9,16 +9,14 @@ use serde::Deserialize;
 use super::{
     Client, Error, Failed, Job, Looked, ObservedSurface, Reconcile, paging::wrapped_pages, path, plan, webhook::Target,
 };
-use crate::{
-    core::{
-        self, InstallationId, PrNumber, RepoName, Sha, Timestamp,
-        decision::{CheckRunPlan, Surface},
-        gate::GateReport,
-        hint::Hint,
-        snapshot::{Lifecycle, Snapshot},
-        state::LoopState,
-    },
-    render::{self, GroupMember, Rendered, VerifiedBy},
+use crate::render::{self, GroupMember, Rendered, VerifiedBy};
+use loopgate_core::{
+    self, InstallationId, PrNumber, RepoName, Sha, Timestamp,
+    decision::{CheckRunPlan, Surface},
+    gate::GateReport,
+    hint::Hint,
+    snapshot::{Lifecycle, Snapshot},
+    state::LoopState,
 };
 
 /// Pages of a group's commits read at most: 250 commits is all GitHub shows.
@@ -123,7 +121,7 @@ impl Reconcile {
                 // A run of its own: what was tried before on the pull request says nothing about this commit.
                 let mut state = LoopState::begin(&on_group, policy, now);
                 state.skips.clone_from(&decision.next.skips);
-                (core::decide(&on_group, &state, policy, now).surface.verify, VerifiedBy::Group)
+                (loopgate_core::decide(&on_group, &state, policy, now).surface.verify, VerifiedBy::Group)
             }
             None => (decision.surface.verify, VerifiedBy::PullRequest),
         };

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use chrono::{DateTime, TimeDelta};
 use http::{HeaderMap, header};
 
-use crate::core::Timestamp;
+use loopgate_core::Timestamp;
 
 /// GitHub takes tokens that were signed up to this long ahead of its own clock
 /// (<https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app>).

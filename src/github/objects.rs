@@ -12,10 +12,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Client, Error, ErrorKind, error::OrAbsent as _, path, retry::Repeat, transport::Accept};
-use crate::{
-    core::{RepoName, Sha},
-    refs::{GitObjects, NewCommit, RefName, RefsError},
-};
+use crate::refs::{GitObjects, NewCommit, RefName, RefsError};
+use loopgate_core::{RepoName, Sha};
 
 /// The git database of one repository on GitHub.
 #[derive(Clone)]

@@ -1,6 +1,6 @@
 //! Paths of the REST API, with names from outside in them.
 
-use crate::core::RepoName;
+use loopgate_core::RepoName;
 
 /// `/repos/{owner}/{name}`; both parts are plain by construction.
 pub(crate) fn repo(name: &RepoName) -> String {

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::{Client, Error, error::OrAbsent as _, paging::wrapped_pages, path, webhook::Target};
-use crate::core::{PrNumber, RepoName, Sha, Timestamp, WorkflowRunId};
+use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, WorkflowRunId};
 
 /// Pages of open pull requests read at most: 3,000 of them.
 const MOST_PAGES: usize = 30;

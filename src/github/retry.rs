@@ -12,7 +12,7 @@ use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
 use super::Error;
-use crate::core::Timestamp;
+use loopgate_core::Timestamp;
 
 /// Whether sending a request a second time does no harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::{
 
 use chrono::TimeDelta;
 
-use crate::core::Timestamp;
+use loopgate_core::Timestamp;
 
 /// Requests sent so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]

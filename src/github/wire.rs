@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::{
+use loopgate_core::{
     Login, UserId,
     snapshot::{Account, AccountKind},
 };

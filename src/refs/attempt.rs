@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{RefsError, store::document};
-use crate::core::{
+use loopgate_core::{
     decision::{AttemptRecord, FailureView},
     evidence::{ChangedCoverage, CheckEvidence, Failure},
     reflex::FixRecord,

@@ -8,7 +8,7 @@ use std::{
 use serde_json::Map;
 
 use super::{GitObjects, NewCommit, RefName, RefsError};
-use crate::core::{
+use loopgate_core::{
     Sha,
     decision::{AttemptRecord, Compare, DecisionWord, Provenance},
     history::{Event, EventStatus, HistoryLine},

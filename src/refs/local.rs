@@ -8,7 +8,7 @@ use std::{
 use tokio::{io::AsyncWriteExt as _, process::Command};
 
 use super::{GitObjects, NewCommit, RefName, RefsError};
-use crate::core::Sha;
+use loopgate_core::Sha;
 
 /// A local repository.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::core::{Malformed, PrNumber};
+use loopgate_core::{Malformed, PrNumber};
 
 /// A ref under `refs/loopgate/`. It shows in no branch list, starts no workflow, and a plain clone does not fetch it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use super::RefName;
-use crate::core::{Sha, Timestamp};
+use loopgate_core::{Sha, Timestamp};
 
 /// A git database with refs: the one a repository has on GitHub, or the one on this machine.
 pub trait GitObjects: Sync {

@@ -9,7 +9,7 @@ use super::{
     bundle::Bundle,
     store::{ARTIFACT_FILE, STATE_FILE},
 };
-use crate::core::{
+use loopgate_core::{
     Sha, Timestamp,
     state::{LoopState, RunStatus, StopReason},
 };

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{GitObjects, RefsError, StateStore, attempt, store::Unusable};
-use crate::core::{
+use loopgate_core::{
     Sha,
     escalation::Trigger,
     history::{Event, HistoryLine},
@@ -234,7 +234,7 @@ impl fmt::Display for Damaged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{
+    use loopgate_core::{
         decide,
         evidence::CheckKind,
         fixtures::Story,

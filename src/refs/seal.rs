@@ -13,7 +13,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Map, Value};
 use sha2::Sha256;
 
-use crate::core::{PrNumber, RepoName};
+use loopgate_core::{PrNumber, RepoName};
 
 /// The field of `loop-state.json` that holds it.
 const FIELD: &str = "seal";

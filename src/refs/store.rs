@@ -10,7 +10,7 @@ use super::{
     recover::{self, Damaged},
     seal::{self, SealOf},
 };
-use crate::core::{
+use loopgate_core::{
     Sha,
     evidence::CheckEvidence,
     history::{Event, EventStatus, HistoryLine},

@@ -1,6 +1,6 @@
 //! Subjects of state commits: `git log refs/loopgate/pr/12` reads as a log of the run.
 
-use crate::core::{
+use loopgate_core::{
     decision::{Decision, NextAction},
     state::{RunStatus, StopReason},
 };

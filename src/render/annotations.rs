@@ -1,7 +1,7 @@
 //! Annotations of the verify check: failures and uncovered lines, where they stand in the diff.
 
 use super::sanitize::{block, clip, clip_lines, line, path_in_address};
-use crate::core::{
+use loopgate_core::{
     decision::{FailureView, View},
     failure::Blame,
     snapshot::AnnotationLevel,
@@ -79,7 +79,8 @@ pub fn parse_range(range: &str) -> Option<(&str, u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{core::evidence::SourceLocation, render::fixtures};
+    use crate::render::fixtures;
+    use loopgate_core::evidence::SourceLocation;
 
     #[test]
     fn failures_come_before_uncovered_lines() {

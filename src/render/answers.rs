@@ -14,7 +14,7 @@ use super::{
     verdict::Subject,
     words,
 };
-use crate::core::{
+use loopgate_core::{
     command::Verb,
     decision::{Hold, RuleOutcome},
     gate::{GateReport, GateStanding, Word, WordOutcome},
@@ -157,7 +157,7 @@ pub(super) fn hold(hold: Option<&Hold>, subject: &Subject<'_>) -> String {
 }
 
 /// One word about a gate, and what came of it.
-pub(super) fn considered(word: &crate::core::gate::Considered, gate: &GateReport, subject: &Subject<'_>) -> Markdown {
+pub(super) fn considered(word: &loopgate_core::gate::Considered, gate: &GateReport, subject: &Subject<'_>) -> Markdown {
     let by = words::person(&word.by);
     let verb = match word.word {
         Word::Approve => "approved",
@@ -209,16 +209,13 @@ fn lint(subject: &Subject<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        core::{
-            CommentId,
-            decision::{CommandReply, Decision},
-            gate::WordSource,
-            snapshot::Snapshot,
-            state::Answer,
-            state::Asked,
-        },
-        render::fixtures,
+    use crate::render::fixtures;
+    use loopgate_core::{
+        CommentId,
+        decision::{CommandReply, Decision},
+        gate::WordSource,
+        snapshot::Snapshot,
+        state::{Answer, Asked},
     };
 
     fn asked(decision: &mut Decision, snapshot: &Snapshot, verb: Verb) -> String {

@@ -9,7 +9,7 @@ use super::{
     templates,
     verdict::{Subject, verdict},
 };
-use crate::core::{
+use loopgate_core::{
     decision::{RuleOutcome, RuleView},
     policy::Severity,
 };

@@ -7,7 +7,7 @@ use super::{
     sanitize::{Markdown, short_text},
     words,
 };
-use crate::core::{
+use loopgate_core::{
     decision::{CheckStanding, CheckView},
     evidence::{CheckEvidence, CheckResults, Outcome, ReportQuality},
 };

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{summary, verdict::Subject};
-use crate::core::{
+use loopgate_core::{
     decision::{CheckStanding, EvaluationVerdict, RuleOutcome},
     evaluate::COVERAGE_RULE,
     evidence::CheckResults,

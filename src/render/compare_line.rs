@@ -6,7 +6,7 @@ use super::{
     sanitize::{Markdown, code},
     words,
 };
-use crate::core::{
+use loopgate_core::{
     decision::{Against, Compare},
     roster::TestId,
 };

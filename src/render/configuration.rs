@@ -6,7 +6,7 @@ use super::{
     sanitize::{Markdown, code, fence, short_text},
     templates,
 };
-use crate::core::policy::PolicyOrigin;
+use loopgate_core::policy::PolicyOrigin;
 
 /// One paragraph for the status comment; none while the file is fine.
 pub fn note(origin: &PolicyOrigin) -> Option<Markdown> {

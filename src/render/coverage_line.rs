@@ -6,7 +6,7 @@ use super::{
     sanitize::{Markdown, code},
     words,
 };
-use crate::core::{
+use loopgate_core::{
     decision::{CheckStanding, RuleOutcome, View},
     evaluate::COVERAGE_RULE,
     evidence::ChangedCoverage,
@@ -65,10 +65,8 @@ fn range_link(range: &str, links: &Links) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        core::{evidence::CheckKind, policy::Severity},
-        render::fixtures,
-    };
+    use crate::render::fixtures;
+    use loopgate_core::{evidence::CheckKind, policy::Severity};
 
     #[test]
     fn what_is_said_of_coverage() {
@@ -93,7 +91,7 @@ mod tests {
         );
         view.coverage = None;
         view.checks =
-            vec![fixtures::shown(fixtures::done("unit", CheckKind::Test, crate::core::evidence::Outcome::Passed, 1))];
+            vec![fixtures::shown(fixtures::done("unit", CheckKind::Test, loopgate_core::evidence::Outcome::Passed, 1))];
         assert_eq!(said(&view), unknown);
         view.checks[0].standing = CheckStanding::Missing;
         assert_eq!(said(&view), None);

@@ -16,7 +16,7 @@ use super::{
     verdict::{self, Subject},
     warning, words,
 };
-use crate::core::{
+use loopgate_core::{
     GateName, Login, Timestamp,
     decision::RuleOutcome,
     gate::{GateReport, GateStanding, GateStatus, Holding, Word, WordOutcome},
@@ -242,7 +242,7 @@ pub fn document(subject: &Subject<'_>) -> Explanation {
     let all = |items: &[Markdown]| items.iter().map(|item| plain(&item.to_string())).collect::<Vec<_>>();
     let gate = |report: &GateReport| {
         let explained = ExplainedGate::of(report, subject, &links);
-        let word = |word: &crate::core::gate::Considered| WordDocument {
+        let word = |word: &loopgate_core::gate::Considered| WordDocument {
             by: word.by.clone(),
             at: word.at,
             url: word.url.clone(),

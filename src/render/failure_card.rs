@@ -10,7 +10,7 @@ use super::{
     sanitize::{Markdown, clip_lines, code, fence, line, short_text, summary_code},
     words,
 };
-use crate::core::{
+use loopgate_core::{
     decision::{FailureView, FeedbackLine, View},
     evidence::Failure,
 };
@@ -83,7 +83,7 @@ impl Failures {
 }
 
 fn not_kept(view: &View) -> u64 {
-    use crate::core::decision::CheckStanding::Done;
+    use loopgate_core::decision::CheckStanding::Done;
     view.checks
         .iter()
         .map(|check| if let Done(evidence) = &check.standing { evidence.failures_not_kept } else { 0 })

@@ -6,7 +6,7 @@ use super::{
     verdict::Subject,
     words,
 };
-use crate::core::{
+use loopgate_core::{
     decision::{FeedbackLine, Post},
     fix_request::Whom,
     policy::{DispatchFixer, Fixer},

@@ -10,7 +10,7 @@ use super::{
     verdict::Subject,
     words,
 };
-use crate::core::{
+use loopgate_core::{
     GateName, Login,
     gate::{Absence, Approval, ApproveBy, GateReport, GateStanding, Holding, MatchReason, TriggerMatch},
     policy::Policy,

@@ -10,7 +10,7 @@ use super::{
     verdict::Subject,
     words,
 };
-use crate::core::{GateName, Timestamp, decision::Post, gate::GateReport};
+use loopgate_core::{GateName, Timestamp, decision::Post, gate::GateReport};
 
 /// What `gates/reminder.md` shows.
 #[derive(Serialize)]

@@ -12,7 +12,7 @@ use super::{
     verdict::Subject,
     words,
 };
-use crate::core::{
+use loopgate_core::{
     GateName,
     decision::{Post, Reviewer},
     gate::{ApproveBy, ChecklistMode, GateReport},
@@ -117,7 +117,7 @@ pub(super) fn reject(name: &GateName, by: ApproveBy) -> Markdown {
 
 /// How long an approval lasts.
 fn binds(subject: &Subject<'_>, report: &GateReport) -> &'static str {
-    use crate::core::gate::InvalidateOnPush::{Any, Matching, Never};
+    use loopgate_core::gate::InvalidateOnPush::{Any, Matching, Never};
     match subject.policy.gates.get(&report.name).map_or(Matching, |gate| gate.invalidate_on_push) {
         Matching => "An approval holds until a push changes the places above.",
         Any => "An approval holds until the next push.",

@@ -9,7 +9,7 @@ use super::{
     verdict::Subject,
     words,
 };
-use crate::core::{
+use loopgate_core::{
     decision::RuleOutcome,
     policy::Severity,
     state::{AttemptDigest, VerificationResult},

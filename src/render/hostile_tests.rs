@@ -11,7 +11,7 @@ use super::{
     sanitize::tests::{events, hostile, references},
     *,
 };
-use crate::core::{
+use loopgate_core::{
     GateName,
     decision::*,
     evidence::*,
@@ -47,7 +47,7 @@ fn poison(decision: &mut Decision, snapshot: &mut Snapshot, texts: &mut Texts, n
     for commit in &mut snapshot.commits.items {
         commit.message = texts.take();
     }
-    if let crate::core::snapshot::ChangedFiles::Complete(files) = &mut snapshot.files {
+    if let loopgate_core::snapshot::ChangedFiles::Complete(files) = &mut snapshot.files {
         for file in files {
             file.patch = Some(texts.take().repeat(n));
         }
@@ -153,7 +153,7 @@ fn gate(texts: &mut Texts, i: usize, n: usize) -> GateReport {
         1 => GateStanding::NotApplicable,
         _ => GateStanding::Rejected {
             by: fixtures::login("bob"),
-            by_id: crate::core::UserId::new(1),
+            by_id: loopgate_core::UserId::new(1),
             at: fixtures::at(1),
             words: texts.take(),
             url: texts.take(),

@@ -6,7 +6,7 @@ use super::{
     sanitize::{Markdown, code},
     words,
 };
-use crate::core::{GateName, PrNumber, Sha, decision::CheckRunPlan, snapshot::Conclusion};
+use loopgate_core::{GateName, PrNumber, Sha, decision::CheckRunPlan, snapshot::Conclusion};
 
 /// One pull request of a merge group.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -50,7 +50,7 @@ mod warning;
 mod words;
 mod workflow;
 
-use crate::core::{
+use loopgate_core::{
     decision::{Decision, Post},
     policy::Policy,
     snapshot::Snapshot,

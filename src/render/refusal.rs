@@ -4,7 +4,7 @@ use super::{
     sanitize::{Markdown, code, short_text, text},
     words,
 };
-use crate::core::{
+use loopgate_core::{
     GateName, Sha,
     gate::{ApproveBy, Considered, GateReport, OnlyHope, PhraseProblem, Refusal, WordSource},
 };
@@ -195,12 +195,10 @@ fn approvers(gate: &Gate<'_>) -> Markdown {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        core::{
-            gate::{GateStanding, Word, WordOutcome},
-            stage::Stage,
-        },
-        render::fixtures,
+    use crate::render::fixtures;
+    use loopgate_core::{
+        gate::{GateStanding, Word, WordOutcome},
+        stage::Stage,
     };
 
     fn said(refusal: Refusal) -> String {

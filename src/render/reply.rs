@@ -6,7 +6,7 @@ use super::{
     sanitize::{Markdown, code},
     words::{checks_code, person},
 };
-use crate::core::{
+use loopgate_core::{
     CheckName,
     decision::CommandReply,
     state::{AnswerOutcome, Asked, CommandRefusal},
@@ -128,7 +128,7 @@ fn refused(refusal: &CommandRefusal) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{CheckRunId, CommentId, Sha, gate::WordSource, state::Answer};
+    use loopgate_core::{CheckRunId, CommentId, Sha, gate::WordSource, state::Answer};
 
     fn said(verb: &str, outcome: AnswerOutcome) -> String {
         answered(Asked::InWords(WordSource::Comment(CommentId::new(1))), verb, outcome)

@@ -6,7 +6,7 @@ use super::{
     verdict::{Subject, fails_on_the_base},
     words,
 };
-use crate::core::{
+use loopgate_core::{
     CheckName, GateName,
     decision::{CheckStanding, Hold, NextAction, View},
     evidence::CheckKind,

@@ -4,7 +4,7 @@ use super::{
     sanitize::{self, Markdown, code},
     verdict::Subject,
 };
-use crate::core::{
+use loopgate_core::{
     PrNumber, RuleId, Score,
     decision::{Evaluation, EvaluationVerdict, FailureView, RuleOutcome},
     policy::{Phase, Severity, StateBackend},
@@ -217,8 +217,8 @@ fn changed(subject: &Subject<'_>) -> Vec<String> {
 /// The commits after one head up to another; none when either is no longer part of the pull request.
 pub(super) fn commits_between<'a>(
     subject: &Subject<'a>,
-    after: Option<crate::core::Sha>,
-    upto: crate::core::Sha,
+    after: Option<loopgate_core::Sha>,
+    upto: loopgate_core::Sha,
 ) -> Option<&'a [Commit]> {
     let commits = &subject.snapshot.commits.items;
     let end = commits.iter().position(|commit| commit.sha == upto)? + 1;
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
 
-    fn summary(decision: &crate::core::decision::Decision, snapshot: &crate::core::snapshot::Snapshot) -> String {
+    fn summary(decision: &loopgate_core::decision::Decision, snapshot: &loopgate_core::snapshot::Snapshot) -> String {
         let policy = fixtures::policy();
         Iteration::of(&Subject { decision, snapshot, policy: &policy }).unwrap().lines().join("\n")
     }
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn passing_iteration_lists_no_issues() {
-        let decision = fixtures::green(crate::core::decision::NextAction::WaitForMerge);
+        let decision = fixtures::green(loopgate_core::decision::NextAction::WaitForMerge);
         insta::assert_snapshot!(summary(&decision, &fixtures::snapshot()), @r"
         ── Iteration 1/3 | Phase B | Score: 1.00 | PASS ──
         Plan: build, unit, lint

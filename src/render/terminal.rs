@@ -8,7 +8,7 @@ use super::{
     verdict::{self, Subject},
     words,
 };
-use crate::core::{
+use loopgate_core::{
     decision::{CheckStanding, CheckView, Decision, FailureView},
     evidence::Outcome,
     policy::Policy,
@@ -155,10 +155,8 @@ fn failure_lines(view: &FailureView, subject: &Subject<'_>, colour: Colour) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        core::{decision::NextAction, policy::Severity},
-        render::fixtures,
-    };
+    use crate::render::fixtures;
+    use loopgate_core::{decision::NextAction, policy::Severity};
 
     #[test]
     fn a_failing_run() {

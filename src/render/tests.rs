@@ -1,7 +1,7 @@
 //! The texts whole, as their readers get them. Read them aloud before accepting a change.
 
 use super::*;
-use crate::core::{
+use loopgate_core::{
     decision::{Decision, Reviewer},
     evidence::{CheckKind, Outcome},
     gate::ChecklistMode,
@@ -71,7 +71,7 @@ fn gate_requests() {
         assert!(text.starts_with(&format!("{}\n", marker(&post))), "{text}");
         shown!(format!("gate_request_{gate}"), text);
     }
-    snapshot.pull_request.readiness = crate::core::snapshot::Readiness::Draft;
+    snapshot.pull_request.readiness = loopgate_core::snapshot::Readiness::Draft;
     for (_, text) in pull_request(&decision, &snapshot, &policy).posts {
         assert!(!text.contains(" @"), "nobody is called on a draft: {text}");
     }

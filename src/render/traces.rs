@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::machine::attempts_before;
-use crate::core::{
+use loopgate_core::{
     Sha, Timestamp,
     decision::Post,
     state::{LostRecord, Trace},

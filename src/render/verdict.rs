@@ -1,7 +1,7 @@
 //! The one line that says how it stands and who acts.
 
 use super::{sanitize::short_line, words};
-use crate::core::{
+use loopgate_core::{
     CheckName, GateName, Login,
     decision::{CheckStanding, CheckView, Decision, Hold, NextAction},
     escalation::Trigger,
@@ -255,15 +255,13 @@ pub fn stage_line(stage: Stage) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        core::{
-            failure::Blame,
-            fix_request::{FixRequest, FixTurn, Whom},
-            policy::{DispatchFixer, Fixer, OnMax},
-            rerun::NextRerun,
-            state::{Blocked, RunStatus, Stop, StopReason},
-        },
-        render::fixtures,
+    use crate::render::fixtures;
+    use loopgate_core::{
+        failure::Blame,
+        fix_request::{FixRequest, FixTurn, Whom},
+        policy::{DispatchFixer, Fixer, OnMax},
+        rerun::NextRerun,
+        state::{Blocked, RunStatus, Stop, StopReason},
     };
 
     fn said(decision: &Decision, snapshot: &Snapshot) -> String {
@@ -284,7 +282,7 @@ mod tests {
         let mut decision = fixtures::first_failure();
         decision.view.gates = vec![fixtures::security_gate(GateStanding::Rejected {
             by: fixtures::login("bob"),
-            by_id: crate::core::UserId::new(2),
+            by_id: loopgate_core::UserId::new(2),
             at: fixtures::at(3),
             words: "Use the vault".into(),
             url: String::new(),

@@ -5,7 +5,7 @@ use super::{
     sanitize::{Markdown, code, short_text},
     words,
 };
-use crate::core::{
+use loopgate_core::{
     decision::Warning,
     evidence::CheckKind,
     state::{LostRecord, Trace},
@@ -78,12 +78,10 @@ const fn unproved(kind: CheckKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        core::{
-            policy::ConfigError,
-            snapshot::{ForgedCheck, ObservationProblem},
-        },
-        render::fixtures,
+    use crate::render::fixtures;
+    use loopgate_core::{
+        policy::ConfigError,
+        snapshot::{ForgedCheck, ObservationProblem},
     };
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::sanitize::{Markdown, code, short_text, text};
-use crate::core::{
+use loopgate_core::{
     CheckName, Login, TeamSlug, Timestamp,
     decision::{CheckStanding, View},
     escalation::Trigger,

@@ -10,7 +10,7 @@ use super::{
     sanitize::{block, clip, clip_lines, line},
     words,
 };
-use crate::core::{
+use loopgate_core::{
     decision::{CheckStanding, FailureView, View},
     failure::Blame,
     snapshot::AnnotationLevel,

@@ -13,7 +13,7 @@ use super::{
     fixer::WITHHELD,
     interrupt::Interrupt,
 };
-use crate::core::{
+use loopgate_core::{
     CheckName,
     evidence::{CheckEvidence, Failure},
     failure::{Analysis, Changes, analyse_all},
@@ -132,10 +132,8 @@ fn answer(output: &[u8]) -> Result<BTreeMap<usize, Analysis>, String> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::{
-        core::evidence::{CheckKind, Outcome},
-        runner::Interrupter,
-    };
+    use crate::runner::Interrupter;
+    use loopgate_core::evidence::{CheckKind, Outcome};
 
     async fn asked(command: &str) -> (Result<usize, String>, CheckEvidence) {
         let folder = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use crate::core::{
+use loopgate_core::{
     Sha,
     snapshot::{ChangedFile, ChangedFiles, FileStatus},
 };

@@ -14,20 +14,18 @@ use super::{
     places::{self, Places},
     report_files,
 };
-use crate::{
-    core::{
-        self, CheckName, Timestamp,
-        evidence::{
-            CheckEvidence, CheckKind, CheckResults, ErrorType, Failure, FileCoverage, Outcome, ReportNote,
-            ReportQuality, RetryClass,
-        },
-        failure,
-        policy::{CheckPresence, CommandCheck, EmptyTests, REPORTS_VARIABLE},
-        roster::Roster,
-        snapshot::ChangedFiles,
+use loopgate_core::{
+    self, CheckName, Timestamp,
+    evidence::{
+        CheckEvidence, CheckKind, CheckResults, ErrorType, Failure, FileCoverage, Outcome, ReportNote, ReportQuality,
+        RetryClass,
     },
-    reports::{self, Coverage, Pattern, PatternError, ReadOptions, Report, RosterMode},
+    failure,
+    policy::{CheckPresence, CommandCheck, EmptyTests, REPORTS_VARIABLE},
+    roster::Roster,
+    snapshot::ChangedFiles,
 };
+use loopgate_reports::{self, Coverage, Pattern, PatternError, ReadOptions, Report, RosterMode};
 
 /// Failures kept of one check; the rest are counted.
 const KEPT_FAILURES: usize = 200;
@@ -95,7 +93,8 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> (CheckEvidence,
         .for_each(|at| places.file(&mut at.file));
     let coverage = gathered.coverage.take();
     if let (Some(results), Some(coverage)) = (&mut gathered.results, &coverage) {
-        results.coverage_percent = core::coverage::measure(&ChangedFiles::Complete(Vec::new()), coverage).percent();
+        results.coverage_percent =
+            loopgate_core::coverage::measure(&ChangedFiles::Complete(Vec::new()), coverage).percent();
     }
     let not_kept = gathered.failures.len().saturating_sub(KEPT_FAILURES);
     gathered.failures.truncate(KEPT_FAILURES);
@@ -189,7 +188,7 @@ struct Gathered {
     failures_not_kept: u64,
     /// What is wrong with the check's reports, or kept it from starting: a check does not pass with any.
     problems: Vec<Failure>,
-    findings: Vec<crate::core::evidence::Finding>,
+    findings: Vec<loopgate_core::evidence::Finding>,
     tests: Option<Roster>,
     flaky_tests: Vec<String>,
     /// With paths of the repository; none without a coverage report.
@@ -241,9 +240,9 @@ impl Gathered {
 
     /// Reads a report file, which is shown by that name.
     fn read(&mut self, ran: &Ran<'_>, path: &Path, name: String) {
-        let mut report = reports::read_file(path, &file_options());
+        let mut report = loopgate_reports::read_file(path, &file_options());
         if report.format.is_none() && ran.command.report_pattern.is_some() {
-            report = reports::read_file(path, &read_options(ran.command));
+            report = loopgate_reports::read_file(path, &read_options(ran.command));
         }
         report.path = name;
         if report.quality == ReportQuality::Invalid {
@@ -304,7 +303,7 @@ fn gather_usual_coverage(ran: &Ran<'_>, gathered: &mut Gathered) {
     }
     let options = ReadOptions { keep: 0, ..ReadOptions::default() };
     for path in coverage_files::usual(ran.directory, |path| report_files::is_newer(path, ran.started)) {
-        let mut report = reports::read_file(&path, &options);
+        let mut report = loopgate_reports::read_file(&path, &options);
         if report.is_whole && report.coverage.is_some() {
             gathered.add_coverage(ran, &path, report.coverage.take());
             report.path = shown(&path, ran.root);

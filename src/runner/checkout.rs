@@ -5,7 +5,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use crate::core::{RepoName, Sha};
+use loopgate_core::{RepoName, Sha};
 
 /// A git working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::{
     interrupt::Interrupter,
     plan::Plan,
 };
-use crate::core::{
+use loopgate_core::{
     evidence::{CheckKind, Environment, TestFramework},
     framework_of,
 };

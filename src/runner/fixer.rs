@@ -2,7 +2,7 @@
 //!
 //! It gets the feedback as JSON on its standard input and as a file, and the repository as its working directory. It
 //! may answer with a JSON object, in the file it is given for it or as the last line it prints. What it does to the
-//! tree is judged by [`core::reflex`](crate::core::reflex) before any of it is committed.
+//! tree is judged by [`core::reflex`](loopgate_core::reflex) before any of it is committed.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use super::{
     command::{self, CommandLine, Ending},
     interrupt::Interrupt,
 };
-use crate::core::policy::CommandFixer;
+use loopgate_core::policy::CommandFixer;
 
 /// One call of a fixer.
 #[derive(Clone, Debug)]
@@ -171,7 +171,8 @@ mod tests {
     use chrono::TimeDelta;
 
     use super::*;
-    use crate::{core::policy::CommitAuthor, runner::Interrupter};
+    use crate::runner::Interrupter;
+    use loopgate_core::policy::CommitAuthor;
 
     async fn called(run: &str, time_left: Option<Duration>) -> (FixerOutcome, tempfile::TempDir) {
         called_within(TimeDelta::minutes(1), run, time_left).await

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::core::{
+use loopgate_core::{
     evidence::{CheckEvidence, CheckKind, Failure, Outcome},
     failure::{self, CheckContext},
     policy::CommandCheck,
@@ -104,7 +104,7 @@ impl Drop for KeptReports {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{evidence::CheckResults, roster::TestId};
+    use loopgate_core::{evidence::CheckResults, roster::TestId};
 
     fn id(name: &str) -> TestId {
         TestId::of("", "", name)
@@ -185,10 +185,10 @@ mod tests {
         let path = folder.path().join("junit.xml");
         fs::write(&path, "first").unwrap();
         let mut evidence = check(Outcome::Failed, &["a"], &[]);
-        evidence.reports = vec![crate::core::evidence::ReportNote {
+        evidence.reports = vec![loopgate_core::evidence::ReportNote {
             path: "junit.xml".to_owned(),
             format: None,
-            quality: crate::core::evidence::ReportQuality::Valid,
+            quality: loopgate_core::evidence::ReportQuality::Valid,
             notes: Vec::new(),
         }];
         let kept = KeptReports::of(&evidence, folder.path());

@@ -17,13 +17,10 @@ use super::{
     plan::Planned,
     report_files,
 };
-use crate::{
-    core::{
-        CheckName,
-        evidence::{CheckEvidence, FileCoverage, Outcome, RetryClass},
-        policy::{REPORTS_VARIABLE, Waits},
-    },
-    reports,
+use loopgate_core::{
+    CheckName,
+    evidence::{CheckEvidence, FileCoverage, Outcome, RetryClass},
+    policy::{REPORTS_VARIABLE, Waits},
 };
 
 /// Runs it to its evidence, and to the coverage it reported.
@@ -115,7 +112,7 @@ impl Job<'_> {
         let finished = command::run(
             line,
             interrupt,
-            move |output| reports::read(&shown, output, &options),
+            move |output| loopgate_reports::read(&shown, output, &options),
             move |bytes| observer.output(&watched, bytes),
         )
         .await;

@@ -13,7 +13,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::Timestamp;
+use loopgate_core::Timestamp;
 
 /// How long a lock without a name in it is waited for: 1 s.
 const MOMENTS: u32 = 50;

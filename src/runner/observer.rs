@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::core::{CheckName, evidence::CheckEvidence};
+use loopgate_core::{CheckName, evidence::CheckEvidence};
 
 /// Told what happens, as it happens; from several threads at once.
 pub trait Observer: Send + Sync {

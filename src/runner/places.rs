@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::coverage_files;
-use crate::core::evidence::Failure;
+use loopgate_core::evidence::Failure;
 
 /// Where a command ran, and what is there.
 pub struct Places<'a> {

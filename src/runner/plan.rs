@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, num::NonZeroUsize, path::PathBuf};
 use chrono::TimeDelta;
 use indexmap::IndexMap;
 
-use crate::core::{
+use loopgate_core::{
     CheckName,
     evidence::CheckKind,
     policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Waits},

@@ -10,7 +10,7 @@ use super::{
     observer::Observer,
     plan::{Plan, Planned},
 };
-use crate::core::{
+use loopgate_core::{
     CheckName,
     evidence::{CheckEvidence, FileCoverage, Outcome},
     policy::FailFast,
@@ -126,12 +126,10 @@ mod tests {
     use chrono::TimeDelta;
 
     use super::*;
-    use crate::{
-        core::{
-            evidence::CheckKind,
-            policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Waits},
-        },
-        runner::plan::{Selection, SelectionError},
+    use crate::runner::plan::{Selection, SelectionError};
+    use loopgate_core::{
+        evidence::CheckKind,
+        policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Waits},
     };
 
     fn check(run: &str, needs: &[&str]) -> CheckPolicy {

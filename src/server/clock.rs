@@ -2,10 +2,8 @@
 
 use std::{future::Future, pin::Pin, time::Duration};
 
-use crate::{
-    core::Timestamp,
-    github::{self, SystemClock},
-};
+use crate::github::{self, SystemClock};
+use loopgate_core::Timestamp;
 
 /// A clock that can be waited for. Tests bring one that they move themselves.
 pub trait Clock: github::Clock + 'static {

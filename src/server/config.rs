@@ -5,7 +5,8 @@ use std::{fs, net::SocketAddr, path::PathBuf};
 use jsonwebtoken::EncodingKey;
 use url::Url;
 
-use crate::{core::AppId, github::Secret, refs::Seal};
+use crate::{github::Secret, refs::Seal};
+use loopgate_core::AppId;
 
 /// A file that holds a secret is never larger; a larger one is something else.
 const SECRET_FILE_BYTES: u64 = 64 * 1024;

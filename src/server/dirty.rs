@@ -19,10 +19,8 @@ use std::collections::{BTreeSet, HashMap, VecDeque, hash_map};
 use chrono::TimeDelta;
 
 use super::storage::{Arrival, Cursor, Key, Page, Seq, Urgency};
-use crate::{
-    core::{InstallationId, Timestamp},
-    github::webhook::Target,
-};
+use crate::github::webhook::Target;
+use loopgate_core::{InstallationId, Timestamp};
 
 /// An event on a target that waits for its retry brings the retry forward, but not nearer than this.
 const SOONEST_RETRY: TimeDelta = TimeDelta::seconds(2);

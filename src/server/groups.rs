@@ -11,10 +11,8 @@ use std::{
 };
 
 use super::reconciler::Unresolved;
-use crate::{
-    core::{RepoName, Sha, Timestamp},
-    github::{Failed, GroupAnswer, MergeGroup, Reconcile, webhook::Target},
-};
+use crate::github::{Failed, GroupAnswer, MergeGroup, Reconcile, webhook::Target};
+use loopgate_core::{RepoName, Sha, Timestamp};
 
 /// Groups remembered at most; beyond that the oldest commit ids go.
 const MOST: usize = 1_000;

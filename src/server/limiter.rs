@@ -12,7 +12,7 @@ use std::{
 
 use chrono::TimeDelta;
 
-use crate::core::Timestamp;
+use loopgate_core::Timestamp;
 
 /// Failures that an address may have at once, and that it earns back one by one.
 const BURST: i64 = 30;

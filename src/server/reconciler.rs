@@ -2,10 +2,8 @@
 
 use std::future::Future;
 
-use crate::{
-    core::{Hint, InstallationId, PrNumber, RepoName, Timestamp},
-    github::{Failed, webhook::Target},
-};
+use crate::github::{Failed, webhook::Target};
+use loopgate_core::{Hint, InstallationId, PrNumber, RepoName, Timestamp};
 
 /// Looks at pull requests and makes what people see there what it should be. Level-triggered: a call says *look*,
 /// and calling once too often changes nothing.

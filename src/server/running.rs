@@ -168,7 +168,7 @@ pub struct Running {
     inbox: Inbox,
     clock: Arc<dyn Clock>,
     ask_settled: mpsc::Sender<oneshot::Sender<()>>,
-    stop_worker: oneshot::Sender<crate::core::Timestamp>,
+    stop_worker: oneshot::Sender<loopgate_core::Timestamp>,
     stop_listeners: watch::Sender<bool>,
     listeners: JoinSet<()>,
     worker: Task<usize>,

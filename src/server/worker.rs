@@ -22,10 +22,8 @@ use super::{
     reconciler::{Again, Job, Reconciler, Unresolved},
     storage::{Applied, Arrival, Change, Key, Loaded, Page, Settled, Store, Trouble, Urgency},
 };
-use crate::{
-    core::{Hint, InstallationId, PrNumber, RepoName, Timestamp},
-    github::{Failed, webhook::Target},
-};
+use crate::github::{Failed, webhook::Target};
+use loopgate_core::{Hint, InstallationId, PrNumber, RepoName, Timestamp};
 
 /// Failures in a row after which a target is given up (server.md, Path of a delivery).
 const GIVE_UP_AFTER: u32 = 10;

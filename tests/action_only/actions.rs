@@ -13,11 +13,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use loopgate::{
-    core::{RepoName, Sha},
-    github::{ApiUrl, AppSlug, Credentials, Github, Secret, Setup},
-    simulator::{Area, Conclusion, Delivery, Level, Permissions, Pr, RunSpec, Simulator},
-};
+use loopgate::github::{ApiUrl, AppSlug, Credentials, Github, Secret, Setup};
+use loopgate_core::{RepoName, Sha};
+use loopgate_simulator::{Area, Conclusion, Delivery, Level, Permissions, Pr, RunSpec, Simulator};
 use serde_json::{Value, json};
 use tokio::process::Command;
 

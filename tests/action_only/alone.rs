@@ -1,6 +1,6 @@
 //! What is different without a server: lost events, several processes at once, and an App that every workflow shares.
 
-use loopgate::simulator::{CheckSpec, CommitSpec, Conclusion, Pr, PullSpec, Role, RunSpec, Simulator};
+use loopgate_simulator::{CheckSpec, CommitSpec, Conclusion, Pr, PullSpec, Role, RunSpec, Simulator};
 use serde_json::{Value, json};
 
 use crate::{CI, Job, Keeper as _, actions::Actions, archive, ci_with, evidence, github, repository, unit};

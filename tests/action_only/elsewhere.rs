@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use chrono::{TimeDelta, Utc};
-use loopgate::{
-    core::{RepoName, Sha},
-    simulator::{Area, Clock, CommitSpec, Conclusion, Config, Level, Permissions, Pr, PullSpec, RunSpec, Simulator},
+use loopgate_core::{RepoName, Sha};
+use loopgate_simulator::{
+    Area, Clock, CommitSpec, Conclusion, Config, Level, Permissions, Pr, PullSpec, RunSpec, Simulator,
 };
 use serde_json::Value;
 

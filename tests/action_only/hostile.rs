@@ -1,10 +1,8 @@
 //! Evidence that a pull request's own code made up: refused one by one, with the reason on the pull request, by processes
 //! that have little memory (`actions.rs`).
 
-use loopgate::{
-    core::Sha,
-    simulator::{Conclusion, Pr, PullSpec, RunSpec, Simulator},
-};
+use loopgate_core::Sha;
+use loopgate_simulator::{Conclusion, Pr, PullSpec, RunSpec, Simulator};
 use serde_json::{Value, json};
 
 use crate::{CI, Job, Keeper as _, actions::Actions, archive, evidence, github, repository, unit};

@@ -2,10 +2,8 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use loopgate::{
-    github::state_apart,
-    simulator::{Pr, Simulator},
-};
+use loopgate::github::state_apart;
+use loopgate_simulator::{Pr, Simulator};
 use regex::Regex;
 
 use crate::unpacked::unpacked;

@@ -15,10 +15,8 @@ mod unpacked;
 
 use std::{future::Future, io::Write as _};
 
-use loopgate::{
-    core::{RepoName, Sha},
-    simulator::{Clock, Conclusion, Config, Pr, RunSpec, Simulator},
-};
+use loopgate_core::{RepoName, Sha};
+use loopgate_simulator::{Clock, Conclusion, Config, Pr, RunSpec, Simulator};
 use serde_json::{Value, json};
 use zip::{ZipWriter, write::SimpleFileOptions};
 

@@ -3,11 +3,11 @@
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use loopgate::{
-    core::Timestamp,
     github::{ApiUrl, AppCredentials, Credentials, Github, Patience, Secret, Setup},
     server::{self, GithubReconciler, Running, Server, ServerConfig, own_app},
-    simulator::{Clock, Simulator},
 };
+use loopgate_core::Timestamp;
+use loopgate_simulator::{Clock, Simulator};
 
 use crate::Keeper;
 

@@ -1,7 +1,5 @@
-use loopgate::{
-    core::RepoName,
-    simulator::{Pr, PullSpec, Simulator, Verdict},
-};
+use loopgate_core::RepoName;
+use loopgate_simulator::{Pr, PullSpec, Simulator, Verdict};
 
 use crate::{
     Job, Keeper,

@@ -2,12 +2,10 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use loopgate::{
-    config,
-    core::{
-        gate::GateDefinition,
-        policy::{Policy, PolicyOrigin},
-    },
+use loopgate::config;
+use loopgate_core::{
+    gate::GateDefinition,
+    policy::{Policy, PolicyOrigin},
 };
 use serde_json::Value;
 

@@ -1,12 +1,10 @@
 //! An organisation's file below a repository's: maps are merged, everything else is replaced.
 
-use loopgate::{
-    config::{self, Source},
-    core::{
-        CheckName, GateName,
-        gate::{GateDefinition, GateTrigger},
-        policy::{Activation, CheckSource, Fixer, LabelPolicy, Policy, PolicyOrigin},
-    },
+use loopgate::config::{self, Source};
+use loopgate_core::{
+    CheckName, GateName,
+    gate::{GateDefinition, GateTrigger},
+    policy::{Activation, CheckSource, Fixer, LabelPolicy, Policy, PolicyOrigin},
 };
 
 fn policy(organisation: &str, repository: Option<&str>) -> Policy {

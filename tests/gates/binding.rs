@@ -1,6 +1,6 @@
 //! When it was said, and what has changed since.
 
-use loopgate::core::{
+use loopgate_core::{
     gate::GateStanding,
     hint::Hint,
     snapshot::{ChangedFiles, Lifecycle, Readiness, ReviewVerdict},

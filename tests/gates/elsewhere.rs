@@ -2,12 +2,12 @@
 
 use loopgate::{
     config::{self, Source},
-    core::{
-        decide,
-        decision::{Reacted, ReactionKind},
-        snapshot::ForgedCheck,
-    },
     github::webhook::{Irrelevant, OwnApp, Routed, route},
+};
+use loopgate_core::{
+    decide,
+    decision::{Reacted, ReactionKind},
+    snapshot::ForgedCheck,
 };
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn routed(event: &str, mut payload: Value) -> Routed {
     payload["installation"] = json!({ "id": 9 });
     payload["repository"] = json!({ "full_name": "acme/widgets" });
     payload["sender"] = json!({ "id": 2, "login": "alice" });
-    let own = OwnApp { app_id: loopgate::core::AppId::new(7), bot: Some(login("loopgate[bot]")) };
+    let own = OwnApp { app_id: loopgate_core::AppId::new(7), bot: Some(login("loopgate[bot]")) };
     route(event, payload.to_string().as_bytes(), &own, at(0)).expect("a payload as GitHub documents it")
 }
 
@@ -117,7 +117,7 @@ fn the_same_head_in_two_pull_requests() {
     let (mut into_main, mut into_release) = (Talk::opened(), {
         let mut snapshot = snapshot();
         snapshot.pull_request.base.branch = "release".into();
-        snapshot.pull_request.number = loopgate::core::PrNumber::new(2);
+        snapshot.pull_request.number = loopgate_core::PrNumber::new(2);
         Talk::on(CONFIG, snapshot)
     });
     into_main.says("alice", "security approved");
@@ -196,7 +196,7 @@ fn a_check_of_our_name_is_forged_by_a_workflow() {
 #[test]
 fn a_second_loopgate_on_the_same_repository() {
     let mut talk = Talk::opened();
-    talk.knows("loopgate-two[bot]", loopgate::core::snapshot::Permission::Admin);
+    talk.knows("loopgate-two[bot]", loopgate_core::snapshot::Permission::Admin);
     talk.says("loopgate-two[bot]", "<!-- loopgate:status -->\nTo approve, comment:\n\nsecurity approved");
     talk.is(
         Closed,

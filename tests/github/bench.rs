@@ -1,14 +1,11 @@
 use std::{io::Write as _, sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
-use loopgate::{
-    core::{InstallationId, RepoName, Sha, Timestamp, hint::Hint, state::LoopState},
-    github::{
-        ApiUrl, AppCredentials, Client, Credentials, Error, Github, Observation, Observer, Patience, Secret, Setup,
-        Target,
-    },
-    simulator::{Clock, Config, Pr, Simulator},
+use loopgate::github::{
+    ApiUrl, AppCredentials, Client, Credentials, Error, Github, Observation, Observer, Patience, Secret, Setup, Target,
 };
+use loopgate_core::{InstallationId, RepoName, Sha, Timestamp, hint::Hint, state::LoopState};
+use loopgate_simulator::{Clock, Config, Pr, Simulator};
 use serde_json::{Value, json};
 use zip::{ZipWriter, write::SimpleFileOptions};
 

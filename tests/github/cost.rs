@@ -1,9 +1,7 @@
 //! What looking at a pull request costs that many gates, teams and people are concerned with.
 
-use loopgate::{
-    github::Reconcile,
-    simulator::{PullSpec, Role},
-};
+use loopgate::github::Reconcile;
+use loopgate_simulator::{PullSpec, Role};
 
 use crate::bench::Bench;
 

@@ -3,8 +3,8 @@
 use loopgate::{
     github::{GroupAnswer, Job, MergeGroup, Reconcile},
     render,
-    simulator::{self, CheckSpec, Conclusion, Pr, PullSpec},
 };
+use loopgate_simulator::{self, CheckSpec, Conclusion, Pr, PullSpec};
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -32,7 +32,7 @@ async fn green(bench: &Bench, reconcile: &Reconcile, path: &str) -> Pr {
     pr
 }
 
-fn asked(bench: &Bench, group: &simulator::MergeGroup) -> MergeGroup {
+fn asked(bench: &Bench, group: &loopgate_simulator::MergeGroup) -> MergeGroup {
     MergeGroup {
         installation: Some(bench.installation()),
         repository: bench.repo.clone(),
@@ -44,7 +44,7 @@ fn asked(bench: &Bench, group: &simulator::MergeGroup) -> MergeGroup {
 }
 
 /// Name, conclusion or status, title of our check runs on the group's commit.
-async fn shown(bench: &Bench, group: &simulator::MergeGroup) -> Vec<String> {
+async fn shown(bench: &Bench, group: &loopgate_simulator::MergeGroup) -> Vec<String> {
     let path = format!("/repos/{}/commits/{}/check-runs", bench.repo, group.head_sha);
     let runs: Value = bench.client().get(&path).await.unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -1,8 +1,8 @@
 use loopgate::{
-    core::PrNumber,
     github::GithubObjects,
     refs::{GitObjects as _, NewCommit, RefName, RefsError},
 };
+use loopgate_core::PrNumber;
 
 use crate::bench::{Bench, app};
 

@@ -1,16 +1,14 @@
-use loopgate::{
-    core::{
-        hint::Hint,
-        policy::{CodeType, PolicyOrigin},
-        snapshot::{
-            ChangedFiles, CheckProgress, Completeness, Conclusion as Concluded, Lifecycle, Permission,
-            ReceivedEvidence, ReviewVerdict, Standing, TeamStanding, Visibility,
-        },
+use loopgate::github::{Error, Observer};
+use loopgate_core::{
+    hint::Hint,
+    policy::{CodeType, PolicyOrigin},
+    snapshot::{
+        ChangedFiles, CheckProgress, Completeness, Conclusion as Concluded, Lifecycle, Permission, ReceivedEvidence,
+        ReviewVerdict, Standing, TeamStanding, Visibility,
     },
-    github::{Error, Observer},
-    simulator::{
-        CheckSpec, Conclusion, Harm, Often, Protection, PullSpec, RequestFault, Role, RunSpec, StatusState, Verdict,
-    },
+};
+use loopgate_simulator::{
+    CheckSpec, Conclusion, Harm, Often, Protection, PullSpec, RequestFault, Role, RunSpec, StatusState, Verdict,
 };
 
 use crate::bench::{Bench, CI, CONFIG, app, archive, evidence};
@@ -104,7 +102,7 @@ async fn a_first_look_costs_sixteen_reads_and_an_unchanged_one_ten_that_are_free
 }
 
 fn paths(bench: &Bench) -> Vec<String> {
-    let line = |record: &loopgate::simulator::RequestRecord| {
+    let line = |record: &loopgate_simulator::RequestRecord| {
         format!("{} {} {:?}", record.method, record.path, record.status.map(|status| status.as_u16()))
     };
     bench.sim.requests().iter().map(line).collect()
@@ -124,8 +122,8 @@ async fn a_repository_without_configuration_costs_three_reads_once_it_is_known()
     assert!(bench.observe(&observer, &pr).await.unwrap().is_some(), "switched on by a commit on the base branch");
 }
 
-fn commit(config: &str) -> loopgate::simulator::CommitSpec {
-    loopgate::simulator::CommitSpec::new("Configure").file(".github/loopgate.yml", config)
+fn commit(config: &str) -> loopgate_simulator::CommitSpec {
+    loopgate_simulator::CommitSpec::new("Configure").file(".github/loopgate.yml", config)
 }
 
 #[tokio::test]
@@ -262,7 +260,7 @@ async fn what_is_not_there_is_not_found_and_a_limit_ends_it() {
     let bench = Bench::new().await;
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, auth_change()).unwrap();
     let observer = Observer::new(bench.github.clone());
-    let missing = loopgate::simulator::Pr { number: loopgate::core::PrNumber::new(99), ..pr.clone() };
+    let missing = loopgate_simulator::Pr { number: loopgate_core::PrNumber::new(99), ..pr.clone() };
     assert!(matches!(bench.observe(&observer, &missing).await, Err(Error::NotFound { .. })));
     bench.sim.add_fault(RequestFault::on("/comments", Harm::secondary_limit(30)).unwrap());
     assert!(matches!(bench.observe(&observer, &pr).await, Err(Error::RateLimited { .. })));

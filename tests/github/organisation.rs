@@ -1,15 +1,13 @@
 //! The organisation's defaults, in its `.github` repository.
 
 use chrono::TimeDelta;
-use loopgate::{
-    core::{
-        RepoName,
-        policy::{Policy, PolicyOrigin},
-        snapshot::ObservationProblem,
-    },
-    github::Observer,
-    simulator::{CommitSpec, Conditional, Pr, PullSpec},
+use loopgate::github::Observer;
+use loopgate_core::{
+    RepoName,
+    policy::{Policy, PolicyOrigin},
+    snapshot::ObservationProblem,
 };
+use loopgate_simulator::{CommitSpec, Conditional, Pr, PullSpec};
 
 use crate::bench::{Bench, CONFIG};
 
@@ -119,12 +117,12 @@ async fn membership_is_believed_until_an_event_tells_that_it_changed() {
     let text = "version: 1\ngates: { security: { approvers: { teams: [acme/security] } } }\n";
     let bench = Bench::with_config(Some(text)).await;
     let team = bench.sim.admin().add_team("acme/security", &["bob"]).unwrap();
-    bench.sim.admin().grant_team(&team, &bench.repo, loopgate::simulator::Role::Write).unwrap();
+    bench.sim.admin().grant_team(&team, &bench.repo, loopgate_simulator::Role::Write).unwrap();
     let (observer, pr) = (Observer::new(bench.github.clone()), opened(&bench));
     let members = async || {
         let observed = bench.observe(&observer, &pr).await.unwrap().unwrap();
         match &observed.snapshot.authority.teams[&team] {
-            loopgate::core::snapshot::TeamStanding::Usable { members } => members.len(),
+            loopgate_core::snapshot::TeamStanding::Usable { members } => members.len(),
             other => panic!("{other:?}"),
         }
     };

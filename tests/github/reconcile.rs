@@ -1,12 +1,12 @@
 use chrono::TimeDelta;
 use loopgate::{
-    core::{decision::DecisionWord, hint::Hint},
     github::{GithubObjects, Job, Outcome, Reconcile, Settled, Summary},
     refs::{GitObjects as _, NewCommit, RefName},
-    simulator::{
-        CheckSpec, CommitSpec, Conclusion, Harm, Often, Pr, PullSpec, PullView, RefView, RequestFault, Role, RunSpec,
-        Simulator,
-    },
+};
+use loopgate_core::{decision::DecisionWord, hint::Hint};
+use loopgate_simulator::{
+    CheckSpec, CommitSpec, Conclusion, Harm, Often, Pr, PullSpec, PullView, RefView, RequestFault, Role, RunSpec,
+    Simulator,
 };
 
 use crate::bench::{Bench, CI, CONFIG, app, archive, evidence};

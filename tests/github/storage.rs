@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use loopgate::{
     github::{Reconcile, Settled, state_apart},
     refs::Seal,
-    simulator::{CommentView, CommitSpec, Harm, Often, Pr, PullSpec, RequestFault},
 };
+use loopgate_simulator::{CommentView, CommitSpec, Harm, Often, Pr, PullSpec, RequestFault};
 use serde_json::Value;
 
 use crate::{

@@ -9,10 +9,8 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use loopgate::{
-    github::state_apart,
-    simulator::{CheckSpec, Conclusion, Config, Harm, Often, Pr, PullSpec, RequestFault, Simulator, Verdict},
-};
+use loopgate::github::state_apart;
+use loopgate_simulator::{CheckSpec, Conclusion, Config, Harm, Often, Pr, PullSpec, RequestFault, Simulator, Verdict};
 use serde_json::{Value, json};
 
 use crate::{process::Process, unpacked::unpacked};

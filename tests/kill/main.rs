@@ -7,7 +7,7 @@ mod unpacked;
 
 use std::time::Duration;
 
-use loopgate::simulator::{Config, Harm, PullSpec, RequestFault, Simulator};
+use loopgate_simulator::{Config, Harm, PullSpec, RequestFault, Simulator};
 
 use crate::process::Process;
 

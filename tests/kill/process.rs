@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use loopgate::simulator::Simulator;
+use loopgate_simulator::Simulator;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,

@@ -165,7 +165,7 @@ fn a_fixer_that_outlives_a_killed_loop_is_ended_by_the_next() {
     let pid = fs::read_to_string(project.beside("died")).unwrap();
     // One that has ended and was not buried has no command line.
     let lives = || fs::read(format!("/proc/{}/cmdline", pid.trim())).is_ok_and(|line| line.starts_with(b"sleep"));
-    assert!(lives(), "nobody is left to end it");
+    until("the shell to become `sleep`", lives);
     let ran = project.run(&["resume"]).ended_with(0);
     assert!(ran.err.contains("What the killed loop had left running was ended: "), "{}", ran.err);
     assert!(!lives());

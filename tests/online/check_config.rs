@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use loopgate::simulator::{Role, Simulator};
+use loopgate_simulator::{Role, Simulator};
 use serde_json::Value;
 
 use crate::{As, Said, assert_nothing_written, github, run};

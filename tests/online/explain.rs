@@ -1,11 +1,11 @@
 //! `loopgate explain OWNER/REPO#N`: why is this gate closed, who can open it?
 
 use chrono::TimeDelta;
-use loopgate::{
-    core::RepoName,
-    github::{ApiUrl, AppCredentials, Clock as _, Credentials, Github, Job, Reconcile, Secret, Setup, SystemClock},
-    simulator::{Pr, PullSpec, Role, Simulator},
+use loopgate::github::{
+    ApiUrl, AppCredentials, Clock as _, Credentials, Github, Job, Reconcile, Secret, Setup, SystemClock,
 };
+use loopgate_core::RepoName;
+use loopgate_simulator::{Pr, PullSpec, Role, Simulator};
 use serde_json::Value;
 
 use crate::{As, Said, assert_nothing_written, github, run};
@@ -101,7 +101,7 @@ async fn a_closed_gate_is_explained_with_names() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_looked_after_is_said() {
     let (github, _, pr) = world().await;
-    let nothing = Pr { repo: pr.repo.clone(), number: loopgate::core::PrNumber::new(999) };
+    let nothing = Pr { repo: pr.repo.clone(), number: loopgate_core::PrNumber::new(999) };
     let said = explain(&github, &nothing, &[]);
     assert!(matches!(said.code, Some(65 | 69)), "{:?} {}", said.code, said.err);
     assert!(said.err.contains("999"), "{}", said.err);

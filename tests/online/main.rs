@@ -5,10 +5,8 @@ mod explain;
 
 use std::{path::Path, process::Command};
 
-use loopgate::{
-    core::RepoName,
-    simulator::{Config, Simulator},
-};
+use loopgate_core::RepoName;
+use loopgate_simulator::{Config, Simulator};
 
 /// What a process printed, and how it ended.
 struct Said {

@@ -4,10 +4,8 @@
 //! Played on the simulator only: deleted refs, forced pushes onto a moved base and tokens of people are not the
 //! emulator's to show (its README says what it lacks), and what is decided is the same.
 
-use loopgate::{
-    core::RepoName,
-    simulator::{CheckSpec, CommitSpec, Conclusion, PullSpec, RunSpec, Simulator},
-};
+use loopgate_core::RepoName;
+use loopgate_simulator::{CheckSpec, CommitSpec, Conclusion, PullSpec, RunSpec, Simulator};
 use serde_json::json;
 
 use crate::{

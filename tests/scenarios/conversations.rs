@@ -1,6 +1,7 @@
 //! What is said and done, and what must come of it. Each is played on both worlds.
 
-use loopgate::{core::RepoName, simulator::Pr};
+use loopgate_core::RepoName;
+use loopgate_simulator::Pr;
 
 use crate::world::{
     Report::{Fails, Passes},

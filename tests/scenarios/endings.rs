@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Status of the run and why it stopped.
-fn ended(world: &World, pr: &loopgate::simulator::Pr) -> (String, String) {
+fn ended(world: &World, pr: &loopgate_simulator::Pr) -> (String, String) {
     let state = world.state(pr);
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     (text(&state["status"]), text(&state["stop"]["reason"]))

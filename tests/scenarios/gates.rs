@@ -1,9 +1,7 @@
 //! Gates with several people, with reviews, with pushes in between, and with two servers.
 
-use loopgate::{
-    core::RepoName,
-    simulator::{Pr, Verdict},
-};
+use loopgate_core::RepoName;
+use loopgate_simulator::{Pr, Verdict};
 
 use crate::world::{Look, Report::Passes, World};
 

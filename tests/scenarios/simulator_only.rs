@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use loopgate::{
-    github::{
-        ApiUrl, AppCredentials, Clock as _, Credentials, Github, Job, Reconcile, Secret, Settled, Setup, SystemClock,
-    },
-    simulator::{Conditional, Config, PullSpec, Simulator},
+use loopgate::github::{
+    ApiUrl, AppCredentials, Clock as _, Credentials, Github, Job, Reconcile, Secret, Settled, Setup, SystemClock,
 };
+use loopgate_simulator::{Conditional, Config, PullSpec, Simulator};
 
 use crate::world::{GitHub, World};
 

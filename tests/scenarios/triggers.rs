@@ -5,7 +5,8 @@
 //! (`tests/loops/endings.rs`).
 
 use chrono::TimeDelta;
-use loopgate::{core::RepoName, simulator::Pr};
+use loopgate_core::RepoName;
+use loopgate_simulator::Pr;
 use serde_json::{Value, json};
 
 use crate::world::{

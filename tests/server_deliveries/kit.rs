@@ -15,12 +15,12 @@ use std::{
 use chrono::TimeDelta;
 use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
-    core::{AppId, Hint, PrNumber, Timestamp},
     github::{self, Failed, webhook::OwnApp},
     server::{
         Again, Clock, Job, Limits, PullRequest, Reconciler, Running, Server, ServerConfig, StartError, Unresolved,
     },
 };
+use loopgate_core::{AppId, Hint, PrNumber, Timestamp};
 use sha2::Sha256;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -3,10 +3,10 @@
 use chrono::TimeDelta;
 use futures::future::join_all;
 use loopgate::{
-    core::{Hint, PrNumber},
     github::{Clock as _, Failed, webhook::Target},
     server::Again,
 };
+use loopgate_core::{Hint, PrNumber};
 
 use crate::kit::{Kit, SHA, failed, metric, opened, post, signed};
 

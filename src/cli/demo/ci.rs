@@ -7,17 +7,15 @@ use std::io::{Cursor, Write};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 use super::{DemoError, theatre::Theatre};
-use crate::{
-    core::{
-        Sha, WorkflowRunId, describe,
-        evidence::{
-            CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome, TestFramework, WorkflowOrigin,
-        },
-        failure,
+use loopgate_core::{
+    Sha, WorkflowRunId, describe,
+    evidence::{
+        CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome, TestFramework, WorkflowOrigin,
     },
-    reports::{self, ReadOptions, RosterMode},
-    simulator::{Conclusion, Pr, RunSpec},
+    failure,
 };
+use loopgate_reports::{self, ReadOptions, RosterMode};
+use loopgate_simulator::{Conclusion, Pr, RunSpec};
 
 pub(super) const WORKFLOW: &str = ".github/workflows/ci.yml";
 
@@ -91,7 +89,7 @@ fn evidence(
 fn unit(tests: &[Test]) -> Result<CheckEvidence, DemoError> {
     let text = cargo_test(tests);
     let options = ReadOptions { roster: RosterMode::Build, ..ReadOptions::default() };
-    let report = reports::read("output of unit", text.as_bytes(), &options);
+    let report = loopgate_reports::read("output of unit", text.as_bytes(), &options);
     let outcome = if report.failures.is_empty() { Outcome::Passed } else { Outcome::Failed };
     let mut check = CheckEvidence::bare("unit".parse()?, CheckKind::Test, outcome);
     check.exit_code = Some(if outcome == Outcome::Passed { 0 } else { 101 });

@@ -12,10 +12,10 @@ use super::{
     story::{Played, concluded, escalations},
     theatre::Theatre,
 };
-use crate::{
-    core::{GateName, RuleId, Score, Sha, decision::DecisionWord, gate::GateStatus, stage::Stage, state::LoopState},
-    simulator::PullState,
+use loopgate_core::{
+    GateName, RuleId, Score, Sha, decision::DecisionWord, gate::GateStatus, stage::Stage, state::LoopState,
 };
+use loopgate_simulator::PullState;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Facts {

@@ -35,9 +35,9 @@ pub struct Arguments {
 #[derive(Debug, thiserror::Error)]
 enum DemoError {
     #[error("the simulated GitHub does not start: {0}")]
-    Simulator(#[from] crate::simulator::StartError),
+    Simulator(#[from] loopgate_simulator::StartError),
     #[error("the simulated GitHub refuses: {0}")]
-    Refused(#[from] crate::simulator::Refused),
+    Refused(#[from] loopgate_simulator::Refused),
     #[error("the server does not start: {0}")]
     Server(#[from] crate::server::StartError),
     #[error("the server's configuration is wrong: {0}")]
@@ -51,7 +51,7 @@ enum DemoError {
     #[error(transparent)]
     Document(#[from] serde_json::Error),
     #[error("a name in the story is malformed: {0}")]
-    Malformed(#[from] crate::core::Malformed),
+    Malformed(#[from] loopgate_core::Malformed),
 }
 
 /// Plays the story. The exit code is 0 only if it ended as it is told.

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    cli::output,
-    simulator::{CommentView, PullView},
-};
+use crate::cli::output;
+use loopgate_simulator::{CommentView, PullView};
 
 /// Tells what people do and what they see.
 pub(super) struct Narrator {

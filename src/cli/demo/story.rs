@@ -6,7 +6,7 @@ use super::{
     narrator::Narrator,
     theatre::Theatre,
 };
-use crate::simulator::{Pr, PullSpec, PullView};
+use loopgate_simulator::{Pr, PullSpec, PullView};
 
 /// The repository at the beginning.
 pub(super) const REPOSITORY: &[(&str, &str)] = &[

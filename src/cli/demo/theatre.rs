@@ -6,11 +6,11 @@ use chrono::TimeDelta;
 
 use super::DemoError;
 use crate::{
-    core::{RepoName, Timestamp},
     github::{ApiUrl, AppCredentials, Credentials, Github, Setup},
     server::{self, GithubReconciler, Running, Server, ServerConfig, own_app},
-    simulator::{Clock, Config, Simulator},
 };
+use loopgate_core::{RepoName, Timestamp};
+use loopgate_simulator::{Clock, Config, Simulator};
 
 /// Between two things that people do, this much time passes in the story.
 const PACE: TimeDelta = TimeDelta::minutes(7);
@@ -49,7 +49,7 @@ impl Theatre {
         let github = Simulator::start(Config { clock: clock.clone(), pace: PACE, ..Config::default() }).await?;
         let repo = github.create_repo("acme/widgets", super::story::REPOSITORY)?;
         let team = github.admin().add_team("acme/Security", &["bob"])?;
-        github.admin().grant_team(&team, &repo, crate::simulator::Role::Write)?;
+        github.admin().grant_team(&team, &repo, loopgate_simulator::Role::Write)?;
 
         let data = std::env::temp_dir().join(format!("loopgate-demo-{}", std::process::id()));
         let config = ServerConfig::from_env(|name| setting(name, &github, &data))?;

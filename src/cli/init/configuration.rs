@@ -2,12 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    core::{
-        CheckName,
-        policy::{CheckPolicy, CheckSource, CommandCheck},
-    },
-    runner::{Detected, Project},
+use crate::runner::{Detected, Project};
+use loopgate_core::{
+    CheckName,
+    policy::{CheckPolicy, CheckSource, CommandCheck},
 };
 
 const HEAD: &str = "\

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::{
     cli::{
-        Stop, output,
-        output::Format,
+        Stop,
+        output::{self, Format},
         outputs::{Outputs, tell_state_folder},
     },
-    core::{PrNumber, RepoName, Timestamp},
     github::{Failed, GroupAnswer, MergeGroup, Settled, Usage, webhook::Irrelevant},
     render,
 };
+use loopgate_core::{PrNumber, RepoName, Timestamp};
 
 /// All of one run.
 pub(super) struct Report {
@@ -232,10 +232,8 @@ impl Ended {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        core::{Score, decision::DecisionWord, stage::Stage, state::RunStatus},
-        github::{Problem, Summary},
-    };
+    use crate::github::{Problem, Summary};
+    use loopgate_core::{Score, decision::DecisionWord, stage::Stage, state::RunStatus};
 
     fn looked(number: u64, ended: Ended) -> Looked {
         Looked { repository: "acme/widgets".parse().unwrap(), number: PrNumber::new(number), ended }

@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::drive::Session;
-use crate::{
-    cli::Stop,
-    core::{
-        begin,
-        decision::CheckStanding,
-        failure::{Changes, FailingCheck, FeedbackPacket, PacketInput, SinceLast, Tried},
-        policy::{CheckSource, Policy},
-    },
+use crate::cli::Stop;
+use loopgate_core::{
+    begin,
+    decision::CheckStanding,
+    failure::{Changes, FailingCheck, FeedbackPacket, PacketInput, SinceLast, Tried},
+    policy::{CheckSource, Policy},
 };
 
 impl Session<'_> {

@@ -3,13 +3,11 @@
 use std::io::{BufRead, Write};
 
 use super::new::{MajorWord, Proposal, TaskType, check, score};
-use crate::{
-    cli::Stop,
-    core::{
-        CheckName,
-        policy::CodeType,
-        reflex::{self, Major},
-    },
+use crate::cli::Stop;
+use loopgate_core::{
+    CheckName,
+    policy::CodeType,
+    reflex::{self, Major},
 };
 
 /// Where questions go and answers come from.
@@ -185,7 +183,8 @@ fn again<R: BufRead, W: Write, T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{cli::reflex::new::settings_of, core::state::Task};
+    use crate::cli::reflex::new::settings_of;
+    use loopgate_core::state::Task;
 
     fn proposal(task: &str) -> Proposal {
         let policy = crate::config::presets();

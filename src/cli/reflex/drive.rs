@@ -15,15 +15,15 @@ use super::{
 };
 use crate::{
     cli::Stop,
-    core::{
-        CheckName, Sha, describe, evaluate,
-        policy::Policy,
-        reflex::{self, Alias, Breach, FixRecord, Produced, ReflexState, Standing, Turn},
-        snapshot::ChangedFiles,
-        state::{LoopState, Step},
-    },
     refs::{AttemptFile, Loaded, LocalRepository, RefsError, Save, StateStore},
     runner::{Extent, Head, Interrupt},
+};
+use loopgate_core::{
+    CheckName, Sha, describe, evaluate,
+    policy::Policy,
+    reflex::{self, Alias, Breach, FixRecord, Produced, ReflexState, Standing, Turn},
+    snapshot::ChangedFiles,
+    state::{LoopState, Step},
 };
 
 /// A loop that this process runs.

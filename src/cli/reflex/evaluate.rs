@@ -10,20 +10,20 @@ use super::{
 };
 use crate::{
     cli::{Stop, local::Shown},
-    core::{
-        Sha, coverage, decide,
-        decision::{Decision, Evaluation},
-        describe,
-        escalation::Trigger,
-        evaluate,
-        evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, FileCoverage},
-        gather,
-        policy::{Phase, Policy},
-        reflex::{self, Evaluated, Turn},
-        snapshot::{ChangedFiles, Snapshot},
-    },
     refs::{AttemptFile, Follows},
     runner::{self, Extent, Plan, Selection},
+};
+use loopgate_core::{
+    Sha, coverage, decide,
+    decision::{Decision, Evaluation},
+    describe,
+    escalation::Trigger,
+    evaluate,
+    evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, FileCoverage},
+    gather,
+    policy::{Phase, Policy},
+    reflex::{self, Evaluated, Turn},
+    snapshot::{ChangedFiles, Snapshot},
 };
 
 /// The last evaluation of the head.

@@ -10,16 +10,16 @@ use crate::{
         local::{self, Shown},
     },
     config,
-    core::{
-        CheckName, Login, Timestamp,
-        evidence::Evidence,
-        policy::{Policy, PolicyOrigin},
-        reflex::Alias,
-        snapshot::{ChangedFiles, Snapshot},
-        state::LoopState,
-    },
     refs::{GitObjects, LocalRepository, RefName, StateStore},
     runner::{Checkout, Holder, Lock, LockError, Worktree},
+};
+use loopgate_core::{
+    CheckName, Login, Timestamp,
+    evidence::Evidence,
+    policy::{Policy, PolicyOrigin},
+    reflex::Alias,
+    snapshot::{ChangedFiles, Snapshot},
+    state::LoopState,
 };
 
 /// A repository, and the working tree a loop works in.
@@ -113,8 +113,8 @@ impl Ground {
         let shown = Shown { head: self.checkout.head, tree: self.checkout.tree, base: self.checkout.head };
         let nothing = ChangedFiles::Complete(Vec::new());
         let snapshot = self.snapshot(shown, alias.as_str(), None, nothing, None);
-        let task = crate::core::state::Task { prompt: alias.to_string(), ideal_result: None };
-        crate::core::reflex::begin(&snapshot, &policy, alias, task, settings, Utc::now())
+        let task = loopgate_core::state::Task { prompt: alias.to_string(), ideal_result: None };
+        loopgate_core::reflex::begin(&snapshot, &policy, alias, task, settings, Utc::now())
     }
 
     /// Takes the locks of a loop: its own, and that of the working tree, which two loops must not edit at once.

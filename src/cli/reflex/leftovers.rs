@@ -8,12 +8,12 @@ use chrono::Utc;
 use super::drive::Session;
 use crate::{
     cli::Stop,
-    core::{
-        Sha,
-        reflex::{Calling, Turn},
-        tamper,
-    },
     runner::{Edits, Head},
+};
+use loopgate_core::{
+    Sha,
+    reflex::{Calling, Turn},
+    tamper,
 };
 
 impl Session<'_> {

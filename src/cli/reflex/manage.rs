@@ -21,11 +21,11 @@ use crate::{
         Outcome, Stop, exit,
         output::{self, Format},
     },
-    core::reflex::{self, Alias, Standing, Turn},
     refs::GitObjects,
     render,
     runner::{Interrupter, Lock},
 };
+use loopgate_core::reflex::{self, Alias, Standing, Turn};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  loopgate loop stop \"the requirement has changed\"")]

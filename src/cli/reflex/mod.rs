@@ -1,6 +1,6 @@
 //! `loopgate loop`: the reflex loop in a local repository (loop.md, Reflex loop).
 //!
-//! What a step leads to is decided in [`core::reflex`](crate::core::reflex). Here it is executed: `new` begins a loop
+//! What a step leads to is decided in [`core::reflex`](loopgate_core::reflex). Here it is executed: `new` begins a loop
 //! once `confirm` has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `produce` and
 //! `refine` let programs edit the working tree, `brief` says what a fixer is told, `leftovers` keeps what programs leave
 //! behind, `guard` keeps them from moving git, `ground` knows repository and locks, `voice` and `report` print.
@@ -28,10 +28,10 @@ use self::{
 };
 use super::{Outcome, Stop, exit, output, output::Format, runtime};
 use crate::{
-    core::reflex::{self, Alias, Standing, Turn},
     render,
     runner::{Interrupt, Interrupter},
 };
+use loopgate_core::reflex::{self, Alias, Standing, Turn};
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
@@ -187,7 +187,7 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> Outcome {
     finish(&mut session, Until::ItStops, format).await
 }
 
-fn over(state: &crate::core::state::LoopState, format: Format) -> Outcome {
+fn over(state: &loopgate_core::state::LoopState, format: Format) -> Outcome {
     match format {
         Format::Json => output::json(&report::document(state))?,
         Format::Human => println!("{}", report::is_over(state)),

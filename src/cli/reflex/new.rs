@@ -16,14 +16,14 @@ use crate::{
         local::{self, Shown},
         output::Format,
     },
-    core::{
-        CheckName, Score, Timestamp,
-        policy::{CheckSource, CodeType, Fixer, Policy},
-        reflex::{self, Alias, Major, Settings, Standing, Turn},
-        snapshot::ChangedFiles,
-        state::Task,
-    },
     runner::{Changes, Interrupter},
+};
+use loopgate_core::{
+    CheckName, Score, Timestamp,
+    policy::{CheckSource, CodeType, Fixer, Policy},
+    reflex::{self, Alias, Major, Settings, Standing, Turn},
+    snapshot::ChangedFiles,
+    state::Task,
 };
 
 #[derive(Debug, Args)]
@@ -128,7 +128,7 @@ impl From<MajorWord> for Major {
 
 pub(super) fn check(text: &str) -> Result<(CheckName, String), String> {
     let (name, run) = text.split_once('=').ok_or("write it as NAME=COMMAND")?;
-    let name = name.trim().parse().map_err(|error: crate::core::Malformed| error.to_string())?;
+    let name = name.trim().parse().map_err(|error: loopgate_core::Malformed| error.to_string())?;
     if run.trim().is_empty() { Err("the command is empty".to_owned()) } else { Ok((name, run.trim().to_owned())) }
 }
 
@@ -249,7 +249,7 @@ fn begun(
     alias: &Alias,
     proposal: Proposal,
     now: Timestamp,
-) -> Result<crate::core::state::LoopState, Stop> {
+) -> Result<loopgate_core::state::LoopState, Stop> {
     let Proposal { task, settings, .. } = proposal;
     let head = ground.worktree.head().map_err(Stop::unavailable)?;
     // On the base branch itself, what the loop changes is measured from where it begins.

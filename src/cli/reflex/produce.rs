@@ -8,11 +8,11 @@ use super::{
 };
 use crate::{
     cli::Stop,
-    core::{
-        policy::{CommitAuthor, Fixer},
-        reflex::Breach,
-    },
     runner::{self, CommandLine, Ending, Extent},
+};
+use loopgate_core::{
+    policy::{CommitAuthor, Fixer},
+    reflex::Breach,
 };
 
 /// Longest time a task command may take.

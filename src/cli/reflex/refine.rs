@@ -11,13 +11,13 @@ use chrono::{TimeDelta, Utc};
 use super::drive::{Progress, Session, by_a_person, settings, std_duration};
 use crate::{
     cli::{Stop, actions, local::CONFIGURATION},
-    core::{
-        Sha, describe,
-        escalation::Trigger,
-        policy::{CommandFixer, CommitAuthor, Fixer, Policy},
-        reflex::{self, Breach, EditVerdict, FixMaker, FixMessage, FixRecord, Senior, Turn},
-    },
     runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head},
+};
+use loopgate_core::{
+    Sha, describe,
+    escalation::Trigger,
+    policy::{CommandFixer, CommitAuthor, Fixer, Policy},
+    reflex::{self, Breach, EditVerdict, FixMaker, FixMessage, FixRecord, Senior, Turn},
 };
 
 /// Lines of a refused diff that are shown.

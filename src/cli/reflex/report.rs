@@ -9,13 +9,13 @@ use crate::{
         output::{self, Format},
         outputs::Outputs,
     },
-    core::{
-        Score,
-        decision::DecisionWord,
-        reflex::{self, Standing},
-        state::{LoopState, RunStatus, StopReason},
-    },
     render,
+};
+use loopgate_core::{
+    Score,
+    decision::DecisionWord,
+    reflex::{self, Standing},
+    state::{LoopState, RunStatus, StopReason},
 };
 
 /// A loop as programs read it.

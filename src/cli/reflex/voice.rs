@@ -8,13 +8,13 @@ use crate::{
         output::{self, Format},
         progress,
     },
-    core::{
-        decision::{Evaluation, FailureView},
-        reflex::{self, Alias, FixRecord, Standing},
-        state::{LoopState, Step},
-    },
     render::{self, Colour},
     runner,
+};
+use loopgate_core::{
+    decision::{Evaluation, FailureView},
+    reflex::{self, Alias, FixRecord, Standing},
+    state::{LoopState, Step},
 };
 
 /// Lines of a program that are passed on, and characters of each: a terminal or a job's log holds no flood.

@@ -8,7 +8,7 @@ use serde::{
     de::{self, Unexpected, Visitor},
 };
 
-use crate::core::policy::CoverageTarget;
+use loopgate_core::policy::CoverageTarget;
 
 /// A whole number within bounds, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use serde::{
     de::{self, Unexpected, Visitor},
 };
 
-use crate::core::{
+use loopgate_core::{
     GateName, Login, TeamSlug,
     policy::{Colour, Recipient},
     stage::Stage,

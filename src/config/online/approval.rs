@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Check, names::is_bot, people};
-use crate::core::{
+use loopgate_core::{
     GateName, Login, UserId,
     gate::{ACTIONS, Codeowners, Exclusion, GateDefinition, GatePolicy, Owner, owner_mentions},
     policy::Mode,

@@ -1,14 +1,12 @@
 //! Conditions of gates that can never hold, or that hold for nothing there is.
 
 use super::{Check, Spot, meant};
-use crate::{
-    config::problem::shorten,
-    core::{
-        GateName,
-        gate::{GatePolicy, GateTrigger},
-        policy::NameGlob,
-        snapshot::NamedAccount,
-    },
+use crate::config::problem::shorten;
+use loopgate_core::{
+    GateName,
+    gate::{GatePolicy, GateTrigger},
+    policy::NameGlob,
+    snapshot::NamedAccount,
 };
 
 impl Check<'_> {

@@ -9,7 +9,7 @@ mod names;
 mod owners;
 
 use super::{pointer::Pointer, problem::shorten, source::Source, suggest};
-use crate::core::{
+use loopgate_core::{
     policy::{ConfigError, Fixer, Policy, Recipient},
     survey::{Survey, recipients},
 };

@@ -1,7 +1,7 @@
 //! Users and teams: whether they are there, and whether their word can count.
 
 use super::{Check, Spot, meant};
-use crate::core::{
+use loopgate_core::{
     GateName, Login, TeamSlug,
     gate::{ACTIONS, Exclusion, GatePolicy},
     snapshot::{Account, AccountKind, NamedAccount, Permission, Standing, TeamStanding},

@@ -1,14 +1,12 @@
 //! CODEOWNERS: owners that are not there. Errors where a gate asks the owners, else warnings: escalations call them.
 
 use super::{Check, Spot};
-use crate::{
-    config::{problem::shorten, source::Source},
-    core::{
-        gate::{Codeowners, Owner, OwnerMention, owner_mentions},
-        policy::ConfigError,
-        snapshot::{NamedAccount, Permission, Standing, TeamStanding},
-        survey::asks_owners,
-    },
+use crate::config::{problem::shorten, source::Source};
+use loopgate_core::{
+    gate::{Codeowners, Owner, OwnerMention, owner_mentions},
+    policy::ConfigError,
+    snapshot::{NamedAccount, Permission, Standing, TeamStanding},
+    survey::asks_owners,
 };
 
 impl Check<'_> {

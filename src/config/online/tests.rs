@@ -1,13 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::{
-    config::load,
-    core::{
-        Login, UserId,
-        snapshot::{Account, AccountKind, Authority, NamedAccount, Permission, Standing, TeamStanding},
-        survey::OwnersFile,
-    },
+use crate::config::load;
+use loopgate_core::{
+    Login, UserId,
+    snapshot::{Account, AccountKind, Authority, NamedAccount, Permission, Standing, TeamStanding},
+    survey::OwnersFile,
 };
 
 const PEOPLE: [(&str, Permission); 6] = [

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::node::Kind;
-use crate::core::{
+use loopgate_core::{
     fixtures,
     gate::{ApproveBy, GateDefinition, GateTrigger, matches},
     policy::Pattern,

@@ -4,14 +4,12 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{
-    config::{
-        leaf::Target,
-        lower::{Lowering, meaning},
-        wrappers::{Located, NonEmpty, OneOrMany, ShortOr},
-    },
-    core::policy::{CodeType, CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest},
+use crate::config::{
+    leaf::Target,
+    lower::{Lowering, meaning},
+    wrappers::{Located, NonEmpty, OneOrMany, ShortOr},
 };
+use loopgate_core::policy::{CodeType, CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest};
 
 /// What each type of change must reach, in percent of the changed lines.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

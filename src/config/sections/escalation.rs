@@ -7,17 +7,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::fixer::FixerSection;
-use crate::{
-    config::{
-        leaf::WrittenRecipient,
-        lower::Lowering,
-        problem::Problem,
-        wrappers::{Located, OneOrMany},
-    },
-    core::{
-        escalation::{EscalationAction, Trigger},
-        policy::{Channel, EscalationPolicy, Recipient, ReportSection, TriggerPolicy},
-    },
+use crate::config::{
+    leaf::WrittenRecipient,
+    lower::Lowering,
+    problem::Problem,
+    wrappers::{Located, OneOrMany},
+};
+use loopgate_core::{
+    escalation::{EscalationAction, Trigger},
+    policy::{Channel, EscalationPolicy, Recipient, ReportSection, TriggerPolicy},
 };
 
 /// Who is called, where, and with what.

@@ -5,20 +5,18 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{
-    config::{
-        leaf::{UpTo, Whole, Yes},
-        lower::Lowering,
-        problem::Problem,
-        source::Place,
-        suggest,
-        wrappers::{Located, NonEmpty, OneOrMany},
-    },
-    core::{
-        CheckName, RuleId, Score,
-        evidence::FindingSeverity,
-        policy::{EvaluatePolicy, Phase, PhaseThresholds, Rule, RuleCheck, Severity, VerifyPolicy},
-    },
+use crate::config::{
+    leaf::{UpTo, Whole, Yes},
+    lower::Lowering,
+    problem::Problem,
+    source::Place,
+    suggest,
+    wrappers::{Located, NonEmpty, OneOrMany},
+};
+use loopgate_core::{
+    CheckName, RuleId, Score,
+    evidence::FindingSeverity,
+    policy::{EvaluatePolicy, Phase, PhaseThresholds, Rule, RuleCheck, Severity, VerifyPolicy},
 };
 
 /// Rules, weights and thresholds.
@@ -209,7 +207,7 @@ impl WrittenCheck {
 }
 
 impl AddedPattern {
-    fn paths(self, cx: &mut Lowering) -> Vec<crate::core::policy::NameGlob> {
+    fn paths(self, cx: &mut Lowering) -> Vec<loopgate_core::policy::NameGlob> {
         self.paths.map_or_else(Vec::new, |paths| cx.plain_paths(&paths.0))
     }
 }

@@ -15,18 +15,16 @@ use super::{
     retry::LoopSection,
     verify::VerifySection,
 };
-use crate::{
-    config::{
-        leaf::Version,
-        lower::{Lowering, meaning},
-        problem::Problem,
-        source::Layer,
-        wrappers::{Located, OffOr, ShortOr},
-    },
-    core::{
-        GateName,
-        policy::{Activation, LabelPolicy, Mode, OnComplete, Policy, PolicyOrigin, StateBackend},
-    },
+use crate::config::{
+    leaf::Version,
+    lower::{Lowering, meaning},
+    problem::Problem,
+    source::Layer,
+    wrappers::{Located, OffOr, ShortOr},
+};
+use loopgate_core::{
+    GateName,
+    policy::{Activation, LabelPolicy, Mode, OnComplete, Policy, PolicyOrigin, StateBackend},
 };
 
 /// Configuration of Loopgate: `.github/loopgate.yml`. Every key may be left out; config/loopgate.example.yml shows

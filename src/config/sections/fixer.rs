@@ -8,16 +8,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::verify::environment;
-use crate::{
-    config::{
-        leaf::{EnvName, EnvValue, Handle, Period, Timeout, UpTo, Whole},
-        lower::Lowering,
-        problem::Problem,
-        source::Place,
-        wrappers::Located,
-    },
-    core::policy::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy},
+use crate::config::{
+    leaf::{EnvName, EnvValue, Handle, Period, Timeout, UpTo, Whole},
+    lower::Lowering,
+    problem::Problem,
+    source::Place,
+    wrappers::Located,
 };
+use loopgate_core::policy::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy};
 
 /// Who tries to repair between attempts, and what it may spend.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

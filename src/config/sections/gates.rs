@@ -8,25 +8,23 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::trigger::When;
-use crate::{
-    config::{
-        leaf::{Handle, Period, Transition, Whole},
-        lower::Lowering,
-        presets,
-        problem::Problem,
-        source::Place,
-        suggest,
-        wrappers::{Located, OffOr, OneOrMany, ShortOr},
+use crate::config::{
+    leaf::{Handle, Period, Transition, Whole},
+    lower::Lowering,
+    presets,
+    problem::Problem,
+    source::Place,
+    suggest,
+    wrappers::{Located, OffOr, OneOrMany, ShortOr},
+};
+use loopgate_core::{
+    GateName, Login, TeamSlug,
+    gate::{
+        ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy,
+        InvalidateOnPush, RequestTime,
     },
-    core::{
-        GateName, Login, TeamSlug,
-        gate::{
-            ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy,
-            InvalidateOnPush, RequestTime,
-        },
-        snapshot::Permission,
-        stage::Stage,
-    },
+    snapshot::Permission,
+    stage::Stage,
 };
 
 /// A gate. A preset needs no key at all; a gate of your own needs `when`.

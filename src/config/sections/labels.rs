@@ -3,10 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{
-    config::{leaf::WrittenColour, lower::Lowering, source::Place, wrappers::Located},
-    core::policy::{LabelPolicy, LoopLabel, LoopLabels},
-};
+use crate::config::{leaf::WrittenColour, lower::Lowering, source::Place, wrappers::Located};
+use loopgate_core::policy::{LabelPolicy, LoopLabel, LoopLabels};
 
 /// The labels that tell where the loop stands. A pull request carries exactly one of them.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -3,10 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{
-    config::{leaf::Whole, lower::switch},
-    core::policy::{MemoryPolicy, PatternSource},
-};
+use crate::config::{leaf::Whole, lower::switch};
+use loopgate_core::policy::{MemoryPolicy, PatternSource};
 
 /// What is remembered of failures, and what is made of it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -1,5 +1,5 @@
 //! The sections of the file: for each, how it is written (types that are also its schema) and what it means (its part
-//! of the [`Policy`](crate::core::policy::Policy)). Doc comments of the written types are what editors show.
+//! of the [`Policy`](loopgate_core::policy::Policy)). Doc comments of the written types are what editors show.
 
 pub(super) mod coverage;
 pub(super) mod escalation;

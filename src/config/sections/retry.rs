@@ -3,17 +3,15 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{
-    config::{
-        leaf::{Period, UpTo, Whole},
-        lower::{Lowering, meaning},
-        problem::Problem,
-        wrappers::Located,
-    },
-    core::policy::{
-        AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionSkips, ExternalRetry, LoopPolicy, OnMax,
-        OnRegression, PassingTests, ReviewRequirement, Waits,
-    },
+use crate::config::{
+    leaf::{Period, UpTo, Whole},
+    lower::{Lowering, meaning},
+    problem::Problem,
+    wrappers::Located,
+};
+use loopgate_core::policy::{
+    AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionSkips, ExternalRetry, LoopPolicy, OnMax,
+    OnRegression, PassingTests, ReviewRequirement, Waits,
 };
 
 /// When to try again, and when to call a person.

@@ -3,19 +3,17 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{
-    config::{
-        leaf::{Whole, Yes},
-        lower::Lowering,
-        problem::Problem,
-        wrappers::{Located, NonEmpty, OneOrMany, ShortOr},
-    },
-    core::{
-        Login,
-        evidence::FindingSeverity,
-        gate::GateTrigger,
-        policy::{NameGlob, PathGlobs},
-    },
+use crate::config::{
+    leaf::{Whole, Yes},
+    lower::Lowering,
+    problem::Problem,
+    wrappers::{Located, NonEmpty, OneOrMany, ShortOr},
+};
+use loopgate_core::{
+    Login,
+    evidence::FindingSeverity,
+    gate::GateTrigger,
+    policy::{NameGlob, PathGlobs},
 };
 
 /// What opens a gate: exactly one condition, which may be `any`, `all` or `not` of others.

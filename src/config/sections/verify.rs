@@ -7,22 +7,20 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{
-    config::{
-        leaf::{EnvName, EnvValue, Timeout, Whole},
-        lower::{Lowering, meaning},
-        problem::{Problem, shorten},
-        source::Place,
-        suggest,
-        wrappers::{Located, OneOrMany},
-    },
-    core::{
-        CheckName,
-        evidence::CheckKind,
-        policy::{
-            CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, Verbosity,
-            VerifyPolicy,
-        },
+use crate::config::{
+    leaf::{EnvName, EnvValue, Timeout, Whole},
+    lower::{Lowering, meaning},
+    problem::{Problem, shorten},
+    source::Place,
+    suggest,
+    wrappers::{Located, OneOrMany},
+};
+use loopgate_core::{
+    CheckName,
+    evidence::CheckKind,
+    policy::{
+        CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, Verbosity,
+        VerifyPolicy,
     },
 };
 

@@ -6,10 +6,8 @@
 use http::Method;
 use serde::Deserialize;
 
-use crate::{
-    core::{RepoName, Sha, decision::MergedBranch},
-    github::{Client, Error, error::OrAbsent, path, retry::Repeat},
-};
+use crate::github::{Client, Error, error::OrAbsent, path, retry::Repeat};
+use loopgate_core::{RepoName, Sha, decision::MergedBranch};
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,13 +7,11 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::CheckRunWrite;
-use crate::{
-    core::{
-        Sha, Timestamp,
-        decision::CheckRunPlan,
-        snapshot::{AnnotationLevel, CheckProgress, Conclusion},
-    },
-    render::{CheckAnnotation, CheckRunText},
+use crate::render::{CheckAnnotation, CheckRunText};
+use loopgate_core::{
+    Sha, Timestamp,
+    decision::CheckRunPlan,
+    snapshot::{AnnotationLevel, CheckProgress, Conclusion},
 };
 
 /// Annotations one request takes

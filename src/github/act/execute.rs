@@ -12,15 +12,15 @@ use super::{
 };
 use crate::{
     channels::{Channels, Message},
-    core::{
-        AppId, CheckRunId, RepoName, Sha, UserId,
-        decision::{Reacted, ReactionKind, Reviewer},
-        fix_request::Dispatch,
-        policy::{Channel, DispatchFixer},
-        rerun::{Ask, Extent, Repeatable},
-        snapshot::{AppIdentity, CheckProgress},
-    },
     github::{Client, Error, ObservedSurface, OwnCheck, OwnCheckRun, fresh::Fresh, path, retry::Repeat, wire::User},
+};
+use loopgate_core::{
+    AppId, CheckRunId, RepoName, Sha, UserId,
+    decision::{Reacted, ReactionKind, Reviewer},
+    fix_request::Dispatch,
+    policy::{Channel, DispatchFixer},
+    rerun::{Ask, Extent, Repeatable},
+    snapshot::{AppIdentity, CheckProgress},
 };
 
 /// Carries effects out, and remembers for a while what need not be tried again.

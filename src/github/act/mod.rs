@@ -13,15 +13,15 @@ mod plan;
 
 use crate::{
     channels::Message,
-    core::{
-        CheckRunId, CommentId,
-        decision::{CheckRunPlan, MergedBranch, Reacted, ReactionKind, Reviewer},
-        fix_request::Dispatch,
-        policy::Channel,
-        rerun::Ask,
-    },
     github::OwnCheck,
     render::{CheckAnnotation, CheckRunText},
+};
+use loopgate_core::{
+    CheckRunId, CommentId,
+    decision::{CheckRunPlan, MergedBranch, Reacted, ReactionKind, Reviewer},
+    fix_request::Dispatch,
+    policy::Channel,
+    rerun::Ask,
 };
 
 pub(in crate::github) use check_run::is_signed;

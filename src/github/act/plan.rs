@@ -3,12 +3,12 @@
 use super::{CheckRunWrite, Effect, Presence, check_run};
 use crate::{
     channels::Message,
-    core::{
-        decision::{CheckRunPlan, LabelWish, Post, Reviewer, StatusCommentWish, Surface},
-        policy::Channel,
-    },
     github::{ObservedSurface, OwnCheck, marker::Marker},
     render::{Announcement, CheckRunText, Rendered},
+};
+use loopgate_core::{
+    decision::{CheckRunPlan, LabelWish, Post, Reviewer, StatusCommentWish, Surface},
+    policy::Channel,
 };
 
 /// What must be done, in this order: what people watch first, what notifies last.

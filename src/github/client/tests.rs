@@ -11,10 +11,8 @@ use wiremock::{
 };
 
 use super::*;
-use crate::{
-    core::{AppId, snapshot::Completeness},
-    github::{AppCredentials, AppSlug, auth::tests::TEST_KEY},
-};
+use crate::github::{AppCredentials, AppSlug, auth::tests::TEST_KEY};
+use loopgate_core::{AppId, snapshot::Completeness};
 
 /// A loopback GitHub, a client of it, and a clock that only moves when told.
 struct Bench {

@@ -8,13 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::{TryFutureExt as _, future::try_join_all};
 use serde::Deserialize;
 
-use crate::{
-    core::{
-        Login, RepoName, TeamSlug, UserId,
-        gate::AuthorityQuestions,
-        snapshot::{Authority, NamedAccount, Permission, Standing, TeamStanding},
-    },
-    github::{Client, Error, ErrorKind, error::OrAbsent as _, fresh::Fresh, path, wire::User},
+use crate::github::{Client, Error, ErrorKind, error::OrAbsent as _, fresh::Fresh, path, wire::User};
+use loopgate_core::{
+    Login, RepoName, TeamSlug, UserId,
+    gate::AuthorityQuestions,
+    snapshot::{Authority, NamedAccount, Permission, Standing, TeamStanding},
 };
 
 /// Pages of an organisation's teams, and of a team's members, read at most.

@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{checks, checks::Checks, config};
-use crate::{
-    core::{
-        RepoName, Sha, coverage,
-        gate::{Codeowners, GateTrigger},
-        policy::{CheckSource, CoverageTarget, Policy, RequiredTest},
-        snapshot::{AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, FileStatus, PullRequest, ReceivedEvidence},
-        state::LoopState,
-    },
-    github::{Client, Error},
+use crate::github::{Client, Error};
+use loopgate_core::{
+    RepoName, Sha, coverage,
+    gate::{Codeowners, GateTrigger},
+    policy::{CheckSource, CoverageTarget, Policy, RequiredTest},
+    snapshot::{AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, FileStatus, PullRequest, ReceivedEvidence},
+    state::LoopState,
 };
 
 /// CODEOWNERS matter where they may approve, and where somebody must be called because attempts fail.

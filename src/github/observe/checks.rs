@@ -3,19 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use super::surface::OwnCheckRun;
-use crate::{
-    core::{
-        AppId, CheckName, CheckRunId, RepoName, Sha, Timestamp,
-        decision::CheckStanding,
-        evidence::{CheckEvidence, CheckKind},
-        external,
-        policy::{CheckSource, ExternalSource, VerifyPolicy},
-        snapshot::{
-            Annotation, AnnotationLevel, AppIdentity, ChangedFiles, CheckProgress, Completeness, Conclusion,
-            ExternalCheck, ForgedCheck, Listing, ObservationProblem,
-        },
+use crate::github::{Client, Error, act, check_names::OwnCheck, paging::wrapped_pages, path};
+use loopgate_core::{
+    AppId, CheckName, CheckRunId, RepoName, Sha, Timestamp,
+    decision::CheckStanding,
+    evidence::{CheckEvidence, CheckKind},
+    external,
+    policy::{CheckSource, ExternalSource, VerifyPolicy},
+    snapshot::{
+        Annotation, AnnotationLevel, AppIdentity, ChangedFiles, CheckProgress, Completeness, Conclusion, ExternalCheck,
+        ForgedCheck, Listing, ObservationProblem,
     },
-    github::{Client, Error, act, check_names::OwnCheck, paging::wrapped_pages, path},
 };
 
 /// Pages of check runs and of statuses read at most.

@@ -9,11 +9,11 @@ use serde::Deserialize;
 use super::organisation::Defaults;
 use crate::{
     config::{self, Source},
-    core::{
-        RepoName, Sha,
-        policy::{Activation, ConfigError, Policy, PolicyOrigin},
-    },
     github::{Client, Error, error::OrAbsent as _, fresh::Fresh, path, transport::Accept},
+};
+use loopgate_core::{
+    RepoName, Sha,
+    policy::{Activation, ConfigError, Policy, PolicyOrigin},
 };
 
 /// The repository's configuration file.

@@ -5,16 +5,14 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    core::{
-        AppId, CommentId, PrNumber, RepoName, ReviewId, Sha, Timestamp,
-        decision::Reacted,
-        snapshot::{Comment, Listing, Review, ReviewVerdict, Visibility},
-    },
-    github::{
-        Client, Error, path,
-        wire::{User, account},
-    },
+use crate::github::{
+    Client, Error, path,
+    wire::{User, account},
+};
+use loopgate_core::{
+    AppId, CommentId, PrNumber, RepoName, ReviewId, Sha, Timestamp,
+    decision::Reacted,
+    snapshot::{Comment, Listing, Review, ReviewVerdict, Visibility},
 };
 
 /// Pages of comments and of reviews read at most: 5,000 of each.

@@ -3,15 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::checks::progress;
-use crate::{
-    core::{
-        RepoName, Sha, Timestamp, WorkflowRunId,
-        evidence::Evidence,
-        gather,
-        policy::VerifyPolicy,
-        snapshot::{BaseEvidence, CheckProgress, ReceivedEvidence, WorkflowRun},
-    },
-    github::{Client, Error, artifacts, paging::wrapped_pages, path, transport::Accept},
+use crate::github::{Client, Error, artifacts, paging::wrapped_pages, path, transport::Accept};
+use loopgate_core::{
+    RepoName, Sha, Timestamp, WorkflowRunId,
+    evidence::Evidence,
+    gather,
+    policy::VerifyPolicy,
+    snapshot::{BaseEvidence, CheckProgress, ReceivedEvidence, WorkflowRun},
 };
 
 /// Pages of workflow runs, and of artifacts of one run, read at most.

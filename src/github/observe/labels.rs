@@ -4,17 +4,15 @@
 use serde::Deserialize;
 
 use super::authority::Registry;
-use crate::{
-    core::{
-        RepoName,
-        coverage::{stricter, type_of_label},
-        policy::CodeType,
-        snapshot::{AccountKind, Completeness, Permission, PullRequest, Standing},
-    },
-    github::{
-        Client, Error, path,
-        wire::{User, account},
-    },
+use crate::github::{
+    Client, Error, path,
+    wire::{User, account},
+};
+use loopgate_core::{
+    RepoName,
+    coverage::{stricter, type_of_label},
+    policy::CodeType,
+    snapshot::{AccountKind, Completeness, Permission, PullRequest, Standing},
 };
 
 /// Pages of events read at most: 1,000 of them. The label of a longer story does not count.

@@ -42,7 +42,7 @@ pub use self::{
     survey::Governing,
 };
 use super::{Client, Error, Github, fresh::Fresh, path};
-use crate::core::{
+use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha,
     gate::{AuthorityQuestions, questions},
     hint::Hint,

@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use crate::{
     config::{self, Source},
-    core::{RepoName, Sha, policy::ConfigError},
     github::{Client, Error, fresh::Fresh, path, transport::Accept},
 };
+use loopgate_core::{RepoName, Sha, policy::ConfigError};
 
 const REPOSITORY: &str = ".github";
 const FILE: &str = "loopgate.yml";

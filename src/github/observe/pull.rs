@@ -4,19 +4,17 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    core::{
-        Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp,
-        snapshot::{
-            Base, ChangedFile, ChangedFiles, Commit, Completeness, FileStatus, Head, Lifecycle, Listing, PullRequest,
-            Readiness,
-        },
-    },
-    github::{
-        Client, Error,
-        observe::conversation::Inline,
-        path,
-        wire::{User, account},
+use crate::github::{
+    Client, Error,
+    observe::conversation::Inline,
+    path,
+    wire::{User, account},
+};
+use loopgate_core::{
+    Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp,
+    snapshot::{
+        Base, ChangedFile, ChangedFiles, Commit, Completeness, FileStatus, Head, Lifecycle, Listing, PullRequest,
+        Readiness,
     },
 };
 

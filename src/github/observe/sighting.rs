@@ -3,10 +3,8 @@
 use serde::Deserialize;
 
 use super::pull::Pull;
-use crate::{
-    core::{RepoName, Timestamp, hint::Hint, snapshot::Lifecycle, state::LoopState},
-    github::{Client, Error, error::OrAbsent as _, paging::wrapped_pages, path},
-};
+use crate::github::{Client, Error, error::OrAbsent as _, paging::wrapped_pages, path};
+use loopgate_core::{RepoName, Timestamp, hint::Hint, snapshot::Lifecycle, state::LoopState};
 
 wrapped_pages! {
     Suites.check_suites of Suite;

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::conversation;
 use crate::{
-    core::{
-        CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, UserId,
-        decision::{Reacted, ReactionKind},
-        snapshot::{AppIdentity, CheckProgress, Comment},
-    },
     github::{Client, Error, OwnCheck, marker::Marker},
     render::Traces,
+};
+use loopgate_core::{
+    CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, UserId,
+    decision::{Reacted, ReactionKind},
+    snapshot::{AppIdentity, CheckProgress, Comment},
 };
 
 /// Our own traces on a pull request, and what of the pull request they are compared with.

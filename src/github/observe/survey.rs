@@ -9,15 +9,13 @@ use super::{
     authority::Flags,
     config::{self, Depth},
 };
-use crate::{
-    core::{
-        RepoName, Sha,
-        gate::AuthorityQuestions,
-        policy::Policy,
-        snapshot::{Account, NamedAccount, Permission},
-        survey::{Answer, OwnersFile, Survey, questions},
-    },
-    github::{Client, Error, path, transport::Accept, wire::User},
+use crate::github::{Client, Error, path, transport::Accept, wire::User};
+use loopgate_core::{
+    RepoName, Sha,
+    gate::AuthorityQuestions,
+    policy::Policy,
+    snapshot::{Account, NamedAccount, Permission},
+    survey::{Answer, OwnersFile, Survey, questions},
 };
 
 /// Pages of lists that are read at most: 2,000 collaborators, branches, labels.

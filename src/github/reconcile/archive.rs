@@ -2,13 +2,13 @@
 
 use super::{Failed, Job};
 use crate::{
-    core::{Timestamp, snapshot::Lifecycle},
     github::{
         Client, Ground,
         storage::{KEPT_AFTER_THE_END, Storage},
     },
     refs::{Loaded, RefName, StateStore},
 };
+use loopgate_core::{Timestamp, snapshot::Lifecycle};
 
 /// Looks in the archive where a pull request has no state although it could have had one: a run comes back when its
 /// pull request is reopened, and what ended before Loopgate came, or is archived, is left alone.

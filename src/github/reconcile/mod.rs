@@ -28,17 +28,17 @@ use super::{
 };
 use crate::{
     channels::Channels,
-    core::{
-        self, InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
-        decision::{Decision, DecisionWord, Post, Reviewer, Surface},
-        hint::Hint,
-        policy::Policy,
-        snapshot::{Lifecycle, ObservationProblem, Snapshot},
-        stage::Stage,
-        state::{LoopState, RunStatus, VerificationResult},
-    },
     refs::{self, AttemptFile, Follows, GitObjects as _, Loaded, RefName, RefsError, Save, Seal, StateStore},
     render::{self, OwnTemplates, Rendered},
+};
+use loopgate_core::{
+    self, InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
+    decision::{Decision, DecisionWord, Post, Reviewer, Surface},
+    hint::Hint,
+    policy::Policy,
+    snapshot::{Lifecycle, ObservationProblem, Snapshot},
+    stage::Stage,
+    state::{LoopState, RunStatus, VerificationResult},
 };
 
 /// Reconciles pull requests of one GitHub. Made once per process.
@@ -450,11 +450,11 @@ fn decide(observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopSt
     };
     let (state, recovered) = loaded.state(begin);
     let decision = match recovered {
-        None => core::decide(snapshot, &state, policy, now),
+        None => loopgate_core::decide(snapshot, &state, policy, now),
         Some(how) => {
             let mut snapshot = snapshot.clone();
             snapshot.problems.push(ObservationProblem { what: "the saved state".to_owned(), reason: how });
-            core::decide(&snapshot, &state, policy, now)
+            loopgate_core::decide(&snapshot, &state, policy, now)
         }
     };
     (state, decision)

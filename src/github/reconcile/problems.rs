@@ -6,10 +6,8 @@ use std::{
 };
 
 use super::Job;
-use crate::{
-    core::{PrNumber, RepoName},
-    github::Problem,
-};
+use crate::github::Problem;
+use loopgate_core::{PrNumber, RepoName};
 
 /// What GitHub refused at the last turn of each pull request.
 ///

@@ -8,11 +8,8 @@ use std::{
 use chrono::TimeDelta;
 
 use super::Job;
-use crate::{
-    core::{PrNumber, RepoName, Sha, Timestamp},
-    github::Effect,
-    refs::Loaded,
-};
+use crate::{github::Effect, refs::Loaded};
+use loopgate_core::{PrNumber, RepoName, Sha, Timestamp};
 
 /// How long whoever saved a state has for making the posts that follow from it.
 const RIVALS_TIME: TimeDelta = TimeDelta::seconds(10);

@@ -23,7 +23,6 @@ use tokio::sync::Mutex;
 
 use super::{KEPT_AFTER_THE_END, told};
 use crate::{
-    core::{PrNumber, RepoName, Timestamp, WorkflowRunId, snapshot::Completeness},
     github::{
         Client, Error,
         artifacts::{self, Limits},
@@ -32,6 +31,7 @@ use crate::{
     },
     refs::{RefName, RefsError, Slot, ended_before},
 };
+use loopgate_core::{PrNumber, RepoName, Timestamp, WorkflowRunId, snapshot::Completeness};
 
 /// The artifact's name.
 const NAME: &str = "loopgate-state";

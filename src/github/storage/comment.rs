@@ -16,7 +16,6 @@ use serde_json::json;
 
 use super::told;
 use crate::{
-    core::{CommentId, PrNumber, RepoName, policy::StateBackend, snapshot::AppIdentity},
     github::{
         Client, Error, OwnComment,
         error::OrAbsent as _,
@@ -27,6 +26,7 @@ use crate::{
     },
     refs::{RefName, RefsError, Slot},
 };
+use loopgate_core::{CommentId, PrNumber, RepoName, policy::StateBackend, snapshot::AppIdentity};
 
 /// The status comment of one pull request.
 pub struct CommentSlot {

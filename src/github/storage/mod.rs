@@ -15,10 +15,10 @@ pub use self::artifact::{StateArtifact, StateArtifactError};
 use self::{artifact::ArtifactSlot, comment::CommentSlot};
 use super::{Client, GithubObjects, Ground, OwnComment, marker, objects::told};
 use crate::{
-    core::{PrNumber, RepoName, Sha, decision::StatusCommentWish, policy::StateBackend},
     refs::{GitObjects, NewCommit, PackedObjects, RefName, RefsError},
     render::Rendered,
 };
+use loopgate_core::{PrNumber, RepoName, Sha, decision::StatusCommentWish, policy::StateBackend};
 
 /// How long the state of an ended run stays where it is (loop.md, State).
 pub(super) const KEPT_AFTER_THE_END: TimeDelta = TimeDelta::days(14);

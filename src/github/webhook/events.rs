@@ -1,6 +1,6 @@
 //! One function per event of github.md's table.
 
-use crate::core::{
+use loopgate_core::{
     Actor, CheckRunId, CommentId, Hint, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, UserId,
     gate::may_speak,
 };

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use super::{Irrelevant, Misread, OwnApp, Reader, Target, Told, tell};
-use crate::core::{Hint, PrNumber, RepoName, Timestamp};
+use loopgate_core::{Hint, PrNumber, RepoName, Timestamp};
 
 /// What a workflow was started for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +98,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::core::AppId;
+    use loopgate_core::AppId;
 
     const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
 

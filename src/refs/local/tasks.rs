@@ -1,7 +1,7 @@
 //! The loops of a local repository, and which of them is the active one.
 
 use super::{LocalRepository, RefName, RefsError};
-use crate::core::Sha;
+use loopgate_core::Sha;
 
 /// The symbolic ref that names the active loop.
 const CURRENT: &str = "refs/loopgate/current";

@@ -1,13 +1,11 @@
 use serde_json::Value;
 
 use super::*;
-use crate::{
-    core::{PrNumber, evidence::CheckEvidence, state::RunStatus},
-    refs::{
-        Follows, Seal,
-        fake::{FakeObjects, line, record, sample_state},
-    },
+use crate::refs::{
+    Follows, Seal,
+    fake::{FakeObjects, line, record, sample_state},
 };
+use loopgate_core::{PrNumber, evidence::CheckEvidence, state::RunStatus};
 
 fn name() -> RefName {
     RefName::pull_request(PrNumber::new(12))
@@ -231,10 +229,10 @@ async fn a_run_moves_to_the_archive_and_back() {
 
 #[test]
 fn a_short_log_is_recorded_although_all_of_it_is_a_head() {
-    use crate::core::evidence::{CheckKind, Outcome};
+    use loopgate_core::evidence::{CheckKind, Outcome};
     let bare = CheckEvidence::bare("build".parse().unwrap(), CheckKind::Build, Outcome::Failed);
     let check = CheckEvidence { log_head: "error: no such target\n".into(), ..bare };
-    let record = crate::core::decision::AttemptRecord { checks: vec![check], ..record(3) };
+    let record = loopgate_core::decision::AttemptRecord { checks: vec![check], ..record(3) };
     let file = AttemptFile::of(&record, Follows::Nothing).unwrap();
     let written: Value = serde_json::from_str(file.text()).unwrap();
     let check = &written["checks"][0];
@@ -246,12 +244,12 @@ fn an_attempt_stays_small_however_much_it_has_to_tell() {
     let mut record = record(3);
     let mut check = CheckEvidence::bare(
         "unit".parse().unwrap(),
-        crate::core::evidence::CheckKind::Test,
-        crate::core::evidence::Outcome::Failed,
+        loopgate_core::evidence::CheckKind::Test,
+        loopgate_core::evidence::Outcome::Failed,
     );
     check.log_tail = "é".repeat(50_000);
     check.failures = (0..200)
-        .map(|nth| crate::core::evidence::Failure {
+        .map(|nth| loopgate_core::evidence::Failure {
             test_name: Some(format!("test_{nth}")),
             error_message: "x".repeat(4_000),
             stack_trace: Some("y".repeat(30_000)),

@@ -1,12 +1,10 @@
 //! Who is called, what only they can do, and how the loop goes on.
 
-use crate::{
-    core::{Login, TeamSlug, decision::EscalationView, escalation::Trigger, policy::Recipient},
-    render::{
-        sanitize::{Markdown, code},
-        verdict::Subject,
-    },
+use crate::render::{
+    sanitize::{Markdown, code},
+    verdict::Subject,
 };
+use loopgate_core::{Login, TeamSlug, decision::EscalationView, escalation::Trigger, policy::Recipient};
 
 /// What only a person can do about it.
 pub const fn human_action(trigger: Trigger) -> &'static str {

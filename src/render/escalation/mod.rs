@@ -21,7 +21,7 @@ use super::{
     verdict::Subject,
     words,
 };
-use crate::core::{
+use loopgate_core::{
     call,
     decision::{EscalationView, Post},
 };

@@ -7,24 +7,22 @@ use super::{
     guidance::{human_action, mentions, resume_steps},
     pattern,
 };
-use crate::{
-    core::{
-        Sha,
-        decision::{CheckStanding, EscalationView, FailureView},
-        policy::{EscalationDiff, ReportSection},
-        state::{AttemptDigest, VerificationResult},
-        tamper::Tampering,
-    },
-    render::{
-        check_table,
-        failure_card::seen_before,
-        handoff::attempt_row,
-        links::Links,
-        sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
-        summary,
-        verdict::Subject,
-        words,
-    },
+use crate::render::{
+    check_table,
+    failure_card::seen_before,
+    handoff::attempt_row,
+    links::Links,
+    sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
+    summary,
+    verdict::Subject,
+    words,
+};
+use loopgate_core::{
+    Sha,
+    decision::{CheckStanding, EscalationView, FailureView},
+    policy::{EscalationDiff, ReportSection},
+    state::{AttemptDigest, VerificationResult},
+    tamper::Tampering,
 };
 
 /// How much detail a report carries; less when it would not fit.

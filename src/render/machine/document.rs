@@ -4,20 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{
-    core::{
-        CheckName, GateName, Login, PrNumber, RepoName, RuleId, Score, Sha,
-        decision::{DecisionWord, DistanceToSuccess},
-        escalation::Trigger,
-        evidence::CheckKind,
-        failure::{Blame, RootCauseCategory},
-        gate::GateStatus,
-        policy::Phase,
-        snapshot::Permission,
-        stage::Stage,
-        state::{CapabilityProgress, RunStatus, VerificationResult},
-    },
-    render::fit::Shown,
+use crate::render::fit::Shown;
+use loopgate_core::{
+    CheckName, GateName, Login, PrNumber, RepoName, RuleId, Score, Sha,
+    decision::{DecisionWord, DistanceToSuccess},
+    escalation::Trigger,
+    evidence::CheckKind,
+    failure::{Blame, RootCauseCategory},
+    gate::GateStatus,
+    policy::Phase,
+    snapshot::Permission,
+    stage::Stage,
+    state::{CapabilityProgress, RunStatus, VerificationResult},
 };
 
 /// Decision and feedback for agents and scripts.
@@ -154,7 +152,7 @@ pub struct Failure {
     pub root_cause: String,
     pub fix_strategy: String,
     pub confidence: f64,
-    pub fingerprint: Option<crate::core::Fingerprint>,
+    pub fingerprint: Option<loopgate_core::Fingerprint>,
 }
 
 #[derive(Debug, Serialize)]

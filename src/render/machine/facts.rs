@@ -3,17 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::document::{Action, Approvers, Attempt, Check, Compare, Evaluation, Failure, Feedback, Gate, Tests};
-use crate::{
-    core::{
-        decision::{self, CheckStanding, CheckView, EvaluationVerdict, FailureView, FeedbackLine, NextAction},
-        gate::{ApproveBy, GateReport, GateStanding, Holding},
-        state::{AttemptDigest, CapabilityProgress},
-    },
-    render::{
-        gate_card::approve_by,
-        sanitize::{address, clip},
-        verdict::Subject,
-    },
+use crate::render::{
+    gate_card::approve_by,
+    sanitize::{address, clip},
+    verdict::Subject,
+};
+use loopgate_core::{
+    decision::{self, CheckStanding, CheckView, EvaluationVerdict, FailureView, FeedbackLine, NextAction},
+    gate::{ApproveBy, GateReport, GateStanding, Holding},
+    state::{AttemptDigest, CapabilityProgress},
 };
 
 pub fn action(action: &NextAction) -> Action {

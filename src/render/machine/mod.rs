@@ -13,7 +13,7 @@ use super::{
     summary,
     verdict::Subject,
 };
-use crate::core::{Sha, failure::summarise};
+use loopgate_core::{Sha, failure::summarise};
 
 /// `schema` of the document.
 pub const STATUS_SCHEMA: &str = "loopgate.status/v1";
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
 
-    fn status(decision: &crate::core::decision::Decision) -> Status {
+    fn status(decision: &loopgate_core::decision::Decision) -> Status {
         let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
         Status::of(&Subject { decision, snapshot: &snapshot, policy: &policy })
     }
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn attempts_are_read_back_from_the_comment() {
         let mut decision = fixtures::first_failure();
-        let told = |decision: &crate::core::decision::Decision, head| {
+        let told = |decision: &loopgate_core::decision::Decision, head| {
             let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
             let page = crate::render::pull_request(decision, &snapshot, &policy);
             attempts_before(&page.status_comment, head)

@@ -3,12 +3,10 @@
 use std::fmt::Write;
 
 use super::{score, status_word, time};
-use crate::{
-    core::{
-        history::{EventStatus, HistoryLine},
-        state::{LoopState, RunStatus},
-    },
-    render::sanitize::{clip, line},
+use crate::render::sanitize::{clip, line};
+use loopgate_core::{
+    history::{EventStatus, HistoryLine},
+    state::{LoopState, RunStatus},
 };
 
 /// `status`: one loop with everything in its columns.

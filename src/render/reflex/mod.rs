@@ -15,7 +15,7 @@ use super::{
     summary::{self, Iteration, IterationOutcome},
     words,
 };
-use crate::core::{
+use loopgate_core::{
     Timestamp,
     decision::{Evaluation, FailureView, RuleOutcome},
     escalation::Trigger,

@@ -3,17 +3,15 @@
 use std::fmt::Write;
 
 use super::{cause, loop_verdict, score, state_ref, time};
-use crate::{
-    core::{
-        escalation::Trigger,
-        reflex::{FixMaker, FixRecord, ReflexState},
-        state::{AttemptDigest, LoopState, RunStatus, VerificationResult},
-    },
-    render::{
-        sanitize::{block, clip, line},
-        terminal::{Colour, Paint},
-        words,
-    },
+use crate::render::{
+    sanitize::{block, clip, line},
+    terminal::{Colour, Paint},
+    words,
+};
+use loopgate_core::{
+    escalation::Trigger,
+    reflex::{FixMaker, FixRecord, ReflexState},
+    state::{AttemptDigest, LoopState, RunStatus, VerificationResult},
 };
 
 /// The whole report: every iteration, what is left, and what only a person can decide.
@@ -41,7 +39,7 @@ pub fn loop_report(state: &LoopState, colour: Colour) -> String {
     let branch = if is_commit { "no branch".into() } else { line(&state.branch) };
     field("Where", format!("{branch} at {}", state.head_sha.short()));
     field("Began", format!("{} UTC, run {}", time(state.created_at), state.run_id));
-    let now = state.evaluation.as_ref().map_or(crate::core::Score::ZERO, |evaluation| evaluation.score);
+    let now = state.evaluation.as_ref().map_or(loopgate_core::Score::ZERO, |evaluation| evaluation.score);
     let best = state.best_attempt.as_ref().filter(|best| best.attempt != state.iteration && best.score > now);
     let best = best.map(|best| format!(" (best: {} in iteration {}, {})", best.score, best.attempt, best.sha.short()));
     // At A → B the phase is the next evaluation's already.
@@ -139,7 +137,7 @@ fn fix_lines(text: &mut String, fix: &FixRecord) {
 
 fn open_issues(text: &mut String, state: &LoopState) {
     let Some(evaluation) = &state.evaluation else { return };
-    let names = |rules: &[crate::core::RuleId]| rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let names = |rules: &[loopgate_core::RuleId]| rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if !evaluation.failed_rules.is_empty() {
         let _ = writeln!(text, "\nFailed     {}", names(&evaluation.failed_rules));
     }

@@ -1,21 +1,19 @@
 use chrono::TimeDelta;
 
 use super::*;
-use crate::{
-    core::{
-        policy::{CodeType, Phase},
-        reflex::{Ask, FixMaker, Major, ReflexState, Senior, Settings, Spent},
-        state::{AttemptDigest, Blocked, EvaluationSummary, VerificationResult},
-    },
-    render::{fixtures, terminal::Colour},
+use crate::render::{fixtures, terminal::Colour};
+use loopgate_core::{
+    policy::{CodeType, Phase},
+    reflex::{Ask, FixMaker, Major, ReflexState, Senior, Settings, Spent},
+    state::{AttemptDigest, Blocked, EvaluationSummary, VerificationResult},
 };
 
 fn settings() -> Settings {
     Settings {
         task_type: CodeType::BugFix,
         mandatory: Vec::new(),
-        threshold_a: crate::core::Score::from_ratio(0.8, 1.0),
-        threshold_b: crate::core::Score::from_ratio(0.9, 1.0),
+        threshold_a: loopgate_core::Score::from_ratio(0.8, 1.0),
+        threshold_b: loopgate_core::Score::from_ratio(0.9, 1.0),
         major: Major::Fail,
         limit: 4,
         checks: Vec::new(),
@@ -40,13 +38,13 @@ fn blocked() -> LoopState {
     state.run_id = "fix-the-sum-20261120-101500".into();
     let attempt = |number: u32, score: f64| AttemptDigest {
         number,
-        head_sha: crate::core::Sha::from_bytes([u8::try_from(number).unwrap(); 20]),
+        head_sha: loopgate_core::Sha::from_bytes([u8::try_from(number).unwrap(); 20]),
         tree_hash: String::new(),
         at: state.created_at,
         result: VerificationResult::Fail,
         blame: None,
-        score: crate::core::Score::from_ratio(score, 1.0),
-        phase: crate::core::policy::Phase::A,
+        score: loopgate_core::Score::from_ratio(score, 1.0),
+        phase: loopgate_core::policy::Phase::A,
         failed_rules: vec!["unit".parse().unwrap()],
         failed_checks: vec!["unit".parse().unwrap()],
         fingerprints: Default::default(),
@@ -136,8 +134,8 @@ fn the_report_says_no_more_than_is_so() {
     let lines = |state: &LoopState| loop_report(state, Colour::Off);
     let mut state = blocked();
     state.branch = "0123abcd".into();
-    let best = |attempt, score| crate::core::state::BestAttempt { attempt, sha: state.head_sha, score };
-    let (worse, better) = (best(1, crate::core::Score::ZERO), best(1, crate::core::Score::try_from(0.75).unwrap()));
+    let best = |attempt, score| loopgate_core::state::BestAttempt { attempt, sha: state.head_sha, score };
+    let (worse, better) = (best(1, loopgate_core::Score::ZERO), best(1, loopgate_core::Score::try_from(0.75).unwrap()));
     state.best_attempt = Some(worse);
     assert!(lines(&state).contains("Where      no branch at 02020202\n"));
     assert!(lines(&state).contains("Score      0.50 in phase A\n"), "nothing better was there");

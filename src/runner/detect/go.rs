@@ -1,7 +1,7 @@
 //! Go: the go command alone.
 
 use super::usual::Usual;
-use crate::core::evidence::CheckKind as K;
+use loopgate_core::evidence::CheckKind as K;
 
 /// `./cart.go:3:23: undefined: total`, from vet with its name in front.
 const COMPILER: &str = r"^(?:vet: )?(?P<file>[^:\s]+\.go):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<message>.+)$";

@@ -1,7 +1,7 @@
 //! Java and its kin: Maven and Gradle, by their wrappers where the project brings them.
 
 use super::usual::{Site, Usual};
-use crate::core::evidence::CheckKind as K;
+use loopgate_core::evidence::CheckKind as K;
 
 /// `[ERROR] /srv/shop/src/Cart.java:[8,16] cannot find symbol`
 const MAVEN: &str = r"^\[(?P<severity>ERROR)\] (?P<file>\S+\.(?:java|kt|scala|groovy)):\[(?P<line>\d+),(?P<column>\d+)\] (?P<message>.+)$";

@@ -20,7 +20,7 @@ use indexmap::IndexMap;
 
 pub use projects::{Project, projects};
 
-use crate::core::{
+use loopgate_core::{
     CheckName,
     policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Pattern},
 };

@@ -7,7 +7,7 @@ use super::{
     manifest::Manifest,
     usual::{Site, Usual},
 };
-use crate::core::evidence::CheckKind as K;
+use loopgate_core::evidence::CheckKind as K;
 
 /// `src/cart.ts(11,5): error TS2339: Property 'prize' does not exist on type 'Line'.`
 const TSC: &str = r"^(?P<file>[^()\s][^()]*)\((?P<line>\d+),(?P<column>\d+)\): (?P<severity>error|warning) (?P<rule>TS\d+): (?P<message>.+)$";

@@ -6,7 +6,7 @@ use super::{
     Purpose,
     usual::{Site, Usual, is_installed},
 };
-use crate::core::evidence::CheckKind as K;
+use loopgate_core::evidence::CheckKind as K;
 
 /// `shop/cart.py:3:1: F401 'os' imported but unused`, as ruff and flake8 write it.
 const LINT: &str =

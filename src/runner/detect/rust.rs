@@ -4,7 +4,7 @@ use super::{
     manifest::Manifest,
     usual::{Site, Usual},
 };
-use crate::core::evidence::CheckKind as K;
+use loopgate_core::evidence::CheckKind as K;
 
 /// `Diff in src/lib.rs:4:`, before Rust 1.79 `Diff in src/lib.rs at line 4:`.
 const FORMAT: &str = r"^Diff in (?P<file>.+?)(?:| at line )(?::)?(?P<line>\d+):$";

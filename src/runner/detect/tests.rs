@@ -228,6 +228,6 @@ fn every_expression_is_one_that_reports_are_read_with() {
         .collect();
     assert!(patterns.len() >= 9, "{}", patterns.len());
     for pattern in patterns {
-        assert!(crate::reports::Pattern::new(pattern.as_str()).is_ok(), "{}", pattern.as_str());
+        assert!(loopgate_reports::Pattern::new(pattern.as_str()).is_ok(), "{}", pattern.as_str());
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Purpose;
-use crate::core::{evidence::CheckKind, policy::REPORTS_VARIABLE};
+use loopgate_core::{evidence::CheckKind, policy::REPORTS_VARIABLE};
 
 /// A check by its short name: `test`, `lint`.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use self::{base_tree::BaseTree, single::Single};
 use super::interrupt::Interrupt;
-use crate::core::{
+use loopgate_core::{
     Sha,
     evaluate::is_test,
     evidence::{ProofEnd, ProofRun, ProofVerdict, RegressionTrial},

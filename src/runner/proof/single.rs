@@ -8,13 +8,11 @@ use std::{
 };
 
 use super::Trial;
-use crate::{
-    core::{evidence::ProofEnd, failure::quoted_word},
-    runner::{
-        command::{self, CommandLine, Ending},
-        interrupt::Interrupt,
-    },
+use crate::runner::{
+    command::{self, CommandLine, Ending},
+    interrupt::Interrupt,
 };
+use loopgate_core::{evidence::ProofEnd, failure::quoted_word};
 
 /// How long one run of one file may take: it may have to be built first.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -151,7 +149,7 @@ fn above(root: &Path, folder: &str, name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{Sha, snapshot::ChangedFiles};
+    use loopgate_core::{Sha, snapshot::ChangedFiles};
 
     #[test]
     fn each_ecosystem_runs_one_file() {

@@ -5,7 +5,7 @@
 //! its branch and the refs that are held go back to where they were, and the files stay as the program left them.
 
 use super::{Worktree, WorktreeError};
-use crate::core::Sha;
+use loopgate_core::Sha;
 
 /// Where git stood before a program was started.
 #[derive(Clone, Debug, PartialEq, Eq)]

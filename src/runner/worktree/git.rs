@@ -8,7 +8,8 @@ use std::{
 };
 
 use super::Worktree;
-use crate::{core::Sha, runner::host};
+use crate::runner::host;
+use loopgate_core::Sha;
 
 /// Why the working tree could not be read or changed.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{core::PrNumber, server::storage::Pending};
+use crate::server::storage::Pending;
+use loopgate_core::PrNumber;
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_timestamp(1_800_000_000 + seconds, 0).unwrap()

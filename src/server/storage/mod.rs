@@ -12,10 +12,8 @@ use std::{fmt, str::FromStr};
 pub(super) use sqlite::{Store, Writer, open};
 
 use super::reconciler::Again;
-use crate::{
-    core::{Hint, InstallationId, Timestamp},
-    github::webhook::{Target, Work},
-};
+use crate::github::webhook::{Target, Work};
+use loopgate_core::{Hint, InstallationId, Timestamp};
 
 /// Storage that does not do what it must.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,7 @@
 //! Targets as two columns of the database, and back.
 
-use crate::{core::PrNumber, github::webhook::Target};
+use crate::github::webhook::Target;
+use loopgate_core::PrNumber;
 
 /// The columns `repository` and `what`.
 pub(super) fn columns(target: &Target) -> (String, String) {
@@ -45,7 +46,7 @@ pub(super) fn target(repository: &str, what: &str) -> Option<Target> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{RepoName, Sha};
+    use loopgate_core::{RepoName, Sha};
 
     #[test]
     fn targets_come_back_as_they_were() {

@@ -1,13 +1,11 @@
 //! What CI systems do: another App reports, or a workflow uploads evidence.
 
-use loopgate::{
-    core::{
-        RepoName, Sha,
-        evidence::{CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Failure, Outcome},
-        roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
-    },
-    simulator::{CheckSpec, Conclusion, Pr, RunSpec},
+use loopgate_core::{
+    RepoName, Sha,
+    evidence::{CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Failure, Outcome},
+    roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
 };
+use loopgate_simulator::{CheckSpec, Conclusion, Pr, RunSpec};
 use serde_json::{Value, json};
 
 use super::{GitHub, World};

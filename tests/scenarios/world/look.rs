@@ -1,9 +1,7 @@
 //! What can be seen of a pull request afterwards, and of what Loopgate did.
 
-use loopgate::{
-    core::RepoName,
-    simulator::{Pr, Simulator},
-};
+use loopgate_core::RepoName;
+use loopgate_simulator::{Pr, Simulator};
 use serde_json::{Value, json};
 
 use super::{BOT, GitHub, World, list, texts};

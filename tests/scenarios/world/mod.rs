@@ -12,12 +12,9 @@ use std::{
 };
 
 use chrono::TimeDelta;
-use loopgate::{
-    core::RepoName,
-    github::SystemClock,
-    server::Running,
-    simulator::{Clock, Config, Pr, Role, Simulator},
-};
+use loopgate::{github::SystemClock, server::Running};
+use loopgate_core::RepoName;
+use loopgate_simulator::{Clock, Config, Pr, Role, Simulator};
 use serde_json::{Value, json};
 
 use self::serving::{Fan, Paced, Times, serve};

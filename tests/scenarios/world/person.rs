@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use chrono::{Timelike, Utc};
-use loopgate::{
-    core::{CommentId, PrNumber, RepoName, ReviewId},
-    simulator::{CommitSpec, Pr, PullSpec, Verdict},
-};
+use loopgate_core::{CommentId, PrNumber, RepoName, ReviewId};
+use loopgate_simulator::{CommitSpec, Pr, PullSpec, Verdict};
 use serde_json::json;
 
 use super::{GitHub, World, tree};

@@ -18,11 +18,11 @@ use http::{Request, StatusCode, request::Parts};
 use http_body_util::Full;
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use loopgate::{
-    core::Timestamp,
     github::{self, ApiUrl, AppCredentials, Credentials, Github, Setup},
     server::{self, GithubReconciler, Running, Server, ServerConfig, own_app},
-    simulator::Clock,
 };
+use loopgate_core::Timestamp;
+use loopgate_simulator::Clock;
 
 /// The simulator's time for the server.
 #[derive(Clone)]

@@ -5,19 +5,17 @@ use wiremock::{
 };
 
 use super::*;
-use crate::{
-    core::{
-        CommentId, WorkflowRunId,
-        decision::{CheckRunPlan, MergedBranch, Reacted},
-        snapshot::Conclusion,
+use crate::github::{
+    ApiUrl, Credentials, Github, Patience, Secret, Setup,
+    act::{
+        check_run,
+        plan::tests::{check_text, untouched},
     },
-    github::{
-        ApiUrl, Credentials, Github, Patience, Secret, Setup,
-        act::{
-            check_run,
-            plan::tests::{check_text, untouched},
-        },
-    },
+};
+use loopgate_core::{
+    CommentId, WorkflowRunId,
+    decision::{CheckRunPlan, MergedBranch, Reacted},
+    snapshot::Conclusion,
 };
 
 struct Bench {

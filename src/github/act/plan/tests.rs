@@ -2,13 +2,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::{
-    core::{
-        CheckRunId, CommentId, PrNumber, UserId,
-        decision::{Post, Reacted, ReactionKind},
-        snapshot::{AnnotationLevel, CheckProgress, Conclusion},
-    },
     github::{OwnCheckRun, OwnComment},
     render::CheckAnnotation,
+};
+use loopgate_core::{
+    CheckRunId, CommentId, PrNumber, UserId,
+    decision::{Post, Reacted, ReactionKind},
+    snapshot::{AnnotationLevel, CheckProgress, Conclusion},
 };
 
 /// A pull request that Loopgate has not touched.

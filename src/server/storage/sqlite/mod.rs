@@ -28,7 +28,7 @@ use sqlx::{
 
 pub(in crate::server) use self::{read::Store, write::Writer};
 use super::{Key, StoreError, names};
-use crate::core::{InstallationId, Timestamp};
+use loopgate_core::{InstallationId, Timestamp};
 
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("migrations/sqlite");
 

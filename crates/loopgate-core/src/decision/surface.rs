@@ -1,0 +1,117 @@
+//! How the pull request should look.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::Post;
+use crate::{
+    fix_request::FixRequest,
+    gate::WordSource,
+    ids::{CommentId, Login, Sha, TeamSlug},
+    policy::Channel,
+    rerun::Ask,
+    snapshot::Conclusion,
+};
+
+/// How the pull request should look. `github::act` applies the difference to what was observed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Surface {
+    /// Labels Loopgate owns: wanted, or to be taken away if present. Others are never touched.
+    pub labels: BTreeMap<String, LabelWish>,
+    pub request: BTreeSet<Reviewer>,
+    /// Only reviewers Loopgate had asked for.
+    pub withdraw: BTreeSet<Reviewer>,
+    /// None: nothing is written (closed unmerged).
+    pub verify: Option<CheckRunPlan>,
+    pub gates: Option<CheckRunPlan>,
+    pub status_comment: StatusCommentWish,
+    pub posts: Vec<Post>,
+    pub reactions: BTreeMap<Reacted, ReactionKind>,
+    /// Channels that an escalation is said on beside the comment, with the key of its post.
+    pub announce: BTreeMap<Channel, String>,
+    /// What GitHub is to be asked to run again.
+    pub reruns: BTreeSet<Ask>,
+    /// The fixer that is to be asked; its post is among `posts`.
+    pub fix: Option<FixRequest>,
+    /// The head branch, once it is merged and is to go.
+    pub delete_branch: Option<MergedBranch>,
+}
+
+/// A branch that was merged and is no longer needed, if it still points at what was merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergedBranch {
+    pub name: String,
+    pub sha: Sha,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelWish {
+    /// Colour is six hex digits without `#`.
+    Present {
+        color: String,
+        description: String,
+    },
+    Absent,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reviewer {
+    User(Login),
+    Team(TeamSlug),
+}
+
+/// State of one of our check runs; its text is rendered from the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckRunPlan {
+    InProgress,
+    Completed(Conclusion),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatusCommentWish {
+    #[default]
+    Leave,
+    Upsert,
+}
+
+/// What bears a reaction. The ids of the two are counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reacted {
+    Comment(CommentId),
+    /// On a line of the diff.
+    Inline(CommentId),
+}
+
+impl Reacted {
+    /// Where a word was written; none for reviews, which GitHub lets nobody react to.
+    pub const fn at(source: WordSource) -> Option<Self> {
+        match source {
+            WordSource::Comment(id) => Some(Self::Comment(id)),
+            WordSource::Inline(id) => Some(Self::Inline(id)),
+            WordSource::Review(_) => None,
+        }
+    }
+}
+
+/// Reactions on commands and approvals (github.md): seen, done, not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum ReactionKind {
+    #[serde(rename = "eyes")]
+    Seen,
+    #[serde(rename = "+1")]
+    Done,
+    #[serde(rename = "confused")]
+    NotAccepted,
+}
+
+impl ReactionKind {
+    /// GitHub's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Seen => "eyes",
+            Self::Done => "+1",
+            Self::NotAccepted => "confused",
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The command that runs a check's failing tests once more, and only them as far as its tool allows.
+//!
+//! It is the check's own command with the tool's own filter behind it, so that it runs in the same way and reports in
+//! the same place. Where the filter misses, the run says nothing of the tests, and nothing follows from it.
+
+use super::{
+    CheckContext,
+    names::{class_and_method, leaf, pattern},
+    own::is_simple,
+    tool::{Tool, tool},
+    word::word,
+};
+use crate::{evidence::Failure, policy::REPORTS_VARIABLE};
+
+/// The command line; none for a tool or a command line that nothing can simply be put behind.
+pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> Option<String> {
+    let command = command.trim();
+    // The directory for reports is a new one for each run.
+    let fixed = command.replace(&format!("${REPORTS_VARIABLE}/"), "");
+    if failures.is_empty() || !is_simple(&fixed) {
+        return None;
+    }
+    let names: Vec<&str> =
+        failures.iter().map(|failure| failure.test_name.as_deref().map(str::trim)).collect::<Option<_>>()?;
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let behind = match tool(failures.first()?, Some(check))? {
+        Tool::Cargo if words.contains(&"nextest") => {
+            let each = names
+                .iter()
+                .map(|name| word(binary_and_test(name)).map(|_| format!("test(={})", binary_and_test(name))));
+            format!("-E {}", word(&each.collect::<Option<Vec<_>>>()?.join(" + "))?)
+        }
+        Tool::Cargo => {
+            let dashes = if words.contains(&"--") { "" } else { "-- " };
+            format!("{dashes}--exact {}", quoted(&names)?)
+        }
+        // pytest remembers by itself what failed, whatever paths and options the command has.
+        Tool::Pytest => "--lf --lfnf=none".to_owned(),
+        Tool::Django | Tool::Unittest => quoted(&names)?,
+        Tool::Jest | Tool::Vitest => format!("{}-t {}", separator(&words), word(&any_of(&names)?)?),
+        Tool::Mocha => format!("{}-g {}", separator(&words), word(&any_of(&names)?)?),
+        Tool::Go => {
+            let tops: Option<Vec<&str>> = names.iter().map(|name| go_top(name)).collect();
+            let mut tops = tops?;
+            tops.sort_unstable();
+            tops.dedup();
+            format!("-count=1 -run {}", word(&format!("^({})$", tops.join("|")))?)
+        }
+        Tool::Maven => {
+            let file = |failure: &Failure| failure.test_file.clone();
+            let each: Option<Vec<String>> = failures
+                .iter()
+                .zip(&names)
+                .map(|(failure, name)| class_and_method(name, file(failure).as_deref(), '#'))
+                .collect();
+            format!("-Dtest={} -Dsurefire.failIfNoSpecifiedTests=false", word(&each?.join(","))?)
+        }
+        Tool::Gradle | Tool::Dotnet | Tool::Rspec | Tool::Phpunit | Tool::Swift => return None,
+    };
+    Some(format!("{command} {behind}"))
+}
+
+fn quoted(names: &[&str]) -> Option<String> {
+    let words: Option<Vec<String>> = names.iter().map(|name| word(name)).collect();
+    Some(words?.join(" "))
+}
+
+/// npm keeps options to itself unless they come after two dashes.
+fn separator(words: &[&str]) -> &'static str {
+    if words.first() == Some(&"npm") && !words.contains(&"--") { "-- " } else { "" }
+}
+
+fn any_of(names: &[&str]) -> Option<String> {
+    let each: Vec<String> = names.iter().map(|name| pattern(leaf(name))).collect();
+    each.iter().all(|one| !one.is_empty()).then(|| each.join("|"))
+}
+
+/// nextest's reports put the binary in front: `shop::it adds`.
+fn binary_and_test(name: &str) -> &str {
+    name.split_once(' ').filter(|(binary, _)| binary.contains("::")).map_or(name, |(_, test)| test)
+}
+
+/// `TestTotal` of `github.com/acme/shop/cart.TestTotal/empty`.
+fn go_top(name: &str) -> Option<&str> {
+    let start = ["Test", "Example", "Fuzz"].iter().filter_map(|prefix| name.find(prefix)).min()?;
+    let top = name[start..].split('/').next()?;
+    top.chars().all(|c| c.is_alphanumeric() || c == '_').then_some(top)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::fixtures::running, *};
+
+    fn run(command: &str, tests: &[&str]) -> Option<String> {
+        let failures: Vec<Failure> =
+            tests.iter().map(|test| Failure { test_name: Some((*test).to_owned()), ..Failure::default() }).collect();
+        running(command, |check| rerun(command, &failures, check))
+    }
+
+    #[test]
+    fn each_tool_has_its_filter() {
+        let table: [(&str, &[&str], Option<&str>); 16] = [
+            ("cargo test --no-fail-fast", &["a::b", "c"], Some("cargo test --no-fail-fast -- --exact a::b c")),
+            ("cargo test -- --test-threads 1", &["a"], Some("cargo test -- --test-threads 1 --exact a")),
+            ("cargo test", &["src/a.rs - add (line 3)"], Some("cargo test -- --exact 'src/a.rs - add (line 3)'")),
+            (
+                "cargo nextest run",
+                &["shop::it adds", "shop::it mod::b"],
+                Some("cargo nextest run -E 'test(=adds) + test(=mod::b)'"),
+            ),
+            ("python -m pytest tests", &["tests.a.test_b"], Some("python -m pytest tests --lf --lfnf=none")),
+            ("npx jest", &["cart › adds", "b (c)"], Some("npx jest -t 'adds|b \\(c\\)'")),
+            ("npm run test:jest", &["adds"], Some("npm run test:jest -- -t adds")),
+            ("npx vitest run", &["cart > adds"], Some("npx vitest run -t adds")),
+            (
+                "go test -json ./...",
+                &["TestA/x", "TestA/y", "p.TestB"],
+                Some("go test -json ./... -count=1 -run '^(TestA|TestB)$'"),
+            ),
+            (
+                "mvn -B test",
+                &["com.acme.CartTest.adds"],
+                Some("mvn -B test -Dtest=CartTest#adds -Dsurefire.failIfNoSpecifiedTests=false"),
+            ),
+            ("cargo test && true", &["a"], None),
+            ("cargo test | tee log", &["a"], None),
+            ("make check", &["a"], None),
+            ("cargo test", &["--help"], None),
+            ("cargo test", &["a\nb"], None),
+            ("cargo test", &[], None),
+        ];
+        for (command, tests, expected) in table {
+            assert_eq!(run(command, tests).as_deref(), expected, "{command}");
+        }
+        assert_eq!(run("cargo test", &["a'; rm -rf ~"]).as_deref(), Some(r"cargo test -- --exact 'a'\''; rm -rf ~'"));
+    }
+}

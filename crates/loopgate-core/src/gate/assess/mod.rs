@@ -1,0 +1,188 @@
+//! Where every gate stands, derived anew from what was said and from what GitHub says about those who said it.
+
+mod binding;
+mod checklist;
+mod holding;
+mod objections;
+mod sighting;
+mod tampering;
+mod weighing;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) use self::words::{Utterance, utterances};
+use super::{
+    authority::Contributors,
+    grammar::{Intent, NearMiss},
+    report::{Considered, GateReport, MatchReason, PhraseProblem, Refusal, Word, WordOutcome, WordSource},
+    trigger::{self, Triggered, fingerprint},
+};
+use crate::{
+    command::Command,
+    evidence::Finding,
+    ids::{CommentId, GateName, Timestamp},
+    policy::{Mode, Policy},
+    snapshot::{Account, Snapshot},
+    state::{LoopState, SeenHead},
+};
+
+/// All that gates and comments come to at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assessment {
+    /// Every gate of the policy, in order of their names.
+    pub gates: Vec<GateReport>,
+    /// Near misses that name no gate we know, while some gate waits for a word.
+    pub strays: Vec<Considered>,
+    /// Commands to the loop, oldest first, also those in comments that do not count.
+    pub commands: Vec<CommandWord>,
+    /// Counted approvals whose comment was changed by somebody else, or by nobody knows whom.
+    pub tampered: Vec<Tampered>,
+    /// To be appended to [`LoopState::first_seen_heads`].
+    pub sighting: Option<SeenHead>,
+    /// To replace [`LoopState::edited_words`].
+    pub edited: BTreeSet<WordSource>,
+}
+
+/// A command in a comment or review.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommandWord {
+    pub by: Account,
+    pub at: Timestamp,
+    pub source: WordSource,
+    pub url: String,
+    /// What is asked for, or what is wrong with the line.
+    pub command: Result<Command, NearMiss>,
+    /// Why it is not the writer's own, present word, if it is not.
+    pub void: Option<Refusal>,
+}
+
+/// An approval that counted and whose comment reads differently now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tampered {
+    pub gate: GateName,
+    pub comment: CommentId,
+    pub by: Account,
+    pub url: String,
+}
+
+/// Assesses every gate of the policy. `findings` are those of the head's evidence.
+pub fn assess(
+    snapshot: &Snapshot,
+    state: &LoopState,
+    policy: &Policy,
+    findings: &[Finding],
+    now: Timestamp,
+) -> Assessment {
+    let names: BTreeSet<GateName> = policy.gates.keys().cloned().collect();
+    let said = utterances(snapshot, &state.edited_words, &names);
+    let triggers = triggers(snapshot, Some(state), policy, findings);
+    let fingerprints: BTreeMap<GateName, String> =
+        triggers.iter().map(|(name, found)| (name.clone(), fingerprint(&found.scope, snapshot))).collect();
+    let sighting = sighting::next(snapshot, &state.first_seen_heads, fingerprints.clone(), now);
+    let mut record = state.first_seen_heads.clone();
+    record.extend(sighting.clone());
+
+    let contributors = Contributors::of(&snapshot.commits);
+    let scene = weighing::Scene { snapshot, state, said: &said, contributors: &contributors, record: &record };
+    let mut tampered = Vec::new();
+    let mut gates = Vec::new();
+    for (name, gate_policy) in &policy.gates {
+        let own = weighing::Own {
+            name,
+            policy: gate_policy,
+            mode: policy.mode,
+            triggered: triggers.get(name),
+            fingerprint: fingerprints.get(name).map(String::as_str).unwrap_or_default(),
+        };
+        let (report, changed) = weighing::report(&scene, &own);
+        gates.push(report);
+        tampered.extend(changed);
+    }
+    let strays = if gates.iter().any(GateReport::is_waiting) { strays(&said) } else { Vec::new() };
+    let edited = said.iter().filter(|utterance| utterance.is_edited()).map(|utterance| utterance.source).collect();
+    Assessment { strays, commands: commands(&said, snapshot), tampered, sighting, edited, gates }
+}
+
+/// The gates that apply, and why.
+pub(super) fn triggers(
+    snapshot: &Snapshot,
+    state: Option<&LoopState>,
+    policy: &Policy,
+    findings: &[Finding],
+) -> BTreeMap<GateName, Triggered> {
+    let nothing = BTreeSet::new();
+    let mut applying = BTreeMap::new();
+    let scene = trigger::Scene::new(snapshot, findings);
+    for (name, gate) in &policy.gates {
+        let remembered = state.and_then(|state| state.gates.get(name)).map_or(&nothing, |gate| &gate.labels);
+        let mut found = scene.triggered(gate, remembered);
+        if name.as_str() == "security" {
+            let governing = trigger::governing(snapshot, &policy.verify.workflows);
+            found = match (found, governing) {
+                (Some(mut found), Some(governing)) => {
+                    found.add(governing);
+                    Some(found)
+                }
+                (found, governing) => found.or(governing),
+            };
+        }
+        if policy.mode == Mode::Supervised {
+            found = found.or_else(|| Some(Triggered::whole(MatchReason::Mode)));
+        }
+        applying.extend(found.map(|found| (name.clone(), found)));
+    }
+    applying
+}
+
+/// Near misses about no gate in particular.
+fn strays(said: &[Utterance<'_>]) -> Vec<Considered> {
+    let stray = |utterance: &Utterance<'_>| {
+        let about_gates = |miss: &&NearMiss| miss.gate.is_none() && !is_command(&miss.problem);
+        let miss = utterance.reading.near_misses.iter().rfind(about_gates)?.clone();
+        Some(Considered {
+            by: utterance.by.login.clone(),
+            by_id: utterance.by.id,
+            at: utterance.at,
+            source: utterance.source,
+            url: utterance.url.to_owned(),
+            word: Word::NearMiss,
+            outcome: WordOutcome::Refused(Refusal::Phrase(miss.problem)),
+        })
+    };
+    said.iter().filter(|utterance| !utterance.is_on_the_diff()).filter_map(stray).collect()
+}
+
+fn commands(said: &[Utterance<'_>], snapshot: &Snapshot) -> Vec<CommandWord> {
+    let mut commands = Vec::new();
+    for utterance in said {
+        let mut lines: Vec<(u32, Result<Command, NearMiss>)> = Vec::new();
+        for spoken in &utterance.reading.intents {
+            if let Intent::Command(command) = &spoken.intent {
+                lines.push((spoken.line, Ok(command.clone())));
+            }
+        }
+        let wrong = utterance.reading.near_misses.iter().filter(|miss| is_command(&miss.problem));
+        lines.extend(wrong.map(|miss| (miss.line, Err(miss.clone()))));
+        lines.sort_by_key(|(line, _)| *line);
+        commands.extend(lines.into_iter().map(|(_, command)| CommandWord {
+            by: utterance.by.clone(),
+            at: utterance.at,
+            source: utterance.source,
+            url: utterance.url.to_owned(),
+            command,
+            void: utterance.void(snapshot),
+        }));
+    }
+    commands
+}
+
+/// Whether what is wrong is wrong with a command rather than with an approval.
+const fn is_command(problem: &PhraseProblem) -> bool {
+    matches!(problem, PhraseProblem::UnknownCommand { .. } | PhraseProblem::Usage { .. })
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(super) mod world;

@@ -1,0 +1,114 @@
+//! Rejections of one gate: whose stand, what ends them, and that silencing somebody ends nothing.
+
+use super::{
+    weighing::Weighing,
+    words::{Said, What},
+};
+use crate::{
+    gate::report::{Objection, Refusal, WordOutcome, WordSource},
+    ids::{Login, Timestamp},
+    snapshot::{Account, AccountKind, ReviewVerdict},
+};
+
+impl Weighing<'_> {
+    /// A rejection stands whoever else approves, until its writer takes it back or a maintainer ends it.
+    pub(super) fn objection(&mut self, at: usize, words: &str) -> WordOutcome {
+        let word = &self.said[at];
+        // Naming somebody as co-author must not silence their objection: exclusions are for approvals.
+        let granted = self.authority.grant(&word.by);
+        let taken_back = self.later(at).any(|later| lifts(&later.what)) || self.is_dismissed(at);
+        match granted {
+            _ if taken_back => WordOutcome::Superseded,
+            Ok(_) => {
+                let objection = Objection {
+                    by: word.by.login.clone(),
+                    by_id: word.by.id,
+                    at: word.at,
+                    source: word.source,
+                    words: words.to_owned(),
+                    url: word.url.clone(),
+                };
+                self.objections.retain(|earlier| earlier.by_id != objection.by_id);
+                self.objections.push(objection);
+                WordOutcome::Counted
+            }
+            Err(refusal) => {
+                self.doubtful_objection |= matches!(refusal, Refusal::AuthorityUnknown { .. });
+                WordOutcome::Refused(refusal)
+            }
+        }
+    }
+
+    fn is_dismissed(&self, at: usize) -> bool {
+        let of = &self.said[at].by.login;
+        self.said[at + 1..].iter().any(|word| self.dismisses(word, of))
+    }
+
+    fn dismisses(&self, word: &Said, login: &Login) -> bool {
+        let named = matches!(&word.what, What::Dismiss { of } if of == login);
+        named && word.void.is_none() && self.authority.may_dismiss(&word.by).is_ok()
+    }
+
+    pub(super) fn dismissal(&self, at: usize, of: &Login) -> WordOutcome {
+        let word = &self.said[at];
+        if let Err(refusal) = self.authority.may_dismiss(&word.by) {
+            return WordOutcome::Refused(refusal);
+        }
+        let said = self.said[..at].iter().any(|earlier| earlier.by.login == *of && rejects(&earlier.what));
+        let known = self.remembered.is_some_and(|gate| gate.objections.iter().any(|objection| objection.by == *of));
+        if said || known {
+            WordOutcome::Counted
+        } else {
+            WordOutcome::Refused(Refusal::NothingToDismiss { of: of.clone() })
+        }
+    }
+
+    /// Objections whose comment is gone, hidden or edited stand: deleting somebody's words does not speak for them.
+    pub(super) fn remember_objections(&mut self) {
+        let Some(remembered) = self.remembered else { return };
+        for objection in &remembered.objections {
+            if self.is_present(objection) || self.is_ended(objection) {
+                continue;
+            }
+            let (id, login, kind) = (objection.by_id, objection.by.clone(), AccountKind::User);
+            match self.authority.grant(&Account { id, login, kind }) {
+                Ok(_) | Err(Refusal::AuthorityUnknown { .. }) => self.objections.push(objection.clone()),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Whether its own words still stand there, and were weighed with the others.
+    fn is_present(&self, objection: &Objection) -> bool {
+        let is_it = |word: &Said| word.source == objection.source && word.void.is_none() && rejects(&word.what);
+        self.said.iter().any(is_it)
+    }
+
+    /// Whether somebody ended it since, or its review was dismissed.
+    fn is_ended(&self, objection: &Objection) -> bool {
+        let by_writer = |word: &Said| word.by.id == objection.by_id && (lifts(&word.what) || rejects(&word.what));
+        let ends = |word: &Said| {
+            order(word) > (objection.at, objection.source)
+                && word.void.is_none()
+                && (by_writer(word) || self.dismisses(word, &objection.by))
+        };
+        let dismissed = matches!(objection.source, WordSource::Review(id)
+            if self.scene.snapshot.reviews.items.iter().any(|review| review.id == id && review.verdict == ReviewVerdict::Dismissed));
+        dismissed || self.said.iter().any(ends)
+    }
+}
+
+/// The order in which words were said. GitHub's times have a granularity of seconds: of two comments in one second the
+/// one with the higher id is the later.
+const fn order(word: &Said) -> (Timestamp, WordSource) {
+    (word.at, word.source)
+}
+
+const fn rejects(what: &What) -> bool {
+    matches!(what, What::Reject { .. } | What::ReviewRejected { .. })
+}
+
+/// Words that take back a person's own rejection.
+const fn lifts(what: &What) -> bool {
+    matches!(what, What::Approve { .. } | What::ReviewApproved { .. } | What::Revoke)
+}

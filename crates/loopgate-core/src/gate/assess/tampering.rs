@@ -1,0 +1,67 @@
+//! Comments that counted and read differently now (gates.md, When an approval stops counting).
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    Tampered,
+    weighing::Weighing,
+    words::{Said, by_id},
+};
+use crate::{
+    gate::report::WordSource,
+    hint::Hint,
+    ids::CommentId,
+    snapshot::{Comment, Snapshot},
+    state::GateState,
+};
+
+impl Weighing<'_> {
+    /// Digests of the comments that count, and of those that counted and are still there.
+    pub(super) fn counted(&self) -> BTreeMap<CommentId, String> {
+        let comments = by_id(self.scene.snapshot);
+        let earlier = self.remembered.map(|gate| gate.counted.clone()).unwrap_or_default();
+        // Who edits their own comment is told to write anew; nothing is left to be compared with.
+        let kept =
+            |id: &CommentId| comments.get(id).is_some_and(|comment| !edited_by_writer(comment, self.scene.snapshot));
+        let mut counted: BTreeMap<_, _> = earlier.into_iter().filter(|(id, _)| kept(id)).collect();
+        for (approval, _) in &self.approvals {
+            if let WordSource::Comment(id) = approval.source
+                && let Some(comment) = comments.get(&id)
+            {
+                counted.entry(id).or_insert_with(|| digest(&comment.body));
+            }
+        }
+        counted
+    }
+
+    pub(super) fn tampered(&self) -> Vec<Tampered> {
+        let comments = by_id(self.scene.snapshot);
+        let counted = self.remembered.into_iter().flat_map(|gate| &gate.counted);
+        let changed = counted.filter_map(|(id, then)| {
+            let comment = comments.get(id).filter(|comment| digest(&comment.body) != *then)?;
+            let (gate, by, url) = (self.own.name.clone(), comment.author.clone(), comment.url.clone());
+            (!edited_by_writer(comment, self.scene.snapshot)).then_some(Tampered { gate, comment: *id, by, url })
+        });
+        changed.collect()
+    }
+}
+
+fn edited_by_writer(comment: &Comment, snapshot: &Snapshot) -> bool {
+    snapshot.hints.iter().any(|hint| {
+        matches!(hint, Hint::CommentEdited { comment: id, by, .. } if *id == comment.id && by.id == comment.author.id)
+    })
+}
+
+/// `updated_at` has a granularity of seconds; the digest of a body that counted sees what it does not.
+pub(super) fn changed_since_counted(word: &Said, remembered: Option<&GateState>, snapshot: &Snapshot) -> bool {
+    let WordSource::Comment(id) = word.source else { return false };
+    let Some(then) = remembered.and_then(|gate| gate.counted.get(&id)) else { return false };
+    snapshot.comments.items.iter().any(|comment| comment.id == id && digest(&comment.body) != *then)
+}
+
+/// SHA-256 in hex.
+fn digest(body: &str) -> String {
+    hex::encode(Sha256::digest(body.as_bytes()))
+}

@@ -1,0 +1,321 @@
+//! Who may approve.
+
+use std::collections::BTreeSet;
+
+use super::super::world::*;
+use crate::{
+    gate::{Absence, AbsentTeam, Codeowners, Exclusion, OnlyHope, Refusal, WordOutcome},
+    ids::{AppId, UserId},
+    snapshot::{AccountKind, Commit, Completeness, NamedAccount, Permission, Standing, TeamStanding},
+};
+
+fn commit(by: &str, message: &str) -> Commit {
+    Commit {
+        sha: sha(3),
+        message: message.into(),
+        author: Some(account(by)),
+        committer: Some(account(by)),
+        author_email: format!("{by}@example.com"),
+        committer_email: format!("{by}@example.com"),
+    }
+}
+
+#[test]
+fn an_approver_approves() {
+    let mut world = World::new();
+    world.comment("alice", "Looks good.\n\n**Security approved** 🎉\n\nThanks!");
+    assert!(world.is_approved());
+    let report = world.report();
+    assert_eq!(report.approvals[0].by, login("alice"));
+    assert_eq!(report.approvals[0].head, sha(1));
+}
+
+#[test]
+fn the_author_does_not_approve_their_own_pull_request() {
+    let mut world = World::new();
+    world.gate().approvers.users.insert(login("author"));
+    world.comment("author", "security approved");
+    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: OnlyHope::No });
+    world.gate().exclusions.author = Exclusion::Allowed;
+    assert!(world.is_approved());
+}
+
+#[test]
+fn an_author_who_is_the_only_hope_is_told_so() {
+    let mut world = World::new();
+    world.gate().approvers.users = BTreeSet::from([login("author")]);
+    world.comment("author", "security approved");
+    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: OnlyHope::Yes });
+    // On one's own repository nobody else has permission maintain.
+    world.gate().approvers.users.clear();
+    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: OnlyHope::No });
+    world.snapshot.repository = "author/widgets".parse().unwrap();
+    assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: OnlyHope::Yes });
+    // The request can say so before anybody has tried.
+    world.snapshot.comments.items.clear();
+    assert_eq!(world.report().eligible.only_hope, OnlyHope::Yes);
+    world.gate().exclusions.author = Exclusion::Allowed;
+    assert_eq!(world.report().eligible.only_hope, OnlyHope::No);
+}
+
+#[test]
+fn a_committer_does_not_approve() {
+    let mut world = World::new();
+    world.snapshot.commits.items.push(commit("alice", "Mend"));
+    world.comment("alice", "security approved");
+    assert_eq!(world.refusal(), Refusal::IsContributor);
+    world.gate().exclusions.contributors = Exclusion::Allowed;
+    assert!(world.is_approved());
+}
+
+#[test]
+fn a_co_author_by_trailer_does_not_approve() {
+    let mut world = World::new();
+    let id = account("alice").id;
+    let trailer = format!("Mend\n\nCo-authored-by: A <{id}+renamed@users.noreply.github.com>");
+    world.snapshot.commits.items.push(commit("author", &trailer));
+    world.comment("alice", "security approved");
+    assert_eq!(world.refusal(), Refusal::IsContributor);
+}
+
+#[test]
+fn an_unknown_commit_author_is_a_contributor_nobody_can_name() {
+    let mut world = World::new();
+    world.snapshot.commits.items.push(Commit { author: None, ..commit("author", "x") });
+    world.snapshot.commits.items[1].author_email = "ghost@example.net".into();
+    world.comment("alice", "security approved");
+    assert!(world.is_approved());
+    assert_eq!(world.report().eligible.unattributed, [sha(3)]);
+}
+
+#[test]
+fn web_flow_is_ignored() {
+    let mut world = World::new();
+    let mut by_web = commit("author", "Merge");
+    by_web.committer = Some(account("web-flow"));
+    world.snapshot.commits.items.push(by_web);
+    world.comment("alice", "security approved");
+    assert!(world.is_approved() && world.report().eligible.unattributed.is_empty());
+}
+
+#[test]
+fn commits_that_could_not_all_be_read_close() {
+    let mut world = World::new();
+    world.snapshot.commits.completeness = Completeness::Incomplete;
+    world.comment("alice", "security approved");
+    assert_eq!(world.refusal(), Refusal::NotAllRead { what: "the commits".into() });
+}
+
+#[test]
+fn a_bot_does_not_approve() {
+    let mut world = World::new();
+    for bot in ["helper[bot]", "github-actions[bot]"] {
+        world.knows(bot, Permission::Admin);
+        world.gate().approvers.users.insert(login(bot));
+        world.comment(bot, "security approved");
+        assert_eq!(world.refusal(), Refusal::IsBot, "{bot}");
+    }
+    // Every workflow speaks as github-actions: it stays excluded.
+    world.gate().exclusions.bots = Exclusion::Allowed;
+    assert_eq!(world.refusal(), Refusal::IsBot);
+    world.comment("helper[bot]", "security approved");
+    assert!(world.is_approved());
+}
+
+#[test]
+fn loopgates_own_words_are_nobodys() {
+    let mut world = World::new();
+    world.knows("loopgate[bot]", Permission::Admin);
+    world.gate().approvers.users.insert(login("loopgate[bot]"));
+    world.gate().exclusions.bots = Exclusion::Allowed;
+    world.comment("loopgate[bot]", "To approve, write:\n\nsecurity approved");
+    assert!(world.report().considered.is_empty() && !world.is_approved());
+}
+
+#[test]
+fn a_persons_word_through_an_app_is_not_their_own() {
+    let mut world = World::new();
+    world.comment("alice", "security approved");
+    world.last_comment().via_app = Some(AppId::new(55));
+    assert_eq!(world.refusal(), Refusal::ViaApp);
+}
+
+#[test]
+fn an_outsider_does_not_approve() {
+    let mut world = World::new();
+    world.comment("outsider", "security approved");
+    assert_eq!(world.refusal(), Refusal::NotAnApprover);
+    world.comment("maintainer", "security approved");
+    assert_eq!(world.refusal(), Refusal::NotAnApprover);
+}
+
+#[test]
+fn unset_means_permission_maintain() {
+    let mut world = World::new();
+    world.gate().approvers.users.clear();
+    world.comment("alice", "security approved");
+    assert_eq!(world.refusal(), Refusal::NotAnApprover);
+    world.comment("maintainer", "security approved");
+    assert!(world.is_approved());
+    assert_eq!(world.report().eligible.permission, Some(Permission::Maintain));
+}
+
+#[test]
+fn a_preset_team_counts_only_if_it_is_usable() {
+    let mut world = World::new();
+    world.gate().approvers.users.clear();
+    world.gate().approvers.preset_team = Some("security".into());
+    world.comment("maintainer", "security approved");
+    // Nobody looked: closed.
+    assert!(matches!(world.refusal(), Refusal::AuthorityUnknown { .. }));
+    let team = "acme/security".parse().unwrap();
+    for (standing, approved) in [
+        (TeamStanding::Unknown("503".into()), false),
+        (TeamStanding::Missing, true),
+        (TeamStanding::NoAccess, true),
+        (TeamStanding::Unreadable("it needs members=read".into()), true),
+    ] {
+        world.snapshot.authority.teams.insert(std::clone::Clone::clone(&team), standing);
+        assert_eq!(world.is_approved(), approved);
+    }
+    let absence = Absence::Unreadable("it needs members=read".into());
+    assert_eq!(world.report().eligible.absent_preset_team, Some(AbsentTeam { team, absence }));
+    world.team("acme/security", &["carol"]);
+    assert_eq!(world.refusal(), Refusal::NotAnApprover);
+    world.comment("carol", "security approved");
+    assert!(world.is_approved());
+}
+
+#[test]
+fn members_of_nested_teams_approve() {
+    let mut world = World::new();
+    world.gate().approvers.users.clear();
+    world.gate().approvers.teams = BTreeSet::from(["acme/sec".parse().unwrap()]);
+    world.team("acme/sec", &[]);
+    // GitHub says carol belongs to it through a child team.
+    let teams = BTreeSet::from(["acme/sec".parse().unwrap()]);
+    let standing = Standing::Known { permission: Permission::Read, teams };
+    world.snapshot.authority.people.insert(account("carol").id, standing);
+    world.comment("carol", "security approved");
+    assert!(world.is_approved());
+}
+
+#[test]
+fn leaving_the_team_withdraws_the_approval() {
+    let mut world = World::new();
+    world.gate().approvers.users.clear();
+    world.gate().approvers.teams = BTreeSet::from(["acme/sec".parse().unwrap()]);
+    world.team("acme/sec", &["alice"]);
+    world.comment("alice", "security approved");
+    assert!(world.is_approved());
+    world.team("acme/sec", &["bob"]);
+    assert_eq!(world.refusal(), Refusal::NotAnApprover);
+}
+
+#[test]
+fn a_secret_or_missing_team_is_reported_and_approves_nothing() {
+    let mut world = World::new();
+    world.gate().approvers.users.clear();
+    world.gate().approvers.teams = BTreeSet::from(["acme/secret".parse().unwrap()]);
+    world.snapshot.authority.teams.insert("acme/secret".parse().unwrap(), TeamStanding::Missing);
+    world.comment("alice", "security approved");
+    assert_eq!(world.refusal(), Refusal::NotAnApprover);
+    assert_eq!(world.report().eligible.unusable[0].name, "acme/secret");
+}
+
+#[test]
+fn a_configured_team_that_cannot_be_read_keeps_its_gate_closed() {
+    let mut world = World::new();
+    world.gate().approvers.users.clear();
+    world.gate().approvers.teams = BTreeSet::from(["acme/sec".parse().unwrap()]);
+    let standing = TeamStanding::Unreadable("it needs members=read".into());
+    world.snapshot.authority.teams.insert("acme/sec".parse().unwrap(), standing);
+    for who in ["alice", "maintainer"] {
+        world.comment(who, "security approved");
+        assert!(matches!(world.refusal(), Refusal::AuthorityUnknown { .. }), "{who}");
+    }
+    assert_eq!(world.report().eligible.unusable[0].reason, "it needs members=read");
+}
+
+#[test]
+fn ids_are_compared_not_logins() {
+    let mut world = World::new();
+    // Alice was renamed, and somebody else took her login: the policy's `alice` is now that account.
+    let mut impostor = account("alice");
+    impostor.id = UserId::new(4711);
+    world.snapshot.authority.logins.insert(login("alice"), NamedAccount::Known(impostor));
+    world.comment("alice", "security approved");
+    assert_eq!(world.refusal(), Refusal::NotAnApprover);
+    // Under a new name she is who she was, if the policy's login still leads to her.
+    world.knows("alice", Permission::Write);
+    world.last_comment().author.login = login("alice-new");
+    assert!(world.is_approved());
+}
+
+#[test]
+fn a_failed_look_up_stays_closed() {
+    let mut world = World::new();
+    world.comment("alice", "security approved");
+    let id = account("alice").id;
+    world.snapshot.authority.people.insert(id, Standing::Unknown("502 from GitHub".into()));
+    assert_eq!(world.refusal(), Refusal::AuthorityUnknown { reason: "502 from GitHub".into() });
+    world.snapshot.authority.people.remove(&id);
+    assert!(matches!(world.refusal(), Refusal::AuthorityUnknown { .. }));
+    world.snapshot.authority.people.insert(id, Standing::Gone);
+    assert_eq!(world.refusal(), Refusal::AccountGone);
+}
+
+#[test]
+fn a_deleted_accounts_placeholder_is_no_approver() {
+    let mut world = World::new();
+    world.comment("alice", "security approved");
+    world.last_comment().author.kind = AccountKind::Other;
+    assert_eq!(world.refusal(), Refusal::AccountGone);
+}
+
+#[test]
+fn two_distinct_people_are_needed_when_the_count_says_so() {
+    let mut world = World::new();
+    world.gate().approvers.count = 2;
+    let first = world.comment("alice", "security approved");
+    world.comment("alice", "security approved");
+    assert!(!world.is_approved());
+    assert_eq!(world.outcome_of(first), WordOutcome::Superseded);
+    world.comment("bob", "security approved");
+    assert!(world.is_approved());
+    assert_eq!(world.report().approvals.len(), 2);
+}
+
+#[test]
+fn an_outside_collaborator_with_the_permission_approves() {
+    let mut world = World::new();
+    world.gate().approvers.users.clear();
+    world.gate().approvers.permission = Some(Permission::Write);
+    world.knows("outsider", Permission::Write);
+    world.comment("outsider", "security approved");
+    assert!(world.is_approved());
+}
+
+#[test]
+fn owners_of_the_triggering_files_approve_their_files() {
+    let mut world = World::new();
+    world.gate().approvers.users.clear();
+    world.gate().approvers.codeowners = Codeowners::MayApprove;
+    world.snapshot.codeowners = Some("* @dan\n/src/auth/ @alice\n/src/auth/keys/ @acme/keys keys@example.com".into());
+    world.team("acme/keys", &["bob"]);
+    world.snapshot.files = crate::snapshot::ChangedFiles::Complete(vec![
+        auth_file("let a = 1;"),
+        file("src/auth/keys/a.rs", "@@ -1 +1 @@\n+x"),
+    ]);
+    world.reconcile();
+    world.comment("dan", "security approved");
+    assert_eq!(world.refusal(), Refusal::NotAnApprover);
+    world.clock += 3;
+    world.comment("alice", "security approved");
+    assert!(!world.is_approved());
+    assert_eq!(world.report().awaiting_owners, BTreeSet::from(["src/auth/keys/a.rs".to_owned()]));
+    world.comment("bob", "security approved");
+    assert!(world.is_approved());
+    let names: Vec<_> = world.report().eligible.unusable.into_iter().map(|unusable| unusable.name).collect();
+    assert_eq!(names, ["keys@example.com"]);
+}

@@ -1,0 +1,314 @@
+//! One gate: every word about it weighed, and what they come to. Rejections are weighed in `objections`, what was
+//! changed after it counted in `tampering`.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Tampered,
+    binding::Binding,
+    checklist,
+    holding::holding,
+    sighting,
+    tampering::changed_since_counted,
+    words::{Said, Utterance, What, about},
+};
+use crate::{
+    gate::{
+        authority::{Authority, Contributors, Grant, not_all_read},
+        policy::GatePolicy,
+        report::{Approval, Considered, GateReport, GateStanding, Objection, Refusal, WordOutcome, WordSource},
+        trigger::Triggered,
+    },
+    ids::{GateName, Sha, UserId},
+    policy::Mode,
+    snapshot::{Completeness, Lifecycle, Snapshot},
+    state::{GateState, LoopState, SeenHead},
+};
+
+/// What is the same for all gates.
+pub(super) struct Scene<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) state: &'a LoopState,
+    pub(super) said: &'a [Utterance<'a>],
+    pub(super) contributors: &'a Contributors,
+    /// The record of heads, ending with the present one.
+    pub(super) record: &'a [SeenHead],
+}
+
+/// What is one gate's own.
+pub(super) struct Own<'a> {
+    pub(super) name: &'a GateName,
+    pub(super) policy: &'a GatePolicy,
+    pub(super) mode: Mode,
+    pub(super) triggered: Option<&'a Triggered>,
+    pub(super) fingerprint: &'a str,
+}
+
+/// The gate's report, and its counted comments that were tampered with.
+pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> (GateReport, Vec<Tampered>) {
+    let paths = paths(scene.snapshot, own);
+    let authority = Authority::resolve(own.policy, scene.snapshot, scene.contributors, &paths);
+    let mut weighing = Weighing::new(scene, own, &authority);
+    weighing.weigh();
+    let tampered = weighing.tampered();
+    let standing = weighing.standing();
+    let (matches, matches_not_kept) =
+        own.triggered.map_or((Vec::new(), 0), |found| (found.matches.clone(), found.not_kept));
+    let report = GateReport {
+        name: own.name.clone(),
+        holds: own.policy.holds,
+        holding: holding(own.name, own.policy, own.mode, scene.snapshot),
+        standing,
+        matches,
+        matches_not_kept,
+        fingerprint: own.fingerprint.to_owned(),
+        eligible: authority.eligible(),
+        needed: own.policy.approvers.count.max(1),
+        approvals: weighing.approvals.iter().map(|(approval, _)| approval.clone()).collect(),
+        awaiting_owners: weighing.awaiting_owners(),
+        considered: weighing.considered(),
+        counted: weighing.counted(),
+        objections: weighing.objections,
+        label: own.policy.label.clone(),
+    };
+    (report, tampered)
+}
+
+/// Both names of every file in the gate's own diff.
+fn paths(snapshot: &Snapshot, own: &Own<'_>) -> Vec<String> {
+    let files = own.triggered.map(|found| found.scope.files(snapshot.files.known())).unwrap_or_default();
+    files.into_iter().flat_map(|file| file.paths()).map(str::to_owned).collect()
+}
+
+/// The words about one gate while they are weighed.
+pub(super) struct Weighing<'a> {
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) own: &'a Own<'a>,
+    pub(super) authority: &'a Authority<'a>,
+    pub(super) remembered: Option<&'a GateState>,
+    pub(super) said: Vec<Said>,
+    /// What came of each word.
+    outcomes: Vec<WordOutcome>,
+    pub(super) approvals: Vec<(Approval, Grant)>,
+    pub(super) objections: Vec<Objection>,
+    /// Somebody objects of whom it could not be learned whether they may.
+    pub(super) doubtful_objection: bool,
+}
+
+impl<'a> Weighing<'a> {
+    fn new(scene: &'a Scene<'a>, own: &'a Own<'a>, authority: &'a Authority<'a>) -> Self {
+        let remembered = scene.state.gates.get(own.name);
+        let mut said: Vec<Said> =
+            scene.said.iter().flat_map(|utterance| about(utterance, own.name, scene.snapshot)).collect();
+        let takes_reviews = own.policy.approve_by.reviews();
+        said.retain(|word| match word.what {
+            // An approver who approves in the wrong place is told so; other people's reviews are not about this gate.
+            What::ReviewApproved { .. } => takes_reviews || authority.names(&word.by),
+            What::ReviewRejected { .. } | What::ReviewDismissed => takes_reviews,
+            _ => true,
+        });
+        for word in &mut said {
+            if matches!(word.what, What::ReviewApproved { .. }) && !takes_reviews {
+                word.what = What::ApprovedElsewhere;
+            }
+            if word.void.is_none() && authority.is_bot(&word.by) {
+                word.void = Some(Refusal::IsBot);
+            } else if word.void.is_none() && changed_since_counted(word, remembered, scene.snapshot) {
+                word.void = Some(Refusal::Edited);
+            }
+        }
+        let outcomes = vec![WordOutcome::Superseded; said.len()];
+        let (approvals, objections) = (Vec::new(), Vec::new());
+        Self { scene, own, authority, remembered, said, outcomes, approvals, objections, doubtful_objection: false }
+    }
+
+    fn weigh(&mut self) {
+        if self.own.triggered.is_none() {
+            self.leave_alone();
+            return;
+        }
+        for at in 0..self.said.len() {
+            let outcome = self.outcome(at);
+            self.outcomes[at] = outcome;
+        }
+        self.forget_mended();
+        self.remember_objections();
+    }
+
+    /// The gate does not apply (any more). What counted while it did needs no answer, and objections are kept for when
+    /// it applies again.
+    fn leave_alone(&mut self) {
+        let counted = self.remembered.map(|gate| gate.counted.keys().copied().collect::<BTreeSet<_>>());
+        let counted = counted.unwrap_or_default();
+        for (word, outcome) in self.said.iter().zip(&mut self.outcomes) {
+            let done = matches!(word.source, WordSource::Comment(id) if counted.contains(&id));
+            *outcome = if done { WordOutcome::Superseded } else { WordOutcome::Refused(Refusal::NotTriggered) };
+        }
+        self.objections = self.remembered.map(|gate| gate.objections.clone()).unwrap_or_default();
+    }
+
+    /// Who has since said it in a way that counts needs no answer to what did not.
+    fn forget_mended(&mut self) {
+        let mut mended = BTreeSet::new();
+        for (word, outcome) in self.said.iter().zip(&mut self.outcomes).rev() {
+            match outcome {
+                WordOutcome::Counted => {
+                    mended.insert(word.by.id);
+                }
+                WordOutcome::Refused(_) if mended.contains(&word.by.id) => *outcome = WordOutcome::Superseded,
+                WordOutcome::Refused(_) | WordOutcome::Superseded => {}
+            }
+        }
+    }
+
+    /// What comes of a word, given all that was said after it.
+    fn outcome(&mut self, at: usize) -> WordOutcome {
+        let word = self.said[at].clone();
+        if let What::NearMiss(miss) = word.what {
+            return WordOutcome::Refused(Refusal::Phrase(miss.problem));
+        }
+        if let Some(refusal) = word.void {
+            return WordOutcome::Refused(refusal);
+        }
+        match &word.what {
+            What::Approve { .. } | What::ReviewApproved { .. } => match self.approval(&word) {
+                Err(refusal) => WordOutcome::Refused(refusal),
+                Ok(_) if self.is_taken_back(at) => WordOutcome::Superseded,
+                Ok((approval, grant)) => {
+                    self.approvals.retain(|(earlier, _)| earlier.by_id != approval.by_id);
+                    self.supersede_approvals(at);
+                    self.approvals.push((approval, grant));
+                    WordOutcome::Counted
+                }
+            },
+            What::Reject { words } | What::ReviewRejected { words } => self.objection(at, words),
+            What::Revoke | What::ReviewDismissed => WordOutcome::Counted,
+            What::Dismiss { of } => self.dismissal(at, of),
+            What::ApprovedElsewhere => WordOutcome::Refused(Refusal::WrongChannel { wants_review: false }),
+            What::NearMiss(_) => WordOutcome::Superseded,
+        }
+    }
+
+    /// Only the newest approval of a person that counts is shown as counting.
+    fn supersede_approvals(&mut self, at: usize) {
+        let by = self.said[at].by.id;
+        for earlier in 0..at {
+            let word = &self.said[earlier];
+            let approves = matches!(word.what, What::Approve { .. } | What::ReviewApproved { .. });
+            if word.by.id == by && approves && self.outcomes[earlier] == WordOutcome::Counted {
+                self.outcomes[earlier] = WordOutcome::Superseded;
+            }
+        }
+    }
+
+    /// Whether the same person rejected, revoked or lost a review after this approval.
+    fn is_taken_back(&self, at: usize) -> bool {
+        self.later(at).any(|word| {
+            matches!(
+                word.what,
+                What::Reject { .. } | What::ReviewRejected { .. } | What::Revoke | What::ReviewDismissed
+            )
+        })
+    }
+
+    /// Genuine words of the same person after this one. Whether a person still objects is told by their own newest
+    /// word, whatever else is wrong with it as an approval.
+    pub(super) fn later(&self, at: usize) -> impl Iterator<Item = &Said> {
+        let by = self.said[at].by.id;
+        self.said[at + 1..].iter().filter(move |word| word.by.id == by && word.void.is_none())
+    }
+
+    fn approval(&self, word: &Said) -> Result<(Approval, Grant), Refusal> {
+        if let Some(refusal) = self.authority.excluded(&word.by) {
+            return Err(refusal);
+        }
+        let grant = self.authority.grant(&word.by)?;
+        if let Some(what) = self.not_all_read() {
+            return Err(Refusal::NotAllRead { what: what.to_owned() });
+        }
+        let approve_by = self.own.policy.approve_by;
+        if matches!(word.what, What::Approve { .. }) && !approve_by.comments() {
+            return Err(Refusal::WrongChannel { wants_review: true });
+        }
+        if !sighting::is_settled(self.scene.snapshot) {
+            return Err(Refusal::HeadUnsettled);
+        }
+        let head = self.bind(word)?;
+        if let Some(refusal) = checklist::open(self.own.name, self.own.policy, self.scene.snapshot) {
+            return Err(refusal);
+        }
+        let (by, url) = (word.by.login.clone(), word.url.clone());
+        Ok((Approval { by, by_id: word.by.id, at: word.at, head, source: word.source, url }, grant))
+    }
+
+    fn bind(&self, word: &Said) -> Result<Sha, Refusal> {
+        let binding = Binding {
+            gate: self.own.name,
+            fingerprint: self.own.fingerprint,
+            mode: self.own.policy.invalidate_on_push,
+            pull_request: &self.scene.snapshot.pull_request,
+            record: self.scene.record,
+        };
+        match (&word.what, word.source) {
+            (What::ReviewApproved { commit }, _) => binding.of_review(*commit, word.at),
+            (What::Approve { commit: Some(commit) }, _) => binding.of_commit(*commit, word.at),
+            (_, WordSource::Review(_)) => Err(Refusal::ReviewStale),
+            (_, WordSource::Comment(_)) => binding.of_comment(word.at),
+            (_, WordSource::Inline(_)) => Err(Refusal::OnTheDiff),
+        }
+    }
+
+    /// What could not be read whole. An objection or a contributor may be in the missing part.
+    fn not_all_read(&self) -> Option<&'static str> {
+        let snapshot = self.scene.snapshot;
+        let incomplete = |completeness: Completeness, what| (completeness == Completeness::Incomplete).then_some(what);
+        not_all_read(&snapshot.commits)
+            .or_else(|| incomplete(snapshot.comments.completeness, "the comments"))
+            .or_else(|| incomplete(snapshot.reviews.completeness, "the reviews"))
+    }
+
+    fn awaiting_owners(&self) -> BTreeSet<String> {
+        self.authority.awaiting_owners(self.approvals.iter().map(|(_, grant)| grant))
+    }
+
+    fn standing(&self) -> GateStanding {
+        if self.own.triggered.is_none() {
+            return GateStanding::NotApplicable;
+        }
+        if let Some(newest) = self.objections.iter().max_by_key(|objection| objection.at) {
+            let Objection { by, by_id, at, words, url, .. } = newest.clone();
+            return GateStanding::Rejected { by, by_id, at, words, url };
+        }
+        let people: BTreeSet<UserId> = self.approvals.iter().map(|(approval, _)| approval.by_id).collect();
+        let enough = people.len() >= self.own.policy.approvers.count.max(1) as usize;
+        let closed = self.scene.snapshot.pull_request.lifecycle == Lifecycle::Closed;
+        if enough && !closed && !self.doubtful_objection && self.awaiting_owners().is_empty() {
+            GateStanding::Approved { by: self.approvals.iter().map(|(approval, _)| approval.clone()).collect() }
+        } else {
+            GateStanding::Open
+        }
+    }
+
+    fn considered(&self) -> Vec<Considered> {
+        let shown = |word: &Said| match word.what {
+            What::ReviewDismissed => false,
+            // Talk about a gate that does not apply is talk.
+            What::NearMiss(_) => self.own.triggered.is_some(),
+            // So is an ordinary review.
+            What::ReviewApproved { .. } | What::ReviewRejected { .. } | What::ApprovedElsewhere => {
+                self.own.triggered.is_some()
+            }
+            _ => true,
+        };
+        let of = |(word, outcome): (&Said, &WordOutcome)| Considered {
+            by: word.by.login.clone(),
+            by_id: word.by.id,
+            at: word.at,
+            source: word.source,
+            url: word.url.clone(),
+            word: word.what.word(),
+            outcome: outcome.clone(),
+        };
+        self.said.iter().zip(&self.outcomes).filter(|(word, _)| shown(word)).map(of).collect()
+    }
+}

@@ -1,0 +1,272 @@
+//! Everything that was said about gates on a pull request, in the order it was said.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    gate::{
+        grammar::{Intent, NearMiss, Reading, read},
+        report::{Refusal, Word, WordSource},
+    },
+    hint::Hint,
+    ids::{AppId, CommentId, GateName, Login, Sha, Timestamp},
+    snapshot::{Account, AppIdentity, Comment, Lifecycle, Review, ReviewVerdict, Snapshot, Visibility},
+};
+
+/// Characters of a comment that go with a rejection as its reason.
+const LONGEST_WORDS: usize = 2_000;
+
+/// One word about one gate.
+#[derive(Clone, Debug)]
+pub(super) struct Said {
+    pub(super) by: Account,
+    pub(super) at: Timestamp,
+    pub(super) source: WordSource,
+    pub(super) url: String,
+    pub(super) what: What,
+    /// Why it is not the writer's own, present, plain word, if it is not: edited, hidden, written by an App.
+    pub(super) void: Option<Refusal>,
+}
+
+/// What was said.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    Approve {
+        /// The commit the line names.
+        commit: Option<Sha>,
+    },
+    Reject {
+        words: String,
+    },
+    Revoke,
+    Dismiss {
+        of: Login,
+    },
+    /// A review's own verdict. `commit` is none after garbage collection.
+    ReviewApproved {
+        commit: Option<Sha>,
+    },
+    ReviewRejected {
+        words: String,
+    },
+    /// A dismissed review: whatever it was, approvals before it do not come back.
+    ReviewDismissed,
+    /// An approving review by an approver of a gate that takes none: it says what a comment has to.
+    ApprovedElsewhere,
+    NearMiss(NearMiss),
+}
+
+impl What {
+    pub(super) const fn word(&self) -> Word {
+        match self {
+            Self::Approve { .. } | Self::ReviewApproved { .. } | Self::ApprovedElsewhere => Word::Approve,
+            Self::Reject { .. } | Self::ReviewRejected { .. } => Word::Reject,
+            Self::Revoke | Self::ReviewDismissed => Word::Revoke,
+            Self::Dismiss { .. } => Word::Dismiss,
+            Self::NearMiss(_) => Word::NearMiss,
+        }
+    }
+}
+
+/// A body that was read, and what else counts of where it stands.
+pub(in crate::gate) struct Utterance<'a> {
+    pub(in crate::gate) by: &'a Account,
+    via_app: Option<AppId>,
+    pub(super) at: Timestamp,
+    pub(super) source: WordSource,
+    pub(super) url: &'a str,
+    body: &'a str,
+    pub(in crate::gate) reading: Reading,
+    /// Of reviews: the verdict and the commit it was given on.
+    review: Option<(ReviewVerdict, Option<Sha>)>,
+    tampering: Tampering,
+}
+
+/// What is known of changes to a body after it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tampering {
+    None,
+    Edited,
+    Hidden,
+}
+
+/// Reads every comment and review but our own, oldest first. `edited` are those known to have been edited.
+pub(in crate::gate) fn utterances<'a>(
+    snapshot: &'a Snapshot,
+    edited: &BTreeSet<WordSource>,
+    gates: &BTreeSet<GateName>,
+) -> Vec<Utterance<'a>> {
+    let told = snapshot.hints.iter().filter_map(|hint| match hint {
+        Hint::CommentEdited { comment, .. } => Some(WordSource::Comment(*comment)),
+        Hint::ReviewEdited { review, .. } => Some(WordSource::Review(*review)),
+        _ => None,
+    });
+    let edited: BTreeSet<WordSource> = edited.iter().copied().chain(told).collect();
+    let comments = snapshot.comments.items.iter().filter_map(|comment| of_comment(comment, snapshot, gates));
+    let reviews = snapshot.reviews.items.iter().filter_map(|review| of_review(review, snapshot, gates));
+    let inline = snapshot.inline.items.iter().filter_map(|comment| on_the_diff(comment, snapshot, gates));
+    let mut all: Vec<Utterance<'a>> = comments.chain(reviews).chain(inline).collect();
+    for utterance in &mut all {
+        if utterance.tampering == Tampering::None && edited.contains(&utterance.source) {
+            utterance.tampering = Tampering::Edited;
+        }
+    }
+    all.sort_by_key(|utterance| (utterance.at, utterance.source));
+    all
+}
+
+fn of_comment<'a>(comment: &'a Comment, snapshot: &Snapshot, gates: &BTreeSet<GateName>) -> Option<Utterance<'a>> {
+    if is_own(&comment.author, comment.via_app, &snapshot.app) {
+        return None;
+    }
+    let reading = read(&comment.body, &snapshot.app.bot, gates);
+    let tampering = if comment.visibility == Visibility::Hidden {
+        Tampering::Hidden
+    } else if comment.updated_at.timestamp() != comment.created_at.timestamp() {
+        // In GitHub's own unit, seconds: elsewhere the two may be taken a moment apart for a comment just written.
+        Tampering::Edited
+    } else {
+        Tampering::None
+    };
+    (!reading.is_empty()).then(|| Utterance {
+        by: &comment.author,
+        via_app: comment.via_app,
+        at: comment.created_at,
+        source: WordSource::Comment(comment.id),
+        url: &comment.url,
+        body: &comment.body,
+        reading,
+        review: None,
+        tampering,
+    })
+}
+
+/// A comment on a line of the diff.
+fn on_the_diff<'a>(comment: &'a Comment, snapshot: &Snapshot, gates: &BTreeSet<GateName>) -> Option<Utterance<'a>> {
+    of_comment(comment, snapshot, gates)
+        .map(|utterance| Utterance { source: WordSource::Inline(comment.id), ..utterance })
+}
+
+fn of_review<'a>(review: &'a Review, snapshot: &Snapshot, gates: &BTreeSet<GateName>) -> Option<Utterance<'a>> {
+    if is_own(&review.author, None, &snapshot.app) || review.verdict == ReviewVerdict::Pending {
+        return None;
+    }
+    let dismissed = review.verdict == ReviewVerdict::Dismissed;
+    let reading = if dismissed { Reading::default() } else { read(&review.body, &snapshot.app.bot, gates) };
+    Some(Utterance {
+        by: &review.author,
+        via_app: None,
+        at: review.submitted_at,
+        source: WordSource::Review(review.id),
+        url: &review.url,
+        body: &review.body,
+        reading,
+        review: Some((review.verdict, review.commit)),
+        tampering: Tampering::None,
+    })
+}
+
+/// Our own words are never anybody's.
+fn is_own(author: &Account, via_app: Option<AppId>, app: &AppIdentity) -> bool {
+    author.login == app.bot || app.bot_id == Some(author.id) || via_app == Some(app.id)
+}
+
+/// What an utterance says about one gate. Of several words in one comment the last counts; the others are left out.
+pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snapshot) -> Vec<Said> {
+    let mut said = Vec::new();
+    if let Some((verdict, commit)) = utterance.review {
+        let words = || bounded(utterance.body);
+        said.extend(match verdict {
+            ReviewVerdict::Approved => Some(What::ReviewApproved { commit }),
+            ReviewVerdict::ChangesRequested => Some(What::ReviewRejected { words: words() }),
+            ReviewVerdict::Dismissed => Some(What::ReviewDismissed),
+            ReviewVerdict::Commented | ReviewVerdict::Pending => None,
+        });
+    }
+    let mut decisive = None;
+    for spoken in utterance.reading.intents.iter().filter(|spoken| spoken.intent.gate() == Some(gate)) {
+        match &spoken.intent {
+            // A review shows the commit it was written on.
+            Intent::Approve { commit, .. } => {
+                let shown = utterance.review.and_then(|(_, commit)| commit);
+                decisive = Some(What::Approve { commit: commit.or(shown) });
+            }
+            Intent::Reject { reason, .. } => {
+                let words = reason.clone().unwrap_or_else(|| bounded(utterance.body));
+                decisive = Some(What::Reject { words });
+            }
+            Intent::Revoke { .. } => decisive = Some(What::Revoke),
+            Intent::Dismiss { of, .. } => said.push(What::Dismiss { of: of.clone() }),
+            Intent::Command(_) => {}
+        }
+    }
+    let spoke = decisive.is_some();
+    said.extend(decisive);
+    said.extend(near_miss(utterance, gate, spoke));
+    said.into_iter().map(|what| utterance.word(what, snapshot)).collect()
+}
+
+/// The near miss worth an answer: none beside a word that counts, since people quote what they answer; and none on a
+/// line of the diff, where not even the phrase would count and people talk about code.
+fn near_miss(utterance: &Utterance<'_>, gate: &GateName, spoke: bool) -> Option<What> {
+    let reading = &utterance.reading;
+    let about = |miss: &&NearMiss| miss.gate.as_ref() == Some(gate);
+    if spoke || utterance.is_on_the_diff() {
+        return None;
+    }
+    reading.near_misses.iter().rfind(about).cloned().map(What::NearMiss)
+}
+
+impl Utterance<'_> {
+    /// Of reviews: how they judge.
+    pub(in crate::gate) fn verdict(&self) -> Option<ReviewVerdict> {
+        self.review.map(|(verdict, _)| verdict)
+    }
+
+    pub(super) const fn is_on_the_diff(&self) -> bool {
+        matches!(self.source, WordSource::Inline(_))
+    }
+
+    pub(super) fn is_edited(&self) -> bool {
+        self.tampering == Tampering::Edited
+    }
+
+    pub(super) fn word(&self, what: What, snapshot: &Snapshot) -> Said {
+        let (by, url) = (self.by.clone(), self.url.to_owned());
+        // Editing a review's text does not change how it judges.
+        let of_review =
+            matches!(what, What::ReviewApproved { .. } | What::ReviewRejected { .. } | What::ReviewDismissed);
+        let void = self.void(snapshot).filter(|void| !(of_review && *void == Refusal::Edited));
+        let void = void.or(self.is_on_the_diff().then_some(Refusal::OnTheDiff));
+        Said { by, at: self.at, source: self.source, url, what, void }
+    }
+
+    /// Why nothing in it counts, if nothing does.
+    pub(super) fn void(&self, snapshot: &Snapshot) -> Option<Refusal> {
+        let too_late = match &snapshot.pull_request.lifecycle {
+            Lifecycle::Open => false,
+            Lifecycle::Closed => true,
+            Lifecycle::Merged { at, .. } => at.is_none_or(|merged| self.at > merged),
+        };
+        let is_bot = self.by.login.as_str().ends_with("[bot]");
+        if too_late {
+            Some(Refusal::NotOpen)
+        } else if self.via_app.is_some() && !is_bot {
+            Some(Refusal::ViaApp)
+        } else {
+            match self.tampering {
+                Tampering::Hidden => Some(Refusal::Hidden),
+                Tampering::Edited => Some(Refusal::Edited),
+                Tampering::None => None,
+            }
+        }
+    }
+}
+
+fn bounded(text: &str) -> String {
+    text.trim().chars().take(LONGEST_WORDS).collect()
+}
+
+/// Comments by id, for looking up what was counted before.
+pub(super) fn by_id(snapshot: &Snapshot) -> BTreeMap<CommentId, &Comment> {
+    snapshot.comments.items.iter().map(|comment| (comment.id, comment)).collect()
+}

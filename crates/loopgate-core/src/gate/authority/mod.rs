@@ -1,0 +1,362 @@
+//! Who may approve a gate, asked of GitHub's answers at the time of the decision.
+//!
+//! Whoever could not be looked up has no authority for now, and is told so.
+
+mod codeowners;
+mod contributors;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(crate) use self::codeowners::owners_of;
+pub use self::codeowners::{Owner, OwnerMention, owner_mentions};
+pub(super) use self::{
+    codeowners::Rules,
+    contributors::{Contributors, not_all_read},
+};
+use super::{
+    policy::{Codeowners, Exclusion, GatePolicy},
+    report::{Absence, AbsentTeam, EligibleApprovers, OnlyHope, Refusal, UnusableApprover},
+};
+use crate::{
+    ids::{Login, TeamSlug, UserId},
+    snapshot::{Account, AccountKind, NamedAccount, Permission, Snapshot, Standing, TeamStanding},
+};
+
+/// Every workflow of a repository acts as this account, so its word is anybody's with push access.
+pub const ACTIONS: &str = "github-actions[bot]";
+
+/// What somebody's approval covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Grant {
+    Everything,
+    /// Only files they own, by either name of a rename.
+    Files(BTreeSet<String>),
+}
+
+/// The approvers of one gate, resolved to accounts.
+pub(super) struct Authority<'a> {
+    policy: &'a GatePolicy,
+    snapshot: &'a Snapshot,
+    contributors: &'a Contributors,
+    users: BTreeMap<UserId, Login>,
+    teams: BTreeMap<TeamSlug, &'a BTreeMap<UserId, Login>>,
+    permission: Option<Permission>,
+    /// Owned paths of the gate's own diff and the accounts that own each; empty unless code owners may approve.
+    owned: BTreeMap<String, BTreeSet<UserId>>,
+    owners: BTreeMap<UserId, Login>,
+    owner_teams: BTreeSet<TeamSlug>,
+    unusable: Vec<UnusableApprover>,
+    /// Why it could not be learned who else may approve.
+    unknown: Vec<String>,
+    absent_preset_team: Option<AbsentTeam>,
+}
+
+impl<'a> Authority<'a> {
+    /// `paths` are those of the gate's own diff, both names of a rename.
+    pub(super) fn resolve(
+        policy: &'a GatePolicy,
+        snapshot: &'a Snapshot,
+        contributors: &'a Contributors,
+        paths: &[String],
+    ) -> Self {
+        let mut authority = Self {
+            policy,
+            snapshot,
+            contributors,
+            users: BTreeMap::new(),
+            teams: BTreeMap::new(),
+            permission: policy.approvers.permission,
+            owned: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            owner_teams: BTreeSet::new(),
+            unusable: Vec::new(),
+            unknown: Vec::new(),
+            absent_preset_team: None,
+        };
+        for login in &policy.approvers.users {
+            if let Some(account) = authority.account(login) {
+                authority.users.insert(account.id, account.login.clone());
+            }
+        }
+        for slug in &policy.approvers.teams {
+            if let Some(members) = authority.team(slug) {
+                authority.teams.insert(slug.clone(), members);
+            }
+        }
+        if policy.approvers.codeowners == Codeowners::MayApprove {
+            authority.resolve_owners(paths);
+        }
+        if is_unset(policy) {
+            authority.resolve_default();
+        }
+        authority
+    }
+
+    /// Nobody is named: a preset's team if it is usable here, else whoever has permission maintain.
+    fn resolve_default(&mut self) {
+        let team = preset_team(self.policy, self.snapshot);
+        match team.as_ref().map(|team| (team, self.snapshot.authority.teams.get(team))) {
+            Some((team, Some(TeamStanding::Usable { members }))) => {
+                self.teams.insert(team.clone(), members);
+            }
+            // Not knowing for a moment whether there is such a team must not hand its gate to others.
+            Some((team, Some(TeamStanding::Unknown(reason)))) => self.cannot_tell(&team.to_string(), reason),
+            Some((team, None)) => self.cannot_tell(&team.to_string(), "not looked up"),
+            Some((team, Some(TeamStanding::Missing))) => self.stand_in(team, Absence::Missing),
+            Some((team, Some(TeamStanding::NoAccess))) => self.stand_in(team, Absence::NoAccess),
+            // A team that we may never read is to us one that is not there (gates.md, The five).
+            Some((team, Some(TeamStanding::Unreadable(reason)))) => {
+                self.stand_in(team, Absence::Unreadable(reason.clone()));
+            }
+            None => self.permission = Some(Permission::Maintain),
+        }
+    }
+
+    /// Whoever may maintain the repository approves in place of a preset's team, and the request says so.
+    fn stand_in(&mut self, team: &TeamSlug, absence: Absence) {
+        self.absent_preset_team = Some(AbsentTeam { team: team.clone(), absence });
+        self.permission = Some(Permission::Maintain);
+    }
+
+    fn resolve_owners(&mut self, paths: &[String]) {
+        let Some(text) = &self.snapshot.codeowners else {
+            self.cannot_use("CODEOWNERS", "the base branch has no CODEOWNERS file");
+            return;
+        };
+        let rules = Rules::parse(text);
+        for path in paths {
+            let owners: BTreeSet<UserId> = rules.owners(path).iter().flat_map(|owner| self.owner(owner)).collect();
+            if !rules.owners(path).is_empty() {
+                self.owned.insert(path.clone(), owners);
+            }
+        }
+        if self.owned.is_empty() {
+            self.cannot_use("CODEOWNERS", "none of the files that trigger the gate has an owner");
+        }
+    }
+
+    fn owner(&mut self, owner: &Owner) -> Vec<UserId> {
+        match owner {
+            Owner::User(login) => {
+                let account = self.account(login);
+                self.owners.extend(account.map(|account| (account.id, account.login.clone())));
+                account.map(|account| account.id).into_iter().collect()
+            }
+            Owner::Team(slug) => match self.team(slug) {
+                Some(members) => {
+                    self.owner_teams.insert(slug.clone());
+                    members.keys().copied().collect()
+                }
+                None => Vec::new(),
+            },
+            Owner::Email(address) => {
+                self.cannot_use(address, "an e-mail address in CODEOWNERS names no account");
+                Vec::new()
+            }
+        }
+    }
+
+    fn account(&mut self, login: &Login) -> Option<&'a Account> {
+        match self.snapshot.authority.logins.get(login) {
+            Some(NamedAccount::Known(account)) => return Some(account),
+            Some(NamedAccount::Missing) => self.cannot_use(login.as_str(), "there is no such account"),
+            Some(NamedAccount::Unknown(reason)) => self.cannot_tell(login.as_str(), reason),
+            None => self.cannot_tell(login.as_str(), "not looked up"),
+        }
+        None
+    }
+
+    fn team(&mut self, slug: &TeamSlug) -> Option<&'a BTreeMap<UserId, Login>> {
+        let name = slug.to_string();
+        match self.snapshot.authority.teams.get(slug) {
+            Some(TeamStanding::Usable { members }) => return Some(members),
+            Some(TeamStanding::Missing) => self.cannot_use(&name, "there is no such team, or it is secret"),
+            Some(TeamStanding::NoAccess) => self.cannot_use(&name, "the team cannot read this repository"),
+            Some(TeamStanding::Unreadable(reason) | TeamStanding::Unknown(reason)) => self.cannot_tell(&name, reason),
+            None => self.cannot_tell(&name, "not looked up"),
+        }
+        None
+    }
+
+    fn cannot_use(&mut self, name: &str, reason: &str) {
+        let unusable = UnusableApprover { name: name.to_owned(), reason: reason.to_owned() };
+        if !self.unusable.contains(&unusable) {
+            self.unusable.push(unusable);
+        }
+    }
+
+    fn cannot_tell(&mut self, name: &str, reason: &str) {
+        self.unknown.push(format!("{name}: {reason}"));
+        self.cannot_use(name, reason);
+    }
+
+    /// Why somebody may not approve whatever their rights, if so.
+    pub(super) fn excluded(&self, account: &Account) -> Option<Refusal> {
+        let exclusions = &self.policy.exclusions;
+        if self.is_bot(account) {
+            return Some(Refusal::IsBot);
+        }
+        if exclusions.author == Exclusion::Excluded && account.id == self.snapshot.pull_request.author.id {
+            return Some(Refusal::IsAuthor { only_hope: self.only_hope() });
+        }
+        // The author wrote the commits too: allowing the author allows that.
+        let is_author = account.id == self.snapshot.pull_request.author.id;
+        let contributed = self.contributors.include(account) && !is_author;
+        (exclusions.contributors == Exclusion::Excluded && contributed).then_some(Refusal::IsContributor)
+    }
+
+    /// Whether it is a bot whose word does not count.
+    pub(super) fn is_bot(&self, account: &Account) -> bool {
+        let is_bot = account.kind == AccountKind::Bot || account.login.as_str().ends_with("[bot]");
+        is_bot && (self.policy.exclusions.bots == Exclusion::Excluded || account.login.as_str() == ACTIONS)
+    }
+
+    /// Whether the policy names somebody, as themselves, in a team or as an owner.
+    pub(super) fn names(&self, account: &Account) -> bool {
+        let in_team = self.teams.values().any(|members| members.contains_key(&account.id));
+        in_team
+            || self.users.contains_key(&account.id)
+            || self.owned.values().any(|owners| owners.contains(&account.id))
+    }
+
+    /// What somebody's approval would cover.
+    ///
+    /// # Errors
+    /// Why it covers nothing: they are no approver, or that could not be learned.
+    pub(super) fn grant(&self, account: &Account) -> Result<Grant, Refusal> {
+        let (permission, teams) = match self.snapshot.authority.people.get(&account.id) {
+            Some(Standing::Known { permission, teams }) => (*permission, teams),
+            Some(Standing::Gone) => return Err(Refusal::AccountGone),
+            Some(Standing::Unknown(reason)) => return Err(Refusal::AuthorityUnknown { reason: reason.clone() }),
+            None => {
+                let reason = "their rights on the repository were not looked up".to_owned();
+                return Err(Refusal::AuthorityUnknown { reason });
+            }
+        };
+        if matches!(account.kind, AccountKind::Organization | AccountKind::Other) {
+            return Err(Refusal::AccountGone);
+        }
+        let in_team = |(slug, members): (&TeamSlug, &&BTreeMap<UserId, Login>)| {
+            members.contains_key(&account.id) || teams.contains(slug)
+        };
+        let permitted = self.permission.is_some_and(|least| permission >= least);
+        if permitted || self.users.contains_key(&account.id) || self.teams.iter().any(in_team) {
+            return Ok(Grant::Everything);
+        }
+        let owns = |(path, owners): (&String, &BTreeSet<UserId>)| owners.contains(&account.id).then(|| path.clone());
+        let files: BTreeSet<String> = self.owned.iter().filter_map(owns).collect();
+        match (files.is_empty(), self.unknown.first()) {
+            (false, _) => Ok(Grant::Files(files)),
+            (true, Some(reason)) => Err(Refusal::AuthorityUnknown { reason: reason.clone() }),
+            (true, None) => Err(Refusal::NotAnApprover),
+        }
+    }
+
+    /// Whether somebody may end another's rejection.
+    pub(super) fn may_dismiss(&self, account: &Account) -> Result<(), Refusal> {
+        if let Some(refusal) = self.excluded(account) {
+            return Err(refusal);
+        }
+        match self.snapshot.authority.people.get(&account.id) {
+            Some(Standing::Known { permission, .. }) if *permission >= Permission::Maintain => Ok(()),
+            Some(Standing::Known { .. }) => Err(Refusal::NeedsMaintain),
+            Some(Standing::Gone) => Err(Refusal::AccountGone),
+            Some(Standing::Unknown(reason)) => Err(Refusal::AuthorityUnknown { reason: reason.clone() }),
+            None => Err(Refusal::AuthorityUnknown { reason: "their rights were not looked up".to_owned() }),
+        }
+    }
+
+    /// Owned paths that nobody of these has approved; empty when somebody approved everything.
+    pub(super) fn awaiting_owners<'g>(&self, grants: impl Iterator<Item = &'g Grant>) -> BTreeSet<String> {
+        let mut awaited: BTreeSet<String> = self.owned.keys().cloned().collect();
+        for grant in grants {
+            match grant {
+                Grant::Everything => return BTreeSet::new(),
+                Grant::Files(files) => awaited.retain(|path| !files.contains(path)),
+            }
+        }
+        awaited
+    }
+
+    /// Who can approve, for telling people.
+    pub(super) fn eligible(&self) -> EligibleApprovers {
+        let kind = AccountKind::User;
+        let may = |(&id, login): (&UserId, &Login)| {
+            let account = Account { id, login: login.clone(), kind };
+            self.excluded(&account).is_none().then(|| login.clone())
+        };
+        EligibleApprovers {
+            people: self.users.iter().chain(&self.owners).filter_map(may).collect(),
+            teams: self.eligible_teams(),
+            permission: self.permission,
+            unusable: self.unusable.clone(),
+            absent_preset_team: self.absent_preset_team.clone(),
+            unattributed: self.contributors.unattributed.clone(),
+            only_hope: self.only_hope(),
+        }
+    }
+
+    fn eligible_teams(&self) -> BTreeMap<TeamSlug, BTreeSet<Login>> {
+        let may = |(&id, login): (&UserId, &Login)| {
+            let account = Account { id, login: login.clone(), kind: AccountKind::User };
+            self.excluded(&account).is_none().then(|| login.clone())
+        };
+        let owning = self.owner_teams.iter().filter_map(|team| match self.snapshot.authority.teams.get(team) {
+            Some(TeamStanding::Usable { members }) => Some((team, members)),
+            _ => None,
+        });
+        let all = self.teams.iter().map(|(team, members)| (team, *members)).chain(owning);
+        all.map(|(team, members)| (team.clone(), members.iter().filter_map(may).collect())).collect()
+    }
+
+    /// Whether the author is excluded, could approve if they were not, and nobody else can.
+    fn only_hope(&self) -> OnlyHope {
+        let author = &self.snapshot.pull_request.author;
+        if self.policy.exclusions.author == Exclusion::Allowed || !self.unknown.is_empty() {
+            return OnlyHope::No;
+        }
+        let members = self.teams.values().flat_map(|members| members.keys());
+        let named: Vec<UserId> =
+            self.users.keys().chain(members).chain(self.owned.values().flatten()).copied().collect();
+        let others = named.iter().any(|id| *id != author.id && !self.contributors.include_id(*id));
+        // On a person's own repository nobody but the owner has more than write.
+        let owns = author.login.as_str().eq_ignore_ascii_case(self.snapshot.repository.owner());
+        let hope = match self.permission {
+            _ if others => false,
+            None => named.contains(&author.id),
+            Some(least) => owns && least >= Permission::Maintain,
+        };
+        if hope { OnlyHope::Yes } else { OnlyHope::No }
+    }
+}
+
+/// Whether somebody may decide a gate as a whole. Code owners may where they own every owned file of the change.
+///
+/// # Errors
+/// Why they may not, or why that could not be learned.
+pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Account) -> Result<(), Refusal> {
+    let contributors = Contributors::of(&snapshot.commits);
+    let paths: Vec<String> = snapshot.files.known().iter().flat_map(|file| file.paths()).map(str::to_owned).collect();
+    let authority = Authority::resolve(gate, snapshot, &contributors, &paths);
+    if let Some(refusal) = authority.excluded(person) {
+        return Err(refusal);
+    }
+    let grant = authority.grant(person)?;
+    let is_whole = authority.awaiting_owners(std::iter::once(&grant)).is_empty();
+    if is_whole { Ok(()) } else { Err(Refusal::NotAnApprover) }
+}
+
+/// Whether the configuration names no approver at all.
+pub(super) fn is_unset(policy: &GatePolicy) -> bool {
+    let approvers = &policy.approvers;
+    approvers.users.is_empty()
+        && approvers.teams.is_empty()
+        && approvers.permission.is_none()
+        && approvers.codeowners == Codeowners::Ignored
+}
+
+/// The team a preset prefers, in the organisation that owns the repository.
+pub(super) fn preset_team(policy: &GatePolicy, snapshot: &Snapshot) -> Option<TeamSlug> {
+    let slug = policy.approvers.preset_team.as_ref()?;
+    format!("{}/{slug}", snapshot.repository.owner()).parse().ok()
+}

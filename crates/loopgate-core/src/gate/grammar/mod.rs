@@ -1,0 +1,264 @@
+//! The one grammar for what people say about gates and to the loop: a comment's or review's body in, intents and near
+//! misses out.
+
+mod html;
+mod inspection;
+mod letters;
+mod near_miss;
+mod phrase;
+mod reply;
+mod slash;
+mod visible;
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use regex::Regex;
+
+pub use self::inspection::{CommentInspection, InspectedIntent, InspectedNearMiss, IntentKind, inspect};
+
+use self::{
+    letters::skeleton,
+    phrase::{Verdict, Vocabulary},
+    visible::{Inside, LONGEST_BODY, Line},
+};
+use super::report::PhraseProblem;
+use crate::{
+    command::Command,
+    ids::{GateName, Login, Sha},
+};
+
+/// Near misses told of one comment; more are the same slip again.
+const NEAR_MISSES_KEPT: usize = 10;
+/// Characters of a line that are quoted back.
+const QUOTED: usize = 200;
+
+/// What somebody wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// `commit` is the head the approval is for, when the line names one.
+    Approve {
+        gate: GateName,
+        commit: Option<Sha>,
+    },
+    Reject {
+        gate: GateName,
+        reason: Option<String>,
+    },
+    /// Takes back one's own word.
+    Revoke {
+        gate: GateName,
+    },
+    /// Ends somebody else's rejection.
+    Dismiss {
+        gate: GateName,
+        of: Login,
+        reason: String,
+    },
+    Command(Command),
+}
+
+impl Intent {
+    /// The gate it is about, if it is about one.
+    pub const fn gate(&self) -> Option<&GateName> {
+        match self {
+            Self::Approve { gate, .. }
+            | Self::Reject { gate, .. }
+            | Self::Revoke { gate }
+            | Self::Dismiss { gate, .. } => Some(gate),
+            Self::Command(_) => None,
+        }
+    }
+}
+
+/// An intent and the line that states it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spoken {
+    pub intent: Intent,
+    /// Line of the body, from 1.
+    pub line: u32,
+}
+
+/// A line that nearly states an intent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NearMiss {
+    /// The line as a reader sees it, shortened.
+    pub text: String,
+    pub problem: PhraseProblem,
+    /// The gate it speaks of, as far as that can be told.
+    pub gate: Option<GateName>,
+    /// What to write instead.
+    pub instead: Option<String>,
+    /// Line of the body, from 1.
+    pub line: u32,
+}
+
+/// All that a body says to Loopgate, in the order of its lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    pub intents: Vec<Spoken>,
+    /// The first ten.
+    pub near_misses: Vec<NearMiss>,
+}
+
+impl Reading {
+    pub const fn is_empty(&self) -> bool {
+        self.intents.is_empty() && self.near_misses.is_empty()
+    }
+
+    /// The commands to the loop, in order.
+    pub fn commands(&self) -> impl Iterator<Item = &Command> {
+        self.intents.iter().filter_map(|spoken| match &spoken.intent {
+            Intent::Command(command) => Some(command),
+            _ => None,
+        })
+    }
+}
+
+/// Reads the body of a comment or review. Linear in its length.
+///
+/// `bot` is the login Loopgate acts under, which a phrase may address; `gates` are the gates there are.
+pub fn read(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> Reading {
+    if may_speak(body) { read_lines(body, Vocabulary { bot, gates }) } else { Reading::default() }
+}
+
+fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
+    let mut reading = Reading::default();
+    if body.len() > LONGEST_BODY {
+        let text = body.chars().take(QUOTED).collect();
+        let problem = PhraseProblem::TooLong;
+        reading.near_misses.push(NearMiss { text, problem, gate: None, instead: None, line: 1 });
+        return reading;
+    }
+    for line in visible::lines(body) {
+        match judge(&line, vocabulary) {
+            Judged::Nothing => {}
+            Judged::Says(intents) => {
+                let spoken = |intent| Spoken { intent, line: line.number };
+                reading.intents.extend(intents.into_iter().map(spoken));
+            }
+            Judged::Misses { problem, gate } if reading.near_misses.len() < NEAR_MISSES_KEPT => {
+                let text: String = line.text.trim().chars().take(QUOTED).collect();
+                let problem = as_meant(problem, &text, gate.as_ref());
+                let instead = instead(&problem, gate.as_ref());
+                reading.near_misses.push(NearMiss { text, problem, gate, instead, line: line.number });
+            }
+            Judged::Misses { .. } => {}
+        }
+    }
+    reading
+}
+
+/// Whether a body could hold a command or a word about a gate, whatever the gates are called: the cheap question asked
+/// of every comment before anything else is. Never false for a body that states an intent.
+pub fn may_speak(body: &str) -> bool {
+    // Entities spell letters in another way, and any word may be written with them.
+    if memchr::memchr(b'&', body.as_bytes()).is_some_and(|at| body[at..].contains(';')) {
+        return true;
+    }
+    static STEMS: LazyLock<Regex> = LazyLock::new(|| {
+        let others = ["changesrequested", "/dismis", "/loop", "/lop", "/looop"];
+        Regex::new(&[&near_miss::VERDICTS[..], &others].concat().join("|")).expect("constant words")
+    });
+    let mut letters = String::with_capacity(body.len());
+    letters.extend(skeleton(body).chars().filter(|c| c.is_ascii_alphanumeric() || *c == '/'));
+    letters.make_ascii_lowercase();
+    STEMS.is_match(&letters)
+}
+
+enum Judged {
+    Nothing,
+    Says(Vec<Intent>),
+    Misses { problem: PhraseProblem, gate: Option<GateName> },
+}
+
+fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
+    match stated(line, vocabulary) {
+        Ok(Some(intents)) => return Judged::Says(intents),
+        // What is wrong with words in a quote is that they are in a quote.
+        Err(problem) if line.wholly_inside().is_none() => {
+            let gate = gate_of(&problem).or_else(|| near_miss::problem(&line.text, vocabulary)?.1);
+            return Judged::Misses { problem, gate };
+        }
+        Ok(None) | Err(_) => {}
+    }
+    let looks = Line { text: skeleton(&line.text).into_owned(), number: line.number, alien: None };
+    if let Ok(Some(intents)) = stated(&looks, vocabulary)
+        && let Some(gate) = intents.iter().find_map(Intent::gate)
+    {
+        let problem = match line.alien {
+            Some((_, inside)) => PhraseProblem::NotPlainText { inside: inside.as_str().to_owned() },
+            None => PhraseProblem::Lookalike,
+        };
+        return Judged::Misses { problem, gate: Some(gate.clone()) };
+    }
+    let beside = line.wholly_inside().is_none() || line.wholly_inside() == Some(Inside::TaskItem);
+    match near_miss::problem(&looks.text, vocabulary).filter(|_| beside) {
+        Some((problem, gate)) => Judged::Misses { problem, gate },
+        None => Judged::Nothing,
+    }
+}
+
+/// What the line states by the letter of the grammar.
+fn stated(line: &Line, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>, PhraseProblem> {
+    if line.text.trim_start().starts_with('/') {
+        return slash::read(line, vocabulary);
+    }
+    let Some(text) = line.plain() else { return Ok(None) };
+    let intent = |phrase: phrase::Phrase| match phrase.verdict {
+        Verdict::Approved => Intent::Approve { gate: phrase.gate, commit: phrase.commit },
+        Verdict::Rejected => Intent::Reject { gate: phrase.gate, reason: None },
+        Verdict::Revoked => Intent::Revoke { gate: phrase.gate },
+    };
+    Ok(phrase::read(text, vocabulary)?.map(|phrase| vec![intent(phrase)]))
+}
+
+fn gate_of(problem: &PhraseProblem) -> Option<GateName> {
+    match problem {
+        PhraseProblem::UnknownGate { nearest, .. } => nearest.clone(),
+        _ => None,
+    }
+}
+
+/// The problem of a line that says no, or takes a word back: nobody who does that is told how to approve.
+fn as_meant(problem: PhraseProblem, line: &str, gate: Option<&GateName>) -> PhraseProblem {
+    use PhraseProblem as P;
+    let is_about_wording = match &problem {
+        P::UnknownGate { nearest, .. } => nearest.is_some(),
+        P::Wording | P::NotAlone | P::NoGate | P::Future => true,
+        _ => false,
+    };
+    let meant = line.split_whitespace().find_map(|word| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/').to_lowercase();
+        Some(match word.as_str() {
+            "/reject" => "/reject GATE <reason>",
+            "/revoke" => "/revoke GATE",
+            "/dismiss" => "/dismiss GATE @user <reason>",
+            word if ["reject", "rejct", "rejet"].iter().any(|root| word.starts_with(root)) => "GATE rejected",
+            word if word.starts_with("revok") => "GATE approval revoked",
+            _ => return None,
+        })
+    });
+    match meant {
+        Some(form) if is_about_wording => {
+            P::Usage { usage: form.replace("GATE", gate.map_or("<gate>", GateName::as_str)) }
+        }
+        _ => problem,
+    }
+}
+
+/// What to write instead.
+fn instead(problem: &PhraseProblem, gate: Option<&GateName>) -> Option<String> {
+    match problem {
+        PhraseProblem::Usage { usage } => Some(usage.clone()),
+        PhraseProblem::UnknownCommand { nearest, .. } => {
+            Some(nearest.clone().unwrap_or_else(|| "/loop help".to_owned()))
+        }
+        PhraseProblem::ShortSha => gate.map(|gate| format!("{gate} approved <all 40 digits of the commit id>")),
+        _ => gate.map(|gate| format!("{gate} approved")),
+    }
+}
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! What must be asked of GitHub before gates can be assessed: the rights of those who spoke, and what the names in
+//! the policy stand for. Nothing else is looked up, so that an ordinary comment costs no request.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    assess::{Utterance, triggers, utterances},
+    authority::{Owner, Rules, is_unset, preset_team},
+    grammar::Intent,
+    policy::{Codeowners, GatePolicy},
+    report::MatchReason,
+    trigger::Triggered,
+};
+use crate::{
+    command::Right,
+    escalation::Trigger,
+    evidence::Finding,
+    ids::{GateName, Login, TeamSlug, UserId},
+    policy::Policy,
+    snapshot::{ReviewVerdict, Snapshot},
+    state::LoopState,
+};
+
+/// Most people asked about; who is left out has no authority for now, and is told so. Objectors come first: not
+/// knowing whether an objection counts keeps its gate closed.
+const MOST_PEOPLE: usize = 100;
+const MOST_LOGINS: usize = 200;
+const MOST_TEAMS: usize = 50;
+
+/// What to fill [`Authority`](crate::snapshot::Authority) with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuthorityQuestions {
+    /// Whose rights on the repository are needed.
+    pub people: BTreeMap<UserId, Login>,
+    /// Logins of the policy or of CODEOWNERS, to be resolved to accounts.
+    pub logins: BTreeSet<Login>,
+    /// Teams whose members and access are needed.
+    pub teams: BTreeSet<TeamSlug>,
+}
+
+/// The questions about a snapshot whose `authority` is still empty. `state` is that of the last reconcile, if any.
+pub fn questions(
+    snapshot: &Snapshot,
+    state: Option<&LoopState>,
+    policy: &Policy,
+    findings: &[Finding],
+) -> AuthorityQuestions {
+    let names = policy.gates.keys().cloned().collect();
+    let triggers = triggers(snapshot, state, policy, findings);
+    let mut asked = AuthorityQuestions::default();
+    let nothing = BTreeSet::new();
+    let said = utterances(snapshot, state.map_or(&nothing, |state| &state.edited_words), &names);
+    ask_about_people(&mut asked, &said, state, policy, &triggers);
+    for (name, found) in &triggers {
+        if let Some(gate) = policy.gates.get(name) {
+            ask_about_names(&mut asked, gate, found, snapshot);
+        }
+    }
+    // Its approvers may release a security finding, also where nothing of the diff opens the gate.
+    let found = state.and_then(|state| state.blocked.as_ref()).map(|blocked| blocked.trigger);
+    if found == Some(Trigger::SecurityIssueFound)
+        && let Some((_, gate)) = policy.gates.iter().find(|(name, _)| name.as_str() == "security")
+    {
+        ask_about_names(&mut asked, gate, &Triggered::whole(MatchReason::Mode), snapshot);
+    }
+    asked.logins = asked.logins.into_iter().take(MOST_LOGINS).collect();
+    asked.teams = asked.teams.into_iter().take(MOST_TEAMS).collect();
+    asked
+}
+
+fn ask_about_people(
+    asked: &mut AuthorityQuestions,
+    said: &[Utterance<'_>],
+    state: Option<&LoopState>,
+    policy: &Policy,
+    triggers: &BTreeMap<GateName, Triggered>,
+) {
+    let remembered = state.into_iter().flat_map(|state| state.gates.values()).flat_map(|gate| &gate.objections);
+    let remembered = remembered.map(|objection| (objection.by_id, &objection.by));
+    let speakers = |urgency| {
+        let newest_first =
+            said.iter().rev().filter(move |utterance| urgency == urgency_of(utterance, policy, triggers));
+        newest_first.map(|utterance| (utterance.by.id, &utterance.by.login))
+    };
+    let all = remembered.chain(speakers(Some(Urgency::Objects))).chain(speakers(Some(Urgency::Speaks)));
+    for (id, login) in all {
+        if asked.people.len() < MOST_PEOPLE {
+            asked.people.entry(id).or_insert_with(|| login.clone());
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Urgency {
+    Objects,
+    Speaks,
+}
+
+/// Whether somebody's rights are needed for what they said.
+fn urgency_of(utterance: &Utterance<'_>, policy: &Policy, triggers: &BTreeMap<GateName, Triggered>) -> Option<Urgency> {
+    let takes_reviews = || {
+        let reviewed =
+            |(name, gate): (&GateName, &GatePolicy)| triggers.contains_key(name) && gate.approve_by.reviews();
+        policy.gates.iter().any(reviewed)
+    };
+    let by_review = match utterance.verdict() {
+        Some(ReviewVerdict::ChangesRequested) if takes_reviews() => Some(Urgency::Objects),
+        Some(ReviewVerdict::Approved) if takes_reviews() => Some(Urgency::Speaks),
+        _ => None,
+    };
+    let of_intent = |intent: &Intent| match intent {
+        Intent::Reject { gate, .. } | Intent::Dismiss { gate, .. } => {
+            triggers.contains_key(gate).then_some(Urgency::Objects)
+        }
+        Intent::Approve { gate, .. } => triggers.contains_key(gate).then_some(Urgency::Speaks),
+        Intent::Revoke { .. } => None,
+        Intent::Command(command) => (command.verb().right(&[]) != Right::Anyone).then_some(Urgency::Speaks),
+    };
+    let by_words = utterance.reading.intents.iter().filter_map(|spoken| of_intent(&spoken.intent));
+    let all: Vec<Urgency> = by_review.into_iter().chain(by_words).collect();
+    all.iter().find(|&&urgency| urgency == Urgency::Objects).or(all.first()).copied()
+}
+
+/// The names a gate's policy uses, and the owners of its files where those may approve.
+fn ask_about_names(asked: &mut AuthorityQuestions, gate: &GatePolicy, found: &Triggered, snapshot: &Snapshot) {
+    asked.logins.extend(gate.approvers.users.iter().cloned());
+    asked.teams.extend(gate.approvers.teams.iter().cloned());
+    if is_unset(gate) {
+        asked.teams.extend(preset_team(gate, snapshot));
+    }
+    if let (Codeowners::MayApprove, Some(text)) = (gate.approvers.codeowners, &snapshot.codeowners) {
+        let rules = Rules::parse(text);
+        for path in found.scope.files(snapshot.files.known()).into_iter().flat_map(|file| file.paths()) {
+            for owner in rules.owners(path) {
+                match owner {
+                    Owner::User(login) => {
+                        asked.logins.insert(login.clone());
+                    }
+                    Owner::Team(team) => {
+                        asked.teams.insert(team.clone());
+                    }
+                    Owner::Email(_) => {}
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! The outcome of looking at one gate: where it stands, why it applies, and every word that was considered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ids::{CommentId, GateName, Login, ReviewId, Sha, TeamSlug, Timestamp, UserId},
+    snapshot::Permission,
+    stage::Stage,
+};
+
+/// Gate statuses of contracts.md.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateStatus {
+    /// Triggered, not asked for yet (`request: after_checks`).
+    #[default]
+    Pending,
+    NotApplicable,
+    Requested,
+    Approved,
+    Rejected,
+}
+
+impl GateStatus {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::NotApplicable => "not_applicable",
+            Self::Requested => "requested",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+/// One gate of one pull request at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GateReport {
+    pub name: GateName,
+    /// The gate holds the transition out of this stage.
+    pub holds: Stage,
+    pub holding: Holding,
+    pub standing: GateStanding,
+    /// Why it applies, the first 50; empty when it does not.
+    pub matches: Vec<TriggerMatch>,
+    /// Matches beyond those kept.
+    pub matches_not_kept: usize,
+    /// Digest of the diff that triggers it; empty when it does not apply.
+    pub fingerprint: String,
+    /// Who can approve, as far as GitHub says.
+    pub eligible: EligibleApprovers,
+    /// Distinct people needed.
+    pub needed: u32,
+    /// Approvals that count, whether or not they are enough.
+    pub approvals: Vec<Approval>,
+    /// Triggering files whose owners have not approved yet, where only their owners can.
+    pub awaiting_owners: BTreeSet<String>,
+    /// Every approval, rejection, revocation and near miss about this gate, oldest first, with what came of it.
+    pub considered: Vec<Considered>,
+    /// Approving comments that count or once did, with the SHA-256 of their body then: kept in
+    /// [`GateState::counted`](crate::state::GateState) so that a later edit is noticed.
+    pub counted: BTreeMap<CommentId, String>,
+    /// Objections that stand, kept in [`GateState::objections`](crate::state::GateState) so that deleting or
+    /// editing somebody's comment does not lift them.
+    pub objections: Vec<Objection>,
+    pub label: String,
+}
+
+impl GateReport {
+    /// Whether it stands in the way now.
+    pub fn is_closed(&self) -> bool {
+        self.holding == Holding::Holds
+            && !matches!(self.standing, GateStanding::NotApplicable | GateStanding::Approved { .. })
+    }
+
+    /// Whether it applies and has no decision yet.
+    pub const fn is_waiting(&self) -> bool {
+        matches!(self.standing, GateStanding::Open)
+    }
+
+    /// Labels that open it, kept in [`GateState::labels`](crate::state::GateState): taking such a label away
+    /// does not close a gate that was requested because of it.
+    pub fn opening_labels(&self) -> BTreeSet<String> {
+        let label = |found: &TriggerMatch| match &found.reason {
+            MatchReason::Label { label } | MatchReason::LabelRemoved { label } => Some(label.clone()),
+            _ => None,
+        };
+        self.matches.iter().filter_map(label).collect()
+    }
+
+    pub const fn status(&self) -> GateStatus {
+        match self.standing {
+            GateStanding::NotApplicable => GateStatus::NotApplicable,
+            GateStanding::Open => GateStatus::Requested,
+            GateStanding::Approved { .. } => GateStatus::Approved,
+            GateStanding::Rejected { .. } => GateStatus::Rejected,
+        }
+    }
+}
+
+/// Whether a gate holds in the mode in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holding {
+    Holds,
+    /// Shown, without standing in the way: a preset in `autonomous` mode, or one in `hybrid` mode without approvers.
+    Advisory,
+}
+
+/// Where a gate stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GateStanding {
+    /// Nothing in the pull request triggers it.
+    NotApplicable,
+    /// Triggered and without a decision that counts.
+    Open,
+    Approved {
+        by: Vec<Approval>,
+    },
+    Rejected {
+        by: Login,
+        by_id: UserId,
+        at: Timestamp,
+        words: String,
+        url: String,
+    },
+}
+
+/// One approval that counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    pub by: Login,
+    pub by_id: UserId,
+    pub at: Timestamp,
+    /// The head it is bound to.
+    pub head: Sha,
+    pub source: WordSource,
+    pub url: String,
+}
+
+/// A rejection that stands until the same person approves or revokes, or a maintainer dismisses it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Objection {
+    pub by: Login,
+    pub by_id: UserId,
+    pub at: Timestamp,
+    pub source: WordSource,
+    pub words: String,
+    pub url: String,
+}
+
+/// Where a word was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WordSource {
+    Comment(CommentId),
+    Review(ReviewId),
+    /// On a line of the diff; these ids are counted apart from those of comments.
+    Inline(CommentId),
+}
+
+/// Why a gate applies, with the place to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriggerMatch {
+    /// None for matches about the pull request as a whole (labels, size, base branch).
+    pub file: Option<String>,
+    /// Line at the head, for added lines.
+    pub line: Option<u32>,
+    pub reason: MatchReason,
+}
+
+/// What matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MatchReason {
+    Always,
+    /// The path matches this glob.
+    Path {
+        glob: String,
+    },
+    /// The added line matches this pattern; `excerpt` is the line, shortened.
+    AddedLine {
+        pattern: String,
+        excerpt: String,
+    },
+    /// The patch is missing or unreadable, so it counts as matching.
+    Unreadable,
+    Dependency {
+        name: String,
+    },
+    NewTopLevelFolder {
+        folder: String,
+    },
+    Label {
+        label: String,
+    },
+    /// The label that opened it was taken away; the gate had been requested and stays.
+    LabelRemoved {
+        label: String,
+    },
+    /// What the configuration excludes with `not:` is absent.
+    NotExcluded,
+    BaseBranch {
+        branch: String,
+    },
+    Author {
+        login: Login,
+    },
+    Size {
+        lines: u64,
+        files: u64,
+    },
+    Draft,
+    Finding {
+        rule: String,
+    },
+    /// The file list is not whole: every content trigger matches.
+    TooLarge,
+    /// The gate holds at its stage whatever changed (`supervised`).
+    Mode,
+}
+
+/// Who can approve a gate here and now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EligibleApprovers {
+    /// People known by name, the author and other excluded people left out. Members of teams are not among them.
+    pub people: BTreeSet<Login>,
+    /// With those of their members who may approve.
+    pub teams: BTreeMap<TeamSlug, BTreeSet<Login>>,
+    /// "Anybody with at least this permission".
+    pub permission: Option<Permission>,
+    /// Names of the policy that do not work, and why.
+    pub unusable: Vec<UnusableApprover>,
+    /// The team a preset prefers, when people with `permission` stand in for it.
+    pub absent_preset_team: Option<AbsentTeam>,
+    /// Commits whose author GitHub does not know: somebody contributed whom nobody can exclude by name.
+    pub unattributed: Vec<Sha>,
+    /// The author is excluded, and nobody else could ever approve: `allow_author: true` is the way out.
+    pub only_hope: OnlyHope,
+}
+
+/// A preset's team that cannot approve here, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AbsentTeam {
+    pub team: TeamSlug,
+    pub absence: Absence,
+}
+
+/// Why others stand in for a team.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// There is none, or it is secret to us.
+    Missing,
+    /// It cannot read the repository.
+    NoAccess,
+    /// We may not read it, with the reason.
+    Unreadable(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnusableApprover {
+    pub name: String,
+    pub reason: String,
+}
+
+/// One word about a gate, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Considered {
+    pub by: Login,
+    pub by_id: UserId,
+    pub at: Timestamp,
+    pub source: WordSource,
+    pub url: String,
+    pub word: Word,
+    pub outcome: WordOutcome,
+}
+
+impl Considered {
+    /// Why it does not count, if it was refused.
+    pub const fn refusal(&self) -> Option<&Refusal> {
+        match &self.outcome {
+            WordOutcome::Refused(refusal) => Some(refusal),
+            WordOutcome::Counted | WordOutcome::Superseded => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    Approve,
+    Reject,
+    Revoke,
+    Dismiss,
+    /// Talks about approving without being an approval.
+    NearMiss,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WordOutcome {
+    Counted,
+    /// A newer word of the same person, or a dismissal, replaced it.
+    Superseded,
+    Refused(Refusal),
+}
+
+/// Why a word does not count. Every variant becomes a sentence in `render`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// They wrote the pull request. `only_hope`: nobody else could approve, so `allow_author` is suggested.
+    IsAuthor {
+        only_hope: OnlyHope,
+    },
+    /// They wrote or committed one of its commits.
+    IsContributor,
+    IsBot,
+    /// Written through an App, so not a person's own word.
+    ViaApp,
+    NotAnApprover,
+    /// Their rights could not be looked up, so they have none for now.
+    AuthorityUnknown {
+        reason: String,
+    },
+    AccountGone,
+    /// The comment was edited after it was written.
+    Edited,
+    Hidden,
+    /// The gate's own diff changed after the head it is bound to.
+    DiffChanged {
+        seen: Sha,
+    },
+    /// Another base branch than the pull request has now.
+    BaseChanged {
+        seen: String,
+    },
+    /// Written before anything in the pull request triggered the gate.
+    BeforeTrigger {
+        seen: Sha,
+    },
+    /// An event and the API disagree about the head: looked at again when they agree.
+    HeadUnsettled,
+    /// Comments, reviews or commits could not all be read, so that an objection or a contributor may be missing.
+    NotAllRead {
+        what: String,
+    },
+    /// It names another commit than the head.
+    OtherCommit {
+        named: Sha,
+    },
+    /// No head is known to have been seen before it was written.
+    NoHeadSeenBefore,
+    /// The review's commit is gone or not the head.
+    ReviewStale,
+    /// It stands on a line of the diff.
+    OnTheDiff,
+    /// This gate takes only the other kind of approval.
+    WrongChannel {
+        wants_review: bool,
+    },
+    /// The line is not the approval phrase; the sentence says why and what to write.
+    Phrase(PhraseProblem),
+    ChecklistOpen {
+        open: usize,
+    },
+    /// The gate's checklist must be ticked and has not been posted.
+    ChecklistMissing,
+    /// Ending another's rejection takes permission maintain.
+    NeedsMaintain,
+    /// The person named in a dismissal has no rejection standing.
+    NothingToDismiss {
+        of: Login,
+    },
+    /// The pull request is closed.
+    NotOpen,
+    /// The gate does not apply to this pull request.
+    NotTriggered,
+}
+
+/// Whether allowing the author is the only way a gate could ever open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnlyHope {
+    Yes,
+    #[default]
+    No,
+}
+
+/// Why a line that talks about approving is not the phrase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "problem", rename_all = "snake_case")]
+pub enum PhraseProblem {
+    /// It asks.
+    Question,
+    /// It denies.
+    Negated,
+    /// It says when, if, once, unless or but.
+    Conditional,
+    /// It says what will be.
+    Future,
+    /// The phrase is there with other words around it on its line.
+    NotAlone,
+    /// Letters that only look like the phrase's.
+    Lookalike,
+    ShortSha,
+    UnknownGate {
+        named: String,
+        nearest: Option<GateName>,
+    },
+    /// It stands in a quote, code, heading, table, link, strike-through, …
+    NotPlainText {
+        inside: String,
+    },
+    /// A verdict without a gate: "approved".
+    NoGate,
+    /// It names a gate and a verdict in other words, or another order.
+    Wording,
+    /// A command that lacks what it needs, or has too much; `usage` is its form.
+    Usage {
+        usage: String,
+    },
+    UnknownCommand {
+        typed: String,
+        nearest: Option<String>,
+    },
+    /// Longer than GitHub's own limit: not read at all.
+    TooLong,
+}

@@ -1,0 +1,446 @@
+//! Whether a pull request triggers a gate, and what in it does.
+//!
+//! A predicate answers yes, no, or *cannot tell*: a patch that is missing might hold anything. Not being able to tell
+//! opens the gate, and stays so through `not:`, which would otherwise turn caution into permission.
+
+mod dependencies;
+mod fingerprint;
+
+use std::collections::BTreeSet;
+
+pub(super) use self::fingerprint::fingerprint;
+
+use self::dependencies::{Added, Ecosystem};
+use super::{
+    policy::{GatePolicy, GateTrigger},
+    report::{MatchReason, TriggerMatch},
+};
+use crate::{
+    evidence::{Finding, FindingSeverity},
+    ids::Sha,
+    policy::{LinePatterns, PathGlobs},
+    snapshot::{ChangedFile, ChangedFiles, FileStatus, Readiness, Snapshot},
+};
+
+/// Matches kept of one gate; the rest are counted.
+pub const MATCHES_KEPT: usize = 50;
+/// Matches kept of one file, so that one file does not crowd out the others.
+const KEPT_PER_FILE: usize = 5;
+/// Characters of a matching line that are shown.
+const EXCERPT: usize = 160;
+
+/// Why a gate applies, and to which part of the diff.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Triggered {
+    pub(super) matches: Vec<TriggerMatch>,
+    pub(super) not_kept: usize,
+    pub(super) scope: Scope,
+}
+
+impl Triggered {
+    /// A gate that applies whatever changed.
+    pub(super) fn whole(reason: MatchReason) -> Self {
+        let matches = vec![TriggerMatch { file: None, line: None, reason }];
+        Self { matches, not_kept: 0, scope: Scope::Whole }
+    }
+
+    fn nothing() -> Self {
+        Self { matches: Vec::new(), not_kept: 0, scope: Scope::Files(BTreeSet::new()) }
+    }
+
+    fn file(index: usize, matches: Vec<TriggerMatch>) -> Self {
+        Self { not_kept: 0, matches, scope: Scope::Files(BTreeSet::from([index])) }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.matches.is_empty()
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.not_kept += other.not_kept;
+        for found in other.matches {
+            // A condition on the whole pull request adds one match at most, and labels must be remembered.
+            let is_condition = found.file.is_none() && !matches!(found.reason, MatchReason::Finding { .. });
+            if is_condition || self.matches.len() < MATCHES_KEPT {
+                self.matches.push(found);
+            } else {
+                self.not_kept += 1;
+            }
+        }
+        self.scope.add(other.scope);
+    }
+}
+
+/// The part of the diff that is a gate's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    Whole,
+    /// Indices into the changed files.
+    Files(BTreeSet<usize>),
+}
+
+impl Scope {
+    fn add(&mut self, other: Self) {
+        match (&mut *self, other) {
+            (Self::Files(files), Self::Files(more)) => files.extend(more),
+            (_, Self::Whole) => *self = Self::Whole,
+            (Self::Whole, Self::Files(_)) => {}
+        }
+    }
+
+    /// The files in it.
+    pub(super) fn files<'a>(&self, all: &'a [ChangedFile]) -> Vec<&'a ChangedFile> {
+        match self {
+            Self::Whole => all.iter().collect(),
+            Self::Files(indices) => indices.iter().filter_map(|&index| all.get(index)).collect(),
+        }
+    }
+}
+
+/// What every gate of a pull request is asked about.
+pub(super) struct Scene<'a> {
+    snapshot: &'a Snapshot,
+    findings: &'a [Finding],
+    /// In the order of the changed files; none for one whose patch is missing or cannot be read.
+    added: Vec<Option<AddedText<'a>>>,
+}
+
+/// The lines a file gains.
+struct AddedText<'a> {
+    /// With the line at the head.
+    lines: Vec<(u32, &'a str)>,
+    /// All of them.
+    text: String,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
+        let added = |file: &'a ChangedFile| {
+            let lines = file.added_lines()?;
+            let text: Vec<&str> = lines.iter().map(|&(_, line)| line).collect();
+            Some(AddedText { text: text.join("\n"), lines })
+        };
+        Self { snapshot, findings, added: snapshot.files.known().iter().map(added).collect() }
+    }
+
+    /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
+    /// not close it again.
+    pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Triggered> {
+        match (Look { scene: self, remembered }).at(&policy.trigger) {
+            Answer::No => None,
+            Answer::Yes(found) | Answer::CannotTell(found) if found.is_nothing() => {
+                Some(Triggered::whole(MatchReason::NotExcluded))
+            }
+            Answer::Yes(found) | Answer::CannotTell(found) => Some(found),
+        }
+    }
+}
+
+/// Why a gate applies to a pull request; empty when it does not. Labels that were taken away are not known here.
+pub fn matches(policy: &GatePolicy, snapshot: &Snapshot, findings: &[Finding]) -> Vec<TriggerMatch> {
+    Scene::new(snapshot, findings).triggered(policy, &BTreeSet::new()).map(|found| found.matches).unwrap_or_default()
+}
+
+/// Files that govern gates themselves: a pull request that edits one opens the security gate, whatever its own
+/// trigger says (gates.md, the configuration is read from the base).
+pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Triggered> {
+    const FILES: [&str; 5] =
+        [".github/loopgate.yml", ".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".github/loopgate/"];
+    let mut found = Triggered::nothing();
+    for (index, file) in snapshot.files.known().iter().enumerate() {
+        let governs = |path: &&str| {
+            FILES.iter().any(|known| path == known || known.ends_with('/') && path.starts_with(known))
+                || workflows.iter().any(|workflow| workflow == path)
+        };
+        if let Some(path) = file.paths().find(governs) {
+            let reason = MatchReason::Path { glob: path.to_owned() };
+            found.add(Triggered::file(index, vec![in_file(file, None, reason)]));
+        }
+    }
+    (!found.is_nothing()).then_some(found)
+}
+
+enum Answer {
+    Yes(Triggered),
+    No,
+    CannotTell(Triggered),
+}
+
+impl Answer {
+    fn whole(matched: bool, reason: impl FnOnce() -> MatchReason) -> Self {
+        if matched { Self::Yes(Triggered::whole(reason())) } else { Self::No }
+    }
+}
+
+struct Look<'a> {
+    scene: &'a Scene<'a>,
+    remembered: &'a BTreeSet<String>,
+}
+
+impl Look<'_> {
+    fn at(&self, trigger: &GateTrigger) -> Answer {
+        let pull_request = &self.scene.snapshot.pull_request;
+        match trigger {
+            GateTrigger::Any(parts) => self.any(parts),
+            GateTrigger::All(parts) => self.all(parts),
+            GateTrigger::Not(part) => match self.at(part) {
+                Answer::Yes(_) => Answer::No,
+                Answer::No => Answer::Yes(Triggered::nothing()),
+                Answer::CannotTell(found) => Answer::CannotTell(found),
+            },
+            GateTrigger::Always => Answer::Yes(Triggered::whole(MatchReason::Always)),
+            GateTrigger::Paths { globs, except } => self.in_files(|_, file| touched(file, globs, except)),
+            GateTrigger::AddedLines { patterns, except } => self.in_files(|index, file| {
+                added(file, self.scene.added.get(index).and_then(Option::as_ref), patterns, except)
+            }),
+            GateTrigger::DependenciesAdded => {
+                let manifests = dependencies::manifests_changed(self.files());
+                self.in_files(|_, file| new_dependencies(file, &manifests))
+            }
+            GateTrigger::NewTopLevelFolder => self.new_folder(),
+            GateTrigger::Labels(labels) => self.labelled(labels),
+            GateTrigger::BaseBranch(globs) => {
+                let branch = &pull_request.base.branch;
+                let matched = globs.iter().any(|glob| glob.matches(branch));
+                Answer::whole(matched, || MatchReason::BaseBranch { branch: branch.clone() })
+            }
+            GateTrigger::Author(logins) => {
+                let login = &pull_request.author.login;
+                Answer::whole(logins.contains(login), || MatchReason::Author { login: login.clone() })
+            }
+            GateTrigger::Size { lines, files } => self.size(*lines, *files),
+            GateTrigger::Draft => Answer::whole(pull_request.readiness == Readiness::Draft, || MatchReason::Draft),
+            GateTrigger::Findings(severity) => self.found(*severity),
+        }
+    }
+
+    fn any(&self, parts: &[GateTrigger]) -> Answer {
+        let (mut certain, mut found) = (false, Triggered::nothing());
+        let mut doubtful = false;
+        for part in parts {
+            match self.at(part) {
+                Answer::No => {}
+                Answer::Yes(more) => {
+                    certain = true;
+                    found.add(more);
+                }
+                Answer::CannotTell(more) => {
+                    doubtful = true;
+                    found.add(more);
+                }
+            }
+        }
+        match (certain, doubtful) {
+            (true, _) => Answer::Yes(found),
+            (false, true) => Answer::CannotTell(found),
+            (false, false) => Answer::No,
+        }
+    }
+
+    fn all(&self, parts: &[GateTrigger]) -> Answer {
+        let (mut certain, mut found) = (true, Triggered::nothing());
+        let mut files = BTreeSet::new();
+        for part in parts {
+            let more = match self.at(part) {
+                Answer::No => return Answer::No,
+                Answer::Yes(more) => more,
+                Answer::CannotTell(more) => {
+                    certain = false;
+                    more
+                }
+            };
+            if let Scope::Files(more) = &more.scope {
+                files.extend(more.iter().copied());
+            }
+            found.add(more);
+        }
+        // "Files under billing/, on the base main": the gate's own diff is those files, not everything.
+        if !files.is_empty() {
+            found.scope = Scope::Files(files);
+        }
+        if certain { Answer::Yes(found) } else { Answer::CannotTell(found) }
+    }
+
+    fn files(&self) -> &[ChangedFile] {
+        self.scene.snapshot.files.known()
+    }
+
+    /// Asks each file; a list that is not whole leaves it open whether another file would match.
+    fn in_files(&self, ask: impl Fn(usize, &ChangedFile) -> InFile) -> Answer {
+        let (mut certain, mut found) = (false, Triggered::nothing());
+        for (index, file) in self.files().iter().enumerate() {
+            let matches = match ask(index, file) {
+                InFile::Nothing => continue,
+                InFile::Unreadable => vec![in_file(file, None, MatchReason::Unreadable)],
+                InFile::Matches(matches) => {
+                    certain = true;
+                    matches
+                }
+            };
+            let mut of_file = Triggered::file(index, matches);
+            of_file.not_kept = of_file.matches.len().saturating_sub(KEPT_PER_FILE);
+            of_file.matches.truncate(KEPT_PER_FILE);
+            found.add(of_file);
+        }
+        if matches!(self.scene.snapshot.files, ChangedFiles::TooLarge { .. }) {
+            found.add(Triggered::whole(MatchReason::TooLarge));
+        }
+        match (certain, found.is_nothing()) {
+            (true, _) => Answer::Yes(found),
+            (false, false) => Answer::CannotTell(found),
+            (false, true) => Answer::No,
+        }
+    }
+
+    fn new_folder(&self) -> Answer {
+        let known = self.scene.snapshot.base_folders.as_ref();
+        let arrives =
+            |file: &ChangedFile| matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied);
+        // Without the base's folders, a folder in which something is changed or removed is known to exist.
+        let existing: BTreeSet<&str> = match known {
+            Some(folders) => folders.iter().map(String::as_str).collect(),
+            None => {
+                let old_names = self.files().iter().filter(|file| !arrives(file)).map(|file| file.path.as_str());
+                let renamed = self.files().iter().filter_map(|file| file.previous_path.as_deref());
+                old_names.chain(renamed).filter_map(top_folder).collect()
+            }
+        };
+        self.in_files(|_, file| match top_folder(&file.path) {
+            Some(folder) if arrives(file) && !existing.contains(folder) => {
+                let reason = MatchReason::NewTopLevelFolder { folder: folder.to_owned() };
+                InFile::Matches(vec![in_file(file, None, reason)])
+            }
+            _ => InFile::Nothing,
+        })
+    }
+
+    fn labelled(&self, wanted: &[String]) -> Answer {
+        let is = |label: &str, wanted: &String| label.to_lowercase() == wanted.to_lowercase();
+        let among = |labels: &BTreeSet<String>| {
+            labels.iter().find(|label| wanted.iter().any(|wanted| is(label, wanted))).cloned()
+        };
+        if let Some(label) = among(&self.scene.snapshot.pull_request.labels) {
+            return Answer::Yes(Triggered::whole(MatchReason::Label { label }));
+        }
+        match among(self.remembered) {
+            Some(label) => Answer::Yes(Triggered::whole(MatchReason::LabelRemoved { label })),
+            None => Answer::No,
+        }
+    }
+
+    fn size(&self, most_lines: Option<u64>, most_files: Option<u64>) -> Answer {
+        let lines = self.files().iter().map(|file| u64::from(file.additions) + u64::from(file.deletions)).sum();
+        let files = self.files().len() as u64;
+        let exceeds = |most: Option<u64>, is: u64| most.is_some_and(|most| is > most);
+        if exceeds(most_lines, lines) || exceeds(most_files, files) {
+            return Answer::Yes(Triggered::whole(MatchReason::Size { lines, files }));
+        }
+        match self.scene.snapshot.files {
+            ChangedFiles::TooLarge { .. } => Answer::CannotTell(Triggered::whole(MatchReason::TooLarge)),
+            ChangedFiles::Complete(_) => Answer::No,
+        }
+    }
+
+    fn found(&self, severity: FindingSeverity) -> Answer {
+        let mut found = Triggered::nothing();
+        for finding in self.scene.findings.iter().filter(|finding| finding.severity >= severity) {
+            let reason = MatchReason::Finding { rule: excerpt(&finding.rule) };
+            let place = finding.location.as_ref();
+            let index = place.and_then(|place| self.files().iter().position(|file| file.path == place.file));
+            let matched = TriggerMatch {
+                file: place.map(|place| place.file.clone()),
+                line: place.and_then(|place| place.line),
+                reason,
+            };
+            // A finding outside the changed files concerns the change as a whole.
+            let scope = index.map_or(Scope::Whole, |index| Scope::Files(BTreeSet::from([index])));
+            found.add(Triggered { matches: vec![matched], not_kept: 0, scope });
+        }
+        if found.is_nothing() { Answer::No } else { Answer::Yes(found) }
+    }
+}
+
+/// What one file says to a predicate about content.
+enum InFile {
+    Nothing,
+    Matches(Vec<TriggerMatch>),
+    /// Its patch is missing or cannot be read.
+    Unreadable,
+}
+
+fn touched(file: &ChangedFile, globs: &PathGlobs, except: &PathGlobs) -> InFile {
+    // Few paths match a gate's globs, so that its exceptions are seldom asked.
+    match file.paths().find_map(|path| globs.first(path).filter(|_| !except.matches(path))) {
+        Some(glob) => InFile::Matches(vec![in_file(file, None, MatchReason::Path { glob: glob.as_str().to_owned() })]),
+        None => InFile::Nothing,
+    }
+}
+
+fn added(file: &ChangedFile, added: Option<&AddedText>, patterns: &LinePatterns, except: &PathGlobs) -> InFile {
+    if except.matches(&file.path) {
+        return InFile::Nothing;
+    }
+    // Moved out of the exception, all of the file is new to the predicate, and the patch does not show it.
+    if file.previous_path.as_deref().is_some_and(|path| except.matches(path)) {
+        return InFile::Unreadable;
+    }
+    if adds_nothing(file) {
+        return InFile::Nothing;
+    }
+    let Some(added) = added else { return InFile::Unreadable };
+    if !patterns.may_match(&added.text) {
+        return InFile::Nothing;
+    }
+    let matched = |&(line, text): &(u32, &str)| {
+        let pattern = patterns.first(text)?;
+        let reason = MatchReason::AddedLine { pattern: pattern.as_str().to_owned(), excerpt: excerpt(text.trim()) };
+        Some(in_file(file, Some(line), reason))
+    };
+    let found: Vec<TriggerMatch> = added.lines.iter().filter_map(matched).collect();
+    if found.is_empty() { InFile::Nothing } else { InFile::Matches(found) }
+}
+
+fn new_dependencies(file: &ChangedFile, manifests: &BTreeSet<Ecosystem>) -> InFile {
+    match dependencies::added(file, manifests) {
+        Added::NotAManifest => InFile::Nothing,
+        Added::Unreadable => InFile::Unreadable,
+        Added::Names(names) if names.is_empty() => InFile::Nothing,
+        Added::Names(names) => {
+            let matched = |(line, name)| in_file(file, Some(line), MatchReason::Dependency { name });
+            InFile::Matches(names.into_iter().map(matched).collect())
+        }
+    }
+}
+
+/// The git object of a file without a byte, `e69de29bb2d1d6434b8b29ae775ad8c2e48c5391`.
+const EMPTY: Sha = Sha::from_bytes([
+    0xe6, 0x9d, 0xe2, 0x9b, 0xb2, 0xd1, 0xd6, 0x43, 0x4b, 0x8b, 0x29, 0xae, 0x77, 0x5a, 0xd8, 0xc2, 0xe4, 0x8c, 0x53,
+    0x91,
+]);
+
+/// A removed or empty file, or one renamed without a change, has no patch and adds no line.
+pub(super) fn adds_nothing(file: &ChangedFile) -> bool {
+    if file.blob == Some(EMPTY) {
+        return true;
+    }
+    match file.status {
+        FileStatus::Removed | FileStatus::Unchanged => true,
+        FileStatus::Renamed => file.patch.is_none() && file.additions == 0 && file.deletions == 0,
+        FileStatus::Added | FileStatus::Modified | FileStatus::Changed | FileStatus::Copied => false,
+    }
+}
+
+fn in_file(file: &ChangedFile, line: Option<u32>, reason: MatchReason) -> TriggerMatch {
+    TriggerMatch { file: Some(file.path.clone()), line, reason }
+}
+
+fn top_folder(path: &str) -> Option<&str> {
+    path.split_once('/').map(|(folder, _)| folder)
+}
+
+fn excerpt(text: &str) -> String {
+    text.chars().take(EXCERPT).collect()
+}
+
+#[cfg(test)]
+mod tests;

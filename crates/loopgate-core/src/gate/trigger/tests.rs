@@ -1,0 +1,296 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::{
+    evidence::SourceLocation,
+    gate::{assess::world::*, report::MatchReason as Why},
+    policy::{NameGlob, Pattern},
+    snapshot::ChangedFiles::{Complete, TooLarge},
+};
+
+fn branches(texts: &[&str]) -> Vec<NameGlob> {
+    texts.iter().map(|text| NameGlob::parse(text).unwrap()).collect()
+}
+
+fn globs(texts: &[&str]) -> PathGlobs {
+    PathGlobs::new(texts.iter().map(|text| NameGlob::path(text).unwrap()).collect())
+}
+
+fn lines(pattern: &str, except: &[&str]) -> GateTrigger {
+    GateTrigger::AddedLines {
+        patterns: LinePatterns::new(vec![Pattern::parse(pattern).unwrap()]),
+        except: globs(except),
+    }
+}
+
+fn without_patch(path: &str) -> ChangedFile {
+    ChangedFile { patch: None, ..file(path, "") }
+}
+
+fn not(trigger: GateTrigger) -> GateTrigger {
+    GateTrigger::Not(Box::new(trigger))
+}
+
+/// What opens a gate with this trigger, on a pull request with these files.
+fn opens(trigger: GateTrigger, files: ChangedFiles) -> Option<Vec<Why>> {
+    let mut world = World::new();
+    world.snapshot.files = files;
+    opens_in(trigger, &world)
+}
+
+fn opens_in(trigger: GateTrigger, world: &World) -> Option<Vec<Why>> {
+    let found = Scene::new(&world.snapshot, &world.findings).triggered(&gate_policy(trigger, &[]), &BTreeSet::new());
+    found.map(|found| found.matches.into_iter().map(|found| found.reason).collect())
+}
+
+fn path_of(glob: &str) -> Why {
+    Why::Path { glob: glob.into() }
+}
+
+#[test]
+fn paths_match_by_either_name_of_a_rename() {
+    let renamed =
+        ChangedFile { previous_path: Some("src/auth/old.rs".into()), ..file("lib/new.rs", "@@ -1 +1 @@\n+x") };
+    assert_eq!(opens(paths("src/auth/**"), Complete(vec![renamed])), Some(vec![path_of("src/auth/**")]));
+    assert_eq!(opens(paths("src/auth/**"), Complete(vec![file("src/a.rs", "")])), None);
+}
+
+#[test]
+fn an_exception_for_one_folder_covers_no_folder_below_it() {
+    let trigger = || GateTrigger::Paths { globs: globs(&["src/**"]), except: globs(&["src/*.sql"]) };
+    assert_eq!(opens(trigger(), Complete(vec![file("src/a.sql", "@@ -1 +1 @@\n+x")])), None);
+    assert!(opens(trigger(), Complete(vec![file("src/auth/a.sql", "@@ -1 +1 @@\n+x")])).is_some());
+    let trigger = || lines("eval", &["docs/*"]);
+    assert_eq!(opens(trigger(), Complete(vec![file("docs/a.md", "@@ -1 +1 @@\n+eval")])), None);
+    assert!(opens(trigger(), Complete(vec![file("docs/tool/run.rb", "@@ -1 +1 @@\n+eval")])).is_some());
+}
+
+#[test]
+fn deletions_symlinks_submodules_and_mode_changes_touch_their_path() {
+    for (status, patch) in [
+        (FileStatus::Removed, None),
+        (FileStatus::Changed, None),
+        (FileStatus::Modified, Some("@@ -1 +1 @@\n-Subproject commit a\n+Subproject commit b")),
+        (FileStatus::Added, Some("@@ -0,0 +1 @@\n+../../etc/passwd")),
+    ] {
+        let file = ChangedFile { status, patch: patch.map(str::to_owned), ..file("src/auth/x", "") };
+        assert!(opens(paths("src/auth/**"), Complete(vec![file])).is_some(), "{status:?}");
+    }
+}
+
+#[test]
+fn excepted_paths_do_not_match_by_that_name() {
+    let trigger = || GateTrigger::Paths { globs: globs(&["src/**"]), except: globs(&["src/tests/**"]) };
+    assert_eq!(opens(trigger(), Complete(vec![file("src/tests/a.rs", "")])), None);
+    let moved = ChangedFile { previous_path: Some("src/tests/a.rs".into()), ..file("src/a.rs", "") };
+    assert!(opens(trigger(), Complete(vec![moved])).is_some());
+}
+
+#[test]
+fn added_lines_match_with_their_line_and_removed_ones_do_not() {
+    let patch = "@@ -3,2 +7,2 @@\n-password()\n+let token = password();\n context password";
+    let mut world = World::new();
+    world.snapshot.files = Complete(vec![file("a.rs", patch)]);
+    let found = Scene::new(&world.snapshot, &[])
+        .triggered(&gate_policy(lines("password", &[]), &[]), &BTreeSet::new())
+        .unwrap();
+    assert_eq!(found.matches.len(), 1);
+    assert_eq!((found.matches[0].file.as_deref(), found.matches[0].line), (Some("a.rs"), Some(7)));
+    assert_eq!(opens(lines("password", &["*.rs"]), Complete(vec![file("a.rs", patch)])), None);
+}
+
+#[test]
+fn a_missing_or_broken_patch_counts_as_matching() {
+    for file in [without_patch("logo.png"), file("a.rs", "@@ broken\n+x")] {
+        assert_eq!(opens(lines("x", &[]), Complete(vec![file])), Some(vec![Why::Unreadable]));
+    }
+    let removed = ChangedFile { status: FileStatus::Removed, ..without_patch("logo.png") };
+    let renamed = ChangedFile {
+        status: FileStatus::Renamed,
+        previous_path: Some("b.png".into()),
+        additions: 0,
+        ..without_patch("a.png")
+    };
+    assert_eq!(opens(lines("x", &[]), Complete(vec![removed, renamed.clone()])), None);
+    // Out of an exception, the whole file is new.
+    assert_eq!(opens(lines("x", &["b.png"]), Complete(vec![renamed])), Some(vec![Why::Unreadable]));
+}
+
+#[test]
+fn a_list_that_is_not_whole_matches_every_question_about_content() {
+    let cut = || TooLarge { known: Vec::new(), reason: "too many".into() };
+    for trigger in [
+        paths("src/auth/**"),
+        lines("x", &[]),
+        GateTrigger::DependenciesAdded,
+        GateTrigger::NewTopLevelFolder,
+        GateTrigger::Size { lines: Some(1_000_000), files: None },
+    ] {
+        assert_eq!(opens(trigger.clone(), cut()), Some(vec![Why::TooLarge]), "{trigger:?}");
+        assert_eq!(opens(not(trigger.clone()), cut()), Some(vec![Why::TooLarge]), "not {trigger:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_told_stays_so_through_not() {
+    let files = || Complete(vec![without_patch("big.bin")]);
+    assert!(opens(not(lines("x", &[])), files()).is_some());
+    assert!(opens(not(not(lines("x", &[]))), files()).is_some());
+    let both = GateTrigger::All(vec![paths("big.*"), not(lines("x", &[]))]);
+    assert!(opens(both, files()).is_some());
+    assert_eq!(opens(not(lines("x", &[])), Complete(vec![file("a", "@@ -1 +1 @@\n+x")])), None);
+    assert_eq!(opens(not(lines("y", &[])), Complete(vec![file("a", "@@ -1 +1 @@\n+x")])), Some(vec![Why::NotExcluded]));
+}
+
+#[test]
+fn any_and_all_combine() {
+    let files = || Complete(vec![file("src/a.rs", "@@ -1 +1 @@\n+x"), file("doc/b.md", "@@ -1 +1 @@\n+y")]);
+    let any = GateTrigger::Any(vec![paths("src/**"), paths("doc/**"), paths("none/**")]);
+    assert_eq!(opens(any, files()), Some(vec![path_of("src/**"), path_of("doc/**")]));
+    let all = |second| GateTrigger::All(vec![paths("src/**"), second]);
+    assert_eq!(opens(all(paths("none/**")), files()), None);
+    assert!(opens(all(lines("y", &[])), files()).is_some());
+    assert_eq!(opens(GateTrigger::Any(Vec::new()), files()), None);
+}
+
+#[test]
+fn conditions_about_the_pull_request_do_not_widen_a_gates_own_diff() {
+    let trigger = GateTrigger::All(vec![paths("src/**"), GateTrigger::BaseBranch(branches(&["main"]))]);
+    let mut world = World::new();
+    world.snapshot.files = Complete(vec![file("doc/b.md", ""), file("src/a.rs", "")]);
+    let found = Scene::new(&world.snapshot, &[]).triggered(&gate_policy(trigger, &[]), &BTreeSet::new()).unwrap();
+    assert_eq!(found.scope, Scope::Files(BTreeSet::from([1])));
+}
+
+#[test]
+fn facts_about_the_pull_request_match() {
+    let mut world = World::new();
+    let branch = || GateTrigger::BaseBranch(branches(&["main", "release/*"]));
+    assert_eq!(opens_in(branch(), &world), Some(vec![Why::BaseBranch { branch: "main".into() }]));
+    let author = || GateTrigger::Author(vec![login("AUTHOR")]);
+    assert_eq!(opens_in(author(), &world), Some(vec![Why::Author { login: login("author") }]));
+    assert_eq!(opens_in(GateTrigger::Draft, &world), None);
+    let size = |lines, files| GateTrigger::Size { lines, files };
+    assert_eq!(opens_in(size(Some(1), Some(1)), &world), None);
+    assert_eq!(opens_in(size(Some(0), None), &world), Some(vec![Why::Size { lines: 1, files: 1 }]));
+    world.snapshot.pull_request.labels = BTreeSet::from(["Risky".to_owned()]);
+    let labels = GateTrigger::Labels(vec!["risky".into()]);
+    assert_eq!(opens_in(labels, &world), Some(vec![Why::Label { label: "Risky".into() }]));
+    assert_eq!(opens_in(GateTrigger::Always, &world), Some(vec![Why::Always]));
+}
+
+#[test]
+fn findings_of_the_severity_or_worse_match() {
+    let mut world = World::new();
+    let finding = |severity, rule: &str| Finding {
+        rule: rule.into(),
+        severity,
+        message: String::new(),
+        location: Some(SourceLocation { file: "src/auth/login.rs".into(), line: Some(3), function: None }),
+    };
+    world.findings = vec![finding(FindingSeverity::Medium, "m"), finding(FindingSeverity::Critical, "c")];
+    let found = opens_in(GateTrigger::Findings(FindingSeverity::High), &world);
+    assert_eq!(found, Some(vec![Why::Finding { rule: "c".into() }]));
+}
+
+#[test]
+fn a_new_folder_at_the_top_is_told_from_a_new_file_in_an_old_one() {
+    let added = |path: &str| ChangedFile { status: FileStatus::Added, ..file(path, "@@ -0,0 +1 @@\n+x") };
+    let mut world = World::new();
+    world.snapshot.files = Complete(vec![added("src/new.rs"), added("services/pay/main.rs"), added("README")]);
+    let new = |folder: &str| Why::NewTopLevelFolder { folder: folder.into() };
+    assert_eq!(opens_in(GateTrigger::NewTopLevelFolder, &world), Some(vec![new("services")]));
+    // Without the base's folders in sight, one in which nothing is old counts as new.
+    world.snapshot.base_folders = None;
+    assert_eq!(opens_in(GateTrigger::NewTopLevelFolder, &world), Some(vec![new("src"), new("services")]));
+    world.snapshot.files = Complete(vec![added("src/new.rs"), file("src/old.rs", "@@ -1 +1 @@\n+x")]);
+    assert_eq!(opens_in(GateTrigger::NewTopLevelFolder, &world), None);
+}
+
+#[test]
+fn new_dependencies_match_and_bumps_do_not() {
+    let bump = "@@ -2 +2 @@\n [dependencies]\n-a = \"1\"\n+a = \"2\"";
+    assert_eq!(opens(GateTrigger::DependenciesAdded, Complete(vec![file("Cargo.toml", bump)])), None);
+    let new = "@@ -2 +2 @@\n [dependencies]\n+b = \"2\"";
+    let found = opens(GateTrigger::DependenciesAdded, Complete(vec![file("Cargo.toml", new)]));
+    assert_eq!(found, Some(vec![Why::Dependency { name: "b".into() }]));
+}
+
+#[test]
+fn matches_are_bounded_and_the_rest_counted() {
+    let patch = format!("@@ -0,0 +1,40 @@\n{}", "+x\n".repeat(40));
+    let files = (0..100).map(|number| file(&format!("{number}.rs"), &patch)).collect();
+    let mut world = World::new();
+    world.snapshot.files = Complete(files);
+    let found =
+        Scene::new(&world.snapshot, &[]).triggered(&gate_policy(lines("x", &[]), &[]), &BTreeSet::new()).unwrap();
+    assert_eq!(found.matches.len(), MATCHES_KEPT);
+    assert_eq!(found.not_kept, 100 * 40 - MATCHES_KEPT);
+    assert_eq!(found.scope.files(world.snapshot.files.known()).len(), 100, "all of them are the gate's own");
+}
+
+mod fingerprints {
+    use super::*;
+
+    fn of(files: Vec<ChangedFile>) -> String {
+        let mut world = World::new();
+        world.snapshot.files = Complete(files);
+        fingerprint(&Scope::Whole, &world.snapshot)
+    }
+
+    #[test]
+    fn line_numbers_and_order_do_not_matter() {
+        let (a, b) = (file("a", "@@ -1,3 +1,3 @@ fn x\n c\n+y"), file("b", "@@ -1 +1 @@\n+z"));
+        let moved = file("a", "@@ -41,3 +57,3 @@ fn renamed\n c\n+y");
+        assert_eq!(of(vec![a, b.clone()]), of(vec![b, moved]));
+    }
+
+    #[test]
+    fn everything_else_does() {
+        let patch = "@@ -1,2 +1,2 @@\n c\n+y";
+        let first = file("a", patch);
+        let others = [
+            file("b", patch),
+            file("a", "@@ -1,2 +1,2 @@\n c\n+z"),
+            file("a", "@@ -1,2 +1,2 @@\n d\n+y"),
+            file("a", "@@ -1,2 +1,2 @@\n c\n+y "),
+            ChangedFile { previous_path: Some("z".into()), ..first.clone() },
+            ChangedFile { status: FileStatus::Added, ..first.clone() },
+            ChangedFile { additions: 7, ..first.clone() },
+            without_patch("a"),
+            ChangedFile { blob: None, ..without_patch("a") },
+            ChangedFile { blob: Some(sha(9)), ..without_patch("a") },
+        ];
+        let mut seen = BTreeSet::from([of(vec![first.clone()]), of(vec![first.clone(), first])]);
+        for other in others {
+            assert!(seen.insert(of(vec![other.clone()])), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_patch_the_blob_decides_and_without_that_the_head() {
+        let mut world = World::new();
+        let of = |world: &World| fingerprint(&Scope::Whole, &world.snapshot);
+        world.snapshot.files = Complete(vec![without_patch("a")]);
+        let first = of(&world);
+        world.snapshot.pull_request.head.sha = sha(2);
+        assert_eq!(of(&world), first);
+        world.snapshot.files = Complete(vec![ChangedFile { blob: None, ..without_patch("a") }]);
+        let without_blob = of(&world);
+        world.snapshot.pull_request.head.sha = sha(3);
+        assert_ne!(of(&world), without_blob);
+    }
+}
+
+#[test]
+fn an_empty_file_adds_no_line() {
+    let empty = |blob: &str| {
+        let status = FileStatus::Added;
+        let blob = Some(blob.parse().unwrap());
+        ChangedFile { status, additions: 0, blob, ..without_patch("scripts/.gitkeep") }
+    };
+    assert_eq!(opens(lines("x", &[]), Complete(vec![empty("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")])), None);
+    // Without a patch anything else may hold anything.
+    let other = empty("0123456789abcdef0123456789abcdef01234567");
+    assert_eq!(opens(lines("x", &[]), Complete(vec![other])), Some(vec![Why::Unreadable]));
+}

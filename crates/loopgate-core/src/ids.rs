@@ -1,0 +1,518 @@
+//! The newtypes everything else is named with.
+//!
+//! Each is made only by a validating constructor (`parse`/`new`/`TryFrom`), so a value that exists is a value that
+//! is well formed: no room has to ask again whether a sha is a sha.
+
+use std::{borrow::Cow, cmp::Ordering, fmt, hash, str::FromStr};
+
+use chrono::{DateTime, Utc};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize, de};
+
+/// A moment in UTC. Times are always passed in, never read from a clock, inside [`core`](crate).
+pub type Timestamp = DateTime<Utc>;
+
+/// A text that does not have the form its newtype promises.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not {expected}", shorten(text))]
+pub struct Malformed {
+    text: String,
+    expected: &'static str,
+}
+
+impl Malformed {
+    /// `expected` completes the sentence "`text` is not …".
+    pub fn new(text: &str, expected: &'static str) -> Self {
+        Self { text: text.to_owned(), expected }
+    }
+}
+
+/// Error messages quote hostile input; they never quote all of it.
+fn shorten(text: &str) -> String {
+    text.chars().take(60).flat_map(char::escape_debug).collect()
+}
+
+/// Text forms shared by every newtype that is written as a string.
+macro_rules! written_as_text {
+    ($name:ident, $pattern:literal) => {
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = Cow::<'de, str>::deserialize(deserializer)?;
+                text.parse().map_err(de::Error::custom)
+            }
+        }
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "pattern": $pattern })
+            }
+        }
+        impl TryFrom<&str> for $name {
+            type Error = Malformed;
+            fn try_from(text: &str) -> Result<Self, Malformed> {
+                text.parse()
+            }
+        }
+    };
+}
+
+/// The id of a git commit (or tree, or blob): 20 bytes, written as 40 lower-case hex digits.
+///
+/// ```
+/// use loopgate_core::Sha;
+/// let sha: Sha = "0123456789abcdef0123456789ABCDEF01234567".parse()?;
+/// assert_eq!(sha.to_string(), "0123456789abcdef0123456789abcdef01234567");
+/// assert_eq!(sha.short(), "01234567");
+/// assert!("0123".parse::<Sha>().is_err());
+/// # Ok::<(), loopgate_core::Malformed>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sha([u8; 20]);
+
+impl Sha {
+    pub const fn from_bytes(bytes: [u8; 20]) -> Self {
+        Self(bytes)
+    }
+
+    pub const fn as_bytes(&self) -> &[u8; 20] {
+        &self.0
+    }
+
+    /// The first 8 hex digits, as people are shown it.
+    pub fn short(&self) -> String {
+        hex::encode(&self.0[..4])
+    }
+}
+
+impl FromStr for Sha {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let mut bytes = [0; 20];
+        hex::decode_to_slice(text, &mut bytes)
+            .map_err(|_| Malformed::new(text, "a full commit id (40 hexadecimal digits)"))?;
+        Ok(Self(bytes))
+    }
+}
+
+impl fmt::Display for Sha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+impl fmt::Debug for Sha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sha({self})")
+    }
+}
+
+written_as_text!(Sha, "^[0-9a-fA-F]{40}$");
+
+/// `owner/name` of a repository. GitHub compares both parts without regard to ASCII case, and so does this type.
+#[derive(Clone, Debug)]
+pub struct RepoName {
+    owner: String,
+    name: String,
+}
+
+impl RepoName {
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn folded(&self) -> (String, String) {
+        (self.owner.to_ascii_lowercase(), self.name.to_ascii_lowercase())
+    }
+}
+
+impl FromStr for RepoName {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let malformed = || Malformed::new(text, "a repository as owner/name");
+        let (owner, name) = text.split_once('/').ok_or_else(malformed)?;
+        let plain = |part: &str, more: &str| {
+            (1..=100).contains(&part.len()) && part.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+        };
+        if plain(owner, "-_") && plain(name, "-_.") && name != "." && name != ".." {
+            Ok(Self { owner: owner.to_owned(), name: name.to_owned() })
+        } else {
+            Err(malformed())
+        }
+    }
+}
+
+impl PartialEq for RepoName {
+    fn eq(&self, other: &Self) -> bool {
+        self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
+    }
+}
+impl Eq for RepoName {}
+impl hash::Hash for RepoName {
+    fn hash<H: hash::Hasher>(&self, state: &mut H) {
+        self.folded().hash(state);
+    }
+}
+impl PartialOrd for RepoName {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for RepoName {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.folded().cmp(&other.folded())
+    }
+}
+impl fmt::Display for RepoName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.name)
+    }
+}
+
+written_as_text!(RepoName, "^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$");
+
+/// The login of an account. Logins are shown as written and compared without regard to ASCII case; where it matters
+/// *who* somebody is, compare [`UserId`]s, since logins can be renamed and taken over.
+#[derive(Clone, Debug)]
+pub struct Login(String);
+
+impl Login {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Login {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        // Apps act as `slug[bot]`; managed users carry `_shortcode`.
+        let core = text.strip_suffix("[bot]").unwrap_or(text);
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if (1..=100).contains(&core.len()) && core.chars().all(plain) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Malformed::new(text, "a GitHub login"))
+        }
+    }
+}
+
+impl PartialEq for Login {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.eq_ignore_ascii_case(&other.0)
+    }
+}
+impl Eq for Login {}
+impl hash::Hash for Login {
+    fn hash<H: hash::Hasher>(&self, state: &mut H) {
+        self.0.to_ascii_lowercase().hash(state);
+    }
+}
+impl PartialOrd for Login {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Login {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.to_ascii_lowercase().cmp(&other.0.to_ascii_lowercase())
+    }
+}
+impl fmt::Display for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+written_as_text!(Login, r"^[A-Za-z0-9_-]+(\[bot\])?$");
+
+/// A team as `org/slug`, compared without regard to ASCII case.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TeamSlug {
+    org: String,
+    slug: String,
+}
+
+impl TeamSlug {
+    pub fn org(&self) -> &str {
+        &self.org
+    }
+
+    pub fn slug(&self) -> &str {
+        &self.slug
+    }
+}
+
+impl FromStr for TeamSlug {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let repo: RepoName = text.parse().map_err(|_| Malformed::new(text, "a team as org/slug"))?;
+        let (org, slug) = repo.folded();
+        Ok(Self { org, slug })
+    }
+}
+impl fmt::Display for TeamSlug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.org, self.slug)
+    }
+}
+
+written_as_text!(TeamSlug, "^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$");
+
+/// Names that people write in the configuration: short, lower-case, one word, or for `path` several with `/` between.
+macro_rules! slug {
+    ($(#[$doc:meta])* $name:ident, $expected:literal) => {
+        slug!($(#[$doc])* $name, $expected, "^[a-z0-9][a-z0-9_-]{0,39}$", |text: &str| is_slug(text));
+    };
+    ($(#[$doc:meta])* path $name:ident, $expected:literal) => {
+        slug!($(#[$doc])* $name, $expected, "^[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)*$", |text: &str| {
+            text.split('/').all(is_slug)
+        });
+    };
+    ($(#[$doc:meta])* $name:ident, $expected:literal, $pattern:literal, $is_valid:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Malformed;
+            fn from_str(text: &str) -> Result<Self, Malformed> {
+                if text.len() <= 40 && $is_valid(text) {
+                    Ok(Self(text.to_owned()))
+                } else {
+                    Err(Malformed::new(text, $expected))
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        written_as_text!($name, $pattern);
+    };
+}
+
+fn is_slug(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    text.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()) && text.chars().all(plain)
+}
+
+slug! {
+    /// The name of a gate: `security`, `payments`. At most 40 characters of `a-z 0-9 - _`.
+    GateName, "a gate name (lower-case letters, digits, - and _, at most 40)"
+}
+
+slug! {
+    /// The name of a check in the configuration: `unit`, `api/test`. At most 40 characters of `a-z 0-9 - _`, with `/`
+    /// between the parts of a path.
+    path CheckName, "a check name (lower-case letters, digits, -, _ and / between words, at most 40)"
+}
+
+slug! {
+    /// The id of an evaluation rule; checks give their rule their own name.
+    path RuleId, "a rule id (lower-case letters, digits, -, _ and / between words, at most 40)"
+}
+
+impl From<&CheckName> for RuleId {
+    fn from(check: &CheckName) -> Self {
+        Self(check.0.clone())
+    }
+}
+
+/// What makes two failures "the same error": 8 bytes, written as 16 hex digits. Computed in
+/// [`failure`](crate::failure).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fingerprint([u8; 8]);
+
+impl Fingerprint {
+    pub const fn from_bytes(bytes: [u8; 8]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let mut bytes = [0; 8];
+        hex::decode_to_slice(text, &mut bytes)
+            .map_err(|_| Malformed::new(text, "a fingerprint (16 hexadecimal digits)"))?;
+        Ok(Self(bytes))
+    }
+}
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+written_as_text!(Fingerprint, "^[0-9a-f]{16}$");
+
+/// A score between 0 and 1 with two decimals (loop.md, Evaluation), kept in hundredths so that equal scores are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Score(u8);
+
+impl Score {
+    pub const ZERO: Self = Self(0);
+    pub const ONE: Self = Self(100);
+
+    /// Rounds half up to two decimals; anything outside 0–1 is clamped.
+    pub fn from_ratio(passed: f64, total: f64) -> Self {
+        if total <= 0.0 {
+            return Self::ONE;
+        }
+        // Clamped to 0..=100 before the cast.
+        Self((passed / total * 100.0 + 1e-9).round().clamp(0.0, 100.0) as u8)
+    }
+
+    /// Hundredths, 0–100.
+    pub const fn hundredths(self) -> u8 {
+        self.0
+    }
+
+    /// How far `self` falls short of `threshold`; never below zero.
+    pub const fn gap_to(self, threshold: Self) -> Self {
+        Self(threshold.0.saturating_sub(self.0))
+    }
+
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.0) / 100.0
+    }
+}
+
+impl TryFrom<f64> for Score {
+    type Error = Malformed;
+    fn try_from(value: f64) -> Result<Self, Malformed> {
+        if (0.0..=1.0).contains(&value) {
+            Ok(Self::from_ratio(value, 1.0))
+        } else {
+            Err(Malformed::new(&value.to_string(), "a score between 0 and 1"))
+        }
+    }
+}
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2}", self.as_f64())
+    }
+}
+impl Serialize for Score {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.as_f64())
+    }
+}
+impl<'de> Deserialize<'de> for Score {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::try_from(f64::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+impl JsonSchema for Score {
+    fn schema_name() -> Cow<'static, str> {
+        "Score".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number", "minimum": 0, "maximum": 1 })
+    }
+}
+
+/// Numeric ids that GitHub hands out. They are never reused, unlike names.
+macro_rules! numeric_id {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(u64);
+
+        impl $name {
+            pub const fn new(id: u64) -> Self {
+                Self(id)
+            }
+
+            pub const fn get(self) -> u64 {
+                self.0
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
+}
+
+numeric_id! {
+    /// An account: a person, an organisation or a bot.
+    UserId;
+    /// An issue comment.
+    CommentId;
+    /// A pull-request review.
+    ReviewId;
+    /// A check run.
+    CheckRunId;
+    /// A GitHub App.
+    AppId;
+    /// An App's installation on an account.
+    InstallationId;
+    /// A workflow run.
+    WorkflowRunId;
+    /// The number of a pull request in its repository.
+    PrNumber;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn malformed_texts_are_refused() {
+        assert!("deadbeef".parse::<Sha>().is_err());
+        for bad in ["", "acme", "acme/", "/widgets", "a/b/c", "acme/..", "acme/wid gets", "../x"] {
+            assert!(bad.parse::<RepoName>().is_err(), "{bad}");
+        }
+        for bad in ["", "a b", "@alice", "alice[bot]x", "[bot]", "a\nb"] {
+            assert!(bad.parse::<Login>().is_err(), "{bad:?}");
+        }
+        for bad in ["", "Security", "-x", "a b", &"x".repeat(41)] {
+            assert!(bad.parse::<GateName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_compare_as_github_compares_them() {
+        assert_eq!("Acme/Widgets".parse::<RepoName>(), "acme/widgets".parse());
+        assert_eq!("Alice".parse::<Login>(), "aLICE".parse());
+        assert_ne!("alice".parse::<Login>(), "alice[bot]".parse());
+    }
+
+    #[test]
+    fn scores_have_two_decimals() {
+        assert_eq!(Score::from_ratio(2.0, 3.0).to_string(), "0.67");
+        assert_eq!(Score::from_ratio(0.0, 0.0), Score::ONE);
+        assert_eq!(Score::from_ratio(0.125, 1.0).hundredths(), 13);
+        assert_eq!(Score::from_ratio(0.72, 1.0).gap_to(Score::try_from(0.8).unwrap()).to_string(), "0.08");
+        assert!(Score::try_from(1.01).is_err());
+        assert!(Score::try_from(f64::NAN).is_err());
+    }
+
+    #[test]
+    fn hostile_text_is_not_quoted_whole() {
+        let error = "\u{202e}".repeat(500).parse::<Login>().unwrap_err().to_string();
+        assert!(error.len() < 800 && !error.contains('\u{202e}'), "{error}");
+    }
+}

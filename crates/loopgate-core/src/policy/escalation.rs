@@ -1,0 +1,102 @@
+//! The `escalation:` section: who is called, where, and with what (loop.md, Escalation).
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Fixer;
+use crate::{
+    escalation::{EscalationAction, Trigger},
+    ids::{GateName, Login, TeamSlug},
+};
+
+/// The `escalation:` section.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EscalationPolicy {
+    /// Called when a trigger names nobody.
+    pub notify: Vec<Recipient>,
+    /// Called by `external_dependency_down`, which names nobody; none: `notify`.
+    pub ops: Vec<Recipient>,
+    /// Called by `ambiguous_requirement`, which names nobody; none: `notify`.
+    pub product_owner: Vec<Recipient>,
+    pub channels: Vec<Channel>,
+    pub include_in_report: Vec<ReportSection>,
+    /// Only triggers whose action or recipients differ from the defaults.
+    pub triggers: BTreeMap<Trigger, TriggerPolicy>,
+    /// Path in the repository of a template that replaces the built-in one if it exists.
+    pub template: String,
+    /// The second, stronger fixer of the action `senior_agent`.
+    pub senior: Option<Fixer>,
+}
+
+impl Default for EscalationPolicy {
+    fn default() -> Self {
+        use ReportSection as S;
+        Self {
+            notify: Vec::new(),
+            ops: Vec::new(),
+            product_owner: Vec::new(),
+            channels: vec![Channel::IssueComment],
+            include_in_report: vec![
+                S::OriginalCode,
+                S::AllTestResults,
+                S::FailureAnalyses,
+                S::FixAttempts,
+                S::DebugMemorySummary,
+            ],
+            triggers: BTreeMap::new(),
+            template: ".github/loopgate/escalation.md".to_owned(),
+            senior: None,
+        }
+    }
+}
+
+/// What one trigger does and whom it calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriggerPolicy {
+    pub action: EscalationAction,
+    pub to: Vec<Recipient>,
+}
+
+/// Somebody to call.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Recipient {
+    User(Login),
+    Team(TeamSlug),
+    GateApprovers(GateName),
+}
+
+/// Where an escalation is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    IssueComment,
+    Cli,
+    Slack,
+    Email,
+}
+
+impl Channel {
+    /// The name used in configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::IssueComment => "issue_comment",
+            Self::Cli => "cli",
+            Self::Slack => "slack",
+            Self::Email => "email",
+        }
+    }
+}
+
+/// Sections of an escalation report that can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportSection {
+    OriginalCode,
+    AllTestResults,
+    FailureAnalyses,
+    FixAttempts,
+    DebugMemorySummary,
+    StackTraces,
+}

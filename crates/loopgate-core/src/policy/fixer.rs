@@ -1,0 +1,72 @@
+//! The `fixer:` section: who tries to repair between attempts (surfaces.md, The fixer).
+
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+
+use crate::ids::Login;
+
+/// The fixer and what it may spend.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FixerPolicy {
+    pub fixer: Fixer,
+    pub budget: FixerBudget,
+}
+
+/// Who repairs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Fixer {
+    /// The author fixes.
+    #[default]
+    Author,
+    /// A program: feedback as JSON on its standard input, the repository as its working directory.
+    Command(CommandFixer),
+    /// A comment to an agent's account.
+    Mention(Login),
+    /// A workflow that is started with the feedback as payload.
+    Dispatch(DispatchFixer),
+}
+
+/// A program that repairs; its edits become a commit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommandFixer {
+    /// One shell line.
+    pub run: String,
+    pub environment: BTreeMap<String, String>,
+    /// For one call.
+    pub timeout: TimeDelta,
+    pub author: CommitAuthor,
+}
+
+/// Whom a fixer's commits are by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitAuthor {
+    pub name: String,
+    pub email: String,
+}
+
+impl Default for CommitAuthor {
+    fn default() -> Self {
+        Self { name: "loopgate".to_owned(), email: "loopgate@users.noreply.github.com".to_owned() }
+    }
+}
+
+/// What starts the workflow that repairs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DispatchFixer {
+    /// A `repository_dispatch` event of this type.
+    Repository { event_type: String },
+    /// A `workflow_dispatch` of this workflow file, on the pull request's head branch.
+    Workflow { file: String },
+}
+
+/// What automatic fixing may cost for one pull request; spending it escalates as `budget_exhausted`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FixerBudget {
+    /// Calls of the fixer.
+    pub attempts: Option<u32>,
+    /// Time spent in it altogether.
+    pub wall_time: Option<TimeDelta>,
+    /// What it reports as `cost_usd`, summed.
+    pub cost_usd: Option<f64>,
+}

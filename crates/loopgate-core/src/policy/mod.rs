@@ -1,0 +1,188 @@
+//! The validated configuration that governs a pull request: the right-hand input of
+//! [`decide`](crate::decide).
+//!
+//! `config` makes it from `.github/loopgate.yml`; nothing in here can be out of range, and every
+//! default of the contract is written down here once, in a `Default` impl. A file of this folder is one section of
+//! the configuration.
+
+mod coverage;
+mod error;
+mod escalation;
+mod evaluate;
+mod fixer;
+mod labels;
+mod matchers;
+mod memory;
+mod retry;
+mod verify;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    coverage::{CodeType, CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest},
+    error::ConfigError,
+    escalation::{Channel, EscalationPolicy, Recipient, ReportSection, TriggerPolicy},
+    evaluate::{EvaluatePolicy, Phase, PhaseThresholds, Rule, RuleCheck, Severity},
+    fixer::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy},
+    labels::{Colour, LabelPolicy, LoopLabel, LoopLabels},
+    matchers::{LinePatterns, NameGlob, PathGlobs, Pattern},
+    memory::{MemoryPolicy, PatternSource},
+    retry::{
+        AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionSkips, ExternalRetry, LoopPolicy, OnMax,
+        OnRegression, PassingTests, ReviewRequirement, Waits,
+    },
+    verify::{
+        CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, REPORTS_VARIABLE,
+        Verbosity, VerifyPolicy,
+    },
+};
+use super::{
+    gate::GatePolicy,
+    ids::{GateName, Sha},
+};
+
+/// Everything configurable about the loop of one pull request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    pub origin: PolicyOrigin,
+    /// What the repository's file says although the organisation has locked it; it has no effect.
+    pub overruled: Vec<ConfigError>,
+    pub activation: Activation,
+    pub mode: Mode,
+    pub verify: VerifyPolicy,
+    /// The `loop:` section.
+    pub retry: LoopPolicy,
+    pub evaluate: EvaluatePolicy,
+    pub coverage: CoveragePolicy,
+    /// Every gate that is not `off`, presets included.
+    pub gates: BTreeMap<GateName, GatePolicy>,
+    pub escalation: EscalationPolicy,
+    pub labels: LabelPolicy,
+    pub fixer: FixerPolicy,
+    pub memory: MemoryPolicy,
+    pub state: StateBackend,
+    pub on_complete: OnComplete,
+}
+
+impl Policy {
+    /// The same policy, said to come from somewhere else.
+    #[must_use]
+    pub fn with_origin(self, origin: PolicyOrigin) -> Self {
+        Self { origin, ..self }
+    }
+}
+
+/// Whether Loopgate writes anything on the repository: it does where the repository has a file, or the organisation's
+/// says `enabled: true` (gates.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    Active,
+    Off,
+}
+
+/// A setting that people write as `true` or `false`, and whose name says what it switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    On,
+    Off,
+}
+
+impl Switch {
+    pub const fn is_on(self) -> bool {
+        matches!(self, Self::On)
+    }
+}
+
+/// Where the policy in force comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyOrigin {
+    /// The file as it stands at this commit of the base branch.
+    Base { commit: Sha },
+    /// The file at the base's head does not validate: the newest older commit that does governs.
+    LastGood { commit: Sha, broken_at: Sha, error: ConfigError },
+    /// No commit of the file's recent history validates: the presets govern.
+    Presets { broken_at: Sha, error: ConfigError },
+    /// The working tree of a local repository.
+    WorkingTree,
+    /// There is no file; the defaults are used (local runs only: a repository without the file gets nothing written).
+    Defaults,
+}
+
+impl PolicyOrigin {
+    /// What is wrong with the file at the base's head, if anything is.
+    pub const fn error(&self) -> Option<&ConfigError> {
+        match self {
+            Self::LastGood { error, .. } | Self::Presets { error, .. } => Some(error),
+            Self::Base { .. } | Self::WorkingTree | Self::Defaults => None,
+        }
+    }
+
+    /// The commit whose file governs, where there is one.
+    pub const fn commit(&self) -> Option<Sha> {
+        match self {
+            Self::Base { commit } | Self::LastGood { commit, .. } => Some(*commit),
+            Self::Presets { .. } | Self::WorkingTree | Self::Defaults => None,
+        }
+    }
+}
+
+/// Which gates hold (loop.md, Stages).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Only gates written in the configuration hold.
+    Autonomous,
+    /// Every triggered gate that is configured holds, of the presets security and deploy always, the others when
+    /// their approvers exist.
+    #[default]
+    Hybrid,
+    /// Every gate holds at its stage, triggered or not.
+    Supervised,
+}
+
+/// `state.backend`: where the state of a pull request's run is kept (github.md, Loop state in hidden refs). A local loop
+/// keeps its own in a ref of the local repository, whatever this says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StateBackend {
+    /// The hidden ref `refs/loopgate/pr/<number>`. Needs the permission contents: write.
+    #[default]
+    Ref,
+    /// Packed into the status comment, for people to see nothing of.
+    Comment,
+    /// An artifact of the workflow run, for all pull requests. In workflows only; a server uses the comment instead.
+    Artifact,
+}
+
+impl StateBackend {
+    /// Bytes that a packed state may take of a comment, whose limit is 65,000.
+    pub const ROOM_IN_COMMENT: usize = 30_000;
+
+    /// Bytes of the status comment that are not for people to read.
+    pub const fn taken_of_comment(self) -> usize {
+        match self {
+            Self::Ref | Self::Artifact => 0,
+            // And the words around it.
+            Self::Comment => Self::ROOM_IN_COMMENT + 100,
+        }
+    }
+
+    /// Tests of which a roster is kept, at eight bytes that cannot be packed: two rosters have to fit.
+    pub const fn most_tests(self) -> usize {
+        match self {
+            Self::Ref | Self::Artifact => 2_500,
+            Self::Comment => 500,
+        }
+    }
+}
+
+/// `on_complete`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnComplete {
+    #[default]
+    KeepBranch,
+    DeleteBranch,
+}

@@ -1,0 +1,118 @@
+//! The `verify:` section: which checks there are and whose evidence counts.
+
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+use indexmap::IndexMap;
+
+use super::{NameGlob, Pattern};
+use crate::{evidence::CheckKind, ids::CheckName};
+
+/// The `verify:` section: which checks there are and whose evidence counts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VerifyPolicy {
+    /// Workflow files whose evidence artifacts are accepted, without `@ref`.
+    pub workflows: Vec<String>,
+    /// In the order they were written.
+    pub checks: IndexMap<CheckName, CheckPolicy>,
+    /// A command that is asked what it makes of the failures: JSON in, JSON out. Only `verify` runs it.
+    pub analyzer: Option<String>,
+}
+
+/// One check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckPolicy {
+    pub kind: CheckKind,
+    pub source: CheckSource,
+    pub presence: CheckPresence,
+}
+
+/// Whether a check was written in the configuration or found by looking at the project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckPresence {
+    Configured,
+    Detected,
+}
+
+/// Where a check's evidence comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CheckSource {
+    Command(CommandCheck),
+    External(ExternalSource),
+}
+
+/// The environment variable that names a new, empty directory to each command: every file that the command leaves
+/// there is read as a report. So a tool can be asked for a report without a place for it in the working tree.
+pub const REPORTS_VARIABLE: &str = "LOOPGATE_REPORTS";
+
+/// A command executed by the Action or the command line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommandCheck {
+    /// One shell line.
+    pub run: String,
+    /// Relative to the repository's root.
+    pub working_directory: Option<String>,
+    pub environment: BTreeMap<String, String>,
+    /// 5–600 s by default 120 s; up to 21,600 s where `verify.max_timeout_seconds` allows it.
+    pub timeout: TimeDelta,
+    /// Globs of report files, relative to the working directory.
+    pub reports: Vec<String>,
+    pub needs: Vec<CheckName>,
+    pub empty_tests: EmptyTests,
+    /// Stop the other checks as soon as this one fails.
+    pub fail_fast: FailFast,
+    pub verbosity: Verbosity,
+    /// Reads failures out of output that has no known format: the named groups `test`, `file`, `line` and `message`
+    /// of each match are a failure's.
+    pub report_pattern: Option<Pattern>,
+}
+
+impl CommandCheck {
+    /// A command with every other setting at its default.
+    pub fn new(run: impl Into<String>) -> Self {
+        Self {
+            run: run.into(),
+            working_directory: None,
+            environment: BTreeMap::new(),
+            timeout: TimeDelta::seconds(120),
+            reports: Vec::new(),
+            needs: Vec::new(),
+            empty_tests: EmptyTests::default(),
+            fail_fast: FailFast::default(),
+            verbosity: Verbosity::default(),
+            report_pattern: None,
+        }
+    }
+}
+
+/// How much of a command's output is shown while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verbosity {
+    #[default]
+    Verbose,
+    /// Only the outcome.
+    Quiet,
+}
+
+/// What a test check without a single test means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EmptyTests {
+    #[default]
+    Fail,
+    Allow,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FailFast {
+    #[default]
+    Off,
+    On,
+}
+
+/// An existing check run or commit status that feeds the loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExternalSource {
+    pub name: NameGlob,
+    /// Slug of the App that must own it; any App when absent.
+    pub app: Option<String>,
+}

@@ -1,0 +1,71 @@
+//! The state of a local loop that has just been confirmed.
+
+use uuid::Uuid;
+
+use super::{
+    alias::Alias,
+    govern,
+    state::{ReflexState, Senior, Settings, Spent},
+};
+use crate::{
+    evaluate,
+    ids::Timestamp,
+    policy::{Phase, Policy},
+    snapshot::Snapshot,
+    state::{CriteriaRule, LoopState, PhaseCriteria, Step, Task},
+};
+
+/// A new local loop over what `snapshot` shows, under the policy that governs it.
+pub fn begin(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    alias: &Alias,
+    task: Task,
+    settings: Settings,
+    now: Timestamp,
+) -> LoopState {
+    let mut state = LoopState::begin(snapshot, policy, now);
+    state.pull_request = None;
+    state.run_id = format!("{alias}-{}", now.format("%Y%m%d-%H%M%S"));
+    let name = format!("{}/{}", state.repository, state.run_id);
+    state.workflow_id = Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes());
+    state.task_alias = alias.to_string();
+    state.title =
+        if task.prompt.trim().is_empty() { alias.to_string() } else { govern::title(settings.task_type, &task.prompt) };
+    state.task = task;
+    state.phase = Phase::A;
+    state.current_step = Step::Plan;
+    state.max_iterations = settings.limit;
+    state.code_artifact.code_type = settings.task_type;
+    // Nothing has been produced yet.
+    state.code_artifact.content_hash = String::new();
+    let thresholds = policy.evaluate.thresholds;
+    state.criteria.phase = [(Phase::A, vec![Phase::A]), (Phase::B, vec![Phase::A, Phase::B])]
+        .map(|(phase, active_levels)| (phase, PhaseCriteria { threshold: thresholds.of(phase), active_levels }))
+        .into();
+    state.criteria.rules = evaluate::rules(policy, settings.task_type)
+        .into_iter()
+        .map(|rule| CriteriaRule {
+            id: rule.id,
+            description: rule.description,
+            severity: rule.severity,
+            weight: rule.weight,
+            phase: rule.phase,
+        })
+        .collect();
+    state.reflex = Some(ReflexState {
+        settings,
+        began_at: state.head_sha,
+        broken: None,
+        calling: None,
+        fixes: Vec::new(),
+        spent: Spent::default(),
+        senior: Senior::default(),
+        notes: Vec::new(),
+        refused_diff: None,
+        ask: None,
+        distance_to_success: None,
+        extra: serde_json::Map::new(),
+    });
+    state
+}

@@ -1,0 +1,72 @@
+//! What fixers may spend, and how long is waited between them.
+
+use chrono::TimeDelta;
+
+use super::state::Spent;
+use crate::policy::{Backoff, FixerBudget, Waits};
+
+/// Which part of the budget is used up, in words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Exhausted {
+    #[error("the fixer was called {calls} times, which is all `fixer.budget.attempts` allows")]
+    Calls { calls: u32 },
+    #[error("the fixer has worked for {seconds} s, which is all `fixer.budget.wall_time` allows")]
+    WallTime { seconds: i64 },
+    #[error("fixing has cost {spent} USD; `fixer.budget.cost_usd` allows {cap}")]
+    Cost { spent: String, cap: String },
+}
+
+/// How long one more call may take at most (none: as long as the fixer's own timeout).
+///
+/// # Errors
+/// When there is nothing left to spend.
+pub fn time_left(budget: &FixerBudget, spent: &Spent) -> Result<Option<TimeDelta>, Exhausted> {
+    if budget.attempts.is_some_and(|most| spent.calls >= most) {
+        return Err(Exhausted::Calls { calls: spent.calls });
+    }
+    if let Some(cap) = budget.cost_usd.filter(|cap| spent.cost_usd >= *cap) {
+        return Err(Exhausted::Cost { spent: format!("{:.2}", spent.cost_usd), cap: format!("{cap:.2}") });
+    }
+    let Some(most) = budget.wall_time else { return Ok(None) };
+    let used = TimeDelta::milliseconds(i64::try_from(spent.wall_ms).unwrap_or(i64::MAX / 1_000_000));
+    let left = most - used;
+    if left > TimeDelta::zero() { Ok(Some(left)) } else { Err(Exhausted::WallTime { seconds: used.num_seconds() }) }
+}
+
+/// How long is waited before the fixer's next call, after so many: the first is never waited for. The unit and the
+/// longest wait are those of `loop.external_retry` for commands.
+pub fn backoff(backoff: Backoff, calls: u32, waits: &Waits) -> TimeDelta {
+    let factor = match (backoff, calls) {
+        (Backoff::None, _) | (_, 0) => return TimeDelta::zero(),
+        (Backoff::Linear, calls) => i32::try_from(calls).unwrap_or(i32::MAX),
+        (Backoff::Exponential, calls) => return waits.after(calls - 1),
+    };
+    waits.first_wait.checked_mul(factor).map_or(waits.longest_wait, |wait| wait.min(waits.longest_wait))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::ExternalRetry;
+
+    #[test]
+    fn each_part_of_the_budget_ends_it() {
+        let spent = |calls, wall_ms, cost_usd| Spent { calls, wall_ms, cost_usd };
+        let budget = FixerBudget { attempts: Some(2), wall_time: Some(TimeDelta::seconds(60)), cost_usd: Some(1.5) };
+        let left = |spent| time_left(&budget, &spent);
+        assert_eq!(left(spent(1, 20_000, 1.0)), Ok(Some(TimeDelta::seconds(40))));
+        assert_eq!(left(spent(2, 0, 0.0)), Err(Exhausted::Calls { calls: 2 }));
+        assert_eq!(left(spent(1, 60_000, 0.0)), Err(Exhausted::WallTime { seconds: 60 }));
+        assert!(matches!(left(spent(1, 0, 1.5)), Err(Exhausted::Cost { .. })));
+        assert_eq!(time_left(&FixerBudget::default(), &spent(99, u64::MAX, 1e9)), Ok(None));
+    }
+
+    #[test]
+    fn waits_grow_as_configured_and_never_beyond_the_longest() {
+        let waits = ExternalRetry::default().commands;
+        let seconds = |kind: Backoff| [0, 1, 2, 3, 40].map(|calls| backoff(kind, calls, &waits).num_seconds());
+        assert_eq!(seconds(Backoff::None), [0, 0, 0, 0, 0]);
+        assert_eq!(seconds(Backoff::Linear), [0, 1, 2, 3, 30]);
+        assert_eq!(seconds(Backoff::Exponential), [0, 1, 2, 4, 30]);
+    }
+}

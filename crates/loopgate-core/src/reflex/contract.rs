@@ -1,0 +1,114 @@
+//! What the output of each step must be. A step that breaks its contract is executed once more with the same inputs;
+//! the second time ends the loop with `phase_error` (loop.md, Reflex loop).
+
+use std::collections::BTreeSet;
+
+use super::critique::CritiqueItem;
+use crate::{
+    evidence::{CheckEvidence, Outcome},
+    ids::{CheckName, RuleId, Sha},
+};
+
+/// How a contract was broken, in words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Breach(pub String);
+
+/// What PRODUCE brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Produced {
+    /// The commit that stands for the tree: HEAD, or one made of the working tree where that differs.
+    pub head: Sha,
+    /// SHA-256 over the tree id, in hex.
+    pub hash: String,
+    /// The document the task produces, if it produces one.
+    pub document: Option<String>,
+}
+
+/// PLAN says what will be done.
+pub(super) fn plan(plan: &[String]) -> Result<(), Breach> {
+    if plan.iter().any(|line| !line.trim().is_empty()) { Ok(()) } else { Err(Breach("the plan is empty".into())) }
+}
+
+/// PREPARE has something to run: a loop without a check could only pass by chance.
+pub(super) fn prepared(checks: &[CheckName], all: usize) -> Result<(), Breach> {
+    if checks.is_empty() && all == 0 {
+        return Err(Breach("there is no check to run".into()));
+    }
+    Ok(())
+}
+
+/// EVALUATE has an end for each prepared check, exactly one, and edited nothing.
+pub(super) fn evaluated(prepared: &[CheckName], evidence: &[CheckEvidence], edited: &[String]) -> Result<(), Breach> {
+    if !edited.is_empty() {
+        let files = edited.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+        return Err(Breach(format!("the checks edited {files}; an evaluation must not edit what it evaluates")));
+    }
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = evidence.iter().find(|check| !seen.insert(&check.name)) {
+        return Err(Breach(format!("there are two results of {}", twice.name)));
+    }
+    if let Some(missing) = prepared.iter().find(|name| !seen.contains(name)) {
+        return Err(Breach(format!("there is no result of {missing}")));
+    }
+    match evidence.iter().find(|check| check.outcome == Outcome::Cancelled) {
+        Some(check) => Err(Breach(format!("{} did not come to an end", check.name))),
+        None => Ok(()),
+    }
+}
+
+/// CRITIQUE says what to do about each failed rule.
+pub(super) fn critiqued(failed: &[RuleId], items: &[CritiqueItem]) -> Result<(), Breach> {
+    if let Some(silent) = failed.iter().find(|rule| items.iter().all(|item| item.rule != rule.as_str())) {
+        return Err(Breach(format!("nothing is said about the failed rule {silent}")));
+    }
+    match items.iter().find(|item| item.fix.trim().is_empty()) {
+        Some(item) => Err(Breach(format!("no instruction is given for {}", item.rule))),
+        None if items.is_empty() => Err(Breach("the evaluation failed, and nothing is said about it".into())),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::CheckKind;
+
+    fn check(name: &str, outcome: Outcome) -> CheckEvidence {
+        CheckEvidence::bare(name.parse().unwrap(), CheckKind::Test, outcome)
+    }
+
+    fn names(names: &[&str]) -> Vec<CheckName> {
+        names.iter().map(|name| name.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn an_evaluation_must_be_whole_and_edit_nothing() {
+        use Outcome::{Cancelled, Failed, Passed, Skipped};
+        let whole = [check("build", Passed), check("unit", Failed), check("lint", Skipped)];
+        assert_eq!(evaluated(&names(&["build", "unit"]), &whole, &[]), Ok(()));
+        let said = |prepared: &[&str], evidence: &[CheckEvidence], edited: &[&str]| {
+            let edited: Vec<String> = edited.iter().map(ToString::to_string).collect();
+            evaluated(&names(prepared), evidence, &edited).unwrap_err().to_string()
+        };
+        assert_eq!(said(&["docs"], &whole, &[]), "there is no result of docs");
+        assert_eq!(said(&[], &[check("a", Passed), check("a", Passed)], &[]), "there are two results of a");
+        assert_eq!(said(&[], &[check("a", Cancelled)], &[]), "a did not come to an end");
+        assert!(said(&[], &whole, &["src/a.rs"]).starts_with("the checks edited src/a.rs"));
+    }
+
+    #[test]
+    fn a_critique_speaks_of_every_failed_rule() {
+        let item =
+            |rule: &str, fix: &str| CritiqueItem { rule: rule.into(), issue: "it fails".into(), fix: fix.into() };
+        let failed: Vec<RuleId> = vec!["unit".parse().unwrap()];
+        assert_eq!(critiqued(&failed, &[item("unit", "mend it")]), Ok(()));
+        for (items, words) in [
+            (vec![], "nothing is said about the failed rule unit"),
+            (vec![item("unit", " ")], "no instruction is given for unit"),
+        ] {
+            assert_eq!(critiqued(&failed, &items).unwrap_err().to_string(), words);
+        }
+        assert!(critiqued(&[], &[]).is_err());
+    }
+}

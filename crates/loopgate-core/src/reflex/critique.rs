@@ -1,0 +1,86 @@
+//! CRITIQUE: what is wrong and what to do about it, one item for each failed rule at least.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    decision::{RuleOutcome, View},
+    policy::Severity,
+};
+
+/// One thing to mend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CritiqueItem {
+    /// The rule that failed.
+    pub rule: String,
+    /// Where and what.
+    pub issue: String,
+    /// The one thing to do.
+    pub fix: String,
+}
+
+impl CritiqueItem {
+    /// As one line.
+    pub fn line(&self) -> String {
+        format!("{}: {} → {}", self.rule, self.issue, self.fix)
+    }
+}
+
+/// Failures named for one rule; the feedback has them all.
+const PER_RULE: usize = 3;
+
+/// The items of a failed evaluation: its failed rules, the severe first, each with the failures of its check.
+pub fn critique(view: &View) -> Vec<CritiqueItem> {
+    let mut rules: Vec<_> = view
+        .evaluation
+        .rules
+        .iter()
+        .filter(|rule| rule.severity != Severity::Info)
+        .filter_map(|rule| match &rule.outcome {
+            RuleOutcome::Failed { fix } => Some((rule, fix)),
+            RuleOutcome::Passed | RuleOutcome::Unknown => None,
+        })
+        .collect();
+    rules.sort_by_key(|(rule, _)| std::cmp::Reverse(rule.severity));
+    let mut items = Vec::new();
+    for (rule, fix) in rules {
+        let failures = view.failures.iter().filter(|failure| failure.check.as_str() == rule.id.as_str());
+        let before = items.len();
+        items.extend(failures.take(PER_RULE).map(|view| {
+            let failure = &view.failure;
+            let place = match failure.location() {
+                Some((file, Some(line))) => format!("{file}:{line}: "),
+                Some((file, None)) => format!("{file}: "),
+                None => String::new(),
+            };
+            let cause = without_place(&view.root_cause, failure.location());
+            // Said once: most causes begin with their test.
+            let name = failure.test_name.as_deref().filter(|name| !cause.starts_with(&format!("`{name}`")));
+            let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
+            CritiqueItem {
+                rule: rule.id.to_string(),
+                issue: short(&format!("{place}{name}{cause}")),
+                fix: short(&view.fix_strategy),
+            }
+        }));
+        if items.len() == before {
+            items.push(CritiqueItem {
+                rule: rule.id.to_string(),
+                issue: short(&format!("“{}” does not hold", rule.description)),
+                fix: short(fix),
+            });
+        }
+    }
+    items
+}
+
+/// A cause without its last sentence, where that only says the place that the line begins with.
+fn without_place<'a>(cause: &'a str, place: Option<(&str, Option<u32>)>) -> &'a str {
+    let Some((file, line)) = place else { return cause };
+    let line = line.map_or_else(String::new, |line| format!(":{line}"));
+    cause.find(&format!(" It shows at `{file}{line}`")).map_or(cause, |at| &cause[..at])
+}
+
+/// One bounded line.
+fn short(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect()
+}

@@ -1,0 +1,220 @@
+//! What governs a local loop: the repository's policy, with what was confirmed when the loop was set up.
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use regex::Regex;
+
+use super::state::{Major, Settings};
+use crate::{
+    evaluate,
+    evidence::CheckKind,
+    ids::CheckName,
+    policy::{
+        CapabilityMode, CheckPolicy, CheckPresence, CheckSource, CodeType, CommandCheck, Phase, Policy,
+        ReviewRequirement, Rule, RuleCheck, Severity,
+    },
+};
+
+/// The policy of a loop. Gates and reviews are for pull requests; external checks cannot be run here.
+pub fn govern(policy: &Policy, settings: &Settings, max_iterations: u32) -> Policy {
+    let mut policy = policy.clone();
+    policy.gates.clear();
+    policy.retry.review = ReviewRequirement::Auto;
+    policy.retry.capabilities = CapabilityMode::Off;
+    policy.retry.max_attempts = max_iterations;
+    policy.evaluate.thresholds.a = settings.threshold_a;
+    policy.evaluate.thresholds.b = settings.threshold_b;
+    if !settings.checks.is_empty() {
+        policy.verify.checks = settings.checks.iter().map(|(name, run)| (name.clone(), command(name, run))).collect();
+    }
+    policy.verify.checks.retain(|_, check| matches!(check.source, CheckSource::Command(_)));
+    raise(&mut policy, settings);
+    policy
+}
+
+fn command(name: &CheckName, run: &str) -> CheckPolicy {
+    CheckPolicy {
+        kind: kind_of_check(name),
+        source: CheckSource::Command(CommandCheck::new(run)),
+        presence: CheckPresence::Detected,
+    }
+}
+
+/// Rules that must pass by the settings, whatever their severity was.
+fn raise(policy: &mut Policy, settings: &Settings) {
+    let mandatory: BTreeSet<&str> = settings.mandatory.iter().map(CheckName::as_str).collect();
+    let raised: Vec<Rule> = evaluate::rules(policy, settings.task_type)
+        .into_iter()
+        .filter(|rule| {
+            let warns = settings.major == Major::Warn && rule.severity == Severity::Warn;
+            rule.severity != Severity::Fail && (warns || mandatory.contains(rule.id.as_str()))
+        })
+        .map(|rule| {
+            // A weight somebody chose stays; a default follows the severity.
+            let weight = if rule.weight == rule.severity.default_weight() {
+                Severity::Fail.default_weight()
+            } else {
+                rule.weight
+            };
+            Rule { severity: Severity::Fail, weight, ..rule }
+        })
+        .collect();
+    policy.evaluate.rules.retain(|own| raised.iter().all(|rule| rule.id != own.id));
+    policy.evaluate.rules.extend(raised);
+}
+
+/// What kind of check a name given on the command line means; a test unless it says otherwise.
+pub fn kind_of_check(name: &CheckName) -> CheckKind {
+    const WORDS: [(&str, CheckKind); 13] = [
+        ("build", CheckKind::Build),
+        ("compile", CheckKind::Build),
+        ("lint", CheckKind::Lint),
+        ("clippy", CheckKind::Lint),
+        ("fmt", CheckKind::Lint),
+        ("format", CheckKind::Lint),
+        ("types", CheckKind::Types),
+        ("typecheck", CheckKind::Types),
+        ("integration", CheckKind::Integration),
+        ("security", CheckKind::Security),
+        ("bench", CheckKind::Performance),
+        ("coverage", CheckKind::Coverage),
+        ("docs", CheckKind::Docs),
+    ];
+    WORDS.iter().find(|(word, _)| name.as_str().contains(word)).map_or(CheckKind::Test, |(_, kind)| *kind)
+}
+
+/// PREPARE: the concrete checks that the active rules look at, in the policy's order, with what they need.
+pub fn prepared_checks(policy: &Policy, rules: &[Rule], phase: Phase) -> Vec<CheckName> {
+    let active: Vec<&Rule> = rules.iter().filter(|rule| rule.phase <= phase).collect();
+    let named: BTreeSet<&CheckName> = active
+        .iter()
+        .filter_map(|rule| match &rule.check {
+            RuleCheck::Check(name) => Some(name),
+            _ => None,
+        })
+        .collect();
+    let looks_at = |kind: CheckKind| {
+        active.iter().any(|rule| match rule.check {
+            RuleCheck::PassedRatio(_) => matches!(kind, CheckKind::Test | CheckKind::Integration),
+            RuleCheck::ChangedCoverage(_) => matches!(kind, CheckKind::Test | CheckKind::Coverage),
+            RuleCheck::Findings { .. } => matches!(kind, CheckKind::Security | CheckKind::Lint),
+            _ => false,
+        })
+    };
+    let mut wanted: BTreeSet<&CheckName> = policy
+        .verify
+        .checks
+        .iter()
+        .filter(|(name, check)| named.contains(name) || looks_at(check.kind))
+        .map(|(name, _)| name)
+        .collect();
+    let mut open: Vec<&CheckName> = wanted.iter().copied().collect();
+    while let Some(name) = open.pop() {
+        if let Some(CheckSource::Command(command)) = policy.verify.checks.get(name).map(|check| &check.source) {
+            let known = command.needs.iter().filter(|need| policy.verify.checks.contains_key(*need));
+            open.extend(known.filter(|need| wanted.insert(*need)));
+        }
+    }
+    policy.verify.checks.keys().filter(|name| wanted.contains(name)).cloned().collect()
+}
+
+/// The task as the title of a change, with the prefix its type is told by.
+pub fn title(task_type: CodeType, task: &str) -> String {
+    let prefix = match task_type {
+        CodeType::NewFunction => "feat",
+        CodeType::BugFix => "fix",
+        CodeType::Refactor => "refactor",
+        CodeType::ApiEndpoint => "api",
+        CodeType::Integration => "integration",
+    };
+    let line = task.lines().next().unwrap_or_default().trim();
+    let said = line.split_once(':').is_some_and(|(word, _)| infer_type(word).is_some() && !word.contains(' '));
+    if said { line.to_owned() } else { format!("{prefix}: {line}") }
+}
+
+/// The type of a task by the first of its words that tells; a proposal, confirmed before it counts.
+pub fn infer_type(task: &str) -> Option<CodeType> {
+    let words = task.to_lowercase();
+    words.split(|c: char| !c.is_alphanumeric()).find_map(|word| {
+        Some(match word {
+            "fix" | "fixes" | "bug" | "bugfix" | "hotfix" | "repair" | "mend" | "regression" => CodeType::BugFix,
+            "refactor" | "rename" | "simplify" | "restructure" => CodeType::Refactor,
+            "endpoint" | "route" | "api" => CodeType::ApiEndpoint,
+            "integrate" | "integration" | "connect" => CodeType::Integration,
+            "feat" | "feature" | "add" | "implement" | "write" | "create" => CodeType::NewFunction,
+            _ => return None,
+        })
+    })
+}
+
+/// A number of iterations the task text asks for, 1 to 10; a proposal, confirmed before it counts.
+pub fn infer_limit(task: &str) -> Option<u32> {
+    static LIMIT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b(\d{1,2})\s+(?:iterations?|attempts?|tries|rounds?)\b").expect("a constant expression")
+    });
+    LIMIT.captures(task)?.get(1)?.as_str().parse().ok().filter(|limit| (1..=10).contains(limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixtures, ids::Score};
+
+    fn settings() -> Settings {
+        Settings {
+            task_type: CodeType::NewFunction,
+            mandatory: Vec::new(),
+            threshold_a: Score::from_ratio(0.8, 1.0),
+            threshold_b: Score::from_ratio(0.9, 1.0),
+            major: Major::Fail,
+            limit: 4,
+            checks: Vec::new(),
+            produce: None,
+            document: None,
+            fix_command: None,
+            config: None,
+            base: None,
+        }
+    }
+
+    fn severity(policy: &Policy, id: &str) -> Option<Severity> {
+        let rules = evaluate::rules(policy, CodeType::NewFunction);
+        rules.iter().find(|rule| rule.id.as_str() == id).map(|rule| rule.severity)
+    }
+
+    #[test]
+    fn what_counts_as_major_is_raised() {
+        let policy = fixtures::policy();
+        assert_eq!(severity(&govern(&policy, &settings(), 4), "tests_added"), Some(Severity::Warn));
+        let strict = Settings { major: Major::Warn, ..settings() };
+        assert_eq!(severity(&govern(&policy, &strict, 4), "tests_added"), Some(Severity::Fail));
+        let checks = vec![("docs".parse().unwrap(), "true".to_owned())];
+        let mandatory = Settings { mandatory: vec!["docs".parse().unwrap()], checks, ..settings() };
+        assert_eq!(severity(&govern(&policy, &mandatory, 4), "docs"), Some(Severity::Fail));
+    }
+
+    #[test]
+    fn phase_a_prepares_only_what_its_rules_look_at() {
+        let checks = [("build", "a"), ("unit", "b"), ("security", "c")];
+        let checks = checks.map(|(name, run)| (name.parse().unwrap(), run.to_owned())).into();
+        let policy = govern(&fixtures::policy(), &Settings { checks, ..settings() }, 4);
+        let rules = evaluate::rules(&policy, CodeType::NewFunction);
+        let names = |phase| prepared_checks(&policy, &rules, phase).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(names(Phase::A), ["build", "unit"]);
+        assert_eq!(names(Phase::B), ["build", "unit", "security"]);
+    }
+
+    #[test]
+    fn what_is_read_from_a_task() {
+        for (task, code_type, limit) in [
+            ("Fix the sum, at most 3 attempts", Some(CodeType::BugFix), Some(3)),
+            ("add an endpoint for widgets", Some(CodeType::NewFunction), None),
+            ("rename the parser in 99 rounds", Some(CodeType::Refactor), None),
+            ("widgets", None, None),
+        ] {
+            assert_eq!((infer_type(task), infer_limit(task)), (code_type, limit), "{task}");
+        }
+        assert_eq!(title(CodeType::BugFix, "the sum is wrong"), "fix: the sum is wrong");
+        assert_eq!(title(CodeType::BugFix, "fix: the sum"), "fix: the sum");
+    }
+}

@@ -1,0 +1,212 @@
+//! How a loop ends, is blocked, and goes on after a person spoke.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{Turn, one_line};
+use crate::{
+    UserId, call,
+    decision::Evaluation,
+    escalation::{EscalationAction, Trigger},
+    evaluate,
+    history::{Event, EventStatus},
+    ids::{Login, Timestamp},
+    policy::{Fixer, Policy},
+    reflex::{
+        ask,
+        contract::Breach,
+        state::{Broken, Senior},
+    },
+    state::{LoopState, Resume, RunStatus, Step, Stop, StopReason},
+};
+
+impl Turn {
+    /// Something only a person can decide, found outside an evaluation: refused edits, no edits, nothing to spend.
+    /// `notes` tell what it is.
+    pub fn refused(
+        state: &LoopState,
+        triggers: &[Trigger],
+        notes: Vec<String>,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Self {
+        let mut turn = Self::on(state, now);
+        turn.state.blocked = call::block(triggers, &turn.state, now);
+        let reflex = turn.reflex();
+        reflex.calling = None;
+        reflex.notes = notes;
+        if let Some(cause) = triggers.first() {
+            turn.reflex().ask = Some(ask::about(*cause));
+            turn.call_somebody(*cause, policy);
+        }
+        turn
+    }
+
+    /// The same with the beginning of the refused diff, at most so many lines of it.
+    #[must_use]
+    pub fn with_diff(mut self, diff: &str, most: usize) -> Self {
+        let mut shown: Vec<&str> = diff.lines().take(most).collect();
+        let more = format!("… {} more lines", diff.lines().count().saturating_sub(most));
+        if diff.lines().count() > most {
+            shown.push(&more);
+        }
+        let shown: String = shown.join("\n").chars().take(8_000).collect();
+        self.reflex().refused_diff = Some(shown);
+        self
+    }
+
+    /// A step's output broke its contract: once more, or the end.
+    pub fn broke(state: &LoopState, breach: &Breach, now: Timestamp) -> Self {
+        let mut turn = Self::on(state, now);
+        let (step, iteration) = (turn.state.current_step, turn.state.iteration);
+        let again =
+            turn.reflex().broken.as_ref().is_some_and(|broken| (broken.step, broken.iteration) == (step, iteration));
+        let reflex = turn.reflex();
+        reflex.calling = None;
+        reflex.broken = Some(Broken { step, iteration, why: breach.to_string() });
+        let why = breach.to_string();
+        let payload = json!({ "step": step, "why": why, "retried": again });
+        turn.happened(Event::PhaseError, EventStatus::Fail, payload);
+        if !again {
+            turn.subject = turn.said(&format!("{} went wrong, once more: {}", word(step), one_line(&why)));
+            return turn;
+        }
+        turn.state.status = RunStatus::Failed;
+        turn.state.stop = Stop { passed: false, reason: Some(StopReason::PhaseError), words: Some(why), by: None };
+        turn.happened(Event::Failed, EventStatus::Fail, json!({ "reason": StopReason::PhaseError }));
+        turn.subject = turn.said(&format!("failed, {} went wrong twice", word(step)));
+        turn
+    }
+
+    /// A person stops the loop.
+    pub fn stopped(state: &LoopState, words: Option<String>, by: Login, now: Timestamp) -> Self {
+        let mut turn = Self::on(state, now);
+        turn.state.status = RunStatus::Stopped;
+        turn.state.blocked = None;
+        turn.happened(
+            Event::Stopped,
+            EventStatus::Ok,
+            json!({ "reason": StopReason::UserStop, "words": words, "by": by }),
+        );
+        turn.subject = format!("stopped: {}", words.as_deref().map_or_else(|| "by a person".to_owned(), one_line));
+        turn.state.stop = Stop { passed: false, reason: Some(StopReason::UserStop), words, by: Some(by) };
+        turn
+    }
+
+    /// A person lets a blocked loop go on: a new streak, and as many iterations again where none are left. `accepted`
+    /// counts what weakens tests, where the person accepts that.
+    pub fn resumed(state: &LoopState, by: Login, accepted: Option<BTreeMap<String, u32>>, now: Timestamp) -> Self {
+        let mut turn = Self::on(state, now);
+        let cause = turn.state.blocked.take().map(|blocked| blocked.trigger);
+        let after_attempt = turn.state.attempts.last().map_or(0, |last| last.number);
+        turn.state.resumes.push(Resume { after_attempt, by: by.clone(), by_id: UserId::new(0), at: now });
+        if let Some(accepted) = &accepted {
+            turn.state.accepted.insert(Trigger::Tampering);
+            turn.state.accepted_tampering.clone_from(accepted);
+        }
+        turn.state.status = RunStatus::InProgress;
+        turn.state.stop = Stop::default();
+        let reflex = turn.reflex();
+        reflex.notes.clear();
+        reflex.refused_diff = None;
+        reflex.ask = None;
+        reflex.broken = None;
+        let limit = reflex.settings.limit;
+        if turn.state.iteration >= turn.state.max_iterations {
+            turn.state.max_iterations = turn.state.iteration + limit;
+        }
+        // What passed is evaluated once more, as a person sees it now; so is what something outside kept from passing,
+        // which no fixer mends.
+        let passed = turn.state.evaluation.as_ref().is_some_and(|evaluation| evaluation.passed);
+        let again = passed || cause == Some(Trigger::ExternalDependencyDown);
+        if turn.state.current_step == Step::Evaluate && !again {
+            turn.state.current_step = Step::Critique;
+        }
+        let accepted = accepted.map(|_| Trigger::Tampering);
+        turn.happened(Event::Resumed, EventStatus::Ok, json!({ "by": by, "cause": cause, "accepted": accepted }));
+        turn.subject = turn.said("resumed by a person");
+        turn
+    }
+
+    pub(super) fn complete(&mut self, reason: StopReason) {
+        let reflex = self.reflex();
+        reflex.distance_to_success = None;
+        reflex.ask = None;
+        self.state.status = RunStatus::Completed;
+        self.state.stop = Stop { passed: true, reason: Some(reason), words: None, by: None };
+        let attempts = self.state.iteration;
+        self.happened(Event::Completed, EventStatus::Ok, json!({ "reason": reason, "iterations": attempts }));
+        self.subject = self.said(&format!("completed, {}", reason_word(reason)));
+    }
+
+    pub(super) fn stop(&mut self, reason: StopReason, evaluation: &Evaluation) {
+        self.state.blocked = None;
+        self.state.status = RunStatus::Stopped;
+        self.state.stop = Stop { passed: false, reason: Some(reason), words: None, by: None };
+        let distance = evaluate::distance(evaluation);
+        self.happened(Event::Stopped, EventStatus::Ok, json!({ "reason": reason, "distance_to_success": distance }));
+        self.subject = self.said(&format!("stopped, {}: {}", reason_word(reason), failed(evaluation)));
+    }
+
+    /// A cause that stops the loop: the senior fixer first where that is wished for, else a person, else the end.
+    pub(super) fn call_somebody(&mut self, cause: Trigger, policy: &Policy) {
+        let action = call::action_of(cause, &policy.escalation);
+        let has_senior = matches!(policy.escalation.senior, Some(Fixer::Command(_)));
+        if action == EscalationAction::SeniorAgent && has_senior && self.reflex().senior == Senior::NotAsked {
+            self.state.blocked = None;
+            self.reflex().senior = Senior::Next;
+            if self.state.current_step == Step::Evaluate {
+                self.state.current_step = Step::Critique;
+            }
+            self.state.max_iterations = self.state.max_iterations.max(self.state.iteration + 1);
+            self.subject = self.said(&format!("{}: the senior fixer is next", cause.as_str()));
+            return;
+        }
+        let also = self.state.blocked.as_ref().map(|blocked| blocked.also.clone()).unwrap_or_default();
+        let notes = self.reflex().notes.clone();
+        let payload = json!({ "trigger": cause, "also": also, "notes": notes });
+        self.happened(Event::Escalated, EventStatus::Fail, payload);
+        if action == EscalationAction::AbortWithReport {
+            self.state.status = RunStatus::Aborted;
+            self.happened(Event::Failed, EventStatus::Fail, json!({ "reason": cause }));
+            self.subject = self.said(&format!("aborted, {}", cause.as_str()));
+        } else {
+            self.state.status = RunStatus::Escalated;
+            self.subject = self.said(&format!("escalate, {}", cause.as_str()));
+        }
+    }
+}
+
+/// `fail, 0.33 — 1 failed rule (unit)`.
+pub(super) fn failed(evaluation: &Evaluation) -> String {
+    let rules = evaluation.failed_rules();
+    let names = rules.iter().take(3).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match rules.len() {
+        0 => format!("fail, {}", evaluation.score),
+        1 => format!("fail, {} — 1 failed rule ({names})", evaluation.score),
+        count => format!("fail, {} — {count} failed rules ({names})", evaluation.score),
+    }
+}
+
+const fn word(step: Step) -> &'static str {
+    match step {
+        Step::Plan => "PLAN",
+        Step::ProducePrepare => "PRODUCE_PREPARE",
+        Step::Prepare => "PREPARE",
+        Step::Evaluate => "EVALUATE",
+        Step::Critique => "CRITIQUE",
+        Step::Refine => "REFINE",
+    }
+}
+
+const fn reason_word(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::ThresholdReached => "threshold_reached",
+        StopReason::NoMajorIssues => "no_major_issues",
+        StopReason::IterationLimit => "iteration_limit",
+        StopReason::UserStop => "user_stop",
+        StopReason::Stagnation => "stagnation",
+        StopReason::PhaseError => "phase_error",
+    }
+}

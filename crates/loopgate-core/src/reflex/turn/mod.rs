@@ -1,0 +1,73 @@
+//! One transition of a loop in the making: the state as it becomes, and what is told of it.
+
+mod ends;
+mod evaluation;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+pub use self::evaluation::Evaluated;
+use super::state::ReflexState;
+use crate::{
+    history::{Event, EventStatus, HistoryLine},
+    ids::Timestamp,
+    state::{LoopState, Step},
+};
+
+/// A transition: what the current step brought goes in, what is to be saved comes out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// The state to save.
+    pub state: LoopState,
+    /// Lines to append to the history.
+    pub lines: Vec<HistoryLine>,
+    /// The subject of the commit.
+    pub subject: String,
+    now: Timestamp,
+}
+
+impl Turn {
+    fn on(state: &LoopState, now: Timestamp) -> Self {
+        let mut state = state.clone();
+        state.updated_at = now;
+        Self { state, lines: Vec::new(), subject: String::new(), now }
+    }
+
+    /// On to the next step; what was broken is mended.
+    fn go_to(&mut self, step: Step) {
+        self.state.current_step = step;
+        let reflex = self.reflex();
+        reflex.broken = None;
+        reflex.calling = None;
+    }
+
+    fn reflex(&mut self) -> &mut ReflexState {
+        self.state.reflex.as_mut().expect("a turn is made on a local loop, which has it from its beginning")
+    }
+
+    fn said(&self, what: &str) -> String {
+        format!("iteration {}: {what}", self.state.iteration)
+    }
+
+    fn happened(&mut self, event: Event, status: EventStatus, payload: Value) {
+        let Value::Object(payload) = payload else { return };
+        self.lines.push(HistoryLine {
+            ts: self.now,
+            run_id: self.state.run_id.clone(),
+            iteration: self.state.iteration,
+            phase: self.state.phase,
+            step: self.state.current_step,
+            event,
+            status,
+            payload,
+        });
+    }
+}
+
+/// Subjects of commits are one line.
+fn one_line(text: &str) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect()
+}

@@ -1,0 +1,166 @@
+//! The steps on the way: from the beginning to EVALUATE, and from CRITIQUE to the next iteration.
+
+use chrono::TimeDelta;
+use serde_json::json;
+
+use super::{Turn, one_line};
+use crate::{
+    decision::Evaluation,
+    history::{Event, EventStatus},
+    ids::{CheckName, Timestamp},
+    policy::Policy,
+    reflex::{
+        contract::{self, Breach, Produced},
+        critique::CritiqueItem,
+        state::{Calling, FixMaker, FixRecord, Senior},
+    },
+    state::{Checkpoint, LoopState, Step},
+};
+
+impl Turn {
+    /// A new run, confirmed.
+    pub fn begun(state: LoopState, now: Timestamp) -> Self {
+        let mut turn = Self::on(&state, now);
+        turn.state.current_step = Step::Plan;
+        let task = turn.state.task.prompt.clone();
+        let limit = turn.state.max_iterations;
+        turn.happened(
+            Event::RunStarted,
+            EventStatus::Ok,
+            json!({ "title": turn.state.title, "task": task, "max_iterations": limit }),
+        );
+        turn.subject = format!("begin: {}", one_line(&turn.state.title));
+        turn
+    }
+
+    /// PLAN: what this iteration will do.
+    ///
+    /// # Errors
+    /// When the plan is empty.
+    pub fn planned(state: &LoopState, plan: Vec<String>, now: Timestamp) -> Result<Self, Breach> {
+        contract::plan(&plan)?;
+        let mut turn = Self::on(state, now);
+        turn.happened(Event::PlanCreated, EventStatus::Ok, json!({ "plan": plan }));
+        turn.state.plan = plan;
+        turn.go_to(Step::ProducePrepare);
+        turn.subject = turn.said("plan");
+        Ok(turn)
+    }
+
+    /// A program begins that may edit the working tree. Saved before it is started, so that what it leaves half-made
+    /// when the process dies can be told from what was there.
+    pub fn calling(state: &LoopState, calling: Calling, now: Timestamp) -> Self {
+        let mut turn = Self::on(state, now);
+        turn.reflex().calling = Some(calling);
+        let who = match turn.state.current_step {
+            Step::Refine => "the fixer is called",
+            _ => "the task command is run",
+        };
+        turn.subject = turn.said(who);
+        turn
+    }
+
+    /// PRODUCE and PREPARE, in iteration's first half; PREPARE alone (`produced: None`) after the switch to phase B.
+    ///
+    /// # Errors
+    /// When there is no check to run at all.
+    pub fn prepared(
+        state: &LoopState,
+        produced: Option<&Produced>,
+        checks: Vec<CheckName>,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<Self, Breach> {
+        contract::prepared(&checks, policy.verify.checks.len())?;
+        let mut turn = Self::on(state, now);
+        if let Some(produced) = produced {
+            let is_new = turn.state.code_artifact.content_hash != produced.hash || turn.state.attempts.is_empty();
+            turn.state.head_sha = produced.head;
+            turn.state.code_artifact.content_hash.clone_from(&produced.hash);
+            if is_new {
+                turn.happened(
+                    Event::ArtifactCreated,
+                    EventStatus::Ok,
+                    json!({ "head": produced.head, "hash": produced.hash }),
+                );
+            }
+        }
+        turn.happened(Event::ChecksPrepared, EventStatus::Ok, json!({ "checks": checks }));
+        turn.state.prepared_checks = checks;
+        turn.go_to(Step::Evaluate);
+        let count = turn.state.prepared_checks.len();
+        let checks = if count == 1 { "1 check".to_owned() } else { format!("{count} checks") };
+        turn.subject = turn.said(&match produced {
+            Some(produced) => format!("produced {}, prepared {checks}", produced.hash.get(..8).unwrap_or_default()),
+            None => format!("prepared {checks} for phase B"),
+        });
+        Ok(turn)
+    }
+
+    /// CRITIQUE: what REFINE is to mend.
+    ///
+    /// # Errors
+    /// When a failed rule is not spoken of.
+    pub fn critiqued(
+        state: &LoopState,
+        items: &[CritiqueItem],
+        evaluation: &Evaluation,
+        now: Timestamp,
+    ) -> Result<Self, Breach> {
+        contract::critiqued(&evaluation.failed_rules(), items)?;
+        let mut turn = Self::on(state, now);
+        turn.reflex().broken = None;
+        turn.state.critique = Some(items.iter().map(CritiqueItem::line).collect());
+        turn.happened(Event::CritiqueDone, EventStatus::Ok, json!({ "items": items }));
+        turn.go_to(Step::Refine);
+        let count = items.len();
+        turn.subject =
+            turn.said(&if count == 1 { "critique, 1 item".to_owned() } else { format!("critique, {count} items") });
+        Ok(turn)
+    }
+
+    /// REFINE: the tree has changed, so the next iteration begins.
+    pub fn refined(state: &LoopState, fix: FixRecord, now: Timestamp) -> Self {
+        let mut turn = Self::on(state, now);
+        let previous = turn.state.code_artifact.content_hash.clone();
+        turn.happened(
+            Event::RefinementDone,
+            EventStatus::Ok,
+            json!({ "previous_artifact_hash": previous, "by": fix.by, "head": fix.head_sha, "subject": fix.subject,
+                    "diff_summary": fix.diff_summary, "files_modified": fix.files_modified,
+                    "outside_scope": fix.outside_scope, "cost_usd": fix.cost_usd }),
+        );
+        turn.subject = turn.said(&one_line(&fix.subject));
+        if fix.by != FixMaker::Person {
+            turn.state.checkpoints.push(Checkpoint {
+                kind: "commit".to_owned(),
+                hash: fix.head_sha,
+                message: fix.subject.clone(),
+                at: now,
+            });
+        }
+        let reflex = turn.reflex();
+        reflex.calling = None;
+        reflex.broken = None;
+        if fix.by == FixMaker::SeniorFixer {
+            reflex.senior = Senior::Used;
+        }
+        reflex.fixes.push(fix);
+        turn.state.iteration += 1;
+        turn.state.current_step = Step::Plan;
+        let to = turn.state.iteration;
+        turn.happened(Event::IterationAdvanced, EventStatus::Ok, json!({ "to": to }));
+        turn
+    }
+
+    /// The fixer's call is over, whatever came of it: what it used of the budget. Goes before the outcome.
+    #[must_use]
+    pub fn spend(mut state: LoopState, wall: TimeDelta, cost_usd: Option<f64>) -> LoopState {
+        if let Some(reflex) = state.reflex.as_mut() {
+            reflex.spent.calls += 1;
+            reflex.spent.wall_ms += u64::try_from(wall.num_milliseconds()).unwrap_or(0);
+            reflex.spent.cost_usd += cost_usd.unwrap_or(0.0);
+        }
+        state
+    }
+}

@@ -1,0 +1,284 @@
+use chrono::TimeDelta;
+
+use super::*;
+use crate::{
+    Sha, decide, describe,
+    escalation::{EscalationAction, Trigger},
+    evaluate::{evaluate_phase, rules},
+    evidence::CheckEvidence,
+    fixtures, gather,
+    policy::{CodeType, Fixer, Phase, Policy},
+    reflex::{
+        Alias, Breach, FixMaker, FixRecord, Major, Produced, Senior, Settings, Standing, begin, critique as items_of,
+        govern, plan, prepared_checks, standing,
+    },
+    snapshot::ReceivedEvidence,
+    state::{RunStatus, StopReason, Task},
+};
+
+/// A loop whose iterations fail with the tests they are told to.
+struct Story {
+    state: LoopState,
+    policy: Policy,
+    lines: Vec<HistoryLine>,
+    subjects: Vec<String>,
+    now: Timestamp,
+}
+
+impl Story {
+    fn begun(limit: u32) -> Self {
+        let settings = Settings {
+            task_type: CodeType::NewFunction,
+            mandatory: Vec::new(),
+            threshold_a: fixtures::policy().evaluate.thresholds.a,
+            threshold_b: fixtures::policy().evaluate.thresholds.b,
+            major: Major::Fail,
+            limit,
+            checks: Vec::new(),
+            produce: None,
+            document: None,
+            fix_command: None,
+            config: None,
+            base: None,
+        };
+        let policy = govern(&fixtures::policy(), &settings, limit);
+        let task = Task { prompt: "round numbers".into(), ideal_result: None };
+        let alias = Alias::of_task("round numbers");
+        let state = begin(&fixtures::snapshot(), &policy, &alias, task, settings, fixtures::start());
+        let now = fixtures::start();
+        let mut story = Self { state: state.clone(), policy, lines: Vec::new(), subjects: Vec::new(), now };
+        story.take(Turn::begun(state, now));
+        story
+    }
+
+    fn take(&mut self, turn: Turn) {
+        self.now += TimeDelta::seconds(10);
+        self.state = turn.state;
+        self.lines.extend(turn.lines);
+        self.subjects.push(turn.subject);
+    }
+
+    fn evidence(&self, failing: &[&str], passing: &[&str]) -> (crate::snapshot::Snapshot, Vec<CheckEvidence>) {
+        let mut snapshot = fixtures::snapshot();
+        snapshot.pull_request.head.sha = self.state.head_sha;
+        snapshot.pull_request.head.tree = self.state.head_sha;
+        snapshot.evidence = vec![fixtures::evidence(self.state.head_sha, failing, passing)];
+        let ReceivedEvidence::Accepted(evidence) = &snapshot.evidence[0] else { unreachable!("accepted above") };
+        let checks = evidence.checks.clone();
+        (snapshot, checks)
+    }
+
+    /// Executes the steps up to the judgement of one iteration.
+    fn iteration(&mut self, failing: &[&str], passing: &[&str]) -> &mut Self {
+        while standing(&self.state) == Standing::Going {
+            let (state, now) = (self.state.clone(), self.now);
+            let all = rules(&self.policy, CodeType::NewFunction);
+            let checks = prepared_checks(&self.policy, &all, state.phase);
+            match state.current_step {
+                Step::Plan => self.take(Turn::planned(&state, plan(&state), now).unwrap()),
+                Step::ProducePrepare => {
+                    let head = fixtures::sha(u8::try_from(state.iteration).unwrap());
+                    let produced = Produced { head, hash: describe::tree_hash(head), document: None };
+                    self.take(Turn::prepared(&state, Some(&produced), checks, &self.policy, now).unwrap());
+                }
+                Step::Prepare => self.take(Turn::prepared(&state, None, checks, &self.policy, now).unwrap()),
+                Step::Evaluate => {
+                    let (snapshot, evidence) = self.evidence(failing, passing);
+                    let gathered = gather::gather(&snapshot, &self.policy, &[], |_| now, now);
+                    let a = evaluate_phase(&snapshot.files, &gathered, &self.policy, &all, Phase::A);
+                    let decision = decide(&snapshot, &state, &self.policy, now);
+                    let found = match state.phase {
+                        Phase::A if a.passed() => Evaluated::PhaseA(&a),
+                        _ => Evaluated::Head(&decision),
+                    };
+                    self.take(Turn::evaluated(&state, found, &evidence, &[], &self.policy, now).unwrap());
+                }
+                Step::Critique => {
+                    let (snapshot, _) = self.evidence(failing, passing);
+                    let view = decide(&snapshot, &state, &self.policy, now).view;
+                    self.take(Turn::critiqued(&state, &items_of(&view), &view.evaluation, now).unwrap());
+                }
+                Step::Refine => {
+                    let fix = fix(&state);
+                    self.take(Turn::refined(&state, fix, now));
+                    return self;
+                }
+            }
+        }
+        self
+    }
+
+    fn ending(&self) -> (RunStatus, Option<StopReason>, Option<Trigger>) {
+        (self.state.status, self.state.stop.reason, self.state.blocked.as_ref().map(|blocked| blocked.trigger))
+    }
+
+    fn events(&self) -> Vec<String> {
+        let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
+        let events = self.lines.iter().map(|line| word(serde_json::to_value(line.event).unwrap()));
+        events.collect()
+    }
+}
+
+fn fix(state: &LoopState) -> FixRecord {
+    FixRecord {
+        iteration: state.iteration,
+        by: FixMaker::Fixer,
+        head_sha: Sha::from_bytes([0xf0; 20]),
+        subject: format!("fix(round): try {}", state.iteration),
+        description: "another way".into(),
+        diff_summary: "+1/-1".into(),
+        files_modified: vec!["src/lib.rs".into()],
+        outside_scope: Vec::new(),
+        cost_usd: None,
+    }
+}
+
+#[test]
+fn a_loop_that_passes_switches_phase_on_the_same_head() {
+    let mut story = Story::begun(4);
+    story.iteration(&["up"], &["down"]).iteration(&[], &["up", "down"]);
+    assert_eq!(story.ending(), (RunStatus::Completed, Some(StopReason::ThresholdReached), None));
+    assert_eq!((story.state.iteration, story.state.attempts.len()), (2, 2));
+    insta::assert_snapshot!(story.subjects.join("\n"), @r"
+    begin: feat: round numbers
+    iteration 1: plan
+    iteration 1: produced e1516692, prepared 2 checks
+    iteration 1: fail, 0.50 — 1 failed rule (unit)
+    iteration 1: critique, 1 item
+    iteration 1: fix(round): try 1
+    iteration 2: plan
+    iteration 2: produced a0e209bf, prepared 2 checks
+    iteration 2: phase A passes, 1.00
+    iteration 2: prepared 2 checks for phase B
+    iteration 2: completed, threshold_reached
+    ");
+    assert_eq!(
+        story.events(),
+        [
+            "run_started",
+            "plan_created",
+            "artifact_created",
+            "checks_prepared",
+            "evaluation_done",
+            "critique_done",
+            "refinement_done",
+            "iteration_advanced",
+            "plan_created",
+            "artifact_created",
+            "checks_prepared",
+            "evaluation_done",
+            "phase_switched",
+            "checks_prepared",
+            "evaluation_done",
+            "completed"
+        ]
+    );
+}
+
+#[test]
+fn how_loops_end() {
+    use RunStatus::{Escalated, Stopped};
+    type Row<'a> = (&'a [&'a [&'a str]], u32, RunStatus, Option<StopReason>, Option<Trigger>);
+    let table: &[Row<'_>] = &[
+        // Another error each time: the limit bounds them all the same.
+        (&[&["a"], &["b"], &["c"]], 3, Stopped, Some(StopReason::IterationLimit), None),
+        (&[&["a"]], 1, Stopped, Some(StopReason::IterationLimit), None),
+        // The same error in a third iteration calls a person, also at the limit.
+        (&[&["a"], &["a"], &["a"]], 4, Escalated, None, Some(Trigger::SameError)),
+        (&[&["a"], &["a"], &["a"]], 3, Escalated, None, Some(Trigger::SameError)),
+        (&[&["a"], &["b"], &["a"]], 4, Escalated, None, Some(Trigger::CircularFailure)),
+    ];
+    for (iterations, limit, status, reason, cause) in table {
+        let mut story = Story::begun(*limit);
+        for failing in *iterations {
+            story.iteration(failing, &[]);
+        }
+        assert_eq!(story.ending(), (*status, *reason, *cause), "{iterations:?} of {limit}");
+        let distance = story.state.reflex.as_ref().unwrap().distance_to_success.as_ref().unwrap();
+        assert_eq!((distance.failed_fail_rules, distance.gap.to_string().as_str()), (1, "0.30"));
+        assert!(story.state.critique.is_some(), "the report says what is left to mend");
+    }
+}
+
+#[test]
+fn a_test_that_passed_before_stops_the_loop() {
+    let mut story = Story::begun(4);
+    story.iteration(&["up"], &["down"]).iteration(&["down"], &["up"]);
+    assert_eq!(story.ending(), (RunStatus::Escalated, None, Some(Trigger::RegressionDetected)));
+}
+
+#[test]
+fn a_resume_starts_a_new_streak_and_grants_iterations_where_none_are_left() {
+    let mut story = Story::begun(3);
+    story.iteration(&["a"], &[]).iteration(&["a"], &[]).iteration(&["a"], &[]);
+    let resumed = Turn::resumed(&story.state, "alice".parse().unwrap(), None, story.now);
+    story.take(resumed);
+    assert_eq!((story.state.max_iterations, story.state.current_step), (6, Step::Critique));
+    story.iteration(&["a"], &[]).iteration(&[], &["a"]);
+    assert_eq!(story.ending(), (RunStatus::Completed, Some(StopReason::ThresholdReached), None));
+}
+
+#[test]
+fn a_step_may_break_its_contract_once() {
+    let mut story = Story::begun(4);
+    let breach = Breach("the plan is empty".into());
+    assert_eq!(Turn::planned(&story.state, Vec::new(), story.now), Err(breach.clone()));
+    let once = Turn::broke(&story.state, &breach, story.now);
+    story.take(once);
+    assert_eq!(standing(&story.state), Standing::Going);
+    let mended = {
+        let mut story = Story {
+            state: story.state.clone(),
+            policy: story.policy.clone(),
+            lines: Vec::new(),
+            subjects: Vec::new(),
+            now: story.now,
+        };
+        story.iteration(&["a"], &[]);
+        story.state.reflex.unwrap().broken
+    };
+    assert_eq!(mended, None, "a step that comes out right is forgiven");
+    let twice = Turn::broke(&story.state, &breach, story.now);
+    story.take(twice);
+    assert_eq!(story.ending(), (RunStatus::Failed, Some(StopReason::PhaseError), None));
+    assert_eq!(story.events()[1..], ["phase_error", "phase_error", "failed"]);
+}
+
+#[test]
+fn the_senior_fixer_comes_once_and_then_a_person() {
+    use crate::policy::{CommandFixer, TriggerPolicy};
+    let mut story = Story::begun(4);
+    let senior = CommandFixer {
+        run: "senior".into(),
+        environment: Default::default(),
+        timeout: TimeDelta::minutes(1),
+        author: Default::default(),
+    };
+    story.policy.escalation.senior = Some(Fixer::Command(senior));
+    let own = TriggerPolicy { action: EscalationAction::SeniorAgent, to: Vec::new() };
+    story.policy.escalation.triggers.insert(Trigger::SameError, own);
+    story.iteration(&["a"], &[]).iteration(&["a"], &[]);
+    story.state.current_step = Step::Plan;
+    story.iteration(&["a"], &[]);
+    assert_eq!(story.state.reflex.as_ref().unwrap().senior, Senior::Next, "{:?}", story.subjects);
+    let mut by_senior = fix(&story.state);
+    by_senior.by = FixMaker::SeniorFixer;
+    story.state.iteration -= 1;
+    let turn = Turn::refined(&story.state, by_senior, story.now);
+    story.take(turn);
+    story.iteration(&["a"], &[]);
+    assert_eq!(story.ending(), (RunStatus::Escalated, None, Some(Trigger::SameError)));
+}
+
+#[test]
+fn refused_edits_call_a_person_and_abort_where_that_is_wished_for() {
+    let mut story = Story::begun(4);
+    let notes = vec!["tests/a.py is removed".to_owned()];
+    let refused = Turn::refused(&story.state, &[Trigger::Tampering], notes.clone(), &story.policy, story.now);
+    assert_eq!(refused.state.status, RunStatus::Escalated);
+    assert!(refused.state.reflex.as_ref().unwrap().ask.is_some());
+    let own = crate::policy::TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
+    story.policy.escalation.triggers.insert(Trigger::Tampering, own);
+    let aborted = Turn::refused(&story.state, &[Trigger::Tampering], notes, &story.policy, story.now);
+    assert_eq!(aborted.state.status, RunStatus::Aborted);
+}

@@ -1,0 +1,212 @@
+//! What is kept of attempts and their failures.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    evidence::{Outcome, RetryClass},
+    failure::{Blame, RootCauseCategory},
+    ids::{CheckName, Fingerprint, GateName, Login, RuleId, Score, Sha, Timestamp, UserId},
+    policy::Phase,
+    roster::{Roster, TestId},
+    stage::Stage,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastVerification {
+    pub at: Timestamp,
+    pub result: VerificationResult,
+    pub head_sha: Sha,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerificationResult {
+    Pass,
+    Fail,
+}
+
+/// Counters of failures and their history; the counters are derived from the attempts, never incremented.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureLog {
+    /// Failing attempts of the current streak.
+    pub count: u32,
+    /// Consecutive attempts that hold the most persistent fingerprint.
+    pub same_error: u32,
+    /// Failing attempts of the run.
+    pub total: u32,
+    pub max_retries: u32,
+    #[serde(default)]
+    pub history: Vec<FailureRecord>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureRecord {
+    pub attempt: u32,
+    pub stage: Stage,
+    pub capability: Option<String>,
+    pub error: String,
+    /// Root-cause category (evidence.md).
+    pub category: RootCauseCategory,
+    pub retry_class: RetryClass,
+    pub blame: Blame,
+    pub fingerprint: Fingerprint,
+    pub timestamp: Timestamp,
+    pub resolution: Option<String>,
+    pub resolved_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BestAttempt {
+    pub attempt: u32,
+    pub sha: Sha,
+    pub score: Score,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckLogEntry {
+    pub check: CheckName,
+    pub reason: String,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+    pub duration_ms: u64,
+    pub status: Outcome,
+    #[serde(default)]
+    pub deliverables: Vec<String>,
+    #[serde(default)]
+    pub children: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub hash: Sha,
+    pub message: String,
+    pub at: Timestamp,
+}
+
+/// What later decisions need to know of a counted attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttemptDigest {
+    /// Counts from 1.
+    pub number: u32,
+    pub head_sha: Sha,
+    /// SHA-256 over the head's tree id, in hex.
+    pub tree_hash: String,
+    pub at: Timestamp,
+    pub result: VerificationResult,
+    /// The worst blame among its failing checks: only `pr_code` consumes an attempt.
+    pub blame: Option<Blame>,
+    pub score: Score,
+    pub phase: Phase,
+    pub failed_rules: Vec<RuleId>,
+    pub failed_checks: Vec<CheckName>,
+    /// Fingerprints of the failures that are the pull request's own.
+    pub fingerprints: BTreeSet<Fingerprint>,
+    /// Failing tests by name, at most 200, with their identity where the report gave one.
+    pub failing_tests: BTreeMap<String, Option<TestId>>,
+    /// How every test ended; kept for the two newest attempts only, and for at most 2,500 tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Roster>,
+    /// Tests that fail and passed before, as they were when the attempt was counted.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub regressed: BTreeSet<String>,
+    /// What kind of failure it was, for the classes that are not simply retried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_class: Option<RetryClass>,
+    /// Set where only one thing is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacking: Option<Lacking>,
+    /// Tests that failed and passed on this very head, in runs of the same checks.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub flaky: BTreeSet<String>,
+    /// People who turned it down, and the attempt with it. The same words cost one attempt, whatever follows them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rejections: Vec<Rejection>,
+    /// One line for retry tables: "unit: assertion failed at src/a.rs:12".
+    pub summary: String,
+}
+
+/// The one thing that a failing attempt lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lacking {
+    /// Everything but coverage is there.
+    Coverage,
+    /// What failed does not say how.
+    Explanation,
+}
+
+/// A person's no to a head.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rejection {
+    pub by: Login,
+    pub by_id: UserId,
+    pub of: RejectedIn,
+    pub at: Timestamp,
+}
+
+/// Where a head was turned down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RejectedIn {
+    Gate(GateName),
+    /// A required review that asks for changes.
+    Review,
+}
+
+impl AttemptDigest {
+    /// Whether it failed through the pull request's own code, or a person turned it down.
+    pub fn spent(&self) -> bool {
+        let own = matches!(self.blame, None | Some(Blame::PrCode));
+        self.result == VerificationResult::Fail && own || !self.rejections.is_empty()
+    }
+
+    /// Whether its code passed and nobody turned it down.
+    pub fn passes(&self) -> bool {
+        self.result == VerificationResult::Pass && self.rejections.is_empty()
+    }
+
+    /// Whether a required review turned it down.
+    pub fn review_rejects(&self) -> bool {
+        self.rejections.iter().any(|rejection| rejection.of == RejectedIn::Review)
+    }
+}
+
+/// Trouble outside the code: a service, the network, a lost runner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outage {
+    /// When it was first seen. It goes on while checks are repeated, also over pushes, until they end otherwise.
+    pub since: Timestamp,
+    /// What failed, and is repeated.
+    pub checks: BTreeSet<CheckName>,
+    /// What was cancelled, whose evidence was refused, or which an edited workflow file may keep from starting: nobody
+    /// knows how it ends, and repeating it is a person's choice.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unclear: BTreeSet<CheckName>,
+}
+
+impl Outage {
+    /// What is known of it.
+    pub fn in_words(&self) -> String {
+        let since = self.since.format("%-d %b %Y, %H:%M UTC");
+        let listed = |checks: &BTreeSet<CheckName>| checks.iter().map(CheckName::as_str).collect::<Vec<_>>().join(", ");
+        let failing = (!self.checks.is_empty())
+            .then(|| format!("{} fail for reasons outside the code since {since}", listed(&self.checks)));
+        let unclear = (!self.unclear.is_empty()).then(|| {
+            format!(
+                "{} ended without a result (cancelled, not started, or with evidence that was refused) since {since}",
+                listed(&self.unclear)
+            )
+        });
+        failing.into_iter().chain(unclear).collect::<Vec<_>>().join("; ")
+    }
+}

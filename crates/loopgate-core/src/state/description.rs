@@ -1,0 +1,88 @@
+//! What a run is about: the change, who made it, and how it is tested.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    evidence::TestFramework,
+    policy::{Backoff, CodeType},
+};
+
+/// The coding agent that wrote the pull request, when one did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: AgentKind,
+    pub version: Option<String>,
+}
+
+/// Agent types of contracts.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentKind {
+    SoftwareImplementer,
+    TestEngineer,
+    Debugger,
+    CodeReviewer,
+}
+
+/// What is being looped over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CodeArtifact {
+    /// The file with most changed lines.
+    pub path: Option<String>,
+    pub language: Language,
+    pub code_type: CodeType,
+    /// SHA-256 over the head's tree id, in hex.
+    pub content_hash: String,
+    #[serde(default)]
+    pub test_files: Vec<String>,
+    #[serde(default)]
+    pub requirements_ref: Vec<String>,
+}
+
+/// Languages of contracts.md.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Language {
+    Typescript,
+    Javascript,
+    Python,
+    Go,
+    Rust,
+    Java,
+    #[default]
+    Other,
+}
+
+/// How the tests are executed, as far as the configuration says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExecutionConfig {
+    pub test_framework: TestFramework,
+    pub test_command: Option<String>,
+    pub timeout_seconds: u64,
+    pub fail_fast: bool,
+    pub verbose: bool,
+    pub working_directory: String,
+}
+
+/// The retry numbers in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RetryPolicySummary {
+    pub max_attempts: u32,
+    pub same_error: u32,
+    pub total_failures: u32,
+    pub backoff: Backoff,
+    pub escalation_on_max: bool,
+    pub abort_on_regression: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    pub prompt: String,
+    pub ideal_result: Option<String>,
+}

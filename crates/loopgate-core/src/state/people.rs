@@ -1,0 +1,198 @@
+//! What people said to a run and what came of it: gates, skips, blocks, resumes, answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    escalation::Trigger,
+    gate::{GateStatus, Objection, WordSource},
+    ids::{CheckName, CheckRunId, CommentId, GateName, Login, Sha, Timestamp, UserId},
+};
+
+/// What is remembered of a gate. Never evidence of an approval: gates are derived anew at each reconcile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateState {
+    pub required: bool,
+    pub status: GateStatus,
+    pub requested_at: Option<Timestamp>,
+    pub approved_by: Option<Vec<Login>>,
+    pub approved_at: Option<Timestamp>,
+    pub head_sha: Option<Sha>,
+    pub fingerprint: Option<String>,
+    pub evidence_url: Option<String>,
+    pub notes: Option<String>,
+    /// How many times it has been requested: an approval that a push invalidated starts a new round.
+    #[serde(default)]
+    pub round: u32,
+    /// Reviewers Loopgate asked for on behalf of this gate, to be withdrawn with it.
+    #[serde(default)]
+    pub reviewers: Vec<String>,
+    /// Comments that counted, with the SHA-256 of their body when they did: a later difference is tampering.
+    #[serde(default)]
+    pub counted: BTreeMap<CommentId, String>,
+    /// Since when its approvers could decide: none while it is not asked for, and on a draft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_since: Option<Timestamp>,
+    #[serde(default)]
+    pub reminded_at: Option<Timestamp>,
+    /// Counted comments that somebody else changed, as far as that is in the history.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub tampered: BTreeSet<CommentId>,
+    /// Labels that opened it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub labels: BTreeSet<String>,
+    /// Rejections that stood when it was last looked at. They can only keep the gate closed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objections: Vec<Objection>,
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A check skipped by a person with a reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skip {
+    pub check: CheckName,
+    pub reason: String,
+    pub by: Login,
+    pub at: Timestamp,
+}
+
+/// Why a human was called, while the cause stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Blocked {
+    pub trigger: Trigger,
+    /// Further triggers that held at the same time.
+    #[serde(default)]
+    pub also: Vec<Trigger>,
+    pub attempt: u32,
+    /// How often this cause has called somebody at this attempt, the last time included.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub call: u32,
+    pub head_sha: Sha,
+    pub since: Timestamp,
+}
+
+const fn once() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+const fn is_once(call: &u32) -> bool {
+    *call == 1
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resume {
+    /// The last attempt made before it: streaks count from the next one.
+    pub after_attempt: u32,
+    pub by: Login,
+    pub by_id: UserId,
+    pub at: Timestamp,
+}
+
+/// A comment or review whose commands were answered, or a button.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    pub source: Asked,
+    pub answers: Vec<Answer>,
+}
+
+/// Where something was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Asked {
+    InWords(WordSource),
+    /// A button under one of our check runs, by its identifier; or its *Re-run*, `rerun`.
+    ByButton {
+        check_run: CheckRunId,
+        button: String,
+    },
+}
+
+/// What was answered to one command of a comment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    pub by: Login,
+    /// The command as understood, `resume`.
+    pub verb: String,
+    pub outcome: AnswerOutcome,
+    /// The head the answer was given on.
+    pub head_sha: Sha,
+}
+
+/// What came of a command. `render` has the sentence for each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerOutcome {
+    /// The status comment shows what was asked for.
+    Shown,
+    /// Looked at everything again, now: nothing was missing or failing.
+    LookedAgain,
+    /// GitHub was asked to run what brings these checks again.
+    RunAgain {
+        checks: BTreeSet<CheckName>,
+    },
+    /// They are running, or were asked for a moment ago.
+    Underway {
+        checks: BTreeSet<CheckName>,
+    },
+    /// Nothing on the head brings these checks that could be run again.
+    NothingToRun {
+        checks: BTreeSet<CheckName>,
+    },
+    Resumed,
+    Stopped,
+    Skipped {
+        check: CheckName,
+    },
+    Refused(CommandRefusal),
+}
+
+/// Why a command was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandRefusal {
+    NeedsWrite,
+    /// The author of the pull request, or somebody with write.
+    NeedsAuthorOrWrite,
+    /// An approver of the gate that the cause belongs to, or a maintainer; not whoever wrote the code.
+    NeedsApproverOf {
+        gate: GateName,
+    },
+    /// Whoever wrote the code does not skip its checks, nor accept weakened tests.
+    OwnWork,
+    /// Their rights could not be looked up.
+    RightsUnknown,
+    /// The comment was edited: whose words it holds is not known.
+    Edited,
+    NothingToResume,
+    /// A button cannot say why; the command can.
+    NeedsReason {
+        check: CheckName,
+    },
+    /// The cause is released only with `--accept`.
+    NeedsAccept {
+        cause: Trigger,
+    },
+    UnknownCheck {
+        check: CheckName,
+        nearest: Option<CheckName>,
+    },
+    /// `build` and `test` are not skipped here.
+    NeverSkipped {
+        check: CheckName,
+    },
+    UnknownCommand {
+        typed: String,
+        nearest: Option<String>,
+    },
+    Usage {
+        usage: String,
+    },
+}

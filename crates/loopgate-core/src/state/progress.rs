@@ -1,0 +1,72 @@
+//! How far a run has come: criteria, stages, capabilities.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ids::{CheckName, RuleId, Score, Timestamp},
+    policy::{Phase, Severity},
+    stage::StageStatus,
+};
+
+/// What the evaluation asks for, written down with the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Criteria {
+    pub name: String,
+    pub version: u32,
+    pub phase: BTreeMap<Phase, PhaseCriteria>,
+    pub rules: Vec<CriteriaRule>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseCriteria {
+    pub threshold: Score,
+    pub active_levels: Vec<Phase>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CriteriaRule {
+    pub id: RuleId,
+    pub description: String,
+    pub severity: Severity,
+    pub weight: f64,
+    pub phase: Phase,
+}
+
+/// Task-list items under the `Capabilities` heading of the pull request's body.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CapabilityProgress {
+    pub total: usize,
+    pub completed: usize,
+    /// The first unticked one.
+    pub current: Option<String>,
+    #[serde(default)]
+    pub remaining: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StageRecord {
+    pub status: StageStatus,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+}
+
+/// Evidence a stage asks for, and which of it is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageEvidence {
+    pub required: Vec<CheckName>,
+    pub completed: Vec<CheckName>,
+    pub skipped: Vec<CheckName>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EvaluationSummary {
+    pub score: Score,
+    pub passed: bool,
+    pub failed_rules: Vec<RuleId>,
+    pub warnings: Vec<RuleId>,
+}

@@ -1,0 +1,288 @@
+//! Where parsers put what they find: counts, and of failures and findings as many as are to be kept.
+
+use loopgate_core::{
+    evidence::{
+        CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportQuality, TestFramework,
+    },
+    failure::{self, Changes},
+    roster::{TestId, TestState},
+};
+
+use super::{
+    ReadOptions, Report, RosterMode, Unreadable,
+    coverage::CoverageTable,
+    identities::Identities,
+    notes::{Flaw, Notes},
+    text,
+};
+
+/// One test as a report tells of it.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    /// Path of the test's file, empty if not given.
+    pub file: &'a str,
+    /// Class, module, binary: whatever groups tests. Empty if not given.
+    pub class: &'a str,
+    /// Empty if not given; such a test is never taken for a rerun of another.
+    pub name: &'a str,
+    pub state: TestState,
+    pub seconds: f64,
+    pub title: Title,
+}
+
+/// How people are to be shown a test.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Title {
+    WithClass,
+    /// The class only tells tests apart.
+    NameOnly,
+}
+
+/// Whether a test was counted for the first time, or had run before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    First,
+    Again,
+}
+
+impl Case<'_> {
+    /// The name people know the test by.
+    pub fn title(&self) -> String {
+        let (class, name) = (self.class.trim(), self.name.trim());
+        if self.title == Title::NameOnly {
+            return text::name(name);
+        }
+        if name.is_empty() {
+            return if class.is_empty() { "a test without name".into() } else { text::name(class) };
+        }
+        if class.is_empty() || name.starts_with(class) || name.ends_with(class) || text::looks_like_path(class) {
+            return text::name(name);
+        }
+        // `crate::binary tests::adds` and `com.acme.CartTest returns 404`, but `com.acme.CartTest.adds`.
+        let plain = |part: &str| !part.contains("::") && !part.contains(char::is_whitespace);
+        let between = if plain(class) && plain(name) { '.' } else { ' ' };
+        text::name(&format!("{class}{between}{name}"))
+    }
+
+    fn id(&self) -> Option<TestId> {
+        (!self.name.is_empty()).then(|| TestId::of(self.file, self.class, self.name))
+    }
+}
+
+/// What a report holds, as far as it is to be kept.
+pub(super) struct Collector<'o> {
+    options: &'o ReadOptions,
+    pub notes: Notes,
+    pub framework: Option<TestFramework>,
+    /// Present once the report turned out to be one of tests, even of none.
+    results: Option<CheckResults>,
+    seconds: f64,
+    identities: Identities,
+    unnamed: u64,
+    failures: Vec<Failure>,
+    failures_not_kept: u64,
+    findings: Vec<Finding>,
+    findings_not_kept: u64,
+    /// No kept finding is milder, once as many are kept as may be.
+    mildest_kept: Option<FindingSeverity>,
+    flaky_tests: Vec<String>,
+    pub coverage: CoverageTable,
+}
+
+impl<'o> Collector<'o> {
+    pub fn new(options: &'o ReadOptions) -> Self {
+        Self {
+            options,
+            notes: Notes::default(),
+            framework: None,
+            results: None,
+            seconds: 0.0,
+            identities: Identities::default(),
+            unnamed: 0,
+            failures: Vec::new(),
+            failures_not_kept: 0,
+            findings: Vec::new(),
+            findings_not_kept: 0,
+            mildest_kept: None,
+            flaky_tests: Vec::new(),
+            coverage: CoverageTable::default(),
+        }
+    }
+
+    /// Says that this report is about tests, so that none is a result too.
+    pub fn expect_tests(&mut self) {
+        self.results.get_or_insert_default();
+    }
+
+    /// Whether the details of one more failure would be kept.
+    pub fn wants_failures(&self) -> bool {
+        self.failures.len() < self.options.keep
+    }
+
+    pub fn add_seconds(&mut self, seconds: f64) {
+        self.seconds += seconds;
+    }
+
+    /// Counts a test. `failure` gives the details of a failing one and is asked only if they are kept.
+    pub fn case(&mut self, case: Case<'_>, failure: impl FnOnce() -> Failure) -> Seen {
+        self.seconds += case.seconds;
+        let id = case.id();
+        let (before, now) = match id {
+            Some(id) => self.identities.record(id, case.state),
+            None => {
+                self.unnamed += 1;
+                (None, case.state)
+            }
+        };
+        let results = self.results.get_or_insert_default();
+        if before == Some(now) {
+            return Seen::Again;
+        }
+        if let Some(before) = before {
+            count(results, before, |count| *count -= 1);
+        }
+        count(results, now, |count| *count += 1);
+        let was_failing = before.is_some_and(TestState::is_failure);
+        match (was_failing, now.is_failure()) {
+            (false, true) => self.keep_failure(|| {
+                let mut failure = failure();
+                failure.test_name = failure.test_name.or_else(|| Some(case.title()));
+                failure.test_file =
+                    failure.test_file.or_else(|| (!case.file.is_empty()).then(|| text::path(case.file)));
+                failure.test_id = id;
+                failure
+            }),
+            (true, false) => self.forget_failure(id),
+            _ => {}
+        }
+        if now == TestState::Flaky && self.flaky_tests.len() < self.options.keep {
+            self.flaky_tests.push(case.title());
+        }
+        if before.is_some() { Seen::Again } else { Seen::First }
+    }
+
+    /// Counts tests of which nothing but the result is known.
+    pub fn anonymous_cases(&mut self, state: TestState, tests: u64) {
+        self.unnamed += tests;
+        count(self.results.get_or_insert_default(), state, |count| *count += tests);
+    }
+
+    /// A failure that is no test's: a compile error, a crash between tests.
+    pub fn problem(&mut self, failure: impl FnOnce() -> Failure) {
+        self.keep_failure(failure);
+    }
+
+    /// What a linter, scanner or compiler says. An error fails its check, so it is a failure too.
+    pub fn diagnostic(&mut self, finding: Finding, is_error: IsError, trace: Option<String>) {
+        if let IsError::Yes(error_type) = is_error {
+            self.keep_failure(|| failure_of(&finding, error_type, trace));
+        }
+        if self.findings.len() < self.options.keep {
+            self.findings.push(finding);
+            return;
+        }
+        self.findings_not_kept += 1;
+        // A critical finding after hundreds of notes is the one to keep.
+        if self.mildest_kept.is_some_and(|mildest| finding.severity <= mildest) {
+            return;
+        }
+        let mildest = self.findings.iter().enumerate().rev().min_by_key(|(_, kept)| kept.severity);
+        if let Some((at, severity)) = mildest.map(|(at, kept)| (at, kept.severity)) {
+            if severity < finding.severity {
+                self.findings.remove(at);
+                self.findings.push(finding);
+            }
+            self.mildest_kept = Some(severity);
+        }
+    }
+
+    /// The failures kept so far, for parsers that learn more of them later.
+    pub fn failures_mut(&mut self) -> &mut [Failure] {
+        &mut self.failures
+    }
+
+    fn keep_failure(&mut self, failure: impl FnOnce() -> Failure) {
+        if self.wants_failures() { self.failures.push(failure()) } else { self.failures_not_kept += 1 }
+    }
+
+    /// The test passed when it was run again.
+    fn forget_failure(&mut self, id: Option<TestId>) {
+        match self.failures.iter().position(|kept| kept.test_id == id) {
+            Some(at) => drop(self.failures.remove(at)),
+            None => self.failures_not_kept = self.failures_not_kept.saturating_sub(1),
+        }
+    }
+
+    /// The report: what was collected, and how the reading ended.
+    pub fn finish(mut self, path: &str, format: Option<ReportFormat>, ended: Result<(), Unreadable>) -> Report {
+        let left_out = self.identities.left_out();
+        self.notes.flaws(Flaw::TooManyTests, left_out, || "after some 780,000 others");
+        let coverage = self.coverage.finish(&mut self.notes);
+        let mut quality = self.notes.quality();
+        let mut lines = Vec::new();
+        let is_whole = ended.is_ok();
+        if let Err(reason) = ended {
+            let nothing = self.results.is_none_or(|results| results.total == 0)
+                && self.failures.is_empty()
+                && self.findings.is_empty()
+                && coverage.is_none();
+            quality = if nothing { ReportQuality::Invalid } else { ReportQuality::SubOptimal };
+            lines.push(reason.to_string());
+        }
+        lines.extend(self.notes.into_lines());
+        // What a report leaves out, its texts tell: type, both sides of an assertion, the place in the repository.
+        let changes = Changes::default();
+        self.failures.iter_mut().for_each(|failure| failure::complete(failure, &changes));
+        if let Some(results) = &mut self.results {
+            results.duration_ms = (self.seconds * 1000.0).round() as u64;
+        }
+        Report {
+            path: path.to_owned(),
+            format,
+            framework: self.framework,
+            quality,
+            notes: lines,
+            is_whole,
+            results: self.results,
+            failures: self.failures,
+            failures_not_kept: self.failures_not_kept,
+            findings: self.findings,
+            findings_not_kept: self.findings_not_kept,
+            flaky_tests: self.flaky_tests,
+            coverage,
+            roster: (self.options.roster == RosterMode::Build).then(|| self.identities.into_roster(self.unnamed)),
+        }
+    }
+}
+
+fn count(results: &mut CheckResults, state: TestState, change: impl Fn(&mut u64)) {
+    change(&mut results.total);
+    match state {
+        TestState::Passed => change(&mut results.passed),
+        TestState::Flaky => {
+            change(&mut results.passed);
+            change(&mut results.flaky);
+        }
+        TestState::Failed => change(&mut results.failed),
+        TestState::Errored => change(&mut results.errors),
+        TestState::Skipped => change(&mut results.skipped),
+    }
+}
+
+fn failure_of(finding: &Finding, error_type: ErrorType, trace: Option<String>) -> Failure {
+    Failure {
+        error_type,
+        error_class: (!finding.rule.is_empty()).then(|| finding.rule.clone()),
+        error_message: finding.message.clone(),
+        stack_trace: trace,
+        source: finding.location.clone(),
+        ..Failure::default()
+    }
+}
+
+/// Whether a diagnostic is an error by its tool's own word, and of which type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IsError {
+    Yes(ErrorType),
+    No,
+}

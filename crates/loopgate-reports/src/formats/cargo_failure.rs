@@ -1,0 +1,74 @@
+//! What a failing Rust test printed, in whatever format it was printed: a panic, an `Error:`, a doctest that does not
+//! compile.
+
+use super::{rust_panic, rustc_text::CompileErrors};
+use crate::{
+    numbers,
+    text::{self, MAX_MESSAGE},
+};
+use loopgate_core::evidence::{ErrorType, Failure, SourceLocation};
+
+/// `src/lib.rs - shop::add (line 12)` → the file and the line where the example begins.
+fn doctest_place(name: &str) -> Option<(&str, u32)> {
+    let (file, rest) = name.split_once(" - ")?;
+    let line = rest.rsplit_once("(line ")?.1.strip_suffix(')')?;
+    Some((file, numbers::line(line)?))
+}
+
+/// What a failing test's output says; `test_file` is where it stands, if that is known.
+pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
+    let output = output.trim();
+    let mut failure = Failure {
+        test_name: Some(text::name(name)),
+        stack_trace: (!output.is_empty()).then(|| output.to_owned()),
+        ..Failure::default()
+    };
+    let doctest = doctest_place(name);
+    let compile_error = doctest.and_then(|_| CompileErrors::first_of(output));
+    if let Some(error) = compile_error {
+        failure = Failure { test_name: failure.test_name, stack_trace: failure.stack_trace, ..error };
+    } else if let Some(panic) = rust_panic::find(output, Some(name)) {
+        panic.fill(&mut failure);
+    } else if let Some(note) = output.lines().find_map(|line| line.strip_prefix("note: test did not panic")) {
+        failure.error_type = ErrorType::AssertionError;
+        failure.error_message = "test did not panic as expected".to_owned();
+        failure.source = note.rsplit_once(" at ").and_then(|(_, place)| source_of(place));
+    } else if let Some(error) = output.lines().find_map(|line| line.strip_prefix("Error: ")) {
+        failure.error_type = ErrorType::RuntimeError;
+        failure.error_class = Some("Error".to_owned());
+        failure.error_message = text::clipped(error, MAX_MESSAGE);
+    } else {
+        failure.error_message = text::clipped(text::first_line(output), MAX_MESSAGE);
+    }
+    if let Some((file, line)) = doctest {
+        // A doctest's panic counts lines of a generated file; only its compile errors are mapped back.
+        let line = failure
+            .source
+            .as_ref()
+            .filter(|_| failure.error_type == ErrorType::CompileError)
+            .and_then(|source| source.line)
+            .unwrap_or(line);
+        failure.test_file = Some(text::path(file));
+        failure.line_number = Some(line);
+        failure.source = Some(SourceLocation { file: text::path(file), line: Some(line), function: None });
+        return failure;
+    }
+    let panicked_in = failure.source.as_ref().filter(|source| {
+        let is_own = !source.file.starts_with('/') && !source.file.contains(":\\");
+        is_own && source.file.ends_with(test_file)
+    });
+    failure.line_number = panicked_in.and_then(|source| source.line);
+    failure.test_file = match (panicked_in, test_file.is_empty()) {
+        (Some(source), _) => Some(source.file.clone()),
+        (None, false) => Some(test_file.to_owned()),
+        (None, true) => None,
+    };
+    failure
+}
+
+/// `src/lib.rs:5:8` as a location.
+fn source_of(place: &str) -> Option<SourceLocation> {
+    let mut parts = place.trim().rsplitn(3, ':');
+    let (_, line, file) = (parts.next()?, numbers::line(parts.next()?)?, parts.next()?);
+    Some(SourceLocation { file: text::path(file), line: Some(line), function: None })
+}

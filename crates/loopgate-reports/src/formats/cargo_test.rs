@@ -1,0 +1,435 @@
+//! The text `cargo test` prints: several test binaries and doctests one after the other, compile errors in between.
+//!
+//! Binaries are told apart by cargo's own `Running …` lines; where only standard output was captured these are
+//! missing and each `running N tests` begins a binary. What a test printed stands in the `failures:` block, apart from
+//! the line that said it failed, so failing tests are gathered until their binary ends.
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+
+use super::{cargo_failure, rustc_text::CompileErrors};
+use crate::{
+    collect::{Case, Collector, Title},
+    notes::Flaw,
+    numbers,
+    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
+};
+use loopgate_core::{
+    evidence::{ErrorType, TestFramework},
+    roster::TestState,
+};
+
+/// Failing tests gathered per binary; of further ones the output is not looked for.
+const MAX_GATHERED: usize = 5_000;
+/// Binaries of different names that are told apart.
+const MAX_BINARIES: usize = 10_000;
+
+/// Reads lines.
+#[derive(Default)]
+pub(super) struct CargoTest {
+    /// What cargo last said it runs.
+    binary: Binary,
+    suite: Option<Suite>,
+    /// How many binaries of each name there have been.
+    binaries: HashMap<String, u32>,
+    errors: CompileErrors,
+    /// `error: test failed, to rerun …` was seen; a crash is explained below it.
+    in_epilogue: bool,
+}
+
+#[derive(Clone, Default)]
+struct Binary {
+    /// Crate or target name, for telling tests of one name apart.
+    name: String,
+    /// `tests/it.rs`, relative to its package; empty for unit tests and doctests.
+    test_file: String,
+}
+
+/// One test binary's run, from `running N tests` to `test result:`.
+struct Suite {
+    binary: Binary,
+    announced: u64,
+    seen: u64,
+    part: Part,
+    /// Failing tests and what they printed.
+    failing: IndexMap<String, Clip>,
+    /// A test whose result has not been printed yet: its own output came in between.
+    pending: Option<String>,
+    /// What has come in between.
+    pending_output: Clip,
+    is_quiet: bool,
+    /// The last lines nobody understood: what a crash leaves.
+    noise: Clip,
+    crash: Option<String>,
+}
+
+enum Part {
+    Tests,
+    /// In the `failures:` (or `successes:`) block, inside the output of the test at this index.
+    Output(Option<usize>),
+    /// In the list of names that follows.
+    Names,
+    Ended,
+}
+
+impl CargoTest {
+    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+        if let Some(binary) = announced_binary(line) {
+            self.end_suite(out);
+            self.errors.end(out);
+            self.binary = self.numbered(binary);
+            out.expect_tests();
+            out.framework = Some(TestFramework::CargoTest);
+            return;
+        }
+        if let Some(announced) = announced_tests(line).filter(|_| self.suite.as_ref().is_none_or(Suite::may_be_over)) {
+            self.end_suite(out);
+            out.expect_tests();
+            out.framework = Some(TestFramework::CargoTest);
+            // Without cargo's lines every run of tests is a binary of its own.
+            let binary = std::mem::take(&mut self.binary);
+            let binary = if binary.name.is_empty() { self.numbered(binary) } else { binary };
+            self.suite = Some(Suite::new(binary, announced));
+            return;
+        }
+        if line.starts_with("error: test failed, to rerun") || line.starts_with("error: doctest failed, to rerun") {
+            self.in_epilogue = true;
+            return;
+        }
+        if self.in_epilogue && self.epilogue(line) {
+            return;
+        }
+        match &mut self.suite {
+            Some(suite) if !matches!(suite.part, Part::Ended) => suite.line(line, out),
+            _ => self.errors.line(line, out),
+        }
+    }
+
+    pub fn end(&mut self, out: &mut Collector<'_>) {
+        self.end_suite(out);
+        self.errors.end(out);
+    }
+
+    /// Two packages may have a test binary of one name, and their tests must not be taken for each other's reruns.
+    /// Cargo runs binaries in the same order every time, so counting them tells them apart in every attempt alike.
+    fn numbered(&mut self, mut binary: Binary) -> Binary {
+        if self.binaries.len() >= MAX_BINARIES {
+            return binary;
+        }
+        let count = self.binaries.entry(binary.name.clone()).or_default();
+        *count += 1;
+        if *count > 1 || binary.name.is_empty() {
+            binary.name.push_str(&format!("#{count}"));
+        }
+        binary
+    }
+
+    /// Cargo's explanation of a binary that ended badly: `(signal: 6, SIGABRT: process abort signal)`.
+    fn epilogue(&mut self, line: &str) -> bool {
+        let text = line.trim();
+        if !text.starts_with("process didn't exit successfully") {
+            return text.is_empty() || text == "Caused by:";
+        }
+        self.in_epilogue = false;
+        let reason = text.rsplit_once(" (").and_then(|(_, reason)| reason.strip_suffix(')'));
+        if let (Some(suite), Some(reason)) = (&mut self.suite, reason) {
+            suite.crash = Some(text::name(reason));
+        }
+        true
+    }
+
+    fn end_suite(&mut self, out: &mut Collector<'_>) {
+        self.in_epilogue = false;
+        if let Some(suite) = self.suite.take() {
+            suite.end(out);
+        }
+    }
+}
+
+/// `     Running unittests src/lib.rs (target/debug/deps/shop-1a2b)`, `   Doc-tests shop`.
+fn announced_binary(line: &str) -> Option<Binary> {
+    let text = line.trim_start();
+    if text.len() == line.len() {
+        return None;
+    }
+    if let Some(name) = text.strip_prefix("Doc-tests ") {
+        return Some(Binary { name: format!("doc {}", name.trim()), test_file: String::new() });
+    }
+    let (what, executable) = text.strip_prefix("Running ")?.rsplit_once('(').or_else(|| {
+        // `--verbose` shows the command instead.
+        let command = text.strip_prefix("Running `")?;
+        Some(("", command.split(['`', ' ']).next()?))
+    })?;
+    let executable = executable.trim_end_matches([')', '`']);
+    let stem = executable.rsplit(['/', '\\']).next()?.trim_end_matches(".exe");
+    // Compilers are announced in the same words.
+    let name = stem.rsplit_once('-').filter(|(_, hash)| hash.len() >= 8).map(|(name, _)| name)?;
+    let what = what.trim();
+    let test_file = what.strip_prefix("unittests").map_or(what, |_| "");
+    Some(Binary { name: text::name(name), test_file: text::path(test_file) })
+}
+
+fn announced_tests(line: &str) -> Option<u64> {
+    let count = line.strip_prefix("running ")?;
+    numbers::count(count.strip_suffix(" tests").or_else(|| count.strip_suffix(" test"))?).ok()
+}
+
+impl Suite {
+    fn new(binary: Binary, announced: u64) -> Self {
+        Self {
+            binary,
+            announced,
+            seen: 0,
+            part: Part::Tests,
+            failing: IndexMap::new(),
+            pending: None,
+            pending_output: Clip::new(MAX_TRACE),
+            is_quiet: false,
+            noise: Clip::new(MAX_MESSAGE),
+            crash: None,
+        }
+    }
+
+    /// Whether a line `running N tests` can begin another binary, rather than being printed by a test of this one.
+    fn may_be_over(&self) -> bool {
+        matches!(self.part, Part::Ended) || self.pending.is_none()
+    }
+
+    fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+        match (&self.part, line) {
+            (_, line) if line.starts_with("test result: ") => self.result_line(line, out),
+            (Part::Tests, "failures:" | "successes:") => self.part = Part::Output(None),
+            (Part::Output(_), "failures:" | "successes:") => self.part = Part::Names,
+            (Part::Names, "failures:" | "successes:") => self.part = Part::Output(None),
+            (Part::Output(current), line) => {
+                if let Some(name) = output_header(line) {
+                    self.part = Part::Output(self.failing.get_index_of(name));
+                } else if let Some((_, output)) = current.and_then(|at| self.failing.get_index_mut(at)) {
+                    output.push_line(line);
+                }
+            }
+            (Part::Names, line) => {
+                // Known already, unless its own output tore the line that said so.
+                if let Some(name) = line.strip_prefix("    ").filter(|name| !name.starts_with(' ') && !name.is_empty())
+                {
+                    self.fail(strip_expectation(name));
+                }
+            }
+            (Part::Tests | Part::Ended, line) => self.test_line(line, out),
+        }
+    }
+
+    fn test_line(&mut self, line: &str, out: &mut Collector<'_>) {
+        let announced = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "));
+        if let Some((name, rest)) = announced.filter(|_| self.pending.is_none()) {
+            let name = strip_expectation(name);
+            match result_word(rest) {
+                Some(result) => self.record(name, result, out),
+                None => {
+                    self.pending = Some(name.to_owned());
+                    self.pending_output.clear();
+                    self.pending_output.push_line(rest);
+                }
+            }
+        } else if let Some(name) = line.strip_suffix(" --- FAILED") {
+            self.is_quiet = true;
+            self.seen += 1;
+            self.fail(strip_expectation(name));
+        } else if self.quiet_line(line, out) {
+        } else if let Some(name) = self.pending.take() {
+            match result_word(line) {
+                Some(result) => self.record(&name, result, out),
+                None => {
+                    self.pending_output.push_line(line);
+                    self.pending = Some(name);
+                }
+            }
+        } else if !line.is_empty() {
+            self.noise.push_line(line);
+        }
+    }
+
+    fn record(&mut self, name: &str, (state, seconds): (TestState, f64), out: &mut Collector<'_>) {
+        self.seen += 1;
+        let printed = std::mem::replace(&mut self.pending_output, Clip::new(MAX_TRACE));
+        if state == TestState::Failed && self.failing.len() < MAX_GATHERED {
+            self.failing.insert(name.to_owned(), printed);
+        } else {
+            out.case(self.case(name, state, seconds), || cargo_failure::failure("", name, &self.binary.test_file));
+        }
+    }
+
+    fn fail(&mut self, name: &str) {
+        if self.failing.len() < MAX_GATHERED && !self.failing.contains_key(name) {
+            self.failing.insert(name.to_owned(), Clip::new(MAX_TRACE));
+        }
+    }
+
+    /// `....i..` with `--quiet`: passing and ignored tests without their names.
+    fn quiet_line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
+        let marks = line.split_once(' ').map_or(line, |(marks, progress)| {
+            let of_all = format!("/{}", self.announced);
+            if progress.ends_with(&of_all) { marks } else { line }
+        });
+        let count = |mark: char| marks.chars().filter(|c| *c == mark).count() as u64;
+        let (passed, ignored, failed) = (count('.'), count('i'), count('F'));
+        if marks.is_empty() || passed + ignored + failed != marks.chars().count() as u64 || self.pending.is_some() {
+            return false;
+        }
+        if self.seen + passed + ignored + failed > self.announced {
+            return false;
+        }
+        self.is_quiet = true;
+        self.seen += passed + ignored;
+        out.anonymous_cases(TestState::Passed, passed);
+        out.anonymous_cases(TestState::Skipped, ignored);
+        // Failing ones (`F`, in older versions) are named below.
+        true
+    }
+
+    fn result_line(&mut self, line: &str, out: &mut Collector<'_>) {
+        let seconds = line.split_once("finished in ").and_then(|(_, time)| numbers::seconds(time.trim()).ok());
+        out.add_seconds(seconds.unwrap_or(0.0));
+        if self.is_quiet {
+            out.notes.remark("quiet output does not name the tests that passed");
+        } else {
+            let words = ["passed", "failed", "ignored", "measured"];
+            let declared: u64 = words.iter().map(|word| declared(line, word)).sum();
+            let counted = self.seen.max(self.failing.len() as u64);
+            if counted != declared {
+                let name = &self.binary.name;
+                out.notes.flaw(Flaw::WrongTotal, || format!("{name}: {declared}, but there are {counted}"));
+            }
+        }
+        self.part = Part::Ended;
+        // What it takes to explain a crash is not needed any more.
+        self.noise.clear();
+    }
+
+    fn end(self, out: &mut Collector<'_>) {
+        for (name, output) in &self.failing {
+            let case = self.case(name, TestState::Failed, 0.0);
+            out.case(case, || cargo_failure::failure(&output.text(), name, &self.binary.test_file));
+        }
+        if !matches!(self.part, Part::Ended) {
+            self.end_crashed(out);
+        }
+    }
+
+    /// The binary ended before it could sum up: an abort, a signal, an exit in the middle of a test.
+    fn end_crashed(&self, out: &mut Collector<'_>) {
+        let (seen, announced) = (self.seen.max(self.failing.len() as u64), self.announced);
+        let how = self.crash.as_deref().map(|how| format!(" ({how})")).unwrap_or_default();
+        let noise = if self.pending.is_some() { self.pending_output.text() } else { self.noise.text() };
+        let (name, message) = match self.pending.as_deref().or_else(|| dying_thread(&noise)) {
+            Some(test) => (test, format!("the test binary ended during this test{how}")),
+            None => ("(the test binary)", format!("the test binary ended after {seen} of {announced} tests{how}")),
+        };
+        out.notes.flaw(Flaw::NoEnd, || format!("test binary {}: no `test result:`", self.binary.name));
+        out.case(self.case(name, TestState::Errored, 0.0), || {
+            let mut crash = cargo_failure::failure(&noise, name, &self.binary.test_file);
+            if crash.error_class.is_none() {
+                let why = noise.lines().find(|line| line.contains(OVERFLOWED)).map(|line| format!(": {}", line.trim()));
+                crash.error_message = message + &why.unwrap_or_default();
+                crash.error_type = ErrorType::RuntimeError;
+            }
+            crash
+        });
+    }
+
+    fn case<'a>(&'a self, name: &'a str, state: TestState, seconds: f64) -> Case<'a> {
+        // Names of tests repeat between crates; the title is the name alone, by which cargo finds it.
+        Case { file: "", class: &self.binary.name, name, state, seconds, title: Title::WithClass }
+    }
+}
+
+const OVERFLOWED: &str = "has overflowed its stack";
+
+/// The test whose thread ended the process, by what the runtime prints of it.
+fn dying_thread(noise: &str) -> Option<&str> {
+    let line = noise.lines().find(|line| line.contains(OVERFLOWED) || line.contains(" panicked at "))?;
+    let (name, _) = line.split_once("thread '")?.1.split_once('\'')?;
+    Some(name).filter(|name| !matches!(*name, "main" | "<unnamed>" | "<unknown>"))
+}
+
+/// `ok`, `FAILED`, `ignored, too slow`, `bench: 1 ns/iter`, `ok <0.003s>`.
+fn result_word(text: &str) -> Option<(TestState, f64)> {
+    let (word, rest) = text.trim().split_once([' ', ',', ':']).unwrap_or((text.trim(), ""));
+    let state = match word {
+        "ok" | "bench" => TestState::Passed,
+        "FAILED" => TestState::Failed,
+        "ignored" => TestState::Skipped,
+        _ => return None,
+    };
+    let time = rest.trim().strip_prefix('<').and_then(|time| time.strip_suffix('>'));
+    if word == "ok" && time.is_none() && !rest.is_empty() {
+        return None;
+    }
+    Some((state, time.and_then(|time| numbers::seconds(time).ok()).unwrap_or(0.0)))
+}
+
+/// The test's own name, without what is expected of it.
+fn strip_expectation(name: &str) -> &str {
+    [" - should panic", " - compile fail", " - compile", " - ignore"]
+        .iter()
+        .find_map(|expectation| name.strip_suffix(expectation))
+        .unwrap_or(name)
+}
+
+/// `---- tests::adds stdout ----`
+fn output_header(line: &str) -> Option<&str> {
+    let inner = line.strip_prefix("---- ")?.strip_suffix(" ----")?;
+    inner.strip_suffix(" stdout").or_else(|| inner.strip_suffix(" stderr")).map(strip_expectation)
+}
+
+/// The number before the word in `test result: FAILED. 1 passed; 2 failed; …`.
+fn declared(line: &str, word: &str) -> u64 {
+    let before = line.split([';', '.']).find_map(|part| part.trim().strip_suffix(word));
+    before.and_then(|number| numbers::count(number).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binaries_are_told_from_compilers() {
+        let name = |line| announced_binary(line).map(|binary| (binary.name, binary.test_file));
+        let of = |name: &str, file: &str| Some((name.to_owned(), file.to_owned()));
+        let table = [
+            ("     Running unittests src/lib.rs (target/debug/deps/shop-0123456789abcdef)", of("shop", "")),
+            ("     Running tests/it.rs (target/debug/deps/it-0123456789abcdef.exe)", of("it", "tests/it.rs")),
+            ("     Running `/r/target/debug/deps/shop-0123456789abcdef --nocapture`", of("shop", "")),
+            ("     Running `rustc --crate-name shop`", None),
+            ("   Doc-tests shop", of("doc shop", "")),
+            ("Running late (since noon-0123456789)", None),
+        ];
+        for (line, expected) in table {
+            assert_eq!(name(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn result_words() {
+        let table = [
+            ("ok", Some((TestState::Passed, 0.0))),
+            ("ok <0.250s>", Some((TestState::Passed, 0.25))),
+            ("FAILED", Some((TestState::Failed, 0.0))),
+            ("ignored, needs a database", Some((TestState::Skipped, 0.0))),
+            ("bench:       1,204 ns/iter (+/- 3)", Some((TestState::Passed, 0.0))),
+            ("okay", None),
+            ("ok computer", None),
+            ("", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(result_word(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn declared_totals() {
+        let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 7 filtered out; finished in 0.01s";
+        assert_eq!(["passed", "failed", "ignored", "measured"].map(|word| declared(line, word)), [12, 3, 1, 0]);
+    }
+}

@@ -1,0 +1,57 @@
+//! Checkstyle XML, which many linters of other languages write too.
+
+use crate::{
+    Unreadable,
+    collect::{Collector, IsError},
+    markup::{Tag, Token},
+    notes::Flaw,
+    numbers, severity,
+    text::{self, MAX_MESSAGE},
+    xml::Xml,
+};
+use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+
+pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    let mut file = None;
+    loop {
+        match xml.next(&mut out.notes)? {
+            Token::Open(tag) => match tag.name {
+                "file" => file = tag.attribute("name").filter(|name| !name.is_empty()).map(|name| text::path(&name)),
+                "error" => report(&tag, file.as_deref(), out),
+                _ => {}
+            },
+            Token::Close(place) if place.name() == "file" => file = None,
+            Token::Close(_) | Token::Text(_) => {}
+            Token::End => return Ok(()),
+        }
+    }
+}
+
+fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector<'_>) {
+    let (mut line, mut word, mut message, mut rule) = (None, None, String::new(), String::new());
+    for (key, value) in tag.attributes() {
+        match key {
+            "line" => line = numbers::line(value.raw()),
+            "severity" => word = Some(value.decode().into_owned()),
+            "message" => message = text::clipped(&value.decode(), MAX_MESSAGE),
+            "source" => rule = text::name(&value.decode()),
+            _ => {}
+        }
+    }
+    let severity = match word.as_deref() {
+        // Checkstyle itself lists what was switched off.
+        Some("ignore") => return,
+        Some(word) => severity::of_word(word),
+        None => Some(FindingSeverity::High),
+    };
+    let severity = severity.unwrap_or_else(|| {
+        out.notes.flaw(Flaw::UnknownResult, || tag.place.attribute("severity"));
+        FindingSeverity::Medium
+    });
+    if file.is_none() {
+        out.notes.flaw(Flaw::NoLocation, || tag.place.to_string());
+    }
+    let location = file.map(|file| SourceLocation { file: file.to_owned(), line, function: None });
+    let is_error = if severity >= FindingSeverity::High { IsError::Yes(ErrorType::LintError) } else { IsError::No };
+    out.diagnostic(Finding { rule, severity, message, location }, is_error, None);
+}

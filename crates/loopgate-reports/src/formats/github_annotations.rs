@@ -1,0 +1,98 @@
+//! The workflow commands by which tools annotate files on GitHub: `::error file=a.rs,line=1,title=T::message`.
+
+use crate::{
+    Unreadable,
+    collect::{Collector, IsError},
+    numbers,
+    text::{self, MAX_MESSAGE},
+    window::Window,
+};
+use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    // Between `::stop-commands::token` and `::token::` lines are text, whatever they look like.
+    let mut stopped: Option<String> = None;
+    while let Some(line) = window.line()? {
+        let line = text::clean(line);
+        let line = line.trim_start();
+        if let Some(token) = &stopped {
+            if line.strip_prefix("::").and_then(|rest| rest.strip_suffix("::")) == Some(token) {
+                stopped = None;
+            }
+        } else if let Some(token) = line.strip_prefix("::stop-commands::") {
+            stopped = Some(text::name(token.trim()));
+        } else if let Some((severity, finding)) = annotation(line) {
+            let is_error =
+                if severity == FindingSeverity::High { IsError::Yes(ErrorType::LintError) } else { IsError::No };
+            out.diagnostic(finding, is_error, None);
+        }
+    }
+    Ok(())
+}
+
+fn annotation(line: &str) -> Option<(FindingSeverity, Finding)> {
+    let (command, message) = match line.strip_prefix("##[") {
+        Some(rest) => rest.split_once(']')?,
+        None => line.strip_prefix("::")?.split_once("::")?,
+    };
+    let (level, properties) = command.split_once(' ').unwrap_or((command, ""));
+    let severity = match level {
+        "error" => FindingSeverity::High,
+        "warning" => FindingSeverity::Medium,
+        "notice" => FindingSeverity::Note,
+        _ => return None,
+    };
+    let (mut file, mut line, mut title) = (None, None, String::new());
+    for (key, value) in properties.split(',').filter_map(|property| property.split_once('=')) {
+        let value = unescaped(value);
+        match key.trim() {
+            "file" if !value.is_empty() => file = Some(text::path(&value)),
+            "line" => line = numbers::line(&value),
+            "title" => title = text::name(&value),
+            _ => {}
+        }
+    }
+    let location = file.map(|file| SourceLocation { file, line, function: None });
+    let message = text::clipped(unescaped(message).trim(), MAX_MESSAGE);
+    Some((severity, Finding { rule: title, severity, message, location }))
+}
+
+/// Undoes what the toolkit does to characters that mean something in a command.
+fn unescaped(text: &str) -> String {
+    let pairs = [("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")];
+    pairs.iter().fold(text.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations() {
+        let seen = |line: &str| {
+            annotation(line).map(|(severity, finding)| {
+                let place = finding.location.map(|at| format!("{}:{}", at.file, at.line.unwrap_or(0)));
+                (severity, finding.rule, finding.message, place.unwrap_or_default())
+            })
+        };
+        let of = |severity, rule: &str, message: &str, place: &str| {
+            Some((severity, rule.to_owned(), message.to_owned(), place.to_owned()))
+        };
+        use FindingSeverity::*;
+        let table = [
+            (
+                "::error file=src/a.rs,line=3,col=7,title=E1%3A x::two%0Alines, 100%25",
+                of(High, "E1: x", "two\nlines, 100%", "src/a.rs:3"),
+            ),
+            ("::warning::loose", of(Medium, "", "loose", "")),
+            ("##[error]Process completed with exit code 1.", of(High, "", "Process completed with exit code 1.", "")),
+            ("::notice file=b::n", of(Note, "", "n", "b:0")),
+            ("::group::error", None),
+            ("::errors::x", None),
+            (":: error::x", None),
+        ];
+        for (line, expected) in table {
+            assert_eq!(seen(line), expected, "{line}");
+        }
+    }
+}

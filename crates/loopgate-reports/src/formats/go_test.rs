@@ -1,0 +1,322 @@
+//! `go test -json`: an event a line, and between them what the build prints.
+//!
+//! A test that has subtests is not counted, nor is its `--- FAIL` a second failure, unless it failed while none of them
+//! did. A test without an end event failed: the process ended before it.
+
+use std::borrow::Cow;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+
+use super::go_text;
+use crate::{
+    Unreadable,
+    collect::{Case, Collector, Title},
+    notes::Flaw,
+    text::{Clip, MAX_TRACE},
+    window::Window,
+};
+use loopgate_core::{
+    evidence::{ErrorType, Failure, TestFramework},
+    roster::TestState,
+};
+
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    out.expect_tests();
+    out.framework = Some(TestFramework::GoTest);
+    let mut go = GoTest::default();
+    let mut number = 0_u64;
+    while let Some(line) = window.line()? {
+        number += 1;
+        if line.trim_start().starts_with('{') {
+            match serde_json::from_str::<Event<'_>>(line) {
+                Ok(event) => go.event(&event, out),
+                Err(_) => out.notes.flaw(Flaw::BadLine, || format!("line {number}")),
+            }
+        } else {
+            go.text_line(line, out);
+        }
+    }
+    go.end(out)
+}
+
+/// Output held for all running tests together; what comes beyond is dropped.
+const MAX_HELD: usize = 8 * 1024 * 1024;
+/// Packages and tests held at a time.
+const MAX_RUNNING: usize = 200_000;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Event<'a> {
+    #[serde(borrow)]
+    action: Cow<'a, str>,
+    #[serde(borrow, default)]
+    package: Cow<'a, str>,
+    #[serde(borrow, default)]
+    test: Cow<'a, str>,
+    #[serde(borrow, default)]
+    output: Cow<'a, str>,
+    #[serde(borrow, default)]
+    import_path: Cow<'a, str>,
+    #[serde(borrow, default)]
+    failed_build: Cow<'a, str>,
+    #[serde(default)]
+    elapsed: Option<f64>,
+}
+
+#[derive(Default)]
+struct GoTest {
+    packages: IndexMap<String, Package>,
+    /// What the build of a package printed, by the package as the build names it.
+    builds: IndexMap<String, Clip>,
+    held: usize,
+}
+
+#[derive(Default)]
+struct Package {
+    running: IndexMap<String, Running>,
+    output: Option<Clip>,
+    a_test_failed: bool,
+}
+
+#[derive(Default)]
+struct Running {
+    output: Option<Clip>,
+    has_subtests: bool,
+    a_subtest_failed: bool,
+}
+
+impl GoTest {
+    fn event(&mut self, event: &Event<'_>, out: &mut Collector<'_>) {
+        match event.action.as_ref() {
+            "build-output" => self.build_output(&event.import_path, &event.output),
+            "build-fail" => {}
+            action if event.test.is_empty() => self.package_event(action, event, out),
+            "run" => self.run(&event.package, &event.test),
+            "output" => self.test_output(event),
+            "pass" | "bench" => self.end_test(event, TestState::Passed, out),
+            "skip" => self.end_test(event, TestState::Skipped, out),
+            "fail" => self.end_test(event, TestState::Failed, out),
+            "pause" | "cont" | "start" | "attr" | "artifacts" => {}
+            action => out.notes.flaw(Flaw::UnknownResult, || format!("action {action:?}")),
+        }
+    }
+
+    /// The package of that name; none if there are too many to follow.
+    fn package(&mut self, name: &str) -> Option<&mut Package> {
+        if !self.packages.contains_key(name) && self.packages.len() < MAX_RUNNING {
+            self.packages.insert(name.to_owned(), Package::default());
+        }
+        self.packages.get_mut(name)
+    }
+
+    fn run(&mut self, package: &str, test: &str) {
+        let Some(package) = self.package(package) else { return };
+        if package.running.len() < MAX_RUNNING {
+            package.running.entry(test.to_owned()).or_default();
+        }
+        ancestors(test, |ancestor| {
+            if let Some(parent) = package.running.get_mut(ancestor) {
+                parent.has_subtests = true;
+            }
+        });
+    }
+
+    fn test_output(&mut self, event: &Event<'_>) {
+        if self.held > MAX_HELD || go_text::is_chatter(&event.output) {
+            return;
+        }
+        let package = self.packages.get_mut(event.package.as_ref());
+        if let Some(running) = package.and_then(|package| package.running.get_mut(event.test.as_ref())) {
+            let output = running.output.get_or_insert_with(|| Clip::new(MAX_TRACE));
+            self.held = self.held.saturating_sub(output.held());
+            output.push(&event.output);
+            self.held += output.held();
+        }
+    }
+
+    fn build_output(&mut self, package: &str, output: &str) {
+        if self.builds.len() < 1_000 || self.builds.contains_key(package) {
+            self.builds.entry(package.to_owned()).or_insert_with(|| Clip::new(MAX_TRACE)).push(output);
+        }
+    }
+
+    fn end_test(&mut self, event: &Event<'_>, state: TestState, out: &mut Collector<'_>) {
+        let held = &mut self.held;
+        let Some(package) = self.packages.get_mut(event.package.as_ref()) else {
+            return end_unknown(event, state, out);
+        };
+        let Some(running) = package.running.swap_remove(event.test.as_ref()) else {
+            return end_unknown(event, state, out);
+        };
+        *held = held.saturating_sub(running.output.as_ref().map_or(0, Clip::held));
+        if state == TestState::Failed {
+            package.fail(&event.test);
+        }
+        let sums_up = running.has_subtests && (state != TestState::Failed || running.a_subtest_failed);
+        if !sums_up {
+            report(&event.package, &event.test, state, event.elapsed, running.output.as_ref(), out);
+        }
+    }
+
+    fn package_event(&mut self, action: &str, event: &Event<'_>, out: &mut Collector<'_>) {
+        match action {
+            "output" if !go_text::is_chatter(&event.output) && !event.output.starts_with("FAIL\t") => {
+                let package = self.package(&event.package);
+                if let Some(package) = package {
+                    package.output.get_or_insert_with(|| Clip::new(MAX_TRACE)).push(&event.output);
+                }
+            }
+            "pass" | "skip" | "fail" => {
+                let mut package = self.packages.swap_remove(event.package.as_ref()).unwrap_or_default();
+                package.end_running(&event.package, &mut self.held, out);
+                if action == "fail" && !package.a_test_failed {
+                    let build = self.builds.swap_remove(event.failed_build.as_ref());
+                    let did_not_build = !event.failed_build.is_empty();
+                    let cause = if did_not_build { Cause::Build } else { Cause::Process };
+                    package_failure(&event.package, cause, build.or(package.output), out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What the build prints in front of the events, before it came as events itself (Go 1.24).
+    fn text_line(&mut self, line: &str, out: &mut Collector<'_>) {
+        if let Some(rest) = line.strip_prefix("FAIL\t") {
+            let (package, reason) = rest.split_once([' ', '\t']).unwrap_or((rest, ""));
+            if reason.contains("failed]") {
+                let build = self.builds.iter().position(|(name, _)| name.split(' ').next() == Some(package));
+                let build = build.and_then(|at| self.builds.swap_remove_index(at)).map(|(_, output)| output);
+                package_failure(package, Cause::Build, build, out);
+            }
+        } else if let Some(package) = line.strip_prefix("# ") {
+            self.build_output(package.split(' ').next().unwrap_or_default(), "");
+        } else if go_text::compile_error(line).is_some() {
+            let package = self.builds.last().map(|(name, _)| name.clone()).unwrap_or_default();
+            self.build_output(&package, line);
+            self.build_output(&package, "\n");
+        }
+    }
+
+    fn end(&mut self, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+        let mut cut_short = None;
+        for (name, mut package) in std::mem::take(&mut self.packages) {
+            package.end_running(&name, &mut self.held, out);
+            cut_short.get_or_insert(name);
+        }
+        // Compile errors whose package's failure was printed elsewhere.
+        for (_, output) in std::mem::take(&mut self.builds) {
+            for error in output.text().lines().filter_map(go_text::compile_error) {
+                out.problem(|| error);
+            }
+        }
+        match cut_short {
+            Some(package) => Err(Unreadable::CutShort { place: format!("package {package}") }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Package {
+    fn fail(&mut self, test: &str) {
+        self.a_test_failed = true;
+        ancestors(test, |ancestor| {
+            if let Some(parent) = self.running.get_mut(ancestor) {
+                parent.a_subtest_failed = true;
+            }
+        });
+    }
+
+    /// Tests whose end never came.
+    fn end_running(&mut self, name: &str, held: &mut usize, out: &mut Collector<'_>) {
+        for (test, running) in std::mem::take(&mut self.running) {
+            *held = held.saturating_sub(running.output.as_ref().map_or(0, Clip::held));
+            self.a_test_failed = true;
+            if running.has_subtests {
+                continue;
+            }
+            out.notes.flaw(Flaw::UnfinishedTest, || format!("{name} {test}"));
+            let case = Case {
+                file: "",
+                class: name,
+                name: &test,
+                state: TestState::Failed,
+                seconds: 0.0,
+                title: Title::WithClass,
+            };
+            out.case(case, || {
+                let output = running.output.as_ref().map(Clip::text).unwrap_or_default();
+                let mut failure = go_text::failure(&output, name);
+                // A panic explains the end; anything else the test logged does not.
+                if failure.error_class.is_none() {
+                    failure.error_message = "unfinished: the process ended before this test did".to_owned();
+                }
+                failure
+            });
+        }
+    }
+}
+
+/// `TestA/b/c` has the ancestors `TestA/b` and `TestA`.
+fn ancestors(test: &str, mut see: impl FnMut(&str)) {
+    let mut rest = test;
+    while let Some((ancestor, _)) = rest.rsplit_once('/') {
+        see(ancestor);
+        rest = ancestor;
+    }
+}
+
+/// An end event whose beginning was cut off.
+fn end_unknown(event: &Event<'_>, state: TestState, out: &mut Collector<'_>) {
+    report(&event.package, &event.test, state, event.elapsed, None, out);
+}
+
+fn report(
+    package: &str,
+    test: &str,
+    state: TestState,
+    elapsed: Option<f64>,
+    output: Option<&Clip>,
+    out: &mut Collector<'_>,
+) {
+    let seconds = elapsed.filter(|seconds| seconds.is_finite()).unwrap_or(0.0).clamp(0.0, 1e7);
+    let case = Case { file: "", class: package, name: test, state, seconds, title: Title::WithClass };
+    out.case(case, || go_text::failure(&output.map(Clip::text).unwrap_or_default(), package));
+}
+
+/// Why a package failed without a failing test.
+#[derive(Clone, Copy)]
+enum Cause {
+    Build,
+    /// Its process ended badly outside of tests.
+    Process,
+}
+
+fn package_failure(package: &str, cause: Cause, output: Option<Clip>, out: &mut Collector<'_>) {
+    let case = Case {
+        file: "",
+        class: package,
+        name: "(the package)",
+        state: TestState::Errored,
+        seconds: 0.0,
+        title: Title::WithClass,
+    };
+    out.case(case, || {
+        let output = output.as_ref().map(Clip::text).unwrap_or_default();
+        let compile_error = output.lines().find_map(go_text::compile_error);
+        let mut failure = compile_error.unwrap_or_else(|| go_text::failure(&output, package));
+        failure.stack_trace = Some(output.trim().to_owned()).filter(|output| !output.is_empty());
+        let (error_type, message) = match cause {
+            Cause::Build => (ErrorType::CompileError, "the package did not build"),
+            Cause::Process => (ErrorType::RuntimeError, "the package failed outside of its tests"),
+        };
+        if failure.error_message.is_empty() {
+            failure.error_message = message.to_owned();
+        }
+        if failure.error_type == ErrorType::Other {
+            failure.error_type = error_type;
+        }
+        Failure { test_file: None, ..failure }
+    });
+}

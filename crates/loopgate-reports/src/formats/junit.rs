@@ -1,0 +1,378 @@
+//! JUnit XML, which is a family: pytest, jest-junit, vitest, mocha, nextest, gotestsum, Surefire, Gradle, PHPUnit,
+//! RSpec, the .NET converters and many others write what they need and leave out what they like.
+//!
+//! What they agree on is little: `testcase` elements somewhere below, and in them `error`, `failure` or `skipped`. That
+//! is what is believed (evidence.md, Rules for the ugly cases); declared totals are only compared.
+
+use super::junit_failure::{Details, GoParents, describe, place_failure};
+use crate::{
+    Unreadable,
+    collect::{Case, Collector, Seen, Title},
+    markup::{Tag, Token},
+    notes::{Flaw, Notes},
+    numbers,
+    xml::Xml,
+};
+use loopgate_core::{evidence::TestFramework, roster::TestState};
+
+pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    out.expect_tests();
+    let mut junit = Junit::default();
+    loop {
+        match xml.next(&mut out.notes)? {
+            Token::Open(tag) => junit.open(&tag, out),
+            Token::Text(text) => {
+                if let Some(details) = &mut junit.recording {
+                    details.text(|| text.decode());
+                }
+                continue;
+            }
+            Token::Close(place) => junit.close(place.depth(), || place.to_string(), out),
+            Token::End => return Ok(()),
+        }
+        if let Some(label) = junit.label.take() {
+            xml.label(&label);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Junit {
+    suites: Vec<Suite>,
+    case: OpenCase,
+    /// Depth of the open `testcase`.
+    case_depth: Option<usize>,
+    /// The element whose text is being recorded.
+    recording: Option<Details>,
+    /// A suite-level failure, which no `testcase` will report.
+    suite_state: Option<TestState>,
+    parents: GoParents,
+    /// The suite just opened, for the paths of messages.
+    label: Option<String>,
+}
+
+#[derive(Default)]
+struct Suite {
+    depth: usize,
+    name: String,
+    file: String,
+    declared: Option<u64>,
+    cases_inside: u64,
+    /// Not counting those of suites inside this one.
+    cases_direct: u64,
+    skipped_inside: u64,
+    /// Cases that were seen before and so are reruns.
+    reruns_inside: u64,
+}
+
+/// The `testcase` being read. Its strings are used again for the next one.
+#[derive(Default)]
+struct OpenCase {
+    name: String,
+    class: String,
+    file: String,
+    line: Option<u32>,
+    seconds: Option<f64>,
+    children: Children,
+    details: Option<Details>,
+    /// What the attributes say, for dialects that have no child element for it.
+    status: Option<TestState>,
+}
+
+/// Which of the telling children a `testcase` has had.
+#[derive(Clone, Copy, Default)]
+struct Children {
+    error: bool,
+    failure: bool,
+    rerun: Option<TestState>,
+    flaky: bool,
+    skipped: bool,
+    /// Not expected to pass yet (`<skipped type="todo">`): its failure is none.
+    todo: bool,
+}
+
+impl Children {
+    /// Precedence: error > failure > flaky pass > success > skipped. A `rerunFailure` alone is a failure, once.
+    fn state(self, status: Option<TestState>) -> TestState {
+        match (self.rerun, status) {
+            _ if self.todo => TestState::Skipped,
+            _ if self.error => TestState::Errored,
+            _ if self.failure => TestState::Failed,
+            (Some(rerun), _) => rerun,
+            _ if self.flaky => TestState::Flaky,
+            _ if self.skipped => TestState::Skipped,
+            (None, status) => status.unwrap_or(TestState::Passed),
+        }
+    }
+}
+
+/// A child of `testcase` that tells how it ended.
+#[derive(Clone, Copy)]
+enum Telling {
+    Error,
+    Failure,
+    RerunError,
+    RerunFailure,
+    Flaky,
+    Skipped,
+}
+
+impl Telling {
+    fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "error" => Self::Error,
+            "failure" => Self::Failure,
+            "rerunError" => Self::RerunError,
+            "rerunFailure" | "rerun" => Self::RerunFailure,
+            "flakyFailure" | "flakyError" => Self::Flaky,
+            "skipped" | "skip" | "ignored" | "disabled" => Self::Skipped,
+            _ => return None,
+        })
+    }
+
+    /// Whose details describe the test best; none need to be recorded for what is no failure.
+    fn rank(self) -> Option<u8> {
+        match self {
+            Self::Error => Some(3),
+            Self::Failure => Some(2),
+            Self::RerunError | Self::RerunFailure => Some(1),
+            Self::Flaky | Self::Skipped => None,
+        }
+    }
+}
+
+impl Junit {
+    fn open(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
+        let depth = tag.place.depth();
+        if let Some(details) = &mut self.recording {
+            if matches!(tag.name, "system-out" | "system-err") {
+                details.muted.get_or_insert(depth);
+            }
+            return;
+        }
+        match (tag.name, self.case_depth) {
+            ("testcase", None) => {
+                self.case_depth = Some(depth);
+                self.case.begin(tag, &mut out.notes);
+            }
+            ("testcase", Some(_)) => {
+                // A case inside a case: the outer one has said what it is by now.
+                self.end_case(|| tag.place.to_string(), out);
+                self.case_depth = Some(depth);
+                self.case.begin(tag, &mut out.notes);
+            }
+            ("testsuite" | "testsuites", None) => self.begin_suite(tag, out),
+            ("property", None) if tag.attribute("name").is_some_and(|name| name.starts_with("go.version")) => {
+                out.framework = out.framework.or(Some(TestFramework::GoTest));
+            }
+            (name, Some(case)) if depth == case + 1 => {
+                if let Some(telling) = Telling::of(name) {
+                    self.tell(telling, tag, out.wants_failures());
+                }
+            }
+            ("failure" | "error", None) if self.suites.last().is_some_and(|suite| suite.depth + 1 == depth) => {
+                let telling = if tag.name == "error" { Telling::Error } else { Telling::Failure };
+                self.suite_state = Some(if tag.name == "error" { TestState::Errored } else { TestState::Failed });
+                self.recording = telling.rank().map(|rank| Details::begin(tag, rank));
+            }
+            _ => {}
+        }
+    }
+
+    fn tell(&mut self, telling: Telling, tag: &Tag<'_>, wants_details: bool) {
+        let children = &mut self.case.children;
+        match telling {
+            Telling::Error => children.error = true,
+            Telling::Failure => children.failure = true,
+            Telling::RerunError => children.rerun = Some(TestState::Errored),
+            Telling::RerunFailure => children.rerun = children.rerun.or(Some(TestState::Failed)),
+            Telling::Flaky => children.flaky = true,
+            Telling::Skipped => {
+                children.skipped = true;
+                children.todo |= tag.attribute("type").as_deref() == Some("todo");
+            }
+        }
+        let known = self.case.details.as_ref().map_or(0, |details| details.rank);
+        if let Some(rank) = telling.rank().filter(|rank| wants_details && *rank > known) {
+            self.recording = Some(Details::begin(tag, rank));
+        }
+    }
+
+    fn close(&mut self, depth: usize, place: impl Fn() -> String, out: &mut Collector<'_>) {
+        if let Some(details) = &mut self.recording {
+            if details.muted == Some(depth) {
+                details.muted = None;
+            }
+            if details.depth == depth {
+                let details = self.recording.take();
+                match self.suite_state.take() {
+                    Some(state) => self.end_suite_failure(state, details, out),
+                    None => self.case.details = details,
+                }
+            }
+            return;
+        }
+        if self.case_depth == Some(depth) {
+            self.case_depth = None;
+            self.end_case(place, out);
+        } else if self.suites.last().is_some_and(|suite| suite.depth == depth) {
+            self.end_suite(place, out);
+        }
+    }
+
+    fn begin_suite(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
+        let mut suite = Suite { depth: tag.place.depth(), ..Suite::default() };
+        for (key, value) in tag.attributes() {
+            match key {
+                "name" => suite.name = value.decode().into_owned(),
+                "file" | "filepath" => suite.file = value.decode().into_owned(),
+                "tests" => match numbers::count(value.raw()) {
+                    Ok(count) => suite.declared = Some(count),
+                    Err(_) => out.notes.flaw(Flaw::BadNumber, || tag.place.attribute("tests")),
+                },
+                _ => {}
+            }
+        }
+        if suite.file.is_empty() {
+            suite.file = self.suites.last().map(|outer| outer.file.clone()).unwrap_or_default();
+        }
+        out.framework = out.framework.or_else(|| dialect(&suite.name));
+        self.label = Some(suite.name.clone());
+        self.suites.push(suite);
+    }
+
+    fn end_suite(&mut self, place: impl Fn() -> String, out: &mut Collector<'_>) {
+        let Some(suite) = self.suites.pop() else { return };
+        if let Some(outer) = self.suites.last_mut() {
+            outer.cases_inside += suite.cases_inside;
+            outer.skipped_inside += suite.skipped_inside;
+            outer.reruns_inside += suite.reruns_inside;
+        }
+        // Some count skipped tests apart, some count a suite's own tests only, some leave out reruns.
+        let without_skipped = suite.cases_inside - suite.skipped_inside;
+        let without_reruns = suite.cases_inside.saturating_sub(suite.reruns_inside);
+        let there = [suite.cases_inside, suite.cases_direct, without_skipped, without_reruns];
+        if let Some(declared) = suite.declared.filter(|declared| !there.contains(declared)) {
+            let counted = suite.cases_inside;
+            out.notes.flaw(Flaw::WrongTotal, || format!("{}/@tests: {declared}, but there are {counted}", place()));
+        }
+    }
+
+    fn end_case(&mut self, place: impl Fn() -> String, out: &mut Collector<'_>) {
+        let state = self.case.children.state(self.case.status);
+        for suite in self.suites.iter_mut().rev().take(1) {
+            suite.cases_direct += 1;
+            suite.cases_inside += 1;
+            suite.skipped_inside += u64::from(state == TestState::Skipped);
+        }
+        let suite = self.suites.last();
+        let case = &self.case;
+        let file = if case.file.is_empty() { suite.map_or("", |suite| &suite.file) } else { &case.file };
+        if case.name.is_empty() {
+            out.notes.flaw(Flaw::NamelessTest, &place);
+        }
+        if case.class.is_empty() && file.is_empty() {
+            out.notes.flaw(Flaw::NoClassOrFile, &place);
+        }
+        if case.seconds.is_none() && state != TestState::Skipped {
+            out.notes.flaw(Flaw::NoTime, &place);
+        }
+        // Without a class, the suite is what tells tests of one name apart.
+        let class = if case.class.is_empty() { suite.map_or("", |suite| &suite.name) } else { &case.class };
+        let seconds = case.seconds.unwrap_or(0.0);
+        let told = Case { file, class, name: &case.name, state, seconds, title: Title::WithClass };
+        let framework = out.framework;
+        if framework == Some(TestFramework::GoTest) && self.parents.is_echo(&told, case.details.as_ref()) {
+            return;
+        }
+        let seen = out.case(told, || {
+            let mut failure = describe(case.details.as_ref(), &told, framework);
+            place_failure(&mut failure, case.line, [file, class, suite.map_or("", |suite| &suite.name)]);
+            failure
+        });
+        if let Some(suite) = self.suites.last_mut().filter(|_| seen == Seen::Again) {
+            suite.reruns_inside += 1;
+        }
+    }
+
+    /// A `failure` or `error` directly in a suite: its set-up broke, and no case will say so.
+    fn end_suite_failure(&mut self, state: TestState, details: Option<Details>, out: &mut Collector<'_>) {
+        let suite = self.suites.last();
+        let (class, file) = suite.map_or(("", ""), |suite| (&suite.name, &suite.file));
+        let name = "(the suite itself)";
+        let told = Case { file, class, name, state, seconds: 0.0, title: Title::WithClass };
+        out.case(told, || describe(details.as_ref(), &told, None));
+    }
+}
+
+impl OpenCase {
+    fn begin(&mut self, tag: &Tag<'_>, notes: &mut Notes) {
+        for text in [&mut self.name, &mut self.class, &mut self.file] {
+            text.clear();
+        }
+        (self.line, self.seconds, self.children, self.details, self.status) = Default::default();
+        for (key, value) in tag.attributes() {
+            match key {
+                "name" => self.name.push_str(&value.decode()),
+                "classname" | "class" if self.class.is_empty() => self.class.push_str(&value.decode()),
+                "file" | "filepath" => self.file.push_str(&value.decode()),
+                "line" | "lineno" => self.line = numbers::line(value.raw()),
+                "time" | "duration" if self.seconds.is_none() => {
+                    self.seconds = Some(numbers::seconds(value.raw()).unwrap_or_else(|clamped| {
+                        notes.flaw(Flaw::BadNumber, || tag.place.attribute(key));
+                        clamped
+                    }));
+                }
+                "status" | "result" => self.status = self.status.or_else(|| declared_state(value.raw())),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The result that a `status` or `result` attribute declares, of the words that are not just "it ran".
+fn declared_state(word: &str) -> Option<TestState> {
+    match word.to_ascii_lowercase().as_str() {
+        "failed" | "failure" | "fail" => Some(TestState::Failed),
+        "error" | "errored" | "broken" => Some(TestState::Errored),
+        "skipped" | "disabled" | "notrun" | "ignored" | "suppressed" | "pending" => Some(TestState::Skipped),
+        _ => None,
+    }
+}
+
+/// The framework, where the name of the outermost suite gives it away.
+fn dialect(name: &str) -> Option<TestFramework> {
+    match name {
+        "jest tests" => Some(TestFramework::Jest),
+        "vitest tests" => Some(TestFramework::Vitest),
+        "Mocha Tests" => Some(TestFramework::Mocha),
+        "pytest" | "pytest tests" => Some(TestFramework::Pytest),
+        "nextest-run" => Some(TestFramework::CargoTest),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn precedence_of_children() {
+        let none = Children::default();
+        let table = [
+            (Children { error: true, failure: true, ..none }, None, TestState::Errored),
+            (Children { failure: true, flaky: true, ..none }, None, TestState::Failed),
+            (Children { failure: true, rerun: Some(TestState::Errored), ..none }, None, TestState::Failed),
+            (Children { rerun: Some(TestState::Failed), ..none }, None, TestState::Failed),
+            (Children { failure: true, skipped: true, todo: true, ..none }, None, TestState::Skipped),
+            (Children { flaky: true, skipped: true, ..none }, None, TestState::Flaky),
+            (Children { skipped: true, ..none }, None, TestState::Skipped),
+            (none, None, TestState::Passed),
+            (none, Some(TestState::Failed), TestState::Failed),
+            (Children { skipped: true, ..none }, Some(TestState::Failed), TestState::Skipped),
+        ];
+        for (children, status, expected) in table {
+            assert_eq!(children.state(status), expected);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a `failure` or `error` element of JUnit XML says of a test.
+
+use std::{borrow::Cow, collections::HashSet};
+
+use super::{cargo_failure, go_text};
+use crate::{
+    collect::Case,
+    markup::Tag,
+    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
+};
+use loopgate_core::{
+    evidence::{Failure, TestFramework},
+    roster::TestId,
+};
+
+/// What a `failure` or `error` says.
+pub(super) struct Details {
+    pub rank: u8,
+    pub depth: usize,
+    /// Depth of an element inside whose text is not the failure's (captured output).
+    pub muted: Option<usize>,
+    class: String,
+    message: String,
+    trace: Clip,
+}
+
+impl Details {
+    pub fn text<'a>(&mut self, piece: impl FnOnce() -> Cow<'a, str>) {
+        if self.muted.is_none() {
+            self.trace.push(&piece());
+        }
+    }
+}
+
+impl Details {
+    pub fn begin(tag: &Tag<'_>, rank: u8) -> Self {
+        let mut details = Self {
+            rank,
+            depth: tag.place.depth(),
+            muted: None,
+            class: String::new(),
+            message: String::new(),
+            trace: Clip::new(MAX_TRACE),
+        };
+        for (key, value) in tag.attributes() {
+            match key {
+                "type" => details.class = text::name(&value.decode()),
+                "message" => details.message = text::clipped(&value.decode(), MAX_MESSAGE),
+                _ => {}
+            }
+        }
+        details
+    }
+}
+
+/// Go's tests with subtests fail when one of those does, and gotestsum writes a `testcase` for both. Such a failure is
+/// not a second one (evidence.md) as long as the parent has nothing of its own to say.
+#[derive(Default)]
+pub(super) struct GoParents {
+    of_failures: HashSet<TestId>,
+}
+
+/// Parents remembered; a report with more failing ones has other problems.
+const MAX_PARENTS: usize = 100_000;
+
+impl GoParents {
+    /// Whether the case only repeats the failure of one of its subtests.
+    pub fn is_echo(&mut self, case: &Case<'_>, details: Option<&Details>) -> bool {
+        if !case.state.is_failure() {
+            return false;
+        }
+        let mut rest = case.name;
+        while let Some((parent, _)) = rest.rsplit_once('/').filter(|_| self.of_failures.len() < MAX_PARENTS) {
+            self.of_failures.insert(TestId::of(case.file, case.class, parent));
+            rest = parent;
+        }
+        let says_nothing = |details: &Details| details.trace.text().lines().all(go_text::is_chatter);
+        self.of_failures.contains(&TestId::of(case.file, case.class, case.name)) && details.is_none_or(says_nothing)
+    }
+}
+
+/// The failure, from what its element says.
+pub(super) fn describe(details: Option<&Details>, case: &Case<'_>, framework: Option<TestFramework>) -> Failure {
+    let Some(details) = details else { return Failure::default() };
+    let trace = details.trace.text();
+    // These print the same text here as on a terminal.
+    match framework {
+        Some(TestFramework::CargoTest) => {
+            return Failure { test_name: None, ..cargo_failure::failure(&trace, case.name, "") };
+        }
+        Some(TestFramework::GoTest) => return go_text::failure(&trace, case.class),
+        _ => {}
+    }
+    let trace = trace.trim();
+    let message = match details.message.trim() {
+        "" => text::first_line(without_title(trace, case.name)),
+        message => message,
+    };
+    // Some writers repeat the element's name as the class, or describe the outcome in words.
+    let is_class = |class: &&str| !class.is_empty() && !class.contains(' ') && !matches!(*class, "failure" | "error");
+    Failure {
+        error_class: Some(details.class.trim()).filter(is_class).map(str::to_owned),
+        error_message: text::clipped(message, MAX_MESSAGE),
+        stack_trace: (!trace.is_empty() && trace != message).then(|| trace.to_owned()),
+        ..Failure::default()
+    }
+}
+
+/// PHPUnit's and Jest's texts may begin with a title.
+fn without_title<'a>(trace: &'a str, test: &str) -> &'a str {
+    let is_title = |line: &str| line.starts_with('●') || (!test.is_empty() && line.rsplit("::").next() == Some(test));
+    match trace.split_once('\n') {
+        Some((title, rest)) if is_title(title) => rest,
+        _ => trace,
+    }
+}
+
+/// Says where the test stands, from whichever attribute holds a path. The line is that of the test's beginning, so it
+/// is used only if there is no trace that could say better.
+pub(super) fn place_failure(failure: &mut Failure, line: Option<u32>, paths: [&str; 3]) {
+    let [file, ..] = paths;
+    let known = paths.into_iter().find(|path| text::looks_like_path(path)).or(Some(file));
+    let known = known.filter(|path| !path.is_empty()).map(text::path);
+    failure.test_file = failure.test_file.take().or(known);
+    if failure.stack_trace.is_none() && failure.line_number.is_none() {
+        failure.line_number = line;
+    }
+}

@@ -1,0 +1,59 @@
+//! lcov tracefiles: `SF:` a file, `DA:` its lines, `end_of_record`. Functions and branches are passed over.
+
+use crate::{Unreadable, collect::Collector, notes::Flaw, numbers, window::Window};
+
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    out.coverage.expect();
+    let mut open: Option<String> = None;
+    let mut number = 0_u64;
+    while let Some(line) = window.line()? {
+        number += 1;
+        let line = line.trim();
+        if let Some(path) = line.strip_prefix("SF:") {
+            out.coverage.file(path);
+            open = Some(path.to_owned());
+        } else if let Some(data) = line.strip_prefix("DA:") {
+            match line_data(data).filter(|_| open.is_some()) {
+                Some((line, hits)) => out.coverage.line(line, hits),
+                None => out.notes.flaw(Flaw::BadLine, || format!("line {number}")),
+            }
+        } else if line == "end_of_record" {
+            open = None;
+        }
+    }
+    match open {
+        Some(path) => Err(Unreadable::CutShort { place: format!("the record of {path}") }),
+        None => Ok(()),
+    }
+}
+
+/// `12,3` or `12,3,checksum`. Tools that lost count write a negative one, which proves nothing was run.
+fn line_data(data: &str) -> Option<(u32, u64)> {
+    let mut fields = data.split(',');
+    let line = numbers::line(fields.next()?)?;
+    let hits = fields.next()?.trim();
+    let hits = if hits.starts_with('-') && hits.len() > 1 { 0 } else { numbers::count(hits).ok()? };
+    Some((line, hits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines() {
+        let table = [
+            ("12,3", Some((12, 3))),
+            ("12,0,abc", Some((12, 0))),
+            ("12,-1", Some((12, 0))),
+            ("12,1e3", Some((12, 1000))),
+            ("0,1", None),
+            ("12", None),
+            ("12,-", None),
+            ("x,1", None),
+        ];
+        for (data, expected) in table {
+            assert_eq!(line_data(data), expected, "{data}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Compile errors as rustc prints them for people:
+//!
+//! ```text
+//! error[E0308]: mismatched types
+//!   --> src/lib.rs:3:5
+//! ```
+
+use std::collections::HashSet;
+
+use crate::{
+    collect::Collector,
+    numbers,
+    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
+};
+use loopgate_core::{
+    evidence::{ErrorType, Failure, SourceLocation},
+    roster::TestId,
+};
+
+/// Errors remembered to recognise one that is printed again.
+const MAX_SEEN: usize = 10_000;
+
+/// Gathers the errors among lines given one by one.
+#[derive(Default)]
+pub(super) struct CompileErrors {
+    open: Option<OpenError>,
+    /// Errors so far, by hash: a library and its tests are compiled apart and print the same ones.
+    seen: HashSet<TestId>,
+    /// What cargo said at the end, should that be all there is.
+    closing: Option<String>,
+}
+
+struct OpenError {
+    code: Option<String>,
+    message: String,
+    place: Option<SourceLocation>,
+    text: Clip,
+}
+
+impl CompileErrors {
+    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+        if let Some((code, message)) = error_line(line) {
+            self.close(out);
+            if message.ends_with("target failed:") || message.ends_with("targets failed:") {
+                return;
+            }
+            if is_closing(message) {
+                self.closing = Some(text::clipped(message, MAX_MESSAGE));
+                return;
+            }
+            let code = code.map(text::name);
+            let mut text = Clip::new(MAX_TRACE);
+            text.push_line(line);
+            self.open = Some(OpenError { code, message: text::clipped(message, MAX_MESSAGE), place: None, text });
+        } else if line.is_empty() || line.starts_with("warning") {
+            self.close(out);
+        } else if let Some(error) = &mut self.open {
+            if error.place.is_none() {
+                error.place = line.trim_start().strip_prefix("--> ").and_then(place);
+            }
+            error.text.push_line(line);
+        }
+    }
+
+    /// No error goes on past this.
+    pub fn end(&mut self, out: &mut Collector<'_>) {
+        self.close(out);
+        if let Some(message) = self.closing.take().filter(|_| self.seen.is_empty()) {
+            out.problem(|| Failure {
+                error_type: ErrorType::CompileError,
+                error_message: message,
+                ..Failure::default()
+            });
+        }
+    }
+
+    /// The first error in a text.
+    pub fn first_of(text: &str) -> Option<Failure> {
+        let options = crate::ReadOptions { keep: 1, ..Default::default() };
+        let mut out = Collector::new(&options);
+        let mut errors = Self::default();
+        text.lines().for_each(|line| errors.line(line, &mut out));
+        errors.close(&mut out);
+        out.failures_mut().first().cloned()
+    }
+
+    fn close(&mut self, out: &mut Collector<'_>) {
+        let Some(error) = self.open.take() else { return };
+        let place = error.place.as_ref().map(|place| format!("{}:{:?}", place.file, place.line)).unwrap_or_default();
+        let id = TestId::of(&place, error.code.as_deref().unwrap_or_default(), &error.message);
+        if self.seen.len() < MAX_SEEN && !self.seen.insert(id) {
+            return;
+        }
+        out.problem(|| Failure {
+            error_type: ErrorType::CompileError,
+            error_class: error.code,
+            error_message: error.message,
+            stack_trace: Some(error.text.text().trim_end().to_owned()),
+            source: error.place,
+            ..Failure::default()
+        });
+    }
+}
+
+/// `error[E0308]: mismatched types` → code and message.
+fn error_line(line: &str) -> Option<(Option<&str>, &str)> {
+    let rest = line.strip_prefix("error")?;
+    match rest.strip_prefix('[') {
+        Some(rest) => rest.split_once("]: ").map(|(code, message)| (Some(code), message)),
+        None => rest.strip_prefix(": ").map(|message| (None, message)),
+    }
+}
+
+/// Words that only sum up the errors before them.
+fn is_closing(message: &str) -> bool {
+    let starts = |mark: &str| message.starts_with(mark);
+    starts("could not compile") || starts("aborting due to") || starts("build failed")
+}
+
+fn place(text: &str) -> Option<SourceLocation> {
+    let mut parts = text.trim().rsplitn(3, ':');
+    let (_, line, file) = (parts.next()?, numbers::line(parts.next()?)?, parts.next()?);
+    Some(SourceLocation { file: text::path(file), line: Some(line), function: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failures(text: &str) -> Vec<Failure> {
+        let options = crate::ReadOptions::default();
+        let mut out = Collector::new(&options);
+        let mut errors = CompileErrors::default();
+        text.lines().for_each(|line| errors.line(line, &mut out));
+        errors.end(&mut out);
+        out.failures_mut().to_vec()
+    }
+
+    #[test]
+    fn errors_with_place_and_without() {
+        let text = "warning: unused\n --> src/a.rs:1:1\n\n\
+                    error[E0308]: mismatched types\n  --> src/lib.rs:3:5\n   |\n3 |     \"a\"\n\n\
+                    error: could not compile `shop` (lib) due to 1 previous error\n";
+        let [error] = failures(text).try_into().unwrap();
+        assert_eq!(error.error_class.as_deref(), Some("E0308"));
+        assert_eq!(error.location(), Some(("src/lib.rs", Some(3))));
+        assert_eq!(error.error_message, "mismatched types");
+        assert!(error.stack_trace.unwrap().ends_with("\"a\""));
+        let [error] = failures("error: could not compile `shop` (lib)\n").try_into().unwrap();
+        assert_eq!((error.error_message.as_str(), error.source), ("could not compile `shop` (lib)", None));
+    }
+}

@@ -1,0 +1,317 @@
+//! TAP 13 and 14: `ok`/`not ok` lines, YAML blocks below them, subtests indented above theirs.
+//!
+//! A test point behind its own subtests sums them up and is not counted, unless it failed while none of them did.
+
+use std::collections::HashSet;
+
+use super::tap_yaml::{Block, Yaml};
+use crate::{
+    Unreadable,
+    collect::{Case, Collector, Title},
+    notes::Flaw,
+    numbers,
+    text::{self, MAX_MESSAGE},
+    window::Window,
+};
+use loopgate_core::{
+    evidence::Failure,
+    roster::{TestId, TestState},
+};
+
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    out.expect_tests();
+    let mut tap = Tap { levels: vec![Level::default()], point: None, yaml: None };
+    while let Some(line) = window.line()? {
+        tap.line(&text::clean(line), out);
+    }
+    tap.end(out);
+    Ok(())
+}
+
+/// Subtests inside subtests; deeper ones are taken for the deepest.
+const MAX_LEVELS: usize = 64;
+/// Names remembered per level to tell test points with the same description apart.
+const MAX_NAMES: usize = 100_000;
+
+struct Tap {
+    levels: Vec<Level>,
+    /// The test point read last, which a YAML block may yet explain.
+    point: Option<Point>,
+    yaml: Option<Yaml>,
+}
+
+/// The top, or a subtest.
+#[derive(Default)]
+struct Level {
+    name: String,
+    planned: Option<u64>,
+    points: u64,
+    a_point_failed: bool,
+    names: HashSet<TestId>,
+    /// The name is only a number so far.
+    is_unnamed: bool,
+    /// The name that `# Subtest: …` announced for the next deeper level.
+    announced: Option<String>,
+}
+
+struct Point {
+    level: usize,
+    ok: bool,
+    number: Option<u64>,
+    description: String,
+    directive: Directive,
+    /// How its subtests fared, if it has some.
+    subtests: Option<Subtests>,
+}
+
+#[derive(Clone, Copy)]
+struct Subtests {
+    failed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Directive {
+    None,
+    Skip,
+    Todo,
+}
+
+impl Tap {
+    fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+        if let Some(yaml) = &mut self.yaml {
+            if yaml.line(line) == Block::GoesOn {
+                return;
+            }
+            self.flush(out);
+            return;
+        }
+        let content = line.trim_start_matches(' ');
+        let indent = line.len() - content.len();
+        if content == "---" && self.point.is_some() && indent >= 2 {
+            self.yaml = Some(Yaml::new(indent));
+            return;
+        }
+        let level = (indent / 4).min(MAX_LEVELS - 1);
+        if let Some(point) = Point::of(content, level) {
+            self.flush(out);
+            self.begin_point(point, out);
+        } else if let Some(plan) = plan_of(content) {
+            self.flush(out);
+            self.enter(level);
+            self.levels[level].planned = Some(plan);
+        } else if let Some(reason) = content.strip_prefix("Bail out!") {
+            self.flush(out);
+            self.bail_out(reason, out);
+        } else if let Some(name) = content.strip_prefix("# Subtest: ").or_else(|| content.strip_prefix("# Subtest ")) {
+            self.flush(out);
+            let is_new = self.levels.len() <= level;
+            self.enter(level);
+            let name = text::name(name.trim());
+            let here = &mut self.levels[level];
+            // At the parent's indentation it names the subtest to come, as the first line inside one that subtest.
+            if is_new && here.is_unnamed {
+                here.name = name
+            } else {
+                here.announced = Some(name)
+            }
+            here.is_unnamed = false;
+        }
+    }
+
+    /// Makes sure there is a level so deep.
+    fn enter(&mut self, level: usize) {
+        while self.levels.len() <= level {
+            let parent = self.levels.len() - 1;
+            let announced = self.levels[parent].announced.take();
+            let is_unnamed = announced.is_none();
+            let name = announced.unwrap_or_else(|| format!("#{}", self.levels[parent].points + 1));
+            self.levels.push(Level { name, is_unnamed, ..Level::default() });
+        }
+    }
+
+    fn begin_point(&mut self, mut point: Point, out: &mut Collector<'_>) {
+        while self.levels.len() > point.level + 1 {
+            let inner = self.end_level(out);
+            let failed = point.subtests.is_some_and(|subtests| subtests.failed) || inner.a_point_failed;
+            point.subtests = Some(Subtests { failed });
+        }
+        self.enter(point.level);
+        let level = &mut self.levels[point.level];
+        level.points += 1;
+        level.announced = None;
+        level.a_point_failed |= !point.ok && point.directive == Directive::None;
+        self.point = Some(point);
+    }
+
+    /// Counts the last point, now that all is known of it.
+    fn flush(&mut self, out: &mut Collector<'_>) {
+        let yaml = self.yaml.take();
+        let Some(point) = self.point.take() else { return };
+        let sums_up = match point.subtests {
+            Some(subtests) => point.ok || point.directive != Directive::None || subtests.failed,
+            None => false,
+        };
+        if sums_up {
+            return;
+        }
+        let state = match (point.directive, point.ok) {
+            (Directive::Skip, _) | (Directive::Todo, false) => TestState::Skipped,
+            (_, true) => TestState::Passed,
+            (Directive::None, false) => TestState::Failed,
+        };
+        let class = self.class_of(point.level);
+        let name = self.name_of(&point);
+        let seconds = yaml.as_ref().and_then(Yaml::seconds).unwrap_or(0.0);
+        out.case(
+            Case { file: "", class: &class, name: &name, state, seconds, title: Title::WithClass },
+            || match &yaml {
+                Some(yaml) => yaml.failure(&point.description),
+                None => Failure { error_message: text::clipped(&point.description, MAX_MESSAGE), ..Failure::default() },
+            },
+        );
+    }
+
+    fn class_of(&self, level: usize) -> String {
+        let names: Vec<&str> = self.levels.iter().skip(1).take(level).map(|level| level.name.as_str()).collect();
+        names.join(" > ")
+    }
+
+    /// The description. Points are told apart by their numbers; one with the description of another gets its own.
+    fn name_of(&mut self, point: &Point) -> String {
+        let Some(level) = self.levels.get_mut(point.level) else { return point.description.clone() };
+        let number = point.number.unwrap_or(level.points);
+        if point.description.is_empty() {
+            return number.to_string();
+        }
+        let id = TestId::of("", "", &point.description);
+        let is_new = level.names.len() < MAX_NAMES && level.names.insert(id);
+        if is_new { point.description.clone() } else { format!("{} #{number}", point.description) }
+    }
+
+    /// Closes the deepest level: whatever was planned and did not come has failed.
+    fn end_level(&mut self, out: &mut Collector<'_>) -> Level {
+        let class = self.class_of(self.levels.len() - 1);
+        let mut level = self.levels.pop().unwrap_or_default();
+        let Some(planned) = level.planned else {
+            out.notes.flaw(Flaw::NoEnd, || if class.is_empty() { "no plan".to_owned() } else { class });
+            return level;
+        };
+        if planned > level.points {
+            level.a_point_failed = true;
+            let points = level.points;
+            let case = Case {
+                file: "",
+                class: &class,
+                name: "(the plan)",
+                state: TestState::Errored,
+                seconds: 0.0,
+                title: Title::WithClass,
+            };
+            out.case(case, || Failure {
+                error_message: format!("{planned} tests were planned, {points} ran"),
+                ..Failure::default()
+            });
+        } else if planned < level.points {
+            out.notes.flaw(Flaw::WrongTotal, || format!("the plan: {planned}, but there are {}", level.points));
+        }
+        level
+    }
+
+    fn bail_out(&mut self, reason: &str, out: &mut Collector<'_>) {
+        let case = Case {
+            file: "",
+            class: "",
+            name: "(bailed out)",
+            state: TestState::Errored,
+            seconds: 0.0,
+            title: Title::WithClass,
+        };
+        out.case(case, || Failure {
+            error_message: text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE),
+            ..Failure::default()
+        });
+        // Nothing more is to be expected of any level.
+        self.levels.iter_mut().for_each(|level| level.planned = Some(level.points));
+    }
+
+    fn end(&mut self, out: &mut Collector<'_>) {
+        if self.yaml.is_some() {
+            out.notes.flaw(Flaw::NoEnd, || "a YAML block");
+        }
+        self.flush(out);
+        while !self.levels.is_empty() {
+            self.end_level(out);
+        }
+    }
+}
+
+impl Point {
+    /// `not ok 2 - adds # TODO later`
+    fn of(content: &str, level: usize) -> Option<Self> {
+        let (ok, rest) = match content.strip_prefix("not ok") {
+            Some(rest) => (false, rest),
+            None => (true, content.strip_prefix("ok")?),
+        };
+        if !rest.is_empty() && !rest.starts_with(' ') {
+            return None;
+        }
+        let rest = rest.trim_start();
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let number = rest[..digits].parse().ok();
+        // A `{` at the end opens the subtests of this point in an old notation.
+        let rest = rest[digits..].trim().trim_end_matches('{').trim_end();
+        let rest = rest.strip_prefix("- ").or_else(|| rest.strip_prefix('-')).unwrap_or(rest);
+        let (description, directive) = directive_of(rest);
+        let description = text::name(&description.trim().replace("\\#", "#"));
+        Some(Self { level, ok, number, description, directive, subtests: None })
+    }
+}
+
+/// Splits off `# SKIP …` and `# TODO …`; a `\#` is part of the description.
+fn directive_of(text: &str) -> (&str, Directive) {
+    for (at, _) in text.match_indices('#').filter(|(at, _)| !text[..*at].ends_with('\\')) {
+        let word = text[at + 1..].trim_start().to_ascii_lowercase();
+        let directive = if word.starts_with("skip") {
+            Directive::Skip
+        } else if word.starts_with("todo") {
+            Directive::Todo
+        } else {
+            continue;
+        };
+        return (&text[..at], directive);
+    }
+    (text, Directive::None)
+}
+
+/// `1..5` or `1..0 # SKIP no database`
+fn plan_of(content: &str) -> Option<u64> {
+    let count = content.strip_prefix("1..")?.split([' ', '#']).next()?;
+    numbers::count(count).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points() {
+        let seen = |line: &str| {
+            let point = Point::of(line, 0)?;
+            Some((point.ok, point.number, point.description, point.directive == Directive::None))
+        };
+        let of = |ok, number, description: &str, plain| Some((ok, number, description.to_owned(), plain));
+        let table = [
+            ("ok", of(true, None, "", true)),
+            ("ok 1", of(true, Some(1), "", true)),
+            ("not ok 2 - adds", of(false, Some(2), "adds", true)),
+            ("not ok 3 adds # TODO later", of(false, Some(3), "adds", false)),
+            ("ok 4 - issue \\#12 # skip: none", of(true, Some(4), "issue #12", false)),
+            ("ok 5 - with {", of(true, Some(5), "with", true)),
+            ("okay", None),
+            ("nothing", None),
+        ];
+        for (line, expected) in table {
+            assert_eq!(seen(line), expected, "{line}");
+        }
+    }
+}

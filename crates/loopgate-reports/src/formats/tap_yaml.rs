@@ -1,0 +1,122 @@
+//! The YAML block below a TAP test point, which says why it failed.
+
+use crate::{
+    numbers,
+    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
+};
+use loopgate_core::evidence::{ErrorType, Failure, SourceLocation};
+
+#[derive(PartialEq, Eq)]
+pub(super) enum Block {
+    GoesOn,
+    Ended,
+}
+
+/// The YAML below a test point, of which only plain keys and block texts are read.
+pub(super) struct Yaml {
+    indent: usize,
+    /// Keys in order, lower case.
+    entries: Vec<(String, Clip)>,
+}
+
+/// Keys read; no producer writes as many.
+const MAX_KEYS: usize = 64;
+
+impl Yaml {
+    pub fn new(indent: usize) -> Self {
+        Self { indent, entries: Vec::new() }
+    }
+
+    pub fn line(&mut self, line: &str) -> Block {
+        if line.trim() == "..." && line.len() - line.trim_start().len() <= self.indent {
+            return Block::Ended;
+        }
+        let inner = line.get(self.indent..).unwrap_or_default();
+        let key = inner.split_once(':').filter(|(key, _)| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\'' | '"');
+            !key.is_empty() && key.chars().all(plain)
+        });
+        match key {
+            Some((key, value)) if self.entries.len() < MAX_KEYS => {
+                let mut text = Clip::new(MAX_TRACE);
+                let value = value.trim();
+                // A block follows.
+                if !matches!(value, "|" | "|-" | "|+" | ">" | ">-" | ">+") {
+                    text.push(unquoted(value));
+                }
+                self.entries.push((key.trim_matches(['\'', '"']).to_ascii_lowercase(), text));
+            }
+            _ => {
+                if let Some((_, text)) = self.entries.last_mut() {
+                    text.push_line("");
+                    text.push(inner.strip_prefix("  ").unwrap_or(inner));
+                }
+            }
+        }
+        Block::GoesOn
+    }
+
+    fn get(&self, keys: &[&str]) -> Option<String> {
+        let found = keys.iter().find_map(|key| self.entries.iter().find(|(known, _)| known == key));
+        let text = found?.1.text();
+        let text = text.trim_matches('\n');
+        (!text.trim().is_empty()).then(|| text.to_owned())
+    }
+
+    pub fn seconds(&self) -> Option<f64> {
+        let millis = self.get(&["duration_ms"]).and_then(|text| numbers::seconds(&text).ok())?;
+        Some(millis / 1000.0)
+    }
+
+    pub fn failure(&self, description: &str) -> Failure {
+        let message = self.get(&["error", "message"]).unwrap_or_else(|| description.to_owned());
+        let trace = self.get(&["stack"]);
+        let class = self.get(&["name", "type", "failuretype"]).filter(|class| !class.contains('\n'));
+        let place = self.get(&["location", "at", "file"]).and_then(|text| self.place(&text));
+        let short = |text: String| text::clipped(text.trim(), MAX_MESSAGE);
+        Failure {
+            error_type: match self.get(&["failuretype"]).as_deref() {
+                Some("testTimeoutFailure") => ErrorType::TimeoutError,
+                _ => ErrorType::Other,
+            },
+            error_class: class.map(|class| text::name(&class)),
+            error_message: short(message),
+            line_number: place.as_ref().and_then(|place| place.line),
+            test_file: place.as_ref().map(|place| place.file.clone()),
+            stack_trace: trace,
+            expected: self.get(&["expected", "wanted", "want"]).map(short),
+            actual: self.get(&["actual", "found", "got"]).map(short),
+            source: place,
+            ..Failure::default()
+        }
+    }
+
+    /// `/repo/cart.js:3:5`, `Test.<anonymous> (/repo/cart.js:3:5)`, or a file whose line stands beside or below it.
+    fn place(&self, text: &str) -> Option<SourceLocation> {
+        let nested = |key: &str| {
+            text.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix(':').map(|value| value.trim()))
+        };
+        if let Some(file) = nested("file").or_else(|| nested("fileName")) {
+            let line = nested("line").or_else(|| nested("lineNumber")).and_then(numbers::line);
+            return Some(SourceLocation { file: text::path(unquoted(file)), line, function: None });
+        }
+        let text = text::first_line(text).trim_end_matches(')');
+        let place = text.rsplit_once('(').map_or(text, |(_, place)| place);
+        let place = place.strip_prefix("file://").unwrap_or(place);
+        let mut parts = place.rsplitn(3, ':');
+        match (parts.next(), parts.next().and_then(numbers::line), parts.next()) {
+            (Some(column), Some(line), Some(file)) if column.bytes().all(|b| b.is_ascii_digit()) => {
+                Some(SourceLocation { file: text::path(file), line: Some(line), function: None })
+            }
+            _ => {
+                let line = self.get(&["line", "lineno"]).and_then(|line| numbers::line(&line));
+                (!place.is_empty()).then(|| SourceLocation { file: text::path(place), line, function: None })
+            }
+        }
+    }
+}
+
+fn unquoted(value: &str) -> &str {
+    let inner = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    inner('\'').or_else(|| inner('"')).unwrap_or(value)
+}

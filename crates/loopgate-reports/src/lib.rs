@@ -1,0 +1,42 @@
+//! Bytes of tools → evidence: test reports, compiler and linter output, coverage.
+//!
+//! [`read`] recognises a report's format by its content and turns it into a [`Report`]: the same counts, failures,
+//! findings and covered lines whatever wrote them. It never fails: a report that is missing, empty, cut short or
+//! malformed is a `Report` whose quality and notes say so, and what could be read of it is there. Memory is bounded by
+//! what is kept, not by the input, which is hostile: the code under test wrote it.
+//!
+//! Why a test failed is not guessed here. A parser gives what its report says, and what its format writes in a fixed
+//! place; [`core::failure`](loopgate_core::failure) reads the rest (type, both sides, place, fingerprint) out of the
+//! texts.
+//!
+//! Every format is one file in `formats`. They read through a `Window` (encodings, bounded lines), XML through `Xml`
+//! (bounded tags and text), JSON through `json` (bounded strings, arrays element by element), and put what they find
+//! into a `Collector` (counts, reruns, what is kept).
+
+mod collect;
+mod coverage;
+mod detect;
+mod formats;
+mod identities;
+mod inspect;
+mod json;
+mod markup;
+mod notes;
+mod numbers;
+mod pattern;
+mod place;
+mod read;
+mod report;
+mod severity;
+mod short_strings;
+mod text;
+mod window;
+mod xml;
+
+pub use coverage::Coverage;
+pub use inspect::{CoverageCounts, INSPECTION_SCHEMA, InspectedReport, Inspection, TestCounts, Totals, inspect};
+pub use pattern::{Pattern, PatternError};
+pub use read::{read, read_file};
+pub use report::{ReadOptions, Report, RosterMode};
+
+use read::Unreadable;

@@ -1,0 +1,125 @@
+//! What is wrong with a report, counted by kind: a report with a million nameless tests gets one sentence.
+
+use std::fmt::{self, Display};
+
+use loopgate_core::evidence::ReportQuality;
+
+/// Something a report lacks, or that had to be mended, without making it useless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Flaw {
+    NamelessTest,
+    NoClassOrFile,
+    NoTime,
+    BadNumber,
+    WrongTotal,
+    UnknownResult,
+    NoEnd,
+    RepairedText,
+    OversizedPart,
+    StrayMarkup,
+    TooManyTests,
+    TooManyLines,
+    BadLine,
+    SecondDocument,
+    NoLocation,
+    ToolFailed,
+    UnfinishedTest,
+}
+
+impl Flaw {
+    /// The sentence's subject for one and for several.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::NamelessTest => ("test has no name", "tests have no name"),
+            Self::NoClassOrFile => ("test has neither class nor file", "tests have neither class nor file"),
+            Self::NoTime => ("test has no time", "tests have no time"),
+            Self::BadNumber => ("number is not usable and was clamped", "numbers are not usable and were clamped"),
+            Self::WrongTotal => {
+                ("declared total differs from what is there", "declared totals differ from what is there")
+            }
+            Self::UnknownResult => ("result is of an unknown kind", "results are of an unknown kind"),
+            Self::NoEnd => ("part has no end", "parts have no end"),
+            Self::RepairedText => ("place is not valid text", "places are not valid text"),
+            Self::OversizedPart => {
+                ("part is larger than 1 MiB and was cut", "parts are larger than 1 MiB and were cut")
+            }
+            Self::StrayMarkup => ("stray `<` was read as text", "stray `<` were read as text"),
+            Self::TooManyTests => (
+                "test was past what is remembered: it is recognised as a rerun only if it failed before",
+                "tests were past what is remembered: they are recognised as reruns only if they failed before",
+            ),
+            Self::TooManyLines => {
+                ("line was past what is kept and only counted", "lines were past what is kept and only counted")
+            }
+            Self::BadLine => ("line could not be understood", "lines could not be understood"),
+            Self::SecondDocument => ("further document follows the first", "further documents follow the first"),
+            Self::ToolFailed => ("run of the tool failed, by its own word", "runs of the tool failed, by its own word"),
+            Self::UnfinishedTest => ("test has no end and counts as failed", "tests have no end and count as failed"),
+            Self::NoLocation => ("entry names no file", "entries name no file"),
+        }
+    }
+}
+
+struct Seen {
+    flaw: Flaw,
+    first: String,
+    count: u64,
+}
+
+/// The notes of one report.
+#[derive(Default)]
+pub(super) struct Notes {
+    flaws: Vec<Seen>,
+    remarks: Vec<String>,
+}
+
+/// Different remarks kept at most.
+const MAX_REMARKS: usize = 20;
+
+impl Notes {
+    /// Counts a flaw; `place` is asked only the first time.
+    pub fn flaw<P: Display>(&mut self, flaw: Flaw, place: impl FnOnce() -> P) {
+        match self.flaws.iter_mut().find(|seen| seen.flaw == flaw) {
+            Some(seen) => seen.count += 1,
+            None => self.flaws.push(Seen { flaw, first: super::text::name(&place().to_string()), count: 1 }),
+        }
+    }
+
+    /// Counts a flaw that came `count` times, if it came at all.
+    pub fn flaws<P: Display>(&mut self, flaw: Flaw, count: u64, place: impl FnOnce() -> P) {
+        if count > 0 {
+            self.flaw(flaw, place);
+            if let Some(seen) = self.flaws.iter_mut().find(|seen| seen.flaw == flaw) {
+                seen.count += count - 1;
+            }
+        }
+    }
+
+    /// Something people should know that says nothing against the report.
+    pub fn remark(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if self.remarks.len() < MAX_REMARKS && !self.remarks.contains(&text) {
+            self.remarks.push(text);
+        }
+    }
+
+    /// The quality as far as flaws tell.
+    pub fn quality(&self) -> ReportQuality {
+        if self.flaws.is_empty() { ReportQuality::Valid } else { ReportQuality::SubOptimal }
+    }
+
+    pub fn into_lines(self) -> Vec<String> {
+        let flaws = self.flaws.iter().map(ToString::to_string);
+        flaws.chain(self.remarks).collect()
+    }
+}
+
+impl Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (one, several) = self.flaw.words();
+        match self.count {
+            1 => write!(f, "1 {one}: {}", self.first),
+            count => write!(f, "{count} {several}, first {}", self.first),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The door: bytes in, a [`Report`] out, whatever the bytes are.
+
+use std::{
+    fs::File,
+    io::{ErrorKind, Read},
+    path::Path,
+};
+
+use loopgate_core::evidence::ReportFormat;
+
+use super::{ReadOptions, Report, collect::Collector, detect::detect, formats, notes::Flaw, window::Window};
+
+/// Why the reading of a report ended early; becomes a note of the report.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unreadable {
+    #[error("cannot be read: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("does not exist")]
+    Missing,
+    #[error("is empty")]
+    Empty,
+    #[error("is in no format that is read here")]
+    Unrecognised,
+    #[error("ends inside {place}: cut short")]
+    CutShort { place: String },
+    #[error("{what}, at {place}")]
+    Malformed { what: String, place: String },
+    #[error("is to be read with an expression, but none is configured")]
+    NoPattern,
+    #[error("declares a document type of its own, which is refused: reports need none, attacks do")]
+    OwnEntities,
+}
+
+/// Bytes looked at to recognise a format.
+const HEAD: usize = 64 * 1024;
+
+/// Reads a report. Never fails: what is wrong is in the report's quality and notes.
+///
+/// Memory does not grow with the input, but with what is kept of it ([`ReadOptions::keep`], coverage lines).
+///
+/// ```
+/// use loopgate_reports::{ReadOptions, read};
+/// let xml = b"<testsuite><testcase name='adds' classname='M' time='0.1'/></testsuite>";
+/// let report = read("junit.xml", &xml[..], &ReadOptions::default());
+/// assert_eq!(report.results.map(|results| results.passed), Some(1));
+/// ```
+pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report {
+    let mut window = Window::new(input);
+    let mut out = Collector::new(options);
+    let recognised = window.fill_to(HEAD).map_err(Unreadable::from).and_then(|()| recognise(window.text(), options));
+    let (format, ended) = match recognised {
+        Ok(format) => {
+            let ended = formats::parse(format, &mut window, options, &mut out);
+            out.notes.flaws(Flaw::RepairedText, window.repaired(), || "replaced by U+FFFD");
+            out.notes.flaws(Flaw::OversizedPart, window.cut(), || "a line or a string");
+            (Some(format), ended)
+        }
+        Err(reason) => (options.format, Err(reason)),
+    };
+    out.finish(path_shown, format, ended)
+}
+
+/// Reads a report from a file. A file that is missing is an invalid report that says so.
+pub fn read_file(path: &Path, options: &ReadOptions) -> Report {
+    let shown = path.to_string_lossy();
+    match File::open(path) {
+        Ok(file) => read(&shown, file, options),
+        Err(error) => {
+            let reason = match error.kind() {
+                ErrorKind::NotFound => Unreadable::Missing,
+                _ => Unreadable::Io(error),
+            };
+            Collector::new(options).finish(&shown, options.format, Err(reason))
+        }
+    }
+}
+
+fn recognise(head: &str, options: &ReadOptions) -> Result<ReportFormat, Unreadable> {
+    if head.trim().is_empty() {
+        return Err(Unreadable::Empty);
+    }
+    match (&options.pattern, options.format) {
+        (Some(_), _) => Ok(ReportFormat::Regex),
+        (None, Some(format)) => Ok(format),
+        (None, None) => detect(head).ok_or(Unreadable::Unrecognised),
+    }
+}

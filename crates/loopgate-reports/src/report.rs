@@ -1,0 +1,81 @@
+//! What a report turns into, and how it is to be read.
+
+use loopgate_core::{
+    evidence::{CheckResults, Failure, Finding, ReportFormat, ReportNote, ReportQuality, TestFramework},
+    roster::Roster,
+};
+
+use super::{coverage::Coverage, pattern::Pattern};
+
+/// How to read a report.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// The format, if it is known. None: recognised by content.
+    pub format: Option<ReportFormat>,
+    /// Reads the report as lines of plain text with this expression, whatever else it looks like.
+    pub pattern: Option<Pattern>,
+    /// Failures kept with their details, and as many findings and flaky names; the rest are counted.
+    pub keep: usize,
+    pub roster: RosterMode,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { format: None, pattern: None, keep: 200, roster: RosterMode::Omit }
+    }
+}
+
+/// Whether every test's identity and result are wanted, for comparing attempts: eight bytes a test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RosterMode {
+    #[default]
+    Omit,
+    Build,
+}
+
+/// A report of a tool, normalised.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The path as it was given, for people.
+    pub path: String,
+    /// None: not readable, or in no format that is read.
+    pub format: Option<ReportFormat>,
+    /// The framework that ran the tests, as far as the report shows it.
+    pub framework: Option<TestFramework>,
+    pub quality: ReportQuality,
+    /// What is missing, was mended or made the report invalid, with a path to the place.
+    pub notes: Vec<String>,
+    /// False if the reading ended before the report did (cut short, malformed, refused): what is here is true, but may
+    /// not be all, so a check must not pass on it.
+    pub is_whole: bool,
+    /// Only reports of tests have results; none of them is `Some` of zeros.
+    pub results: Option<CheckResults>,
+    /// Failing tests, compile errors, and what a linter calls an error.
+    pub failures: Vec<Failure>,
+    pub failures_not_kept: u64,
+    /// Everything linters, scanners and compilers say, errors included; the most severe are kept.
+    pub findings: Vec<Finding>,
+    pub findings_not_kept: u64,
+    /// Names of tests that failed and passed.
+    pub flaky_tests: Vec<String>,
+    pub coverage: Option<Coverage>,
+    /// Present if asked for.
+    pub roster: Option<Roster>,
+}
+
+impl Report {
+    /// The report's entry in `evidence.json`.
+    pub fn note(&self) -> ReportNote {
+        ReportNote { path: self.path.clone(), format: self.format, quality: self.quality, notes: self.notes.clone() }
+    }
+
+    /// Failures, kept or not.
+    pub fn failure_count(&self) -> u64 {
+        self.failures.len() as u64 + self.failures_not_kept
+    }
+
+    /// Findings, kept or not.
+    pub fn finding_count(&self) -> u64 {
+        self.findings.len() as u64 + self.findings_not_kept
+    }
+}

@@ -1,0 +1,174 @@
+//! Workflow runs and their artifacts.
+
+use chrono::TimeDelta;
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Answer, Route,
+    auth::Needs,
+    call::{Call, Reply},
+    get, post,
+};
+use crate::{
+    refused::Refused,
+    shape,
+    world::{
+        ArtifactId, World,
+        app::{Area, Level},
+        runs::{Artifact, WorkflowRun},
+    },
+};
+use loopgate_core::{CheckRunId, Timestamp, WorkflowRunId};
+
+pub const ROUTES: &[Route] = &[
+    get("/repos/{owner}/{repo}/actions/runs", list),
+    get("/repos/{owner}/{repo}/actions/runs/{id}", show),
+    post("/repos/{owner}/{repo}/actions/runs/{id}/rerun", rerun),
+    post("/repos/{owner}/{repo}/actions/runs/{id}/rerun-failed-jobs", rerun),
+    post("/repos/{owner}/{repo}/actions/jobs/{id}/rerun", rerun_job),
+    get("/repos/{owner}/{repo}/actions/runs/{id}/artifacts", artifacts_of_run),
+    get("/repos/{owner}/{repo}/actions/runs/{id}/jobs", jobs),
+    post("/repos/{owner}/{repo}/actions/workflows/{workflow}/dispatches", dispatch_workflow),
+    post("/repos/{owner}/{repo}/dispatches", dispatch_repository),
+    get("/repos/{owner}/{repo}/actions/artifacts", artifacts),
+    get("/repos/{owner}/{repo}/actions/artifacts/{id}", show_artifact),
+    get("/repos/{owner}/{repo}/actions/artifacts/{id}/zip", download),
+    get("/_storage/artifacts/{repo_id}/{id}", storage),
+];
+
+const READ: Needs = &[(Area::Actions, Level::Read)];
+const WRITE: Needs = &[(Area::Actions, Level::Write)];
+/// "The archive download URL expires after 1 minute" (docs.github.com, REST, Download an artifact).
+const LINK_LIFE: TimeDelta = TimeDelta::minutes(1);
+
+fn list(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    let wanted = |run: &&WorkflowRun| {
+        let state = |word: &str| {
+            run.progress.status() == word
+                || run.progress.conclusion().is_some_and(|conclusion| conclusion.as_str() == word)
+        };
+        call.query("head_sha").is_none_or(|sha| run.sha.to_string() == sha)
+            && call.query("branch").is_none_or(|branch| run.branch == branch)
+            && call.query("event").is_none_or(|event| run.event == event)
+            && call.query("status").is_none_or(state)
+    };
+    let runs = repo.workflow_runs.values().rev().filter(wanted).collect();
+    Ok(call.counted_list("workflow_runs", runs, |run| shape::workflow_run(world, repo, run)))
+}
+
+fn run_id(call: &Call) -> Result<WorkflowRunId, Refused> {
+    Ok(WorkflowRunId::new(call.id("id")?))
+}
+
+fn show(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    Ok(Reply::ok(shape::workflow_run(world, repo, world.workflow_run(repo.id, run_id(call)?)?)))
+}
+
+fn rerun(world: &mut World, call: &Call) -> Answer {
+    let (actor, repo) = call.write(world, WRITE)?;
+    world.rerun(actor, repo, run_id(call)?)?;
+    Ok(Reply::created(json!({})))
+}
+
+/// A run has one job here, so running that again is running the run again. Jobs have the ids of their check runs.
+fn rerun_job(world: &mut World, call: &Call) -> Answer {
+    let (actor, repo) = call.write(world, WRITE)?;
+    let job = world.check_run(repo, CheckRunId::new(call.id("id")?))?;
+    let (suite, name) = (job.suite, job.name.clone());
+    let runs = world.repo(repo)?.workflow_runs.values();
+    let run = runs.filter(|run| run.suite == suite && run.job == name).map(|run| run.id).next_back();
+    world.rerun(actor, repo, run.ok_or_else(Refused::not_found)?)?;
+    Ok(Reply::created(json!({})))
+}
+
+/// The one job of the run's last attempt, whose id is that of its check run.
+fn jobs(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    let run = world.workflow_run(repo.id, run_id(call)?)?;
+    let job = repo.check_runs.values().rfind(|check| check.suite == run.suite && check.name == run.job);
+    Ok(call.counted_list("jobs", job.into_iter().collect(), |job| shape::job(world, repo, run, job)))
+}
+
+#[derive(Deserialize)]
+struct WorkflowDispatch {
+    #[serde(rename = "ref")]
+    reference: String,
+    #[serde(default)]
+    inputs: Value,
+}
+
+fn dispatch_workflow(world: &mut World, call: &Call) -> Answer {
+    let (actor, repo) = call.write(world, WRITE)?;
+    let wish: WorkflowDispatch = call.json()?;
+    world
+        .resolve(repo, &wish.reference)
+        .ok_or_else(|| Refused::unprocessable(format!("No ref found for: {}", wish.reference)))?;
+    let payload = json!({ "workflow": call.param("workflow"), "ref": wish.reference, "inputs": wish.inputs });
+    world.dispatch(actor, repo, "workflow_dispatch", payload)?;
+    Ok(Reply::no_content())
+}
+
+#[derive(Deserialize)]
+struct RepositoryDispatch {
+    event_type: String,
+    #[serde(default)]
+    client_payload: Value,
+}
+
+fn dispatch_repository(world: &mut World, call: &Call) -> Answer {
+    let (actor, repo) = call.write(world, &[(Area::Contents, Level::Write)])?;
+    let wish: RepositoryDispatch = call.json()?;
+    let payload = json!({ "event_type": wish.event_type, "client_payload": wish.client_payload });
+    world.dispatch(actor, repo, "repository_dispatch", payload)?;
+    Ok(Reply::no_content())
+}
+
+fn artifacts_of_run(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    let run = world.workflow_run(repo.id, run_id(call)?)?.id;
+    named(world, call, repo.artifacts.values().filter(|artifact| artifact.run == run).collect())
+}
+
+fn artifacts(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    named(world, call, repo.artifacts.values().collect())
+}
+
+/// Newest first, of one name if that is asked for.
+fn named(world: &World, call: &Call, mut artifacts: Vec<&Artifact>) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    artifacts.retain(|artifact| call.query("name").is_none_or(|name| artifact.name == name));
+    artifacts.reverse();
+    Ok(call.counted_list("artifacts", artifacts, |artifact| shape::artifact(world, repo, artifact)))
+}
+
+fn show_artifact(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    let artifact = repo.artifacts.get(&ArtifactId(call.id("id")?)).ok_or_else(Refused::not_found)?;
+    Ok(Reply::ok(shape::artifact(world, repo, artifact)))
+}
+
+/// 302 to a place outside the API, where no token is needed.
+fn download(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    let artifact = repo.artifacts.get(&ArtifactId(call.id("id")?)).ok_or_else(Refused::not_found)?;
+    if world.now() >= artifact.expires_at {
+        return Err(Refused::new(StatusCode::GONE, "Artifact has expired"));
+    }
+    let until = (world.now() + LINK_LIFE).timestamp();
+    Ok(Reply::found(format!("{}/_storage/artifacts/{}/{}?se={until}", world.base_url, repo.id, artifact.id)))
+}
+
+fn storage(world: &mut World, call: &Call) -> Answer {
+    let until = call.query("se").and_then(|se| se.parse().ok()).and_then(|se| Timestamp::from_timestamp(se, 0));
+    if until.is_none_or(|until| world.now() >= until) {
+        return Err(Refused::forbidden("Signature not valid in the specified time frame"));
+    }
+    let repo = world.repo(crate::world::RepoId(call.id("repo_id")?))?;
+    let artifact = repo.artifacts.get(&ArtifactId(call.id("id")?)).ok_or_else(Refused::not_found)?;
+    Ok(Reply::raw("application/zip", artifact.zip.clone()))
+}

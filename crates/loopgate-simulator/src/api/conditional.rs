@@ -1,0 +1,42 @@
+//! ETags and 304.
+
+use axum::{
+    body::to_bytes,
+    response::{IntoResponse as _, Response},
+};
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header};
+use sha2::{Digest as _, Sha256};
+
+use super::envelope::with_headers;
+use crate::Shared;
+
+/// Gives an answer its ETag, or turns it into 304 if the caller has it already.
+pub async fn answer(
+    shared: &Shared,
+    key: (String, String),
+    condition: Option<&HeaderValue>,
+    response: Response,
+) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let Ok(body) = to_bytes(body, usize::MAX).await else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let etag = format!("W/\"{}\"", hex::encode(Sha256::digest(&body)));
+    // Hex digits in quotes are always a header value.
+    parts.headers.extend(HeaderValue::from_str(&etag).ok().map(|etag| (header::ETAG, etag)));
+    shared.quietly(|world| {
+        if world.faults.may_go_stale() {
+            world.remembered.insert(key, (parts.headers.clone(), body.clone()));
+        }
+    });
+    if condition.is_some_and(|condition| names(condition, &etag)) {
+        parts.headers.remove(header::CONTENT_TYPE);
+        return with_headers(StatusCode::NOT_MODIFIED, parts.headers, Bytes::new());
+    }
+    with_headers(StatusCode::OK, parts.headers, body)
+}
+
+/// Whether `If-None-Match` names the tag; weak and strong tags compare equal (RFC 9110, 13.1.2).
+fn names(condition: &HeaderValue, etag: &str) -> bool {
+    let bare = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    condition.to_str().is_ok_and(|list| list.split(',').any(|tag| bare(tag) == bare(etag)))
+}

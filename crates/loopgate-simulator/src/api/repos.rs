@@ -1,0 +1,81 @@
+//! Repositories, branches, rules, forks.
+
+use http::StatusCode;
+
+use super::{
+    Answer, Route,
+    auth::Needs,
+    call::{Call, Reply},
+    get, post,
+};
+use crate::{
+    refused::Refused,
+    shape,
+    world::{
+        World,
+        app::{Area, Level},
+        repo::ProtectionSource,
+    },
+};
+
+pub const ROUTES: &[Route] = &[
+    get("/repos/{owner}/{repo}", show),
+    post("/repos/{owner}/{repo}/forks", fork),
+    get("/repos/{owner}/{repo}/branches", branches),
+    get("/repos/{owner}/{repo}/branches/{*branch}", below_branch),
+    get("/repos/{owner}/{repo}/rules/branches/{*branch}", rules),
+];
+
+const METADATA: Needs = &[(Area::Metadata, Level::Read)];
+const CONTENTS: Needs = &[(Area::Contents, Level::Read)];
+const ADMINISTRATION: Needs = &[(Area::Administration, Level::Read)];
+
+fn show(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, METADATA)?)?;
+    Ok(Reply::ok(shape::repo_full(world, repo, call.caller.role(world, repo))))
+}
+
+fn fork(world: &mut World, call: &Call) -> Answer {
+    let (actor, repo) = call.write(world, METADATA)?;
+    let fork = world.fork(actor, repo)?;
+    let fork = world.repo(fork)?;
+    Ok(Reply::ok(shape::repo_full(world, fork, call.caller.role(world, fork))).status(StatusCode::ACCEPTED))
+}
+
+fn branches(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, CONTENTS)?)?;
+    let heads = repo.refs.iter().filter_map(|(name, sha)| Some((name.strip_prefix("refs/heads/")?, *sha))).collect();
+    Ok(call.list(heads, |(name, sha)| {
+        let protected = repo.protections.contains_key(name);
+        let url = format!("{}/repos/{}/commits/{sha}", world.base_url, world.full_name(repo));
+        serde_json::json!({ "name": name, "commit": { "sha": sha, "url": url }, "protected": protected })
+    }))
+}
+
+/// A branch's name may hold slashes.
+fn below_branch(world: &mut World, call: &Call) -> Answer {
+    match call.param("branch").strip_suffix("/protection") {
+        Some(branch) => protection(world, call, branch),
+        None => branch(world, call, call.param("branch")),
+    }
+}
+
+fn branch(world: &mut World, call: &Call, name: &str) -> Answer {
+    let repo = world.repo(call.read(world, CONTENTS)?)?;
+    let missing = || Refused::new(StatusCode::NOT_FOUND, "Branch not found");
+    Ok(Reply::ok(shape::branch(world, repo, name, repo.branch(name).ok_or_else(missing)?)))
+}
+
+/// Classic protection only; rulesets answer through [`rules`].
+fn protection(world: &mut World, call: &Call, name: &str) -> Answer {
+    let repo = world.repo(call.read(world, ADMINISTRATION)?)?;
+    repo.branch(name).ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, "Branch not found"))?;
+    let classic = repo.protections.get(name).filter(|rules| rules.source == ProtectionSource::Classic);
+    let found = classic.ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, "Branch not protected"))?;
+    Ok(Reply::ok(shape::protection(world, repo, name, found)))
+}
+
+fn rules(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, METADATA)?)?;
+    Ok(Reply::ok(shape::rules(world, repo, call.param("branch"))))
+}

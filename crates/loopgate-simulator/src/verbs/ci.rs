@@ -1,0 +1,128 @@
+//! What CI systems do: check runs, statuses, workflow runs.
+
+use super::spec::{CheckSpec, RunSpec};
+use crate::{
+    Refused, Simulator,
+    config::OWNER,
+    deeds::{checks::CheckChange, runs::NewRun},
+    hooks::Voice,
+    world::{
+        RepoId, World,
+        app::Actor,
+        checks::{Conclusion, Output, Progress, StatusState},
+    },
+};
+use loopgate_core::{CheckRunId, RepoName, Sha, WorkflowRunId};
+
+/// An App that reports on commits.
+#[derive(Clone)]
+pub struct Ci {
+    sim: Simulator,
+    slug: String,
+}
+
+impl Ci {
+    pub(super) fn new(sim: Simulator, slug: &str) -> Self {
+        Self { sim, slug: slug.to_owned() }
+    }
+
+    fn act<T>(
+        &self,
+        repo: &RepoName,
+        deed: impl FnOnce(&mut World, Actor, RepoId) -> Result<T, Refused>,
+    ) -> Result<T, Refused> {
+        self.sim.deed(Voice::Loud, |world| {
+            let repo = world.repo_named(repo)?;
+            let app = world.app_by_slug(&self.slug)?.id;
+            let actor = Actor::App(world.installation_for(app, repo)?.id);
+            deed(world, actor, repo)
+        })
+    }
+
+    /// Makes a check run on a commit.
+    pub fn check_run(&self, repo: &RepoName, sha: Sha, spec: CheckSpec) -> Result<CheckRunId, Refused> {
+        self.act(repo, |world, actor, repo| {
+            let app = world.app_by_slug(&self.slug)?.id;
+            let progress = match spec.conclusion {
+                Some(conclusion) => Some(Progress::Completed { conclusion, at: world.now() }),
+                None => spec.progress,
+            };
+            let output = Output { title: spec.title, summary: spec.summary, text: None, annotations: spec.annotations };
+            let change = CheckChange {
+                name: Some(spec.name),
+                progress,
+                output: Some(output),
+                actions: Some(spec.actions),
+                ..CheckChange::default()
+            };
+            world.create_check_run(actor, repo, (app, sha), change)
+        })
+    }
+
+    /// Ends a check run that goes on.
+    pub fn conclude(&self, repo: &RepoName, check_run: CheckRunId, conclusion: Conclusion) -> Result<(), Refused> {
+        self.act(repo, |world, actor, repo| {
+            let app = world.app_by_slug(&self.slug)?.id;
+            let progress = Some(Progress::Completed { conclusion, at: world.now() });
+            world.update_check_run(actor, repo, app, check_run, CheckChange { progress, ..CheckChange::default() })
+        })
+    }
+
+    pub fn status(&self, repo: &RepoName, sha: Sha, context: &str, state: StatusState) -> Result<(), Refused> {
+        self.act(repo, |world, actor, repo| {
+            world.set_status(actor, repo, sha, (context, state), (None, None)).map(drop)
+        })
+    }
+}
+
+impl Simulator {
+    /// Runs a workflow from start to end: `requested`, `in_progress`, its job's check run, artifacts, `completed`.
+    pub fn workflow_run(
+        &self,
+        repo: &RepoName,
+        spec: RunSpec,
+        conclusion: Conclusion,
+    ) -> Result<WorkflowRunId, Refused> {
+        let artifacts = spec.artifacts.clone();
+        let id = self.start_workflow(repo, spec)?;
+        self.finish_workflow(repo, id, conclusion, artifacts)?;
+        Ok(id)
+    }
+
+    /// Starts a workflow run and leaves it in progress.
+    pub fn start_workflow(&self, repo: &RepoName, spec: RunSpec) -> Result<WorkflowRunId, Refused> {
+        self.deed(Voice::Loud, |world| {
+            let id = world.repo_named(repo)?;
+            let found = world.repo(id)?;
+            let pull = found.issues.values().find_map(|issue| {
+                issue.pull.as_ref().filter(|pull| pull.head.sha == spec.sha).map(|pull| (issue.author, pull))
+            });
+            let (actor, branch, head_repo) = match pull {
+                Some((author, pull)) => (author, pull.head.branch.clone(), pull.head.repo.unwrap_or(id)),
+                None => {
+                    let at = |(name, sha): (&String, &Sha)| {
+                        (*sha == spec.sha).then(|| name.strip_prefix("refs/heads/").map(str::to_owned)).flatten()
+                    };
+                    let branch = found.refs.iter().find_map(at).unwrap_or_else(|| found.default_branch.clone());
+                    (world.user_id(OWNER)?, branch, id)
+                }
+            };
+            let RunSpec { sha, path, name, event, job, .. } = spec;
+            world.start_run(id, NewRun { name, path, event, sha, branch, head_repo, actor, job })
+        })
+    }
+
+    /// Ends a workflow run, or another attempt of it after a re-run.
+    pub fn finish_workflow(
+        &self,
+        repo: &RepoName,
+        run: WorkflowRunId,
+        conclusion: Conclusion,
+        artifacts: Vec<(String, bytes::Bytes)>,
+    ) -> Result<(), Refused> {
+        self.deed(Voice::Loud, |world| {
+            let repo = world.repo_named(repo)?;
+            world.finish_run(repo, run, conclusion, artifacts)
+        })
+    }
+}

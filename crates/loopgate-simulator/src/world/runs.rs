@@ -1,0 +1,42 @@
+//! Workflow runs of GitHub Actions and their artifacts.
+
+use bytes::Bytes;
+
+use super::{ArtifactId, RepoId, SuiteId, checks::Progress};
+use loopgate_core::{Sha, Timestamp, UserId, WorkflowRunId};
+
+#[derive(Clone, Debug)]
+pub struct WorkflowRun {
+    pub id: WorkflowRunId,
+    pub workflow_id: u64,
+    /// The workflow's `name:`.
+    pub name: String,
+    /// `.github/workflows/ci.yml`.
+    pub path: String,
+    /// What started it: `pull_request`, `push`, `merge_group`, …
+    pub event: String,
+    pub sha: Sha,
+    pub branch: String,
+    /// The fork, for pull requests from one.
+    pub head_repo: RepoId,
+    pub actor: UserId,
+    pub suite: SuiteId,
+    /// The name of its one job, which is a check run too.
+    pub job: String,
+    pub run_number: u64,
+    /// Counts from 1.
+    pub attempt: u32,
+    pub progress: Progress,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+#[derive(Clone, Debug)]
+pub struct Artifact {
+    pub id: ArtifactId,
+    pub run: WorkflowRunId,
+    pub name: String,
+    pub zip: Bytes,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+}
