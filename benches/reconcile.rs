@@ -70,8 +70,8 @@ async fn cpu_of_a_large_pull_request() {
     println!("{} files, {} comments, {} attempts", FILES, COMMENTS, state.attempts.len());
 
     let now = world.clock.now();
-    let decision = loopgate_core::decide(snapshot, &state, policy, now);
-    let decide = mean(|| drop(black_box(loopgate_core::decide(black_box(snapshot), &state, policy, now))));
+    let decision = loopgate_core::deciding::decide(snapshot, &state, policy, now);
+    let decide = mean(|| drop(black_box(loopgate_core::deciding::decide(black_box(snapshot), &state, policy, now))));
     let render = mean(|| drop(black_box(render::pull_request(black_box(&decision), snapshot, policy))));
     println!(
         "decide {:.2} ms, render {:.2} ms, both {:.2} ms (budget 2)",

@@ -5,7 +5,7 @@
 //! Three crates lie below, and the compiler keeps them there:
 //!
 //! - [`loopgate_core`] holds all that Loopgate knows, and is pure: no I/O, no clock, no randomness, no async. Its heart
-//!   is [`decide`](fn@loopgate_core::decide), which turns what was observed, what is remembered and what governs into
+//!   is [`decide`](fn@loopgate_core::deciding::decide), which turns what was observed, what is remembered and what governs into
 //!   one decision. Around it stand gates and their grammar, rules and scores, attempts and the retry policy, failures
 //!   and their fingerprints.
 //! - [`loopgate_reports`] turns the bytes of test runners, compilers and linters into results, failures, findings and

@@ -5,20 +5,20 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 /// Letters of the column *test*, and where the tests are.
 const FILES: [(&str, &[&str]); 14] = [
-    ("R", &["crates/loopgate-core/src/retry.rs"]),
-    ("U", &["crates/loopgate-core/src/rerun_tests.rs"]),
-    ("D", &["crates/loopgate-core/src/decide_tests"]),
-    ("T", &["crates/loopgate-core/src/row_tests"]),
-    ("B", &["crates/loopgate-core/src/failure/blame.rs"]),
-    ("C", &["crates/loopgate-core/src/comparison.rs"]),
-    ("I", &["crates/loopgate-core/src/iteration.rs"]),
-    ("V", &["crates/loopgate-core/src/coverage"]),
-    ("N", &["crates/loopgate-core/src/interleavings.rs"]),
+    ("R", &["crates/loopgate-core/src/attempts/retry.rs"]),
+    ("U", &["crates/loopgate-core/src/attempts/rerun_tests.rs"]),
+    ("D", &["crates/loopgate-core/src/deciding/decide_tests"]),
+    ("T", &["crates/loopgate-core/src/deciding/row_tests"]),
+    ("B", &["crates/loopgate-core/src/failure/explain/blame.rs"]),
+    ("C", &["crates/loopgate-core/src/attempts/comparison.rs"]),
+    ("I", &["crates/loopgate-core/src/deciding/iteration.rs"]),
+    ("V", &["crates/loopgate-core/src/verdict/coverage"]),
+    ("N", &["crates/loopgate-core/src/deciding/interleavings.rs"]),
     ("P", &["src/runner/proof/mod.rs"]),
-    ("Q", &["crates/loopgate-core/src/fix_request.rs"]),
-    ("Y", &["crates/loopgate-core/src/senior.rs"]),
+    ("Q", &["crates/loopgate-core/src/escalation/fix_request.rs"]),
+    ("Y", &["crates/loopgate-core/src/escalation/senior_fixer.rs"]),
     ("Z", &["src/runner/schedule.rs"]),
-    ("G", &["crates/loopgate-core/src/waiting.rs", "crates/loopgate-core/src/decide_tests"]),
+    ("G", &["crates/loopgate-core/src/gate/waiting.rs", "crates/loopgate-core/src/deciding/decide_tests"]),
 ];
 type Letters = &'static [(&'static str, &'static [&'static str])];
 

@@ -14,8 +14,7 @@ use loopgate_core::{
     AppId, GateName, Login,
     evidence::{Evidence, ReportFormat},
     failure, gate,
-    history::HistoryLine,
-    state::LoopState,
+    state::{LoopState, history::HistoryLine},
 };
 use loopgate_reports::{ReadOptions, RosterMode, read};
 

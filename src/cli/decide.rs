@@ -6,9 +6,8 @@ use clap::Args;
 
 use super::{Outcome, Stop, exit, output, output::Format};
 use loopgate_core::{
-    decision::FeedbackLine,
-    failure::{self, Changes, FeedbackItem, Place},
-    iteration::{self, Request, Response, Sides, Understood},
+    deciding::iteration::{self, Request, Response, Sides, Understood},
+    failure::{self, Changes, FeedbackItem, FeedbackLine, Place},
     policy::LoopPolicy,
 };
 use loopgate_reports::{self, ReadOptions};

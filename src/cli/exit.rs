@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use loopgate_core::decision::DecisionWord;
+use loopgate_core::deciding::DecisionWord;
 
 /// Proceed, or the command did what it was asked to.
 pub const OK: u8 = 0;

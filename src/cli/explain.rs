@@ -14,7 +14,7 @@ use crate::{
     github::{Clock as _, Job, Reconcile, SystemClock},
     render,
 };
-use loopgate_core::{PrNumber, RepoName, history::Event, policy::StateBackend};
+use loopgate_core::{PrNumber, RepoName, policy::StateBackend, state::history::Event};
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\n\nNothing is written. The exit code is that of the decision.\n\nExample:\n  \

@@ -10,11 +10,11 @@ use crate::{
 use loopgate_core::{
     AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
     evidence::Evidence,
-    policy::{Policy, PolicyOrigin},
-    snapshot::{
+    observed::{
         Account, AccountKind, AppIdentity, Base, ChangedFiles, Head, Lifecycle, PullRequest, Readiness,
         ReceivedEvidence, Snapshot,
     },
+    policy::{Policy, PolicyOrigin},
 };
 
 /// Where the configuration is looked for, relative to the top of the repository.

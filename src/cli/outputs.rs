@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::actions::ActionsRun;
-use loopgate_core::{RuleId, Score, decision::DecisionWord, stage::Stage, state::RunStatus};
+use loopgate_core::{RuleId, Score, deciding::DecisionWord, stage::Stage, state::RunStatus};
 
 /// What came of a decision.
 #[derive(Debug, Clone)]

@@ -29,7 +29,7 @@ use crate::{
         webhook::{InWorkflow, OwnApp, Target, route_in_workflow},
     },
 };
-use loopgate_core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, hint::Hint};
+use loopgate_core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, observed::Hint};
 
 /// Largest event payload read, in bytes; GitHub's own limit is 25 MB.
 const EVENT_LIMIT: u64 = 25 * 1024 * 1024;

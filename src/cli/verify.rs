@@ -29,14 +29,14 @@ use crate::{
     runner::{self, Changes, Checkout, Cleanliness, Interrupt, Interrupter, Plan, Ran, Selection, Trial},
 };
 use loopgate_core::{
-    CheckName, Sha, Timestamp, coverage, decide,
-    decision::{Decision, DecisionWord},
-    describe,
+    CheckName, Sha, Timestamp,
+    deciding::{Decision, DecisionWord, decide},
     evidence::{CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome as CheckOutcome, RegressionTrial},
-    failure, gather,
+    failure,
+    observed::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
     policy::{CheckSource, Policy, RegressionProof, RequiredTest},
-    snapshot::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
     state::LoopState,
+    verdict::{coverage, gather},
 };
 
 #[derive(Debug, Args)]
@@ -249,7 +249,7 @@ fn document(
         schema: EVIDENCE_SCHEMA.to_owned(),
         repository: run.as_ref().map_or_else(|| local::repository_name(checkout), |run| run.repository.clone()),
         head_sha: run.as_ref().and_then(|run| run.head).unwrap_or(checkout.head),
-        tree_hash: describe::tree_hash(checkout.tree),
+        tree_hash: loopgate_core::evidence::tree_hash(checkout.tree),
         base_sha: changes.map(|changes| changes.merge_base),
         pull_request: run.as_ref().and_then(|run| run.pull_request),
         workflow: run.map(|run| run.origin),

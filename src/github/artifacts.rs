@@ -14,8 +14,9 @@ use std::{
 use zip::ZipArchive;
 
 use loopgate_core::{
-    RepoName, Sha, WorkflowRunId, coverage,
+    RepoName, Sha, WorkflowRunId,
     evidence::{EVIDENCE_SCHEMA, Evidence},
+    verdict::coverage,
 };
 
 /// Names of evidence artifacts begin with this.

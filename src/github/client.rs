@@ -26,7 +26,7 @@ use super::{
     transport::{Accept, ApiUrl, Broken, Incoming, Outgoing, Transport},
     usage::{Meter, Pace, Permit},
 };
-use loopgate_core::{InstallationId, Timestamp, snapshot::AppIdentity};
+use loopgate_core::{InstallationId, Timestamp, observed::AppIdentity};
 
 /// Reads of one installation under way at the same time; GitHub tolerates 100 over all of an App's processes.
 const READS_AT_ONCE: usize = 20;

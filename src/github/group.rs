@@ -12,10 +12,9 @@ use super::{
 use crate::render::{self, GroupMember, Rendered, VerifiedBy};
 use loopgate_core::{
     self, InstallationId, PrNumber, RepoName, Sha, Timestamp,
-    decision::{CheckRunPlan, Surface},
+    deciding::{CheckRunPlan, Surface},
     gate::GateReport,
-    hint::Hint,
-    snapshot::{Lifecycle, Snapshot},
+    observed::{Hint, Lifecycle, Snapshot},
     state::LoopState,
 };
 
@@ -121,7 +120,7 @@ impl Reconcile {
                 // A run of its own: what was tried before on the pull request says nothing about this commit.
                 let mut state = LoopState::begin(&on_group, policy, now);
                 state.skips.clone_from(&decision.next.skips);
-                (loopgate_core::decide(&on_group, &state, policy, now).surface.verify, VerifiedBy::Group)
+                (loopgate_core::deciding::decide(&on_group, &state, policy, now).surface.verify, VerifiedBy::Group)
             }
             None => (decision.surface.verify, VerifiedBy::PullRequest),
         };

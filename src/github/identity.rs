@@ -4,7 +4,7 @@ use serde::Deserialize;
 use tokio::sync::OnceCell;
 
 use super::{AppSlug, Client, Credentials, Error, Github, error::OrAbsent as _, path};
-use loopgate_core::{AppId, Login, UserId, snapshot::AppIdentity};
+use loopgate_core::{AppId, Login, UserId, observed::AppIdentity};
 
 #[derive(Deserialize)]
 struct App {

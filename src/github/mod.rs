@@ -1,7 +1,7 @@
 //! The only room that speaks to GitHub.
 //!
 //! [`Github`] holds the credentials and hands out one [`Client`] per installation. [`Observer`] reads a pull request
-//! into a [`Snapshot`](loopgate_core::snapshot::Snapshot); [`plan`] and [`Executor`] make it look as decided;
+//! into a [`Snapshot`](loopgate_core::observed::Snapshot); [`plan`] and [`Executor`] make it look as decided;
 //! [`GithubObjects`] is the git database that its state is kept in, unless that is elsewhere (`storage`); [`Reconcile`]
 //! is one turn of all of them.
 

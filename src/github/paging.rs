@@ -6,7 +6,7 @@ use super::{
     Client, Error,
     client::{Page, parse},
 };
-use loopgate_core::snapshot::{Completeness, Listing};
+use loopgate_core::observed::{Completeness, Listing};
 
 /// The shape of one page of a list.
 pub(crate) trait PageOf: DeserializeOwned {

@@ -14,7 +14,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use self::events::Told;
 pub use self::workflow::{InWorkflow, Unsuitable, route_in_workflow};
-use loopgate_core::{AppId, Hint, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp};
+use loopgate_core::{AppId, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, observed::Hint};
 
 /// Who we are, so that echoes of our own writes can be told from people's acts.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use loopgate_core::{
     Login, UserId,
-    snapshot::{Account, AccountKind},
+    observed::{Account, AccountKind},
 };
 
 /// An account as answers show it. Deleted accounts are `null`, and shown as `ghost` here as there.

@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 
 use super::{RefsError, store::document};
 use loopgate_core::{
-    decision::{AttemptRecord, FailureView},
+    deciding::AttemptRecord,
     evidence::{ChangedCoverage, CheckEvidence, Failure},
     reflex::FixRecord,
     state::AttemptDigest,
+    verdict::FailureView,
 };
 
 /// `schema` of an attempt.

@@ -10,10 +10,13 @@ use serde_json::Map;
 use super::{GitObjects, NewCommit, RefName, RefsError};
 use loopgate_core::{
     Sha,
-    decision::{AttemptRecord, Compare, DecisionWord, Provenance},
-    history::{Event, EventStatus, HistoryLine},
+    deciding::{AttemptRecord, DecisionWord, Provenance},
+    evidence::Compare,
     policy::Phase,
-    state::{LoopState, Step},
+    state::{
+        LoopState, Step,
+        history::{Event, EventStatus, HistoryLine},
+    },
 };
 
 /// Commits with whole trees, and refs.

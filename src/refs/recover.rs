@@ -9,11 +9,11 @@ use serde_json::Value;
 use super::{GitObjects, RefsError, StateStore, attempt, store::Unusable};
 use loopgate_core::{
     Sha,
-    escalation::Trigger,
-    history::{Event, HistoryLine},
+    policy::Trigger,
     state::{
         Answer, AnswerOutcome, Answered, Asked, AttemptDigest, LoopState, Resume, RunStatus, SeenHead, Skip, Stop,
         StopReason,
+        history::{Event, HistoryLine},
     },
 };
 
@@ -235,7 +235,7 @@ impl fmt::Display for Damaged {
 mod tests {
     use super::*;
     use loopgate_core::{
-        decide,
+        deciding::decide,
         evidence::CheckKind,
         fixtures::Story,
         policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck},

@@ -13,8 +13,10 @@ use super::{
 use loopgate_core::{
     Sha,
     evidence::CheckEvidence,
-    history::{Event, EventStatus, HistoryLine},
-    state::{LOOP_STATE_SCHEMA, LoopState},
+    state::{
+        LOOP_STATE_SCHEMA, LoopState,
+        history::{Event, EventStatus, HistoryLine},
+    },
 };
 
 pub(super) const STATE_FILE: &str = "loop-state.json";

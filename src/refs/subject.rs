@@ -1,7 +1,7 @@
 //! Subjects of state commits: `git log refs/loopgate/pr/12` reads as a log of the run.
 
 use loopgate_core::{
-    decision::{Decision, NextAction},
+    deciding::{Decision, NextAction},
     state::{RunStatus, StopReason},
 };
 

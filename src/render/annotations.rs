@@ -1,11 +1,7 @@
 //! Annotations of the verify check: failures and uncovered lines, where they stand in the diff.
 
 use super::sanitize::{block, clip, clip_lines, line, path_in_address};
-use loopgate_core::{
-    decision::{FailureView, View},
-    failure::Blame,
-    snapshot::AnnotationLevel,
-};
+use loopgate_core::{deciding::View, failure::Blame, observed::AnnotationLevel, verdict::FailureView};
 
 /// At most so many are sent, in batches of 50 (github.md).
 const MOST: usize = 200;

@@ -15,11 +15,12 @@ use super::{
     words,
 };
 use loopgate_core::{
-    command::Verb,
-    decision::{Hold, RuleOutcome},
+    commands::Verb,
     gate::{GateReport, GateStanding, Word, WordOutcome},
     policy::PolicyOrigin,
+    stages::Hold,
     state::AnswerOutcome,
+    verdict::RuleOutcome,
 };
 
 /// One collapsed answer.
@@ -212,10 +213,9 @@ mod tests {
     use crate::render::fixtures;
     use loopgate_core::{
         CommentId,
-        decision::{CommandReply, Decision},
-        gate::WordSource,
-        snapshot::Snapshot,
-        state::{Answer, Asked},
+        deciding::{CommandReply, Decision},
+        observed::Snapshot,
+        state::{Answer, Asked, WordSource},
     };
 
     fn asked(decision: &mut Decision, snapshot: &Snapshot, verb: Verb) -> String {

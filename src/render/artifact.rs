@@ -10,8 +10,8 @@ use super::{
     verdict::{Subject, verdict},
 };
 use loopgate_core::{
-    decision::{RuleOutcome, RuleView},
     policy::Severity,
+    verdict::{RuleOutcome, RuleView},
 };
 
 /// Bytes: the state ref grows by at most 20 KB for an attempt, of which this is one file (quality.md).

@@ -15,10 +15,12 @@ use super::{
 };
 use loopgate_core::{
     CheckName,
-    button::Button,
-    decision::{CheckRunPlan, CheckStanding, Decision, Hold, NextAction, View},
+    commands::Button,
+    deciding::{CheckRunPlan, Decision, NextAction, View},
     evidence::CheckKind,
     gate::{GateReport, GateStanding},
+    stages::Hold,
+    verdict::CheckStanding,
 };
 
 /// Limits of a button (github.md, Limits of the platform), in characters.
@@ -99,7 +101,7 @@ fn failed_title(subject: &Subject<'_>, failing: &[CheckName]) -> String {
     format!("{} failed: {}{tests}", subject.attempt(), words::checks(failing))
 }
 
-fn failed_tests(check: &loopgate_core::decision::CheckView) -> u64 {
+fn failed_tests(check: &loopgate_core::deciding::CheckView) -> u64 {
     match &check.standing {
         CheckStanding::Done(evidence) => evidence.results.map_or(0, |results| results.failed + results.errors),
         _ => 0,
@@ -148,7 +150,7 @@ fn actions(decision: &Decision) -> Vec<CheckAction> {
 }
 
 /// Build and tests cannot be skipped; a name too long for the platform's limits has no button, only its command.
-fn skip_action(check: &loopgate_core::decision::CheckView, failing: &[CheckName]) -> Option<CheckAction> {
+fn skip_action(check: &loopgate_core::deciding::CheckView, failing: &[CheckName]) -> Option<CheckAction> {
     let skippable = !matches!(check.kind, CheckKind::Build | CheckKind::Test) && failing.contains(&check.name);
     let (label, identifier) = (format!("Skip {}…", check.name), Button::Skip(check.name.clone()).to_string());
     let fits = label.chars().count() <= LABEL && identifier.len() <= IDENTIFIER;

@@ -8,8 +8,9 @@ use super::{
     words,
 };
 use loopgate_core::{
-    decision::{CheckStanding, CheckView},
+    deciding::CheckView,
     evidence::{CheckEvidence, CheckResults, Outcome, ReportQuality},
+    verdict::CheckStanding,
 };
 
 #[derive(Clone, Debug, Serialize)]

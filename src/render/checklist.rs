@@ -4,10 +4,9 @@ use serde::Serialize;
 
 use super::{summary, verdict::Subject};
 use loopgate_core::{
-    decision::{CheckStanding, EvaluationVerdict, RuleOutcome},
-    evaluate::COVERAGE_RULE,
     evidence::CheckResults,
     state::VerificationResult,
+    verdict::{CheckStanding, EvaluationVerdict, RuleOutcome, evaluate::COVERAGE_RULE},
 };
 
 #[derive(Clone, Debug, Serialize)]

@@ -6,10 +6,7 @@ use super::{
     sanitize::{Markdown, code},
     words,
 };
-use loopgate_core::{
-    decision::{Against, Compare},
-    roster::TestId,
-};
+use loopgate_core::evidence::{Against, Compare, TestId};
 
 /// Names shown of each sort.
 const MOST: usize = 5;

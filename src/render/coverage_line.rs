@@ -7,9 +7,9 @@ use super::{
     words,
 };
 use loopgate_core::{
-    decision::{CheckStanding, RuleOutcome, View},
-    evaluate::COVERAGE_RULE,
+    deciding::View,
     evidence::ChangedCoverage,
+    verdict::{CheckStanding, RuleOutcome, evaluate::COVERAGE_RULE},
 };
 
 /// The line; none while nothing is known and nothing is asked.

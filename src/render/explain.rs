@@ -18,9 +18,10 @@ use super::{
 };
 use loopgate_core::{
     GateName, Login, Timestamp,
-    decision::RuleOutcome,
-    gate::{GateReport, GateStanding, GateStatus, Holding, Word, WordOutcome},
+    gate::{GateReport, GateStanding, Holding, Word, WordOutcome},
     stage::Stage,
+    state::GateStatus,
+    verdict::RuleOutcome,
 };
 
 /// `schema` of the document.

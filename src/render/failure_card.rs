@@ -10,10 +10,7 @@ use super::{
     sanitize::{Markdown, clip_lines, code, fence, line, short_text, summary_code},
     words,
 };
-use loopgate_core::{
-    decision::{FailureView, FeedbackLine, View},
-    evidence::Failure,
-};
+use loopgate_core::{deciding::View, evidence::Failure, failure::FeedbackLine, verdict::FailureView};
 
 /// What `parts/failures.md` shows of one failure, collapsed.
 #[derive(Clone, Debug, Serialize)]
@@ -83,7 +80,7 @@ impl Failures {
 }
 
 fn not_kept(view: &View) -> u64 {
-    use loopgate_core::decision::CheckStanding::Done;
+    use loopgate_core::verdict::CheckStanding::Done;
     view.checks
         .iter()
         .map(|check| if let Done(evidence) = &check.standing { evidence.failures_not_kept } else { 0 })

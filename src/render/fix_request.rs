@@ -7,8 +7,9 @@ use super::{
     words,
 };
 use loopgate_core::{
-    decision::{FeedbackLine, Post},
-    fix_request::Whom,
+    deciding::Post,
+    escalation::fix_request::Whom,
+    failure::FeedbackLine,
     policy::{DispatchFixer, Fixer},
 };
 

@@ -12,9 +12,9 @@ use super::{
 };
 use loopgate_core::{
     GateName, Login,
-    gate::{Absence, Approval, ApproveBy, GateReport, GateStanding, Holding, MatchReason, TriggerMatch},
-    policy::Policy,
-    snapshot::Lifecycle,
+    gate::{Absence, Approval, GateReport, GateStanding, Holding, MatchReason, TriggerMatch},
+    observed::Lifecycle,
+    policy::{ApproveBy, Policy},
 };
 
 /// What `parts/gate.md` shows.

@@ -10,7 +10,7 @@ use super::{
     verdict::Subject,
     words,
 };
-use loopgate_core::{GateName, Timestamp, decision::Post, gate::GateReport};
+use loopgate_core::{GateName, Timestamp, deciding::Post, gate::GateReport};
 
 /// What `gates/reminder.md` shows.
 #[derive(Serialize)]

@@ -14,9 +14,10 @@ use super::{
 };
 use loopgate_core::{
     GateName,
-    decision::{Post, Reviewer},
-    gate::{ApproveBy, ChecklistMode, GateReport},
-    snapshot::Readiness,
+    deciding::Post,
+    gate::{GateReport, Reviewer},
+    observed::Readiness,
+    policy::{ApproveBy, ChecklistMode},
 };
 
 /// `gates/request.md` and the gate's own template on top of it.
@@ -117,7 +118,7 @@ pub(super) fn reject(name: &GateName, by: ApproveBy) -> Markdown {
 
 /// How long an approval lasts.
 fn binds(subject: &Subject<'_>, report: &GateReport) -> &'static str {
-    use loopgate_core::gate::InvalidateOnPush::{Any, Matching, Never};
+    use loopgate_core::policy::InvalidateOnPush::{Any, Matching, Never};
     match subject.policy.gates.get(&report.name).map_or(Matching, |gate| gate.invalidate_on_push) {
         Matching => "An approval holds until a push changes the places above.",
         Any => "An approval holds until the next push.",

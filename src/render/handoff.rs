@@ -10,9 +10,9 @@ use super::{
     words,
 };
 use loopgate_core::{
-    decision::RuleOutcome,
     policy::Severity,
     state::{AttemptDigest, VerificationResult},
+    verdict::RuleOutcome,
 };
 
 #[derive(Clone, Debug, Serialize)]

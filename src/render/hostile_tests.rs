@@ -3,6 +3,18 @@
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
+use loopgate_core::{
+    GateName,
+    deciding::*,
+    evidence::*,
+    failure::{Blame, FeedbackLine},
+    gate::*,
+    observed::{ForgedCheck, ObservationProblem},
+    policy::{ConfigError, PolicyOrigin, ReportSection, Severity},
+    stage::Stage,
+    state::Skip,
+    verdict::{CheckStanding, FailureView},
+};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Tag};
 
@@ -10,17 +22,6 @@ use super::{
     fixtures, pull_request,
     sanitize::tests::{events, hostile, references},
     *,
-};
-use loopgate_core::{
-    GateName,
-    decision::*,
-    evidence::*,
-    failure::Blame,
-    gate::*,
-    policy::{ConfigError, PolicyOrigin, ReportSection, Severity},
-    snapshot::{ForgedCheck, ObservationProblem},
-    stage::Stage,
-    state::Skip,
 };
 
 /// Texts handed out in turn.
@@ -47,7 +48,7 @@ fn poison(decision: &mut Decision, snapshot: &mut Snapshot, texts: &mut Texts, n
     for commit in &mut snapshot.commits.items {
         commit.message = texts.take();
     }
-    if let loopgate_core::snapshot::ChangedFiles::Complete(files) = &mut snapshot.files {
+    if let loopgate_core::observed::ChangedFiles::Complete(files) = &mut snapshot.files {
         for file in files {
             file.patch = Some(texts.take().repeat(n));
         }

@@ -6,7 +6,7 @@ use super::{
     templates,
     verdict::{Subject, verdict},
 };
-use loopgate_core::{decision::Decision, policy::Policy, snapshot::Snapshot};
+use loopgate_core::{deciding::Decision, observed::Snapshot, policy::Policy};
 
 /// Markdown for `GITHUB_STEP_SUMMARY`, at most [`LIMIT`](fit::LIMIT) bytes: the platform takes 1 MiB for all steps of
 /// a job together.

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::sanitize::{Markdown, address, code, path_in_address};
-use loopgate_core::{Sha, snapshot::Snapshot};
+use loopgate_core::{Sha, observed::Snapshot};
 
 /// Where a pull request's pages are.
 #[derive(Clone, Debug)]

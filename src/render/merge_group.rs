@@ -6,7 +6,7 @@ use super::{
     sanitize::{Markdown, code},
     words,
 };
-use loopgate_core::{GateName, PrNumber, Sha, decision::CheckRunPlan, snapshot::Conclusion};
+use loopgate_core::{GateName, PrNumber, Sha, deciding::CheckRunPlan, observed::Conclusion};
 
 /// One pull request of a merge group.
 #[derive(Clone, Debug, PartialEq, Eq)]

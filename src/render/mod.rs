@@ -51,9 +51,9 @@ mod words;
 mod workflow;
 
 use loopgate_core::{
-    decision::{Decision, Post},
+    deciding::{Decision, Post},
+    observed::Snapshot,
     policy::Policy,
-    snapshot::Snapshot,
 };
 
 pub use annotations::CheckAnnotation;

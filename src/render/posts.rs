@@ -9,7 +9,7 @@ use super::{
     verdict::Subject,
     words,
 };
-use loopgate_core::{decision::Post, snapshot::Lifecycle};
+use loopgate_core::{deciding::Post, observed::Lifecycle};
 
 /// The text of one post, its marker first.
 pub(super) fn text_of(subject: &Subject<'_>, post: &Post, own: OwnTemplates<'_>) -> String {

@@ -6,7 +6,9 @@ use super::{
 };
 use loopgate_core::{
     GateName, Sha,
-    gate::{ApproveBy, Considered, GateReport, OnlyHope, PhraseProblem, Refusal, WordSource},
+    gate::{Considered, GateReport, OnlyHope, PhraseProblem, Refusal},
+    policy::ApproveBy,
+    state::WordSource,
 };
 
 /// What is needed to tell somebody how to do it right.

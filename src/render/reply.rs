@@ -8,7 +8,7 @@ use super::{
 };
 use loopgate_core::{
     CheckName,
-    decision::CommandReply,
+    deciding::CommandReply,
     state::{AnswerOutcome, Asked, CommandRefusal},
 };
 
@@ -128,7 +128,10 @@ fn refused(refusal: &CommandRefusal) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loopgate_core::{CheckRunId, CommentId, Sha, gate::WordSource, state::Answer};
+    use loopgate_core::{
+        CheckRunId, CommentId, Sha,
+        state::{Answer, WordSource},
+    };
 
     fn said(verb: &str, outcome: AnswerOutcome) -> String {
         answered(Asked::InWords(WordSource::Comment(CommentId::new(1))), verb, outcome)

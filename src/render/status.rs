@@ -21,7 +21,7 @@ use super::{
     verdict::{self, Subject},
     warning,
 };
-use loopgate_core::{Score, decision::NextAction, escalation::Trigger, state::Skip};
+use loopgate_core::{Score, deciding::NextAction, policy::Trigger, state::Skip};
 
 /// The hidden first line by which the comment is found again.
 pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
@@ -191,7 +191,7 @@ impl IterationCard {
 }
 
 impl Distance {
-    fn of(distance: &loopgate_core::decision::DistanceToSuccess) -> Self {
+    fn of(distance: &loopgate_core::verdict::DistanceToSuccess) -> Self {
         let blocking: Vec<String> =
             distance.blocking_rule_ids.iter().map(|rule| code(rule.as_str()).into_string()).collect();
         Self {

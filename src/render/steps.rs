@@ -8,12 +8,13 @@ use super::{
 };
 use loopgate_core::{
     CheckName, GateName,
-    decision::{CheckStanding, Hold, NextAction, View},
+    deciding::{NextAction, View},
+    escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
-    fix_request::Whom,
-    senior,
     stage::Stage,
+    stages::Hold,
     state::RunStatus,
+    verdict::CheckStanding,
 };
 
 /// What happens next and by whom, one step a line.
@@ -93,7 +94,7 @@ fn retry_steps(subject: &Subject<'_>, author: &Markdown) -> Vec<String> {
 fn senior_step(subject: &Subject<'_>, called: &Markdown) -> Option<String> {
     subject.decision.view.fixing.as_ref().filter(|turn| turn.whom == Whom::Senior)?;
     let call = subject.decision.next.senior.as_ref()?;
-    let until = words::moment(senior::deadline(call, subject.policy));
+    let until = words::moment(senior_fixer::deadline(call, subject.policy));
     Some(format!(
         "It is the last try before a human: {}. If that fails too, or nothing is pushed until {until}, {called} are called.",
         words::trigger(call.trigger)

@@ -6,9 +6,9 @@ use super::{
 };
 use loopgate_core::{
     PrNumber, RuleId, Score,
-    decision::{Evaluation, EvaluationVerdict, FailureView, RuleOutcome},
+    observed::Commit,
     policy::{Phase, Severity, StateBackend},
-    snapshot::Commit,
+    verdict::{Evaluation, EvaluationVerdict, FailureView, RuleOutcome},
 };
 
 /// What the summary says. Texts in it may come from outside; [`Iteration::lines`] makes them plain.
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
 
-    fn summary(decision: &loopgate_core::decision::Decision, snapshot: &loopgate_core::snapshot::Snapshot) -> String {
+    fn summary(decision: &loopgate_core::deciding::Decision, snapshot: &loopgate_core::observed::Snapshot) -> String {
         let policy = fixtures::policy();
         Iteration::of(&Subject { decision, snapshot, policy: &policy }).unwrap().lines().join("\n")
     }
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn passing_iteration_lists_no_issues() {
-        let decision = fixtures::green(loopgate_core::decision::NextAction::WaitForMerge);
+        let decision = fixtures::green(loopgate_core::deciding::NextAction::WaitForMerge);
         insta::assert_snapshot!(summary(&decision, &fixtures::snapshot()), @r"
         ── Iteration 1/3 | Phase B | Score: 1.00 | PASS ──
         Plan: build, unit, lint

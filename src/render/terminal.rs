@@ -9,10 +9,11 @@ use super::{
     words,
 };
 use loopgate_core::{
-    decision::{CheckStanding, CheckView, Decision, FailureView},
+    deciding::{CheckView, Decision},
     evidence::Outcome,
+    observed::Snapshot,
     policy::Policy,
-    snapshot::Snapshot,
+    verdict::{CheckStanding, FailureView},
 };
 
 /// Whether to colour. The caller knows the terminal and `NO_COLOR`.
@@ -156,7 +157,7 @@ fn failure_lines(view: &FailureView, subject: &Subject<'_>, colour: Colour) -> V
 mod tests {
     use super::*;
     use crate::render::fixtures;
-    use loopgate_core::{decision::NextAction, policy::Severity};
+    use loopgate_core::{deciding::NextAction, policy::Severity};
 
     #[test]
     fn a_failing_run() {

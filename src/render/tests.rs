@@ -2,10 +2,10 @@
 
 use super::*;
 use loopgate_core::{
-    decision::{Decision, Reviewer},
+    deciding::Decision,
     evidence::{CheckKind, Outcome},
-    gate::ChecklistMode,
-    policy::{EscalationDiff, ReportSection},
+    gate::Reviewer,
+    policy::{ChecklistMode, EscalationDiff, ReportSection},
 };
 
 macro_rules! shown {
@@ -71,7 +71,7 @@ fn gate_requests() {
         assert!(text.starts_with(&format!("{}\n", marker(&post))), "{text}");
         shown!(format!("gate_request_{gate}"), text);
     }
-    snapshot.pull_request.readiness = loopgate_core::snapshot::Readiness::Draft;
+    snapshot.pull_request.readiness = loopgate_core::observed::Readiness::Draft;
     for (_, text) in pull_request(&decision, &snapshot, &policy).posts {
         assert!(!text.contains(" @"), "nobody is called on a draft: {text}");
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::machine::attempts_before;
 use loopgate_core::{
     Sha, Timestamp,
-    decision::Post,
+    deciding::Post,
     state::{LostRecord, Trace},
 };
 

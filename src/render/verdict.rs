@@ -3,15 +3,16 @@
 use super::{sanitize::short_line, words};
 use loopgate_core::{
     CheckName, GateName, Login,
-    decision::{CheckStanding, CheckView, Decision, Hold, NextAction},
-    escalation::Trigger,
+    deciding::{CheckView, Decision, NextAction},
     evidence::Outcome,
     failure::Blame,
     gate::{GateReport, GateStanding},
-    policy::Policy,
-    snapshot::{Lifecycle, Snapshot},
+    observed::{Lifecycle, Snapshot},
+    policy::{Policy, Trigger},
     stage::Stage,
+    stages::Hold,
     state::{RunStatus, StopReason},
+    verdict::CheckStanding,
 };
 
 /// How it stands, in plain words.
@@ -257,10 +258,10 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
     use loopgate_core::{
+        attempts::rerun::NextRerun,
+        escalation::fix_request::{FixRequest, FixTurn, Whom},
         failure::Blame,
-        fix_request::{FixRequest, FixTurn, Whom},
         policy::{DispatchFixer, Fixer, OnMax},
-        rerun::NextRerun,
         state::{Blocked, RunStatus, Stop, StopReason},
     };
 

@@ -6,7 +6,7 @@ use super::{
     words,
 };
 use loopgate_core::{
-    decision::Warning,
+    deciding::Warning,
     evidence::CheckKind,
     state::{LostRecord, Trace},
 };
@@ -80,8 +80,8 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
     use loopgate_core::{
+        observed::{ForgedCheck, ObservationProblem},
         policy::ConfigError,
-        snapshot::{ForgedCheck, ObservationProblem},
     };
 
     #[test]

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use super::sanitize::{Markdown, code, short_text, text};
 use loopgate_core::{
     CheckName, Login, TeamSlug, Timestamp,
-    decision::{CheckStanding, View},
-    escalation::Trigger,
-    evidence::Outcome,
-    failure::{Blame, RootCauseCategory},
-    fix_request::Whom,
+    deciding::View,
+    escalation::fix_request::Whom,
+    evidence::{Outcome, RootCauseCategory},
+    failure::Blame,
     gate::GateReport,
-    policy::{DispatchFixer, Fixer, Policy, Recipient},
-    snapshot::Permission,
+    observed::Permission,
+    policy::{DispatchFixer, Fixer, Policy, Recipient, Trigger},
     stage::Stage,
+    verdict::CheckStanding,
 };
 
 /// People who are named one by one; of more, how many there are is enough.

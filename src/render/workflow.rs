@@ -11,9 +11,10 @@ use super::{
     words,
 };
 use loopgate_core::{
-    decision::{CheckStanding, FailureView, View},
+    deciding::View,
     failure::Blame,
-    snapshot::AnnotationLevel,
+    observed::AnnotationLevel,
+    verdict::{CheckStanding, FailureView},
 };
 
 /// Annotations of one level that GitHub shows of a step ("Setting up annotations": 10 errors and 10 warnings).

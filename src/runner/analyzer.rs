@@ -15,8 +15,8 @@ use super::{
 };
 use loopgate_core::{
     CheckName,
-    evidence::{CheckEvidence, Failure},
-    failure::{Analysis, Changes, analyse_all},
+    evidence::{Analysis, CheckEvidence, Failure},
+    failure::{Changes, analyse_all},
 };
 
 const TIMEOUT: Duration = Duration::from_secs(60);

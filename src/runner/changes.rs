@@ -4,7 +4,7 @@ use std::{path::Path, process::Command};
 
 use loopgate_core::{
     Sha,
-    snapshot::{ChangedFile, ChangedFiles, FileStatus},
+    observed::{ChangedFile, ChangedFiles, FileStatus},
 };
 
 /// Largest diff read, in bytes; a larger one is "too large to read".

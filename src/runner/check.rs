@@ -18,12 +18,11 @@ use loopgate_core::{
     self, CheckName, Timestamp,
     evidence::{
         CheckEvidence, CheckKind, CheckResults, ErrorType, Failure, FileCoverage, Outcome, ReportNote, ReportQuality,
-        RetryClass,
+        RetryClass, Roster,
     },
     failure,
+    observed::ChangedFiles,
     policy::{CheckPresence, CommandCheck, EmptyTests, REPORTS_VARIABLE},
-    roster::Roster,
-    snapshot::ChangedFiles,
 };
 use loopgate_reports::{self, Coverage, Pattern, PatternError, ReadOptions, Report, RosterMode};
 
@@ -94,7 +93,7 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> (CheckEvidence,
     let coverage = gathered.coverage.take();
     if let (Some(results), Some(coverage)) = (&mut gathered.results, &coverage) {
         results.coverage_percent =
-            loopgate_core::coverage::measure(&ChangedFiles::Complete(Vec::new()), coverage).percent();
+            loopgate_core::verdict::coverage::measure(&ChangedFiles::Complete(Vec::new()), coverage).percent();
     }
     let not_kept = gathered.failures.len().saturating_sub(KEPT_FAILURES);
     gathered.failures.truncate(KEPT_FAILURES);

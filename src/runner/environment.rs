@@ -8,10 +8,7 @@ use super::{
     interrupt::Interrupter,
     plan::Plan,
 };
-use loopgate_core::{
-    evidence::{CheckKind, Environment, TestFramework},
-    framework_of,
-};
+use loopgate_core::evidence::{CheckKind, Environment, TestFramework, framework_of};
 
 /// A tool that does not tell its version in so long is not asked further.
 const PATIENCE: Duration = Duration::from_secs(10);

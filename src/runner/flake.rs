@@ -7,10 +7,9 @@ use std::{
 };
 
 use loopgate_core::{
-    evidence::{CheckEvidence, CheckKind, Failure, Outcome},
+    evidence::{CheckEvidence, CheckKind, Failure, Outcome, Roster, RosterEntry, RosterExtent, TestState},
     failure::{self, CheckContext},
     policy::CommandCheck,
-    roster::{Roster, RosterEntry, RosterExtent, TestState},
 };
 
 /// More failing tests than these are no flakiness (loop.md).
@@ -104,7 +103,7 @@ impl Drop for KeptReports {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loopgate_core::{evidence::CheckResults, roster::TestId};
+    use loopgate_core::evidence::{CheckResults, TestId};
 
     fn id(name: &str) -> TestId {
         TestId::of("", "", name)

@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use crate::github::{Failed, webhook::Target};
-use loopgate_core::{Hint, InstallationId, PrNumber, RepoName, Timestamp};
+use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
 
 /// Looks at pull requests and makes what people see there what it should be. Level-triggered: a call says *look*,
 /// and calling once too often changes nothing.

@@ -23,7 +23,7 @@ use super::{
     storage::{Applied, Arrival, Change, Key, Loaded, Page, Settled, Store, Trouble, Urgency},
 };
 use crate::github::{Failed, webhook::Target};
-use loopgate_core::{Hint, InstallationId, PrNumber, RepoName, Timestamp};
+use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
 
 /// Failures in a row after which a target is given up (server.md, Path of a delivery).
 const GIVE_UP_AFTER: u32 = 10;

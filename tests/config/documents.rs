@@ -3,10 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use loopgate::config;
-use loopgate_core::{
-    gate::GateDefinition,
-    policy::{Policy, PolicyOrigin},
-};
+use loopgate_core::policy::{GateDefinition, Policy, PolicyOrigin};
 use serde_json::Value;
 
 use crate::json_schema;

@@ -3,8 +3,7 @@
 use loopgate::config::{self, Source};
 use loopgate_core::{
     CheckName, GateName,
-    gate::{GateDefinition, GateTrigger},
-    policy::{Activation, CheckSource, Fixer, LabelPolicy, Policy, PolicyOrigin},
+    policy::{Activation, CheckSource, Fixer, GateDefinition, GateTrigger, LabelPolicy, Policy, PolicyOrigin},
 };
 
 fn policy(organisation: &str, repository: Option<&str>) -> Policy {

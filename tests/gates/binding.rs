@@ -2,8 +2,7 @@
 
 use loopgate_core::{
     gate::GateStanding,
-    hint::Hint,
-    snapshot::{ChangedFiles, Lifecycle, Readiness, ReviewVerdict},
+    observed::{ChangedFiles, Hint, Lifecycle, Readiness, ReviewVerdict},
 };
 
 use crate::kit::*;

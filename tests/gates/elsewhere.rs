@@ -5,9 +5,9 @@ use loopgate::{
     github::webhook::{Irrelevant, OwnApp, Routed, route},
 };
 use loopgate_core::{
-    decide,
-    decision::{Reacted, ReactionKind},
-    snapshot::ForgedCheck,
+    deciding::decide,
+    gate::{Reacted, ReactionKind},
+    observed::ForgedCheck,
 };
 use serde_json::{Value, json};
 
@@ -196,7 +196,7 @@ fn a_check_of_our_name_is_forged_by_a_workflow() {
 #[test]
 fn a_second_loopgate_on_the_same_repository() {
     let mut talk = Talk::opened();
-    talk.knows("loopgate-two[bot]", loopgate_core::snapshot::Permission::Admin);
+    talk.knows("loopgate-two[bot]", loopgate_core::observed::Permission::Admin);
     talk.says("loopgate-two[bot]", "<!-- loopgate:status -->\nTo approve, comment:\n\nsecurity approved");
     talk.is(
         Closed,

@@ -5,17 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{TimeDelta, TimeZone, Utc};
 use loopgate::{config, render};
 use loopgate_core::{
-    AppId, CommentId, Login, PrNumber, ReviewId, Sha, Timestamp, UserId, decide,
-    decision::{CheckRunPlan, Decision, Reacted, ReactionKind},
-    gate::GateStatus,
-    hint::{Actor, Hint},
-    policy::{Policy, PolicyOrigin},
-    snapshot::{
-        Account, AccountKind, AppIdentity, Authority, Base, ChangedFile, ChangedFiles, Comment, Commit, Conclusion,
-        FileStatus, Head, Lifecycle, Listing, NamedAccount, Permission, PullRequest, Readiness, Review, ReviewVerdict,
-        Snapshot, Standing, TeamStanding, Visibility,
+    AppId, CommentId, Login, PrNumber, ReviewId, Sha, Timestamp, UserId,
+    deciding::{CheckRunPlan, Decision, decide},
+    gate::{Reacted, ReactionKind},
+    observed::{
+        Account, AccountKind, Actor, AppIdentity, Authority, Base, ChangedFile, ChangedFiles, Comment, Commit,
+        Conclusion, FileStatus, Head, Hint, Lifecycle, Listing, NamedAccount, Permission, PullRequest, Readiness,
+        Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility,
     },
-    state::LoopState,
+    policy::{Policy, PolicyOrigin},
+    state::{GateStatus, LoopState},
 };
 
 /// What becomes of a gate.

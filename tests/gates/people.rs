@@ -1,7 +1,9 @@
 //! Who says it.
 
-use loopgate_core::snapshot::{AccountKind, NamedAccount, Permission, ReviewVerdict, Standing, TeamStanding};
-use loopgate_core::{AppId, TeamSlug, UserId};
+use loopgate_core::{
+    AppId, TeamSlug, UserId,
+    observed::{AccountKind, NamedAccount, Permission, ReviewVerdict, Standing, TeamStanding},
+};
 
 use crate::kit::*;
 
@@ -94,7 +96,7 @@ fn a_bot_says_the_words() {
     );
     assert_eq!(talk.reaction(), None, "two bots might never stop");
     // Every workflow speaks as github-actions: allowing bots does not allow it.
-    talk.policy.gates.values_mut().for_each(|gate| gate.exclusions.bots = loopgate_core::gate::Exclusion::Allowed);
+    talk.policy.gates.values_mut().for_each(|gate| gate.exclusions.bots = loopgate_core::policy::Exclusion::Allowed);
     talk.look();
     talk.is(
         Approved,

@@ -1,7 +1,7 @@
 //! Where it stands.
 
 use crate::kit::*;
-use loopgate_core::snapshot::{ReviewVerdict, Visibility};
+use loopgate_core::observed::{ReviewVerdict, Visibility};
 
 /// The comment by alice, and what she reads about it.
 #[track_caller]

@@ -1,7 +1,7 @@
 //! How it is worded.
 
 use crate::kit::*;
-use loopgate_core::decision::ReactionKind;
+use loopgate_core::gate::ReactionKind;
 
 #[track_caller]
 fn reads(body: &str, told: &str) {

@@ -1,6 +1,6 @@
 //! Several words, of one person and of several.
 
-use loopgate_core::snapshot::ReviewVerdict;
+use loopgate_core::observed::ReviewVerdict;
 
 use crate::kit::*;
 

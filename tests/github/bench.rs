@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use loopgate::github::{
     ApiUrl, AppCredentials, Client, Credentials, Error, Github, Observation, Observer, Patience, Secret, Setup, Target,
 };
-use loopgate_core::{InstallationId, RepoName, Sha, Timestamp, hint::Hint, state::LoopState};
+use loopgate_core::{InstallationId, RepoName, Sha, Timestamp, observed::Hint, state::LoopState};
 use loopgate_simulator::{Clock, Config, Pr, Simulator};
 use serde_json::{Value, json};
 use zip::{ZipWriter, write::SimpleFileOptions};

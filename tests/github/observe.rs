@@ -1,11 +1,10 @@
 use loopgate::github::{Error, Observer};
 use loopgate_core::{
-    hint::Hint,
-    policy::{CodeType, PolicyOrigin},
-    snapshot::{
-        ChangedFiles, CheckProgress, Completeness, Conclusion as Concluded, Lifecycle, Permission, ReceivedEvidence,
-        ReviewVerdict, Standing, TeamStanding, Visibility,
+    observed::{
+        ChangedFiles, CheckProgress, CodeType, Completeness, Conclusion as Concluded, Hint, Lifecycle, Permission,
+        ReceivedEvidence, ReviewVerdict, Standing, TeamStanding, Visibility,
     },
+    policy::PolicyOrigin,
 };
 use loopgate_simulator::{
     CheckSpec, Conclusion, Harm, Often, Protection, PullSpec, RequestFault, Role, RunSpec, StatusState, Verdict,

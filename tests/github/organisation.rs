@@ -4,8 +4,8 @@ use chrono::TimeDelta;
 use loopgate::github::Observer;
 use loopgate_core::{
     RepoName,
+    observed::ObservationProblem,
     policy::{Policy, PolicyOrigin},
-    snapshot::ObservationProblem,
 };
 use loopgate_simulator::{CommitSpec, Conditional, Pr, PullSpec};
 
@@ -122,7 +122,7 @@ async fn membership_is_believed_until_an_event_tells_that_it_changed() {
     let members = async || {
         let observed = bench.observe(&observer, &pr).await.unwrap().unwrap();
         match &observed.snapshot.authority.teams[&team] {
-            loopgate_core::snapshot::TeamStanding::Usable { members } => members.len(),
+            loopgate_core::observed::TeamStanding::Usable { members } => members.len(),
             other => panic!("{other:?}"),
         }
     };

@@ -3,7 +3,7 @@ use loopgate::{
     github::{GithubObjects, Job, Outcome, Reconcile, Settled, Summary},
     refs::{GitObjects as _, NewCommit, RefName},
 };
-use loopgate_core::{decision::DecisionWord, hint::Hint};
+use loopgate_core::{deciding::DecisionWord, observed::Hint};
 use loopgate_simulator::{
     CheckSpec, CommitSpec, Conclusion, Harm, Often, Pr, PullSpec, PullView, RefView, RequestFault, Role, RunSpec,
     Simulator,

@@ -20,7 +20,7 @@ use loopgate::{
         Again, Clock, Job, Limits, PullRequest, Reconciler, Running, Server, ServerConfig, StartError, Unresolved,
     },
 };
-use loopgate_core::{AppId, Hint, PrNumber, Timestamp};
+use loopgate_core::{AppId, PrNumber, Timestamp, observed::Hint};
 use sha2::Sha256;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

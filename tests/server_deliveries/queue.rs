@@ -6,7 +6,7 @@ use loopgate::{
     github::{Clock as _, Failed, webhook::Target},
     server::Again,
 };
-use loopgate_core::{Hint, PrNumber};
+use loopgate_core::{PrNumber, observed::Hint};
 
 use crate::kit::{Kit, SHA, failed, metric, opened, post, signed};
 

@@ -3,27 +3,28 @@
 use chrono::{DateTime, TimeDelta};
 
 use super::{
-    decide,
-    decision::Decision,
     evidence::{CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Evidence, Failure, Outcome},
-    gate::{
-        ApproveBy, Approvers, ChecklistMode, Exclusions, GateDefinition, GatePolicy, GateTrigger, InvalidateOnPush,
-        RequestTime,
-    },
     ids::{AppId, CheckName, Login, PrNumber, RepoName, Sha, Timestamp, UserId},
     policy::{
         Activation, CheckPolicy, CheckPresence, CheckSource, CommandCheck, EscalationPolicy, EvaluatePolicy,
         FixerPolicy, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, NameGlob, OnComplete, PathGlobs, Policy,
         PolicyOrigin, StateBackend, VerifyPolicy,
     },
-    roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
-    snapshot::{
+    stage::Stage,
+    state::LoopState,
+};
+use crate::{
+    deciding::{Decision, decide},
+    evidence::{Roster, RosterEntry, RosterExtent, TestId, TestState},
+    observed::{
         Account, AccountKind, AppIdentity, Authority, Base, ChangedFile, ChangedFiles, Comment, FileStatus, Head,
         Lifecycle, NamedAccount, Permission, PullRequest, Readiness, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
         Standing, Visibility,
     },
-    stage::Stage,
-    state::LoopState,
+    policy::{
+        ApproveBy, Approvers, ChecklistMode, Exclusions, GateDefinition, GatePolicy, GateTrigger, InvalidateOnPush,
+        RequestTime,
+    },
 };
 
 /// 2026-11-20 10:00:00 UTC, the moment every test begins at.

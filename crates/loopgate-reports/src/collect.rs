@@ -2,10 +2,10 @@
 
 use loopgate_core::{
     evidence::{
-        CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportQuality, TestFramework,
+        CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportQuality, TestFramework, TestId,
+        TestState,
     },
     failure::{self, Changes},
-    roster::{TestId, TestState},
 };
 
 use super::{

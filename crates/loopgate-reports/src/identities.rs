@@ -4,7 +4,7 @@
 //! only failing tests are added, because what matters of reruns is whether a failing test passed later; the counts of
 //! such a report may then hold a passing test twice, and its notes say so.
 
-use loopgate_core::roster::{Roster, RosterEntry, RosterExtent, TestId, TestState};
+use loopgate_core::evidence::{Roster, RosterEntry, RosterExtent, TestId, TestState};
 
 /// Slots of the largest table: 8 MiB, half full with the 528,000 cases of a 100 MB report.
 const MAX_SLOTS: usize = 1 << 20;

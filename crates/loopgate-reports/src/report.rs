@@ -1,8 +1,7 @@
 //! What a report turns into, and how it is to be read.
 
-use loopgate_core::{
-    evidence::{CheckResults, Failure, Finding, ReportFormat, ReportNote, ReportQuality, TestFramework},
-    roster::Roster,
+use loopgate_core::evidence::{
+    CheckResults, Failure, Finding, ReportFormat, ReportNote, ReportQuality, Roster, TestFramework,
 };
 
 use super::{coverage::Coverage, pattern::Pattern};

@@ -10,10 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use loopgate_core::{
-    evidence::ReportFormat,
-    roster::{TestId, TestState},
-};
+use loopgate_core::evidence::{ReportFormat, TestId, TestState};
 use loopgate_reports::{Pattern, ReadOptions, Report, RosterMode, read};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

@@ -8,7 +8,7 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 
 use super::{DemoError, theatre::Theatre};
 use loopgate_core::{
-    Sha, WorkflowRunId, describe,
+    Sha, WorkflowRunId,
     evidence::{
         CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome, TestFramework, WorkflowOrigin,
     },
@@ -63,7 +63,7 @@ fn evidence(
         schema: EVIDENCE_SCHEMA.to_owned(),
         repository: theatre.repo.clone(),
         head_sha: sha,
-        tree_hash: describe::tree_hash(sha),
+        tree_hash: loopgate_core::evidence::tree_hash(sha),
         base_sha: None,
         pull_request: Some(pr.number),
         workflow: Some(WorkflowOrigin {

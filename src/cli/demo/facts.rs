@@ -13,7 +13,10 @@ use super::{
     theatre::Theatre,
 };
 use loopgate_core::{
-    GateName, RuleId, Score, Sha, decision::DecisionWord, gate::GateStatus, stage::Stage, state::LoopState,
+    GateName, RuleId, Score, Sha,
+    deciding::DecisionWord,
+    stage::Stage,
+    state::{GateStatus, LoopState},
 };
 use loopgate_simulator::PullState;
 

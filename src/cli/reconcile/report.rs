@@ -233,7 +233,7 @@ impl Ended {
 mod tests {
     use super::*;
     use crate::github::{Problem, Summary};
-    use loopgate_core::{Score, decision::DecisionWord, stage::Stage, state::RunStatus};
+    use loopgate_core::{Score, deciding::DecisionWord, stage::Stage, state::RunStatus};
 
     fn looked(number: u64, ended: Ended) -> Looked {
         Looked { repository: "acme/widgets".parse().unwrap(), number: PrNumber::new(number), ended }

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use super::drive::Session;
 use crate::cli::Stop;
 use loopgate_core::{
-    begin,
-    decision::CheckStanding,
     failure::{Changes, FailingCheck, FeedbackPacket, PacketInput, SinceLast, Tried},
     policy::{CheckSource, Policy},
+    verdict::CheckStanding,
 };
 
 impl Session<'_> {
@@ -39,7 +38,12 @@ impl Session<'_> {
                 });
                 let directory = command.and_then(|command| command.working_directory.as_deref());
                 let command = command.map(|command| command.run.as_str());
-                FailingCheck { evidence, framework: command.map(begin::framework_of), command, directory }
+                FailingCheck {
+                    evidence,
+                    framework: command.map(loopgate_core::evidence::framework_of),
+                    command,
+                    directory,
+                }
             })
             .collect();
         let since_last = fixes.last().filter(|fix| fix.iteration + 1 == attempt);

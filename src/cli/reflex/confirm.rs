@@ -6,7 +6,7 @@ use super::new::{MajorWord, Proposal, TaskType, check, score};
 use crate::cli::Stop;
 use loopgate_core::{
     CheckName,
-    policy::CodeType,
+    observed::CodeType,
     reflex::{self, Major},
 };
 

@@ -19,11 +19,12 @@ use crate::{
     runner::{Extent, Head, Interrupt},
 };
 use loopgate_core::{
-    CheckName, Sha, describe, evaluate,
+    CheckName, Sha,
+    observed::ChangedFiles,
     policy::Policy,
     reflex::{self, Alias, Breach, FixRecord, Produced, ReflexState, Standing, Turn},
-    snapshot::ChangedFiles,
     state::{LoopState, Step},
+    verdict::evaluate,
 };
 
 /// A loop that this process runs.
@@ -159,7 +160,8 @@ impl<'g> Session<'g> {
             Ok(document) => document,
             Err(breach) => return self.break_off(breach).await,
         };
-        let produced = Produced { head: artifact.head, hash: describe::tree_hash(artifact.tree), document };
+        let produced =
+            Produced { head: artifact.head, hash: loopgate_core::evidence::tree_hash(artifact.tree), document };
         if let Some(document) = &produced.document {
             self.artifact.clone_from(document);
         }

@@ -14,16 +14,13 @@ use crate::{
     runner::{self, Extent, Plan, Selection},
 };
 use loopgate_core::{
-    Sha, coverage, decide,
-    decision::{Decision, Evaluation},
-    describe,
-    escalation::Trigger,
-    evaluate,
+    Sha,
+    deciding::{Decision, decide},
     evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, FileCoverage},
-    gather,
-    policy::{Phase, Policy},
+    observed::{ChangedFiles, Snapshot},
+    policy::{Phase, Policy, Trigger},
     reflex::{self, Evaluated, Turn},
-    snapshot::{ChangedFiles, Snapshot},
+    verdict::{Evaluation, coverage, evaluate, gather},
 };
 
 /// The last evaluation of the head.
@@ -155,7 +152,7 @@ impl Session<'_> {
             schema: EVIDENCE_SCHEMA.to_owned(),
             repository: self.state.repository.clone(),
             head_sha: head,
-            tree_hash: describe::tree_hash(tree),
+            tree_hash: loopgate_core::evidence::tree_hash(tree),
             base_sha: Some(self.state.base_sha),
             pull_request: None,
             workflow: None,

@@ -16,9 +16,9 @@ use crate::{
 use loopgate_core::{
     CheckName, Login, Timestamp,
     evidence::Evidence,
+    observed::{ChangedFiles, Snapshot},
     policy::{Policy, PolicyOrigin},
     reflex::Alias,
-    snapshot::{ChangedFiles, Snapshot},
     state::LoopState,
 };
 

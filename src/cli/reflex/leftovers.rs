@@ -13,7 +13,7 @@ use crate::{
 use loopgate_core::{
     Sha,
     reflex::{Calling, Turn},
-    tamper,
+    verdict::tamper,
 };
 
 impl Session<'_> {

@@ -20,9 +20,9 @@ use crate::{
 };
 use loopgate_core::{
     CheckName, Score, Timestamp,
-    policy::{CheckSource, CodeType, Fixer, Policy},
+    observed::{ChangedFiles, CodeType},
+    policy::{CheckSource, Fixer, Policy},
     reflex::{self, Alias, Major, Settings, Standing, Turn},
-    snapshot::ChangedFiles,
     state::Task,
 };
 

@@ -14,9 +14,8 @@ use crate::{
     runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head},
 };
 use loopgate_core::{
-    Sha, describe,
-    escalation::Trigger,
-    policy::{CommandFixer, CommitAuthor, Fixer, Policy},
+    Sha,
+    policy::{CommandFixer, CommitAuthor, Fixer, Policy, Trigger, backoff},
     reflex::{self, Breach, EditVerdict, FixMaker, FixMessage, FixRecord, Senior, Turn},
 };
 
@@ -84,7 +83,7 @@ impl Session<'_> {
     /// The next iteration begins as soon as the working tree differs from what failed.
     async fn refined_by_the_author(&mut self, head: Head, why: Option<&'static str>) -> Result<Progress, Stop> {
         let artifact = self.checked_out()?;
-        if describe::tree_hash(artifact.tree) == self.state.code_artifact.content_hash {
+        if loopgate_core::evidence::tree_hash(artifact.tree) == self.state.code_artifact.content_hash {
             self.voice.your_turn(&self.state, why, &self.alias);
             return Ok(Progress::Waiting);
         }
@@ -130,8 +129,7 @@ impl Session<'_> {
                 return self.save(turn, None).await;
             }
         };
-        let wait =
-            std_duration(reflex::backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands));
+        let wait = std_duration(backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands));
         if !wait.is_zero() && !self.rest(wait).await {
             return Ok(Progress::Interrupted);
         }

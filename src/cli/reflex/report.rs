@@ -13,7 +13,7 @@ use crate::{
 };
 use loopgate_core::{
     Score,
-    decision::DecisionWord,
+    deciding::DecisionWord,
     reflex::{self, Standing},
     state::{LoopState, RunStatus, StopReason},
 };

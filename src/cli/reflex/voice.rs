@@ -12,9 +12,9 @@ use crate::{
     runner,
 };
 use loopgate_core::{
-    decision::{Evaluation, FailureView},
     reflex::{self, Alias, FixRecord, Standing},
     state::{LoopState, Step},
+    verdict::{Evaluation, FailureView},
 };
 
 /// Lines of a program that are passed on, and characters of each: a terminal or a job's log holds no flood.

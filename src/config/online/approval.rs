@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use super::{Check, names::is_bot, people};
 use loopgate_core::{
     GateName, Login, UserId,
-    gate::{ACTIONS, Codeowners, Exclusion, GateDefinition, GatePolicy, Owner, owner_mentions},
-    policy::Mode,
-    snapshot::{Account, AccountKind, NamedAccount, Permission, Standing, TeamStanding},
-    survey::preset_team,
+    gate::{ACTIONS, Owner, online_facts::preset_team, owner_mentions},
+    observed::{Account, AccountKind, NamedAccount, Permission, Standing, TeamStanding},
+    policy::{Codeowners, Exclusion, GateDefinition, GatePolicy, Mode},
 };
 
 /// The people whose word could count.

@@ -4,9 +4,8 @@ use super::{Check, Spot, meant};
 use crate::config::problem::shorten;
 use loopgate_core::{
     GateName,
-    gate::{GatePolicy, GateTrigger},
-    policy::NameGlob,
-    snapshot::NamedAccount,
+    observed::NamedAccount,
+    policy::{GatePolicy, GateTrigger, NameGlob},
 };
 
 impl Check<'_> {

@@ -10,8 +10,8 @@ mod owners;
 
 use super::{pointer::Pointer, problem::shorten, source::Source, suggest};
 use loopgate_core::{
+    gate::online_facts::{Survey, recipients},
     policy::{ConfigError, Fixer, Policy, Recipient},
-    survey::{Survey, recipients},
 };
 
 /// What asking GitHub brought to light, in the order of the files.

@@ -3,8 +3,9 @@
 use super::{Check, Spot, meant};
 use loopgate_core::{
     GateName, Login, TeamSlug,
-    gate::{ACTIONS, Exclusion, GatePolicy},
-    snapshot::{Account, AccountKind, NamedAccount, Permission, Standing, TeamStanding},
+    gate::ACTIONS,
+    observed::{Account, AccountKind, NamedAccount, Permission, Standing, TeamStanding},
+    policy::{Exclusion, GatePolicy},
 };
 
 impl Check<'_> {

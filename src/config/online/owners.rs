@@ -3,10 +3,9 @@
 use super::{Check, Spot};
 use crate::config::{problem::shorten, source::Source};
 use loopgate_core::{
-    gate::{Codeowners, Owner, OwnerMention, owner_mentions},
-    policy::ConfigError,
-    snapshot::{NamedAccount, Permission, Standing, TeamStanding},
-    survey::asks_owners,
+    gate::{Owner, OwnerMention, online_facts::asks_owners, owner_mentions},
+    observed::{NamedAccount, Permission, Standing, TeamStanding},
+    policy::{Codeowners, ConfigError},
 };
 
 impl Check<'_> {

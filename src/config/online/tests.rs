@@ -4,8 +4,8 @@ use super::*;
 use crate::config::load;
 use loopgate_core::{
     Login, UserId,
-    snapshot::{Account, AccountKind, Authority, NamedAccount, Permission, Standing, TeamStanding},
-    survey::OwnersFile,
+    gate::online_facts::OwnersFile,
+    observed::{Account, AccountKind, Authority, NamedAccount, Permission, Standing, TeamStanding},
 };
 
 const PEOPLE: [(&str, Permission); 6] = [

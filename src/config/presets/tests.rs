@@ -4,9 +4,9 @@ use super::*;
 use crate::config::node::Kind;
 use loopgate_core::{
     fixtures,
-    gate::{ApproveBy, GateDefinition, GateTrigger, matches},
-    policy::Pattern,
-    snapshot::{ChangedFile, ChangedFiles, FileStatus},
+    gate::matches,
+    observed::{ChangedFile, ChangedFiles, FileStatus},
+    policy::{ApproveBy, GateDefinition, GateTrigger, Pattern},
     stage::Stage,
 };
 

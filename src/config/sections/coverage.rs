@@ -9,7 +9,10 @@ use crate::config::{
     lower::{Lowering, meaning},
     wrappers::{Located, NonEmpty, OneOrMany, ShortOr},
 };
-use loopgate_core::policy::{CodeType, CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest};
+use loopgate_core::{
+    observed::CodeType,
+    policy::{CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest},
+};
 
 /// What each type of change must reach, in percent of the changed lines.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -13,9 +13,8 @@ use crate::config::{
     problem::Problem,
     wrappers::{Located, OneOrMany},
 };
-use loopgate_core::{
-    escalation::{EscalationAction, Trigger},
-    policy::{Channel, EscalationPolicy, Recipient, ReportSection, TriggerPolicy},
+use loopgate_core::policy::{
+    Channel, EscalationAction, EscalationPolicy, Recipient, ReportSection, Trigger, TriggerPolicy,
 };
 
 /// Who is called, where, and with what.

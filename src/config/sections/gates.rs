@@ -19,11 +19,11 @@ use crate::config::{
 };
 use loopgate_core::{
     GateName, Login, TeamSlug,
-    gate::{
+    observed::Permission,
+    policy::{
         ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy,
         InvalidateOnPush, RequestTime,
     },
-    snapshot::Permission,
     stage::Stage,
 };
 

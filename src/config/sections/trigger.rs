@@ -12,8 +12,7 @@ use crate::config::{
 use loopgate_core::{
     Login,
     evidence::FindingSeverity,
-    gate::GateTrigger,
-    policy::{NameGlob, PathGlobs},
+    policy::{GateTrigger, NameGlob, PathGlobs},
 };
 
 /// What opens a gate: exactly one condition, which may be `any`, `all` or `not` of others.

@@ -7,7 +7,7 @@ use http::Method;
 use serde::Deserialize;
 
 use crate::github::{Client, Error, error::OrAbsent, path, retry::Repeat};
-use loopgate_core::{RepoName, Sha, decision::MergedBranch};
+use loopgate_core::{RepoName, Sha, deciding::MergedBranch};
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use super::CheckRunWrite;
 use crate::render::{CheckAnnotation, CheckRunText};
 use loopgate_core::{
     Sha, Timestamp,
-    decision::CheckRunPlan,
-    snapshot::{AnnotationLevel, CheckProgress, Conclusion},
+    deciding::CheckRunPlan,
+    observed::{AnnotationLevel, CheckProgress, Conclusion},
 };
 
 /// Annotations one request takes

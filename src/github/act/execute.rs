@@ -16,11 +16,12 @@ use crate::{
 };
 use loopgate_core::{
     AppId, CheckRunId, RepoName, Sha, UserId,
-    decision::{Reacted, ReactionKind, Reviewer},
-    fix_request::Dispatch,
+    attempts::rerun::{Ask, Extent},
+    escalation::fix_request::Dispatch,
+    gate::{Reacted, ReactionKind, Reviewer},
+    observed::{AppIdentity, CheckProgress},
     policy::{Channel, DispatchFixer},
-    rerun::{Ask, Extent, Repeatable},
-    snapshot::{AppIdentity, CheckProgress},
+    state::Repeatable,
 };
 
 /// Carries effects out, and remembers for a while what need not be tried again.

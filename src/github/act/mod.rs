@@ -18,10 +18,11 @@ use crate::{
 };
 use loopgate_core::{
     CheckRunId, CommentId,
-    decision::{CheckRunPlan, MergedBranch, Reacted, ReactionKind, Reviewer},
-    fix_request::Dispatch,
+    attempts::rerun::Ask,
+    deciding::{CheckRunPlan, MergedBranch},
+    escalation::fix_request::Dispatch,
+    gate::{Reacted, ReactionKind, Reviewer},
     policy::Channel,
-    rerun::Ask,
 };
 
 pub(in crate::github) use check_run::is_signed;

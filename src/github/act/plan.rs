@@ -7,7 +7,8 @@ use crate::{
     render::{Announcement, CheckRunText, Rendered},
 };
 use loopgate_core::{
-    decision::{CheckRunPlan, LabelWish, Post, Reviewer, StatusCommentWish, Surface},
+    deciding::{CheckRunPlan, LabelWish, Post, StatusCommentWish, Surface},
+    gate::Reviewer,
     policy::Channel,
 };
 

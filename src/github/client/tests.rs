@@ -12,7 +12,7 @@ use wiremock::{
 
 use super::*;
 use crate::github::{AppCredentials, AppSlug, auth::tests::TEST_KEY};
-use loopgate_core::{AppId, snapshot::Completeness};
+use loopgate_core::{AppId, observed::Completeness};
 
 /// A loopback GitHub, a client of it, and a clock that only moves when told.
 struct Bench {

@@ -12,7 +12,7 @@ use crate::github::{Client, Error, ErrorKind, error::OrAbsent as _, fresh::Fresh
 use loopgate_core::{
     Login, RepoName, TeamSlug, UserId,
     gate::AuthorityQuestions,
-    snapshot::{Authority, NamedAccount, Permission, Standing, TeamStanding},
+    observed::{Authority, NamedAccount, Permission, Standing, TeamStanding},
 };
 
 /// Pages of an organisation's teams, and of a team's members, read at most.

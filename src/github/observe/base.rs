@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{checks, checks::Checks, config};
 use crate::github::{Client, Error};
 use loopgate_core::{
-    RepoName, Sha, coverage,
-    gate::{Codeowners, GateTrigger},
-    policy::{CheckSource, CoverageTarget, Policy, RequiredTest},
-    snapshot::{AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, FileStatus, PullRequest, ReceivedEvidence},
+    RepoName, Sha,
+    observed::{AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, FileStatus, PullRequest, ReceivedEvidence},
+    policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Policy, RequiredTest},
     state::LoopState,
+    verdict::coverage,
 };
 
 /// CODEOWNERS matter where they may approve, and where somebody must be called because attempts fail.

@@ -6,14 +6,13 @@ use super::surface::OwnCheckRun;
 use crate::github::{Client, Error, act, check_names::OwnCheck, paging::wrapped_pages, path};
 use loopgate_core::{
     AppId, CheckName, CheckRunId, RepoName, Sha, Timestamp,
-    decision::CheckStanding,
     evidence::{CheckEvidence, CheckKind},
-    external,
-    policy::{CheckSource, ExternalSource, VerifyPolicy},
-    snapshot::{
+    observed::{
         Annotation, AnnotationLevel, AppIdentity, ChangedFiles, CheckProgress, Completeness, Conclusion, ExternalCheck,
         ForgedCheck, Listing, ObservationProblem,
     },
+    policy::{CheckSource, ExternalSource, VerifyPolicy},
+    verdict::{CheckStanding, external},
 };
 
 /// Pages of check runs and of statuses read at most.

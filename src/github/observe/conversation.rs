@@ -11,8 +11,8 @@ use crate::github::{
 };
 use loopgate_core::{
     AppId, CommentId, PrNumber, RepoName, ReviewId, Sha, Timestamp,
-    decision::Reacted,
-    snapshot::{Comment, Listing, Review, ReviewVerdict, Visibility},
+    gate::Reacted,
+    observed::{Comment, Listing, Review, ReviewVerdict, Visibility},
 };
 
 /// Pages of comments and of reviews read at most: 5,000 of each.

@@ -7,9 +7,9 @@ use crate::github::{Client, Error, artifacts, paging::wrapped_pages, path, trans
 use loopgate_core::{
     RepoName, Sha, Timestamp, WorkflowRunId,
     evidence::Evidence,
-    gather,
+    observed::{BaseEvidence, CheckProgress, ReceivedEvidence, WorkflowRun},
     policy::VerifyPolicy,
-    snapshot::{BaseEvidence, CheckProgress, ReceivedEvidence, WorkflowRun},
+    verdict::gather,
 };
 
 /// Pages of workflow runs, and of artifacts of one run, read at most.

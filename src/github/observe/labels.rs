@@ -10,9 +10,8 @@ use crate::github::{
 };
 use loopgate_core::{
     RepoName,
-    coverage::{stricter, type_of_label},
-    policy::CodeType,
-    snapshot::{AccountKind, Completeness, Permission, PullRequest, Standing},
+    observed::{AccountKind, CodeType, Completeness, Permission, PullRequest, Standing},
+    verdict::coverage::{stricter, type_of_label},
 };
 
 /// Pages of events read at most: 1,000 of them. The label of a longer story does not count.

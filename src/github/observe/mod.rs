@@ -45,12 +45,11 @@ use super::{Client, Error, Github, fresh::Fresh, path};
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha,
     gate::{AuthorityQuestions, questions},
-    hint::Hint,
-    policy::{CheckSource, Policy, StateBackend},
-    snapshot::{
-        AppIdentity, Authority, ChangedFiles, CheckProgress, Commit, Completeness, Listing, ObservationProblem,
+    observed::{
+        AppIdentity, Authority, ChangedFiles, CheckProgress, Commit, Completeness, Hint, Listing, ObservationProblem,
         PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
     },
+    policy::{CheckSource, Policy, StateBackend},
     state::LoopState,
 };
 

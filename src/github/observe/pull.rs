@@ -12,7 +12,7 @@ use crate::github::{
 };
 use loopgate_core::{
     Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp,
-    snapshot::{
+    observed::{
         Base, ChangedFile, ChangedFiles, Commit, Completeness, FileStatus, Head, Lifecycle, Listing, PullRequest,
         Readiness,
     },

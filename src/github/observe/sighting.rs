@@ -4,7 +4,11 @@ use serde::Deserialize;
 
 use super::pull::Pull;
 use crate::github::{Client, Error, error::OrAbsent as _, paging::wrapped_pages, path};
-use loopgate_core::{RepoName, Timestamp, hint::Hint, snapshot::Lifecycle, state::LoopState};
+use loopgate_core::{
+    RepoName, Timestamp,
+    observed::{Hint, Lifecycle},
+    state::LoopState,
+};
 
 wrapped_pages! {
     Suites.check_suites of Suite;

@@ -10,8 +10,8 @@ use crate::{
 };
 use loopgate_core::{
     CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, UserId,
-    decision::{Reacted, ReactionKind},
-    snapshot::{AppIdentity, CheckProgress, Comment},
+    gate::{Reacted, ReactionKind},
+    observed::{AppIdentity, CheckProgress, Comment},
 };
 
 /// Our own traces on a pull request, and what of the pull request they are compared with.

@@ -12,10 +12,12 @@ use super::{
 use crate::github::{Client, Error, path, transport::Accept, wire::User};
 use loopgate_core::{
     RepoName, Sha,
-    gate::AuthorityQuestions,
+    gate::{
+        AuthorityQuestions,
+        online_facts::{Answer, OwnersFile, Survey, questions},
+    },
+    observed::{Account, NamedAccount, Permission},
     policy::Policy,
-    snapshot::{Account, NamedAccount, Permission},
-    survey::{Answer, OwnersFile, Survey, questions},
 };
 
 /// Pages of lists that are read at most: 2,000 collaborators, branches, labels.

@@ -8,7 +8,7 @@ use crate::{
     },
     refs::{Loaded, RefName, StateStore},
 };
-use loopgate_core::{Timestamp, snapshot::Lifecycle};
+use loopgate_core::{Timestamp, observed::Lifecycle};
 
 /// Looks in the archive where a pull request has no state although it could have had one: a run comes back when its
 /// pull request is reopened, and what ended before Loopgate came, or is archived, is left alone.

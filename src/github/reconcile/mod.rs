@@ -33,10 +33,10 @@ use crate::{
 };
 use loopgate_core::{
     self, InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
-    decision::{Decision, DecisionWord, Post, Reviewer, Surface},
-    hint::Hint,
+    deciding::{Decision, DecisionWord, Post, Surface},
+    gate::Reviewer,
+    observed::{Hint, Lifecycle, ObservationProblem, Snapshot},
     policy::Policy,
-    snapshot::{Lifecycle, ObservationProblem, Snapshot},
     stage::Stage,
     state::{LoopState, RunStatus, VerificationResult},
 };
@@ -450,11 +450,11 @@ fn decide(observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopSt
     };
     let (state, recovered) = loaded.state(begin);
     let decision = match recovered {
-        None => loopgate_core::decide(snapshot, &state, policy, now),
+        None => loopgate_core::deciding::decide(snapshot, &state, policy, now),
         Some(how) => {
             let mut snapshot = snapshot.clone();
             snapshot.problems.push(ObservationProblem { what: "the saved state".to_owned(), reason: how });
-            loopgate_core::decide(&snapshot, &state, policy, now)
+            loopgate_core::deciding::decide(&snapshot, &state, policy, now)
         }
     };
     (state, decision)

@@ -31,7 +31,7 @@ use crate::{
     },
     refs::{RefName, RefsError, Slot, ended_before},
 };
-use loopgate_core::{PrNumber, RepoName, Timestamp, WorkflowRunId, snapshot::Completeness};
+use loopgate_core::{PrNumber, RepoName, Timestamp, WorkflowRunId, observed::Completeness};
 
 /// The artifact's name.
 const NAME: &str = "loopgate-state";

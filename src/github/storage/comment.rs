@@ -26,7 +26,7 @@ use crate::{
     },
     refs::{RefName, RefsError, Slot},
 };
-use loopgate_core::{CommentId, PrNumber, RepoName, policy::StateBackend, snapshot::AppIdentity};
+use loopgate_core::{CommentId, PrNumber, RepoName, observed::AppIdentity, policy::StateBackend};
 
 /// The status comment of one pull request.
 pub struct CommentSlot {

@@ -18,7 +18,7 @@ use crate::{
     refs::{GitObjects, NewCommit, PackedObjects, RefName, RefsError},
     render::Rendered,
 };
-use loopgate_core::{PrNumber, RepoName, Sha, decision::StatusCommentWish, policy::StateBackend};
+use loopgate_core::{PrNumber, RepoName, Sha, deciding::StatusCommentWish, policy::StateBackend};
 
 /// How long the state of an ended run stays where it is (loop.md, State).
 pub(super) const KEPT_AFTER_THE_END: TimeDelta = TimeDelta::days(14);

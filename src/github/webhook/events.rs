@@ -1,8 +1,9 @@
 //! One function per event of github.md's table.
 
 use loopgate_core::{
-    Actor, CheckRunId, CommentId, Hint, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, UserId,
+    CheckRunId, CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, UserId,
     gate::may_speak,
+    observed::{Actor, Hint},
 };
 
 use super::{

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use loopgate_core::{Actor, CheckRunId, CommentId, PrNumber, ReviewId, UserId};
+use loopgate_core::{CheckRunId, CommentId, PrNumber, ReviewId, UserId, observed::Actor};
 
 const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
 const BASE: &str = "89abcdef0123456789abcdef0123456789abcdef";

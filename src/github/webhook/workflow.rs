@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use super::{Irrelevant, Misread, OwnApp, Reader, Target, Told, tell};
-use loopgate_core::{Hint, PrNumber, RepoName, Timestamp};
+use loopgate_core::{PrNumber, RepoName, Timestamp, observed::Hint};
 
 /// What a workflow was started for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -232,7 +232,7 @@ fn a_short_log_is_recorded_although_all_of_it_is_a_head() {
     use loopgate_core::evidence::{CheckKind, Outcome};
     let bare = CheckEvidence::bare("build".parse().unwrap(), CheckKind::Build, Outcome::Failed);
     let check = CheckEvidence { log_head: "error: no such target\n".into(), ..bare };
-    let record = loopgate_core::decision::AttemptRecord { checks: vec![check], ..record(3) };
+    let record = loopgate_core::deciding::AttemptRecord { checks: vec![check], ..record(3) };
     let file = AttemptFile::of(&record, Follows::Nothing).unwrap();
     let written: Value = serde_json::from_str(file.text()).unwrap();
     let check = &written["checks"][0];

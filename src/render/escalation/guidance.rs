@@ -4,7 +4,11 @@ use crate::render::{
     sanitize::{Markdown, code},
     verdict::Subject,
 };
-use loopgate_core::{Login, TeamSlug, decision::EscalationView, escalation::Trigger, policy::Recipient};
+use loopgate_core::{
+    Login, TeamSlug,
+    escalation::EscalationView,
+    policy::{Recipient, Trigger},
+};
 
 /// What only a person can do about it.
 pub const fn human_action(trigger: Trigger) -> &'static str {

@@ -22,8 +22,8 @@ use super::{
     words,
 };
 use loopgate_core::{
-    call,
-    decision::{EscalationView, Post},
+    deciding::Post,
+    escalation::{EscalationView, escalation_call},
 };
 
 /// A repository's own template may be this long, and may print this much.
@@ -144,7 +144,7 @@ impl Write for Bounded {
 
 /// What was recognised; empty when that is no more than the trigger's own name.
 fn pattern(escalation: &EscalationView) -> Markdown {
-    if escalation.pattern == call::in_words(escalation.trigger) {
+    if escalation.pattern == escalation_call::in_words(escalation.trigger) {
         return Markdown::default();
     }
     short_text(&escalation.pattern, 500)

@@ -19,10 +19,10 @@ use crate::render::{
 };
 use loopgate_core::{
     Sha,
-    decision::{CheckStanding, EscalationView, FailureView},
+    escalation::EscalationView,
     policy::{EscalationDiff, ReportSection},
     state::{AttemptDigest, VerificationResult},
-    tamper::Tampering,
+    verdict::{CheckStanding, FailureView, tamper::Tampering},
 };
 
 /// How much detail a report carries; less when it would not fit.

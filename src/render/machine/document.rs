@@ -7,15 +7,14 @@ use serde::Serialize;
 use crate::render::fit::Shown;
 use loopgate_core::{
     CheckName, GateName, Login, PrNumber, RepoName, RuleId, Score, Sha,
-    decision::{DecisionWord, DistanceToSuccess},
-    escalation::Trigger,
-    evidence::CheckKind,
-    failure::{Blame, RootCauseCategory},
-    gate::GateStatus,
-    policy::Phase,
-    snapshot::Permission,
+    deciding::DecisionWord,
+    evidence::{CheckKind, RootCauseCategory},
+    failure::Blame,
+    observed::Permission,
+    policy::{Phase, Trigger},
     stage::Stage,
-    state::{CapabilityProgress, RunStatus, VerificationResult},
+    state::{CapabilityProgress, GateStatus, RunStatus, VerificationResult},
+    verdict::DistanceToSuccess,
 };
 
 /// Decision and feedback for agents and scripts.

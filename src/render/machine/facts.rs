@@ -9,9 +9,12 @@ use crate::render::{
     verdict::Subject,
 };
 use loopgate_core::{
-    decision::{self, CheckStanding, CheckView, EvaluationVerdict, FailureView, FeedbackLine, NextAction},
-    gate::{ApproveBy, GateReport, GateStanding, Holding},
+    deciding::{CheckView, NextAction},
+    failure::FeedbackLine,
+    gate::{GateReport, GateStanding, Holding},
+    policy::ApproveBy,
     state::{AttemptDigest, CapabilityProgress},
+    verdict::{CheckStanding, EvaluationVerdict, FailureView},
 };
 
 pub fn action(action: &NextAction) -> Action {
@@ -32,7 +35,7 @@ pub fn action(action: &NextAction) -> Action {
     }
 }
 
-pub fn evaluation(evaluation: &decision::Evaluation) -> Evaluation {
+pub fn evaluation(evaluation: &loopgate_core::verdict::Evaluation) -> Evaluation {
     Evaluation {
         phase: evaluation.phase,
         score: evaluation.score,
@@ -132,7 +135,7 @@ pub fn failure(view: &FailureView) -> Failure {
     }
 }
 
-pub fn compare(compare: &decision::Compare) -> Compare {
+pub fn compare(compare: &loopgate_core::evidence::Compare) -> Compare {
     let names = |names: &BTreeSet<String>| names.iter().take(10).map(|name| short(name, 200)).collect();
     Compare {
         new: names(&compare.new),

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
 
-    fn status(decision: &loopgate_core::decision::Decision) -> Status {
+    fn status(decision: &loopgate_core::deciding::Decision) -> Status {
         let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
         Status::of(&Subject { decision, snapshot: &snapshot, policy: &policy })
     }
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn attempts_are_read_back_from_the_comment() {
         let mut decision = fixtures::first_failure();
-        let told = |decision: &loopgate_core::decision::Decision, head| {
+        let told = |decision: &loopgate_core::deciding::Decision, head| {
             let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
             let page = crate::render::pull_request(decision, &snapshot, &policy);
             attempts_before(&page.status_comment, head)

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use super::{score, status_word, time};
 use crate::render::sanitize::{clip, line};
-use loopgate_core::{
+use loopgate_core::state::{
+    LoopState, RunStatus,
     history::{EventStatus, HistoryLine},
-    state::{LoopState, RunStatus},
 };
 
 /// `status`: one loop with everything in its columns.

@@ -17,11 +17,10 @@ use super::{
 };
 use loopgate_core::{
     Timestamp,
-    decision::{Evaluation, FailureView, RuleOutcome},
-    escalation::Trigger,
-    policy::Severity,
+    policy::{Severity, Trigger},
     reflex::FixRecord,
     state::{LoopState, RunStatus, StopReason},
+    verdict::{Evaluation, FailureView, RuleOutcome},
 };
 
 /// What `list` and `status` call a status.

@@ -9,7 +9,7 @@ use crate::render::{
     words,
 };
 use loopgate_core::{
-    escalation::Trigger,
+    policy::Trigger,
     reflex::{FixMaker, FixRecord, ReflexState},
     state::{AttemptDigest, LoopState, RunStatus, VerificationResult},
 };

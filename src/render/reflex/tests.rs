@@ -3,7 +3,8 @@ use chrono::TimeDelta;
 use super::*;
 use crate::render::{fixtures, terminal::Colour};
 use loopgate_core::{
-    policy::{CodeType, Phase},
+    observed::CodeType,
+    policy::Phase,
     reflex::{Ask, FixMaker, Major, ReflexState, Senior, Settings, Spent},
     state::{AttemptDigest, Blocked, EvaluationSummary, VerificationResult},
 };

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::Trial;
-use loopgate_core::{Sha, evaluate::is_test, snapshot::FileStatus};
+use loopgate_core::{Sha, observed::FileStatus, verdict::evaluate::is_test};
 
 /// Largest file laid over the base, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;

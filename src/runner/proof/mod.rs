@@ -13,9 +13,9 @@ use self::{base_tree::BaseTree, single::Single};
 use super::interrupt::Interrupt;
 use loopgate_core::{
     Sha,
-    evaluate::is_test,
     evidence::{ProofEnd, ProofRun, ProofVerdict, RegressionTrial},
-    snapshot::{ChangedFile, ChangedFiles, FileStatus},
+    observed::{ChangedFile, ChangedFiles, FileStatus},
+    verdict::evaluate::is_test,
 };
 
 /// Test files tried at most.

@@ -149,7 +149,7 @@ fn above(root: &Path, folder: &str, name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loopgate_core::{Sha, snapshot::ChangedFiles};
+    use loopgate_core::{Sha, observed::ChangedFiles};
 
     #[test]
     fn each_ecosystem_runs_one_file() {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs};
 
 use super::{Extent, Head, Worktree, WorktreeError, git::parse};
-use loopgate_core::{Sha, policy::CommitAuthor, snapshot::ChangedFiles};
+use loopgate_core::{Sha, observed::ChangedFiles, policy::CommitAuthor};
 
 /// One path that differs between two trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Edits {
 
     /// `+5/-2`.
     pub fn diff_summary(&self) -> String {
-        let count = |of: fn(&loopgate_core::snapshot::ChangedFile) -> u32| -> u64 {
+        let count = |of: fn(&loopgate_core::observed::ChangedFile) -> u32| -> u64 {
             self.files.known().iter().map(|file| u64::from(of(file))).sum()
         };
         format!("+{}/-{}", count(|file| file.additions), count(|file| file.deletions))

@@ -24,7 +24,7 @@ use self::{
     git::{finish, parse},
 };
 use super::changes;
-use loopgate_core::{Sha, policy::CommitAuthor, snapshot::ChangedFiles};
+use loopgate_core::{Sha, observed::ChangedFiles, policy::CommitAuthor};
 
 /// Where `loopgate verify` writes evidence: no part of the change.
 const NOT_OURS: &str = ":(exclude,top)loopgate-evidence";

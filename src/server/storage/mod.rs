@@ -13,7 +13,7 @@ pub(super) use sqlite::{Store, Writer, open};
 
 use super::reconciler::Again;
 use crate::github::webhook::{Target, Work};
-use loopgate_core::{Hint, InstallationId, Timestamp};
+use loopgate_core::{InstallationId, Timestamp, observed::Hint};
 
 /// Storage that does not do what it must.
 #[derive(Debug, thiserror::Error)]

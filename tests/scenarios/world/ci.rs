@@ -2,8 +2,10 @@
 
 use loopgate_core::{
     RepoName, Sha,
-    evidence::{CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Failure, Outcome},
-    roster::{Roster, RosterEntry, RosterExtent, TestId, TestState},
+    evidence::{
+        CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Failure, Outcome, Roster, RosterEntry, RosterExtent,
+        TestId, TestState,
+    },
 };
 use loopgate_simulator::{CheckSpec, Conclusion, Pr, RunSpec};
 use serde_json::{Value, json};

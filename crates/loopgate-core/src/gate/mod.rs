@@ -2,13 +2,15 @@
 
 mod assess;
 mod authority;
+pub mod gate_transitions;
 mod grammar;
-mod policy;
+pub mod online_facts;
 mod questions;
 mod reactions;
 mod report;
 mod reviewers;
 mod trigger;
+pub mod waiting;
 
 pub(crate) use authority::{may_decide, owners_of};
 
@@ -18,15 +20,11 @@ pub use grammar::{
     CommentInspection, InspectedIntent, InspectedNearMiss, Intent, IntentKind, NearMiss, Reading, Spoken, inspect,
     may_speak, read,
 };
-pub use policy::{
-    ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy, GateTrigger,
-    InvalidateOnPush, RequestTime,
-};
 pub use questions::{AuthorityQuestions, questions};
+pub use reactions::{Reacted, ReactionKind};
 pub use report::{
-    Absence, AbsentTeam, Approval, Considered, EligibleApprovers, GateReport, GateStanding, GateStatus, Holding,
-    MatchReason, Objection, OnlyHope, PhraseProblem, Refusal, TriggerMatch, UnusableApprover, Word, WordOutcome,
-    WordSource,
+    Absence, AbsentTeam, Approval, Considered, EligibleApprovers, GateReport, GateStanding, Holding, MatchReason,
+    OnlyHope, PhraseProblem, Refusal, TriggerMatch, UnusableApprover, Word, WordOutcome,
 };
-pub use reviewers::reviewers;
+pub use reviewers::{Reviewer, reviewers};
 pub use trigger::{MATCHES_KEPT, matches};

@@ -7,17 +7,15 @@ use super::{
     assess::{Utterance, triggers, utterances},
     authority::{Owner, Rules, is_unset, preset_team},
     grammar::Intent,
-    policy::{Codeowners, GatePolicy},
     report::MatchReason,
     trigger::Triggered,
 };
 use crate::{
-    command::Right,
-    escalation::Trigger,
+    commands::Right,
     evidence::Finding,
     ids::{GateName, Login, TeamSlug, UserId},
-    policy::Policy,
-    snapshot::{ReviewVerdict, Snapshot},
+    observed::{ReviewVerdict, Snapshot},
+    policy::{Codeowners, GatePolicy, Policy, Trigger},
     state::LoopState,
 };
 
@@ -27,7 +25,7 @@ const MOST_PEOPLE: usize = 100;
 const MOST_LOGINS: usize = 200;
 const MOST_TEAMS: usize = 50;
 
-/// What to fill [`Authority`](crate::snapshot::Authority) with.
+/// What to fill [`Authority`](crate::observed::Authority) with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuthorityQuestions {
     /// Whose rights on the repository are needed.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     assess::Assessment,
     report::{Considered, GateReport, GateStanding, Refusal, Word, WordOutcome},
 };
-use crate::decision::{Reacted, ReactionKind};
+use crate::{ids::CommentId, state::WordSource};
 
 impl Assessment {
     /// Reactions to words about gates, by comment. Where one comment says several things, what was not accepted shows:
@@ -40,5 +42,46 @@ fn reaction(word: &Considered) -> Option<ReactionKind> {
             Refusal::AuthorityUnknown { .. } | Refusal::NotAllRead { .. } | Refusal::HeadUnsettled,
         ) => Some(ReactionKind::Seen),
         WordOutcome::Refused(_) => Some(ReactionKind::NotAccepted),
+    }
+}
+
+/// What bears a reaction. The ids of the two are counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reacted {
+    Comment(CommentId),
+    /// On a line of the diff.
+    Inline(CommentId),
+}
+
+impl Reacted {
+    /// Where a word was written; none for reviews, which GitHub lets nobody react to.
+    pub const fn at(source: WordSource) -> Option<Self> {
+        match source {
+            WordSource::Comment(id) => Some(Self::Comment(id)),
+            WordSource::Inline(id) => Some(Self::Inline(id)),
+            WordSource::Review(_) => None,
+        }
+    }
+}
+
+/// Reactions on commands and approvals (github.md): seen, done, not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum ReactionKind {
+    #[serde(rename = "eyes")]
+    Seen,
+    #[serde(rename = "+1")]
+    Done,
+    #[serde(rename = "confused")]
+    NotAccepted,
+}
+
+impl ReactionKind {
+    /// GitHub's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Seen => "eyes",
+            Self::Done => "+1",
+            Self::NotAccepted => "confused",
+        }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::report::{GateReport, GateStanding};
 use crate::{
-    decision::Reviewer,
-    snapshot::{Readiness, Snapshot},
+    ids::{Login, TeamSlug},
+    observed::{Readiness, Snapshot},
 };
 
 /// More individuals than this are not asked one by one: nobody feels asked then.
@@ -25,4 +25,10 @@ pub fn reviewers(report: &GateReport, snapshot: &Snapshot) -> BTreeSet<Reviewer>
     // A team of another organisation cannot be requested.
     let own = report.eligible.teams.keys().filter(|team| team.org().eq_ignore_ascii_case(snapshot.repository.owner()));
     people.into_iter().cloned().map(Reviewer::User).chain(own.cloned().map(Reviewer::Team)).collect()
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reviewer {
+    User(Login),
+    Team(TeamSlug),
 }

@@ -1,5 +1,6 @@
 //! The `coverage:` section: what each type of change must reach (evidence.md, Coverage by type of change).
 
+use crate::observed::CodeType;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -88,17 +89,6 @@ pub enum CoverageTarget {
     Percent(f64),
     /// No loss of more than 0.1 point against the base.
     MatchBase,
-}
-
-/// What kind of change a pull request is (contracts.md).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CodeType {
-    NewFunction,
-    BugFix,
-    Refactor,
-    ApiEndpoint,
-    Integration,
 }
 
 /// Tests a type of change must come with (contracts.md).

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Fixer;
 use crate::{
-    escalation::{EscalationAction, Trigger},
     ids::{GateName, Login, TeamSlug},
+    policy::{EscalationAction, Trigger},
 };
 
 /// The `escalation:` section.

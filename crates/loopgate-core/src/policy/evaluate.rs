@@ -16,7 +16,7 @@ pub struct EvaluatePolicy {
     /// Phases in which "no fail rule failed" is good enough although the score is short.
     pub no_major_issues: Vec<Phase>,
     /// Rules written in the configuration; rules of the configured checks are added by
-    /// [`evaluate`](crate::evaluate).
+    /// [`evaluate`](crate::verdict::evaluate).
     pub rules: Vec<Rule>,
 }
 

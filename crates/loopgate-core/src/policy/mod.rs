@@ -1,5 +1,5 @@
 //! The validated configuration that governs a pull request: the right-hand input of
-//! [`decide`](crate::decide).
+//! [`decide`](crate::deciding::decide).
 //!
 //! `config` makes it from `.github/loopgate.yml`; nothing in here can be out of range, and every
 //! default of the contract is written down here once, in a `Default` impl. A file of this folder is one section of
@@ -10,10 +10,12 @@ mod error;
 mod escalation;
 mod evaluate;
 mod fixer;
+mod gate;
 mod labels;
 mod matchers;
 mod memory;
 mod retry;
+mod trigger;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -22,27 +24,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    coverage::{CodeType, CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest},
+    coverage::{CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest},
     error::ConfigError,
     escalation::{Channel, EscalationPolicy, Recipient, ReportSection, TriggerPolicy},
     evaluate::{EvaluatePolicy, Phase, PhaseThresholds, Rule, RuleCheck, Severity},
     fixer::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy},
+    gate::{
+        ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy,
+        GateTrigger, InvalidateOnPush, RequestTime,
+    },
     labels::{Colour, LabelPolicy, LoopLabel, LoopLabels},
     matchers::{LinePatterns, NameGlob, PathGlobs, Pattern},
     memory::{MemoryPolicy, PatternSource},
     retry::{
         AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionSkips, ExternalRetry, LoopPolicy, OnMax,
-        OnRegression, PassingTests, ReviewRequirement, Waits,
+        OnRegression, PassingTests, ReviewRequirement, Waits, backoff,
     },
+    trigger::{EscalationAction, Trigger},
     verify::{
         CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, REPORTS_VARIABLE,
         Verbosity, VerifyPolicy,
     },
 };
-use super::{
-    gate::GatePolicy,
-    ids::{GateName, Sha},
-};
+use super::ids::{GateName, Sha};
 
 /// Everything configurable about the loop of one pull request.
 #[derive(Clone, Debug, PartialEq)]

@@ -185,6 +185,17 @@ impl Waits {
     }
 }
 
+/// How long is waited before the fixer's next call, after so many: the first is never waited for. The unit and the
+/// longest wait are those of `loop.external_retry` for commands.
+pub fn backoff(backoff: Backoff, calls: u32, waits: &Waits) -> TimeDelta {
+    let factor = match (backoff, calls) {
+        (Backoff::None, _) | (_, 0) => return TimeDelta::zero(),
+        (Backoff::Linear, calls) => i32::try_from(calls).unwrap_or(i32::MAX),
+        (Backoff::Exponential, calls) => return waits.after(calls - 1),
+    };
+    waits.first_wait.checked_mul(factor).map_or(waits.longest_wait, |wait| wait.min(waits.longest_wait))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,5 +206,14 @@ mod tests {
         let all = |waits: &Waits| [0, 1, 2, 3, 4, 5, 40].map(|tries| waits.after(tries).num_seconds());
         assert_eq!(all(&commands), [1, 2, 4, 8, 16, 30, 30]);
         assert_eq!(all(&workflows), [60, 120, 240, 480, 900, 900, 900]);
+    }
+
+    #[test]
+    fn waits_grow_as_configured_and_never_beyond_the_longest() {
+        let waits = ExternalRetry::default().commands;
+        let seconds = |kind: Backoff| [0, 1, 2, 3, 40].map(|calls| backoff(kind, calls, &waits).num_seconds());
+        assert_eq!(seconds(Backoff::None), [0, 0, 0, 0, 0]);
+        assert_eq!(seconds(Backoff::Linear), [0, 1, 2, 3, 30]);
+        assert_eq!(seconds(Backoff::Exponential), [0, 1, 2, 4, 30]);
     }
 }

@@ -1,7 +1,7 @@
 //! The one decision a person is asked for when something other than an evaluation calls them.
 
 use super::state::Ask;
-use crate::escalation::Trigger;
+use crate::policy::Trigger;
 
 /// What is asked, with numbered options.
 pub(super) fn about(cause: Trigger) -> Ask {

@@ -8,11 +8,11 @@ use super::{
     state::{ReflexState, Senior, Settings, Spent},
 };
 use crate::{
-    evaluate,
     ids::Timestamp,
+    observed::Snapshot,
     policy::{Phase, Policy},
-    snapshot::Snapshot,
     state::{CriteriaRule, LoopState, PhaseCriteria, Step, Task},
+    verdict::evaluate,
 };
 
 /// A new local loop over what `snapshot` shows, under the policy that governs it.

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use super::state::Spent;
-use crate::policy::{Backoff, FixerBudget, Waits};
+use crate::policy::FixerBudget;
 
 /// Which part of the budget is used up, in words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,21 +33,9 @@ pub fn time_left(budget: &FixerBudget, spent: &Spent) -> Result<Option<TimeDelta
     if left > TimeDelta::zero() { Ok(Some(left)) } else { Err(Exhausted::WallTime { seconds: used.num_seconds() }) }
 }
 
-/// How long is waited before the fixer's next call, after so many: the first is never waited for. The unit and the
-/// longest wait are those of `loop.external_retry` for commands.
-pub fn backoff(backoff: Backoff, calls: u32, waits: &Waits) -> TimeDelta {
-    let factor = match (backoff, calls) {
-        (Backoff::None, _) | (_, 0) => return TimeDelta::zero(),
-        (Backoff::Linear, calls) => i32::try_from(calls).unwrap_or(i32::MAX),
-        (Backoff::Exponential, calls) => return waits.after(calls - 1),
-    };
-    waits.first_wait.checked_mul(factor).map_or(waits.longest_wait, |wait| wait.min(waits.longest_wait))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::ExternalRetry;
 
     #[test]
     fn each_part_of_the_budget_ends_it() {
@@ -59,14 +47,5 @@ mod tests {
         assert_eq!(left(spent(1, 60_000, 0.0)), Err(Exhausted::WallTime { seconds: 60 }));
         assert!(matches!(left(spent(1, 0, 1.5)), Err(Exhausted::Cost { .. })));
         assert_eq!(time_left(&FixerBudget::default(), &spent(99, u64::MAX, 1e9)), Ok(None));
-    }
-
-    #[test]
-    fn waits_grow_as_configured_and_never_beyond_the_longest() {
-        let waits = ExternalRetry::default().commands;
-        let seconds = |kind: Backoff| [0, 1, 2, 3, 40].map(|calls| backoff(kind, calls, &waits).num_seconds());
-        assert_eq!(seconds(Backoff::None), [0, 0, 0, 0, 0]);
-        assert_eq!(seconds(Backoff::Linear), [0, 1, 2, 3, 30]);
-        assert_eq!(seconds(Backoff::Exponential), [0, 1, 2, 4, 30]);
     }
 }

@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    decision::{RuleOutcome, View},
-    policy::Severity,
-};
+use crate::{deciding::View, policy::Severity, verdict::RuleOutcome};
 
 /// One thing to mend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

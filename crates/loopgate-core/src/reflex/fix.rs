@@ -4,13 +4,15 @@ use std::{collections::BTreeSet, fmt};
 
 use super::state::FixMaker;
 use crate::{
-    decision::View,
-    escalation::Trigger,
-    evaluate::is_test,
+    deciding::View,
     evidence::{CheckEvidence, CheckKind},
-    snapshot::ChangedFiles,
+    observed::ChangedFiles,
+    policy::Trigger,
     state::LoopState,
-    tamper::{self, Tampering},
+    verdict::{
+        evaluate::is_test,
+        tamper::{self, Tampering},
+    },
 };
 
 /// What is done with the edits of a fixer.

@@ -1,7 +1,8 @@
 use super::*;
 use crate::{
-    decide, fixtures,
-    snapshot::{ChangedFile, FileStatus},
+    deciding::decide,
+    fixtures,
+    observed::{ChangedFile, FileStatus},
     state::LoopState,
 };
 

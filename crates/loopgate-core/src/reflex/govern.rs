@@ -6,13 +6,14 @@ use regex::Regex;
 
 use super::state::{Major, Settings};
 use crate::{
-    evaluate,
     evidence::CheckKind,
     ids::CheckName,
+    observed::CodeType,
     policy::{
-        CapabilityMode, CheckPolicy, CheckPresence, CheckSource, CodeType, CommandCheck, Phase, Policy,
-        ReviewRequirement, Rule, RuleCheck, Severity,
+        CapabilityMode, CheckPolicy, CheckPresence, CheckSource, CommandCheck, Phase, Policy, ReviewRequirement, Rule,
+        RuleCheck, Severity,
     },
+    verdict::evaluate,
 };
 
 /// The policy of a loop. Gates and reviews are for pull requests; external checks cannot be run here.

@@ -10,7 +10,7 @@
 //! A state machine over [`LoopState`](super::state::LoopState): [`Turn`] takes the output of a step and gives the
 //! state to save, the lines to append to the history and the subject of the commit. Whoever drives it executes
 //! [`current_step`](super::state::LoopState::current_step), saves, and asks again; a step that was interrupted is
-//! simply executed once more. What an evaluation amounts to is decided by [`decide`](fn@super::decide), as on a pull
+//! simply executed once more. What an evaluation amounts to is decided by [`decide`](fn@crate::deciding::decide), as on a pull
 //! request.
 
 mod alias;
@@ -28,7 +28,7 @@ mod turn;
 
 pub use alias::Alias;
 pub use begin::begin;
-pub use budget::{Exhausted, backoff, time_left};
+pub use budget::{Exhausted, time_left};
 pub use contract::{Breach, Produced};
 pub use critique::{CritiqueItem, critique};
 pub use ending::{Standing, standing};

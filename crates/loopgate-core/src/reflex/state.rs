@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    decision::DistanceToSuccess,
     ids::{CheckName, Score, Sha, Timestamp},
-    policy::CodeType,
+    observed::CodeType,
     state::Step,
+    verdict::DistanceToSuccess,
 };
 
 /// What only a local loop keeps, in `loop-state.json` under `reflex`.

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    evidence::{Outcome, RetryClass},
-    failure::{Blame, RootCauseCategory},
+    evidence::{Outcome, RetryClass, RootCauseCategory, Roster, TestId},
+    failure::Blame,
     ids::{CheckName, Fingerprint, GateName, Login, RuleId, Score, Sha, Timestamp, UserId},
     policy::Phase,
-    roster::{Roster, TestId},
     stage::Stage,
 };
 

@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    evidence::TestFramework,
-    policy::{Backoff, CodeType},
-};
+use crate::{evidence::TestFramework, observed::CodeType, policy::Backoff};
 
 /// The coding agent that wrote the pull request, when one did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

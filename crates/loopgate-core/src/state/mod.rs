@@ -6,9 +6,12 @@
 
 mod attempts;
 mod description;
+mod gates;
+pub mod history;
 mod lost;
 mod people;
 mod progress;
+mod reruns;
 mod status;
 mod unknown;
 
@@ -24,20 +27,19 @@ pub use self::{
         Outage, RejectedIn, Rejection, VerificationResult,
     },
     description::{Agent, AgentKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
+    gates::{GateStatus, Objection, WordSource},
     lost::{LostRecord, Trace},
     people::{Answer, AnswerOutcome, Answered, Asked, Blocked, CommandRefusal, GateState, Resume, Skip},
     progress::{
         CapabilityProgress, Criteria, CriteriaRule, EvaluationSummary, PhaseCriteria, StageEvidence, StageRecord,
     },
+    reruns::{AskedBy, Repeatable, Rerun},
     status::{RunStatus, Step, Stop, StopReason},
     unknown::UnknownFields,
 };
 use super::{
-    escalation::Trigger,
-    gate::WordSource,
     ids::{CheckName, GateName, PrNumber, RepoName, Score, Sha, Timestamp},
-    policy::Phase,
-    rerun::Rerun,
+    policy::{Phase, Trigger},
     stage::Stage,
 };
 

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    escalation::Trigger,
-    gate::{GateStatus, Objection, WordSource},
     ids::{CheckName, CheckRunId, CommentId, GateName, Login, Sha, Timestamp, UserId},
+    policy::Trigger,
+    state::{GateStatus, Objection, WordSource},
 };
 
 /// What is remembered of a gate. Never evidence of an approval: gates are derived anew at each reconcile.

@@ -9,10 +9,7 @@ use crate::{
     collect::{Collector, IsError},
     text::{self, MAX_MESSAGE, MAX_TRACE},
 };
-use loopgate_core::{
-    evidence::{ErrorType, Finding, FindingSeverity, SourceLocation},
-    roster::TestId,
-};
+use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation, TestId};
 
 /// Diagnostics remembered to recognise one that comes again, for a library's tests after the library.
 const MAX_SEEN: usize = 20_000;

@@ -15,10 +15,7 @@ use crate::{
     numbers,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
 };
-use loopgate_core::{
-    evidence::{ErrorType, TestFramework},
-    roster::TestState,
-};
+use loopgate_core::evidence::{ErrorType, TestFramework, TestState};
 
 /// Failing tests gathered per binary; of further ones the output is not looked for.
 const MAX_GATHERED: usize = 5_000;

@@ -16,10 +16,7 @@ use crate::{
     text::{Clip, MAX_TRACE},
     window::Window,
 };
-use loopgate_core::{
-    evidence::{ErrorType, Failure, TestFramework},
-    roster::TestState,
-};
+use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestState};
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();

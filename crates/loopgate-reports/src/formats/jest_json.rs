@@ -12,10 +12,7 @@ use crate::{
     text::{self, MAX_MESSAGE, MAX_TRACE},
     window::Window,
 };
-use loopgate_core::{
-    evidence::{Failure, TestFramework},
-    roster::TestState,
-};
+use loopgate_core::evidence::{Failure, TestFramework, TestState};
 
 /// Tests of one file that wait for its path; further ones are counted without it.
 const MAX_WAITING: usize = 20_000;

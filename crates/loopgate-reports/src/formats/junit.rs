@@ -13,7 +13,7 @@ use crate::{
     numbers,
     xml::Xml,
 };
-use loopgate_core::{evidence::TestFramework, roster::TestState};
+use loopgate_core::evidence::{TestFramework, TestState};
 
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();

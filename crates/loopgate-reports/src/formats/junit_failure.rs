@@ -8,10 +8,7 @@ use crate::{
     markup::Tag,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
 };
-use loopgate_core::{
-    evidence::{Failure, TestFramework},
-    roster::TestId,
-};
+use loopgate_core::evidence::{Failure, TestFramework, TestId};
 
 /// What a `failure` or `error` says.
 pub(super) struct Details {

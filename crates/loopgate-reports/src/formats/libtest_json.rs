@@ -11,10 +11,7 @@ use crate::{
     notes::Flaw,
     text,
 };
-use loopgate_core::{
-    evidence::{Failure, TestFramework},
-    roster::TestState,
-};
+use loopgate_core::evidence::{Failure, TestFramework, TestState};
 
 /// Tests that may run at a time; the ends of further ones are counted all the same.
 const MAX_RUNNING: usize = 200_000;

@@ -9,10 +9,7 @@ use crate::{
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
     window::Window,
 };
-use loopgate_core::{
-    evidence::{Failure, TestFramework},
-    roster::TestState,
-};
+use loopgate_core::evidence::{Failure, TestFramework, TestState};
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     let mut unittest = Unittest { trace: Clip::new(MAX_TRACE), ..Unittest::default() };

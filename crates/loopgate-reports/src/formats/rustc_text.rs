@@ -12,10 +12,7 @@ use crate::{
     numbers,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
 };
-use loopgate_core::{
-    evidence::{ErrorType, Failure, SourceLocation},
-    roster::TestId,
-};
+use loopgate_core::evidence::{ErrorType, Failure, SourceLocation, TestId};
 
 /// Errors remembered to recognise one that is printed again.
 const MAX_SEEN: usize = 10_000;

@@ -13,10 +13,7 @@ use crate::{
     text::{self, MAX_MESSAGE},
     window::Window,
 };
-use loopgate_core::{
-    evidence::Failure,
-    roster::{TestId, TestState},
-};
+use loopgate_core::evidence::{Failure, TestId, TestState};
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();

@@ -14,10 +14,7 @@ use crate::{
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
     xml::Xml,
 };
-use loopgate_core::{
-    evidence::Failure,
-    roster::{TestId, TestState},
-};
+use loopgate_core::evidence::{Failure, TestId, TestState};
 
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();

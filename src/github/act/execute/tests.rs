@@ -14,8 +14,9 @@ use crate::github::{
 };
 use loopgate_core::{
     CommentId, WorkflowRunId,
-    decision::{CheckRunPlan, MergedBranch, Reacted},
-    snapshot::Conclusion,
+    deciding::{CheckRunPlan, MergedBranch},
+    gate::Reacted,
+    observed::Conclusion,
 };
 
 struct Bench {

@@ -7,8 +7,9 @@ use crate::{
 };
 use loopgate_core::{
     CheckRunId, CommentId, PrNumber, UserId,
-    decision::{Post, Reacted, ReactionKind},
-    snapshot::{AnnotationLevel, CheckProgress, Conclusion},
+    deciding::Post,
+    gate::{Reacted, ReactionKind},
+    observed::{AnnotationLevel, CheckProgress, Conclusion},
 };
 
 /// A pull request that Loopgate has not touched.

@@ -159,7 +159,7 @@ async fn a_commit_is_replaced_by_its_pull_requests_at_once() {
     let pressed = Hint::ButtonPressed {
         check_run: CheckRunId::new(1),
         identifier: "x".into(),
-        by: loopgate_core::Actor { id: loopgate_core::UserId::new(7), login: "alice".parse().unwrap() },
+        by: loopgate_core::observed::Actor { id: loopgate_core::UserId::new(7), login: "alice".parse().unwrap() },
     };
     let hints = vec![pressed];
     let into = vec![key(2), key(3)];

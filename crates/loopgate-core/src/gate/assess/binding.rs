@@ -3,9 +3,10 @@
 
 use super::sighting;
 use crate::{
-    gate::{policy::InvalidateOnPush, report::Refusal},
+    gate::report::Refusal,
     ids::{GateName, Sha, Timestamp},
-    snapshot::PullRequest,
+    observed::PullRequest,
+    policy::InvalidateOnPush,
     state::SeenHead,
 };
 

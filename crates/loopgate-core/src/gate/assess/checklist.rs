@@ -3,12 +3,10 @@
 use pulldown_cmark::{Event, Options, Parser};
 
 use crate::{
-    gate::{
-        policy::{ChecklistMode, GatePolicy},
-        report::Refusal,
-    },
+    gate::report::Refusal,
     ids::GateName,
-    snapshot::{Comment, Snapshot},
+    observed::{Comment, Snapshot},
+    policy::{ChecklistMode, GatePolicy},
 };
 
 /// Why approvals wait for the checklist, if they do.

@@ -1,14 +1,10 @@
 //! Whether a gate holds in the mode in force (loop.md, Stages; gates.md, The five).
 
 use crate::{
-    gate::{
-        authority::preset_team,
-        policy::{GateDefinition, GatePolicy},
-        report::Holding,
-    },
+    gate::{authority::preset_team, report::Holding},
     ids::GateName,
-    policy::Mode,
-    snapshot::{Snapshot, TeamStanding},
+    observed::{Snapshot, TeamStanding},
+    policy::{GateDefinition, GatePolicy, Mode},
 };
 
 pub(super) fn holding(name: &GateName, policy: &GatePolicy, mode: Mode, snapshot: &Snapshot) -> Holding {

@@ -11,21 +11,22 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) use self::words::{Utterance, utterances};
 use super::{
     authority::Contributors,
     grammar::{Intent, NearMiss},
-    report::{Considered, GateReport, MatchReason, PhraseProblem, Refusal, Word, WordOutcome, WordSource},
+    report::{Considered, GateReport, MatchReason, PhraseProblem, Refusal, Word, WordOutcome},
     trigger::{self, Triggered, fingerprint},
 };
 use crate::{
-    command::Command,
+    commands::Command,
     evidence::Finding,
     ids::{CommentId, GateName, Timestamp},
+    observed::{Account, Snapshot},
     policy::{Mode, Policy},
-    snapshot::{Account, Snapshot},
-    state::{LoopState, SeenHead},
+    state::{LoopState, SeenHead, WordSource},
 };
+
+pub(super) use self::words::{Utterance, utterances};
 
 /// All that gates and comments come to at one moment.
 #[derive(Clone, Debug, PartialEq)]

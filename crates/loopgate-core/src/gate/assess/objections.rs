@@ -5,9 +5,10 @@ use super::{
     words::{Said, What},
 };
 use crate::{
-    gate::report::{Objection, Refusal, WordOutcome, WordSource},
+    gate::report::{Refusal, WordOutcome},
     ids::{Login, Timestamp},
-    snapshot::{Account, AccountKind, ReviewVerdict},
+    observed::{Account, AccountKind, ReviewVerdict},
+    state::{Objection, WordSource},
 };
 
 impl Weighing<'_> {

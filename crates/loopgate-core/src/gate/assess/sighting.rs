@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    hint::Hint,
     ids::{GateName, Sha, Timestamp},
-    snapshot::Snapshot,
+    observed::{Hint, Snapshot},
     state::SeenHead,
 };
 

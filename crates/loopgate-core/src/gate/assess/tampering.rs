@@ -10,11 +10,9 @@ use super::{
     words::{Said, by_id},
 };
 use crate::{
-    gate::report::WordSource,
-    hint::Hint,
     ids::CommentId,
-    snapshot::{Comment, Snapshot},
-    state::GateState,
+    observed::{Comment, Hint, Snapshot},
+    state::{GateState, WordSource},
 };
 
 impl Weighing<'_> {

@@ -15,14 +15,13 @@ use super::{
 use crate::{
     gate::{
         authority::{Authority, Contributors, Grant, not_all_read},
-        policy::GatePolicy,
-        report::{Approval, Considered, GateReport, GateStanding, Objection, Refusal, WordOutcome, WordSource},
+        report::{Approval, Considered, GateReport, GateStanding, Refusal, WordOutcome},
         trigger::Triggered,
     },
     ids::{GateName, Sha, UserId},
-    policy::Mode,
-    snapshot::{Completeness, Lifecycle, Snapshot},
-    state::{GateState, LoopState, SeenHead},
+    observed::{Completeness, Lifecycle, Snapshot},
+    policy::{GatePolicy, Mode},
+    state::{GateState, LoopState, Objection, SeenHead, WordSource},
 };
 
 /// What is the same for all gates.

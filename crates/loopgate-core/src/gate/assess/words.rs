@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     gate::{
         grammar::{Intent, NearMiss, Reading, read},
-        report::{Refusal, Word, WordSource},
+        report::{Refusal, Word},
     },
-    hint::Hint,
     ids::{AppId, CommentId, GateName, Login, Sha, Timestamp},
-    snapshot::{Account, AppIdentity, Comment, Lifecycle, Review, ReviewVerdict, Snapshot, Visibility},
+    observed::{Account, AppIdentity, Comment, Hint, Lifecycle, Review, ReviewVerdict, Snapshot, Visibility},
+    state::WordSource,
 };
 
 /// Characters of a comment that go with a rejection as its reason.

@@ -8,23 +8,20 @@ use serde_json::json;
 use super::{Assessment, assess};
 use crate::{
     evidence::Finding,
-    gate::{
-        ApproveBy, Approvers, ChecklistMode, Considered, Exclusions, GateDefinition, GatePolicy, GateReport,
-        GateStanding, GateTrigger, InvalidateOnPush, Refusal, RequestTime, WordOutcome, WordSource,
-    },
-    hint::Hint,
+    gate::{Considered, GateReport, GateStanding, Refusal, WordOutcome},
     ids::{AppId, CommentId, GateName, Login, PrNumber, ReviewId, Sha, Timestamp, UserId},
-    policy::{
-        Activation, CoveragePolicy, EscalationPolicy, EvaluatePolicy, FixerPolicy, LabelPolicy, LoopPolicy,
-        MemoryPolicy, Mode, NameGlob, OnComplete, PathGlobs, Policy, PolicyOrigin, StateBackend, VerifyPolicy,
-    },
-    snapshot::{
-        Account, AccountKind, AppIdentity, Base, ChangedFile, ChangedFiles, Comment, Commit, FileStatus, Head,
+    observed::{
+        Account, AccountKind, AppIdentity, Base, ChangedFile, ChangedFiles, Comment, Commit, FileStatus, Head, Hint,
         Lifecycle, Listing, NamedAccount, Permission, PullRequest, Readiness, Review, ReviewVerdict, Snapshot,
         Standing, TeamStanding, Visibility,
     },
+    policy::{
+        Activation, ApproveBy, Approvers, ChecklistMode, CoveragePolicy, EscalationPolicy, EvaluatePolicy, Exclusions,
+        FixerPolicy, GateDefinition, GatePolicy, GateTrigger, InvalidateOnPush, LabelPolicy, LoopPolicy, MemoryPolicy,
+        Mode, NameGlob, OnComplete, PathGlobs, Policy, PolicyOrigin, RequestTime, StateBackend, VerifyPolicy,
+    },
     stage::Stage,
-    state::{GateState, LoopState, SeenHead},
+    state::{GateState, LoopState, SeenHead, WordSource},
 };
 
 /// Minutes after the pull request was opened.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     ids::{Login, Sha, UserId},
-    snapshot::{Account, Commit, Completeness, Listing},
+    observed::{Account, Commit, Completeness, Listing},
 };
 
 /// The account GitHub commits with when somebody uses its web pages.
@@ -103,7 +103,7 @@ fn noreply(email: &str) -> Option<(Option<UserId>, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::AccountKind;
+    use crate::observed::AccountKind;
 
     fn account(id: u64, login: &str) -> Account {
         Account { id: UserId::new(id), login: login.parse().unwrap(), kind: AccountKind::User }

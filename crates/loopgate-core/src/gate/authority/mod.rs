@@ -7,19 +7,18 @@ mod contributors;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::report::{Absence, AbsentTeam, EligibleApprovers, OnlyHope, Refusal, UnusableApprover};
+use crate::{
+    ids::{Login, TeamSlug, UserId},
+    observed::{Account, AccountKind, NamedAccount, Permission, Snapshot, Standing, TeamStanding},
+    policy::{Codeowners, Exclusion, GatePolicy},
+};
+
 pub(crate) use self::codeowners::owners_of;
 pub use self::codeowners::{Owner, OwnerMention, owner_mentions};
 pub(super) use self::{
     codeowners::Rules,
     contributors::{Contributors, not_all_read},
-};
-use super::{
-    policy::{Codeowners, Exclusion, GatePolicy},
-    report::{Absence, AbsentTeam, EligibleApprovers, OnlyHope, Refusal, UnusableApprover},
-};
-use crate::{
-    ids::{Login, TeamSlug, UserId},
-    snapshot::{Account, AccountKind, NamedAccount, Permission, Snapshot, Standing, TeamStanding},
 };
 
 /// Every workflow of a repository acts as this account, so its word is anybody's with push access.

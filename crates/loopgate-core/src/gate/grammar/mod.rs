@@ -23,7 +23,7 @@ use self::{
 };
 use super::report::PhraseProblem;
 use crate::{
-    command::Command,
+    commands::Command,
     ids::{GateName, Login, Sha},
 };
 

@@ -11,7 +11,7 @@ use super::{
     visible::Line,
 };
 use crate::{
-    command::{self, CommandProblem},
+    commands::{CommandProblem, command},
     gate::report::PhraseProblem,
     ids::{GateName, Login, Sha},
 };

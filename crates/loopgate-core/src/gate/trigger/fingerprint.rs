@@ -7,7 +7,7 @@
 use sha2::{Digest, Sha256};
 
 use super::Scope;
-use crate::snapshot::{ChangedFile, ChangedFiles, FileStatus, Snapshot};
+use crate::observed::{ChangedFile, ChangedFiles, FileStatus, Snapshot};
 
 /// The digest, in hex.
 pub(in crate::gate) fn fingerprint(scope: &Scope, snapshot: &Snapshot) -> String {

@@ -8,19 +8,16 @@ mod fingerprint;
 
 use std::collections::BTreeSet;
 
-pub(super) use self::fingerprint::fingerprint;
-
 use self::dependencies::{Added, Ecosystem};
-use super::{
-    policy::{GatePolicy, GateTrigger},
-    report::{MatchReason, TriggerMatch},
-};
+use super::report::{MatchReason, TriggerMatch};
 use crate::{
     evidence::{Finding, FindingSeverity},
     ids::Sha,
-    policy::{LinePatterns, PathGlobs},
-    snapshot::{ChangedFile, ChangedFiles, FileStatus, Readiness, Snapshot},
+    observed::{ChangedFile, ChangedFiles, FileStatus, Readiness, Snapshot},
+    policy::{GatePolicy, GateTrigger, LinePatterns, PathGlobs},
 };
+
+pub(super) use self::fingerprint::fingerprint;
 
 /// Matches kept of one gate; the rest are counted.
 pub const MATCHES_KEPT: usize = 50;

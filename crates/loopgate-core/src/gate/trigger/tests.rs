@@ -4,8 +4,8 @@ use super::*;
 use crate::{
     evidence::SourceLocation,
     gate::{assess::world::*, report::MatchReason as Why},
+    observed::ChangedFiles::{Complete, TooLarge},
     policy::{NameGlob, Pattern},
-    snapshot::ChangedFiles::{Complete, TooLarge},
 };
 
 fn branches(texts: &[&str]) -> Vec<NameGlob> {

@@ -6,19 +6,20 @@ use serde_json::json;
 
 use super::{Turn, one_line};
 use crate::{
-    UserId, call,
-    decision::Evaluation,
-    escalation::{EscalationAction, Trigger},
-    evaluate,
-    history::{Event, EventStatus},
+    UserId,
+    escalation::escalation_call,
     ids::{Login, Timestamp},
-    policy::{Fixer, Policy},
+    policy::{EscalationAction, Fixer, Policy, Trigger},
     reflex::{
         ask,
         contract::Breach,
         state::{Broken, Senior},
     },
-    state::{LoopState, Resume, RunStatus, Step, Stop, StopReason},
+    state::{
+        LoopState, Resume, RunStatus, Step, Stop, StopReason,
+        history::{Event, EventStatus},
+    },
+    verdict::{Evaluation, evaluate},
 };
 
 impl Turn {
@@ -32,7 +33,7 @@ impl Turn {
         now: Timestamp,
     ) -> Self {
         let mut turn = Self::on(state, now);
-        turn.state.blocked = call::block(triggers, &turn.state, now);
+        turn.state.blocked = escalation_call::block(triggers, &turn.state, now);
         let reflex = turn.reflex();
         reflex.calling = None;
         reflex.notes = notes;
@@ -151,7 +152,7 @@ impl Turn {
 
     /// A cause that stops the loop: the senior fixer first where that is wished for, else a person, else the end.
     pub(super) fn call_somebody(&mut self, cause: Trigger, policy: &Policy) {
-        let action = call::action_of(cause, &policy.escalation);
+        let action = escalation_call::action_of(cause, &policy.escalation);
         let has_senior = matches!(policy.escalation.senior, Some(Fixer::Command(_)));
         if action == EscalationAction::SeniorAgent && has_senior && self.reflex().senior == Senior::NotAsked {
             self.state.blocked = None;

@@ -4,21 +4,22 @@ use serde_json::json;
 
 use super::{Turn, ends::failed};
 use crate::{
-    call,
-    decision::{Decision, Evaluation, EvaluationVerdict},
-    escalation::Trigger,
-    evaluate,
+    deciding::Decision,
+    escalation::escalation_call,
     evidence::CheckEvidence,
-    history::{Event, EventStatus},
     ids::Timestamp,
-    policy::{Phase, Policy},
+    policy::{Phase, Policy, Trigger},
     reflex::{
         ask,
         contract::{self, Breach},
         critique::{CritiqueItem, critique},
         state::Ask,
     },
-    state::{EvaluationSummary, LoopState, RunStatus, Step, Stop, StopReason},
+    state::{
+        EvaluationSummary, LoopState, RunStatus, Step, Stop, StopReason,
+        history::{Event, EventStatus},
+    },
+    verdict::{Evaluation, EvaluationVerdict, evaluate},
 };
 
 /// What EVALUATE found out in the phase the loop is in.
@@ -133,7 +134,7 @@ impl Turn {
         self.lines.retain(|line| line.event == Event::EvaluationDone);
         self.state.stop = Stop::default();
         self.state.current_step = Step::Evaluate;
-        self.state.blocked = call::block(&[Trigger::Tampering], &self.state, now);
+        self.state.blocked = escalation_call::block(&[Trigger::Tampering], &self.state, now);
         let reflex = self.reflex();
         reflex.notes = vec![words];
         reflex.ask = Some(ask::about(Trigger::Tampering));

@@ -11,9 +11,11 @@ use serde_json::Value;
 pub use self::evaluation::Evaluated;
 use super::state::ReflexState;
 use crate::{
-    history::{Event, EventStatus, HistoryLine},
     ids::Timestamp,
-    state::{LoopState, Step},
+    state::{
+        LoopState, Step,
+        history::{Event, EventStatus, HistoryLine},
+    },
 };
 
 /// A transition: what the current step brought goes in, what is to be saved comes out.

@@ -5,8 +5,6 @@ use serde_json::json;
 
 use super::{Turn, one_line};
 use crate::{
-    decision::Evaluation,
-    history::{Event, EventStatus},
     ids::{CheckName, Timestamp},
     policy::Policy,
     reflex::{
@@ -14,7 +12,11 @@ use crate::{
         critique::CritiqueItem,
         state::{Calling, FixMaker, FixRecord, Senior},
     },
-    state::{Checkpoint, LoopState, Step},
+    state::{
+        Checkpoint, LoopState, Step,
+        history::{Event, EventStatus},
+    },
+    verdict::Evaluation,
 };
 
 impl Turn {

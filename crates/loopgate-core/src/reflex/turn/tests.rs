@@ -2,18 +2,21 @@ use chrono::TimeDelta;
 
 use super::*;
 use crate::{
-    Sha, decide, describe,
-    escalation::{EscalationAction, Trigger},
-    evaluate::{evaluate_phase, rules},
+    Sha,
+    deciding::decide,
     evidence::CheckEvidence,
-    fixtures, gather,
-    policy::{CodeType, Fixer, Phase, Policy},
+    fixtures,
+    observed::{CodeType, ReceivedEvidence},
+    policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
     reflex::{
         Alias, Breach, FixMaker, FixRecord, Major, Produced, Senior, Settings, Standing, begin, critique as items_of,
         govern, plan, prepared_checks, standing,
     },
-    snapshot::ReceivedEvidence,
     state::{RunStatus, StopReason, Task},
+    verdict::{
+        evaluate::{evaluate_phase, rules},
+        gather,
+    },
 };
 
 /// A loop whose iterations fail with the tests they are told to.
@@ -58,7 +61,7 @@ impl Story {
         self.subjects.push(turn.subject);
     }
 
-    fn evidence(&self, failing: &[&str], passing: &[&str]) -> (crate::snapshot::Snapshot, Vec<CheckEvidence>) {
+    fn evidence(&self, failing: &[&str], passing: &[&str]) -> (crate::observed::Snapshot, Vec<CheckEvidence>) {
         let mut snapshot = fixtures::snapshot();
         snapshot.pull_request.head.sha = self.state.head_sha;
         snapshot.pull_request.head.tree = self.state.head_sha;
@@ -78,7 +81,7 @@ impl Story {
                 Step::Plan => self.take(Turn::planned(&state, plan(&state), now).unwrap()),
                 Step::ProducePrepare => {
                     let head = fixtures::sha(u8::try_from(state.iteration).unwrap());
-                    let produced = Produced { head, hash: describe::tree_hash(head), document: None };
+                    let produced = Produced { head, hash: crate::evidence::tree_hash(head), document: None };
                     self.take(Turn::prepared(&state, Some(&produced), checks, &self.policy, now).unwrap());
                 }
                 Step::Prepare => self.take(Turn::prepared(&state, None, checks, &self.policy, now).unwrap()),

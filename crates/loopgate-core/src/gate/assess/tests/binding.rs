@@ -2,9 +2,9 @@
 
 use super::super::world::*;
 use crate::{
-    gate::{ApproveBy, InvalidateOnPush, Refusal, WordOutcome},
-    hint::Hint,
-    snapshot::{ChangedFiles, ReviewVerdict},
+    gate::{Refusal, WordOutcome},
+    observed::{ChangedFiles, Hint, ReviewVerdict},
+    policy::{ApproveBy, InvalidateOnPush},
 };
 
 #[test]

@@ -2,8 +2,9 @@
 
 use super::super::world::*;
 use crate::{
-    gate::{ApproveBy, GateStanding, OnlyHope, Refusal, WordOutcome},
-    snapshot::{ChangedFiles, Commit, Permission, ReviewVerdict, Standing, Visibility},
+    gate::{GateStanding, OnlyHope, Refusal, WordOutcome},
+    observed::{ChangedFiles, Commit, Permission, ReviewVerdict, Standing, Visibility},
+    policy::ApproveBy,
 };
 
 #[test]

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::super::world::*;
 use crate::{
-    gate::{Absence, AbsentTeam, Codeowners, Exclusion, OnlyHope, Refusal, WordOutcome},
+    gate::{Absence, AbsentTeam, OnlyHope, Refusal, WordOutcome},
     ids::{AppId, UserId},
-    snapshot::{AccountKind, Commit, Completeness, NamedAccount, Permission, Standing, TeamStanding},
+    observed::{AccountKind, Commit, Completeness, NamedAccount, Permission, Standing, TeamStanding},
+    policy::{Codeowners, Exclusion},
 };
 
 fn commit(by: &str, message: &str) -> Commit {
@@ -303,7 +304,7 @@ fn owners_of_the_triggering_files_approve_their_files() {
     world.gate().approvers.codeowners = Codeowners::MayApprove;
     world.snapshot.codeowners = Some("* @dan\n/src/auth/ @alice\n/src/auth/keys/ @acme/keys keys@example.com".into());
     world.team("acme/keys", &["bob"]);
-    world.snapshot.files = crate::snapshot::ChangedFiles::Complete(vec![
+    world.snapshot.files = crate::observed::ChangedFiles::Complete(vec![
         auth_file("let a = 1;"),
         file("src/auth/keys/a.rs", "@@ -1 +1 @@\n+x"),
     ]);

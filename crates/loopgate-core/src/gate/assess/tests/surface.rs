@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use super::super::world::*;
 use crate::{
-    command::Command,
-    decision::{Reacted, ReactionKind, Reviewer},
-    gate::{GateDefinition, GateTrigger, Holding, MatchReason, PhraseProblem, questions, reviewers},
-    policy::Mode,
-    snapshot::{Authority, ChangedFiles, Readiness, TeamStanding},
+    commands::Command,
+    gate::{Holding, MatchReason, PhraseProblem, Reacted, ReactionKind, Reviewer, questions, reviewers},
+    observed::{Authority, ChangedFiles, Readiness, TeamStanding},
+    policy::{GateDefinition, GateTrigger, Mode},
 };
 
 #[test]

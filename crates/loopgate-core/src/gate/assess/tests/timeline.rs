@@ -12,7 +12,7 @@ use super::super::world::*;
 use crate::{
     gate::GateStanding,
     ids::CommentId,
-    snapshot::{Comment, Visibility},
+    observed::{Comment, Visibility},
 };
 
 /// What a comment comes to: its last word.

@@ -2,9 +2,9 @@
 
 use super::super::world::*;
 use crate::{
-    gate::{ApproveBy, ChecklistMode, GateStanding, GateTrigger, PhraseProblem, Refusal, WordOutcome},
-    hint::{Actor, Hint},
-    snapshot::{Account, Completeness, Lifecycle, Readiness, ReviewVerdict, Visibility},
+    gate::{GateStanding, PhraseProblem, Refusal, WordOutcome},
+    observed::{Account, Actor, Completeness, Hint, Lifecycle, Readiness, ReviewVerdict, Visibility},
+    policy::{ApproveBy, ChecklistMode, GateTrigger},
 };
 
 fn actor(name: &str) -> Actor {

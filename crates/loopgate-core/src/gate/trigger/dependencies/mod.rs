@@ -9,7 +9,7 @@ mod extract;
 use std::collections::BTreeSet;
 
 use super::adds_nothing;
-use crate::snapshot::{ChangedFile, FileStatus, hunk_start};
+use crate::observed::{ChangedFile, FileStatus, hunk_start};
 
 /// A family of package managers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,0 +1,223 @@
+//! An attempt: the head commit once its verification has ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::comparison;
+use crate::{
+    evidence::{CheckEvidence, CheckKind, Failure, RetryClass, TestId},
+    failure::{self, Blame, ExaminedFailure},
+    ids::{CheckName, Fingerprint, RuleId, Timestamp},
+    observed::Snapshot,
+    policy::Severity,
+    state::{AttemptDigest, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
+    verdict::{
+        Evaluation, RuleOutcome,
+        blame::CheckBlame,
+        evaluate::COVERAGE_RULE,
+        gather::{GatheredCheck, HeadEvidence},
+        rejection,
+    },
+};
+
+/// Most names and fingerprints kept of one attempt.
+const KEPT_PER_ATTEMPT: usize = 200;
+
+/// Lines at the end of a log that tell one silent failure from another.
+const LAST_WORDS: usize = 5;
+
+/// Whether the head passed, failed through its own code, or cannot be judged.
+pub fn result(
+    evidence: &HeadEvidence,
+    evaluation: &Evaluation,
+    blames: &[CheckBlame],
+) -> Option<(VerificationResult, Option<Blame>)> {
+    if !evidence.missing().is_empty() {
+        return None;
+    }
+    if evaluation.passed() {
+        return Some((VerificationResult::Pass, None));
+    }
+    match blames.iter().map(|blame| blame.blame).min() {
+        // A score that is short without a failing check is the pull request's own.
+        None | Some(Blame::PrCode) => Some((VerificationResult::Fail, Some(Blame::PrCode))),
+        Some(Blame::Base) => Some((VerificationResult::Fail, Some(Blame::Base))),
+        // Nothing is known of the code: no attempt was made.
+        Some(Blame::Flaky | Blame::Infrastructure | Blame::Inconclusive) => None,
+    }
+}
+
+/// The digest of the head's attempt. A head that was counted before keeps its number and time.
+#[expect(clippy::too_many_arguments, reason = "an attempt is everything that is known of a head")]
+pub fn digest(
+    snapshot: &Snapshot,
+    state: &LoopState,
+    evidence: &HeadEvidence,
+    evaluation: &Evaluation,
+    (result, blame): (VerificationResult, Option<Blame>),
+    blames: &[CheckBlame],
+    rejections: Vec<Rejection>,
+    now: Timestamp,
+) -> AttemptDigest {
+    let head = &snapshot.pull_request.head;
+    let before = state.attempt_of(head.sha);
+    let own: Vec<&CheckBlame> = blames.iter().filter(|blame| blame.blame == Blame::PrCode).collect();
+    let (failures, mut fingerprints): (Vec<&Failure>, BTreeSet<Fingerprint>) = own
+        .iter()
+        .filter_map(|blame| Some((blame, evidence.checks.get(&blame.check)?.evidence()?)))
+        .flat_map(|(blame, check)| {
+            let own = move |(index, _): &(usize, _)| blame.of_failure(*index).0 == Blame::PrCode;
+            let examined = check.failures.iter().zip(blame.examined.iter().map(ExaminedFailure::fingerprint));
+            examined.enumerate().filter(own).map(|(_, failure)| failure)
+        })
+        .take(KEPT_PER_ATTEMPT)
+        .unzip();
+    // A check that fails without saying how is still the same error when it fails the same way again.
+    for blame in own.iter().filter(|blame| says_nothing(evidence, &blame.check)) {
+        fingerprints.insert(failure::fingerprint(&silent_failure(evidence, &blame.check)));
+    }
+    let lacking = lacking(result, &own, evidence, evaluation);
+    fingerprints.extend(rejections.iter().map(rejection::fingerprint));
+    AttemptDigest {
+        number: before.map_or_else(|| next_number(state), |before| before.number),
+        head_sha: head.sha,
+        tree_hash: crate::evidence::tree_hash(head.tree),
+        at: before.map_or(now, |before| before.at),
+        result,
+        blame,
+        score: evaluation.score,
+        phase: evaluation.phase,
+        failed_rules: evaluation.failed_rules(),
+        failed_checks: evidence.failing(),
+        fingerprints,
+        failing_tests: failing_tests(&failures),
+        tests: comparison::roster(evidence),
+        lacking,
+        flaky: BTreeSet::new(),
+        regressed: BTreeSet::new(),
+        retry_class: own.iter().map(|blame| blame.class).max_by_key(|class| urgency(*class)),
+        summary: summary(result, blames, &failures, &rejections, &evaluation.failed_rules()),
+        rejections,
+    }
+}
+
+fn failing_tests(failures: &[&Failure]) -> BTreeMap<String, Option<TestId>> {
+    failures.iter().filter_map(|failure| Some((failure.test_name.clone()?, failure.test_id))).collect()
+}
+
+/// What a failing head lacks, if it is one thing.
+fn lacking(
+    result: VerificationResult,
+    own: &[&CheckBlame],
+    evidence: &HeadEvidence,
+    evaluation: &Evaluation,
+) -> Option<Lacking> {
+    if result == VerificationResult::Pass {
+        return None;
+    }
+    let is_coverage =
+        |check: &CheckName| evidence.checks.get(check).is_some_and(|check| check.kind == CheckKind::Coverage);
+    let failed = evaluation
+        .rules
+        .iter()
+        .filter(|rule| rule.severity != Severity::Info && matches!(rule.outcome, RuleOutcome::Failed { .. }));
+    let mut short = failed.map(|rule| {
+        rule.id.as_str() == COVERAGE_RULE || rule.id.as_str().parse().is_ok_and(|check| is_coverage(&check))
+    });
+    let any = evaluation.rules.iter().any(|rule| matches!(rule.outcome, RuleOutcome::Failed { .. }));
+    if any && short.all(|is_coverage| is_coverage) && own.iter().all(|blame| is_coverage(&blame.check)) {
+        return Some(Lacking::Coverage);
+    }
+    let silent = !own.is_empty() && own.iter().all(|blame| says_nothing(evidence, &blame.check));
+    silent.then_some(Lacking::Explanation)
+}
+
+/// The number of the next attempt to be counted.
+pub fn next_number(state: &LoopState) -> u32 {
+    state.attempts.last().map_or(state.lost_attempts, |last| last.number) + 1
+}
+
+fn says_nothing(evidence: &HeadEvidence, check: &CheckName) -> bool {
+    evidence.checks.get(check).and_then(GatheredCheck::evidence).is_none_or(|found| found.failures.is_empty())
+}
+
+/// Stands in for a check that failed without one failure in its reports. The end of its log is all that tells one
+/// such failure from another.
+fn silent_failure(evidence: &HeadEvidence, check: &CheckName) -> Failure {
+    let found = evidence.checks.get(check).and_then(GatheredCheck::evidence);
+    let log = found.map(last_words).filter(|words| !words.is_empty());
+    Failure {
+        test_name: Some(check.to_string()),
+        error_class: found.map(|found| found.outcome.as_str().to_owned()),
+        error_message: log.unwrap_or_else(|| format!("{check} did not pass")),
+        ..Failure::default()
+    }
+}
+
+/// The last lines of a check's output that say anything.
+fn last_words(check: &CheckEvidence) -> String {
+    let log = if check.log_tail.trim().is_empty() { &check.log_head } else { &check.log_tail };
+    let mut lines: Vec<&str> = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_WORDS).collect();
+    lines.reverse();
+    lines.join("\n")
+}
+
+/// Which class decides when several checks fail.
+const fn urgency(class: RetryClass) -> u8 {
+    match class {
+        RetryClass::External => 0,
+        RetryClass::Performance => 1,
+        RetryClass::Code => 2,
+        RetryClass::Logic => 3,
+        RetryClass::Security => 4,
+    }
+}
+
+fn summary(
+    result: VerificationResult,
+    blames: &[CheckBlame],
+    failures: &[&Failure],
+    rejections: &[Rejection],
+    failed_rules: &[RuleId],
+) -> String {
+    if result == VerificationResult::Pass {
+        let no = |rejection: &Rejection| match &rejection.of {
+            RejectedIn::Gate(gate) => format!("{} rejected the {gate} gate", rejection.by),
+            RejectedIn::Review => format!("{} asked for changes", rejection.by),
+        };
+        let all: Vec<String> = rejections.iter().map(no).collect();
+        return if all.is_empty() { "all required checks pass".to_owned() } else { all.join(", ") };
+    }
+    let checks = blames.iter().map(|blame| blame.check.as_str()).collect::<Vec<_>>().join(", ");
+    let one = |value: &str| value.lines().next().unwrap_or_default().chars().take(60).collect::<String>();
+    let first = failures.first().map(|failure| {
+        let message = match (&failure.expected, &failure.actual) {
+            // Frameworks say here no more than that two values differ.
+            (Some(expected), Some(actual)) => format!("expected {}, got {}", one(expected), one(actual)),
+            _ => failure.error_message.lines().next().unwrap_or_default().to_owned(),
+        };
+        let message: String = message.chars().take(160).collect();
+        let named = failure.test_name.as_deref().filter(|name| !message.contains(name));
+        let named = named.map(|name| format!("{} — ", name.chars().take(120).collect::<String>())).unwrap_or_default();
+        format!("{named}{message}")
+    });
+    match (checks.as_str(), first) {
+        ("", _) if !failed_rules.is_empty() => {
+            failed_rules.iter().take(5).map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        }
+        ("", _) => "the score is short".to_owned(),
+        (checks, None) => checks.to_owned(),
+        (checks, Some(first)) => format!("{checks}: {first}"),
+    }
+}
+
+/// Puts the digest in its place and keeps rosters of tests for the two newest attempts only.
+pub fn record(attempts: &mut Vec<AttemptDigest>, digest: AttemptDigest) {
+    match attempts.last_mut().filter(|last| last.number == digest.number) {
+        Some(same) => *same = digest,
+        None => attempts.push(digest),
+    }
+    let old = attempts.len().saturating_sub(2);
+    for attempt in &mut attempts[..old] {
+        attempt.tests = None;
+    }
+}

@@ -1,0 +1,8 @@
+//! The attempts of a run: what one attempt is, how it compares with the one before, what the run of them amounts to,
+//! and what is run again.
+
+pub mod attempt;
+pub mod comparison;
+pub mod rerun;
+pub mod retry;
+mod streaks;

@@ -1,0 +1,334 @@
+//! The retry policy: what a run of attempts amounts to (loop.md, Retry policy).
+//!
+//! Everything is derived from the list of attempts each time, never counted up: repeating, replacing or re-ordering
+//! what led to the list cannot change the outcome.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    attempts::streaks,
+    evidence::RetryClass,
+    ids::Score,
+    policy::{AutoRetry, LoopPolicy, OnMax, OnRegression, Trigger},
+    state::{AttemptDigest, Lacking, Resume, VerificationResult},
+};
+
+/// What the attempts so far amount to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// Failing attempts of the current streak.
+    pub streak: u32,
+    /// Consecutive attempts, up to the last, that share a fingerprint.
+    pub same_error: u32,
+    /// Failing attempts of the run; never resets.
+    pub total: u32,
+    /// How often in a row the score stood still.
+    pub stagnation: u32,
+    /// Reasons to call a human, the most urgent first, each with one line on what was recognised.
+    pub causes: BTreeMap<Trigger, String>,
+    /// Tests that passed before and fail in the last attempt.
+    pub regressed: BTreeSet<String>,
+}
+
+impl Judgement {
+    /// What was recognised, by the most urgent cause.
+    pub fn pattern(&self) -> Option<&str> {
+        self.causes.values().next().map(String::as_str)
+    }
+}
+
+/// Judges a run by its counted attempts, oldest first. Streaks start anew after each resume; totals do not.
+pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy) -> Judgement {
+    // What is not on record any more counts as failed.
+    let unrecorded = attempts.first().map_or(0, |first| first.number.saturating_sub(1));
+    let total = unrecorded + streaks::count(attempts.iter().filter(|attempt| attempt.spent()).count());
+    let resumed_after = resumes.iter().map(|resume| resume.after_attempt).max().unwrap_or(0);
+    let since: Vec<&AttemptDigest> = attempts.iter().filter(|attempt| attempt.number > resumed_after).collect();
+    let mut judgement = Judgement { total, ..Judgement::default() };
+    let Some((last, earlier)) = since.split_last() else { return judgement };
+    if !last.spent() {
+        return judgement;
+    }
+    let spent: Vec<&AttemptDigest> = since.iter().copied().filter(|attempt| attempt.spent()).collect();
+    judgement.streak = streaks::streak(&since);
+    let repeats = streaks::longest_repeat(&since);
+    judgement.same_error = repeats;
+    judgement.stagnation = streaks::stagnation(&spent);
+    judgement.regressed = streaks::regressed(last, earlier);
+
+    let mut patterns = BTreeMap::new();
+    if last.retry_class == Some(RetryClass::Security) {
+        patterns.insert(Trigger::SecurityIssueFound, "a security check fails".to_owned());
+    }
+    if policy.regression == OnRegression::Escalate && !judgement.regressed.is_empty() {
+        let names = judgement.regressed.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        patterns.insert(Trigger::RegressionDetected, format!("passed before and fails now: {names}"));
+    }
+    if let Some(cycle) = streaks::circle(&spent) {
+        patterns.insert(Trigger::CircularFailure, cycle);
+    }
+    if repeats > policy.same_error {
+        let pattern = format!("the same failure in {repeats} attempts in a row: {}", last.summary);
+        patterns.insert(Trigger::SameError, pattern);
+    }
+    if total >= policy.total_failures {
+        patterns.insert(Trigger::TotalFailures, format!("{total} failing attempts in this run"));
+    }
+    let performance_again = last.retry_class == Some(RetryClass::Performance)
+        && earlier.last().is_some_and(|before| before.retry_class == Some(RetryClass::Performance));
+    let attempts_used_up = judgement.streak >= policy.max_attempts || performance_again;
+    let refused = last.review_rejects() && policy.review_reject == AutoRetry::Escalate;
+    let failed = last.result == VerificationResult::Fail && policy.test_fail == AutoRetry::Escalate;
+    if attempts_used_up && policy.on_max == OnMax::Escalate || failed || refused {
+        let pattern = match (refused, judgement.streak) {
+            (true, _) => last.summary.clone(),
+            (false, 1) => format!("1 failing attempt, and none is retried: {}", last.summary),
+            (false, streak) => format!("{streak} failing attempts in a row, {}", streaks::distinct(&spent)),
+        };
+        patterns.insert(Trigger::MaxAttemptsReached, pattern);
+    }
+    if judgement.stagnation >= 2 {
+        patterns.insert(Trigger::Stagnation, "the score gained less than 0.02, twice in a row".to_owned());
+    }
+    if last.retry_class == Some(RetryClass::Logic) {
+        let pattern = format!("does not end by itself, so trying again would not either: {}", last.summary);
+        patterns.insert(Trigger::TimeoutExceeded, pattern);
+    }
+    if earlier.last().is_some_and(|before| before.spent() && before.tree_hash == last.tree_hash) {
+        patterns.insert(Trigger::NoChange, "the same code as the attempt before fails again".to_owned());
+    }
+    if let Some(short) = coverage_only(&spent, attempts_used_up) {
+        patterns.insert(Trigger::CoverageThresholdUnmet, short);
+    }
+    if unexplained(&spent) {
+        let pattern = format!(
+            "two attempts in a row failed without saying how: {}. A report would: name it under `report:` of the check",
+            last.summary
+        );
+        patterns.insert(Trigger::UnknownErrorType, pattern);
+    }
+    judgement.causes = patterns;
+    judgement
+}
+
+/// Coverage is all that is missing: twice in a row, or when the attempts are used up.
+fn coverage_only(spent: &[&AttemptDigest], used_up: bool) -> Option<String> {
+    let only = |attempt: &&&AttemptDigest| attempt.lacking == Some(Lacking::Coverage);
+    let times = spent.iter().rev().take_while(only).count();
+    let last = spent.last()?;
+    (times >= 2 || times == 1 && used_up).then(|| format!("nothing but coverage is missing: {}", last.summary))
+}
+
+/// Nothing that failed in the last two attempts said what went wrong.
+fn unexplained(spent: &[&AttemptDigest]) -> bool {
+    spent.len() >= 2 && spent.iter().rev().take(2).all(|attempt| attempt.lacking == Some(Lacking::Explanation))
+}
+
+/// Whether the attempts are used up and nobody is to be called (`escalation_on_max: false`).
+pub fn has_given_up(judgement: &Judgement, policy: &LoopPolicy) -> bool {
+    policy.on_max == OnMax::Fail && judgement.streak >= policy.max_attempts
+}
+
+/// The attempt with the highest score; the earliest of equals.
+pub fn best(attempts: &[AttemptDigest]) -> Option<&AttemptDigest> {
+    let rank = |attempt: &AttemptDigest| (attempt.result == VerificationResult::Pass, attempt.score);
+    attempts.iter().reduce(|best, next| if rank(next) > rank(best) { next } else { best })
+}
+
+/// Score of the attempt before the last.
+pub fn previous_score(attempts: &[AttemptDigest]) -> Option<Score> {
+    attempts.iter().rev().nth(1).map(|attempt| attempt.score)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        evidence::{Roster, RosterEntry, RosterExtent, TestId, TestState},
+        failure::Blame,
+        ids::{Fingerprint, Sha, Timestamp, UserId},
+        policy::{EscalationAction, Phase},
+    };
+
+    /// An attempt that failed with these errors (one letter each); "" passed.
+    fn attempt(number: u32, errors: &str) -> AttemptDigest {
+        let byte = u8::try_from(number).unwrap();
+        AttemptDigest {
+            number,
+            head_sha: Sha::from_bytes([byte; 20]),
+            tree_hash: number.to_string(),
+            at: Timestamp::UNIX_EPOCH,
+            result: if errors.is_empty() { VerificationResult::Pass } else { VerificationResult::Fail },
+            blame: (!errors.is_empty()).then_some(Blame::PrCode),
+            score: Score::from_ratio(0.5, 1.0),
+            phase: Phase::A,
+            failed_rules: vec!["unit".parse().unwrap()],
+            failed_checks: vec!["unit".parse().unwrap()],
+            fingerprints: errors.bytes().map(|error| Fingerprint::from_bytes([error; 8])).collect(),
+            failing_tests: errors.chars().map(|error| (error.to_string(), Some(id(error)))).collect(),
+            tests: None,
+            regressed: BTreeSet::new(),
+            retry_class: None,
+            rejections: Vec::new(),
+            lacking: None,
+            flaky: BTreeSet::new(),
+            summary: format!("unit: {errors}"),
+        }
+    }
+
+    fn id(test: char) -> TestId {
+        TestId::of("", "", &test.to_string())
+    }
+
+    fn run(errors: &[&str]) -> Vec<AttemptDigest> {
+        (1..).zip(errors).map(|(number, errors)| attempt(number, errors)).collect()
+    }
+
+    fn resume_after(attempt: u32) -> Resume {
+        Resume { after_attempt: attempt, by: "bob".parse().unwrap(), by_id: UserId::new(2), at: Timestamp::UNIX_EPOCH }
+    }
+
+    #[test]
+    fn triggers_by_the_run_of_errors() {
+        use Trigger as T;
+        let table: &[(&[&str], u32, &[T])] = &[
+            (&["a"], 1, &[]),
+            (&["a", "a"], 2, &[]),
+            (&["a", "a", "a"], 3, &[T::SameError, T::MaxAttemptsReached]),
+            // A different error starts a new streak.
+            (&["a", "b"], 1, &[]),
+            (&["a", "a", "b"], 1, &[]),
+            // One shared error keeps the streak, and is the same error only if it lasts.
+            (&["a", "ab", "b"], 3, &[T::MaxAttemptsReached]),
+            (&["ab", "bc", "bd"], 3, &[T::SameError, T::MaxAttemptsReached]),
+            // A pass ends the streak, and a pass last judges nothing.
+            (&["a", "a", "", "a"], 1, &[]),
+            (&["a", "a", ""], 0, &[]),
+            // A fixed, B broke, A again.
+            (&["a", "b", "a"], 1, &[T::CircularFailure]),
+            (&["a", "b", "c"], 1, &[]),
+        ];
+        for (errors, streak, triggers) in table {
+            let judgement = judge(&run(errors), &[], &LoopPolicy::default());
+            let got: Vec<Trigger> = judgement.causes.keys().copied().collect();
+            assert_eq!((judgement.streak, got.as_slice()), (*streak, *triggers), "{errors:?}");
+        }
+    }
+
+    #[test]
+    fn a_resume_starts_a_new_streak_and_keeps_the_total() {
+        let attempts = run(&["a", "a", "a", "a"]);
+        let judgement = judge(&attempts, &[resume_after(3)], &LoopPolicy::default());
+        assert_eq!((judgement.streak, judgement.same_error, judgement.total), (1, 1, 4));
+        assert!(judgement.causes.is_empty());
+        assert_eq!(judge(&attempts, &[resume_after(4)], &LoopPolicy::default()).streak, 0);
+    }
+
+    #[test]
+    fn total_failures_never_reset() {
+        let errors: Vec<String> = (b'a'..=b'j').map(|error| char::from(error).to_string()).collect();
+        let attempts = run(&errors.iter().map(String::as_str).collect::<Vec<_>>());
+        let causes = judge(&attempts, &[resume_after(9)], &LoopPolicy::default()).causes;
+        assert_eq!(causes.into_keys().collect::<Vec<_>>(), [Trigger::TotalFailures]);
+    }
+
+    #[test]
+    fn a_test_that_passed_before_and_fails_now_is_a_regression() {
+        let mut attempts = run(&["a", "b"]);
+        let passed = ['b', 'c'].map(|test| RosterEntry::new(id(test), TestState::Passed));
+        attempts[0].tests = Some(Roster::new(passed.into(), RosterExtent::Whole));
+        let judgement = judge(&attempts, &[], &LoopPolicy::default());
+        assert_eq!(judgement.causes.keys().next(), Some(&Trigger::RegressionDetected));
+        assert_eq!(judgement.pattern(), Some("passed before and fails now: `b`"));
+        let ignoring = LoopPolicy { regression: OnRegression::Ignore, ..LoopPolicy::default() };
+        assert!(judge(&attempts, &[], &ignoring).causes.is_empty());
+    }
+
+    #[test]
+    fn the_same_code_again_is_no_change_and_older_code_again_is_a_circle() {
+        let mut attempts = run(&["a", "a"]);
+        attempts[1].tree_hash = attempts[0].tree_hash.clone();
+        assert!(judge(&attempts, &[], &LoopPolicy::default()).causes.contains_key(&Trigger::NoChange));
+        let mut attempts = run(&["a", "b", "c"]);
+        attempts[2].tree_hash = attempts[0].tree_hash.clone();
+        assert!(judge(&attempts, &[], &LoopPolicy::default()).causes.contains_key(&Trigger::CircularFailure));
+    }
+
+    #[test]
+    fn classes_that_are_not_simply_retried() {
+        let with = |classes: &[Option<RetryClass>]| {
+            let mut attempts = run(&["a", "b"][..classes.len()]);
+            for (attempt, class) in attempts.iter_mut().zip(classes) {
+                attempt.retry_class = *class;
+            }
+            judge(&attempts, &[], &LoopPolicy::default()).causes.keys().next().copied()
+        };
+        use RetryClass as C;
+        assert_eq!(with(&[Some(C::Logic)]), Some(Trigger::TimeoutExceeded));
+        assert_eq!(with(&[Some(C::Security)]), Some(Trigger::SecurityIssueFound));
+        assert_eq!(with(&[Some(C::Performance)]), None);
+        assert_eq!(with(&[Some(C::Code), Some(C::Performance)]), None, "the first of its kind");
+        assert_eq!(with(&[Some(C::Performance), Some(C::Performance)]), Some(Trigger::MaxAttemptsReached));
+    }
+
+    #[test]
+    fn stagnation_needs_two_still_steps_without_a_blocker() {
+        let mut attempts = run(&["a", "b", "c"]);
+        assert!(!judge(&attempts, &[], &LoopPolicy::default()).causes.contains_key(&Trigger::Stagnation));
+        for attempt in &mut attempts {
+            attempt.failed_rules.clear();
+        }
+        assert!(judge(&attempts, &[], &LoopPolicy::default()).causes.contains_key(&Trigger::Stagnation));
+        attempts[2].score = Score::from_ratio(0.53, 1.0);
+        assert!(!judge(&attempts, &[], &LoopPolicy::default()).causes.contains_key(&Trigger::Stagnation));
+    }
+
+    #[test]
+    fn coverage_alone_is_told_of_twice_in_a_row_or_at_the_limit() {
+        let lacking = |errors: &[&str], lacking: &[Option<Lacking>]| {
+            let mut attempts = run(errors);
+            for (attempt, lacking) in attempts.iter_mut().zip(lacking) {
+                attempt.lacking = *lacking;
+            }
+            attempts
+        };
+        let coverage = Some(Lacking::Coverage);
+        let holds = |attempts: &[AttemptDigest], policy: &LoopPolicy| {
+            judge(attempts, &[], policy).causes.contains_key(&Trigger::CoverageThresholdUnmet)
+        };
+        let policy = LoopPolicy::default();
+        assert!(!holds(&lacking(&["a"], &[coverage]), &policy));
+        assert!(!holds(&lacking(&["a", "b"], &[None, coverage]), &policy));
+        assert!(holds(&lacking(&["a", "b"], &[coverage, coverage]), &policy));
+        assert!(holds(&lacking(&["a"], &[coverage]), &LoopPolicy { max_attempts: 1, ..policy.clone() }));
+        assert!(!holds(&lacking(&["a", "b"], &[coverage, None]), &policy));
+    }
+
+    #[test]
+    fn failures_that_say_nothing_are_flagged_at_the_second_and_are_one_streak() {
+        use Trigger as T;
+        let silent = |errors: &[&str]| {
+            let mut attempts = run(errors);
+            attempts.iter_mut().for_each(|attempt| attempt.lacking = Some(Lacking::Explanation));
+            let judgement = judge(&attempts, &[], &LoopPolicy::default());
+            (judgement.streak, judgement.causes.into_keys().collect::<Vec<_>>())
+        };
+        assert_eq!(silent(&["a"]), (1, vec![]));
+        assert_eq!(silent(&["a", "b"]), (2, vec![T::UnknownErrorType]));
+        assert_eq!(T::UnknownErrorType.default_action(), EscalationAction::FlagAndContinue);
+        // Logs that differ use the attempts up; the same log is the same error.
+        assert_eq!(silent(&["a", "b", "c"]), (3, vec![T::MaxAttemptsReached, T::UnknownErrorType]));
+        assert_eq!(silent(&["a", "a", "a"]), (3, vec![T::SameError, T::MaxAttemptsReached, T::UnknownErrorType]));
+        // One that speaks is another error.
+        let mut attempts = run(&["a", "b"]);
+        attempts[0].lacking = Some(Lacking::Explanation);
+        assert_eq!(judge(&attempts, &[], &LoopPolicy::default()).streak, 1);
+    }
+
+    #[test]
+    fn without_escalation_on_max_the_run_gives_up_silently() {
+        let policy = LoopPolicy { on_max: OnMax::Fail, same_error: 9, ..LoopPolicy::default() };
+        let judgement = judge(&run(&["a", "a", "a"]), &[], &policy);
+        assert!(judgement.causes.is_empty() && has_given_up(&judgement, &policy));
+    }
+}

@@ -1,0 +1,346 @@
+//! Commands in comments: the `/loop` grammar, and what each verb takes and asks for (github.md, Commands in comments).
+//!
+//! One command per line, several per comment; which lines count is decided where the words of gates are read, in
+//! [`gate::read`](crate::gate::read).
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::{
+    ids::{CheckName, GateName},
+    policy::Trigger,
+};
+
+/// A command as understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    Help,
+    Status,
+    /// One transition. On a pull request: reconcile now, asking again for missing evidence.
+    Next,
+    /// The same as [`Command::Next`] on a pull request.
+    Run,
+    Retry,
+    /// Ends a block; `accept` names a cause that the person takes responsibility for.
+    Resume {
+        accept: Option<Acceptable>,
+    },
+    Stop {
+        reason: Option<String>,
+    },
+    History,
+    Explain,
+    Skip {
+        check: CheckName,
+        reason: String,
+    },
+    Memory {
+        words: String,
+    },
+    LintConfig,
+}
+
+/// A cause that `/loop resume --accept …` can release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Acceptable {
+    Tampering,
+}
+
+impl Acceptable {
+    pub const fn trigger(self) -> Trigger {
+        match self {
+            Self::Tampering => Trigger::Tampering,
+        }
+    }
+}
+
+/// The verbs, as they are typed after `/loop`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verb {
+    Help,
+    Status,
+    Next,
+    Run,
+    Retry,
+    Resume,
+    Stop,
+    History,
+    Explain,
+    Skip,
+    Memory,
+    LintConfig,
+}
+
+/// Who may use a verb.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Right {
+    /// Everybody who can comment (rate-limited per person).
+    Anyone,
+    /// The pull request's author, or permission write.
+    AuthorOrWrite,
+    /// Permission write.
+    Write,
+    /// Whoever may decide one of these gates, or permission maintain; never whoever wrote the code.
+    GateApprovers(Vec<GateName>),
+}
+
+impl Verb {
+    pub const ALL: [Self; 12] = [
+        Self::Help,
+        Self::Status,
+        Self::Next,
+        Self::Run,
+        Self::Retry,
+        Self::Resume,
+        Self::Stop,
+        Self::History,
+        Self::Explain,
+        Self::Skip,
+        Self::Memory,
+        Self::LintConfig,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Help => "help",
+            Self::Status => "status",
+            Self::Next => "next",
+            Self::Run => "run",
+            Self::Retry => "retry",
+            Self::Resume => "resume",
+            Self::Stop => "stop",
+            Self::History => "history",
+            Self::Explain => "explain",
+            Self::Skip => "skip",
+            Self::Memory => "memory",
+            Self::LintConfig => "lint-config",
+        }
+    }
+
+    /// The whole form of the command.
+    pub const fn usage(self) -> &'static str {
+        match self {
+            Self::Help => "/loop help",
+            Self::Status => "/loop status",
+            Self::Next => "/loop next",
+            Self::Run => "/loop run",
+            Self::Retry => "/loop retry",
+            Self::Resume => "/loop resume [--accept tampering]",
+            Self::Stop => "/loop stop [reason]",
+            Self::History => "/loop history",
+            Self::Explain => "/loop explain",
+            Self::Skip => "/loop skip <check> --reason \"…\"",
+            Self::Memory => "/loop memory <words>",
+            Self::LintConfig => "/loop lint-config",
+        }
+    }
+
+    /// Who may use it. Going on from a cause that belongs to gates (`gates`) is for those who may decide them.
+    pub fn right(self, gates: &[GateName]) -> Right {
+        match self {
+            Self::Help | Self::Status | Self::History | Self::Explain | Self::Memory | Self::LintConfig => {
+                Right::Anyone
+            }
+            Self::Retry => Right::AuthorOrWrite,
+            Self::Resume if !gates.is_empty() => Right::GateApprovers(gates.to_vec()),
+            Self::Next | Self::Run | Self::Resume | Self::Stop | Self::Skip => Right::Write,
+        }
+    }
+}
+
+impl fmt::Display for Verb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Command {
+    pub const fn verb(&self) -> Verb {
+        match self {
+            Self::Help => Verb::Help,
+            Self::Status => Verb::Status,
+            Self::Next => Verb::Next,
+            Self::Run => Verb::Run,
+            Self::Retry => Verb::Retry,
+            Self::Resume { .. } => Verb::Resume,
+            Self::Stop { .. } => Verb::Stop,
+            Self::History => Verb::History,
+            Self::Explain => Verb::Explain,
+            Self::Skip { .. } => Verb::Skip,
+            Self::Memory { .. } => Verb::Memory,
+            Self::LintConfig => Verb::LintConfig,
+        }
+    }
+
+    /// What was given with the verb.
+    pub fn arguments(&self) -> Vec<String> {
+        match self {
+            Self::Resume { accept: Some(Acceptable::Tampering) } => vec!["--accept".to_owned(), "tampering".to_owned()],
+            Self::Stop { reason: Some(text) } | Self::Memory { words: text } => vec![text.clone()],
+            Self::Skip { check, reason } => vec![check.to_string(), reason.clone()],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Why a line that begins with `/loop` is no command.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandProblem {
+    #[error("there is no command `/loop {typed}`")]
+    Unknown { typed: String, nearest: Option<Verb> },
+    #[error("the command is written `{}`", .0.usage())]
+    Usage(Verb),
+}
+
+/// Reads what follows `/loop` on its line. Nothing at all asks for help.
+///
+/// # Errors
+/// When the verb is unknown, or its arguments are not what it takes.
+pub fn read(rest: &str) -> Result<Command, CommandProblem> {
+    let rest = rest.trim();
+    let (typed, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let rest = rest.trim();
+    if typed.is_empty() {
+        return Ok(Command::Help);
+    }
+    let verb = Verb::ALL.into_iter().find(|verb| verb.as_str().eq_ignore_ascii_case(typed));
+    let verb = verb.ok_or_else(|| CommandProblem::Unknown { typed: shorten(typed), nearest: nearest(typed) })?;
+    with_arguments(verb, rest).ok_or(CommandProblem::Usage(verb))
+}
+
+fn with_arguments(verb: Verb, rest: &str) -> Option<Command> {
+    let alone = |command| rest.is_empty().then_some(command);
+    match verb {
+        Verb::Help => Some(Command::Help),
+        Verb::Status => alone(Command::Status),
+        Verb::Next => alone(Command::Next),
+        Verb::Run => alone(Command::Run),
+        Verb::Retry => alone(Command::Retry),
+        Verb::Resume => resume(rest),
+        Verb::Stop => Some(Command::Stop { reason: (!rest.is_empty()).then(|| bounded(rest)) }),
+        Verb::History => alone(Command::History),
+        Verb::Explain => alone(Command::Explain),
+        Verb::Skip => skip(rest),
+        Verb::Memory => (!rest.is_empty()).then(|| Command::Memory { words: bounded(rest) }),
+        Verb::LintConfig => alone(Command::LintConfig),
+    }
+}
+
+fn resume(rest: &str) -> Option<Command> {
+    if rest.is_empty() {
+        return Some(Command::Resume { accept: None });
+    }
+    let what = option(rest, "accept")?;
+    what.eq_ignore_ascii_case("tampering").then_some(Command::Resume { accept: Some(Acceptable::Tampering) })
+}
+
+fn skip(rest: &str) -> Option<Command> {
+    let (check, rest) = rest.split_once(char::is_whitespace)?;
+    let reason = unquoted(option(rest.trim(), "reason")?);
+    let check = check.to_ascii_lowercase().parse().ok()?;
+    (!reason.is_empty()).then(|| Command::Skip { check, reason: bounded(reason) })
+}
+
+/// The value of `--name value` or `--name=value`. Phones turn two hyphens into a dash.
+fn option<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let text = text.strip_prefix("--").or_else(|| text.strip_prefix(['—', '–']))?;
+    let (head, value) = text.split_at_checked(name.len())?;
+    let value = value.strip_prefix(|c: char| c == '=' || c.is_whitespace())?;
+    head.eq_ignore_ascii_case(name).then(|| value.trim())
+}
+
+/// Without the quotation marks around it, straight or curly.
+fn unquoted(text: &str) -> &str {
+    for (open, close) in [('"', '"'), ('\'', '\''), ('“', '”'), ('„', '“'), ('«', '»')] {
+        if let Some(inner) = text.strip_prefix(open).and_then(|text| text.strip_suffix(close)) {
+            return inner.trim();
+        }
+    }
+    text.trim_matches(['"', '“', '”']).trim()
+}
+
+/// Reasons are kept in the state for good: at most 500 characters of them.
+fn bounded(text: &str) -> String {
+    text.chars().take(500).collect()
+}
+
+fn shorten(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+/// The verb written most like what was typed, if one is written much like it.
+fn nearest(typed: &str) -> Option<Verb> {
+    let typed = shorten(typed).to_ascii_lowercase();
+    let distance = |verb: &Verb| strsim::osa_distance(verb.as_str(), &typed);
+    let best = Verb::ALL.into_iter().min_by_key(distance)?;
+    (distance(&best) <= (best.as_str().len() / 2).min(3)).then_some(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verb_reads_as_itself() {
+        for verb in Verb::ALL {
+            let rest = match verb {
+                Verb::Skip => "skip lint --reason \"flaky today\"".to_owned(),
+                Verb::Memory => "memory null check".to_owned(),
+                other => other.as_str().to_uppercase(),
+            };
+            assert_eq!(read(&rest).unwrap().verb(), verb);
+        }
+    }
+
+    #[test]
+    fn arguments_are_read() {
+        let lint = |reason: &str| Command::Skip { check: "lint".parse().unwrap(), reason: reason.to_owned() };
+        for (text, command) in [
+            ("", Command::Help),
+            ("help me", Command::Help),
+            ("resume", Command::Resume { accept: None }),
+            ("resume --accept tampering", Command::Resume { accept: Some(Acceptable::Tampering) }),
+            ("resume --accept=Tampering", Command::Resume { accept: Some(Acceptable::Tampering) }),
+            ("stop", Command::Stop { reason: None }),
+            ("stop  going elsewhere ", Command::Stop { reason: Some("going elsewhere".into()) }),
+            ("skip lint --reason \"rule 7 is wrong\"", lint("rule 7 is wrong")),
+            ("skip lint --reason=rule 7", lint("rule 7")),
+            ("skip Lint —reason “rule 7”", lint("rule 7")),
+        ] {
+            assert_eq!(read(text), Ok(command), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_commands_say_what_was_meant() {
+        let unknown = |typed: &str, nearest| CommandProblem::Unknown { typed: typed.into(), nearest };
+        for (text, problem) in [
+            ("resmue", unknown("resmue", Some(Verb::Resume))),
+            ("lintconfig", unknown("lintconfig", Some(Verb::LintConfig))),
+            ("stat", unknown("stat", Some(Verb::Status))),
+            ("frobnicate", unknown("frobnicate", None)),
+            ("skip lint", CommandProblem::Usage(Verb::Skip)),
+            ("skip lint --reason", CommandProblem::Usage(Verb::Skip)),
+            ("skip lint --reason \"\"", CommandProblem::Usage(Verb::Skip)),
+            ("skip --reason x", CommandProblem::Usage(Verb::Skip)),
+            ("resume --accept everything", CommandProblem::Usage(Verb::Resume)),
+            ("memory", CommandProblem::Usage(Verb::Memory)),
+            ("retry now", CommandProblem::Usage(Verb::Retry)),
+        ] {
+            assert_eq!(read(text), Err(problem), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cause_that_belongs_to_a_gate_is_its_approvers_to_release() {
+        let gates = ["security".parse().unwrap()];
+        assert_eq!(Verb::Resume.right(&[]), Right::Write);
+        assert_eq!(Verb::Resume.right(&gates), Right::GateApprovers(gates.to_vec()));
+        assert_eq!(Verb::Stop.right(&gates), Right::Write, "stopping releases nothing");
+        assert_eq!(Verb::Retry.right(&gates), Right::AuthorOrWrite);
+        assert_eq!(Verb::Status.right(&gates), Right::Anyone);
+    }
+}

@@ -1,0 +1,9 @@
+//! What people tell Loopgate to do: `/loop` commands and the buttons under check runs.
+
+mod button;
+pub mod command;
+
+pub use self::{
+    button::Button,
+    command::{Acceptable, Command, CommandProblem, Right, Verb, read},
+};

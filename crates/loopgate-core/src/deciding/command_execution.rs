@@ -1,0 +1,296 @@
+//! Commands people gave in comments: who may give them, and what they change. Each is carried out once.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::run::Run;
+use crate::{
+    attempts::{
+        comparison,
+        rerun::{self, Wished},
+    },
+    commands::{Acceptable, Button, Command, Right, Verb},
+    escalation::escalation_call,
+    evidence::CheckKind,
+    failure::{Blame, Changes},
+    gate::{self, CommandWord, PhraseProblem, Refusal},
+    ids::{CheckName, GateName, Login, UserId},
+    observed::{Account, AccountKind, Hint, Lifecycle, Permission, Standing},
+    policy::{CheckPolicy, ExecutionSkips, Trigger},
+    state::{
+        Answer, AnswerOutcome, Answered, Asked, CommandRefusal, Resume, RunStatus, Skip, Stop, StopReason,
+        history::Event,
+    },
+    verdict::{
+        blame::{self, CheckBlame},
+        gather::HeadEvidence,
+        tamper,
+    },
+};
+
+/// Whether orders changed what is known of the head's checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Affected {
+    Evidence,
+    Nothing,
+}
+
+/// Carries out the commands that were not answered yet, in the order they were written.
+///
+/// `evidence` is what is known of the head before any of them.
+pub(crate) fn carry_out(run: &mut Run<'_>, commands: &[CommandWord], evidence: &HeadEvidence) -> Affected {
+    if run.snapshot.pull_request.lifecycle != Lifecycle::Open {
+        return Affected::Nothing;
+    }
+    let before = (run.next.skips.len(), run.next.reruns.len());
+    let mut fresh: Vec<Answered> = Vec::new();
+    for word in commands {
+        let source = Asked::InWords(word.source);
+        if run.next.answered.iter().any(|answered| answered.source == source) {
+            continue;
+        }
+        let Some(outcome) = answer_to(run, word, evidence) else { continue };
+        let verb = word.command.as_ref().map_or("?", |command| command.verb().as_str());
+        let answer = Answer { by: word.by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
+        match fresh.iter_mut().find(|answered| answered.source == source) {
+            Some(answered) => answered.answers.push(answer),
+            None => fresh.push(Answered { source, answers: vec![answer] }),
+        }
+    }
+    run.next.answered.extend(fresh);
+    press(run, evidence);
+    if before == (run.next.skips.len(), run.next.reruns.len()) { Affected::Nothing } else { Affected::Evidence }
+}
+
+/// Buttons, and *Re-run* on our check runs: what the command of the same name would do.
+fn press(run: &mut Run<'_>, evidence: &HeadEvidence) {
+    let snapshot = run.snapshot;
+    for hint in &snapshot.hints {
+        let (by, source, button) = match hint {
+            Hint::ButtonPressed { check_run, identifier, by } => {
+                let Some(button) = Button::read(identifier) else { continue };
+                (by, Some(Asked::ByButton { check_run: *check_run, button: button.to_string() }), button)
+            }
+            Hint::CheckRunRerequested { check_run, by } => {
+                (by, Some(Asked::ByButton { check_run: *check_run, button: "rerun".to_owned() }), Button::Retry)
+            }
+            Hint::CheckSuiteRerequested { sha, by } if *sha == run.next.head_sha => (by, None, Button::Retry),
+            _ => continue,
+        };
+        if source.as_ref().is_some_and(|source| !may_be_pressed_again(run, source)) {
+            continue;
+        }
+        let person = Account { id: by.id, login: by.login.clone(), kind: AccountKind::User };
+        let outcome = match (may(run, &person, button.verb()), &button) {
+            (Err(refusal), _) => AnswerOutcome::Refused(refusal),
+            (Ok(()), Button::Retry) => run_again(run, &by.login, Verb::Retry, evidence),
+            (Ok(()), Button::Explain) => AnswerOutcome::Shown,
+            (Ok(()), Button::Skip(check)) => {
+                AnswerOutcome::Refused(CommandRefusal::NeedsReason { check: check.clone() })
+            }
+        };
+        let verb = button.verb().as_str();
+        if matches!(outcome, AnswerOutcome::RunAgain { .. }) {
+            run.happened(Event::CommandRun, json!({ "command": verb, "by": by.login, "button": true }));
+        }
+        let Some(source) = source else { continue };
+        let answer = Answer { by: by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
+        run.next.answered.retain(|answered| answered.source != source);
+        run.next.answered.push(Answered { source, answers: vec![answer] });
+    }
+}
+
+/// Whether pressing the button can mean something new: an event may be told twice, and a person may press twice. What
+/// was asked for a moment ago is not asked for again.
+fn may_be_pressed_again(run: &Run<'_>, source: &Asked) -> bool {
+    let Some(answered) = run.next.answered.iter().find(|answered| answered.source == *source) else { return true };
+    answered.answers.iter().all(|answer| match &answer.outcome {
+        AnswerOutcome::RunAgain { checks } | AnswerOutcome::Underway { checks } => {
+            let asked = run.next.reruns.iter().filter(|rerun| !rerun.checks.is_disjoint(checks));
+            asked.map(|rerun| rerun.at).max().is_none_or(|at| run.now >= at + rerun::WINDOW)
+        }
+        AnswerOutcome::LookedAgain | AnswerOutcome::NothingToRun { .. } => true,
+        _ => false,
+    })
+}
+
+/// Asks for evidence again: what is missing and what says nothing of the code; `retry` also for what fails.
+fn run_again(run: &mut Run<'_>, by: &Login, verb: Verb, evidence: &HeadEvidence) -> AnswerOutcome {
+    let mut wanted: BTreeSet<CheckName> = evidence.missing().into_iter().collect();
+    let flaky = comparison::flaky(run.next.attempt_of(run.snapshot.pull_request.head.sha), evidence);
+    let changes = Changes::of(&run.snapshot.files);
+    let blames = blame::blames(evidence, &changes, run.snapshot.base_evidence.as_ref(), &flaky);
+    let again = |blame: &&CheckBlame| {
+        verb == Verb::Retry || matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive | Blame::Flaky)
+    };
+    wanted.extend(blames.iter().filter(again).map(|blame| blame.check.clone()));
+    if wanted.is_empty() {
+        return AnswerOutcome::LookedAgain;
+    }
+    let Wished { asked, underway, impossible } =
+        rerun::wish(run.snapshot, run.policy, &mut run.next, wanted, by, run.now);
+    match (asked.is_empty(), underway.is_empty()) {
+        (false, _) => AnswerOutcome::RunAgain { checks: asked },
+        (true, false) => AnswerOutcome::Underway { checks: underway },
+        (true, true) => AnswerOutcome::NothingToRun { checks: impossible },
+    }
+}
+
+/// None for what is nobody's own word (bots, Apps, hidden comments): it is not answered, lest two bots never stop.
+fn answer_to(run: &mut Run<'_>, word: &CommandWord, evidence: &HeadEvidence) -> Option<AnswerOutcome> {
+    match (&word.void, &word.command) {
+        (Some(Refusal::Edited), _) => Some(AnswerOutcome::Refused(CommandRefusal::Edited)),
+        (Some(_), _) => None,
+        (None, Err(miss)) => refusal_of(miss.problem.clone()).map(AnswerOutcome::Refused),
+        (None, Ok(command)) => Some(order(run, word, command, evidence)),
+    }
+}
+
+/// Problems of a line that meant a command; those of a line that meant an approval are the gates' to answer.
+fn refusal_of(problem: PhraseProblem) -> Option<CommandRefusal> {
+    match problem {
+        PhraseProblem::UnknownCommand { typed, nearest } => Some(CommandRefusal::UnknownCommand { typed, nearest }),
+        PhraseProblem::Usage { usage } if usage.starts_with("/loop") => Some(CommandRefusal::Usage { usage }),
+        _ => None,
+    }
+}
+
+fn order(run: &mut Run<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
+    if let Err(refusal) = may(run, &word.by, command.verb()) {
+        return AnswerOutcome::Refused(refusal);
+    }
+    let outcome = execute(run, word, command, evidence);
+    if !matches!(outcome, AnswerOutcome::Refused(_)) {
+        run.happened(
+            Event::CommandRun,
+            json!({ "command": command.verb().as_str(), "by": word.by.login, "url": word.url, "answer": outcome,
+                    "source": word.source, "head": run.next.head_sha }),
+        );
+    }
+    outcome
+}
+
+fn may(run: &Run<'_>, person: &Account, verb: Verb) -> Result<(), CommandRefusal> {
+    let standing = run.snapshot.authority.people.get(&person.id);
+    let has = |least: Permission| match standing {
+        Some(Standing::Known { permission, .. }) => Some(*permission >= least),
+        Some(Standing::Gone) => Some(false),
+        Some(Standing::Unknown(_)) | None => None,
+    };
+    let needs = |least, otherwise| match has(least) {
+        Some(true) => Ok(()),
+        Some(false) => Err(otherwise),
+        None => Err(CommandRefusal::RightsUnknown),
+    };
+    let cause = run.next.blocked.as_ref().map(|blocked| blocked.trigger);
+    let gates = cause.map(|cause| escalation_call::gates_of(cause, &run.next, run.policy, run.now)).unwrap_or_default();
+    match verb.right(&gates) {
+        Right::Anyone => Ok(()),
+        Right::AuthorOrWrite if person.id == run.snapshot.pull_request.author.id => Ok(()),
+        Right::AuthorOrWrite => needs(Permission::Write, CommandRefusal::NeedsAuthorOrWrite),
+        Right::Write => needs(Permission::Write, CommandRefusal::NeedsWrite),
+        Right::GateApprovers(gates) => {
+            let decides = |name: &&GateName| {
+                let gate = run.policy.gates.get(*name);
+                gate.is_some_and(|gate| gate::may_decide(gate, run.snapshot, person).is_ok())
+            };
+            let Some(gate) = gates.first().filter(|_| !gates.iter().any(|name| decides(&name))) else { return Ok(()) };
+            let refusal = || CommandRefusal::NeedsApproverOf { gate: gate.clone() };
+            if wrote_it(run, person.id) { Err(refusal()) } else { needs(Permission::Maintain, refusal()) }
+        }
+    }
+}
+
+fn execute(run: &mut Run<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
+    match command {
+        Command::Help
+        | Command::Status
+        | Command::History
+        | Command::Explain
+        | Command::Memory { .. }
+        | Command::LintConfig => AnswerOutcome::Shown,
+        Command::Next | Command::Run | Command::Retry => run_again(run, &word.by.login, command.verb(), evidence),
+        Command::Resume { accept } => resume(run, word, accept.map(Acceptable::trigger)),
+        Command::Stop { reason } => {
+            run.next.status = RunStatus::Stopped;
+            run.next.stop = Stop {
+                passed: false,
+                reason: Some(StopReason::UserStop),
+                words: reason.clone(),
+                by: Some(word.by.login.clone()),
+            };
+            AnswerOutcome::Stopped
+        }
+        Command::Skip { check, reason } => skip(run, word, check, reason),
+    }
+}
+
+fn resume(run: &mut Run<'_>, word: &CommandWord, accept: Option<Trigger>) -> AnswerOutcome {
+    // Stopped by a person, or given up at the limit without calling anybody.
+    let stopped = run.next.stop.reason == Some(StopReason::UserStop) || run.next.status == RunStatus::Failed;
+    let weakened = tamper::findings(&run.snapshot.files);
+    match run.next.blocked.as_ref().map(|blocked| blocked.trigger) {
+        None if !stopped => return AnswerOutcome::Refused(CommandRefusal::NothingToResume),
+        // What was weakened and is as it was needs nobody to take responsibility.
+        Some(cause @ Trigger::Tampering) if tamper::not_accepted(&weakened, &run.next.accepted_tampering).is_some() => {
+            if accept != Some(cause) {
+                return AnswerOutcome::Refused(CommandRefusal::NeedsAccept { cause });
+            }
+            if wrote_it(run, word.by.id) {
+                return AnswerOutcome::Refused(CommandRefusal::OwnWork);
+            }
+            run.next.accepted.insert(cause);
+            run.next.accepted_tampering = tamper::counts(&weakened);
+        }
+        _ => {}
+    }
+    if stopped {
+        run.next.stop = Stop::default();
+        run.next.status = RunStatus::InProgress;
+    }
+    run.next.blocked = None;
+    run.next.resumes.push(Resume {
+        after_attempt: run.next.attempts.last().map_or(0, |last| last.number),
+        by: word.by.login.clone(),
+        by_id: word.by.id,
+        at: word.at,
+    });
+    run.happened(Event::Resumed, json!({ "by": word.by.login, "resume": run.next.resumes.last(), "accepted": accept }));
+    AnswerOutcome::Resumed
+}
+
+fn skip(run: &mut Run<'_>, word: &CommandWord, check: &CheckName, reason: &str) -> AnswerOutcome {
+    let Some(configured) = run.policy.verify.checks.get(check) else {
+        let names = run.policy.verify.checks.keys();
+        let nearest = names.max_by(|one, other| likeness(check, one).total_cmp(&likeness(check, other))).cloned();
+        return AnswerOutcome::Refused(CommandRefusal::UnknownCheck { check: check.clone(), nearest });
+    };
+    if wrote_it(run, word.by.id) {
+        return AnswerOutcome::Refused(CommandRefusal::OwnWork);
+    }
+    if is_execution(configured) && run.policy.retry.skipping == ExecutionSkips::NeverBuildOrTest {
+        return AnswerOutcome::Refused(CommandRefusal::NeverSkipped { check: check.clone() });
+    }
+    if run.next.skips.iter().all(|skip| &skip.check != check) {
+        let skip = Skip { check: check.clone(), reason: reason.to_owned(), by: word.by.login.clone(), at: word.at };
+        run.happened(Event::CheckSkipped, json!(skip));
+        run.next.skips.push(skip);
+    }
+    AnswerOutcome::Skipped { check: check.clone() }
+}
+
+fn likeness(typed: &CheckName, known: &CheckName) -> f64 {
+    strsim::jaro_winkler(typed.as_str(), known.as_str())
+}
+
+const fn is_execution(check: &CheckPolicy) -> bool {
+    matches!(check.kind, CheckKind::Build | CheckKind::Test)
+}
+
+/// The pull request's author, and whoever authored or committed one of its commits.
+fn wrote_it(run: &Run<'_>, person: UserId) -> bool {
+    let snapshot = run.snapshot;
+    let committed = snapshot.commits.items.iter().flat_map(|commit| [&commit.author, &commit.committer]);
+    person == snapshot.pull_request.author.id || committed.flatten().any(|account| account.id == person)
+}

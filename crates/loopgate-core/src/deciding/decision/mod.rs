@@ -1,0 +1,137 @@
+//! What [`decide`](crate::deciding::decide) says: the next action, the next state, what happened, what people should see.
+//!
+//! A decision is data. `render` turns it into text, `refs` saves its state, and
+//! `github::act` makes the pull request look like its [`Surface`]; none of them decides anything.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    evidence::{ChangedCoverage, CheckEvidence, Compare},
+    failure::FeedbackLine,
+    ids::{CheckName, GateName, Timestamp},
+    policy::Trigger,
+    state::{AttemptDigest, LoopState, history::HistoryLine},
+    verdict::FailureView,
+};
+mod post;
+mod provenance;
+mod surface;
+mod view;
+
+pub use self::{
+    post::Post,
+    provenance::Provenance,
+    surface::{CheckRunPlan, LabelWish, MergedBranch, StatusCommentWish, Surface},
+    view::{CheckView, CommandReply, View, Warning},
+};
+
+/// The outcome of one reconcile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    pub action: NextAction,
+    /// The state to save.
+    pub next: LoopState,
+    /// Lines to append to the history.
+    pub events: Vec<HistoryLine>,
+    /// The attempt to write to `attempts/NNN.json`, when one was counted or its evidence replaced.
+    pub attempt: Option<AttemptRecord>,
+    /// Everything that is shown, before it becomes text.
+    pub view: View,
+    /// How the pull request should look.
+    pub surface: Surface,
+    /// The next moment at which time alone changes the decision (a timeout, a reminder).
+    pub revisit_at: Option<Timestamp>,
+}
+
+/// What happens next, and who acts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NextAction {
+    /// Merged.
+    Complete,
+    /// Closed unmerged.
+    Stopped,
+    /// Blocked, and the cause still stands.
+    WaitForHuman {
+        cause: Trigger,
+    },
+    WaitForApproval {
+        gate: GateName,
+    },
+    WaitForEvidence {
+        missing: Vec<CheckName>,
+    },
+    /// The author (or fixer) mends the head and pushes.
+    Retry {
+        attempt: u32,
+    },
+    /// A human is called now.
+    Escalate {
+        cause: Trigger,
+    },
+    /// More capabilities are to come.
+    WaitForPush {
+        capability: String,
+    },
+    WaitForReady,
+    WaitForReview,
+    WaitForMerge,
+}
+
+impl NextAction {
+    /// The attempt that its author or a fixer is to mend, where this is what comes next.
+    pub const fn retried(&self) -> Option<u32> {
+        match self {
+            Self::Retry { attempt } => Some(*attempt),
+            _ => None,
+        }
+    }
+
+    /// The four words scripts see (loop.md, What next?).
+    pub const fn word(&self) -> DecisionWord {
+        match self {
+            Self::Retry { .. } => DecisionWord::Retry,
+            Self::Escalate { .. } | Self::WaitForHuman { .. } => DecisionWord::Escalate,
+            Self::Complete | Self::WaitForMerge => DecisionWord::Proceed,
+            Self::Stopped
+            | Self::WaitForApproval { .. }
+            | Self::WaitForEvidence { .. }
+            | Self::WaitForPush { .. }
+            | Self::WaitForReady
+            | Self::WaitForReview => DecisionWord::Wait,
+        }
+    }
+}
+
+/// The four words every action folds into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DecisionWord {
+    Proceed,
+    Retry,
+    Escalate,
+    Wait,
+}
+
+impl DecisionWord {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Proceed => "proceed",
+            Self::Retry => "retry",
+            Self::Escalate => "escalate",
+            Self::Wait => "wait",
+        }
+    }
+}
+
+/// The whole record of an attempt, as written to `attempts/NNN.json` beside the digest of its evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttemptRecord {
+    pub digest: AttemptDigest,
+    pub decision: DecisionWord,
+    pub provenance: Provenance,
+    pub checks: Vec<CheckEvidence>,
+    pub coverage: Option<ChangedCoverage>,
+    pub compare: Compare,
+    pub analysis: Vec<FailureView>,
+    pub feedback: Vec<FeedbackLine>,
+}

@@ -1,0 +1,68 @@
+//! How the pull request should look.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    attempts::rerun::Ask,
+    deciding::Post,
+    escalation::fix_request::FixRequest,
+    gate::{Reacted, ReactionKind, Reviewer},
+    ids::Sha,
+    observed::Conclusion,
+    policy::Channel,
+};
+
+/// How the pull request should look. `github::act` applies the difference to what was observed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Surface {
+    /// Labels Loopgate owns: wanted, or to be taken away if present. Others are never touched.
+    pub labels: BTreeMap<String, LabelWish>,
+    pub request: BTreeSet<Reviewer>,
+    /// Only reviewers Loopgate had asked for.
+    pub withdraw: BTreeSet<Reviewer>,
+    /// None: nothing is written (closed unmerged).
+    pub verify: Option<CheckRunPlan>,
+    pub gates: Option<CheckRunPlan>,
+    pub status_comment: StatusCommentWish,
+    pub posts: Vec<Post>,
+    pub reactions: BTreeMap<Reacted, ReactionKind>,
+    /// Channels that an escalation is said on beside the comment, with the key of its post.
+    pub announce: BTreeMap<Channel, String>,
+    /// What GitHub is to be asked to run again.
+    pub reruns: BTreeSet<Ask>,
+    /// The fixer that is to be asked; its post is among `posts`.
+    pub fix: Option<FixRequest>,
+    /// The head branch, once it is merged and is to go.
+    pub delete_branch: Option<MergedBranch>,
+}
+
+/// A branch that was merged and is no longer needed, if it still points at what was merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergedBranch {
+    pub name: String,
+    pub sha: Sha,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelWish {
+    /// Colour is six hex digits without `#`.
+    Present {
+        color: String,
+        description: String,
+    },
+    Absent,
+}
+
+/// State of one of our check runs; its text is rendered from the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckRunPlan {
+    InProgress,
+    Completed(Conclusion),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatusCommentWish {
+    #[default]
+    Leave,
+    Upsert,
+}

@@ -1,0 +1,101 @@
+//! Rows of `docs/decisions.md` that no other test is about, by their numbers.
+
+mod attempts;
+mod commands;
+mod evidence;
+mod stages;
+
+use chrono::TimeDelta;
+use serde_json::json;
+
+use crate::{
+    deciding::{CheckRunPlan, Decision, DecisionWord, LabelWish, MergedBranch, NextAction, Post, Warning},
+    evidence::{CheckEvidence, CheckKind, Finding, FindingSeverity, Outcome, RetryClass},
+    failure::Blame,
+    fixtures::*,
+    ids::{CheckName, CheckRunId, UserId, WorkflowRunId},
+    observed::{
+        BaseEvidence, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, Lifecycle, NamedAccount, Permission,
+        Readiness, ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
+    },
+    policy::{
+        AutoRetry, Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, CommandCheck, ConfigError,
+        ExecutionSkips, ExternalSource, NameGlob, OnComplete, OnMax, PolicyOrigin, Severity, Trigger,
+    },
+    stage::Stage,
+    stages::Hold,
+    state::{AnswerOutcome, CommandRefusal, Lacking, LoopState, LostRecord, RunStatus, Trace},
+    verdict::{CheckStanding, RuleOutcome},
+};
+
+fn name(text: &str) -> CheckName {
+    text.parse().unwrap()
+}
+
+fn standing<'a>(decision: &'a Decision, check: &str) -> &'a CheckStanding {
+    &decision.view.checks.iter().find(|view| view.name.as_str() == check).unwrap().standing
+}
+
+fn blame(decision: &Decision, check: &str) -> Option<Blame> {
+    decision.view.checks.iter().find(|view| view.name.as_str() == check).unwrap().blame
+}
+
+fn answer(story: &Story) -> &AnswerOutcome {
+    &story.state.answered.last().unwrap().answers[0].outcome
+}
+
+fn workflow(progress: CheckProgress) -> WorkflowRun {
+    WorkflowRun {
+        id: WorkflowRunId::new(5),
+        path: ".github/workflows/ci.yml".to_owned(),
+        attempt: 1,
+        progress,
+        url: None,
+        started_at: None,
+    }
+}
+
+fn add_check(story: &mut Story, check: &str, kind: CheckKind) {
+    let source = CheckSource::Command(CommandCheck::new(check));
+    story.policy.verify.checks.insert(name(check), CheckPolicy { kind, source, presence: CheckPresence::Configured });
+}
+
+/// Evidence of one more check beside build and unit, which pass.
+fn with_check(story: &mut Story, check: CheckEvidence) {
+    story.snapshot.evidence = vec![evidence(story.snapshot.pull_request.head.sha, &[], &["rounds"])];
+    let ReceivedEvidence::Accepted(evidence) = &mut story.snapshot.evidence[0] else { panic!("accepted") };
+    evidence.checks.push(check);
+}
+
+fn refused() -> ReceivedEvidence {
+    ReceivedEvidence::Refused { artifact: "loopgate-evidence-x".into(), workflow: None, reason: "no schema".into() }
+}
+
+/// The unit tests come from other systems' check runs.
+fn external(conclusions: &[Option<Conclusion>]) -> Story {
+    let mut story = Story::opened();
+    let source = ExternalSource { name: NameGlob::parse("ci / *").unwrap(), app: None };
+    story.policy.verify.checks[&name("unit")].source = CheckSource::External(source);
+    let run = |(number, conclusion): (u64, &Option<Conclusion>)| ExternalCheck {
+        id: Some(CheckRunId::new(number)),
+        name: format!("ci / {number}"),
+        app: Some("other-ci".to_owned()),
+        progress: conclusion
+            .map_or(CheckProgress::InProgress, |conclusion| CheckProgress::Completed { conclusion, at: None }),
+        started_at: None,
+        url: None,
+        annotations: Vec::new(),
+        summary: None,
+    };
+    story.snapshot.checks = (1..).zip(conclusions).map(run).collect();
+    story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
+    story
+}
+
+fn gated(stage: Stage) -> Story {
+    let mut story = Story::opened();
+    story.policy.gates = [("design".parse().unwrap(), gate(stage))].into();
+    story.snapshot.authority.logins =
+        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), NamedAccount::Known(person(id, name)))).into();
+    story
+}

@@ -1,0 +1,225 @@
+//! How the pull request should look: labels, check runs, reviewers, posts and reactions that follow from a decision.
+
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+
+use crate::{
+    attempts::rerun,
+    deciding::{CheckRunPlan, CommandReply, LabelWish, MergedBranch, NextAction, Post, StatusCommentWish, Surface},
+    escalation::fix_request::{self, FixRequest, FixTurn},
+    failure::{Blame, FeedbackLine},
+    gate::{Assessment, GateReport, GateStanding, Reacted, ReactionKind, gate_transitions},
+    ids::Timestamp,
+    observed::{Conclusion, Lifecycle, Snapshot},
+    policy::{Channel, LabelPolicy, LoopLabel, OnComplete, Policy, Trigger},
+    stage::Stage,
+    stages::{Hold, walk::Walk},
+    state::{AnswerOutcome, Asked, GateStatus, LoopState, RunStatus},
+};
+
+/// What the surface is derived from.
+pub struct Ground<'a> {
+    pub snapshot: &'a Snapshot,
+    pub policy: &'a Policy,
+    pub next: &'a LoopState,
+    pub action: &'a NextAction,
+    pub evidence_walk: &'a Walk,
+    pub assessment: &'a Assessment,
+    pub replies: &'a [CommandReply],
+    pub feedback: &'a [FeedbackLine],
+    pub fixing: Option<&'a FixTurn>,
+    pub now: Timestamp,
+}
+
+/// How long after the merge the surface is still put right: long enough for a turn that was cut short. What is shown
+/// then stays, whatever happens to checks and comments later.
+const HANDOFF: TimeDelta = TimeDelta::minutes(15);
+
+/// The whole surface. On a pull request that was closed unmerged, or whose merge was handed off, nothing is written any
+/// more.
+pub fn surface(ground: &Ground<'_>, gatekeeping: gate_transitions::Outcome) -> Surface {
+    let ended = ground.next.stages.get(&Stage::Complete).and_then(|stage| stage.completed_at);
+    let handed_off = ended.is_some_and(|ended| ground.now >= ended + HANDOFF);
+    if ground.snapshot.pull_request.lifecycle == Lifecycle::Closed || handed_off {
+        return Surface::default();
+    }
+    let open = ground.snapshot.pull_request.lifecycle == Lifecycle::Open;
+    let due = |turn| fix_request::request(turn, ground.snapshot, ground.policy, ground.feedback, ground.now);
+    let fix = ground.fixing.and_then(due);
+    Surface {
+        labels: labels(ground),
+        request: if open { gatekeeping.request } else { Default::default() },
+        withdraw: if open { gatekeeping.withdraw } else { Default::default() },
+        verify: Some(verify_check(ground)),
+        gates: Some(gates_check(ground)),
+        status_comment: StatusCommentWish::Upsert,
+        posts: posts(ground, fix.as_ref()),
+        fix,
+        reactions: reactions(ground),
+        announce: if open { announcements(ground) } else { Default::default() },
+        reruns: if open {
+            rerun::asks(ground.snapshot, ground.policy, ground.next, ground.now)
+        } else {
+            Default::default()
+        },
+        delete_branch: merged_branch(ground),
+    }
+}
+
+/// The head branch, where it goes after a merge. Never a fork's: it is not ours to tidy up.
+fn merged_branch(ground: &Ground<'_>) -> Option<MergedBranch> {
+    let pull = &ground.snapshot.pull_request;
+    let is_merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
+    let goes = is_merged && ground.policy.on_complete == OnComplete::DeleteBranch;
+    let is_own = pull.head.repository.as_ref() == Some(&ground.snapshot.repository);
+    (goes && is_own && pull.head.branch != pull.base.branch)
+        .then(|| MergedBranch { name: pull.head.branch.clone(), sha: pull.head.sha })
+}
+
+fn labels(ground: &Ground<'_>) -> BTreeMap<String, LabelWish> {
+    let mut wishes = BTreeMap::new();
+    if let LabelPolicy::On(labels) = &ground.policy.labels {
+        for label in labels.all() {
+            wishes.insert(label.name.clone(), LabelWish::Absent);
+        }
+        let (label, description) = match ground.action {
+            NextAction::WaitForEvidence { .. } if fails_as_its_base_does(ground) => {
+                (&labels.waiting, "Its base fails in the same way")
+            }
+            NextAction::WaitForEvidence { .. } => (&labels.verifying, "Checks are running"),
+            NextAction::Retry { .. } => (&labels.retry, "A fix is needed; the feedback says which"),
+            NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => (&labels.blocked, "A human has to decide"),
+            NextAction::Complete | NextAction::WaitForMerge => {
+                (&labels.passed, "Everything that was asked for is there")
+            }
+            NextAction::Stopped
+            | NextAction::WaitForApproval { .. }
+            | NextAction::WaitForPush { .. }
+            | NextAction::WaitForReady
+            | NextAction::WaitForReview => (&labels.waiting, "Waiting for a person"),
+        };
+        wishes.insert(label.name.clone(), present(label, description));
+    }
+    for gate in &ground.assessment.gates {
+        let status = ground.next.gates.get(&gate.name).map_or(GateStatus::Pending, |state| state.status);
+        let open = ground.snapshot.pull_request.lifecycle == Lifecycle::Open;
+        let wish = if open && matches!(status, GateStatus::Requested | GateStatus::Rejected) {
+            LabelWish::Present {
+                color: GATE_COLOUR.to_owned(),
+                description: format!("Waiting for the approval of the {} gate", gate.name),
+            }
+        } else {
+            LabelWish::Absent
+        };
+        wishes.insert(gate.label.clone(), wish);
+    }
+    wishes
+}
+
+/// Orange: somebody else's turn.
+const GATE_COLOUR: &str = "d93f0b";
+
+fn present(label: &LoopLabel, description: &str) -> LabelWish {
+    LabelWish::Present { color: label.colour.to_string(), description: description.to_owned() }
+}
+
+/// `loopgate / verify` follows the evidence walk alone: it is green when that reaches DOCUMENT.
+fn verify_check(ground: &Ground<'_>) -> CheckRunPlan {
+    use CheckRunPlan::{Completed, InProgress};
+    if ground.policy.origin.error().is_some() {
+        return Completed(Conclusion::ActionRequired);
+    }
+    match ground.next.status {
+        RunStatus::Stopped => return Completed(Conclusion::ActionRequired),
+        RunStatus::Failed | RunStatus::Aborted => return Completed(Conclusion::Failure),
+        _ => {}
+    }
+    match ground.action {
+        // A gate nobody decides says nothing about the evidence.
+        NextAction::Escalate { cause: Trigger::GateTimeout }
+        | NextAction::WaitForHuman { cause: Trigger::GateTimeout } => {}
+        NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => return Completed(Conclusion::ActionRequired),
+        _ => {}
+    }
+    if ground.evidence_walk.reached >= Stage::Document {
+        return Completed(Conclusion::Success);
+    }
+    match ground.evidence_walk.held_by {
+        Some(Hold::MissingEvidence(_) | Hold::Capability(_)) | None => InProgress,
+        Some(Hold::Failing(_))
+            if matches!(ground.action, NextAction::WaitForEvidence { .. }) && !fails_as_its_base_does(ground) =>
+        {
+            InProgress
+        }
+        Some(_) => Completed(Conclusion::Failure),
+    }
+}
+
+/// Whether the head's verification has ended, and it fails by what its base fails by.
+fn fails_as_its_base_does(ground: &Ground<'_>) -> bool {
+    ground.next.attempt_of(ground.next.head_sha).is_some_and(|head| head.blame == Some(Blame::Base))
+}
+
+/// `loopgate / gates` is green when no gate that holds is closed.
+fn gates_check(ground: &Ground<'_>) -> CheckRunPlan {
+    if ground.policy.origin.error().is_some() && ground.policy.gates.is_empty() {
+        return CheckRunPlan::Completed(Conclusion::ActionRequired);
+    }
+    let closed: Vec<&GateReport> = ground.assessment.gates.iter().filter(|gate| gate.is_closed()).collect();
+    let rejected = closed.iter().any(|gate| matches!(gate.standing, GateStanding::Rejected { .. }));
+    CheckRunPlan::Completed(match closed.as_slice() {
+        [] => Conclusion::Success,
+        _ if rejected => Conclusion::Failure,
+        _ => Conclusion::ActionRequired,
+    })
+}
+
+fn posts(ground: &Ground<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
+    let mut posts = Vec::new();
+    if ground.snapshot.pull_request.lifecycle == Lifecycle::Open {
+        for (gate, state) in &ground.next.gates {
+            if state.status == GateStatus::Requested {
+                posts.push(Post::GateRequest { gate: gate.clone(), round: state.round });
+                if state.reminded_at.is_some() {
+                    posts.push(Post::GateReminder { gate: gate.clone(), round: state.round });
+                }
+            }
+        }
+        let on_the_page = ground.policy.escalation.channels.contains(&Channel::IssueComment);
+        if let Some(blocked) = ground.next.blocked.as_ref().filter(|_| on_the_page) {
+            posts.push(Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call });
+        }
+        posts.extend(fix.map(|fix| Post::FixRequest { whom: fix.whom, attempt: fix.attempt }));
+    } else if !ground.next.bypassed.is_empty() {
+        posts.push(Post::MergedOverOpenGates);
+    }
+    posts
+}
+
+/// The escalation on the channels that notify by themselves, for as long as it is fresh: whoever carries it out
+/// remembers what was sent.
+fn announcements(ground: &Ground<'_>) -> BTreeMap<Channel, String> {
+    let fresh = ground.next.blocked.as_ref().filter(|blocked| ground.now < blocked.since + rerun::WINDOW);
+    let Some(blocked) = fresh else { return BTreeMap::new() };
+    let key = Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call }.key();
+    let channels = ground.policy.escalation.channels.iter();
+    let beside = channels.filter(|channel| matches!(channel, Channel::Slack | Channel::Email));
+    beside.map(|channel| (*channel, key.clone())).collect()
+}
+
+/// One reaction per comment: a refusal is shown before a success, so that nobody overlooks it.
+fn reactions(ground: &Ground<'_>) -> BTreeMap<Reacted, ReactionKind> {
+    let mut reactions = ground.assessment.reactions();
+    for reply in ground.replies {
+        let Asked::InWords(source) = reply.source else { continue };
+        let Some(place) = Reacted::at(source) else { continue };
+        let kind = match reply.answer.outcome {
+            AnswerOutcome::Refused(_) | AnswerOutcome::NothingToRun { .. } => ReactionKind::NotAccepted,
+            _ => ReactionKind::Done,
+        };
+        let shown = reactions.entry(place).or_insert(kind);
+        *shown = (*shown).max(kind);
+    }
+    reactions
+}

@@ -1,0 +1,306 @@
+//! Asking a fixer that works elsewhere (kinds `mention` and `dispatch`) to mend a pull request: whom, when, and with
+//! what.
+//!
+//! Asked once for each failing attempt, found again by the marker of the comment that says so. Never on a fork: the
+//! fixer would push to a branch that is not the repository's, with rights its owner never gave (surfaces.md, The fixer).
+
+use serde_json::{Value, json};
+
+use crate::{
+    escalation::senior_fixer,
+    failure::{FeedbackLine, cut_at_sentence, summarise},
+    ids::{Sha, Timestamp},
+    observed::Snapshot,
+    policy::{DispatchFixer, Fixer, Policy, backoff},
+    state::LoopState,
+};
+
+/// Which of the two fixers is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Whom {
+    /// `fixer`, for each failing attempt.
+    Fixer,
+    /// `escalation.senior`, once in a run.
+    Senior,
+}
+
+impl Whom {
+    /// What the configuration says of it.
+    pub const fn of(self, policy: &Policy) -> Option<&Fixer> {
+        match self {
+            Self::Fixer => Some(&policy.fixer.fixer),
+            Self::Senior => policy.escalation.senior.as_ref(),
+        }
+    }
+}
+
+/// A fixer elsewhere has its turn on the head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FixTurn {
+    pub whom: Whom,
+    /// The failing attempt it is to mend.
+    pub attempt: u32,
+    /// When it is asked; in the past, it has been.
+    pub at: Timestamp,
+}
+
+/// A fixer that is to be asked now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FixRequest {
+    pub whom: Whom,
+    /// The failing attempt it is to mend.
+    pub attempt: u32,
+    /// The workflow to start; none where naming the fixer in a comment is all.
+    pub dispatch: Option<Dispatch>,
+}
+
+/// A workflow that is started with the feedback.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dispatch {
+    pub to: DispatchFixer,
+    /// The head branch: a `workflow_dispatch` runs there.
+    pub branch: String,
+    pub payload: Value,
+}
+
+/// Items of feedback that travel with a request, and characters of one text.
+const ITEMS: usize = 20;
+const TEXT: usize = 500;
+/// Bytes of a payload. GitHub takes 65,535 characters of inputs.
+const PAYLOAD: usize = 60_000;
+
+/// How many failing attempts a fixer elsewhere has been asked, or is to be asked, to mend.
+pub fn asked(state: &LoopState) -> u32 {
+    let spent = state.attempts.iter().filter(|attempt| attempt.spent()).count();
+    u32::try_from(spent).unwrap_or(u32::MAX)
+}
+
+/// Whether more attempts have failed than the budget pays for.
+pub fn is_budget_used_up(state: &LoopState, policy: &Policy) -> bool {
+    works_elsewhere(&policy.fixer.fixer) && policy.fixer.budget.attempts.is_some_and(|most| asked(state) > most)
+}
+
+/// Whether a fixer can be asked from here: a program runs only where the loop itself does.
+pub const fn works_elsewhere(fixer: &Fixer) -> bool {
+    matches!(fixer, Fixer::Mention(_) | Fixer::Dispatch(_))
+}
+
+/// Whether the branch is the repository's own.
+pub fn may_push(snapshot: &Snapshot) -> bool {
+    snapshot.pull_request.head.repository.as_ref() == Some(&snapshot.repository)
+}
+
+/// The fixer whose turn it is, if it is any's. Between automatic attempts `loop.backoff` waits, in the steps of
+/// `loop.external_retry.workflows`: what is asked here takes minutes, not seconds.
+/// `retried` is the attempt that is to be mended, where one is.
+pub fn turn(
+    snapshot: &Snapshot,
+    state: &LoopState,
+    policy: &Policy,
+    retried: Option<u32>,
+    now: Timestamp,
+) -> Option<FixTurn> {
+    let failed = state.attempt_of(snapshot.pull_request.head.sha).filter(|attempt| attempt.spent())?;
+    if let Some(call) = senior_fixer::at_work(state, policy, now).filter(|call| call.head_sha == failed.head_sha) {
+        return Some(FixTurn { whom: Whom::Senior, attempt: call.attempt, at: call.since });
+    }
+    let attempt = retried?;
+    if !may_push(snapshot) || !works_elsewhere(&policy.fixer.fixer) || is_budget_used_up(state, policy) {
+        return None;
+    }
+    let calls = asked(state).saturating_sub(1);
+    let wait = backoff(policy.retry.backoff, calls, &policy.retry.external_retry.workflows);
+    Some(FixTurn { whom: Whom::Fixer, attempt, at: failed.at + wait })
+}
+
+/// What the fixer is asked, once its time has come.
+pub fn request(
+    turn: &FixTurn,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    feedback: &[FeedbackLine],
+    now: Timestamp,
+) -> Option<FixRequest> {
+    if now < turn.at {
+        return None;
+    }
+    let head = &snapshot.pull_request.head;
+    let dispatch = match turn.whom.of(policy)? {
+        Fixer::Mention(_) => None,
+        Fixer::Dispatch(to) => Some(Dispatch {
+            to: to.clone(),
+            branch: head.branch.clone(),
+            payload: payload(snapshot, turn.attempt, policy, head.sha, feedback),
+        }),
+        Fixer::Author | Fixer::Command(_) => return None,
+    };
+    Some(FixRequest { whom: turn.whom, attempt: turn.attempt, dispatch })
+}
+
+fn payload(snapshot: &Snapshot, attempt: u32, policy: &Policy, head: Sha, feedback: &[FeedbackLine]) -> Value {
+    let short = |text: &str| cut_at_sentence(text, TEXT);
+    let item = |item: &FeedbackLine| {
+        // Half a command is another command.
+        let reproduce = item.reproduce.as_deref().filter(|command| command.chars().nth(TEXT).is_none());
+        json!({ "location": short(&item.location), "problem": short(&item.problem), "action": short(&item.action),
+                "reason": short(&item.reason), "reproduce": reproduce })
+    };
+    let whole = |items: &[Value]| {
+        json!({
+            "schema": "loopgate.fix-request/v1",
+            "pull_request": snapshot.pull_request.number,
+            "branch": snapshot.pull_request.head.branch,
+            "head_sha": head,
+            "attempt": attempt,
+            "max_attempts": policy.retry.max_attempts,
+            "summary": summarise(feedback, policy.retry.feedback_max_length),
+            "feedback": items,
+            "not_shown": feedback.len() - items.len(),
+        })
+    };
+    let mut items: Vec<Value> = feedback.iter().take(ITEMS).map(item).collect();
+    while whole(&items).to_string().len() > PAYLOAD && items.pop().is_some() {}
+    whole(&items)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+    use crate::{
+        deciding::Post,
+        fixtures::Story,
+        observed::ReviewVerdict,
+        policy::{Backoff, FixerBudget, FixerPolicy},
+    };
+
+    fn story(fixer: Fixer, attempts: Option<u32>) -> Story {
+        let mut story = Story::opened();
+        story.policy.fixer = FixerPolicy { fixer, budget: FixerBudget { attempts, ..FixerBudget::default() } };
+        story.policy.retry.max_attempts = 9;
+        story.policy.retry.same_error = 9;
+        story
+    }
+
+    fn mention() -> Fixer {
+        Fixer::Mention("copilot".parse().unwrap())
+    }
+
+    fn asked_for(story: &Story) -> Vec<u32> {
+        let surface = &story.last.as_ref().unwrap().surface;
+        let posts = surface.posts.iter().filter_map(|post| match post {
+            Post::FixRequest { whom: Whom::Fixer, attempt } => Some(*attempt),
+            _ => None,
+        });
+        posts.collect()
+    }
+
+    #[test]
+    fn a_fixer_is_asked_once_for_each_failing_attempt() {
+        let mut story = story(mention(), None);
+        story.push(1, &["a"], &[]);
+        assert_eq!(asked_for(&story), [1]);
+        story.decide();
+        assert_eq!(asked_for(&story), [1], "the same marker, found again");
+        story.push(2, &["b"], &[]);
+        assert_eq!(asked_for(&story), [2]);
+        story.push(3, &[], &["a", "b"]);
+        assert_eq!(asked_for(&story), [0; 0], "nothing is left to mend");
+    }
+
+    #[test]
+    fn nobody_is_asked_on_a_fork_or_where_the_author_fixes() {
+        for (fixer, repository) in
+            [(mention(), Some("mallory/widgets")), (mention(), None), (Fixer::Author, Some("acme/widgets"))]
+        {
+            let mut story = story(fixer, None);
+            story.snapshot.pull_request.head.repository = repository.map(|name| name.parse().unwrap());
+            story.push(1, &["a"], &[]);
+            assert_eq!(asked_for(&story), [0; 0], "{repository:?}");
+        }
+    }
+
+    #[test]
+    fn when_the_budget_is_used_up_a_person_is_called() {
+        let mut story = story(mention(), Some(1));
+        story.push(1, &["a"], &[]);
+        assert_eq!(asked_for(&story), [1]);
+        story.push(2, &["b"], &[]);
+        assert_eq!(asked_for(&story), [0; 0]);
+        let cause = story.state.blocked.as_ref().map(|blocked| blocked.trigger);
+        assert_eq!(cause, Some(crate::policy::Trigger::BudgetExhausted));
+    }
+
+    #[test]
+    fn between_automatic_attempts_the_fixer_is_asked_after_a_wait() {
+        let mut story = story(mention(), None);
+        (story.policy.retry.backoff, story.policy.retry.total_failures) = (Backoff::Linear, 99);
+        for (head, error, minutes) in [(1, "a", 0), (2, "b", 1), (3, "c", 2)] {
+            story.push(head, &[error], &[]);
+            let failed = story.state.attempts.last().unwrap().at;
+            let due = failed + TimeDelta::minutes(minutes);
+            if minutes > 0 {
+                assert_eq!(asked_for(&story), [0; 0], "not before its time");
+                assert_eq!(story.last.as_ref().unwrap().revisit_at, Some(due));
+                story.now = due - TimeDelta::minutes(1);
+                story.decide();
+            }
+            assert_eq!(asked_for(&story), [u32::from(head)]);
+        }
+        // A push in the meantime leaves nothing to ask for.
+        story.push(4, &["d"], &[]);
+        story.push(5, &[], &["a", "b", "c", "d"]);
+        story.now += TimeDelta::hours(1);
+        story.decide();
+        assert_eq!(asked_for(&story), [0; 0]);
+    }
+
+    #[test]
+    fn feedback_is_cut_at_a_sentence_and_summed_up() {
+        let to = DispatchFixer::Repository { event_type: "fix".into() };
+        let mut story = story(Fixer::Dispatch(to), None);
+        story.policy.retry.feedback_max_length = 80;
+        story.snapshot.required_approvals = 1;
+        story.push(1, &["a", "b"], &[]);
+        story.review(ReviewVerdict::ChangesRequested, &"Read `one. two` first. ".repeat(50));
+        let decision = story.last.as_ref().unwrap();
+        let words = &decision.view.feedback.last().unwrap().problem;
+        assert_eq!(words, &"Read `one. two` first. ".repeat(3).trim_end(), "whole sentences, and no code span in two");
+        let fix = decision.surface.fix.as_ref().unwrap().dispatch.as_ref().unwrap();
+        let summary = fix.payload["summary"].as_str().unwrap();
+        assert!((1..=80).contains(&summary.chars().count()), "{summary}");
+        assert!(summary.ends_with("more."), "{summary}");
+    }
+
+    #[test]
+    fn a_payload_stays_below_what_github_takes() {
+        let line = || FeedbackLine {
+            location: "a".repeat(900),
+            problem: "\u{1F600}".repeat(900),
+            action: "\u{1F600} ".repeat(900),
+            reason: "why".to_owned(),
+            reproduce: Some("run ".repeat(300)),
+        };
+        let (snapshot, policy) = (crate::fixtures::snapshot(), crate::fixtures::policy());
+        let feedback: Vec<FeedbackLine> = (0..50).map(|_| line()).collect();
+        let payload = payload(&snapshot, 1, &policy, snapshot.pull_request.head.sha, &feedback);
+        assert!(payload.to_string().len() <= PAYLOAD);
+        let shown = payload["feedback"].as_array().unwrap();
+        assert!(!shown.is_empty() && shown.iter().all(|item| item["reproduce"].is_null()), "half a command is another");
+        assert_eq!(payload["not_shown"], json!(50 - shown.len()));
+    }
+
+    #[test]
+    fn a_workflow_gets_the_feedback() {
+        let to = DispatchFixer::Repository { event_type: "fix".into() };
+        let mut story = story(Fixer::Dispatch(to.clone()), None);
+        story.push(1, &["a"], &[]);
+        let dispatch = story.last.as_ref().unwrap().surface.fix.clone().and_then(|fix| fix.dispatch).unwrap();
+        assert_eq!((dispatch.to, dispatch.branch.as_str()), (to, "alice/round"));
+        assert_eq!(dispatch.payload["attempt"], json!(1));
+        assert!(dispatch.payload["feedback"][0]["action"].as_str().is_some_and(|action| !action.is_empty()));
+        // GitHub takes ten properties at the top of a client_payload.
+        assert!(dispatch.payload.as_object().is_some_and(|fields| fields.len() <= 10));
+    }
+}

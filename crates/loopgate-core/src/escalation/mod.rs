@@ -1,0 +1,6 @@
+//! Calling somebody: a human with one question, a senior fixer, or a fixer that works elsewhere.
+
+pub mod escalation_call;
+pub mod fix_request;
+pub mod senior_fixer;
+pub use self::escalation_call::{EscalationView, Question};

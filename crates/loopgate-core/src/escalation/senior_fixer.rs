@@ -1,0 +1,174 @@
+//! The action `senior_agent` on a pull request: a second, stronger fixer is asked once, then a human is called
+//! (loop.md, Escalation).
+//!
+//! The cause is kept as it would be for a human, but it does not block while the senior fixer works: until its push is
+//! judged, or until `loop.evidence_timeout` has passed without one. An agent that never answers must not swallow a call.
+
+use super::fix_request;
+use crate::{
+    escalation::escalation_call,
+    ids::Timestamp,
+    observed::Snapshot,
+    policy::{EscalationAction, Policy, Trigger},
+    state::{Blocked, LoopState},
+};
+
+/// The cause the senior fixer works on now.
+pub fn at_work<'a>(state: &'a LoopState, policy: &Policy, now: Timestamp) -> Option<&'a Blocked> {
+    let call = state.senior.as_ref()?;
+    let is_judged = state.attempts.last().is_none_or(|last| last.number != call.attempt);
+    let has_pushed = state.head_sha != call.head_sha;
+    (!is_judged && (has_pushed || now < deadline(call, policy))).then_some(call)
+}
+
+/// Until when it has to push.
+pub fn deadline(call: &Blocked, policy: &Policy) -> Timestamp {
+    call.since + policy.retry.evidence_timeout
+}
+
+/// When waiting for the senior fixer ends by itself.
+pub fn revisit(state: &LoopState, policy: &Policy) -> Option<Timestamp> {
+    let call = state.senior.as_ref().filter(|call| call.head_sha == state.head_sha)?;
+    Some(deadline(call, policy))
+}
+
+/// The cause to put to the senior fixer, if these triggers are for it: the first wishes so, it works elsewhere, it was
+/// not asked before in this run, and it can mend the head. A gate, an outage and an empty budget are a person's.
+pub fn call_for(
+    triggers: &[Trigger],
+    snapshot: &Snapshot,
+    state: &LoopState,
+    policy: &Policy,
+    now: Timestamp,
+) -> Option<Blocked> {
+    let first = triggers.first()?;
+    let is_wished = escalation_call::action_of(*first, &policy.escalation) == EscalationAction::SeniorAgent;
+    let elsewhere = policy.escalation.senior.as_ref().is_some_and(fix_request::works_elsewhere);
+    let fails = state.attempt_of(state.head_sha).is_some_and(|attempt| attempt.spent());
+    let beyond = [Trigger::GateTimeout, Trigger::ExternalDependencyDown, Trigger::BudgetExhausted];
+    let mends = fails && fix_request::may_push(snapshot) && !triggers.iter().any(|trigger| beyond.contains(trigger));
+    if is_wished && elsewhere && mends && state.senior.is_none() {
+        escalation_call::block(triggers, state, now)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+    use crate::{
+        deciding::{NextAction, Post},
+        escalation::fix_request::Whom,
+        fixtures::Story,
+        policy::{CommandFixer, CommitAuthor, Fixer, TriggerPolicy},
+        state::history::Event,
+    };
+
+    /// Three attempts with the same error, of which the third is for the senior fixer.
+    fn story(senior: Fixer) -> Story {
+        let mut story = Story::opened();
+        story.policy.fixer.fixer = Fixer::Mention("junior".parse().unwrap());
+        story.policy.escalation.senior = Some(senior);
+        let own = TriggerPolicy { action: EscalationAction::SeniorAgent, to: Vec::new() };
+        story.policy.escalation.triggers.insert(Trigger::SameError, own);
+        story
+    }
+
+    fn mention() -> Fixer {
+        Fixer::Mention("elder".parse().unwrap())
+    }
+
+    fn failed_three_times(senior: Fixer) -> Story {
+        let mut story = story(senior);
+        (1..=3).for_each(|head| drop(story.push(head, &["a"], &[]).clone()));
+        story
+    }
+
+    fn posts(story: &Story) -> Vec<String> {
+        story.last.as_ref().unwrap().surface.posts.iter().map(Post::key).collect()
+    }
+
+    fn cause(story: &Story) -> Option<Trigger> {
+        story.state.blocked.as_ref().map(|blocked| blocked.trigger)
+    }
+
+    #[test]
+    fn the_senior_fixer_is_asked_instead_of_a_human() {
+        let mut story = failed_three_times(mention());
+        let decision = story.last.as_ref().unwrap();
+        assert_eq!(decision.action, NextAction::Retry { attempt: 3 });
+        assert_eq!(decision.surface.fix.as_ref().map(|fix| fix.whom), Some(Whom::Senior));
+        let told = decision.events.iter().filter(|line| line.payload.contains_key("senior"));
+        assert_eq!(told.map(|line| line.event).collect::<Vec<_>>(), [Event::CommandRun], "no human was called");
+        assert_eq!(posts(&story), ["fix-senior:3"], "and the other fixer is not asked at the same time");
+        assert_eq!(cause(&story), None);
+        story.decide();
+        assert_eq!(posts(&story), ["fix-senior:3"], "the same comment, found again");
+        story.push(4, &[], &["a"]);
+        assert_eq!((story.last.as_ref().unwrap().action.clone(), cause(&story)), (NextAction::WaitForMerge, None));
+    }
+
+    #[test]
+    fn where_its_fix_fails_a_human_is_called() {
+        let mut story = failed_three_times(mention());
+        story.set_head(4);
+        story.decide();
+        assert_eq!(cause(&story), None, "its push is not judged yet");
+        story.push(4, &["a"], &[]);
+        assert_eq!(cause(&story), Some(Trigger::SameError));
+        assert_eq!(posts(&story), ["escalation:same_error:4"]);
+        // Once in a run: after a resume the next cause is a human's at once.
+        story.comment("bob", "/loop resume");
+        (5..=7).for_each(|head| drop(story.push(head, &["a"], &[]).clone()));
+        assert_eq!(cause(&story), Some(Trigger::SameError));
+    }
+
+    #[test]
+    fn where_nothing_is_pushed_in_time_a_human_is_called() {
+        let mut story = failed_three_times(mention());
+        let until = deadline(story.state.senior.as_ref().unwrap(), &story.policy);
+        assert_eq!(story.last.as_ref().unwrap().revisit_at, Some(until));
+        story.now = until - TimeDelta::minutes(2);
+        story.decide();
+        assert_eq!(cause(&story), None);
+        story.decide();
+        assert_eq!(cause(&story), Some(Trigger::SameError));
+        assert_eq!(posts(&story), ["escalation:same_error:3"]);
+        story.push(4, &[], &["a"]);
+        assert_eq!(cause(&story), None, "late help is help");
+    }
+
+    #[test]
+    fn another_cause_does_not_wait_for_it() {
+        let mut story = failed_three_times(mention());
+        story.touch("tests/round.rs", "#[ignore]");
+        story.set_head(4);
+        story.decide();
+        assert_eq!(cause(&story), Some(Trigger::Tampering));
+    }
+
+    #[test]
+    fn what_it_cannot_mend_is_a_humans_at_once() {
+        let program = CommandFixer {
+            run: "fix".to_owned(),
+            environment: Default::default(),
+            timeout: TimeDelta::minutes(1),
+            author: CommitAuthor::default(),
+        };
+        let story = failed_three_times(Fixer::Command(program));
+        assert_eq!(cause(&story), Some(Trigger::SameError), "a program runs where the loop does, which is not here");
+
+        let mut forked = self::story(mention());
+        forked.snapshot.pull_request.head.repository = None;
+        (1..=3).for_each(|head| drop(forked.push(head, &["a"], &[]).clone()));
+        assert_eq!(cause(&forked), Some(Trigger::SameError), "it could not push there");
+
+        let mut spent = self::story(mention());
+        spent.policy.fixer.budget.attempts = Some(2);
+        (1..=3).for_each(|head| drop(spent.push(head, &["a"], &[]).clone()));
+        assert_eq!(cause(&spent), Some(Trigger::SameError), "nothing is left to spend");
+    }
+}

@@ -1,0 +1,585 @@
+//! What was observed of a commit's checks: outcomes, test results, failures, coverage, findings.
+//!
+//! These are the types of `evidence.json` (contracts.md). They are written by the runner, read back from artifacts
+//! that a pull request's own code may have produced, and so are hostile until
+//! `github::artifacts` has checked their origin. Reports of tools are turned into [`CheckResults`],
+//! [`Failure`]s, [`Finding`]s and [`FileCoverage`] by `reports`.
+
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    evidence::{Analysis, Roster, TestId},
+    ids::{CheckName, Fingerprint, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
+};
+
+/// `schema` of an evidence document.
+pub const EVIDENCE_SCHEMA: &str = "loopgate.evidence/v1";
+
+/// Everything one execution of the checks found out about one head commit: `evidence.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// [`EVIDENCE_SCHEMA`].
+    pub schema: String,
+    pub repository: RepoName,
+    pub head_sha: Sha,
+    /// SHA-256 over the head's tree id, in hex.
+    pub tree_hash: String,
+    pub base_sha: Option<Sha>,
+    pub pull_request: Option<PrNumber>,
+    /// The workflow run that produced it; none when executed locally.
+    pub workflow: Option<WorkflowOrigin>,
+    pub environment: Environment,
+    pub started_at: Timestamp,
+    pub ended_at: Timestamp,
+    pub checks: Vec<CheckEvidence>,
+    pub coverage: Option<ChangedCoverage>,
+    /// What came of running the change's tests without the change; only where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regression_proof: Option<RegressionTrial>,
+}
+
+/// Which workflow run, job and matrix leg an evidence document says it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkflowOrigin {
+    /// Path of the workflow file, `.github/workflows/ci.yml`.
+    pub path: String,
+    pub run_id: WorkflowRunId,
+    /// Counts from 1.
+    pub run_attempt: u32,
+    pub job: String,
+    /// The matrix leg's values as JSON, if the job has a matrix.
+    pub matrix: Option<String>,
+}
+
+/// Where the checks ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    pub os: String,
+    /// The tool chain's own version line, `rustc 1.95.0`.
+    pub runtime: Option<String>,
+    pub framework: Option<TestFramework>,
+}
+
+/// Test frameworks Loopgate tells apart (contracts.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestFramework {
+    Jest,
+    Vitest,
+    Pytest,
+    GoTest,
+    CargoTest,
+    Junit,
+    Mocha,
+    Other,
+}
+
+/// What a check is evidence of (evidence.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckKind {
+    Build,
+    Test,
+    Lint,
+    Types,
+    Integration,
+    Security,
+    Performance,
+    Coverage,
+    Docs,
+    Custom,
+}
+
+impl CheckKind {
+    /// The word used in configuration, documents and text.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Build => "build",
+            Self::Test => "test",
+            Self::Lint => "lint",
+            Self::Types => "types",
+            Self::Integration => "integration",
+            Self::Security => "security",
+            Self::Performance => "performance",
+            Self::Coverage => "coverage",
+            Self::Docs => "docs",
+            Self::Custom => "custom",
+        }
+    }
+}
+
+/// How a check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Passed,
+    Failed,
+    /// Killed at its timeout.
+    TimedOut,
+    /// A test check whose report holds no test, without `allow_empty`.
+    NoTestsExecuted,
+    /// Not run: a needed check failed, or a person skipped it; [`CheckEvidence::skipped_because`] says which.
+    Skipped,
+    /// Ended from outside (Ctrl-C, a cancelled workflow): says nothing about the code.
+    Cancelled,
+}
+
+impl Outcome {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::NoTestsExecuted => "no_tests_executed",
+            Self::Skipped => "skipped",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether the check ran to an end that speaks against the code.
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::TimedOut | Self::NoTestsExecuted)
+    }
+}
+
+/// How a failing check may be retried (loop.md, Retry policy).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetryClass {
+    /// An ordinary failure of the code: retried.
+    Code,
+    /// Infinite loop, deadlock, the check's own timeout: never retried automatically.
+    Logic,
+    /// Never retried; escalates.
+    Security,
+    /// Retried once.
+    Performance,
+    /// Service, network or runner: re-run with back-off, consumes no attempt.
+    External,
+}
+
+/// One check of an evidence document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckEvidence {
+    pub name: CheckName,
+    pub kind: CheckKind,
+    pub outcome: Outcome,
+    pub exit_code: Option<i32>,
+    /// The signal that ended it, on Unix.
+    pub signal: Option<i32>,
+    /// Of several jobs the earliest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    pub duration_ms: u64,
+    pub cpu_ms: Option<u64>,
+    pub peak_rss_kb: Option<u64>,
+    pub skipped_because: Option<String>,
+    pub retry_class: Option<RetryClass>,
+    /// Head and tail of the output, standard output and error in the order they were written.
+    #[serde(default)]
+    pub log_head: String,
+    #[serde(default)]
+    pub log_tail: String,
+    /// Bytes cut out between head and tail.
+    #[serde(default)]
+    pub log_cut_bytes: u64,
+    /// Only checks that report tests have results.
+    pub results: Option<CheckResults>,
+    #[serde(default)]
+    pub reports: Vec<ReportNote>,
+    #[serde(default)]
+    pub failures: Vec<Failure>,
+    /// Failures counted but not kept (default cap: 200 per check).
+    #[serde(default)]
+    pub failures_not_kept: u64,
+    /// Names of tests that failed and passed on this commit, at most 200: retried by their framework, or run once more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaky_tests: Vec<String>,
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// How every test ended, so that a later failure of one that passed is known to be a regression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Roster>,
+    /// Where people can read the full log (the check run's page).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+impl CheckEvidence {
+    /// A check of which only the outcome is known, as an external check run gives it.
+    pub fn bare(name: CheckName, kind: CheckKind, outcome: Outcome) -> Self {
+        Self {
+            name,
+            kind,
+            outcome,
+            exit_code: None,
+            signal: None,
+            started_at: None,
+            duration_ms: 0,
+            cpu_ms: None,
+            peak_rss_kb: None,
+            skipped_because: None,
+            retry_class: None,
+            log_head: String::new(),
+            log_tail: String::new(),
+            log_cut_bytes: 0,
+            results: None,
+            reports: Vec::new(),
+            failures: Vec::new(),
+            failures_not_kept: 0,
+            flaky_tests: Vec::new(),
+            findings: Vec::new(),
+            tests: None,
+            url: None,
+        }
+    }
+
+    /// Whether tests were run here of whose single results nothing is known: only the exit status speaks. Of checks
+    /// that others ran, none is ever known.
+    pub fn has_unread_tests(&self) -> bool {
+        let is_test = matches!(self.kind, CheckKind::Test | CheckKind::Integration);
+        let ended = matches!(self.outcome, Outcome::Passed | Outcome::Failed);
+        is_test && ended && self.exit_code.is_some() && self.results.is_none()
+    }
+
+    pub fn duration(&self) -> TimeDelta {
+        TimeDelta::milliseconds(i64::try_from(self.duration_ms).unwrap_or(i64::MAX / 1_000_000))
+    }
+}
+
+/// Counts over the tests of a check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CheckResults {
+    pub total: u64,
+    pub passed: u64,
+    pub failed: u64,
+    pub errors: u64,
+    pub skipped: u64,
+    /// Counted among `passed` too: they failed and passed on the same code.
+    pub flaky: u64,
+    pub duration_ms: u64,
+    pub coverage_percent: Option<f64>,
+}
+
+impl CheckResults {
+    /// Adds another report's counts; the coverage of the first that has one stays.
+    pub fn add(&mut self, other: &Self) {
+        self.total += other.total;
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.errors += other.errors;
+        self.skipped += other.skipped;
+        self.flaky += other.flaky;
+        self.duration_ms += other.duration_ms;
+        self.coverage_percent = self.coverage_percent.or(other.coverage_percent);
+    }
+}
+
+/// A report file that was read, and how well it could be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportNote {
+    pub path: String,
+    pub format: Option<ReportFormat>,
+    pub quality: ReportQuality,
+    /// What is missing or wrong, with a path to the place.
+    pub notes: Vec<String>,
+}
+
+/// How much of a report could be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReportQuality {
+    Valid,
+    /// Usable, with something missing or mended; the notes say what.
+    SubOptimal,
+    Invalid,
+}
+
+/// The report formats Loopgate reads (evidence.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportFormat {
+    Junit,
+    GoTestJson,
+    CargoTest,
+    LibtestJson,
+    CargoMessages,
+    Tap,
+    Trx,
+    EslintJson,
+    Sarif,
+    Checkstyle,
+    Lcov,
+    Cobertura,
+    Jacoco,
+    Clover,
+    LlvmCovJson,
+    GoCover,
+    GithubAnnotations,
+    /// What `jest --json` and Vitest's `json` reporter write.
+    JestJson,
+    /// The text of Python's `unittest`, and of Django's tests.
+    PythonUnittest,
+    /// Plain text read with a configured regular expression.
+    Regex,
+}
+
+impl ReportFormat {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Junit => "junit",
+            Self::GoTestJson => "go_test_json",
+            Self::CargoTest => "cargo_test",
+            Self::LibtestJson => "libtest_json",
+            Self::CargoMessages => "cargo_messages",
+            Self::Tap => "tap",
+            Self::Trx => "trx",
+            Self::EslintJson => "eslint_json",
+            Self::Sarif => "sarif",
+            Self::Checkstyle => "checkstyle",
+            Self::Lcov => "lcov",
+            Self::Cobertura => "cobertura",
+            Self::Jacoco => "jacoco",
+            Self::Clover => "clover",
+            Self::LlvmCovJson => "llvm_cov_json",
+            Self::GoCover => "go_cover",
+            Self::GithubAnnotations => "github_annotations",
+            Self::JestJson => "jest_json",
+            Self::PythonUnittest => "python_unittest",
+            Self::Regex => "regex",
+        }
+    }
+}
+
+/// The normalised type of an error (evidence.md); the tool's own class is kept in [`Failure::error_class`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ErrorType {
+    AssertionError,
+    TypeError,
+    ReferenceError,
+    SyntaxError,
+    RuntimeError,
+    TimeoutError,
+    NetworkError,
+    ValidationError,
+    CompileError,
+    LintError,
+    #[default]
+    Other,
+}
+
+impl ErrorType {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AssertionError => "AssertionError",
+            Self::TypeError => "TypeError",
+            Self::ReferenceError => "ReferenceError",
+            Self::SyntaxError => "SyntaxError",
+            Self::RuntimeError => "RuntimeError",
+            Self::TimeoutError => "TimeoutError",
+            Self::NetworkError => "NetworkError",
+            Self::ValidationError => "ValidationError",
+            Self::CompileError => "CompileError",
+            Self::LintError => "LintError",
+            Self::Other => "Other",
+        }
+    }
+}
+
+/// One failure: a test, a compile error, a lint finding that fails its check.
+///
+/// Everything but the enums is text from outside; `render` makes it safe to show.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    pub test_name: Option<String>,
+    pub test_file: Option<String>,
+    #[serde(default)]
+    pub error_type: ErrorType,
+    /// The tool's own word for it: `panic`, `AssertionError`, `E0308`.
+    pub error_class: Option<String>,
+    #[serde(default)]
+    pub error_message: String,
+    pub stack_trace: Option<String>,
+    /// The line of the failing assertion in `test_file`, from 1.
+    pub line_number: Option<u32>,
+    pub expected: Option<String>,
+    pub actual: Option<String>,
+    /// The place in the repository's own code the failure points at.
+    pub source: Option<SourceLocation>,
+    /// Absent until [`failure::fingerprint`](crate::failure) has been computed.
+    pub fingerprint: Option<Fingerprint>,
+    /// Finds the test in the [`Roster`](crate::evidence::Roster) of another attempt; none for what is not a test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_id: Option<TestId>,
+    /// What an analyzer command made of it: advice, which decides nothing about blame, retries or gates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<Analysis>,
+}
+
+impl Failure {
+    /// The best place to look at: where the code failed, else where the test stands.
+    pub fn location(&self) -> Option<(&str, Option<u32>)> {
+        match (&self.source, &self.test_file) {
+            (Some(source), _) => Some((&source.file, source.line)),
+            (None, Some(file)) => Some((file, self.line_number)),
+            (None, None) => None,
+        }
+    }
+}
+
+/// A place in a file, lines counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SourceLocation {
+    pub file: String,
+    pub line: Option<u32>,
+    pub function: Option<String>,
+}
+
+/// How bad a finding of a linter or scanner is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingSeverity {
+    Note,
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+/// A finding of a linter or scanner (SARIF, ESLint, checkstyle, annotations).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    pub rule: String,
+    pub severity: FindingSeverity,
+    pub message: String,
+    pub location: Option<SourceLocation>,
+}
+
+/// Coverage of the lines a pull request changed, as kept in `evidence.json`.
+///
+/// Figures from a document are claims until [`coverage::believe`](crate::verdict::coverage::believe) has checked them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedCoverage {
+    /// Over all measured files.
+    pub lines_covered: u64,
+    pub lines_total: u64,
+    /// Added executable lines that were executed.
+    pub changed_covered: u64,
+    /// Added executable lines.
+    pub changed_total: u64,
+    /// Added executable lines that were not executed, as `file:first-last`, or `file:line` for a single one.
+    pub uncovered: Vec<String>,
+    /// Lines of further ranges, which are counted only.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncovered_not_listed: u64,
+    /// The changed lines by file, where several jobs' figures can be put together.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, LineTally>,
+    /// Changed code that no report mentions although others of its language are measured: nothing is known of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Executable lines, and how many of them were executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineTally {
+    pub covered: u64,
+    pub total: u64,
+}
+
+impl ChangedCoverage {
+    /// Percentage of the changed lines that were executed; none when no changed line is executable.
+    pub fn changed_percent(&self) -> Option<f64> {
+        percent(self.changed_covered, self.changed_total)
+    }
+
+    /// Percentage of all lines that were executed; none when there is no executable line.
+    pub fn percent(&self) -> Option<f64> {
+        percent(self.lines_covered, self.lines_total)
+    }
+}
+
+fn percent(covered: u64, total: u64) -> Option<f64> {
+    (total > 0).then(|| covered as f64 * 100.0 / total as f64)
+}
+
+/// Whether the tests a change adds or changes fail without it and pass with it (`coverage.prove_regression`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegressionTrial {
+    pub verdict: ProofVerdict,
+    /// The test files that were run, and how each ended.
+    pub tests: Vec<ProofRun>,
+    /// One sentence for people.
+    pub reason: String,
+}
+
+/// What the runs on the base and on the head show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProofVerdict {
+    /// A test fails on the base and passes on the head.
+    Proved,
+    /// None does.
+    NotProved,
+    /// They could not be run.
+    Unknown,
+}
+
+/// One test file, run on both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofRun {
+    pub file: String,
+    /// The command both were run with.
+    pub command: String,
+    pub on_base: ProofEnd,
+    pub on_head: ProofEnd,
+}
+
+/// How a run of a test file ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProofEnd {
+    Passed,
+    Failed,
+    /// It ended without a word on any test: it could not be built, or was cut off.
+    Broken,
+}
+
+/// Execution counts of one file's executable lines, as a coverage report gives them: line (from 1) → hits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileCoverage {
+    pub path: String,
+    pub lines: BTreeMap<u32, u64>,
+}
+
+/// The framework a test command runs, by the word that names it.
+pub fn framework_of(command: &str) -> TestFramework {
+    const WORDS: [(&str, TestFramework); 9] = [
+        ("vitest", TestFramework::Vitest),
+        ("jest", TestFramework::Jest),
+        ("mocha", TestFramework::Mocha),
+        ("pytest", TestFramework::Pytest),
+        // Before "go test", which the word "cargo test" ends in.
+        ("cargo test", TestFramework::CargoTest),
+        ("cargo nextest", TestFramework::CargoTest),
+        ("go test", TestFramework::GoTest),
+        ("mvn", TestFramework::Junit),
+        ("gradle", TestFramework::Junit),
+    ];
+    WORDS.iter().find(|(word, _)| command.contains(word)).map_or(TestFramework::Other, |(_, framework)| *framework)
+}
+
+/// SHA-256 over a tree id, in hex: the *hash* of an artifact everywhere (loop.md, State).
+pub fn tree_hash(tree: Sha) -> String {
+    hex::encode(Sha256::digest(tree.to_string().as_bytes()))
+}

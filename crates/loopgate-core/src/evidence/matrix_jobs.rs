@@ -1,0 +1,35 @@
+//! One check that several jobs brought: the legs of a matrix, several workflows, several check runs of one name.
+
+use crate::evidence::{CheckEvidence, Outcome};
+
+/// The same check from two jobs: it passed only if both did.
+pub fn merge(one: CheckEvidence, other: CheckEvidence) -> CheckEvidence {
+    let (mut worse, better) = if badness(other.outcome) > badness(one.outcome) { (other, one) } else { (one, other) };
+    worse.started_at = worse.started_at.into_iter().chain(better.started_at).min();
+    worse.duration_ms = worse.duration_ms.max(better.duration_ms);
+    if let Some(more) = &better.results {
+        worse.results.get_or_insert_default().add(more);
+    }
+    worse.reports.extend(better.reports);
+    worse.failures.extend(better.failures);
+    worse.failures_not_kept += better.failures_not_kept;
+    worse.findings.extend(better.findings);
+    worse.flaky_tests.extend(better.flaky_tests);
+    match (&mut worse.tests, better.tests) {
+        (Some(tests), Some(more)) => tests.join(more),
+        (tests @ None, more) => *tests = more,
+        (Some(_), None) => {}
+    }
+    worse
+}
+
+const fn badness(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Skipped => 0,
+        Outcome::Passed => 1,
+        Outcome::Cancelled => 2,
+        Outcome::NoTestsExecuted => 3,
+        Outcome::TimedOut => 4,
+        Outcome::Failed => 5,
+    }
+}

@@ -1,0 +1,24 @@
+//! What the checks of a head commit brought: documents, results, failures, findings, tests and coverage.
+//!
+//! These are data with a written form. What they amount to is the business of [`verdict`](crate::verdict); what a failure
+//! means, of [`failure`](crate::failure).
+
+mod analysis;
+mod category;
+mod comparison;
+mod document;
+pub mod matrix_jobs;
+mod test_outcomes;
+
+pub use self::{
+    analysis::Analysis,
+    category::{Confidence, RootCauseCategory},
+    comparison::{Against, Compare, Comparison},
+    document::{
+        ChangedCoverage, CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Environment, ErrorType, Evidence,
+        Failure, FileCoverage, Finding, FindingSeverity, LineTally, Outcome, ProofEnd, ProofRun, ProofVerdict,
+        RegressionTrial, ReportFormat, ReportNote, ReportQuality, RetryClass, SourceLocation, TestFramework,
+        WorkflowOrigin, framework_of, tree_hash,
+    },
+    test_outcomes::{Roster, RosterChanges, RosterEntry, RosterExtent, TestId, TestState},
+};

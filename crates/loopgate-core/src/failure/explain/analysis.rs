@@ -1,0 +1,184 @@
+//! The analysis of a failure that is always present before a retry (evidence.md): root cause, category, fix strategy.
+
+use super::{
+    diagnosis::{Diagnosis, Touch},
+    examined::ExaminedFailure,
+};
+use crate::{
+    Fingerprint,
+    evidence::{Analysis, Failure, RootCauseCategory},
+    failure::read::{changes::Changes, text},
+};
+
+/// Most related failures that are named.
+const MAX_RELATED: usize = 20;
+
+/// What an analysis may look at beside the failure itself.
+#[derive(Clone, Copy, Debug)]
+pub struct AnalysisContext<'a> {
+    pub changes: &'a Changes,
+    /// The attempt's other failures.
+    pub others: &'a [Failure],
+}
+
+/// Analyses one failure. For all failures of an attempt, [`analyse_all`] reads each only once.
+pub fn analyse(failure: &Failure, context: &AnalysisContext<'_>) -> Analysis {
+    let examined = |failure: &Failure| ExaminedFailure::new(failure, context.changes);
+    let others: Vec<ExaminedFailure> = context.others.iter().map(examined).collect();
+    examined(failure).analysis(&others)
+}
+
+/// Analyses the failures of an attempt, in their order.
+pub fn analyse_all(failures: &[Failure], changes: &Changes) -> Vec<Analysis> {
+    let examined: Vec<_> = failures.iter().map(|failure| ExaminedFailure::new(failure, changes)).collect();
+    examined.iter().map(|one| one.analysis(&examined)).collect()
+}
+
+impl ExaminedFailure {
+    /// The analysis beside the attempt's failures, which may hold the failure itself.
+    pub fn analysis(&self, all: &[Self]) -> Analysis {
+        let Diagnosis { conclusion, confidence, patterns, .. } = &self.diagnosis;
+        let mut related: Vec<String> = all
+            .iter()
+            .filter(|other| other.name != self.name && self.shares_cause(other))
+            .map(|other| other.name.clone())
+            .collect();
+        related.dedup();
+        related.truncate(MAX_RELATED);
+        Analysis {
+            root_cause: format!("{}{}", conclusion.cause, self.place()),
+            category: conclusion.category,
+            fix_strategy: conclusion.action.clone(),
+            confidence: *confidence,
+            patterns_matched: patterns.clone(),
+            related,
+        }
+    }
+
+    /// Same error, same line of code, or the same missing thing.
+    fn shares_cause(&self, other: &Self) -> bool {
+        let (one, two) = (&self.diagnosis, &other.diagnosis);
+        let same_line = one.at.as_ref().is_some_and(|place| {
+            place.line.is_some() && two.at.as_ref() == Some(place) && !crate::failure::read::paths::is_test(&place.file)
+        });
+        let same_thing = !one.patterns.is_empty()
+            && one.patterns.first() == two.patterns.first()
+            && one.conclusion.cause == two.conclusion.cause
+            && matches!(
+                one.conclusion.category,
+                RootCauseCategory::DependencyIssue
+                    | RootCauseCategory::ConfigurationError
+                    | RootCauseCategory::Environment
+            );
+        self.fingerprint == other.fingerprint || same_line || same_thing
+    }
+
+    fn place(&self) -> String {
+        let Some(place) = &self.diagnosis.at else { return String::new() };
+        let file = text::one_line(&place.file, 160);
+        let line = place.line.map_or_else(String::new, |line| format!(":{line}"));
+        let whose = match self.diagnosis.touch {
+            Touch::AddsLine => ", a line this change adds",
+            Touch::ChangesFile => ", in a file this change touches",
+            Touch::Untouched => "",
+        };
+        format!(" It shows at {}{whose}.", text::code(&format!("{file}{line}")))
+    }
+}
+
+/// What people call the failure: its test, else its place, else its fingerprint.
+pub(in crate::failure) fn name(failure: &Failure, fingerprint: Fingerprint) -> String {
+    let place = || failure.location().map(|(file, line)| line.map_or(file.to_owned(), |line| format!("{file}:{line}")));
+    let name = failure.test_name.clone().or_else(place).unwrap_or_else(|| fingerprint.to_string());
+    text::one_line(&name, 200)
+}
+
+impl Analysis {
+    /// Whether its fix is one thing to do: advice that leaves it open is of no help to its reader.
+    pub fn says_what_to_do(&self) -> bool {
+        let advice = self.fix_strategy.trim();
+        !advice.is_empty() && text::without_advice(advice) == advice
+    }
+
+    /// An answer of an analyzer command, cut to what Loopgate keeps: it is text from outside.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        let short = |names: Vec<String>| names.iter().take(MAX_RELATED).map(|name| text::one_line(name, 200)).collect();
+        self.root_cause = text::one_line(&self.root_cause, 1_000);
+        self.fix_strategy = text::one_line(&self.fix_strategy, 1_000);
+        self.patterns_matched = short(self.patterns_matched);
+        self.related = short(self.related);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(test: &str, message: &str, trace: &str) -> Failure {
+        Failure {
+            test_name: Some(test.to_owned()),
+            error_message: message.to_owned(),
+            stack_trace: Some(trace.to_owned()),
+            ..Failure::default()
+        }
+    }
+
+    #[test]
+    fn the_document_has_the_contract_s_keys() {
+        let failure = failure(
+            "totals",
+            "TypeError: Cannot read properties of undefined (reading 'price')",
+            "    at total (/home/runner/work/w/w/src/cart.ts:9:5)",
+        );
+        let analysis = analyse(&failure, &AnalysisContext { changes: &Changes::default(), others: &[] });
+        insta::assert_json_snapshot!(analysis, @r#"
+        {
+          "root_cause": "`price` is read from a value that is `undefined`. It shows at `src/cart.ts:9`.",
+          "category": "null_undefined_access",
+          "fix_strategy": "Add a check for `undefined` before `price` is read at this line, and decide there what a missing value means.",
+          "confidence": 0.9,
+          "patterns_matched": [
+            "js_property_of_nothing"
+          ],
+          "related": []
+        }
+        "#);
+    }
+
+    #[test]
+    fn failures_with_one_root_cause_are_related() {
+        let at = |line: u32| format!("    at total (/home/runner/work/w/w/src/cart.ts:{line}:5)");
+        let failures = [
+            failure("one", "TypeError: x is not a function", &at(9)),
+            failure("two", "RangeError: too long", &at(9)),
+            failure("three", "Error: Cannot find module 'zod' from 'src/a.ts'", ""),
+            failure(
+                "four",
+                "Error: Cannot find module 'zod' from 'src/b.ts'",
+                "    at x (/home/runner/work/w/w/src/b.ts:1:1)",
+            ),
+            failure(
+                "five",
+                "AssertionError: expected 1 to be 3",
+                "    at x (/home/runner/work/w/w/test/b.test.ts:1:1)",
+            ),
+            failure("six", "AssertionError: expected 2 to be 3", "    at y (/home/runner/work/w/w/test/c.test.ts:1:1)"),
+        ];
+        let related: Vec<Vec<String>> =
+            analyse_all(&failures, &Changes::default()).into_iter().map(|a| a.related).collect();
+        let expected: [&[&str]; 6] = [&["two"], &["one"], &["four"], &["three"], &[], &[]];
+        assert_eq!(related, expected);
+    }
+
+    #[test]
+    fn an_analyzer_s_answer_is_cut() {
+        let json = serde_json::json!({
+            "root_cause": "a\n".repeat(5_000), "category": "logic_error", "fix_strategy": "", "confidence": 0.5,
+            "patterns_matched": [], "related": vec!["x"; 500],
+        });
+        let analysis = serde_json::from_value::<Analysis>(json).unwrap().bounded();
+        assert!(analysis.root_cause.chars().count() <= 1_000 && analysis.related.len() == MAX_RELATED);
+    }
+}

@@ -1,0 +1,152 @@
+//! What a failed assertion says of the code it tests: both sides compared, and the changed file it is about.
+
+use super::diagnosis::Conclusion;
+use crate::{
+    evidence::{
+        Failure, RetryClass,
+        RootCauseCategory::{LogicError, NullUndefinedAccess, OffByOne, TypeMismatch},
+        SourceLocation,
+    },
+    failure::read::{
+        changes::Changes,
+        expected::{Extent, Sides},
+        paths,
+        text::code,
+    },
+};
+
+/// Two values that a test compares.
+pub(in crate::failure) fn comparison(
+    failure: &Failure,
+    sides: &Sides,
+    at: Option<&SourceLocation>,
+    changes: &Changes,
+) -> Conclusion {
+    let Sides { expected, actual, extent } = sides;
+    let (wanted, got) = (code(expected), code(actual));
+    let who = failure.test_name.as_deref().map_or_else(|| "The test".to_owned(), code);
+    let cause = match extent {
+        Extent::Whole => format!("{who} expects {wanted} and gets {got}."),
+        Extent::Differences => format!("{who} compares two values that differ: {wanted} is expected, {got} is there."),
+    };
+    let place = in_suspect(failure, at, changes);
+    let conclude = |category, certainty, action, reason: String| Conclusion {
+        category,
+        retry: RetryClass::Code,
+        certainty,
+        cause,
+        action,
+        reason,
+    };
+    let whole = |value: &str| value.parse::<i64>().ok();
+    if let (Some(wanted_number), Some(got_number)) = (whole(expected), whole(actual))
+        && *extent == Extent::Whole
+        && wanted_number.abs_diff(got_number) == 1
+        && wanted_number.unsigned_abs().max(got_number.unsigned_abs()) > 1
+    {
+        let counted = if got_number > wanted_number { "many" } else { "few" };
+        return conclude(
+            OffByOne,
+            45,
+            format!(
+                "If {wanted} is required, correct the boundary {place}, where one step too {counted} is counted; if \
+                 {got} is, correct the value that the test expects."
+            ),
+            format!("{got} and {wanted} differ by exactly one, and that alone does not tell which side is wrong."),
+        );
+    }
+    if *extent == Extent::Differences {
+        return conclude(
+            LogicError,
+            50,
+            format!("Correct the computation {place} so that {wanted} stands where {got} is."),
+            "Everything else in the two values is equal.".to_owned(),
+        );
+    }
+    if is_nothing(actual) && !is_nothing(expected) {
+        return conclude(
+            NullUndefinedAccess,
+            55,
+            format!("Set the value {place}: on this path it stays {got}."),
+            "A value that is never set, and a branch that returns nothing, both end this way.".to_owned(),
+        );
+    }
+    if bare(expected) == bare(actual) && expected != actual {
+        return conclude(
+            TypeMismatch,
+            70,
+            format!("Convert the value {place} so that it has the type of {wanted}."),
+            "Both sides are written alike and differ in their type or white space alone.".to_owned(),
+        );
+    }
+    conclude(
+        LogicError,
+        50,
+        format!("Correct the computation {place} so that it gives {wanted} for this input."),
+        "The test states the requirement; it stays as it is unless the requirement itself changed.".to_owned(),
+    )
+}
+
+fn is_nothing(value: &str) -> bool {
+    matches!(value, "None" | "null" | "undefined" | "nil" | "NULL" | "<nil>" | "Optional.empty" | "(nil)" | "NaN")
+}
+
+fn bare(value: &str) -> &str {
+    value.trim_matches(['"', '\'', ' '])
+}
+
+/// `in src/cart.ts (changed …)`: the changed code that a failing test is about, else the code it calls.
+pub(in crate::failure) fn in_suspect(failure: &Failure, at: Option<&SourceLocation>, changes: &Changes) -> String {
+    let here = at.map(|place| place.file.as_str());
+    if let Some(file) = here.filter(|file| !paths::is_test(file) && changes.contains(file)) {
+        return format!("in {} (part of this change)", code(file));
+    }
+    let test = here.or(failure.test_file.as_deref()).unwrap_or_default();
+    let mut code_files =
+        changes.files().iter().map(|file| file.path.as_str()).filter(|path| is_code(path) && !paths::is_test(path));
+    let namesake = code_files.clone().find(|path| same_subject(path, test));
+    let only = || code_files.next().filter(|_| code_files.next().is_none());
+    match namesake.or_else(only) {
+        Some(file) => format!("in {} (part of this change)", code(file)),
+        None => match failure.test_name.as_deref() {
+            Some(test) => format!("that {} exercises", code(test)),
+            None => "that this assertion checks".to_owned(),
+        },
+    }
+}
+
+fn same_subject(path: &str, test: &str) -> bool {
+    let (subject, tested) = (paths::subject(path), paths::subject(test));
+    !tested.is_empty() && subject.eq_ignore_ascii_case(tested)
+}
+
+fn is_code(path: &str) -> bool {
+    const CODE: [&str; 24] = [
+        "rs", "py", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "vue", "svelte", "go", "java", "kt", "kts", "cs",
+        "rb", "php", "c", "cc", "cpp", "h", "hpp", "swift",
+    ];
+    paths::file_name(path).rsplit_once('.').is_some_and(|(_, extension)| CODE.contains(&extension))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::{ChangedFile, FeedbackItem};
+
+    #[test]
+    fn values_that_differ_by_one_have_two_readings() {
+        let changes = Changes::new([ChangedFile { path: "src/cart.rs".into(), added: Vec::new() }]);
+        let failure = Failure {
+            test_name: Some("pages_of_ten".into()),
+            test_file: Some("tests/cart.rs".into()),
+            error_message: "assertion `left == right` failed\n  left: 4\n right: 3".into(),
+            ..Failure::default()
+        };
+        let item = FeedbackItem::of(&failure, &changes, None);
+        insta::assert_snapshot!(format!("{}\n{}\n{}", item.problem, item.action, item.reason), @"
+        `pages_of_ten` expects `3` and gets `4`.
+        If `3` is required, correct the boundary in `src/cart.rs` (part of this change), where one step too many is counted; if `4` is, correct the value that the test expects.
+        `4` and `3` differ by exactly one, and that alone does not tell which side is wrong.
+        ");
+    }
+}

@@ -1,0 +1,397 @@
+//! Whose failure it is, and whether trying again can help (loop.md, Retry policy).
+//!
+//! The texts come from checks that run the pull request's code, which can print what it likes. So words alone never
+//! free a change of blame: a check counts as an outage only if *all* of its failures do, and re-runs are bounded by
+//! the policy.
+
+use std::{cmp::Reverse, collections::BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{examined::ExaminedFailure, known};
+use crate::{
+    Fingerprint,
+    evidence::{CheckEvidence, CheckKind, Confidence, Failure, Outcome, RetryClass},
+    failure::{
+        classify::{fingerprint::fingerprint, test_key::TestKey},
+        read::changes::Changes,
+    },
+};
+
+/// Whose failure it is. Only [`PrCode`](Self::PrCode) consumes an attempt or calls a fixer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Blame {
+    PrCode,
+    /// Fails on the base too.
+    Base,
+    /// Fails and passes on the same commit.
+    Flaky,
+    /// A service, the network, the runner.
+    Infrastructure,
+    /// The check was cut off before it could tell.
+    Inconclusive,
+}
+
+impl Blame {
+    /// The word used in documents and text.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PrCode => "pr_code",
+            Self::Base => "base",
+            Self::Flaky => "flaky",
+            Self::Infrastructure => "infrastructure",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// A blame and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub blame: Blame,
+    pub confidence: Confidence,
+}
+
+impl Verdict {
+    const fn new(blame: Blame, hundredths: u8) -> Self {
+        Self { blame, confidence: Confidence::percent(hundredths) }
+    }
+}
+
+/// What is known beside the check itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Circumstances<'a> {
+    /// The same check on the merge base, else on the base head; none when it is not known.
+    pub base: Option<&'a CheckEvidence>,
+    /// Tests that failed and passed on the same commit.
+    pub flaky: Option<&'a BTreeSet<String>>,
+}
+
+/// A check whose failures have been read: reading is most of the work, and everything here rests on it.
+#[derive(Debug)]
+pub struct ExaminedCheck<'a> {
+    check: &'a CheckEvidence,
+    /// Of each failure the check kept, in their order.
+    failures: Vec<ExaminedFailure>,
+}
+
+impl<'a> ExaminedCheck<'a> {
+    pub fn new(check: &'a CheckEvidence, changes: &Changes) -> Self {
+        Self { check, failures: check.failures.iter().map(|failure| ExaminedFailure::new(failure, changes)).collect() }
+    }
+
+    /// What came of each failure the check kept, in their order.
+    pub fn into_failures(self) -> Vec<ExaminedFailure> {
+        self.failures
+    }
+
+    /// The blame for the check; none if it did not fail.
+    pub fn blame(&self, circumstances: &Circumstances<'_>) -> Option<Verdict> {
+        let Self { check, failures } = self;
+        match check.outcome {
+            Outcome::Passed | Outcome::Skipped => return None,
+            Outcome::Cancelled => return Some(Verdict::new(Blame::Inconclusive, 90)),
+            Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted => {}
+        }
+        if self.retry_class() == RetryClass::External {
+            return Some(Verdict::new(Blame::Infrastructure, 80));
+        }
+        if failures.is_empty() || check.outcome != Outcome::Failed {
+            return Some(by_outcome(check, circumstances.base));
+        }
+        let verdicts = self.blame_failures(circumstances);
+        let innocent = verdicts.iter().all(|verdict| verdict.blame != Blame::PrCode);
+        if innocent && check.failures_not_kept > 0 {
+            // The failures that were only counted can be anyone's.
+            return Some(Verdict::new(Blame::PrCode, 50));
+        }
+        // The worst of them decides; among equals the surest.
+        verdicts.into_iter().min_by_key(|verdict| (severity(verdict.blame), Reverse(verdict.confidence)))
+    }
+
+    /// The blame for each failure, in their order.
+    pub fn blame_failures(&self, circumstances: &Circumstances<'_>) -> Vec<Verdict> {
+        let base = circumstances.base.map(BaseCheck::new);
+        let failures = self.check.failures.iter().zip(&self.failures);
+        failures.map(|(failure, examined)| verdict(failure, examined, base.as_ref(), circumstances)).collect()
+    }
+
+    /// How the check, failing, may be retried.
+    pub fn retry_class(&self) -> RetryClass {
+        let Self { check, failures } = self;
+        let logged = logged_class(check);
+        let every = |class: RetryClass| {
+            logged == Some(class) || (!failures.is_empty() && failures.iter().all(|one| one.retry == class))
+        };
+        if every(RetryClass::External) {
+            return RetryClass::External;
+        }
+        match (check.kind, check.outcome) {
+            (CheckKind::Security, _) => RetryClass::Security,
+            (_, Outcome::TimedOut) => RetryClass::Logic,
+            (CheckKind::Performance, _) => RetryClass::Performance,
+            _ if every(RetryClass::Logic) => RetryClass::Logic,
+            _ if every(RetryClass::Performance) => RetryClass::Performance,
+            _ => RetryClass::Code,
+        }
+    }
+}
+
+/// The blame for a check; none for one that did not fail.
+pub fn blame_check(check: &CheckEvidence, circumstances: &Circumstances<'_>) -> Option<Verdict> {
+    ExaminedCheck::new(check, &Changes::default()).blame(circumstances)
+}
+
+const fn severity(blame: Blame) -> u8 {
+    match blame {
+        Blame::PrCode => 0,
+        Blame::Inconclusive => 1,
+        Blame::Base => 2,
+        Blame::Flaky => 3,
+        Blame::Infrastructure => 4,
+    }
+}
+
+/// A base check with its failures' fingerprints, computed once.
+struct BaseCheck<'a> {
+    check: &'a CheckEvidence,
+    fingerprints: BTreeSet<Fingerprint>,
+    tests: BTreeSet<TestKey>,
+}
+
+impl<'a> BaseCheck<'a> {
+    fn new(check: &'a CheckEvidence) -> Self {
+        let (mut fingerprints, mut tests) = (BTreeSet::new(), BTreeSet::new());
+        for failure in &check.failures {
+            let fingerprint = failure.fingerprint.unwrap_or_else(|| fingerprint(failure));
+            fingerprints.insert(fingerprint);
+            tests.insert(TestKey::of(failure, fingerprint));
+        }
+        Self { check, fingerprints, tests }
+    }
+}
+
+fn verdict(
+    failure: &Failure,
+    examined: &ExaminedFailure,
+    base: Option<&BaseCheck<'_>>,
+    circumstances: &Circumstances<'_>,
+) -> Verdict {
+    let ExaminedFailure { fingerprint, retry, .. } = *examined;
+    let is_flaky = |test: &String| circumstances.flaky.is_some_and(|flaky| flaky.contains(test));
+    if failure.test_name.as_ref().is_some_and(is_flaky) {
+        return Verdict::new(Blame::Flaky, 90);
+    }
+    if retry == RetryClass::External {
+        return Verdict::new(Blame::Infrastructure, 80);
+    }
+    let Some(base) = base else { return Verdict::new(Blame::PrCode, 50) };
+    if base.fingerprints.contains(&fingerprint) {
+        return Verdict::new(Blame::Base, if names_its_place(failure) { 95 } else { 70 });
+    }
+    let key = TestKey::of(failure, fingerprint);
+    if key.is_test() && base.tests.contains(&key) {
+        // Red on the base too, though in another way.
+        return Verdict::new(Blame::Base, 70);
+    }
+    match base.check.outcome {
+        // Red there too, and the two say too little to compare them.
+        Outcome::Failed if base.check.failures.is_empty() || !names_its_place(failure) => {
+            Verdict::new(Blame::PrCode, 60)
+        }
+        Outcome::Passed | Outcome::Failed if base.check.failures_not_kept == 0 => Verdict::new(Blame::PrCode, 95),
+        _ => Verdict::new(Blame::PrCode, 50),
+    }
+}
+
+/// Whether a failure says which test or line it is of. A check's summary, or the annotation that GitHub Actions puts on
+/// `.github` (“Process completed with exit code 1.”), can be the same for two errors.
+fn names_its_place(failure: &Failure) -> bool {
+    let in_code = |file: &str| file != ".github" && !file.is_empty();
+    failure.test_name.is_some() || failure.source.as_ref().is_some_and(|source| in_code(&source.file))
+}
+
+/// The blame for a check that has an outcome and nothing more to compare.
+fn by_outcome(check: &CheckEvidence, base: Option<&CheckEvidence>) -> Verdict {
+    match base.map(|base| base.outcome) {
+        Some(Outcome::Passed) => Verdict::new(Blame::PrCode, 90),
+        Some(outcome) if outcome == check.outcome => Verdict::new(Blame::Base, 70),
+        Some(Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted) => Verdict::new(Blame::PrCode, 60),
+        Some(Outcome::Skipped | Outcome::Cancelled) | None => Verdict::new(Blame::PrCode, 50),
+    }
+}
+
+/// How a failing check may be retried.
+pub fn retry_class(check: &CheckEvidence) -> RetryClass {
+    ExaminedCheck::new(check, &Changes::default()).retry_class()
+}
+
+/// What the end of the log says of a check that reports nothing else.
+fn logged_class(check: &CheckEvidence) -> Option<RetryClass> {
+    if !check.failures.is_empty() || !check.findings.is_empty() {
+        return None;
+    }
+    let log = if check.log_tail.is_empty() { &check.log_head } else { &check.log_tail };
+    known::explain_log(log).map(|found| found.retry)
+}
+
+/// How one failure may be retried.
+pub fn retry_class_of(failure: &Failure) -> RetryClass {
+    ExaminedFailure::new(failure, &Changes::default()).retry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kind: CheckKind, outcome: Outcome, messages: &[&str]) -> CheckEvidence {
+        let failures = messages.iter().enumerate().map(|(index, message)| Failure {
+            test_name: Some(format!("test_{}", char::from(b'a' + u8::try_from(index).unwrap()))),
+            error_message: (*message).to_owned(),
+            ..Failure::default()
+        });
+        CheckEvidence { failures: failures.collect(), ..CheckEvidence::bare("unit".parse().unwrap(), kind, outcome) }
+    }
+
+    /// A failure that names neither test nor place.
+    fn unplaced(kind: CheckKind, message: &str) -> CheckEvidence {
+        let mut check = check(kind, Outcome::Failed, &[message]);
+        check.failures.iter_mut().for_each(|failure| failure.test_name = None);
+        check
+    }
+
+    #[test]
+    fn retry_classes() {
+        use CheckKind::{Build, Performance, Security, Test};
+        use Outcome::{Failed, TimedOut};
+        let refused = "Error: connect ECONNREFUSED 10.0.0.3:5432";
+        let cases = [
+            (check(Test, Failed, &["AssertionError: expected 3 to be 4"]), RetryClass::Code),
+            (check(Test, Failed, &["thrown: \"Exceeded timeout of 5000 ms for a test.\""]), RetryClass::Logic),
+            (check(Test, TimedOut, &[]), RetryClass::Logic),
+            (check(Test, Failed, &[refused, refused]), RetryClass::External),
+            (check(Test, Failed, &[refused, "AssertionError: expected 3 to be 4"]), RetryClass::Code),
+            (check(Test, Failed, &["AssertionError: expected 'connection refused' to be 'ok'"]), RetryClass::Code),
+            (check(Security, Failed, &[]), RetryClass::Security),
+            (check(Security, Failed, &["getaddrinfo ENOTFOUND registry.example"]), RetryClass::External),
+            (check(Performance, Failed, &[]), RetryClass::Performance),
+            (check(Build, Failed, &["FATAL ERROR: JavaScript heap out of memory"]), RetryClass::Performance),
+            (
+                CheckEvidence {
+                    log_tail: "The runner has received a shutdown signal.".into(),
+                    ..check(Build, Failed, &[])
+                },
+                RetryClass::External,
+            ),
+            (
+                CheckEvidence { log_tail: "connection refused".into(), ..check(Build, Failed, &["error[E0308]: x"]) },
+                RetryClass::Code,
+            ),
+        ];
+        for (check, class) in cases {
+            assert_eq!(retry_class(&check), class, "{check:?}");
+        }
+    }
+
+    #[test]
+    fn blame_of_checks() {
+        use CheckKind::{Build, Test};
+        use Outcome::{Cancelled, Failed, Passed, TimedOut};
+        let wrong = "AssertionError: expected 20 to be 40";
+        let other = "TypeError: x is not a function";
+        let flaky = BTreeSet::from(["test_a".to_owned()]);
+        let none = BTreeSet::new();
+        let cases = [
+            ("unknown base", check(Test, Failed, &[wrong]), None, &none, Some((Blame::PrCode, 50))),
+            (
+                "green base",
+                check(Test, Failed, &[wrong]),
+                Some(check(Test, Passed, &[])),
+                &none,
+                Some((Blame::PrCode, 95)),
+            ),
+            (
+                "same error on the base",
+                check(Test, Failed, &[wrong]),
+                Some(check(Test, Failed, &[wrong])),
+                &none,
+                Some((Blame::Base, 95)),
+            ),
+            (
+                "other error on the base",
+                check(Test, Failed, &[other]),
+                Some(check(Test, Failed, &[wrong])),
+                &none,
+                Some((Blame::Base, 70)),
+            ),
+            (
+                "one of two on the base",
+                check(Test, Failed, &[wrong, other]),
+                Some(check(Test, Failed, &[wrong])),
+                &none,
+                Some((Blame::PrCode, 95)),
+            ),
+            ("flaky", check(Test, Failed, &[wrong]), None, &flaky, Some((Blame::Flaky, 90))),
+            ("outage", check(Test, Failed, &["read ECONNRESET"]), None, &none, Some((Blame::Infrastructure, 80))),
+            ("cut off", check(Test, Cancelled, &[]), None, &none, Some((Blame::Inconclusive, 90))),
+            (
+                "bare, red base",
+                check(Build, Failed, &[]),
+                Some(check(Build, Failed, &[])),
+                &none,
+                Some((Blame::Base, 70)),
+            ),
+            (
+                "timeout, green base",
+                check(Test, TimedOut, &[wrong]),
+                Some(check(Test, Passed, &[])),
+                &none,
+                Some((Blame::PrCode, 90)),
+            ),
+            (
+                "cancelled base",
+                check(Test, Failed, &[wrong]),
+                Some(check(Test, Cancelled, &[])),
+                &none,
+                Some((Blame::PrCode, 50)),
+            ),
+            (
+                "a summary, the same on the base",
+                unplaced(Test, "2 of 40 tests failed in 3 min"),
+                Some(unplaced(Test, "2 of 40 tests failed in 4 min")),
+                &none,
+                Some((Blame::Base, 70)),
+            ),
+            (
+                "a summary, another one on the base",
+                unplaced(Test, "npm is not installed"),
+                Some(unplaced(Test, "2 of 40 tests failed in 4 min")),
+                &none,
+                Some((Blame::PrCode, 60)),
+            ),
+            (
+                "a summary, a silent base",
+                unplaced(Test, "2 of 40 tests failed in 3 min"),
+                Some(check(Test, Failed, &[])),
+                &none,
+                Some((Blame::PrCode, 60)),
+            ),
+            ("passed", check(Test, Passed, &[]), None, &none, None),
+        ];
+        for (name, check, base, flaky, expected) in cases {
+            let verdict = blame_check(&check, &Circumstances { base: base.as_ref(), flaky: Some(flaky) });
+            let expected = expected.map(|(blame, hundredths)| Verdict::new(blame, hundredths));
+            assert_eq!(verdict, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn failures_that_were_only_counted_are_no_excuse() {
+        let wrong = "AssertionError: expected 20 to be 40";
+        let base = check(CheckKind::Test, Outcome::Failed, &[wrong]);
+        let head = CheckEvidence { failures_not_kept: 3, ..base.clone() };
+        let verdict = blame_check(&head, &Circumstances { base: Some(&base), flaky: None });
+        assert_eq!(verdict, Some(Verdict::new(Blame::PrCode, 50)));
+    }
+}

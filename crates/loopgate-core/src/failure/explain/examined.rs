@@ -1,0 +1,63 @@
+//! A failure examined once, for everybody who asks: blame, analysis and feedback.
+
+use super::{
+    analysis,
+    diagnosis::{self, Diagnosis},
+    known,
+};
+use crate::{
+    Fingerprint,
+    evidence::{ErrorType, Failure, RetryClass},
+    failure::{
+        classify::fingerprint,
+        read::{changes::Changes, expected::Sides, reading::Reading},
+    },
+};
+
+/// What came of reading a failure among the files a pull request changes. Reading is nearly all of the work; the texts
+/// that were read are not kept.
+#[derive(Clone, Debug)]
+pub struct ExaminedFailure {
+    /// What people call it.
+    pub(in crate::failure) name: String,
+    pub(in crate::failure) fingerprint: Fingerprint,
+    pub(in crate::failure) retry: RetryClass,
+    pub(in crate::failure) error_type: ErrorType,
+    pub(in crate::failure) error_class: Option<String>,
+    /// The error in the tool's own words, as a code span.
+    pub(in crate::failure) reported: String,
+    pub(in crate::failure) sides: Option<Sides>,
+    /// The file of the innermost frame in a test.
+    pub(in crate::failure) test_file: Option<String>,
+    pub(in crate::failure) diagnosis: Diagnosis,
+}
+
+impl ExaminedFailure {
+    pub fn new(failure: &Failure, changes: &Changes) -> Self {
+        Self::of_reading(failure, Reading::of(failure), changes)
+    }
+
+    pub(in crate::failure) fn of_reading(failure: &Failure, mut reading: Reading, changes: &Changes) -> Self {
+        let fingerprint = fingerprint::of_reading(failure, &reading);
+        let known = known::explain(&reading);
+        // Whether trying again can help must not depend on what a push touched.
+        let retry = Diagnosis::of(failure, &reading, &known, &Changes::default()).conclusion.retry;
+        reading.look_up(failure, changes);
+        Self {
+            name: analysis::name(failure, fingerprint),
+            fingerprint,
+            retry,
+            error_type: reading.error_type,
+            reported: diagnosis::said(&reading),
+            test_file: reading.test_frame().map(|frame| frame.file.clone()),
+            diagnosis: Diagnosis::of(failure, &reading, &known, changes),
+            error_class: reading.class,
+            sides: reading.sides,
+        }
+    }
+
+    /// The same for the same error in every run, on every machine, at every line.
+    pub const fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+}

@@ -1,0 +1,274 @@
+//! What Loopgate understands of a failure pasted as text: `loopgate inspect failure`.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::examined::ExaminedFailure;
+use crate::{
+    Fingerprint,
+    evidence::{Analysis, Failure, RetryClass},
+    failure::{
+        classify::{fingerprint, normalise},
+        read::{changes::Changes, expected, paths, patterns::Patterns, reading::Reading, stack::Frame, text},
+        tell::feedback::FeedbackItem,
+    },
+};
+
+/// A failure as it is understood.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailureInspection {
+    pub failure: Failure,
+    /// Innermost first.
+    pub frames: Vec<Frame>,
+    pub fingerprint: Fingerprint,
+    /// The message as the fingerprint sees it.
+    pub normalised_message: String,
+    pub retry_class: RetryClass,
+    pub analysis: Analysis,
+    pub feedback: FeedbackItem,
+}
+
+/// Reads the text of one failure: a message, a trace, the end of a log.
+pub fn inspect(text: &str) -> FailureInspection {
+    let changes = Changes::default();
+    let failure = read_failure(text, &changes);
+    let reading = Reading::of(&failure);
+    let examined = ExaminedFailure::of_reading(&failure, reading.clone(), &changes);
+    FailureInspection {
+        fingerprint: examined.fingerprint,
+        normalised_message: normalise::message(&reading),
+        retry_class: examined.retry,
+        analysis: examined.analysis(&[]),
+        feedback: FeedbackItem::of_examined(&failure, &examined, None),
+        frames: reading.frames,
+        failure,
+    }
+}
+
+/// The failure that a text tells of, all of whose fields come from the text.
+pub fn read_failure(text: &str, changes: &Changes) -> Failure {
+    let cleaned = text::clean(text);
+    let (test_name, test_file) = test(&cleaned);
+    let mut failure = Failure {
+        test_name,
+        test_file,
+        error_message: cleaned.clone(),
+        stack_trace: Some(cleaned),
+        ..Failure::default()
+    };
+    let reading = Reading::of(&failure);
+    failure.error_type = reading.error_type;
+    failure.error_class = reading.class;
+    failure.error_message = reading.message;
+    complete(&mut failure, changes);
+    failure
+}
+
+/// What an assertion expected and what it found: as the report gives them, else as the message tells them.
+pub fn sides(failure: &Failure) -> Option<(String, String)> {
+    if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
+        return Some((expected.clone(), actual.clone()));
+    }
+    expected::sides(&text::clean(&failure.error_message)).map(|sides| (sides.expected, sides.actual))
+}
+
+/// Fills in what a report left out and the failure's own texts tell: class and type, both sides, the place in the
+/// repository, the fingerprint. Paths become those of the repository. The fingerprint is always computed anew: one
+/// that came with the evidence was chosen by whoever wrote it.
+pub fn complete(failure: &mut Failure, changes: &Changes) {
+    let reading = Reading::among(failure, changes);
+    let fingerprint = fingerprint::of_reading(failure, &reading);
+    let located = |file: &str| changes.locate(file).0;
+    if let Some(file) = &mut failure.test_file {
+        *file = located(file);
+    }
+    if let Some(source) = &mut failure.source {
+        source.file = located(&source.file);
+    }
+    if failure.source.is_none() {
+        failure.source = reading.own_frame().map(Frame::location);
+    }
+    let in_file = |file: &String| reading.frames.iter().find(|frame| frame.file == *file);
+    // Some reports take the file that fails for the test's.
+    let named = failure.test_file.as_ref().filter(|file| paths::is_test(file) || reading.test_frame().is_none());
+    if let Some(frame) = named.map_or_else(|| reading.test_frame(), in_file) {
+        if failure.test_file.as_deref() != Some(&frame.file) {
+            failure.test_file = Some(frame.file.clone());
+            failure.line_number = None;
+        }
+        failure.line_number = failure.line_number.or(frame.line);
+    }
+    if let Some(sides) = reading.sides {
+        failure.expected.get_or_insert(sides.expected);
+        failure.actual.get_or_insert(sides.actual);
+    }
+    failure.error_type = reading.error_type;
+    failure.error_class = failure.error_class.take().or(reading.class);
+    failure.fingerprint = Some(fingerprint);
+}
+
+/// Lines in which runners name the test that failed.
+static TEST_NAMES: LazyLock<Patterns> = LazyLock::new(|| {
+    Patterns::new([
+        r"(?m)^\s*thread '(?P<name>[^'\n]+)' (?:\([0-9]+\) )?panicked",
+        r"(?m)^\s*--- FAIL: (?P<name>\S+)",
+        r"(?m)^_{3,} (?P<name>[^\n]+?) _{3,}$",
+        r"(?m)^FAILED (?P<name>(?P<file>[^\s:]+)::\S+)",
+        r"(?m)^\s*● (?P<name>[^\n]+ › [^\n]+)$",
+        r"(?m)^\s*(?:FAIL|×|✗)\s+(?P<file>\S+\.[cm]?[jt]sx?) > (?P<name>[^\n]+)$",
+        r"(?m)^test (?P<name>\S+) \.\.\. FAILED",
+        r"(?m)^[0-9]+\) (?P<name>\S+::\S+)",
+        r"(?m)^(?P<name>[A-Za-z0-9_.]+ > \S+\(\)) FAILED",
+        r"(?m)^\s+[0-9]+\) (?P<name>[A-Z][^\n]+)$",
+    ])
+});
+
+/// Name and file of the failing test.
+fn test(cleaned: &str) -> (Option<String>, Option<String>) {
+    let Some((_, captures)) = TEST_NAMES.first(cleaned) else { return (None, None) };
+    let name = text::one_line(&captures["name"], 200);
+    let file = captures.name("file").map(|file| paths::tidy(file.as_str()));
+    // Threads that are no test, and files that could not be loaded.
+    let is_none = name == "main" || name == "<unnamed>" || name.starts_with("tokio-") || name.starts_with("ERROR ");
+    ((!is_none).then_some(name), file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pasted_panic() {
+        let text = "\
+running 1 test
+test cart::tests::total ... FAILED
+
+thread 'cart::tests::total' (77) panicked at src/cart.rs:48:9:
+assertion `left == right` failed: tax is added
+  left: 20
+ right: 24
+note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace";
+        let mut inspection = inspect(text);
+        inspection.failure.stack_trace = None;
+        insta::assert_json_snapshot!(inspection, @r#"
+        {
+          "failure": {
+            "test_name": "cart::tests::total",
+            "test_file": null,
+            "error_type": "AssertionError",
+            "error_class": "panic",
+            "error_message": "assertion `left == right` failed: tax is added\n  left: 20\n right: 24",
+            "stack_trace": null,
+            "line_number": null,
+            "expected": "24",
+            "actual": "20",
+            "source": {
+              "file": "src/cart.rs",
+              "line": 48,
+              "function": null
+            },
+            "fingerprint": "29d3fcbee6cbbc17"
+          },
+          "frames": [
+            {
+              "file": "src/cart.rs",
+              "line": 48,
+              "column": 9,
+              "function": null,
+              "origin": "repository"
+            }
+          ],
+          "fingerprint": "29d3fcbee6cbbc17",
+          "normalised_message": "assertion'left==right'failed:tax is added left:right:",
+          "retry_class": "code",
+          "analysis": {
+            "root_cause": "`cart::tests::total` expects `24` and gets `20`. It shows at `src/cart.rs:48`.",
+            "category": "logic_error",
+            "fix_strategy": "Correct the computation that `cart::tests::total` exercises so that it gives `24` for this input.",
+            "confidence": 0.5,
+            "patterns_matched": [],
+            "related": []
+          },
+          "feedback": {
+            "id": "29d3fcbee6cbbc17",
+            "location": {
+              "file": "src/cart.rs",
+              "line": 48,
+              "function": null
+            },
+            "problem": "`cart::tests::total` expects `24` and gets `20`.",
+            "action": "Correct the computation that `cart::tests::total` exercises so that it gives `24` for this input.",
+            "reason": "The test states the requirement; it stays as it is unless the requirement itself changed.",
+            "reported": "`assertion 'left == right' failed: tax is added`",
+            "priority": "high",
+            "reproduce": "cargo test cart::tests::total"
+          }
+        }
+        "#);
+    }
+
+    #[test]
+    fn completion_keeps_what_the_report_said() {
+        let mut failure = Failure {
+            test_name: Some("total".into()),
+            test_file: Some("/home/runner/work/shop/shop/tests/test_cart.py".into()),
+            expected: Some("30".into()),
+            actual: Some("20".into()),
+            error_message: "assert 1 == 2".into(),
+            fingerprint: Some("0000000000000000".parse().unwrap()),
+            stack_trace: Some("tests/test_cart.py:8: AssertionError".into()),
+            ..Failure::default()
+        };
+        complete(&mut failure, &Changes::default());
+        assert_eq!((failure.expected.as_deref(), failure.actual.as_deref()), (Some("30"), Some("20")));
+        assert_eq!((failure.test_file.as_deref(), failure.line_number), (Some("tests/test_cart.py"), Some(8)));
+        assert_eq!(failure.fingerprint, Some(fingerprint::fingerprint(&failure)));
+        let once = failure.clone();
+        complete(&mut failure, &Changes::default());
+        assert_eq!(failure, once);
+    }
+
+    #[test]
+    fn a_failing_file_is_not_the_test_s() {
+        let mut failure = Failure {
+            test_name: Some("tests.test_cart.test_total".into()),
+            test_file: Some("shop/cart.py".into()),
+            line_number: Some(4),
+            error_message: "AttributeError: 'NoneType' object has no attribute 'price'".into(),
+            stack_trace: Some("tests/test_cart.py:5: \nshop/cart.py:4: AttributeError".into()),
+            ..Failure::default()
+        };
+        complete(&mut failure, &Changes::default());
+        assert_eq!((failure.test_file.as_deref(), failure.line_number), (Some("tests/test_cart.py"), Some(5)));
+        assert_eq!(failure.source.map(|source| (source.file, source.line)), Some(("shop/cart.py".into(), Some(4))));
+    }
+
+    #[test]
+    fn test_names_are_found() {
+        let cases = [
+            ("_____ ERROR collecting tests/test_imp.py _____", None),
+            ("thread 'main' panicked at src/main.rs:1:1:", None),
+            ("--- FAIL: TestTotal (0.00s)", Some("TestTotal")),
+            ("______ test_total ______", Some("test_total")),
+            ("FAILED tests/test_cart.py::test_total - assert 1 == 2", Some("tests/test_cart.py::test_total")),
+            ("  ● cart › adds", Some("cart › adds")),
+            (" FAIL  test/cart.test.ts > cart > adds", Some("cart > adds")),
+            ("1) CartTest::testTotal", Some("CartTest::testTotal")),
+            ("CartTest > total() FAILED", Some("CartTest > total()")),
+            ("  1) Cart adds", Some("Cart adds")),
+        ];
+        for (text, name) in cases {
+            assert_eq!(test(text).0.as_deref(), name, "{text}");
+        }
+    }
+
+    #[test]
+    fn huge_and_hostile_text_is_read_all_the_same() {
+        let huge = "thread 'a' panicked at src/a.rs:1:1:\n".repeat(300_000);
+        assert_eq!(inspect(&huge).failure.test_name.as_deref(), Some("a"));
+        for text in ["", "\0", "\u{1b}[", &"`".repeat(100_000), &"(".repeat(100_000), &"expected ".repeat(100_000)] {
+            inspect(text);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What an assertion expected and what it found, as the assertion libraries of many languages print it.
+
+use std::sync::LazyLock;
+
+use super::{patterns::Patterns, text};
+
+/// Longest value kept, in characters.
+const MAX_VALUE: usize = 400;
+
+/// Both sides of an assertion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::failure) struct Sides {
+    pub expected: String,
+    pub actual: String,
+    pub extent: Extent,
+}
+
+/// How much of the compared values the sides are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::failure) enum Extent {
+    Whole,
+    /// Only the lines in which they differ.
+    Differences,
+}
+
+/// Patterns with the groups `e` (expected) and `a` (actual); earlier ones win.
+///
+/// Where a library only knows a left and a right side (`assert_eq!`, pytest), the left one is taken for the actual
+/// value, as most people write it.
+const FORMS: &[&str] = &[
+    // Rust
+    r"(?m)^\s*left: (?P<a>.+),?\n\s*right: (?P<e>.+)$",
+    // Jest: `Expected: 4`, `Expected length: 3`, `Expected number of calls: 1`; xUnit, NUnit, minitest, Hamcrest
+    r"(?m)^\s*Expected(?: [a-z ]+)?:\s+(?:is )?(?P<e>.+)\n\s*(?:Received(?: [a-z ]+)?|Actual(?: [a-z ]+)?|But was|but):\s+(?:was )?(?P<a>.+)$",
+    r"(?m)^\s*Actual:\s+(?P<a>.+)\n\s*Expected:\s+(?P<e>.+)$",
+    // testify, RSpec, AssertJ
+    r"(?m)^\s*expected\s*: (?P<e>.+)\n\s*(?:actual|got|but was)\s*: (?P<a>.+)$",
+    r"(?m)^Expecting actual:\n\s+(?P<a>.+)\nto be equal to:\n\s+(?P<e>.+)$",
+    // JUnit, Kotest, MSTest, TestNG, kotlin.test
+    r"(?i)expected:? ?<(?P<e>[^\n]*?)>[.,]? ?(?:but was|actual):? ?<(?P<a>[^\n]*?)>",
+    r"expected \[(?P<e>[^\n]*?)\] but found \[(?P<a>[^\n]*?)\]",
+    // Node's assert
+    r"Expected values to be [^\n]*:\s+(?P<a>[^\n]+?) !== (?P<e>[^\n]+)",
+    r"(?m)^\s*(?P<a>\S[^\n]*?) !== (?P<e>[^\n]+?)$",
+    // PHPUnit
+    r"Failed asserting that (?P<a>[^\n]+?) (?:matches expected|is identical to|equals|is equal to) (?P<e>[^\n]+?)\.?(?:\n|$)",
+    // Swift
+    r#"XCTAssertEqual failed: \("(?P<a>[^\n]*?)"\) is not equal to \("(?P<e>[^\n]*?)"\)"#,
+    r"Expectation failed: \([^\n]* → (?P<a>[^\n]+?)\) == (?P<e>[^\n]+)",
+    // GoogleTest, Catch2
+    r"Expected equality of these values:\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)\n\s+(?P<e>[^\n]+)",
+    r"with expansion:\n\s+(?P<a>[^\n]+?) == (?P<e>[^\n]+)",
+    // pytest and unittest
+    r"(?m)^(?:E\s+)?(?:AssertionError: )?assert (?P<a>[^\n]+?) == (?P<e>[^\n]+?)$",
+    r"(?m)^(?:E\s+)?(?:AssertionError: )(?P<a>[^\n]+?) != (?P<e>[^\n]+?)(?: : .*)?$",
+    // mypy; rustc and other compilers
+    r#"\(got "(?P<a>[^"\n]+)", expected "(?P<e>[^"\n]+)"\)"#,
+    r"expected `(?P<e>[^`\n]+)`, found `(?P<a>[^`\n]+)`",
+    r"expected (?P<e>[a-z]+(?: [a-z]+)?|`[^`\n]+`), found (?P<a>`[^`\n]+`|[a-z]+(?: [a-z]+)?)",
+    // Go
+    r"\bgot:? (?P<a>[^\n]+?)[,;]? (?:but )?want(?:ed)?:? (?P<e>[^\n]+)",
+    r"\bwant(?:ed)?:? (?P<e>[^\n]+?)[,;]? (?:but )?got:? (?P<a>[^\n]+)",
+    r"(?m)^\s*\S[^\n]* = (?P<a>[^\n]+?)[,;] want:? (?P<e>[^\n]+)$",
+    // chai, Vitest, FluentAssertions, and plain English
+    r"(?i)expected (?P<a>[^\n]+?) to (?:strictly |deeply |loosely |deep )*(?:equal|be|eql|match)(?: to)? (?P<e>[^\n]+?)(?: //[^\n]*)?(?:\n|$)",
+    r"(?i)expected:? [^\n]*?to be (?P<e>[^\n]+?), but found (?P<a>[^\n]+)",
+    r"(?i)expected:? (?P<e>[^\n]+?),? (?:but )?(?:got|received|found|was|actual):? (?P<a>[^\n]+)",
+];
+
+static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(FORMS.iter().copied()));
+
+/// Both sides of the assertion that a cleaned text tells of.
+pub(in crate::failure) fn sides(cleaned: &str) -> Option<Sides> {
+    let head = text::prefix(cleaned, 12 * 1024);
+    let inline = PATTERNS.matching(head).into_iter().find_map(|row| {
+        let captures = PATTERNS.captures(row, head)?;
+        let (expected, actual) = (value(&captures["e"]), value(&captures["a"]));
+        let sides = Sides { expected, actual, extent: Extent::Whole };
+        (!sides.expected.is_empty() && !sides.actual.is_empty()).then_some(sides)
+    });
+    // Where the values on the first line are cut off, the difference below them says more.
+    inline.filter(|sides| !sides.expected.contains('…') && !sides.actual.contains('…')).or_else(|| diff_block(head))
+}
+
+/// `- Expected … + Received` of Jest, Vitest and PHPUnit, `+ expected - actual` of mocha, `(-want +got)` of go-cmp.
+fn diff_block(head: &str) -> Option<Sides> {
+    let lines: Vec<&str> = head.lines().collect();
+    let (start, minus_is_expected) = lines.iter().enumerate().find_map(|(index, line)| match line.trim() {
+        "--- Expected" => Some((index + 1, true)),
+        "+ expected - actual" => Some((index, false)),
+        line if line.starts_with("- Expected") => Some((index + 1, true)),
+        line if line.ends_with("(-want +got):") => Some((index, true)),
+        _ => None,
+    })?;
+    let (mut minus, mut plus) = (Vec::new(), Vec::new());
+    for line in lines.iter().skip(start + 1).take(60) {
+        let line = line.trim_start();
+        let line = line.strip_prefix("E ").map_or(line, str::trim_start);
+        if let Some(rest) = line.strip_prefix('-') {
+            minus.push(rest.trim());
+        } else if let Some(rest) = line.strip_prefix('+') {
+            plus.push(rest.trim());
+        } else if line.starts_with("at ") || line.starts_with('❯') {
+            break;
+        }
+    }
+    let (expected, actual) = if minus_is_expected { (minus, plus) } else { (plus, minus) };
+    let joined = |side: Vec<&str>| if side.is_empty() { "(nothing)".to_owned() } else { value(&side.join(" ")) };
+    (!expected.is_empty() || !actual.is_empty()).then(|| Sides {
+        expected: joined(expected),
+        actual: joined(actual),
+        extent: Extent::Differences,
+    })
+}
+
+fn value(printed: &str) -> String {
+    let printed = text::one_line(printed, MAX_VALUE);
+    let printed = printed.trim().trim_end_matches(',');
+    let unwrapped = [('`', '`'), ('<', '>')]
+        .iter()
+        .find_map(|(open, close)| printed.strip_prefix(*open)?.strip_suffix(*close))
+        .filter(|inner| !inner.is_empty());
+    unwrapped.unwrap_or(printed).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_of_many_libraries() {
+        let cases = [
+            ("assertion `left == right` failed: total\n  left: 20\n right: 30", "30", "20"),
+            ("assertion failed: `(left == right)`\n  left: `20`,\n right: `30`", "30", "20"),
+            ("expect(received).toBe(expected) // Object.is equality\n\nExpected: 30\nReceived: 20", "30", "20"),
+            (
+                "expect(received).toHaveLength(expected)\n\nExpected length: 3\nReceived length: 2\nReceived array:  [1, 2]",
+                "3",
+                "2",
+            ),
+            (
+                "expect(jest.fn()).toHaveBeenCalledTimes(expected)\n\nExpected number of calls: 1\nReceived number of calls: 0",
+                "1",
+                "0",
+            ),
+            (
+                "- Expected  - 1\n+ Received  + 1\n\n  Object {\n-   \"total\": 30,\n+   \"total\": 20,\n  }",
+                "\"total\": 30",
+                "\"total\": 20",
+            ),
+            ("AssertionError: expected 20 to be 30 // Object.is equality", "30", "20"),
+            ("AssertionError: expected { a: 1 } to deeply equal { a: 2 }", "{ a: 2 }", "{ a: 1 }"),
+            (
+                "AssertionError: expected 'a' to equal 'b'\n      + expected - actual\n\n      -a\n      +b\n",
+                "'b'",
+                "'a'",
+            ),
+            ("      + expected - actual\n\n      -a\n      +b\n", "b", "a"),
+            ("Expected values to be strictly equal:\n\n20 !== 30\n", "30", "20"),
+            ("E       assert 20 == 30\nE        +  where 20 = total()", "30", "20"),
+            ("AssertionError: 20 != 30 : total of the cart", "30", "20"),
+            ("Total() = 20, want 30", "30", "20"),
+            ("got 20, want 30", "30", "20"),
+            ("Total: want 30, got 20", "30", "20"),
+            ("Error:      \tNot equal: \n\texpected: 30\n\tactual  : 20", "30", "20"),
+            ("Cart mismatch (-want +got):\n  Cart{\n-  Total: 30,\n+  Total: 20,\n  }", "Total: 30", "Total: 20"),
+            ("expected: <30> but was: <20>", "30", "20"),
+            ("expected:<[3]0> but was:<[2]0>", "[3]0", "[2]0"),
+            ("Expected: is <30>\n     but: was <20>", "30", "20"),
+            ("expected [30] but found [20]", "30", "20"),
+            ("\nExpecting actual:\n  20\nto be equal to:\n  30\n", "30", "20"),
+            ("Assert.AreEqual failed. Expected:<30>. Actual:<20>.", "30", "20"),
+            ("Assert.Equal() Failure: Values differ\nExpected: 30\nActual:   20", "30", "20"),
+            ("  Expected: 30\n  But was:  20", "30", "20"),
+            ("expected: 30\n     got: 20\n\n(compared using ==)", "30", "20"),
+            ("Expected: 30\n  Actual: 20", "30", "20"),
+            ("Failed asserting that 20 matches expected 30.", "30", "20"),
+            (
+                "Failed asserting that two strings are identical.\n--- Expected\n+++ Actual\n@@ @@\n-'a'\n+'b'",
+                "'a'",
+                "'b'",
+            ),
+            ("XCTAssertEqual failed: (\"20\") is not equal to (\"30\")", "30", "20"),
+            ("Expectation failed: (cart.total → 20) == 30", "30", "20"),
+            ("Expected equality of these values:\n  cart.total()\n    Which is: 20\n  30", "30", "20"),
+            ("REQUIRE( total == 30 )\nwith expansion:\n  20 == 30", "30", "20"),
+            ("Incompatible return value type (got \"str\", expected \"int\")", "int", "str"),
+            ("expected `u32`, found `&str`", "u32", "&str"),
+            ("Expected 30 but got 20", "30", "20"),
+        ];
+        for (text, expected, actual) in cases {
+            let found = sides(&text::clean(text)).map(|sides| (sides.expected, sides.actual));
+            assert_eq!(found, Some((expected.to_owned(), actual.to_owned())), "{text}");
+        }
+        assert_eq!(sides("connection refused"), None);
+    }
+}

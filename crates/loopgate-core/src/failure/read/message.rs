@@ -1,0 +1,395 @@
+//! What an error calls itself: class, normalised type and message, out of the text of any tool.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{error_type::type_of, patterns::Patterns, stack, text};
+use crate::evidence::ErrorType;
+
+/// Most lines of a message that belong to its headline.
+const MAX_LINES: usize = 16;
+
+/// The line in which a text says what went wrong, and what follows of its message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::failure) struct Headline {
+    /// The tool's own word: `panic`, `TypeError`, `E0308`, `no-unused-vars`.
+    pub class: Option<String>,
+    pub error_type: ErrorType,
+    pub message: String,
+}
+
+/// Where the class of a form stands.
+enum Class {
+    /// In the pattern's group `class`.
+    Captured,
+    Fixed(&'static str),
+    /// The tool names none.
+    Unnamed,
+}
+
+/// One form of headline; the group `msg` holds the message, which otherwise begins on the next line.
+struct Form {
+    pattern: &'static str,
+    class: Class,
+    /// None: told by class and message.
+    error_type: Option<ErrorType>,
+}
+
+const fn form(pattern: &'static str, class: Class, error_type: ErrorType) -> Form {
+    Form { pattern, class, error_type: Some(error_type) }
+}
+
+use Class::{Captured, Fixed, Unnamed};
+use ErrorType::{AssertionError, CompileError, LintError, RuntimeError, TypeError};
+
+/// Earlier forms win over later ones, wherever they stand in the text.
+const FORMS: &[Form] = &[
+    // Rust
+    Form {
+        pattern: r"panicked at (?:'(?P<msg>.*)', )?[^'\s]+:[0-9]+:[0-9]+:?$",
+        class: Fixed("panic"),
+        error_type: None,
+    },
+    form(r"^error\[(?P<class>E[0-9]{4})\]: (?P<msg>.*)$", Captured, CompileError),
+    // TypeScript, C#, MSVC
+    form(r"\berror (?P<class>(?:TS|CS|FS|C|LNK|MSB|NETSDK|NU)[0-9]{3,5}): (?P<msg>.*)$", Captured, CompileError),
+    // ESLint, Biome; ruff, flake8; RuboCop; golangci-lint
+    form(
+        r"^\s+[0-9]+:[0-9]+\s+(?:error|warning)\s+(?P<msg>.+?)\s{2,}(?P<class>[@A-Za-z][A-Za-z0-9@/_-]+)$",
+        Captured,
+        LintError,
+    ),
+    form(r"^[^\s:]+:[0-9]+:[0-9]+:? (?P<class>[A-Z]{1,4}[0-9]{3,4}):? (?:\[\*\] )?(?P<msg>.*)$", Captured, LintError),
+    form(r"^(?P<class>[A-Z]{1,3}[0-9]{3,4}) (?:\[\*\] )?(?P<msg>[A-Z`].*)$", Captured, LintError),
+    form(
+        r"^[^\s:]+:[0-9]+:[0-9]+: [CWEF]: (?:\[Correctable\] )?(?P<class>[A-Z][A-Za-z]+/[A-Za-z]+): (?P<msg>.*)$",
+        Captured,
+        LintError,
+    ),
+    form(r"^[^\s:]+\.go:[0-9]+:[0-9]+: (?P<msg>.*) \((?P<class>[a-z]+[a-z0-9]*)\)$", Captured, LintError),
+    // mypy, pyright
+    form(r"^[^\s:]+\.pyi?:[0-9]+(?::[0-9]+)?: error: (?P<msg>.*?)\s+\[(?P<class>[a-z-]+)\]$", Captured, TypeError),
+    form(r"^\s*[^\s:]+\.pyi?:[0-9]+:[0-9]+ - error: (?P<msg>.*?) \((?P<class>report[A-Za-z]+)\)$", Captured, TypeError),
+    // gcc, clang, javac, swiftc; go; kotlinc; Maven
+    form(r"^[^\s:]+(?::[0-9]+){1,2}: (?:fatal )?error: (?P<msg>.*)$", Unnamed, CompileError),
+    form(r"^(?:vet: )?[^\s:]+\.go:[0-9]+:[0-9]+: (?P<msg>.*)$", Unnamed, CompileError),
+    form(r"^e: \S+?[: (]+[0-9]+[:, ]+[0-9]+\)?:? (?P<msg>.*)$", Unnamed, CompileError),
+    form(r"^\[ERROR\] \S+:\[[0-9]+,[0-9]+\] (?P<msg>.*)$", Unnamed, CompileError),
+    // Sanitizers and Go's runtime
+    form(r"\b(?:ERROR|WARNING): (?P<class>[A-Z][A-Za-z]+Sanitizer): (?P<msg>.*)$", Captured, RuntimeError),
+    form(r"^WARNING: (?P<msg>DATA RACE)$", Fixed("data race"), RuntimeError),
+    form(r"^panic: (?P<msg>.*?)(?: \[recovered\])?$", Fixed("panic"), RuntimeError),
+    form(r"^fatal error: (?P<msg>.*)$", Fixed("fatal error"), RuntimeError),
+    Form { pattern: r"^\s*(?P<msg>thrown: .*)$", class: Fixed("thrown"), error_type: None },
+    // Assertions that name no class
+    form(r"^\s*(?:Error: )?(?P<msg>expect\(.*\)(?:\.[A-Za-z]+)+\(.*)$", Fixed("JestAssertionError"), AssertionError),
+    form(r"^E\s+(?P<msg>assert .*)$", Fixed("AssertionError"), AssertionError),
+    form(r"^\s*Failure/Error: (?P<msg>.*)$", Fixed("RSpec::Expectations::ExpectationNotMetError"), AssertionError),
+    form(r"^\s*(?P<msg>Failed asserting that .*)$", Fixed("ExpectationFailedException"), AssertionError),
+    form(r"(?P<class>XCTAssert[A-Za-z]*|XCTUnwrap) failed(?:: (?P<msg>.*))?$", Captured, AssertionError),
+    form(r"(?P<msg>Expectation failed: .*)$", Fixed("ExpectationFailed"), AssertionError),
+    form(r"Assertion `(?P<msg>.*)' failed", Fixed("assert"), AssertionError),
+    form(r"^\S+:[0-9]+: (?:Failure|FAILED:)$", Fixed("EXPECT"), AssertionError),
+    // Exceptions of every language; their type is told by their name.
+    Form {
+        pattern: concat!(
+            r#"^(?:\s*E\s+|Exception in thread "[^"]*" |\s*(?:Unc|C)aught |PHP Fatal error:\s+Uncaught |Caused by: "#,
+            r"|Unhandled exception\. |panic: |\s*)",
+            r"(?P<class>(?:[A-Za-z_][A-Za-z0-9_$]*(?:\.|::|\\|/))*[A-Z]?[A-Za-z0-9_$]*",
+            r"(?:Error|Exception|Failure|Fault|Timeout|Interrupt|Mismatch|NotFound|Exit|Panic))",
+            r"(?: \[[A-Za-z0-9_.-]+\])?(?:\s?:(?: (?P<msg>.*))?|)$"
+        ),
+        class: Captured,
+        error_type: None,
+    },
+    Form { pattern: r": (?P<msg>.+) \((?P<class>[A-Z][A-Za-z0-9_:]*)\)$", class: Captured, error_type: None },
+    Form { pattern: r"^E\s+Failed: (?P<msg>.*)$", class: Fixed("Failed"), error_type: None },
+    form(r"^\s+[^\s:]+_test\.go:[0-9]+: (?P<msg>.*)$", Unnamed, AssertionError),
+    // cargo and many others; their closing summaries say nothing.
+    Form { pattern: r"^(?:\x{d7} )?[Ee]rror: (?P<msg>[^\s].*)$", class: Unnamed, error_type: None },
+];
+
+/// Lines that match a form and only sum up.
+const SUMMARIES: [&str; 6] = [
+    "error: could not compile",
+    "error: aborting due to",
+    "error: test failed, to rerun",
+    "error: process didn't exit",
+    "error: doctest failed",
+    "Error: Process completed with exit code",
+];
+
+static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(FORMS.iter().map(|form| form.pattern)));
+
+/// The lint named below a message of rustc or clippy: `-D clippy::needless-return`, `#[deny(unused_variables)]`.
+static RUST_LINT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:`-[DWF] (?P<flag>[a-z:_-]+)`|#\[(?:deny|warn|forbid)\((?P<attribute>[a-z:_]+)\)\])")
+        .expect("a constant")
+});
+
+/// Reads the headline of a text that [`text::clean`] has bounded.
+pub(in crate::failure) fn headline(cleaned: &str) -> Headline {
+    let lines: Vec<&str> = cleaned.lines().collect();
+    // A Python traceback ends with its error; the last of a chain is the one that was raised.
+    let traceback = lines.iter().rposition(|line| line.trim_start().starts_with("Traceback (most recent call last)"));
+    let found = traceback.and_then(|start| find(&lines, start)).or_else(|| find(&lines, 0));
+    let Some((index, row)) = found else { return without_form(&lines) };
+    let form = &FORMS[row];
+    let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(&lines) };
+    let said = captures.name("msg").map_or("", |found| found.as_str());
+    // The next line of a compiler or linter is its next finding.
+    let is_finding = matches!(form.error_type, Some(CompileError | LintError | TypeError));
+    let message = if is_finding { said.trim().to_owned() } else { message_block(said, &lines[index + 1..]) };
+    let class = match form.class {
+        Class::Captured => captures.name("class").map(|class| text::shorten(class.as_str(), 120)),
+        Class::Fixed(class) => Some(class.to_owned()),
+        Class::Unnamed => None,
+    };
+    let lint = if form.error_type.is_none() && class.is_none() { rust_lint(&lines[index..]) } else { None };
+    if let Some(lint) = lint {
+        return Headline { class: Some(lint), error_type: LintError, message };
+    }
+    let points_at_source = lines.get(index + 1).is_some_and(|line| line.trim_start().starts_with("--> "));
+    let error_type = match form.error_type {
+        Some(error_type) => error_type,
+        None if class.is_none() && points_at_source => CompileError,
+        None => type_of(class.as_deref(), &message),
+    };
+    Headline { class, error_type, message }
+}
+
+fn find(lines: &[&str], start: usize) -> Option<(usize, usize)> {
+    let mut best: Option<(usize, usize)> = None;
+    for (index, line) in lines.iter().enumerate().skip(start) {
+        if SUMMARIES.iter().any(|summary| line.starts_with(summary)) {
+            continue;
+        }
+        if let Some(row) = PATTERNS.matching(line).first().copied()
+            && best.is_none_or(|(_, known)| row < known)
+        {
+            best = Some((index, row));
+        }
+    }
+    best
+}
+
+fn rust_lint(lines: &[&str]) -> Option<String> {
+    let captures = lines.iter().take(60).find_map(|line| RUST_LINT.captures(line))?;
+    let name = captures.name("flag").or_else(|| captures.name("attribute"))?.as_str();
+    Some(name.replace('-', "_"))
+}
+
+/// The message and the lines that continue it, up to the trace.
+fn message_block(first: &str, following: &[&str]) -> String {
+    let mut block = String::from(first.trim());
+    for line in following.iter().take(MAX_LINES) {
+        if ends_message(line) {
+            break;
+        }
+        let line = line.strip_prefix("E  ").or(line.strip_prefix('E').filter(|rest| rest.is_empty())).unwrap_or(line);
+        let line = line.trim_end();
+        if !block.is_empty() || !line.is_empty() {
+            if !block.is_empty() {
+                block.push('\n');
+            }
+            block.push_str(line);
+        }
+    }
+    block.truncate(block.trim_end().len());
+    block
+}
+
+/// Whether a line stands behind a message: a frame, an excerpt of source, a backtrace's heading, the next failure.
+fn ends_message(line: &str) -> bool {
+    let trimmed = line.trim_start();
+    const ENDS: [&str; 20] = [
+        "stack backtrace:",
+        "note: run with",
+        "note: Some details",
+        "Traceback (most recent",
+        "Stack trace:",
+        "goroutine ",
+        "During handling of",
+        "The above exception",
+        "Caused by:",
+        "failures:",
+        "test result:",
+        "--- FAIL",
+        "FAIL",
+        "⎯",
+        "=====",
+        "-----",
+        "_____",
+        "!!!!!",
+        "panic: ",
+        "● ",
+    ];
+    ENDS.iter().any(|end| trimmed.starts_with(end)) || is_source_excerpt(trimmed) || stack::is_trace_line(line)
+}
+
+/// `  12 | code`, `> 12 | code`, `   | ^^^`
+pub(in crate::failure) fn is_source_excerpt(trimmed: &str) -> bool {
+    let rest = trimmed.trim_start_matches(['>', ' ']).trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = rest.trim_start();
+    (rest.starts_with('|') || rest.starts_with('│')) && (rest.len() < trimmed.len() || rest.starts_with("| "))
+}
+
+/// A runner's line with the test's name: `  ● cart › adds`, ` FAIL  test/cart.test.ts > cart`, `# example.com/cart`.
+fn is_title(line: &str) -> bool {
+    let trimmed = line.trim_start();
+    ["● ", "FAIL ", "# ", "--- FAIL", "====", "____"].iter().any(|start| trimmed.starts_with(start))
+}
+
+fn without_form(lines: &[&str]) -> Headline {
+    let start = lines.iter().position(|line| !line.trim().is_empty() && !is_title(line) && !stack::is_trace_line(line));
+    let message = start.map_or_else(String::new, |start| message_block(lines[start], &lines[start + 1..]));
+    let error_type = type_of(None, &message);
+    Headline { class: None, error_type, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Option<String>, ErrorType, String) {
+        let headline = headline(&text::clean(text));
+        (headline.class, headline.error_type, headline.message)
+    }
+
+    #[test]
+    fn headlines_of_many_tools() {
+        use ErrorType::{NetworkError, Other, ReferenceError, SyntaxError, TimeoutError, ValidationError};
+        let cases: &[(&str, Option<&str>, ErrorType, &str)] = &[
+            (
+                "thread 'adds' panicked at src/lib.rs:10:9:\nassertion `left == right` failed\n  left: 3\n right: 4\nnote: run with `RUST_BACKTRACE=1`",
+                Some("panic"),
+                AssertionError,
+                "assertion `left == right` failed\n  left: 3\n right: 4",
+            ),
+            ("thread 'main' panicked at 'boom', src/main.rs:2:5", Some("panic"), RuntimeError, "boom"),
+            (
+                "error[E0308]: mismatched types\n --> src/a.rs:4:5\n  |\n4 |  x\n",
+                Some("E0308"),
+                CompileError,
+                "mismatched types",
+            ),
+            (
+                "error: unneeded `return` statement\n --> src/a.rs:4:5\n  = note: `-D clippy::needless-return` implied by `-D warnings`",
+                Some("clippy::needless_return"),
+                LintError,
+                "unneeded `return` statement",
+            ),
+            ("error: expected `;`, found `}`\n --> src/a.rs:4:5", None, CompileError, "expected `;`, found `}`"),
+            (
+                "src/a.ts(9,4): error TS2339: Property 'x' does not exist on type 'Y'.",
+                Some("TS2339"),
+                CompileError,
+                "Property 'x' does not exist on type 'Y'.",
+            ),
+            (
+                "/w/src/a.ts\n  9:4  error  'tax' is never used  no-unused-vars",
+                Some("no-unused-vars"),
+                LintError,
+                "'tax' is never used",
+            ),
+            ("a.py:1:8: F401 [*] `os` imported but unused", Some("F401"), LintError, "`os` imported but unused"),
+            (
+                "a.py:9: error: Incompatible return value type  [return-value]",
+                Some("return-value"),
+                TypeError,
+                "Incompatible return value type",
+            ),
+            ("src/a.c:9:4: error: 'x' undeclared", None, CompileError, "'x' undeclared"),
+            ("./a.go:9:4: undefined: x", None, CompileError, "undefined: x"),
+            (
+                "panic: runtime error: index out of range [3] with length 3 [recovered]\n\ngoroutine 7 [running]:",
+                Some("panic"),
+                RuntimeError,
+                "runtime error: index out of range [3] with length 3",
+            ),
+            ("    a_test.go:12: Total() = 20, want 30", None, AssertionError, "Total() = 20, want 30"),
+            (
+                "Traceback (most recent call last):\n  File \"a.py\", line 1, in f\n    g()\nKeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    f()\nValueError: no a",
+                Some("ValueError"),
+                ValidationError,
+                "no a",
+            ),
+            (
+                ">       assert add(1, 2) == 4\nE       assert 3 == 4\nE        +  where 3 = add(1, 2)\n\ntests/test_a.py:5: AssertionError",
+                Some("AssertionError"),
+                AssertionError,
+                "assert 3 == 4\n      +  where 3 = add(1, 2)",
+            ),
+            (
+                "    TypeError: Cannot read properties of undefined (reading 'x')\n        at f (src/a.js:1:2)",
+                Some("TypeError"),
+                TypeError,
+                "Cannot read properties of undefined (reading 'x')",
+            ),
+            ("ReferenceError: y is not defined", Some("ReferenceError"), ReferenceError, "y is not defined"),
+            ("SyntaxError: Unexpected token '}'", Some("SyntaxError"), SyntaxError, "Unexpected token '}'"),
+            (
+                "  ● cart › adds\n\n    expect(received).toBe(expected) // Object.is equality\n\n    Expected: 4\n    Received: 3\n\n      10 | test(\n    > 11 |   expect(add(1, 2)).toBe(4);",
+                Some("JestAssertionError"),
+                AssertionError,
+                "expect(received).toBe(expected) // Object.is equality\n\n    Expected: 4\n    Received: 3",
+            ),
+            (
+                "org.opentest4j.AssertionFailedError: expected: <30> but was: <20>\n\tat a.B.c(B.java:1)",
+                Some("org.opentest4j.AssertionFailedError"),
+                AssertionError,
+                "expected: <30> but was: <20>",
+            ),
+            (
+                "Exception in thread \"main\" java.lang.NullPointerException",
+                Some("java.lang.NullPointerException"),
+                RuntimeError,
+                "",
+            ),
+            (
+                "java.net.ConnectException: Connection refused",
+                Some("java.net.ConnectException"),
+                NetworkError,
+                "Connection refused",
+            ),
+            (
+                "lib/a.rb:9:in 'total': undefined method 'price' for nil (NoMethodError)",
+                Some("NoMethodError"),
+                TypeError,
+                "undefined method 'price' for nil",
+            ),
+            (
+                "Failed asserting that 20 matches expected 30.",
+                Some("ExpectationFailedException"),
+                AssertionError,
+                "Failed asserting that 20 matches expected 30.",
+            ),
+            (
+                "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x6",
+                Some("AddressSanitizer"),
+                RuntimeError,
+                "heap-use-after-free on address 0x6",
+            ),
+            (
+                "Error: thrown: \"Exceeded timeout of 5000 ms for a test.\"",
+                Some("Error"),
+                TimeoutError,
+                "thrown: \"Exceeded timeout of 5000 ms for a test.\"",
+            ),
+            ("asyncio.exceptions.TimeoutError", Some("asyncio.exceptions.TimeoutError"), TimeoutError, ""),
+            ("something odd happened\nand more", None, Other, "something odd happened\nand more"),
+            ("", None, Other, ""),
+        ];
+        for (text, class, error_type, message) in cases {
+            assert_eq!(read(text), (class.map(str::to_owned), *error_type, (*message).to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn summaries_are_no_headline() {
+        let text = "error[E0425]: cannot find value `x` in this scope\n --> src/a.rs:1:1\n\nerror: could not compile `w` (lib) due to 1 previous error";
+        assert_eq!(read(text).0.as_deref(), Some("E0425"));
+        assert_eq!(read("error: could not compile `w` (lib)").1, ErrorType::Other);
+    }
+}

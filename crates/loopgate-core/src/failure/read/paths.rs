@@ -1,0 +1,351 @@
+//! Paths as tools print them: schemes, drives, containers and caches of dependencies.
+
+/// Code that is not the repository's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::failure) enum Kind {
+    Dependency,
+    Toolchain,
+}
+
+/// Longest path that is taken for one, in bytes.
+const MAX_PATH: usize = 400;
+
+/// Directories that hold dependencies, looked for anywhere in a path.
+const DEPENDENCIES: &[&str] = &[
+    "/node_modules/",
+    "/.pnpm/",
+    "/.yarn/",
+    "/bower_components/",
+    "/site-packages/",
+    "/dist-packages/",
+    "/.venv/",
+    "/venv/",
+    "/.tox/",
+    "/registry/src/",
+    "/.cargo/git/",
+    "/pkg/mod/",
+    "/vendor/",
+    "/third_party/",
+    "/gems/",
+    "/.m2/",
+    "/.gradle/",
+    "/.nuget/",
+    "/Pods/",
+    "/.build/checkouts/",
+    "/_deps/",
+    "/.deno/",
+];
+
+/// Directories and pseudo-files of languages and runtimes, looked for anywhere in a path.
+const TOOLCHAINS: &[&str] = &[
+    "/rustc/",
+    "/rustlib/src/",
+    "/library/std/src/",
+    "/library/core/src/",
+    "/library/alloc/src/",
+    "/library/test/src/",
+    "/library/panic_unwind/",
+    "/node:",
+    "/node/internal/",
+    "/webpack/bootstrap",
+    "/webpack/runtime",
+    "/usr/local/go/src/",
+    "/hostedtoolcache/",
+    "/lib/python2",
+    "/lib/python3",
+    "/lib/ruby/",
+    "/<internal:",
+    "/<frozen ",
+    "/<string>",
+    "/<stdin>",
+    "/<anonymous>",
+    "/[native code]",
+    "/phar:",
+    "/_/src/",
+    "/sysdeps/",
+    "/libsanitizer/",
+    "/compiler-rt/",
+    "/nix/store/",
+];
+
+/// Directories that hold no checkout.
+const SYSTEM: &[&str] = &[
+    "/usr/lib/",
+    "/usr/lib64/",
+    "/usr/include/",
+    "/usr/local/lib/",
+    "/lib/",
+    "/lib64/",
+    "/opt/",
+    "/System/",
+    "/Library/",
+];
+
+/// Where CI services check a repository out: its root for certain. `*` is one directory.
+const WORKSPACES: &[&str] = &[
+    "/home/runner/work/*/*/",
+    "/Users/runner/work/*/*/",
+    "D:/a/*/*/",
+    "C:/a/*/*/",
+    "/__w/*/*/",
+    "/runner/_work/*/*/",
+    "/github/workspace/",
+    "/builds/*/*/",
+    "/workspaces/*/",
+    "/go/src/github.com/*/*/",
+];
+
+/// Where containers hold a repository, or one package of it.
+const CONTAINERS: &[&str] = &["/workspace/", "/usr/src/app/", "/app/"];
+
+/// A printed path with `/` between its parts, without scheme, query, `.` and `..`.
+pub(in crate::failure) fn tidy(printed: &str) -> String {
+    let path = super::text::prefix(printed.trim(), MAX_PATH).replace('\\', "/");
+    let path = without_scheme(&path);
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    if path.starts_with('/') && !has_drive(&joined) { format!("/{joined}") } else { joined }
+}
+
+/// Whether a tidied path begins at a machine's root.
+pub(in crate::failure) fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || has_drive(path)
+}
+
+fn has_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [drive, b':', b'/', ..] if drive.is_ascii_alphabetic())
+}
+
+/// Bundlers and browsers print addresses where a path is meant.
+fn without_scheme(path: &str) -> &str {
+    let Some((scheme, rest)) = path.split_once("://") else { return path.strip_prefix("/@fs").unwrap_or(path) };
+    match scheme {
+        "file" => rest,
+        // `webpack-internal:///(layer)/./src/a.ts`, `webpack://name/./src/a.ts`
+        "webpack" | "webpack-internal" | "turbopack" | "rsc" => {
+            let rest = rest.split_once('/').map_or(rest, |(_, rest)| rest);
+            match rest.strip_prefix('(').and_then(|layered| layered.split_once(")/")) {
+                Some((_, rest)) => rest,
+                None => rest,
+            }
+        }
+        "http" | "https" | "app" | "ng" => {
+            let rest = rest.split_once('/').map_or(rest, |(_, rest)| rest);
+            rest.strip_prefix("@fs").unwrap_or(rest)
+        }
+        _ => path,
+    }
+}
+
+/// Whether the path lies in a dependency or in the language itself.
+pub(in crate::failure) fn foreign(path: &str) -> Option<Kind> {
+    let rooted = rooted(path);
+    if DEPENDENCIES.iter().any(|mark| rooted.contains(mark)) {
+        Some(Kind::Dependency)
+    } else if TOOLCHAINS.iter().any(|mark| rooted.contains(mark)) {
+        Some(Kind::Toolchain)
+    } else {
+        None
+    }
+}
+
+/// Whether an absolute path lies where no repository is checked out.
+pub(in crate::failure) fn is_system(path: &str) -> bool {
+    SYSTEM.iter().any(|directory| path.starts_with(directory)) || path.starts_with("C:/Program Files")
+}
+
+fn rooted(path: &str) -> String {
+    if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }
+}
+
+/// The rest of a path that lies in the workspace of a known CI service: the path in the repository.
+pub(in crate::failure) fn without_workspace(path: &str) -> Option<&str> {
+    WORKSPACES.iter().find_map(|workspace| strip(path, workspace)).filter(|rest| !rest.is_empty())
+}
+
+/// The path without the directory a container holds the code in.
+pub(in crate::failure) fn without_container(path: &str) -> &str {
+    CONTAINERS.iter().find_map(|container| path.strip_prefix(container)).filter(|rest| !rest.is_empty()).unwrap_or(path)
+}
+
+fn strip<'a>(path: &'a str, pattern: &str) -> Option<&'a str> {
+    let mut rest = path;
+    for (index, fixed) in pattern.split('*').enumerate() {
+        if index > 0 {
+            rest = &rest[rest.find('/').filter(|length| *length > 0)?..];
+        }
+        rest = rest.strip_prefix(fixed)?;
+    }
+    Some(rest)
+}
+
+pub(in crate::failure) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether `path` is `end` or ends in `/end`.
+pub(in crate::failure) fn ends_with(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
+/// The last two parts of a path: what is left of it on every machine and in every working directory.
+pub(in crate::failure) fn last_two(path: &str) -> &str {
+    let start = path.rmatch_indices('/').nth(1).map_or(0, |(index, _)| index + 1);
+    path[start..].trim_start_matches('/')
+}
+
+/// The dependency a path lies in: `serde_json-1.0.128`, `@scope/name`, `requests`.
+pub(in crate::failure) fn package(path: &str) -> Option<String> {
+    let after = |mark: &str| path.rfind(mark).map(|index| &path[index + mark.len()..]);
+    let parts = |rest: &str, count: usize| -> Option<String> {
+        let parts: Vec<&str> = rest.split('/').take(count + 1).collect();
+        (parts.len() > count).then(|| parts[..count].join("/"))
+    };
+    if let Some(rest) = after("node_modules/") {
+        return parts(rest, if rest.starts_with('@') { 2 } else { 1 });
+    }
+    if let Some(rest) = after("site-packages/").or_else(|| after("dist-packages/")) {
+        return Some(rest.split('/').next().unwrap_or(rest).trim_end_matches(".py").to_owned());
+    }
+    if let Some(rest) = after("registry/src/") {
+        // The first part names the registry's index.
+        return parts(rest.split_once('/')?.1, 1);
+    }
+    if let Some(rest) = after("pkg/mod/") {
+        let end = rest.find('@')?;
+        let version = rest[end..].split('/').next().unwrap_or_default();
+        return Some(format!("{}{version}", &rest[..end]));
+    }
+    if let Some(rest) = after("/gems/") {
+        return parts(rest, 1);
+    }
+    after("vendor/").and_then(|rest| parts(rest, 2))
+}
+
+/// Whether the path looks like one of a test, by the habits of the languages.
+pub(in crate::failure) fn is_test(path: &str) -> bool {
+    let name = file_name(path);
+    let stem = name.split('.').next().unwrap_or(name);
+    let in_test_directory =
+        path.split('/').rev().skip(1).any(|part| {
+            matches!(part, "test" | "tests" | "__tests__" | "spec" | "specs" | "testing" | "e2e" | "Tests")
+        });
+    in_test_directory
+        || name.contains(".test.")
+        || name.contains(".spec.")
+        || stem == "tests"
+        || stem.starts_with("test_")
+        || ["_test", "_tests", "_spec", "Test", "Tests", "Spec", "IT"].iter().any(|end| stem.ends_with(end))
+}
+
+/// What a test's file name says it tests: `calc` for `test_calc.py`, `calc.test.ts`, `calc_test.go`, `CalcTest.java`.
+pub(in crate::failure) fn subject(test_path: &str) -> &str {
+    let name = file_name(test_path);
+    let stem = name.split('.').next().unwrap_or(name);
+    let stem = stem.strip_prefix("test_").unwrap_or(stem);
+    ["_tests", "_test", "_spec", "Tests", "Test", "Spec", "IT"]
+        .iter()
+        .find_map(|end| stem.strip_suffix(end))
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printed_paths_are_tidied() {
+        let cases = [
+            ("./src/../lib/a.rs", "lib/a.rs"),
+            (r"C:\w\src\a.cs", "C:/w/src/a.cs"),
+            ("file:///C:/w/a.js", "C:/w/a.js"),
+            ("file:///home/a/b.mjs", "/home/a/b.mjs"),
+            ("http://localhost:5173/src/App.tsx?t=1700", "src/App.tsx"),
+            ("http://localhost:5173/@fs/home/a/App.tsx", "/home/a/App.tsx"),
+            ("/@fs/home/a/App.tsx?v=2", "/home/a/App.tsx"),
+            ("webpack:///./src/a.ts", "src/a.ts"),
+            ("webpack://my-app/./src/a.ts?1234", "src/a.ts"),
+            ("webpack-internal:///(ssr)/./src/a.ts", "src/a.ts"),
+            ("../../../etc/passwd", "etc/passwd"),
+            ("node:internal/process/task_queues", "node:internal/process/task_queues"),
+        ];
+        for (printed, path) in cases {
+            assert_eq!(tidy(printed), path);
+        }
+    }
+
+    #[test]
+    fn dependencies_and_toolchains_are_known() {
+        use Kind::{Dependency, Toolchain};
+        let cases = [
+            ("node_modules/react/index.js", Some(Dependency)),
+            ("/home/r/.cargo/registry/src/index.crates.io-6f17/serde_json-1.0.128/src/de.rs", Some(Dependency)),
+            ("/opt/hostedtoolcache/Python/3.12.1/x64/lib/python3.12/site-packages/requests/api.py", Some(Dependency)),
+            ("/opt/hostedtoolcache/Python/3.12.1/x64/lib/python3.12/unittest/case.py", Some(Toolchain)),
+            ("/rustc/59807616e/library/core/src/panicking.rs", Some(Toolchain)),
+            ("node:internal/process/task_queues", Some(Toolchain)),
+            ("<frozen importlib._bootstrap>", Some(Toolchain)),
+            ("/home/runner/go/pkg/mod/github.com/stretchr/testify@v1.9.0/assert/assertions.go", Some(Dependency)),
+            ("src/internal/a.go", None),
+            ("src/vendors/a.ts", None),
+        ];
+        for (path, kind) in cases {
+            assert_eq!(foreign(path), kind, "{path}");
+        }
+    }
+
+    #[test]
+    fn packages_have_their_name() {
+        let cases = [
+            ("node_modules/.pnpm/zod@3.1.0/node_modules/zod/lib/index.js", Some("zod")),
+            ("node_modules/@acme/core/dist/a.js", Some("@acme/core")),
+            ("/x/site-packages/requests/api.py", Some("requests")),
+            ("/x/site-packages/six.py", Some("six")),
+            ("/r/.cargo/registry/src/index.crates.io-6f17/serde_json-1.0.128/src/de.rs", Some("serde_json-1.0.128")),
+            ("/go/pkg/mod/github.com/acme/lib@v1.2.3/a.go", Some("github.com/acme/lib@v1.2.3")),
+            ("vendor/monolog/monolog/src/Logger.php", Some("monolog/monolog")),
+            ("src/a.rs", None),
+        ];
+        for (path, name) in cases {
+            assert_eq!(package(path).as_deref(), name, "{path}");
+        }
+    }
+
+    #[test]
+    fn test_files_and_their_subjects() {
+        let cases = [
+            ("tests/test_calc.py", true, "calc"),
+            ("web/calc.test.ts", true, "calc"),
+            ("pkg/calc_test.go", true, "calc"),
+            ("src/test/java/com/acme/CalcTest.java", true, "Calc"),
+            ("spec/calc_spec.rb", true, "calc"),
+            ("src/calc.rs", false, "calc"),
+            ("src/contest.rs", false, "contest"),
+        ];
+        for (path, test, name) in cases {
+            assert_eq!((is_test(path), subject(path)), (test, name), "{path}");
+        }
+    }
+
+    #[test]
+    fn workspaces_are_stripped() {
+        assert_eq!(without_workspace("/home/runner/work/w/w/src/a.rs"), Some("src/a.rs"));
+        assert_eq!(without_workspace("D:/a/w/w/src/a.cs"), Some("src/a.cs"));
+        assert_eq!(without_workspace("/home/runner/work//w/src/a.rs"), None);
+        assert_eq!(without_workspace("/github/workspace/"), None);
+        assert_eq!(without_container("/app/src/a.rs"), "src/a.rs");
+        assert_eq!(last_two("/a/b/c.rs"), "b/c.rs");
+        assert_eq!(last_two("c.rs"), "c.rs");
+    }
+}

@@ -1,0 +1,119 @@
+//! One failure as its texts tell it: read once, used by fingerprint, analysis and feedback.
+
+use super::{
+    changes::{Changes, Origin},
+    error_type,
+    expected::{self, Extent, Sides},
+    message, paths,
+    stack::{self, Frame, Printed},
+    text,
+};
+use crate::evidence::{ErrorType, Failure};
+
+/// What the message and the trace of a failure say, within the bounds of [`text::clean`].
+#[derive(Clone, Debug)]
+pub(in crate::failure) struct Reading {
+    pub class: Option<String>,
+    pub error_type: ErrorType,
+    /// What went wrong, without class, trace and excerpts of source.
+    pub message: String,
+    /// Message and trace, for whoever looks for words.
+    pub whole: String,
+    pub sides: Option<Sides>,
+    /// Innermost first.
+    pub frames: Vec<Frame>,
+    /// The innermost own frame as it is found without a pull request's files.
+    pub top: Option<Frame>,
+    /// What the frames are made of.
+    printed: Vec<Printed>,
+}
+
+impl Reading {
+    /// Reads a failure by itself, without the files of a pull request.
+    pub fn of(failure: &Failure) -> Self {
+        let message = text::clean(&failure.error_message);
+        let trace = failure.stack_trace.as_deref().map(text::clean).unwrap_or_default();
+        let whole = match (message.is_empty(), trace.is_empty()) {
+            (false, false) if trace.contains(&message) => trace.clone(),
+            (false, false) => text::clean(&format!("{message}\n{trace}")),
+            (false, true) => message.clone(),
+            (true, _) => trace.clone(),
+        };
+        let mut headline = message::headline(if message.is_empty() { &trace } else { &message });
+        if headline.class.is_none() && !message.is_empty() && !trace.is_empty() {
+            // Reports put the class above the trace, and only the words into the message.
+            let of_trace = message::headline(&trace);
+            headline.class = of_trace.class;
+            headline.error_type = known(headline.error_type).unwrap_or(of_trace.error_type);
+        }
+        let class = failure.error_class.clone().or(headline.class);
+        let error_type = known(failure.error_type)
+            .or(known(headline.error_type))
+            .unwrap_or_else(|| error_type::type_of(class.as_deref(), &headline.message));
+        let found = expected::sides(&whole);
+        let sides = match (&failure.expected, &failure.actual) {
+            (Some(expected), Some(actual)) => {
+                let (expected, actual) = (text::one_line(expected, 400), text::one_line(actual, 400));
+                // The report may have taken them from the same lines.
+                let same = found.filter(|found| found.expected == expected && found.actual == actual);
+                Some(same.unwrap_or(Sides { expected, actual, extent: Extent::Whole }))
+            }
+            _ => found,
+        };
+        let mut printed = stack::printed(&trace);
+        if printed.is_empty() {
+            printed = stack::printed(&message);
+        }
+        let mut frames = stack::located(&printed, &Changes::default());
+        let top = frames.iter().find(|frame| frame.origin.in_repository()).cloned();
+        frames.iter_mut().for_each(|frame| known_file(frame, failure));
+        Self { class, error_type, message: headline.message, whole, sides, frames, top, printed }
+    }
+
+    /// Reads a failure among the files a pull request changes.
+    pub fn among(failure: &Failure, changes: &Changes) -> Self {
+        let mut reading = Self::of(failure);
+        reading.look_up(failure, changes);
+        reading
+    }
+
+    /// Looks the frames up among the files a pull request changes; nothing else depends on them.
+    pub fn look_up(&mut self, failure: &Failure, changes: &Changes) {
+        self.frames = stack::located(&self.printed, changes);
+        self.frames.iter_mut().for_each(|frame| known_file(frame, failure));
+    }
+
+    /// The innermost frame that the repository's own people can edit.
+    pub fn own_frame(&self) -> Option<&Frame> {
+        self.frames.iter().find(|frame| frame.origin.in_repository())
+    }
+
+    /// The innermost frame in a test. Around a compiler's or linter's finding stand only its other findings.
+    pub fn test_frame(&self) -> Option<&Frame> {
+        let is_finding = matches!(self.error_type, ErrorType::CompileError | ErrorType::LintError);
+        let mut own = self.frames.iter().filter(|frame| frame.origin.in_repository() && !is_finding);
+        own.find(|frame| paths::is_test(&frame.file))
+    }
+}
+
+/// Whoever ran the tests knows where a file is that the trace names by its end (`com/acme/Cart.java`) only. A bare name
+/// may be any file's; it is this one's where the line is the same.
+fn known_file(frame: &mut Frame, failure: &Failure) {
+    let source = failure.source.as_ref().map(|source| (&source.file, source.line));
+    let test = failure.test_file.as_ref().map(|file| (file, failure.line_number));
+    let is_meant = |(file, line): &(&String, Option<u32>)| {
+        file.len() > frame.file.len()
+            && !paths::is_absolute(file)
+            && paths::ends_with(file, &frame.file)
+            && (frame.file.contains('/') || line.is_some() && *line == frame.line)
+    };
+    if frame.origin == Origin::Repository
+        && let Some((file, _)) = [source, test].into_iter().flatten().find(is_meant)
+    {
+        frame.file.clone_from(file);
+    }
+}
+
+fn known(error_type: ErrorType) -> Option<ErrorType> {
+    (error_type != ErrorType::Other).then_some(error_type)
+}

@@ -1,0 +1,371 @@
+//! Stack frames and source positions out of the text of ten languages' tools.
+//!
+//! Each language has one file with the lines it prints, as rows of [`Line`]; this file tries every row on every line
+//! and puts the frames in one order: innermost first, a cause before what it caused.
+
+mod compilers;
+mod dotnet;
+mod go;
+mod javascript;
+mod jvm;
+mod native;
+mod php;
+mod python;
+mod ruby;
+mod rust;
+mod swift;
+
+use std::sync::LazyLock;
+
+use regex::Captures;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    changes::{Changes, Origin},
+    paths,
+    patterns::Patterns,
+    text,
+};
+use crate::evidence::SourceLocation;
+
+/// Most frames kept of one text.
+const MAX_FRAMES: usize = 100;
+
+/// One place a stack trace or diagnostic names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Path in the repository where it is known, else as printed, with `/`.
+    pub file: String,
+    /// From 1.
+    pub line: Option<u32>,
+    /// From 1, in the unit of the tool.
+    pub column: Option<u32>,
+    pub function: Option<String>,
+    pub origin: Origin,
+}
+
+impl Frame {
+    /// The dependency the frame lies in, by name.
+    pub fn package(&self) -> Option<String> {
+        if self.origin == Origin::Dependency { paths::package(&self.file) } else { None }
+    }
+
+    pub fn location(&self) -> SourceLocation {
+        SourceLocation { file: self.file.clone(), line: self.line, function: self.function.clone() }
+    }
+}
+
+/// What a line that matches says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Says {
+    /// A place; `fun`, if the row captures it, contains it.
+    Frame,
+    /// A place whose function, if captured, was called *from* it (PHP): it contains the frame before.
+    Callee,
+    /// The function of the place that the very next line names.
+    Function,
+    /// The function or file (`fun`, `file`) of a place further down.
+    Heading,
+}
+
+/// The order in which a language prints its frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    InnermostFirst,
+    InnermostLast,
+}
+
+/// One form of line. The pattern's groups `file`, `line`, `col` and `fun` are what it captures.
+struct Line {
+    pattern: &'static str,
+    says: Says,
+    order: Order,
+}
+
+impl Line {
+    const fn frame(pattern: &'static str) -> Self {
+        Self { pattern, says: Says::Frame, order: Order::InnermostFirst }
+    }
+
+    const fn function(pattern: &'static str) -> Self {
+        Self { pattern, says: Says::Function, order: Order::InnermostFirst }
+    }
+}
+
+struct Forms {
+    lines: Vec<&'static Line>,
+    patterns: Patterns,
+}
+
+/// Earlier rows win, so the more particular languages come first and the compilers' general forms last.
+static FORMS: LazyLock<Forms> = LazyLock::new(|| {
+    let languages: [&'static [Line]; 11] = [
+        rust::LINES,
+        python::LINES,
+        dotnet::LINES,
+        jvm::LINES,
+        go::LINES,
+        php::LINES,
+        ruby::LINES,
+        swift::LINES,
+        native::LINES,
+        javascript::LINES,
+        compilers::LINES,
+    ];
+    let lines: Vec<&'static Line> = languages.into_iter().flatten().collect();
+    Forms { patterns: Patterns::new(lines.iter().map(|line| line.pattern)), lines }
+});
+
+/// A place as printed, before it is looked up in the repository.
+#[derive(Clone, Debug)]
+pub(in crate::failure) struct Printed {
+    file: String,
+    line: Option<u32>,
+    column: Option<u32>,
+    function: Option<String>,
+}
+
+/// The frames of a trace or diagnostic, innermost first, the cause of a chain before what it caused.
+pub fn frames(trace: &str, changes: &Changes) -> Vec<Frame> {
+    located(&printed(&text::clean(trace)), changes)
+}
+
+/// Looks printed places up among a pull request's files.
+pub(in crate::failure) fn located(printed: &[Printed], changes: &Changes) -> Vec<Frame> {
+    let root = printed.iter().find_map(|place| changes.root_of(&place.file));
+    let rooted;
+    let changes = match root {
+        Some(root) => {
+            rooted = changes.clone().with_root(&root);
+            &rooted
+        }
+        None => changes,
+    };
+    let mut frames: Vec<Frame> = Vec::with_capacity(printed.len());
+    for place in printed {
+        let (file, origin) = changes.locate(&place.file);
+        if file.is_empty() {
+            continue;
+        }
+        let function = place.function.clone();
+        let frame = Frame { file, line: place.line, column: place.column, function, origin };
+        match frames.iter_mut().find(|known| known.file == frame.file && known.line == frame.line) {
+            // The line of a panic or an assertion names the place, the trace below it the function.
+            Some(known) if known.function.is_none() => known.function = frame.function,
+            Some(_) => {}
+            None => frames.push(frame),
+        }
+    }
+    frames
+}
+
+/// Whether the line belongs to a trace or names a place, rather than saying what went wrong.
+pub(in crate::failure) fn is_trace_line(line: &str) -> bool {
+    FORMS.patterns.matching(line).into_iter().any(|row| match FORMS.lines[row].says {
+        // A diagnostic names its place and goes on with its message.
+        Says::Frame | Says::Callee => FORMS
+            .patterns
+            .captures(row, line)
+            .and_then(|captures| captures.get(0))
+            .is_some_and(|found| found.end() == line.len()),
+        Says::Function => line.ends_with(')'),
+        Says::Heading => false,
+    })
+}
+
+/// The places of a cleaned trace: one section per `Caused by:`, the last cause first.
+pub(in crate::failure) fn printed(trace: &str) -> Vec<Printed> {
+    let mut sections: Vec<Section> = vec![Section::default()];
+    let mut found = 0;
+    for line in trace.lines() {
+        if found >= MAX_FRAMES {
+            break;
+        }
+        let trimmed = line.trim_start();
+        if trimmed.starts_with("Caused by:") || trimmed.starts_with("[cause]:") {
+            sections.push(Section::default());
+        }
+        if let Some(section) = sections.last_mut() {
+            found += section.read(line);
+        }
+    }
+    sections.into_iter().rev().flat_map(Section::finish).collect()
+}
+
+/// One trace while it is read.
+#[derive(Default)]
+struct Section {
+    places: Vec<Printed>,
+    innermost_last: bool,
+    /// The function that the line before named.
+    above: Option<String>,
+    /// File and function that a heading further up named.
+    heading_file: Option<String>,
+    heading_function: Option<String>,
+}
+
+impl Section {
+    /// Returns how many places the line added.
+    fn read(&mut self, line: &str) -> usize {
+        let above = self.above.take();
+        let Some((row, captures)) = FORMS.patterns.first(line) else { return 0 };
+        let form = FORMS.lines[row];
+        let function = group(&captures, "fun").and_then(tidy_function);
+        let file = group(&captures, "file").filter(|file| !file.contains("<anonymous>")).map(str::to_owned);
+        match form.says {
+            Says::Function => self.above = function,
+            Says::Heading => {
+                self.heading_file = file;
+                self.heading_function = function;
+            }
+            Says::Frame | Says::Callee => {
+                let Some(file) = file.or_else(|| self.heading_file.clone()) else { return 0 };
+                self.innermost_last |= form.order == Order::InnermostLast;
+                let function = if form.says == Says::Callee {
+                    if let Some(caller) = self.places.last_mut() {
+                        caller.function = caller.function.take().or(function);
+                    }
+                    None
+                } else {
+                    function.or(above).or_else(|| self.heading_function.take())
+                };
+                // Jest names the frames of test files after what their lines call.
+                let function = function.filter(|_| !javascript::is_test_file(&file));
+                let file = match group(&captures, "class") {
+                    Some(class) => jvm::path_of(class, &file),
+                    None => file,
+                };
+                self.places.push(Printed {
+                    file,
+                    line: number(&captures, "line"),
+                    column: number(&captures, "col"),
+                    function,
+                });
+                return 1;
+            }
+        }
+        0
+    }
+
+    fn finish(mut self) -> Vec<Printed> {
+        if self.innermost_last {
+            self.places.reverse();
+        }
+        self.places
+    }
+}
+
+fn group<'t>(captures: &Captures<'t>, name: &str) -> Option<&'t str> {
+    captures.name(name).map(|found| found.as_str()).filter(|found| !found.is_empty())
+}
+
+fn number(captures: &Captures<'_>, name: &str) -> Option<u32> {
+    group(captures, name)?.parse().ok().filter(|number| *number > 0)
+}
+
+/// A function's name without arguments, hashes, closures and the words traces put around it.
+///
+/// None for code outside any function, and for functions without a name.
+pub(in crate::failure) fn tidy_function(printed: &str) -> Option<String> {
+    let mut name = text::prefix(printed.trim(), 200);
+    for before in ["async ", "new ", "bound ", "static "] {
+        name = name.strip_prefix(before).unwrap_or(name);
+    }
+    if let Some(index) = name.find(" [as ") {
+        name = &name[..index];
+    }
+    // Ruby: `block (2 levels) in total`
+    if let Some((_, method)) =
+        name.split_once(" in ").filter(|(before, _)| RUBY_BLOCKS.iter().any(|b| before.starts_with(b)))
+    {
+        name = method;
+    }
+    // The hash of a Rust symbol: `::h` and 16 digits.
+    if let Some(index) = name.rfind("::h").filter(|index| name.len() - index == 19) {
+        name = &name[..index];
+    }
+    let name = without_arguments(name);
+    let name: String =
+        ["::{{closure}}", "{{closure}}", "{closure}", "::{closure#0}", "<anonymous>", "Object.", "Module."]
+            .iter()
+            .fold(name.to_owned(), |name, noise| name.replace(noise, ""));
+    let name = name.trim_matches(|c: char| matches!(c, '.' | ':' | ' ')).to_owned();
+    // `<module>`, `<lambda>`, `<genexpr>`, `<main>`, `<top (required)>`, `<class:Cart>`
+    let nameless =
+        matches!(name.as_str(), "" | "anonymous" | "null") || (name.starts_with('<') && !name.contains("::"));
+    (!nameless).then_some(name)
+}
+
+const RUBY_BLOCKS: [&str; 3] = ["block", "rescue", "ensure"];
+
+/// `name(arguments) const` → `name`; Go's `pkg.(*T).Method` keeps its receiver.
+fn without_arguments(name: &str) -> &str {
+    match name.find('(') {
+        Some(index) if index > 0 && !name[..index].ends_with('.') => name[..index].trim_end(),
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `file:line:column function origin` of each frame, as the languages' tables write them.
+    pub(in crate::failure) fn shown(trace: &str) -> Vec<String> {
+        frames(trace, &Changes::default())
+            .iter()
+            .map(|frame| {
+                let number = |n: Option<u32>| n.map_or(String::new(), |n| format!(":{n}"));
+                let origin = match frame.origin {
+                    Origin::Changed | Origin::Repository => "ours",
+                    Origin::Dependency => "dependency",
+                    Origin::Toolchain => "toolchain",
+                };
+                let function = frame.function.as_deref().unwrap_or("-");
+                format!("{}{}{} {function} {origin}", frame.file, number(frame.line), number(frame.column))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_last_cause_comes_first() {
+        let trace = "java.lang.IllegalStateException: start\n\tat com.acme.App.run(App.java:10)\n\
+                     Caused by: java.io.IOException: disk\n\tat com.acme.Disk.read(Disk.java:3)\n\t... 1 more";
+        assert_eq!(
+            shown(trace),
+            ["com/acme/Disk.java:3 com.acme.Disk.read ours", "com/acme/App.java:10 com.acme.App.run ours"]
+        );
+    }
+
+    #[test]
+    fn functions_are_tidied() {
+        let cases = [
+            ("core::option::unwrap_failed::h0123456789abcdef", Some("core::option::unwrap_failed")),
+            ("tests::adds::{{closure}}", Some("tests::adds")),
+            ("Object.<anonymous>", None),
+            ("async Calc.add [as plus]", Some("Calc.add")),
+            ("foo(int, char const*) const", Some("foo")),
+            ("acme/pkg.(*Server).Run(0xc00001, {0x1, 0x2})", Some("acme/pkg.(*Server).Run(0xc00001, {0x1, 0x2})")),
+            ("block (3 levels) in <top (required)>", None),
+            ("<module>", None),
+        ];
+        for (printed, name) in cases {
+            assert_eq!(tidy_function(printed).as_deref(), name, "{printed}");
+        }
+    }
+
+    #[test]
+    fn hostile_traces_are_bounded() {
+        let line = "    at f (/srv/w/src/a.js:1:2)\n".replace('1', "99999999999999999999");
+        assert!(shown(&line.repeat(100_000)).len() <= MAX_FRAMES);
+        let many: String = (1..100_000).map(|n| format!("    at f (/srv/w/src/a.js:{n}:2)\n")).collect();
+        assert_eq!(shown(&many).len(), MAX_FRAMES);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text in "[ -~\\n\u{e9}]{0,400}") {
+            shown(&text);
+        }
+    }
+}

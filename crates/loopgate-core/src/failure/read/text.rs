@@ -1,0 +1,258 @@
+//! Text of tools, made small and plain before anything reads it.
+//!
+//! Every entrance of this room cuts its input here first, so that a message of many megabytes costs what a message
+//! of [`MAX_TEXT`] bytes costs.
+
+use std::borrow::Cow;
+
+/// Most bytes of one text that are ever looked at: two thirds from its head, one third from its tail.
+pub(in crate::failure) const MAX_TEXT: usize = 48 * 1024;
+
+/// Longest line that is looked at, in bytes; minified code and dumped values say nothing more further right.
+const MAX_LINE: usize = 2_000;
+
+/// Most lines that are looked at, divided like the bytes.
+const MAX_LINES: usize = 600;
+
+/// What stands where a text was cut.
+const CUT: &str = "\n[…]\n";
+
+/// `text` cut to [`MAX_TEXT`] and 600 lines, its lines to 2,000 bytes, and without ANSI escapes, control and invisible
+/// characters.
+pub(in crate::failure) fn clean(text: &str) -> String {
+    let text = bounded(text, MAX_TEXT);
+    let lines: Vec<&str> = text.lines().collect();
+    let (head, tail) = if lines.len() > MAX_LINES { (MAX_LINES / 3 * 2, MAX_LINES / 3) } else { (lines.len(), 0) };
+    let mut out = String::with_capacity(text.len());
+    for line in lines[..head].iter().chain(&lines[lines.len() - tail..]) {
+        let line = plain(line);
+        out.push_str(prefix(&line, MAX_LINE).trim_end());
+        out.push('\n');
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// The longest beginning of `text` of at most `max` bytes that ends between characters.
+pub(in crate::failure) fn prefix(text: &str, max: usize) -> &str {
+    if text.len() <= max { text } else { &text[..text.floor_char_boundary(max)] }
+}
+
+/// The longest end of `text` of at most `max` bytes that begins between characters.
+pub(in crate::failure) fn suffix(text: &str, max: usize) -> &str {
+    if text.len() <= max { text } else { &text[text.ceil_char_boundary(text.len() - max)..] }
+}
+
+fn bounded(text: &str, max: usize) -> Cow<'_, str> {
+    if text.len() <= max {
+        return Cow::Borrowed(text);
+    }
+    let head = prefix(text, max / 3 * 2);
+    let tail = suffix(text, max - head.len() - CUT.len());
+    Cow::Owned([head, CUT, tail].concat())
+}
+
+/// One line without escape sequences, with plain spaces for each tab, and nothing that cannot be seen.
+fn plain(line: &str) -> Cow<'_, str> {
+    // Most lines are so already: a sequence begins with ESC, or where that was lost with a bracket.
+    if line.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'[') {
+        return Cow::Borrowed(line);
+    }
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(c) = rest.chars().next() {
+        if let Some(length) = escape_length(rest) {
+            rest = &rest[length..];
+            continue;
+        }
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '\t' => out.push_str("    "),
+            '\u{a0}' => out.push(' '),
+            c if c.is_control() || is_invisible(c) => {}
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Characters that change how text looks without being seen: zero-width ones and those that turn its direction.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Length in bytes of the terminal escape sequence that `text` begins with.
+fn escape_length(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    match bytes {
+        // Control sequence: parameters, then one final byte.
+        [0x1b, b'[', rest @ ..] => {
+            let end = rest.iter().position(|b| (0x40..=0x7e).contains(b))?;
+            rest[..end].is_ascii().then_some(2 + end + 1)
+        }
+        // Operating system command (titles, links), up to BEL or ESC \.
+        [0x1b, b']', rest @ ..] => {
+            let end = rest.iter().position(|b| matches!(b, 0x07 | 0x1b))?;
+            Some(2 + end + if rest[end] == 0x07 { 1 } else { 2.min(rest.len() - end) })
+                .filter(|n| text.is_char_boundary(*n))
+        }
+        // XML cannot hold the escape character; reports keep the rest of the colour sequence.
+        [b'[', rest @ ..] => {
+            let end = rest.iter().take(12).position(|b| !b.is_ascii_digit() && *b != b';')?;
+            let is_colour = end > 0 && rest[end] == b'm' && rest[..end].split(|b| *b == b';').all(is_colour_code);
+            // `[5ms]` and `[3m]` are durations.
+            let is_duration = matches!(&rest[end + 1..], [b']', ..] | [b's', b']' | b' ' | b',', ..]);
+            (is_colour && !is_duration).then_some(1 + end + 1)
+        }
+        _ => None,
+    }
+}
+
+fn is_colour_code(digits: &[u8]) -> bool {
+    matches!(digits, [b'0'..=b'9'] | [b'3' | b'4' | b'9', b'0'..=b'9'] | [b'2', b'1'..=b'9'])
+}
+
+/// `text` on one line: runs of white space become one space; at most `max` characters, the cut shown as `…`.
+pub(in crate::failure) fn one_line(text: &str, max: usize) -> String {
+    let words: Vec<Cow<'_, str>> = prefix(text, MAX_TEXT).split_whitespace().map(plain).collect();
+    shorten(&words.join(" "), max)
+}
+
+/// At most `max` characters of `text`, the cut shown as `…`.
+pub(in crate::failure) fn shorten(text: &str, max: usize) -> String {
+    if text.chars().nth(max).is_none() {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(max.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// `text` as a code span of one line. Back-ticks inside become apostrophes, so the span cannot be closed from within.
+pub(in crate::failure) fn code(text: &str) -> String {
+    let inner = one_line(text, 160).replace('`', "'");
+    if inner.is_empty() { "(empty)".to_owned() } else { format!("`{inner}`") }
+}
+
+/// A tool's line without the clauses in which it muses about what one might do; feedback says what to do.
+pub(in crate::failure) fn without_advice(line: &str) -> &str {
+    const MUSING: [&str; 6] = ["consider", "maybe", "perhaps", "might ", "could be ", "you may "];
+    let lower = line.to_ascii_lowercase();
+    let Some(start) = MUSING.iter().filter_map(|word| lower.find(word)).min() else { return line };
+    // ASCII lower-casing keeps every offset.
+    let before = &line[..start];
+    let end = before.rfind(['.', ';', ',', ':', '(', '?']).unwrap_or(0);
+    line[..end].trim_end()
+}
+
+/// Head and tail of a trace, and what was cut out between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Excerpt {
+    pub head: String,
+    /// Lines left out between head and tail.
+    pub cut_lines: usize,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tail: String,
+}
+
+impl Excerpt {
+    pub fn is_empty(&self) -> bool {
+        self.head.is_empty() && self.cut_lines == 0
+    }
+}
+
+/// A trace of which excerpts are taken: cleaned once, with the number of lines it had before.
+#[derive(Clone, Debug, Default)]
+pub(in crate::failure) struct Trace {
+    cleaned: String,
+    total_lines: usize,
+}
+
+impl Trace {
+    pub fn new(text: &str) -> Self {
+        Self { cleaned: clean(text), total_lines: text.lines().count() }
+    }
+
+    /// At most `lines` lines (two thirds of them from the head), each of at most 240 bytes.
+    pub fn excerpt(&self, lines: usize) -> Excerpt {
+        let all: Vec<&str> = self.cleaned.lines().map(|line| prefix(line, 240)).collect();
+        let total = self.total_lines.max(all.len());
+        if all.len() <= lines && total == all.len() {
+            return Excerpt { head: all.join("\n"), cut_lines: 0, tail: String::new() };
+        }
+        let head = (lines * 2).div_ceil(3).min(all.len());
+        let tail = lines.saturating_sub(head).min(all.len() - head);
+        Excerpt {
+            head: all[..head].join("\n"),
+            cut_lines: total.saturating_sub(head + tail),
+            tail: all[all.len() - tail..].join("\n"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_and_invisible_characters_go() {
+        let cases = [
+            ("\u{1b}[31mred\u{1b}[0m", "red"),
+            ("\u{1b}[1;38;5;196mred\u{1b}[39m", "red"),
+            ("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\", "link"),
+            ("[31mexpected[39m [2mgrey[22m", "expected grey"),
+            ("array[3] took [5ms]", "array[3] took [5ms]"),
+            ("a\u{202e}b\u{200b}c\u{0}d\r", "abcd"),
+            ("unfinished \u{1b}[", "unfinished ["),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(clean(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn ten_megabytes_become_forty_eight_kibibytes() {
+        let text = format!("first\n{}\nlast", "ä".repeat(5_000_000));
+        let cleaned = clean(&text);
+        assert!(cleaned.len() <= MAX_TEXT);
+        assert!(cleaned.starts_with("first\n") && cleaned.ends_with("[…]") | cleaned.ends_with("last"));
+    }
+
+    #[test]
+    fn a_code_span_cannot_be_closed_from_within() {
+        assert_eq!(code("a `b`\n``` c"), "`a 'b' ''' c`");
+        assert_eq!(code(" \n"), "(empty)");
+        assert_eq!(code(&"x".repeat(500)).chars().count(), 162);
+    }
+
+    #[test]
+    fn one_line_counts_characters() {
+        assert_eq!(one_line("  a\n\n b\tc ", 80), "a b c");
+        assert_eq!(one_line("éééééé", 4), "ééé…");
+        assert_eq!(one_line("ab  cd", 5), "ab cd");
+        assert_eq!(one_line("ab cde", 5), "ab c…");
+    }
+
+    #[test]
+    fn the_cut_of_an_excerpt_is_counted() {
+        let text = (1..=10).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
+        let trace = Trace::new(&text);
+        let excerpt = trace.excerpt(3);
+        assert_eq!((excerpt.head.as_str(), excerpt.cut_lines, excerpt.tail.as_str()), ("1\n2", 7, "10"));
+        let whole = trace.excerpt(10);
+        assert_eq!((whole.head.lines().count(), whole.cut_lines), (10, 0));
+        assert_eq!(trace.excerpt(0).cut_lines, 10);
+    }
+
+    #[test]
+    fn a_tool_s_advice_is_not_repeated() {
+        let cases = [
+            ("unused import; consider removing it", "unused import"),
+            ("cannot find `x`; maybe a typo?", "cannot find `x`"),
+            ("this loop could be written as a `for` loop", ""),
+            ("consider using `?`", ""),
+        ];
+        for (line, kept) in cases {
+            assert_eq!(without_advice(line), kept);
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! One failure as something to act on: where, what was observed, the one thing to do, and why.
+//!
+//! Vague feedback fails (evidence.md): every item names all four, and none of the words that leave the reader to guess
+//! stands in any sentence of ours. Names and values from outside appear as code spans that cannot be closed from
+//! within, or on lines of their own; making them safe for Markdown is the business of `render`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    reproduce::{CheckContext, reproduce},
+    summary::cut_at_sentence,
+};
+use crate::{
+    CheckName, Fingerprint,
+    evidence::{ErrorType, Failure, RetryClass, SourceLocation},
+    failure::{
+        FeedbackLine,
+        explain::{
+            diagnosis::{Diagnosis, Touch},
+            examined::ExaminedFailure,
+        },
+        read::{
+            changes::Changes,
+            text::{self, code},
+        },
+    },
+};
+
+/// Where to look.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Place {
+    Source(SourceLocation),
+    Test {
+        test: String,
+    },
+    Check {
+        check: CheckName,
+    },
+    /// Nothing is known but the error itself.
+    Nowhere {
+        error: Fingerprint,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Source(SourceLocation { file, line, function }) => {
+                f.write_str(&text::one_line(file, 200))?;
+                if let Some(line) = line {
+                    write!(f, ":{line}")?;
+                }
+                match function {
+                    Some(function) => write!(f, " in {}", code(function)),
+                    None => Ok(()),
+                }
+            }
+            Self::Test { test } => write!(f, "test {}", code(test)),
+            Self::Check { check } => write!(f, "check `{check}`"),
+            Self::Nowhere { error } => write!(f, "error `{error}`"),
+        }
+    }
+}
+
+/// How soon an item is to be acted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    High,
+    Medium,
+    Low,
+}
+
+/// What to do about one failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedbackItem {
+    /// Same id, same error.
+    pub id: Fingerprint,
+    pub location: Place,
+    /// What was observed.
+    pub problem: String,
+    /// The one thing to do.
+    pub action: String,
+    /// Why that mends it.
+    pub reason: String,
+    /// The error in the tool's own words, as a code span.
+    pub reported: String,
+    pub priority: Priority,
+    /// The smallest command that shows it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reproduce: Option<String>,
+}
+
+impl FeedbackItem {
+    /// The item for one failure.
+    pub fn of(failure: &Failure, changes: &Changes, check: Option<&CheckContext<'_>>) -> Self {
+        Self::of_examined(failure, &ExaminedFailure::new(failure, changes), check)
+    }
+
+    /// The item for a failure that was examined.
+    pub fn of_examined(failure: &Failure, examined: &ExaminedFailure, check: Option<&CheckContext<'_>>) -> Self {
+        let ExaminedFailure { error_type, fingerprint: id, .. } = *examined;
+        let Diagnosis { at, touch, conclusion, .. } = examined.diagnosis.clone();
+        let file = examined.test_file.as_ref().or(at.as_ref().map(|place| &place.file));
+        let located = Failure {
+            error_type,
+            error_class: examined.error_class.clone(),
+            test_file: failure.test_file.clone().or_else(|| file.cloned()),
+            ..failure.clone()
+        };
+        let problem = match touch {
+            Touch::AddsLine => format!("{} This pull request adds the line.", conclusion.cause),
+            Touch::ChangesFile | Touch::Untouched => conclusion.cause,
+        };
+        Self {
+            id,
+            location: place(at, failure, check, id),
+            problem,
+            action: conclusion.action,
+            reason: conclusion.reason,
+            reported: examined.reported.clone(),
+            priority: priority(error_type, conclusion.retry),
+            reproduce: reproduce(&located, check),
+        }
+    }
+}
+
+fn place(at: Option<SourceLocation>, failure: &Failure, check: Option<&CheckContext<'_>>, id: Fingerprint) -> Place {
+    match (at, &failure.test_name, check) {
+        (Some(at), _, _) => Place::Source(at),
+        (None, Some(test), _) => Place::Test { test: text::one_line(test, 200) },
+        (None, None, Some(check)) => Place::Check { check: check.name.clone() },
+        (None, None, None) => Place::Nowhere { error: id },
+    }
+}
+
+const fn priority(error_type: ErrorType, retry: RetryClass) -> Priority {
+    match (retry, error_type) {
+        (RetryClass::External, _) => Priority::Low,
+        (_, ErrorType::LintError) => Priority::Medium,
+        _ => Priority::High,
+    }
+}
+
+/// The item as one line: an entry of `actionable_items`.
+impl fmt::Display for FeedbackItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} Fix: {} Why: {}", self.location, self.problem, self.action, self.reason)
+    }
+}
+
+impl From<FeedbackItem> for FeedbackLine {
+    fn from(item: FeedbackItem) -> Self {
+        Self {
+            location: item.location.to_string(),
+            problem: item.problem,
+            action: item.action,
+            reason: item.reason,
+            reproduce: item.reproduce,
+        }
+    }
+}
+
+/// The items within `max_chars` characters (`feedback_max_length`), cut at a sentence and never inside a code span;
+/// what is left out is counted.
+pub fn summarise<T: fmt::Display>(items: &[T], max_chars: usize) -> String {
+    let lines: Vec<String> = items.iter().map(ToString::to_string).collect();
+    let whole = lines.join("\n");
+    if whole.chars().nth(max_chars).is_none() {
+        return whole;
+    }
+    let room = max_chars.saturating_sub(left_out(items.len()).chars().count());
+    let kept = cut_at_sentence(&whole, room);
+    let begun = if kept.is_empty() { 0 } else { kept.lines().count() };
+    match items.len() - begun.min(items.len()) {
+        0 => cut_at_sentence(&whole, max_chars),
+        more => cut_at_sentence(&format!("{kept}{}", left_out(more)), max_chars),
+    }
+}
+
+fn left_out(count: usize) -> String {
+    format!("\nNot shown: {count} more.")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use regex::Regex;
+
+    use super::*;
+    use crate::failure::{explain::known, read::changes::ChangedFile};
+
+    /// Words that leave the reader to guess.
+    const VAGUE: &str = r"(?i)\b(?:consider(?:ing)?|maybe|perhaps|possibly|probably|might|may|could|should|would|better|improve|try|try to|look into|somehow|seems?|appears?|properly|appropriate(?:ly)?|as needed|if possible|etc)\b";
+
+    fn assert_firm(sentence: &str) {
+        static PATTERN: LazyLock<Regex> = LazyLock::new(|| Regex::new(VAGUE).unwrap());
+        assert!(!PATTERN.is_match(sentence), "vague: {sentence}");
+    }
+
+    /// Every string literal in front of the tests of a source file.
+    fn literals(source: &str) -> Vec<String> {
+        let code = source.split("#[cfg(test)]").next().unwrap();
+        let code: String =
+            code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        let literal = Regex::new(r#""(?:[^"\\]|\\.)*""#).unwrap();
+        literal.find_iter(&code).map(|found| found.as_str().to_owned()).collect()
+    }
+
+    #[test]
+    fn no_sentence_of_ours_is_vague() {
+        known::sentences().for_each(assert_firm);
+        let sources = [
+            include_str!("../explain/diagnosis.rs"),
+            include_str!("feedback.rs"),
+            include_str!("packet/mod.rs"),
+            include_str!("packet/gather.rs"),
+            include_str!("packet/display.rs"),
+            include_str!("../explain/assertion.rs"),
+            include_str!("../explain/analysis.rs"),
+        ];
+        let found: Vec<String> = sources.iter().flat_map(|source| literals(source)).collect();
+        assert!(found.len() > 60, "the literals are found at all: {}", found.len());
+        found.iter().for_each(|literal| assert_firm(literal));
+    }
+
+    fn changes() -> Changes {
+        let file = |path: &str, lines: std::ops::RangeInclusive<u32>| ChangedFile {
+            path: path.to_owned(),
+            added: vec![lines],
+        };
+        Changes::new([file("src/cart.rs", 5..=20), file("src/cart.ts", 5..=20), file("shop/cart.py", 5..=20)])
+    }
+
+    fn shown(failure: &Failure, command: &str, kind: crate::evidence::CheckKind) -> String {
+        let name: CheckName = "unit".parse().unwrap();
+        let check = CheckContext { name: &name, kind, framework: None, command: Some(command), directory: None };
+        let item = FeedbackItem::of(failure, &changes(), Some(&check));
+        for sentence in [&item.problem, &item.action, &item.reason] {
+            assert_firm(sentence);
+        }
+        let again = item.reproduce.as_deref().unwrap_or("-");
+        format!(
+            "{}\n  {}\n  Fix: {}\n  Why: {}\n  Again: {again}",
+            item.location, item.problem, item.action, item.reason
+        )
+    }
+
+    use crate::evidence::CheckKind::{Build, Lint, Test};
+
+    #[test]
+    fn an_assertion() {
+        let failure = Failure {
+            test_name: Some("cart::tests::total_adds_tax".into()),
+            error_message: "assertion `left == right` failed\n  left: 20\n right: 24".into(),
+            stack_trace: Some("thread 'cart::tests::total_adds_tax' panicked at src/cart.rs:48:9:\nassertion `left == right` failed\n  left: 20\n right: 24".into()),
+            ..Failure::default()
+        };
+        insta::assert_snapshot!(shown(&failure, "cargo test", Test), @r#"
+        src/cart.rs:48
+          `cart::tests::total_adds_tax` expects `24` and gets `20`.
+          Fix: Correct the computation in `src/cart.rs` (part of this change) so that it gives `24` for this input.
+          Why: The test states the requirement; it stays as it is unless the requirement itself changed.
+          Again: cargo test cart::tests::total_adds_tax
+        "#);
+    }
+
+    #[test]
+    fn a_null_access() {
+        let failure = Failure {
+            test_name: Some("cart > total of an empty cart".into()),
+            test_file: Some("test/cart.test.ts".into()),
+            error_message: "TypeError: Cannot read properties of undefined (reading 'price')".into(),
+            stack_trace: Some(
+                "TypeError: Cannot read properties of undefined (reading 'price')\n    at total (/home/runner/work/shop/shop/src/cart.ts:9:25)\n    at /home/runner/work/shop/shop/test/cart.test.ts:12:15".into(),
+            ),
+            ..Failure::default()
+        };
+        insta::assert_snapshot!(shown(&failure, "npx vitest run", Test), @r#"
+        src/cart.ts:9 in `total`
+          `price` is read from a value that is `undefined`. This pull request adds the line.
+          Fix: Add a check for `undefined` before `price` is read at this line, and decide there what a missing value means.
+          Why: The read throws as soon as the value is `undefined`, and nothing after it runs.
+          Again: npx vitest run test/cart.test.ts -t 'total of an empty cart'
+        "#);
+    }
+
+    #[test]
+    fn a_compile_error() {
+        let failure = Failure {
+            error_message: "error[E0308]: mismatched types\n  --> src/cart.rs:12:9\n   |\n12 |         tax\n   |         ^^^ expected `u64`, found `Option<u64>`".into(),
+            ..Failure::default()
+        };
+        insta::assert_snapshot!(shown(&failure, "cargo build --locked", Build), @r#"
+        src/cart.rs:12
+          `Option<u64>` stands where `u64` is expected: `E0308: mismatched types`. This pull request adds the line.
+          Fix: Convert `Option<u64>` to `u64` at this line.
+          Why: Rust converts no types by itself.
+          Again: cargo build --locked
+        "#);
+    }
+
+    #[test]
+    fn a_missing_module() {
+        let failure = Failure {
+            test_file: Some("tests/test_cart.py".into()),
+            error_message: "ModuleNotFoundError: No module named 'requests'".into(),
+            stack_trace: Some("tests/test_cart.py:1: in <module>\n    from shop.cart import Cart\nshop/cart.py:3: in <module>\n    import requests\nE   ModuleNotFoundError: No module named 'requests'".into()),
+            ..Failure::default()
+        };
+        insta::assert_snapshot!(shown(&failure, "pytest", Test), @r#"
+        shop/cart.py:3
+          The module `requests` is imported but not installed.
+          Fix: Add the package that provides `requests` to the project's dependencies.
+          Why: The import runs before anything else in the file, so no test of the file can start.
+          Again: pytest tests/test_cart.py -x
+        "#);
+    }
+
+    #[test]
+    fn a_timeout() {
+        let failure = Failure {
+            test_name: Some("checkout › waits for the payment".into()),
+            test_file: Some("test/checkout.test.ts".into()),
+            error_message: "thrown: \"Exceeded timeout of 5000 ms for a test.\nAdd a timeout value to this test to increase the timeout, if this is a long-running test.\"".into(),
+            stack_trace: Some("    at Object.test (/home/runner/work/shop/shop/test/checkout.test.ts:8:3)".into()),
+            ..Failure::default()
+        };
+        insta::assert_snapshot!(shown(&failure, "npx jest", Test), @r#"
+        test/checkout.test.ts:8
+          The test did not finish within `5000 ms`.
+          Fix: Find the promise that this test awaits and that never settles, and make the code under test settle it on this path.
+          Why: A promise that never settles keeps the test waiting whatever the limit is; a longer limit only hides it.
+          Again: npx jest test/checkout.test.ts -t 'waits for the payment'
+        "#);
+    }
+
+    #[test]
+    fn a_panic_in_a_dependency() {
+        let failure = Failure {
+            test_name: Some("cart::tests::parses_saved_carts".into()),
+            error_message: "range end index 9 out of range for slice of length 4".into(),
+            stack_trace: Some(
+                "thread 'cart::tests::parses_saved_carts' panicked at /home/runner/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/bytes-1.6.0/src/bytes.rs:396:9:\nrange end index 9 out of range for slice of length 4\nstack backtrace:\n   0: rust_begin_unwind\n             at /rustc/59807616e/library/std/src/panicking.rs:689:5\n   1: bytes::bytes::Bytes::slice\n             at /home/runner/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/bytes-1.6.0/src/bytes.rs:396:9\n   2: shop::cart::Cart::parse\n             at ./src/cart.rs:17:20\n   3: shop::cart::tests::parses_saved_carts\n             at ./src/cart.rs:60:9".into(),
+            ),
+            ..Failure::default()
+        };
+        insta::assert_snapshot!(shown(&failure, "cargo test", Test), @r#"
+        src/cart.rs:17 in `shop::cart::Cart::parse`
+          `bytes-1.6.0` fails with `range end index 9 out of range for slice of length 4` when `bytes::bytes::Bytes::slice` is called at `src/cart.rs:17`. This pull request adds the line.
+          Fix: Check the arguments of `bytes::bytes::Bytes::slice` before this call, and handle there the case that it rejects.
+          Why: The library is not part of this repository; this call is the last place in it that can prevent the failure.
+          Again: cargo test cart::tests::parses_saved_carts
+        "#);
+    }
+
+    #[test]
+    fn a_lint_error() {
+        let failure = Failure {
+            error_type: ErrorType::LintError,
+            error_class: Some("eqeqeq".into()),
+            error_message: "Expected '===' and instead saw '=='".into(),
+            source: Some(SourceLocation { file: "src/cart.ts".into(), line: Some(11), function: None }),
+            ..Failure::default()
+        };
+        insta::assert_snapshot!(shown(&failure, "", Lint), @r#"
+        src/cart.ts:11
+          `eqeqeq: Expected '===' and instead saw '=='`. This pull request adds the line.
+          Fix: Rewrite this line so that the rule `eqeqeq` accepts it.
+          Why: The check fails while one report of this rule is left; disabling the rule takes a reviewer's consent.
+          Again: npx eslint src/cart.ts
+        "#);
+    }
+
+    #[test]
+    fn summaries_are_cut_cleanly() {
+        let failure = |n: u32| Failure {
+            test_name: Some(format!("t{n}")),
+            error_message: format!("Error: Cannot find module 'zod{n}' from 'src/a.ts'"),
+            ..Failure::default()
+        };
+        let items: Vec<FeedbackItem> =
+            (1..=4).map(|n| FeedbackItem::of(&failure(n), &Changes::default(), None)).collect();
+        let summary = summarise(&items, 500);
+        assert!(summary.chars().count() <= 500 && summary.ends_with("\nNot shown: 2 more."), "{summary}");
+        assert_eq!(summarise(&items[..1], 500), items[0].to_string());
+        assert_eq!(summary.matches('`').count() % 2, 0);
+    }
+}

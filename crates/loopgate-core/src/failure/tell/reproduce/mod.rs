@@ -1,0 +1,285 @@
+//! The smallest command that shows a failure again.
+//!
+//! People and agents paste these lines into a shell, and the names in them come from the pull request. A name is
+//! quoted so that no shell reads anything into it; one that cannot be quoted yields no command.
+
+#[cfg(test)]
+mod fixtures;
+mod names;
+mod own;
+mod rerun;
+mod select;
+mod source;
+mod tool;
+mod word;
+
+use std::borrow::Cow;
+
+use self::{own::Start, source::of_source, tool::tool};
+use crate::{
+    CheckName,
+    evidence::{CheckKind, ErrorType, Failure, TestFramework},
+    failure::read::text,
+    policy::REPORTS_VARIABLE,
+};
+
+pub use self::{rerun::rerun, word::word as quoted_word};
+
+/// The check a failure belongs to, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckContext<'a> {
+    pub name: &'a CheckName,
+    pub kind: CheckKind,
+    pub framework: Option<TestFramework>,
+    /// The configured command line, `cargo test --workspace`.
+    pub command: Option<&'a str>,
+    /// Where it runs, relative to the top of the repository; none for the top.
+    pub directory: Option<&'a str>,
+}
+
+/// The command that runs this one failure again, from the top of the repository, started as the check starts its tool;
+/// without a better one, the check's own.
+pub fn reproduce(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<String> {
+    let command = check.and_then(|check| check.command).map(without_reports);
+    let (within, command) = match &command {
+        Some(command) => own::placed(command),
+        None => (None, Cow::Borrowed("")),
+    };
+    let below = |path: &str| Some(path.trim_matches('/').to_owned()).filter(|path| !path.is_empty() && path != ".");
+    let directory = check.and_then(|check| check.directory).and_then(below);
+    let directory: Vec<String> = directory.into_iter().chain(within.and_then(below)).collect();
+    let there = check.map(|check| CheckContext { command: check.command.map(|_| command.as_ref()), ..*check });
+    if directory.is_empty() {
+        return in_place(failure, there.as_ref());
+    }
+    let directory = directory.join("/");
+    let failure = seen_from(&directory, failure.clone());
+    Some(format!("cd {} && {}", word::word(&directory)?, in_place(&failure, there.as_ref())?))
+}
+
+/// The failure with the paths that its files have inside a directory.
+fn seen_from(directory: &str, mut failure: Failure) -> Failure {
+    let inside = |file: &String| {
+        let inner = file.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/'));
+        inner.map_or_else(|| file.clone(), str::to_owned)
+    };
+    failure.test_file = failure.test_file.as_ref().map(inside);
+    if let Some(source) = &mut failure.source {
+        source.file = inside(&source.file);
+    }
+    failure
+}
+
+fn in_place(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<String> {
+    let command = check.and_then(|check| check.command);
+    let whole = || command.map(|command| text::one_line(command, 300)).filter(|command| !command.is_empty());
+    let one = || {
+        let tool = tool(failure, check)?;
+        let start = Start::of(tool, command);
+        select::of_test(tool, failure, &start).or_else(|| select::of_file(tool, failure, &start))
+    };
+    match failure.error_type {
+        ErrorType::LintError | ErrorType::CompileError => whole().or_else(|| of_source(failure)),
+        _ => one().or_else(whole),
+    }
+}
+
+/// The command as a person types it: without the options that only make it write a report for Loopgate.
+fn without_reports(command: &str) -> String {
+    if !command.contains(REPORTS_VARIABLE) {
+        return command.to_owned();
+    }
+    const ONLY_FOR_REPORTS: [&str; 7] = [
+        "--json",
+        "--format=json",
+        "--reporter=default",
+        "--reporter=junit",
+        "--reporter",
+        "xunit",
+        "--reporter-option",
+    ];
+    let kept = |word: &&str| !word.contains(REPORTS_VARIABLE) && !ONLY_FOR_REPORTS.contains(word);
+    let words: Vec<&str> = command.split_whitespace().filter(kept).collect();
+    words.strip_suffix(&["--"]).unwrap_or(&words).join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fixtures::running, *};
+
+    fn run(command: &str, test: &str, file: &str) -> Option<String> {
+        let failure = Failure {
+            test_name: Some(test.to_owned()),
+            test_file: Some(file.to_owned()).filter(|file| !file.is_empty()),
+            line_number: Some(12),
+            ..Failure::default()
+        };
+        running(command, |check| reproduce(&failure, Some(check)))
+    }
+
+    #[test]
+    fn each_framework_has_its_command() {
+        let cases = [
+            ("cargo test", "cart::tests::totals", "src/cart.rs", "cargo test cart::tests::totals"),
+            ("cargo nextest run", "shop::it adds", "", "cargo nextest run adds"),
+            ("cargo test", "src/cart.rs - cart::total (line 3)", "", "cargo test --doc cart::total"),
+            ("pytest -q", "test_total[1-2]", "tests/test_cart.py", "pytest 'tests/test_cart.py::test_total[1-2]' -x"),
+            (
+                "pytest",
+                "tests.test_cart.TestCart::test_total",
+                "tests/test_cart.py",
+                "pytest tests/test_cart.py::TestCart::test_total -x",
+            ),
+            (
+                "pytest",
+                "tests.test_cart.TestCart.test_total[1.5]",
+                "",
+                "pytest 'tests/test_cart.py::TestCart::test_total[1.5]' -x",
+            ),
+            (
+                "python3 manage.py test -v 2",
+                "cart.tests.CartTests.test_total",
+                "cart/tests.py",
+                "python3 manage.py test cart.tests.CartTests.test_total",
+            ),
+            ("python -m unittest", "test_cart.Cart.test_total", "", "python -m unittest test_cart.Cart.test_total"),
+            ("pytest", "tests/test_cart.py::test_total", "", "pytest tests/test_cart.py::test_total -x"),
+            (
+                "npx vitest run",
+                "cart > adds two",
+                "test/cart.test.ts",
+                "npx vitest run test/cart.test.ts -t 'adds two'",
+            ),
+            ("npm run jest", "cart › adds", "test/cart.test.ts", "npx jest test/cart.test.ts -t adds"),
+            ("mocha", "adds", "test/cart.spec.js", "mocha test/cart.spec.js -g adds"),
+            ("go test ./...", "TestTotal/empty", "cart/cart_test.go", "go test ./cart -run '^TestTotal$/^empty$'"),
+            ("go test ./...", "github.com/acme/shop/cart.TestTotal", "", "go test ./... -run '^TestTotal$'"),
+            ("mvn -B verify", "com.acme.CartTest.total", "", "mvn -Dtest=CartTest#total test"),
+            (
+                "./gradlew check",
+                "total()",
+                "src/test/java/com/acme/CartTest.java",
+                "./gradlew test --tests CartTest.total",
+            ),
+            ("gradle test", "com.acme.CartTest adds tax", "", "gradle test --tests 'CartTest.adds tax'"),
+            ("mvn test", "com.acme.CartTest.total(int)[1]", "", "mvn -Dtest=CartTest#total test"),
+            (
+                "vendor/bin/phpunit",
+                "Tests\\CartTest.testTotal with data set #0",
+                "",
+                "vendor/bin/phpunit --filter testTotal",
+            ),
+            ("rspec", "Cart adds", "", "rspec -e 'Cart adds'"),
+            ("dotnet test", "Shop.CartTests.Total", "", "dotnet test --filter FullyQualifiedName~Shop.CartTests.Total"),
+            ("bundle exec rspec", "Cart adds", "spec/cart_spec.rb", "bundle exec rspec spec/cart_spec.rb:12"),
+            (
+                "vendor/bin/phpunit",
+                "CartTest::testTotal",
+                "tests/CartTest.php",
+                "vendor/bin/phpunit --filter testTotal tests/CartTest.php",
+            ),
+            ("swift test", "ShopTests.CartTests testTotal", "", "swift test --filter ShopTests.CartTests/testTotal"),
+            ("make check", "anything", "", "make check"),
+            ("pytest", "", "tests/test_cart.py", "pytest tests/test_cart.py -x"),
+            ("vitest", "test/a.test.ts", "test/a.test.ts", "vitest run test/a.test.ts"),
+            ("jest", "adds", "/srv/shop/test/a.test.ts", "jest -t adds"),
+        ];
+        for (command, test, file, expected) in cases {
+            assert_eq!(run(command, test, file).as_deref(), Some(expected), "{test}");
+        }
+    }
+
+    #[test]
+    fn options_for_reports_are_ours_and_not_the_readers() {
+        for (command, expected) in [
+            (r#"npm run test -- --json --outputFile="$LOOPGATE_REPORTS/jest.json""#, "npm run test"),
+            (
+                r#"npm run test -- --run --reporter=default --reporter=junit --outputFile.junit="$LOOPGATE_REPORTS/v.xml""#,
+                "npm run test -- --run",
+            ),
+            (r#"python -m pytest --junitxml="$LOOPGATE_REPORTS/p.xml" -q"#, "python -m pytest -q"),
+            (r#"yarn run test --reporter xunit --reporter-option output="$LOOPGATE_REPORTS/m.xml""#, "yarn run test"),
+            ("make check --json", "make check --json"),
+        ] {
+            assert_eq!(without_reports(command), expected);
+        }
+    }
+
+    #[test]
+    fn in_a_directory_of_its_own() {
+        let mut failure = Failure {
+            test_name: Some("cart > adds".into()),
+            test_file: Some("web/test/cart.test.ts".into()),
+            ..Failure::default()
+        };
+        let there = "cd web && npx vitest run test/cart.test.ts -t adds";
+        let in_web = |command, failure: &Failure| {
+            running(command, |check| reproduce(failure, Some(&CheckContext { directory: Some("web/"), ..*check })))
+        };
+        assert_eq!(in_web("npx vitest run", &failure).as_deref(), Some(there));
+        let at_top = |command| running(command, |check| reproduce(&failure, Some(check)));
+        assert_eq!(at_top("cd web && npx vitest run").as_deref(), Some(there));
+        assert_eq!(at_top("npm --prefix web run test:vitest").as_deref(), Some(there));
+        failure.error_type = ErrorType::LintError;
+        assert_eq!(in_web("npx vitest run", &failure).as_deref(), Some("cd web && npx vitest run"));
+        assert_eq!(in_web("cd app && make lint", &failure).as_deref(), Some("cd web/app && make lint"));
+    }
+
+    #[test]
+    fn as_the_check_itself_does_it() {
+        let cases = [
+            (
+                "poetry run pytest -q",
+                "test_total",
+                "tests/test_cart.py",
+                "poetry run pytest tests/test_cart.py::test_total -x",
+            ),
+            ("cargo test -p shop --all-features", "cart::adds", "", "cargo test -p shop --all-features cart::adds"),
+            (
+                "go test -race -tags integration ./...",
+                "TestTotal",
+                "cart/cart_test.go",
+                "go test -race -tags integration ./cart -run '^TestTotal$'",
+            ),
+            (
+                "./gradlew :app:testDebugUnitTest",
+                "com.acme.CartTest.total",
+                "",
+                "./gradlew :app:testDebugUnitTest --tests CartTest.total",
+            ),
+            (
+                "dotnet test src/Shop.Tests -v q",
+                "Shop.CartTests.Total",
+                "",
+                "dotnet test src/Shop.Tests --filter FullyQualifiedName~Shop.CartTests.Total",
+            ),
+            (
+                "python3 backend/manage.py test --settings=ci",
+                "cart.tests.Total",
+                "",
+                "python3 backend/manage.py test --settings=ci cart.tests.Total",
+            ),
+            // Whatever it runs, it is not shown: a guess from the file's name would be another program.
+            ("./ci/test.sh", "test_total", "tests/test_cart.py", "./ci/test.sh"),
+            ("tox -e py312", "test_total", "tests/test_cart.py", "tox -e py312"),
+        ];
+        for (command, test, file, expected) in cases {
+            assert_eq!(run(command, test, file).as_deref(), Some(expected), "{command}");
+        }
+    }
+
+    #[test]
+    fn names_cannot_leave_their_word() {
+        assert_eq!(
+            run("npx vitest run", "a'; rm -rf ~ #", "").as_deref(),
+            Some(r"npx vitest run -t 'a'\''; rm -rf ~ #'")
+        );
+        assert_eq!(
+            run("npx vitest run", "$(id) `id` \"", "").as_deref(),
+            Some("npx vitest run -t '\\$\\(id\\) `id` \"'")
+        );
+        // An option or a second line: the check's own command instead.
+        assert_eq!(run("cargo test", "--config=x", "").as_deref(), Some("cargo test"));
+        assert_eq!(run("cargo test", "a\nrm -rf ~", "").as_deref(), Some("cargo test"));
+    }
+}

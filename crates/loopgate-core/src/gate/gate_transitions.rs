@@ -1,0 +1,197 @@
+//! What follows from where the gates stand: what is remembered of each, what happened since the last look, and whom
+//! to ask.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::waiting;
+use crate::{
+    gate::{self, Assessment, GateReport, GateStanding, Holding, Reviewer, Tampered},
+    ids::{GateName, Timestamp},
+    observed::{Readiness, Snapshot},
+    policy::{GatePolicy, RequestTime},
+    stage::Stage,
+    state::{GateState, GateStatus, LoopState, history::Event},
+};
+
+/// What the gates change: their remembered state, their events, and reviewers to ask or to let go.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub states: Vec<(GateName, GateState)>,
+    pub events: Vec<(Event, serde_json::Map<String, serde_json::Value>)>,
+    pub request: BTreeSet<Reviewer>,
+    pub withdraw: BTreeSet<Reviewer>,
+}
+
+/// Compares where each gate stands with what is remembered of it.
+///
+/// `evidence_reached` is the furthest stage of the walk that ignores gates: a gate with `request: after_checks` is
+/// asked for once the evidence of its own transition is there.
+pub fn follow_up(
+    assessment: &Assessment,
+    snapshot: &Snapshot,
+    state: &LoopState,
+    policies: &std::collections::BTreeMap<GateName, GatePolicy>,
+    evidence_reached: Stage,
+    now: Timestamp,
+) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut needed = BTreeSet::new();
+    let mut asked_before = BTreeSet::new();
+    for report in &assessment.gates {
+        let Some(policy) = policies.get(&report.name) else { continue };
+        let before = state.gates.get(&report.name);
+        let due = policy.request == RequestTime::Immediately || evidence_reached >= report.holds;
+        let mut after = remember(report, before, due, now);
+        wait(&mut after, policy, snapshot.pull_request.readiness, now);
+        let wanted = match after.status {
+            GateStatus::Requested => gate::reviewers(report, snapshot),
+            _ => BTreeSet::new(),
+        };
+        asked_before.extend(after.reviewers.iter().filter_map(|name| reviewer(name)));
+        // A reviewer seen as requested once in this round is not asked again: GitHub drops the request when they
+        // review, and a person may have withdrawn it on purpose.
+        let requested: BTreeSet<Reviewer> = wanted.iter().filter(|who| is_requested(snapshot, who)).cloned().collect();
+        let known: BTreeSet<Reviewer> = after.reviewers.iter().filter_map(|name| reviewer(name)).collect();
+        outcome.request.extend(wanted.iter().filter(|who| !known.contains(who) && !requested.contains(who)).cloned());
+        after.reviewers = known.union(&requested).map(written).collect();
+        needed.extend(wanted);
+        events_between(report, before, &after, &mut outcome.events);
+        outcome.events.extend(tampering(&mut after, assessment.tampered.iter().filter(|one| one.gate == report.name)));
+        outcome.states.push((report.name.clone(), after));
+    }
+    outcome.withdraw =
+        asked_before.into_iter().filter(|who| !needed.contains(who) && is_requested(snapshot, who)).collect();
+    outcome
+}
+
+fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Timestamp) -> GateState {
+    let holds = report.holding == Holding::Holds;
+    let status = match report.status() {
+        GateStatus::Requested if !holds || !due => GateStatus::Pending,
+        status => status,
+    };
+    let asked = |state: &GateState| matches!(state.status, GateStatus::Requested | GateStatus::Rejected);
+    let new_round = status == GateStatus::Requested && !before.is_some_and(asked);
+    let mut after = before.cloned().unwrap_or(GateState {
+        required: false,
+        status: GateStatus::Pending,
+        requested_at: None,
+        approved_by: None,
+        approved_at: None,
+        head_sha: None,
+        fingerprint: None,
+        evidence_url: None,
+        notes: None,
+        round: 0,
+        reviewers: Vec::new(),
+        counted: std::collections::BTreeMap::new(),
+        objections: Vec::new(),
+        labels: BTreeSet::new(),
+        waiting_since: None,
+        reminded_at: None,
+        tampered: BTreeSet::new(),
+        extra: serde_json::Map::new(),
+    });
+    if new_round {
+        after.round += 1;
+        after.requested_at = Some(now);
+        (after.waiting_since, after.reminded_at) = (None, None);
+        after.reviewers.clear();
+    }
+    after.required = holds && status != GateStatus::NotApplicable;
+    after.status = status;
+    after.fingerprint = Some(report.fingerprint.clone()).filter(|_| status != GateStatus::NotApplicable);
+    after.notes = match &report.standing {
+        GateStanding::Rejected { words, .. } => Some(words.clone()),
+        _ => None,
+    };
+    if let GateStanding::Approved { by } = &report.standing {
+        after.approved_by = Some(by.iter().map(|approval| approval.by.clone()).collect());
+        after.approved_at = by.iter().map(|approval| approval.at).max();
+        after.head_sha = by.last().map(|approval| approval.head);
+        after.evidence_url = by.last().map(|approval| approval.url.clone());
+    } else {
+        (after.approved_by, after.approved_at, after.head_sha, after.evidence_url) = (None, None, None, None);
+    }
+    after.counted.clone_from(&report.counted);
+    after.objections.clone_from(&report.objections);
+    after.labels = report.opening_labels();
+    after
+}
+
+/// Approvers are waited for from the moment they are asked: on a draft nobody is.
+fn wait(after: &mut GateState, policy: &GatePolicy, readiness: Readiness, now: Timestamp) {
+    let asked = after.status == GateStatus::Requested && readiness == Readiness::Ready;
+    after.waiting_since = asked.then(|| after.waiting_since.unwrap_or(now));
+    if after.reminded_at.is_none() && waiting::is_reminder_due(after, policy, now) {
+        after.reminded_at = Some(now);
+    }
+}
+
+/// Each counted comment that somebody else changed is told in the history once.
+fn tampering<'a>(
+    after: &mut GateState,
+    tampered: impl Iterator<Item = &'a Tampered>,
+) -> Vec<(Event, serde_json::Map<String, serde_json::Value>)> {
+    let fresh = tampered.filter(|one| after.tampered.insert(one.comment));
+    let line = |one: &Tampered| {
+        let payload = json!({ "gate": one.gate, "tampered_comment": one.url, "written_by": one.by.login });
+        payload.as_object().cloned().map(|payload| (Event::GateInvalidated, payload))
+    };
+    fresh.filter_map(line).collect()
+}
+
+fn events_between(
+    report: &GateReport,
+    before: Option<&GateState>,
+    after: &GateState,
+    events: &mut Vec<(Event, serde_json::Map<String, serde_json::Value>)>,
+) {
+    let was = before.map_or(GateStatus::Pending, |before| before.status);
+    let mut happened = |event: Event, mut more: serde_json::Value| {
+        more["gate"] = json!(report.name);
+        if let serde_json::Value::Object(payload) = more {
+            events.push((event, payload));
+        }
+    };
+    if was == GateStatus::Approved && after.status != GateStatus::Approved {
+        happened(Event::GateInvalidated, json!({ "was_bound_to": before.and_then(|before| before.head_sha) }));
+    }
+    if after.round > before.map_or(0, |before| before.round) {
+        happened(Event::GateRequested, json!({ "round": after.round, "holds": report.holds }));
+    }
+    if was != after.status {
+        match &report.standing {
+            GateStanding::Approved { by } => {
+                let people: Vec<_> = by.iter().map(|approval| approval.by.to_string()).collect();
+                happened(Event::GateApproved, json!({ "by": people, "head": after.head_sha }));
+            }
+            GateStanding::Rejected { by, .. } => happened(Event::GateRejected, json!({ "by": by })),
+            GateStanding::Open | GateStanding::NotApplicable => {}
+        }
+    }
+}
+
+fn is_requested(snapshot: &Snapshot, who: &Reviewer) -> bool {
+    match who {
+        Reviewer::User(login) => snapshot.pull_request.requested_users.contains(login),
+        Reviewer::Team(team) => snapshot.pull_request.requested_teams.contains(team),
+    }
+}
+
+/// Users are kept by login, teams as `org/slug`.
+fn written(who: &Reviewer) -> String {
+    match who {
+        Reviewer::User(login) => login.to_string(),
+        Reviewer::Team(team) => team.to_string(),
+    }
+}
+
+fn reviewer(name: &str) -> Option<Reviewer> {
+    match name.contains('/') {
+        true => name.parse().ok().map(Reviewer::Team),
+        false => name.parse().ok().map(Reviewer::User),
+    }
+}

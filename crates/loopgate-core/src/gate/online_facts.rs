@@ -1,0 +1,115 @@
+//! What a configuration names, and what GitHub says about it: all that `check-config --online` decides on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    gate::{self, AuthorityQuestions, Owner},
+    ids::{Login, RepoName, TeamSlug},
+    observed::{Account, Authority, Permission},
+    policy::{Codeowners, Fixer, GatePolicy, GateTrigger, Policy, Recipient},
+};
+
+/// Most names that are looked up, of people and of teams each.
+pub const MOST_NAMES: usize = 300;
+
+/// What GitHub answered, or why it did not.
+pub type Answer<T> = Result<T, String>;
+
+/// What GitHub says about the names in a configuration, and about the repository it governs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Survey {
+    pub repository: RepoName,
+    /// The named logins and teams, and the rights of the accounts behind the logins.
+    pub authority: Authority,
+    /// Everybody with access to the repository, and how much of it.
+    pub collaborators: Answer<Vec<(Account, Permission)>>,
+    /// The default branch's file, where there is one.
+    pub codeowners: Option<OwnersFile>,
+    pub branches: Answer<BTreeSet<String>>,
+    pub labels: Answer<BTreeSet<String>>,
+    /// The files of the default branch.
+    pub files: Answer<Vec<String>>,
+}
+
+/// A CODEOWNERS file and its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnersFile {
+    pub path: String,
+    pub text: String,
+}
+
+/// The names to be looked up. `people` is left empty: whose rights matter is known once the logins are accounts.
+pub fn questions(policy: &Policy, repository: &RepoName, codeowners: Option<&OwnersFile>) -> AuthorityQuestions {
+    let mut names = Names::default();
+    for gate in policy.gates.values() {
+        names.logins.extend(gate.approvers.users.iter().cloned());
+        names.teams.extend(gate.approvers.teams.iter().cloned());
+        names.teams.extend(preset_team(gate, repository));
+        names.authors(&gate.trigger);
+    }
+    for recipient in recipients(policy) {
+        names.recipient(recipient);
+    }
+    let fixers = std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior);
+    names.logins.extend(fixers.filter_map(|fixer| match fixer {
+        Fixer::Mention(login) => Some(login.clone()),
+        _ => None,
+    }));
+    for mention in codeowners.iter().flat_map(|file| gate::owner_mentions(&file.text)) {
+        match mention.owner {
+            Some(Owner::User(login)) => drop(names.logins.insert(login)),
+            Some(Owner::Team(team)) => drop(names.teams.insert(team)),
+            Some(Owner::Email(_)) | None => {}
+        }
+    }
+    AuthorityQuestions {
+        people: BTreeMap::new(),
+        logins: names.logins.into_iter().take(MOST_NAMES).collect(),
+        teams: names.teams.into_iter().take(MOST_NAMES).collect(),
+    }
+}
+
+/// Everybody an escalation may call.
+pub fn recipients(policy: &Policy) -> impl Iterator<Item = &Recipient> {
+    let escalation = &policy.escalation;
+    let general = escalation.notify.iter().chain(&escalation.ops).chain(&escalation.product_owner);
+    general.chain(escalation.triggers.values().flat_map(|trigger| &trigger.to))
+}
+
+/// The team a preset prefers where nobody is named, in the organisation that owns the repository.
+pub fn preset_team(gate: &GatePolicy, repository: &RepoName) -> Option<TeamSlug> {
+    let slug = gate.approvers.preset_team.as_ref()?;
+    format!("{}/{slug}", repository.owner()).parse().ok()
+}
+
+/// Whether the owners of files may approve some gate.
+pub fn asks_owners(policy: &Policy) -> bool {
+    policy.gates.values().any(|gate| gate.approvers.codeowners == Codeowners::MayApprove)
+}
+
+#[derive(Default)]
+struct Names {
+    logins: BTreeSet<Login>,
+    teams: BTreeSet<TeamSlug>,
+}
+
+impl Names {
+    fn recipient(&mut self, recipient: &Recipient) {
+        match recipient {
+            Recipient::User(login) => drop(self.logins.insert(login.clone())),
+            Recipient::Team(team) => drop(self.teams.insert(team.clone())),
+            Recipient::GateApprovers(_) => {}
+        }
+    }
+
+    fn authors(&mut self, trigger: &GateTrigger) {
+        match trigger {
+            GateTrigger::Any(conditions) | GateTrigger::All(conditions) => {
+                conditions.iter().for_each(|condition| self.authors(condition));
+            }
+            GateTrigger::Not(condition) => self.authors(condition),
+            GateTrigger::Author(logins) => self.logins.extend(logins.iter().cloned()),
+            _ => {}
+        }
+    }
+}

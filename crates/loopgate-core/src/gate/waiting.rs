@@ -1,0 +1,215 @@
+//! How long gates have waited for their approvers: when these are reminded, and when a human is called (gates.md,
+//! Requesting).
+
+use std::collections::BTreeMap;
+
+use crate::{
+    ids::{GateName, Timestamp},
+    policy::GatePolicy,
+    state::{GateState, GateStatus, LoopState},
+};
+
+/// The gates' policies, as the configuration has them.
+type Policies = BTreeMap<GateName, GatePolicy>;
+
+/// The gates that have waited longer than [`GatePolicy::escalate_after`], counted anew from a resume.
+pub fn overdue<'a>(state: &'a LoopState, policies: &'a Policies, now: Timestamp) -> impl Iterator<Item = &'a GateName> {
+    waits(state, policies).filter(move |wait| wait.escalate_at() <= now).map(|wait| wait.gate)
+}
+
+/// Which gates have waited too long, and since when; none where none has.
+pub fn in_words(state: &LoopState, policies: &Policies, now: Timestamp) -> Option<String> {
+    let waits = waits(state, policies).filter(|wait| wait.escalate_at() <= now).map(|wait| {
+        let since = wait.since.format("%-d %b %Y, %H:%M UTC");
+        format!("the {} gate has waited for its approvers since {since}", wait.gate)
+    });
+    let waits: Vec<String> = waits.collect();
+    (!waits.is_empty()).then(|| waits.join("; "))
+}
+
+/// The next moment at which waiting alone changes something.
+pub fn next(state: &LoopState, policies: &Policies, now: Timestamp) -> Option<Timestamp> {
+    let moments = waits(state, policies).flat_map(|wait| [wait.remind_at(), Some(wait.escalate_at())]);
+    moments.flatten().filter(|at| *at > now).min()
+}
+
+/// Whether the approvers of a gate are to be reminded now.
+pub fn is_reminder_due(state: &GateState, policy: &GatePolicy, now: Timestamp) -> bool {
+    let since = state.waiting_since.filter(|_| state.status == GateStatus::Requested);
+    since.is_some_and(|since| since + policy.remind_after <= now)
+}
+
+/// One gate that waits for a decision.
+struct Wait<'a> {
+    gate: &'a GateName,
+    policy: &'a GatePolicy,
+    state: &'a GateState,
+    since: Timestamp,
+    resumed: Option<Timestamp>,
+}
+
+fn waits<'a>(state: &'a LoopState, policies: &'a Policies) -> impl Iterator<Item = Wait<'a>> {
+    let resumed = state.resumes.iter().map(|resume| resume.at).max();
+    state.gates.iter().filter_map(move |(gate, state)| {
+        let since = state.waiting_since.filter(|_| state.status == GateStatus::Requested)?;
+        Some(Wait { gate, policy: policies.get(gate)?, state, since, resumed })
+    })
+}
+
+impl Wait<'_> {
+    fn remind_at(&self) -> Option<Timestamp> {
+        self.state.reminded_at.is_none().then(|| self.since + self.policy.remind_after)
+    }
+
+    fn escalate_at(&self) -> Timestamp {
+        self.resumed.map_or(self.since, |resumed| resumed.max(self.since)) + self.policy.escalate_after
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use crate::{
+        deciding::{CheckRunPlan, NextAction, Post},
+        fixtures::*,
+        observed::{Conclusion, Readiness},
+        policy::{Recipient, Trigger},
+        state::{GateStatus, RunStatus, history::Event},
+    };
+
+    /// A green pull request whose security gate bob has been asked for a minute or two ago.
+    fn asked() -> Story {
+        let mut story = Story::opened();
+        story.gate("security", "bob");
+        story.push(1, &[], &["rounds"]);
+        story
+    }
+
+    fn posts(story: &Story) -> Vec<String> {
+        story.last.as_ref().unwrap().surface.posts.iter().map(Post::key).collect()
+    }
+
+    fn after(story: &mut Story, hours: i64) {
+        story.now += TimeDelta::hours(hours);
+        story.decide();
+    }
+
+    #[test]
+    fn approvers_are_reminded_once_and_then_a_human_is_called() {
+        let mut story = asked();
+        let request = "gate:security:1".to_owned();
+        assert_eq!(posts(&story), std::slice::from_ref(&request));
+        after(&mut story, 23);
+        assert_eq!(posts(&story), std::slice::from_ref(&request));
+        after(&mut story, 1);
+        let reminder = "gate-reminder:security:1".to_owned();
+        assert_eq!(posts(&story), [request.clone(), reminder.clone()]);
+        after(&mut story, 47);
+        assert_eq!(posts(&story), [request.clone(), reminder.clone()], "the same reminder, found again by its marker");
+
+        after(&mut story, 1);
+        let decision = story.last.as_ref().unwrap();
+        assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::GateTimeout });
+        assert_eq!(posts(&story), [request, reminder, "escalation:gate_timeout:1".to_owned()]);
+        let escalation = decision.view.escalation.as_ref().unwrap();
+        let waits = "the security gate has waited for its approvers since 20 Nov 2026, 10:01 UTC";
+        assert_eq!(escalation.pattern, waits);
+        assert_eq!(escalation.recipients, [Recipient::GateApprovers("security".parse().unwrap())].into());
+        assert_eq!(
+            decision.surface.verify,
+            Some(CheckRunPlan::Completed(Conclusion::Success)),
+            "nothing is wrong with it"
+        );
+        assert_eq!(story.state.status, RunStatus::Escalated);
+        story.decide();
+        assert_eq!(story.last.as_ref().unwrap().action, NextAction::WaitForHuman { cause: Trigger::GateTimeout });
+    }
+
+    #[test]
+    fn a_decision_ends_the_call_and_no_push_does() {
+        for (word, status) in [("security approved", GateStatus::Approved), ("security rejected", GateStatus::Rejected)]
+        {
+            let mut story = asked();
+            after(&mut story, 73);
+            story.push(2, &[], &["rounds"]);
+            assert!(story.state.blocked.is_some(), "a push decides no gate");
+            story.comment("bob", word);
+            assert_eq!(story.state.gates.values().next().unwrap().status, status);
+            assert!(story.state.blocked.is_none(), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_resume_gives_the_approvers_the_same_time_again() {
+        let mut story = asked();
+        after(&mut story, 73);
+        story.comment("bob", "/loop resume");
+        assert!(story.state.blocked.is_none());
+        after(&mut story, 71);
+        assert!(story.state.blocked.is_none());
+        after(&mut story, 2);
+        assert_eq!(story.state.blocked.as_ref().unwrap().trigger, Trigger::GateTimeout);
+    }
+
+    #[test]
+    fn nobody_is_waited_for_on_a_draft() {
+        let mut story = Story::opened();
+        story.gate("security", "bob");
+        story.snapshot.pull_request.readiness = Readiness::Draft;
+        story.push(1, &[], &["rounds"]);
+        after(&mut story, 100);
+        assert_eq!(posts(&story), ["gate:security:1"]);
+        story.snapshot.pull_request.readiness = Readiness::Ready;
+        after(&mut story, 1);
+        assert_eq!(posts(&story), ["gate:security:1"], "the time begins when people are asked");
+        after(&mut story, 24);
+        assert_eq!(posts(&story).len(), 2);
+    }
+
+    #[test]
+    fn the_times_are_those_of_the_gate_and_are_asked_for_in_time() {
+        let mut story = Story::opened();
+        story.gate("security", "bob");
+        let gate = story.policy.gates.values_mut().next().unwrap();
+        (gate.remind_after, gate.escalate_after) = (TimeDelta::minutes(5), TimeDelta::minutes(9));
+        story.push(1, &[], &["rounds"]);
+        let asked = story.state.gates.values().next().unwrap().waiting_since.unwrap();
+        assert_eq!(story.last.as_ref().unwrap().revisit_at, Some(asked + TimeDelta::minutes(5)));
+        story.now = asked + TimeDelta::minutes(5);
+        story.decide();
+        assert_eq!(posts(&story).len(), 2);
+        assert_eq!(story.last.as_ref().unwrap().revisit_at, Some(asked + TimeDelta::minutes(9)));
+        story.now = asked + TimeDelta::minutes(9);
+        assert_eq!(story.decide().action, NextAction::Escalate { cause: Trigger::GateTimeout });
+    }
+
+    #[test]
+    fn a_new_round_waits_from_its_own_beginning() {
+        let mut story = asked();
+        after(&mut story, 30);
+        story.comment("bob", "security approved");
+        story.touch("src/lib.rs", "steal();");
+        story.push(2, &[], &["rounds"]);
+        assert_eq!(posts(&story), ["gate:security:2"]);
+        after(&mut story, 23);
+        assert_eq!(posts(&story).len(), 1);
+    }
+
+    #[test]
+    fn a_changed_comment_is_told_in_the_history_once() {
+        let mut story = asked();
+        story.comment("bob", "security approved");
+        story.snapshot.comments.items[0].body = "security approved, and all else".into();
+        let told = |story: &mut Story| {
+            let lines = &story.decide().events;
+            lines
+                .iter()
+                .filter(|line| line.payload.contains_key("tampered_comment"))
+                .map(|line| line.event)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(told(&mut story), [Event::GateInvalidated]);
+        assert_eq!(told(&mut story), []);
+    }
+}

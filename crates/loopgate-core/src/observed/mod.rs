@@ -1,0 +1,19 @@
+//! What was observed of one pull request, and what events alone tell.
+//!
+//! A [`Snapshot`] is all that GitHub said at one moment; a [`Hint`] is what only an event says. Nothing here decides.
+
+mod code_type;
+mod hint;
+mod snapshot;
+
+pub(crate) use self::snapshot::hunk_start;
+pub use self::{
+    code_type::CodeType,
+    hint::{Actor, Hint},
+    snapshot::{
+        Account, AccountKind, Annotation, AnnotationLevel, AppIdentity, Authority, Base, BaseEvidence, ChangedFile,
+        ChangedFiles, CheckProgress, Comment, Commit, Completeness, Conclusion, ExternalCheck, FileStatus, ForgedCheck,
+        Head, Lifecycle, Listing, NamedAccount, ObservationProblem, Permission, PullRequest, Readiness,
+        ReceivedEvidence, Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility, WorkflowRun,
+    },
+};

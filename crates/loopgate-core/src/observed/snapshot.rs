@@ -1,0 +1,535 @@
+//! What was observed of one pull request, as plain data: the left-hand input of [`decide`](crate::deciding::decide).
+//!
+//! A snapshot holds what *is*, read from GitHub's API (or a local repository), never what an event claimed. The few
+//! facts that only events tell come as [`Hint`]s. Everything textual in it was written by somebody else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    evidence::{ChangedCoverage, CheckEvidence, Evidence},
+    ids::{
+        AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
+        WorkflowRunId,
+    },
+    observed::{CodeType, Hint},
+};
+
+/// One pull request as observed at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    pub repository: RepoName,
+    /// Who we are on this GitHub: our own words and checks are recognised by these ids.
+    pub app: AppIdentity,
+    pub pull_request: PullRequest,
+    pub files: ChangedFiles,
+    /// Names of the folders at the top of the base's tree, for telling new ones. None: not observed, so that a
+    /// folder whose changed files are all new counts as new.
+    pub base_folders: Option<BTreeSet<String>>,
+    /// The commits of the pull request, oldest first.
+    pub commits: Listing<Commit>,
+    /// Issue comments, oldest first, ours included.
+    pub comments: Listing<Comment>,
+    pub reviews: Listing<Review>,
+    /// On lines of the diff. Commands count there, words about gates do not. Not read where the pull request has none.
+    pub inline: Listing<Comment>,
+    /// Check runs and commit statuses on the head commit that are not ours.
+    pub checks: Vec<ExternalCheck>,
+    /// Check runs on the head that carry one of our names but another App's id (gates.md: reported, never believed).
+    pub forged_checks: Vec<ForgedCheck>,
+    /// Evidence artifacts produced for the head commit, accepted or refused.
+    pub evidence: Vec<ReceivedEvidence>,
+    /// Runs on the head commit of the workflows that may bring evidence.
+    pub workflow_runs: Vec<WorkflowRun>,
+    /// What is known of the checks on the merge base, else the base head: the ground for blame.
+    pub base_evidence: Option<BaseEvidence>,
+    /// Approvals that the base branch's rules ask for; 0 when they ask for none.
+    pub required_approvals: u32,
+    pub authority: Authority,
+    /// Text of the base branch's CODEOWNERS file, if there is one.
+    pub codeowners: Option<String>,
+    pub hints: Vec<Hint>,
+    /// What could not be observed, and why: shown to people, and closing whatever depends on it.
+    pub problems: Vec<ObservationProblem>,
+}
+
+impl Snapshot {
+    /// A pull request of which nothing more is known than its files: nobody said anything, nothing was run.
+    pub fn of_files(repository: RepoName, app: AppIdentity, pull_request: PullRequest, files: ChangedFiles) -> Self {
+        Self {
+            repository,
+            app,
+            pull_request,
+            files,
+            base_folders: None,
+            commits: Listing::complete(Vec::new()),
+            comments: Listing::complete(Vec::new()),
+            reviews: Listing::complete(Vec::new()),
+            inline: Listing::complete(Vec::new()),
+            checks: Vec::new(),
+            forged_checks: Vec::new(),
+            evidence: Vec::new(),
+            workflow_runs: Vec::new(),
+            base_evidence: None,
+            required_approvals: 0,
+            authority: Authority::default(),
+            codeowners: None,
+            hints: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+}
+
+/// The identity Loopgate acts under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AppIdentity {
+    pub id: AppId,
+    /// The account comments are written by, `slug[bot]`.
+    pub bot: Login,
+    pub bot_id: Option<UserId>,
+}
+
+impl AppIdentity {
+    /// Whether we act with a workflow's own token, as every workflow of the repository does (surfaces.md, The Action):
+    /// nobody hears when a button is pressed, no team can be read or asked, and check runs of jobs bear our App's name.
+    pub fn is_actions(&self) -> bool {
+        self.bot.as_str().eq_ignore_ascii_case("github-actions[bot]")
+    }
+}
+
+/// A list that may not be whole. What depends on the missing part stays closed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listing<T> {
+    pub items: Vec<T>,
+    pub completeness: Completeness,
+}
+
+impl<T> Listing<T> {
+    pub const fn complete(items: Vec<T>) -> Self {
+        Self { items, completeness: Completeness::Complete }
+    }
+}
+
+/// Whether all of a list was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completeness {
+    Complete,
+    /// A limit of the platform or a failed page cut it short.
+    Incomplete,
+}
+
+/// A GitHub account.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Account {
+    pub id: UserId,
+    pub login: Login,
+    pub kind: AccountKind,
+}
+
+/// What kind of account it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccountKind {
+    User,
+    Bot,
+    Organization,
+    /// GitHub's placeholder for deleted accounts, or a kind we do not know: never an approver.
+    Other,
+}
+
+/// The pull request itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PullRequest {
+    pub number: PrNumber,
+    pub title: String,
+    pub body: String,
+    pub author: Account,
+    pub lifecycle: Lifecycle,
+    pub readiness: Readiness,
+    pub head: Head,
+    pub base: Base,
+    pub labels: BTreeSet<String>,
+    /// The type of change that a label from somebody with write declares.
+    pub declared_type: Option<CodeType>,
+    pub requested_users: BTreeSet<Login>,
+    /// Slugs of the repository's organisation.
+    pub requested_teams: BTreeSet<TeamSlug>,
+    pub created_at: Timestamp,
+    pub url: String,
+}
+
+/// Open, closed, or merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lifecycle {
+    Open,
+    Closed,
+    Merged { by: Option<Login>, at: Option<Timestamp> },
+}
+
+/// Whether the author calls it ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    Draft,
+    Ready,
+}
+
+/// The head branch and commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    pub sha: Sha,
+    /// The tree of the head commit: equal trees are equal code, whatever the commits say.
+    pub tree: Sha,
+    pub branch: String,
+    /// None when the fork it came from is gone.
+    pub repository: Option<RepoName>,
+    /// When a server first knew this commit (its check suite's creation), if GitHub says so. Commit dates are not
+    /// used anywhere: authors choose them.
+    pub known_since: Option<Timestamp>,
+}
+
+/// The base branch, and the commit of it that the head is compared with: the branch itself may have moved on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    pub branch: String,
+    pub sha: Sha,
+}
+
+/// The files a pull request changes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChangedFiles {
+    Complete(Vec<ChangedFile>),
+    /// More than the platform lists (3,000), or a page that could not be read: every content trigger matches.
+    TooLarge {
+        known: Vec<ChangedFile>,
+        reason: String,
+    },
+}
+
+impl ChangedFiles {
+    pub fn known(&self) -> &[ChangedFile] {
+        match self {
+            Self::Complete(files) => files,
+            Self::TooLarge { known, .. } => known,
+        }
+    }
+}
+
+/// One changed file, with its patch where GitHub gives one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    pub path: String,
+    /// The old name of a renamed or copied file. Both names count as touched.
+    pub previous_path: Option<String>,
+    pub status: FileStatus,
+    pub additions: u32,
+    pub deletions: u32,
+    /// The file's blob at the head; none for removed files.
+    pub blob: Option<Sha>,
+    /// Unified diff hunks. GitHub leaves it out for binary and very large files; such a file counts as matching
+    /// every content trigger.
+    pub patch: Option<String>,
+}
+
+impl ChangedFile {
+    /// Both names of a rename, else the one name.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.path.as_str()).chain(self.previous_path.as_deref())
+    }
+
+    /// Added lines as (line number at the head, text), from the patch; none when there is no patch to read.
+    pub fn added_lines(&self) -> Option<Vec<(u32, &str)>> {
+        let patch = self.patch.as_deref()?;
+        let mut added = Vec::with_capacity(self.additions.min(10_000) as usize);
+        let mut line = 0;
+        for text in patch.split('\n') {
+            match text.as_bytes() {
+                [b'+', ..] => {
+                    let content = &text[1..];
+                    added.push((line, content.strip_suffix('\r').unwrap_or(content)));
+                    line += 1;
+                }
+                [b'@', b'@', b' ', ..] => line = hunk_start(&text[3..])?,
+                [b'-' | b'\\', ..] => {}
+                _ => line += 1,
+            }
+        }
+        Some(added)
+    }
+}
+
+/// The first new line of a hunk header's remainder, `-1,3 +5,7 @@ …` → 5.
+pub(crate) fn hunk_start(header: &str) -> Option<u32> {
+    let new = header.split(' ').find_map(|part| part.strip_prefix('+'))?;
+    new.split(',').next()?.parse().ok()
+}
+
+/// What happened to a file. Words of GitHub's files list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileStatus {
+    Added,
+    Modified,
+    Removed,
+    Renamed,
+    Copied,
+    Changed,
+    Unchanged,
+}
+
+/// One commit of the pull request and who had a hand in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    pub sha: Sha,
+    pub message: String,
+    /// The account GitHub attributes the author to; none when the e-mail is nobody's.
+    pub author: Option<Account>,
+    pub committer: Option<Account>,
+    /// The raw author and committer e-mails, for attributing co-author trailers.
+    pub author_email: String,
+    pub committer_email: String,
+}
+
+/// An issue comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    pub id: CommentId,
+    pub author: Account,
+    /// The App it was written through, if any: such a comment is not a person's own word.
+    pub via_app: Option<AppId>,
+    pub body: String,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub visibility: Visibility,
+    pub url: String,
+}
+
+/// Whether readers of the page see a comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visibility {
+    Shown,
+    /// Minimised by a moderator.
+    Hidden,
+}
+
+/// A pull-request review.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Review {
+    pub id: ReviewId,
+    pub author: Account,
+    pub verdict: ReviewVerdict,
+    pub body: String,
+    /// The commit it was given on; none after garbage collection.
+    pub commit: Option<Sha>,
+    pub submitted_at: Timestamp,
+    pub url: String,
+}
+
+/// The state of a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewVerdict {
+    Approved,
+    ChangesRequested,
+    Commented,
+    Dismissed,
+    Pending,
+}
+
+/// Somebody else's check run or commit status on the head commit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExternalCheck {
+    /// None for commit statuses.
+    pub id: Option<CheckRunId>,
+    pub name: String,
+    /// The slug of the App that owns it; none for statuses.
+    pub app: Option<String>,
+    pub progress: CheckProgress,
+    pub started_at: Option<Timestamp>,
+    pub url: Option<String>,
+    /// Read only for finished, failing checks that the policy maps to a kind.
+    pub annotations: Vec<Annotation>,
+    /// The output's title and summary, as the check gives them.
+    pub summary: Option<String>,
+}
+
+/// Where an external check stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckProgress {
+    Queued,
+    InProgress,
+    Completed { conclusion: Conclusion, at: Option<Timestamp> },
+}
+
+/// How a check run ended, in GitHub's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Conclusion {
+    Success,
+    Failure,
+    Neutral,
+    Cancelled,
+    Skipped,
+    TimedOut,
+    ActionRequired,
+    Stale,
+    StartupFailure,
+}
+
+/// An annotation of a check run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    pub path: String,
+    pub line: u32,
+    pub level: AnnotationLevel,
+    pub title: Option<String>,
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AnnotationLevel {
+    Notice,
+    Warning,
+    Failure,
+}
+
+/// A check run that uses our name and is not ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForgedCheck {
+    pub name: String,
+    pub app: Option<String>,
+    pub url: Option<String>,
+}
+
+/// An evidence artifact found for the head commit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReceivedEvidence {
+    Accepted(Box<Evidence>),
+    /// Refused, with the reason people are told: wrong head, unknown workflow, too large, not the schema.
+    Refused {
+        artifact: String,
+        workflow: Option<String>,
+        reason: String,
+    },
+}
+
+/// A run on the head commit of a workflow that may bring evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkflowRun {
+    pub id: WorkflowRunId,
+    /// Path of the workflow file, without `@ref`.
+    pub path: String,
+    pub attempt: u32,
+    pub progress: CheckProgress,
+    pub url: Option<String>,
+    pub started_at: Option<Timestamp>,
+}
+
+/// What is known of the base.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BaseEvidence {
+    pub sha: Sha,
+    pub checks: BTreeMap<CheckName, CheckEvidence>,
+    pub coverage: Option<ChangedCoverage>,
+}
+
+/// What GitHub says about the rights of people and teams that matter for the decision.
+///
+/// Only those who spoke (a command, a gate word, a review) and those the policy names are looked up. Whoever is not
+/// in here has no authority.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Authority {
+    pub people: BTreeMap<UserId, Standing>,
+    /// Accounts named by login in the policy, resolved to the account that bears the login now.
+    pub logins: BTreeMap<Login, NamedAccount>,
+    pub teams: BTreeMap<TeamSlug, TeamStanding>,
+}
+
+/// What a login named in the policy resolves to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NamedAccount {
+    Known(Account),
+    Missing,
+    /// The look-up failed; the reason.
+    Unknown(String),
+}
+
+/// One person's rights on the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Known {
+        permission: Permission,
+        /// Teams named in the policy that the person belongs to, child teams included.
+        teams: BTreeSet<TeamSlug>,
+    },
+    /// Suspended or removed account.
+    Gone,
+    /// The look-up failed (404, 403, outage): no authority, and said so with this reason.
+    Unknown(String),
+}
+
+/// Effective permission on the repository, weakest first. `maintain` and `triage` come from `role_name` or
+/// `user.permissions`: GitHub's plain `permission` field folds them into `write` and `read`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    None,
+    Read,
+    Triage,
+    Write,
+    Maintain,
+    Admin,
+}
+
+/// What is known of a team named in the policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TeamStanding {
+    /// Exists and can read the repository; members include those of child teams.
+    Usable { members: BTreeMap<UserId, Login> },
+    /// Does not exist, or is secret to us.
+    Missing,
+    /// Exists without access to the repository.
+    NoAccess,
+    /// GitHub does not let us read it, with the reason: the permission `members: read` is missing, and asking again
+    /// changes nothing.
+    Unreadable(String),
+    /// The look-up failed for now; the reason.
+    Unknown(String),
+}
+
+/// Something that could not be observed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObservationProblem {
+    /// What was asked for: "team acme/security", "permission of bob".
+    pub what: String,
+    pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(patch: &str) -> ChangedFile {
+        ChangedFile {
+            path: "a.rs".into(),
+            previous_path: None,
+            status: FileStatus::Modified,
+            additions: 0,
+            deletions: 0,
+            blob: None,
+            patch: Some(patch.into()),
+        }
+    }
+
+    #[test]
+    fn added_lines_carry_their_line_at_the_head() {
+        let patch =
+            "@@ -1,2 +1,3 @@ fn a() {\n one\n-two\n+2\n+3\r\n\\ No newline at end of file\n@@ -9 +10 @@\n-x\n+y";
+        assert_eq!(file(patch).added_lines().unwrap(), [(2, "2"), (3, "3"), (10, "y")]);
+    }
+
+    #[test]
+    fn an_unreadable_hunk_header_yields_nothing_rather_than_wrong_lines() {
+        assert_eq!(file("@@ nonsense @@\n+x").added_lines(), None);
+    }
+}

@@ -1,0 +1,184 @@
+//! One gate as configured: what opens it, what it holds, who may approve, and how.
+
+use std::collections::BTreeSet;
+
+use chrono::TimeDelta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    evidence::FindingSeverity,
+    ids::{Login, TeamSlug},
+    observed::Permission,
+    policy::{LinePatterns, NameGlob, PathGlobs},
+    stage::Stage,
+};
+
+/// A gate as it governs a pull request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GatePolicy {
+    pub definition: GateDefinition,
+    pub trigger: GateTrigger,
+    /// The gate holds the transition out of this stage.
+    pub holds: Stage,
+    pub approvers: Approvers,
+    pub approve_by: ApproveBy,
+    pub invalidate_on_push: InvalidateOnPush,
+    pub exclusions: Exclusions,
+    pub checklist: ChecklistMode,
+    pub request: RequestTime,
+    /// At most 50 characters, the platform's limit.
+    pub label: String,
+    /// Pending longer than this reminds the approvers.
+    pub remind_after: TimeDelta,
+    /// Pending longer than this escalates as `gate_timeout`.
+    pub escalate_after: TimeDelta,
+}
+
+/// Where a gate's definition comes from: it decides whether the gate holds in each mode (gates.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateDefinition {
+    /// A preset the configuration does not mention.
+    Preset,
+    /// A preset the configuration adjusts, or a gate of its own.
+    Configured,
+}
+
+/// What opens a gate.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GateTrigger {
+    Any(Vec<GateTrigger>),
+    All(Vec<GateTrigger>),
+    Not(Box<GateTrigger>),
+    Always,
+    /// A touched path (either name of a rename) matches one glob, and none that excludes.
+    Paths {
+        globs: PathGlobs,
+        except: PathGlobs,
+    },
+    /// An added line matches, in a file that none of the globs excludes.
+    AddedLines {
+        patterns: LinePatterns,
+        except: PathGlobs,
+    },
+    /// A manifest gains a dependency.
+    DependenciesAdded,
+    /// A new folder appears at the top level.
+    NewTopLevelFolder,
+    /// The pull request carries one of these labels.
+    Labels(Vec<String>),
+    BaseBranch(Vec<NameGlob>),
+    Author(Vec<Login>),
+    /// More than so many changed lines or files.
+    Size {
+        lines: Option<u64>,
+        files: Option<u64>,
+    },
+    Draft,
+    /// A finding of at least this severity in the head's evidence.
+    Findings(FindingSeverity),
+}
+
+/// Who may approve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approvers {
+    pub users: BTreeSet<Login>,
+    pub teams: BTreeSet<TeamSlug>,
+    /// Everybody with at least this permission.
+    pub permission: Option<Permission>,
+    pub codeowners: Codeowners,
+    /// Distinct people needed, at least 1.
+    pub count: u32,
+    /// The team a preset prefers: counts only if it exists and can read the repository. A slug without organisation.
+    pub preset_team: Option<String>,
+}
+
+impl Default for Approvers {
+    fn default() -> Self {
+        Self {
+            users: BTreeSet::new(),
+            teams: BTreeSet::new(),
+            permission: None,
+            codeowners: Codeowners::Ignored,
+            count: 1,
+            preset_team: None,
+        }
+    }
+}
+
+/// Whether the code owners of the triggering files may approve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Codeowners {
+    #[default]
+    Ignored,
+    MayApprove,
+}
+
+/// What counts as an approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApproveBy {
+    Comment,
+    Review,
+    CommentOrReview,
+}
+
+impl ApproveBy {
+    pub const fn comments(self) -> bool {
+        matches!(self, Self::Comment | Self::CommentOrReview)
+    }
+
+    pub const fn reviews(self) -> bool {
+        matches!(self, Self::Review | Self::CommentOrReview)
+    }
+}
+
+/// When a push invalidates approvals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InvalidateOnPush {
+    /// When the gate's own diff changed.
+    #[default]
+    Matching,
+    Any,
+    Never,
+}
+
+/// Who is excluded from approving, each switchable with `allow_…: true`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exclusions {
+    pub author: Exclusion,
+    /// Anyone who authored, co-authored or committed a commit of the pull request.
+    pub contributors: Exclusion,
+    pub bots: Exclusion,
+}
+
+impl Default for Exclusions {
+    fn default() -> Self {
+        Self { author: Exclusion::Excluded, contributors: Exclusion::Excluded, bots: Exclusion::Excluded }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exclusion {
+    Excluded,
+    Allowed,
+}
+
+/// Whether the boxes of the gate's checklist must be ticked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChecklistMode {
+    #[default]
+    Optional,
+    Required,
+}
+
+/// When people are asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestTime {
+    #[default]
+    Immediately,
+    /// Once the checks of the transition it holds have passed.
+    AfterChecks,
+}

@@ -1,0 +1,163 @@
+//! The stage walk: how far the evidence on the head commit carries a pull request along the line of loop.md.
+//!
+//! It is computed afresh at every reconcile, twice: heeding gates, and ignoring them.
+
+use crate::{
+    evidence::CheckKind,
+    gate::{GateReport, GateStanding},
+    ids::{CheckName, GateName, Login},
+    observed::{Lifecycle, Readiness},
+    policy::{CapabilityMode, Phase, Severity},
+    stage::Stage,
+    state::CapabilityProgress,
+    verdict::{Evaluation, evaluate::severity_of, gather::HeadEvidence, review::ReviewStanding},
+};
+
+/// Everything a walk looks at.
+pub struct Ground<'a> {
+    pub configuration: Configuration,
+    pub evidence: &'a HeadEvidence,
+    pub evaluation: &'a Evaluation,
+    pub gates: &'a [GateReport],
+    pub capabilities: &'a CapabilityProgress,
+    pub capability_mode: CapabilityMode,
+    pub readiness: Readiness,
+    pub review: &'a ReviewStanding,
+    pub lifecycle: &'a Lifecycle,
+}
+
+/// Whether there is a configuration to walk by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Configuration {
+    Usable,
+    /// The file is wrong and no older commit of it is right: only the presets govern.
+    Unusable,
+}
+
+/// Whether gates count in a walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heed {
+    Gates,
+    EvidenceOnly,
+}
+
+/// How far a walk got, and what stopped it. Nothing stops it only at COMPLETE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walk {
+    pub reached: Stage,
+    pub held_by: Option<Hold>,
+}
+
+/// Walks from INIT until something holds.
+pub fn walk(ground: &Ground<'_>, heed: Heed) -> Walk {
+    let mut stage = Stage::Init;
+    loop {
+        let gate = match heed {
+            Heed::Gates => closed_gate(ground.gates, stage),
+            Heed::EvidenceOnly => None,
+        };
+        // What the head itself lacks is said before what people still have to say.
+        if let Some(hold) = lacking(ground, stage).or(gate) {
+            let reached = match hold {
+                Hold::Capability(_) => Stage::Implement,
+                Hold::Gate(ref name) if is_rejected(ground.gates, name) => stage.min(Stage::Implement),
+                _ => stage,
+            };
+            return Walk { reached, held_by: Some(hold) };
+        }
+        match stage.next() {
+            Some(next) => stage = next,
+            None => return Walk { reached: stage, held_by: None },
+        }
+    }
+}
+
+fn closed_gate(gates: &[GateReport], stage: Stage) -> Option<Hold> {
+    gates.iter().find(|gate| gate.holds == stage && gate.is_closed()).map(|gate| Hold::Gate(gate.name.clone()))
+}
+
+fn is_rejected(gates: &[GateReport], name: &crate::ids::GateName) -> bool {
+    gates.iter().any(|gate| &gate.name == name && matches!(gate.standing, GateStanding::Rejected { .. }))
+}
+
+/// What the transition out of `stage` asks for and the head does not have (the table of loop.md).
+fn lacking(ground: &Ground<'_>, stage: Stage) -> Option<Hold> {
+    use CheckKind as K;
+    let needs = |kinds: &[CheckKind]| lacking_evidence(ground.evidence, kinds);
+    match stage {
+        Stage::Init => (ground.configuration == Configuration::Unusable).then_some(Hold::Configuration),
+        Stage::Scaffold | Stage::Implement => needs(&[K::Build]),
+        Stage::Test => needs(&[K::Build, K::Test]),
+        Stage::Verify => needs(&[K::Build, K::Test, K::Lint, K::Types])
+            .or_else(|| evaluation_of(ground, Phase::A))
+            .or_else(|| capability(ground)),
+        Stage::Validate => needs(&[K::Build, K::Test, K::Security, K::Performance, K::Integration, K::Coverage])
+            .or_else(|| evaluation_of(ground, Phase::B)),
+        Stage::Document => needs(&[K::Build, K::Test, K::Docs])
+            .or_else(|| (ground.readiness == Readiness::Draft).then_some(Hold::Draft)),
+        Stage::Review => needs(&[K::Build, K::Test]).or_else(|| review(ground.review)),
+        Stage::Ship => (!matches!(ground.lifecycle, Lifecycle::Merged { .. })).then_some(Hold::Merge),
+        Stage::Complete => None,
+    }
+}
+
+/// Checks of these kinds must have ended, and must not have failed where their kind is one that holds hard: a slow
+/// benchmark lowers the score, a failing test stops the walk.
+fn lacking_evidence(evidence: &HeadEvidence, kinds: &[CheckKind]) -> Option<Hold> {
+    let required = || evidence.checks.iter().filter(|(_, check)| kinds.contains(&check.kind));
+    let failing: Vec<_> = required()
+        .filter(|(_, check)| check.has_failed() && severity_of(check.kind) == Severity::Fail)
+        .map(|(name, _)| name.clone())
+        .collect();
+    if !failing.is_empty() {
+        return Some(Hold::Failing(failing));
+    }
+    let missing: Vec<_> = required().filter(|(_, check)| !check.has_ended()).map(|(name, _)| name.clone()).collect();
+    (!missing.is_empty()).then_some(Hold::MissingEvidence(missing))
+}
+
+/// The evaluation is in phase B once A has passed, so only a failed evaluation of this very phase holds.
+fn evaluation_of(ground: &Ground<'_>, phase: Phase) -> Option<Hold> {
+    if ground.evaluation.phase != phase || ground.evaluation.passed() {
+        return None;
+    }
+    let waiting = ground.evidence.missing();
+    Some(if waiting.is_empty() { Hold::Evaluation(phase) } else { Hold::MissingEvidence(waiting) })
+}
+
+fn capability(ground: &Ground<'_>) -> Option<Hold> {
+    match (ground.capability_mode, &ground.capabilities.current) {
+        (CapabilityMode::Hold, Some(current)) => Some(Hold::Capability(current.clone())),
+        _ => None,
+    }
+}
+
+fn review(standing: &ReviewStanding) -> Option<Hold> {
+    match standing {
+        ReviewStanding::NotRequired | ReviewStanding::Approved => None,
+        ReviewStanding::Pending { have, need } => Some(Hold::Review { have: *have, need: *need }),
+        ReviewStanding::Rejected { by, .. } => Some(Hold::ChangesRequested(by.clone())),
+    }
+}
+
+/// What a walk stops at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Hold {
+    /// These checks have no evidence yet.
+    MissingEvidence(Vec<CheckName>),
+    Failing(Vec<CheckName>),
+    /// The evaluation of this phase has not passed.
+    Evaluation(Phase),
+    Gate(GateName),
+    Capability(String),
+    Draft,
+    Review {
+        have: u32,
+        need: u32,
+    },
+    /// Somebody asked for changes.
+    ChangesRequested(Login),
+    Merge,
+    /// The configuration could not be read at all.
+    Configuration,
+}

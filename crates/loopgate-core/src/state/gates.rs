@@ -1,0 +1,52 @@
+//! What is remembered of gates.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{CommentId, Login, ReviewId, Timestamp, UserId};
+
+/// Gate statuses of contracts.md.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateStatus {
+    /// Triggered, not asked for yet (`request: after_checks`).
+    #[default]
+    Pending,
+    NotApplicable,
+    Requested,
+    Approved,
+    Rejected,
+}
+
+impl GateStatus {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::NotApplicable => "not_applicable",
+            Self::Requested => "requested",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+/// A rejection that stands until the same person approves or revokes, or a maintainer dismisses it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Objection {
+    pub by: Login,
+    pub by_id: UserId,
+    pub at: Timestamp,
+    pub source: WordSource,
+    pub words: String,
+    pub url: String,
+}
+
+/// Where a word was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WordSource {
+    Comment(CommentId),
+    Review(ReviewId),
+    /// On a line of the diff; these ids are counted apart from those of comments.
+    Inline(CommentId),
+}

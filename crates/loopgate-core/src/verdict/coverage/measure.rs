@@ -1,0 +1,213 @@
+//! Coverage of the lines a change adds: added executable lines covered / added executable lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::coverable_lines;
+use crate::{
+    evidence::{ChangedCoverage, FileCoverage, LineTally},
+    observed::{ChangedFiles, FileStatus},
+    verdict::evaluate::{is_code, is_test},
+};
+
+/// Ranges of uncovered lines listed at most; the lines of the others are counted.
+pub(super) const MOST_RANGES: usize = 1_000;
+/// Unmeasured files named at most.
+pub(super) const MOST_UNMEASURED: usize = 100;
+
+/// What coverage reports say of a change. `reports` name files by their path in the repository; of a line that several
+/// of them measure, the largest count stands.
+///
+/// An added line counts if a report calls it executable, and it is no comment, and its file is no test: tests run
+/// themselves, and would hide what they leave out.
+pub fn measure(files: &ChangedFiles, reports: &[FileCoverage]) -> ChangedCoverage {
+    let mut by_path: BTreeMap<&str, Vec<&FileCoverage>> = BTreeMap::new();
+    for report in reports {
+        by_path.entry(&report.path).or_default().push(report);
+    }
+    let mut coverage = ChangedCoverage::default();
+    for measured in by_path.values() {
+        let LineTally { covered, total } = tally(measured);
+        coverage.lines_covered += covered;
+        coverage.lines_total += total;
+    }
+    let extensions: BTreeSet<&str> = by_path.keys().filter_map(|path| extension(path)).collect();
+    let is_measured = |path: &str| extension(path).is_some_and(|own| extensions.contains(own));
+    let changed = files.known().iter().filter(|file| file.status != FileStatus::Removed && !is_test(&file.path));
+    for file in changed {
+        let Some(added) = coverable_lines(file).filter(|added| !added.is_empty()) else { continue };
+        match by_path.get(file.path.as_str()) {
+            Some(measured) => add_file(&mut coverage, &file.path, &added, measured),
+            None if is_code(&file.path) && is_measured(&file.path) => coverage.unmeasured.push(file.path.clone()),
+            None => {}
+        }
+    }
+    coverage.unmeasured.truncate(MOST_UNMEASURED);
+    coverage
+}
+
+/// Covered and executable lines of one file, over all reports that measure it.
+fn tally(measured: &[&FileCoverage]) -> LineTally {
+    let count = |hits: &mut dyn Iterator<Item = u64>| {
+        hits.fold(LineTally::default(), |sum, hits| LineTally {
+            covered: sum.covered + u64::from(hits > 0),
+            total: sum.total + 1,
+        })
+    };
+    match measured {
+        [one] => count(&mut one.lines.values().copied()),
+        several => {
+            let mut lines: BTreeMap<u32, u64> = BTreeMap::new();
+            for (line, hits) in several.iter().flat_map(|report| &report.lines) {
+                let known = lines.entry(*line).or_default();
+                *known = (*known).max(*hits);
+            }
+            count(&mut lines.into_values())
+        }
+    }
+}
+
+fn add_file(coverage: &mut ChangedCoverage, path: &str, added: &[u32], measured: &[&FileCoverage]) {
+    let hits = |line: &u32| measured.iter().filter_map(|report| report.lines.get(line)).max().copied();
+    let (mut of_file, mut uncovered) = (LineTally::default(), Vec::new());
+    for (line, hits) in added.iter().filter_map(|line| Some((*line, hits(line)?))) {
+        of_file.total += 1;
+        if hits > 0 {
+            of_file.covered += 1;
+        } else {
+            uncovered.push(line);
+        }
+    }
+    if of_file.total == 0 {
+        return;
+    }
+    coverage.changed_covered += of_file.covered;
+    coverage.changed_total += of_file.total;
+    coverage.files.insert(path.to_owned(), of_file);
+    list(coverage, path, &uncovered);
+}
+
+/// Adds a file's uncovered lines, in order, as ranges.
+pub(super) fn list<'a>(coverage: &mut ChangedCoverage, path: &str, lines: impl IntoIterator<Item = &'a u32>) {
+    for (first, last) in ranges(lines) {
+        if coverage.uncovered.len() < MOST_RANGES {
+            coverage.uncovered.push(match last - first {
+                0 => format!("{path}:{first}"),
+                _ => format!("{path}:{first}-{last}"),
+            });
+        } else {
+            coverage.uncovered_not_listed += u64::from(last - first) + 1;
+        }
+    }
+}
+
+/// Runs of consecutive numbers.
+fn ranges<'a>(lines: impl IntoIterator<Item = &'a u32>) -> Vec<(u32, u32)> {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &line in lines {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(line) => *last = line,
+            _ => ranges.push((line, line)),
+        }
+    }
+    ranges
+}
+
+fn extension(path: &str) -> Option<&str> {
+    path.rsplit('/').next()?.rsplit_once('.').map(|(_, extension)| extension)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        observed::ChangedFile,
+        verdict::coverage::{combine, validate},
+    };
+
+    fn changed(path: &str, added: &[&str]) -> ChangedFile {
+        let lines: String = added.iter().map(|line| format!("\n+{line}")).collect();
+        ChangedFile {
+            path: path.to_owned(),
+            previous_path: None,
+            status: FileStatus::Modified,
+            additions: u32::try_from(added.len()).unwrap(),
+            deletions: 0,
+            blob: None,
+            patch: Some(format!("@@ -0,0 +1,{} @@{lines}", added.len())),
+        }
+    }
+
+    fn report(path: &str, lines: &[(u32, u64)]) -> FileCoverage {
+        FileCoverage { path: path.to_owned(), lines: lines.iter().copied().collect() }
+    }
+
+    #[test]
+    fn changed_lines_are_those_that_are_added_executable_and_no_test() {
+        let files = ChangedFiles::Complete(vec![
+            changed("src/a.rs", &["fn a() {", "    // why", "", "    b();", "    c();", "}"]),
+            changed("tests/a.rs", &["fn it_works() {}"]),
+            changed("src/new.rs", &["fn never_seen() {}"]),
+            changed("docs/a.md", &["words"]),
+        ]);
+        // As LLVM counts: blank lines and comments inside the function too. Lines 7 and 8 are not of this change.
+        let a = report("src/a.rs", &[(1, 1), (2, 1), (3, 1), (4, 1), (5, 0), (6, 0), (7, 0), (8, 1)]);
+        let coverage = measure(&files, &[a, report("tests/a.rs", &[(1, 1)])]);
+        assert_eq!((coverage.lines_covered, coverage.lines_total), (6, 9));
+        assert_eq!((coverage.changed_covered, coverage.changed_total), (2, 4));
+        assert_eq!(coverage.uncovered, ["src/a.rs:5-6"]);
+        assert_eq!(coverage.unmeasured, ["src/new.rs"]);
+    }
+
+    #[test]
+    fn a_change_of_comments_has_no_coverable_line() {
+        let files = ChangedFiles::Complete(vec![changed("a.go", &["// why", "/* and", "how */", ""])]);
+        let coverage = measure(&files, &[report("a.go", &[(1, 0), (2, 0), (3, 0), (4, 0)])]);
+        assert_eq!((coverage.changed_total, coverage.changed_percent(), coverage.lines_total), (0, None, 4));
+        assert!(coverage.uncovered.is_empty() && coverage.unmeasured.is_empty());
+    }
+
+    #[test]
+    fn a_line_is_covered_if_any_report_says_so() {
+        let files = ChangedFiles::Complete(vec![changed("a.py", &["a()", "b()", "c()"])]);
+        let coverage = measure(&files, &[report("a.py", &[(1, 1), (2, 0)]), report("a.py", &[(2, 3), (3, 0)])]);
+        assert_eq!((coverage.changed_covered, coverage.changed_total), (2, 3));
+        assert_eq!((coverage.lines_covered, coverage.lines_total), (2, 3));
+        assert_eq!(coverage.uncovered, ["a.py:3"]);
+    }
+
+    prop_compose! {
+        fn hits()(hits in prop::collection::btree_map(1_u32..30, 0_u64..3, 0..25)) -> Vec<(u32, u64)> {
+            hits.into_iter().collect()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_arithmetic_adds_up(one in hits(), other in hits(), lines in 1_usize..30, order: bool) {
+            let added = vec!["code();"; lines];
+            let files = ChangedFiles::Complete(vec![changed("a.rs", &added), changed("b.rs", &added)]);
+            let mut reports = vec![report("a.rs", &one), report("a.rs", &other), report("b.rs", &other)];
+            let coverage = measure(&files, &reports);
+            prop_assert!(validate(&coverage).is_ok());
+            prop_assert!(coverage.changed_covered <= coverage.changed_total);
+            prop_assert!(coverage.changed_total <= coverage.lines_total);
+            prop_assert!(coverage.changed_total <= 2 * lines as u64);
+            // Every line counted one by one.
+            let union = |line: u32| one.iter().chain(&other).filter(|(at, _)| *at == line).map(|(_, hits)| hits).max();
+            let expected = (1..=lines as u32).filter(|line| union(*line).is_some_and(|hits| *hits > 0)).count()
+                + other.iter().filter(|(line, hits)| *line <= lines as u32 && *hits > 0).count();
+            prop_assert_eq!(coverage.changed_covered, expected as u64);
+            // Neither order nor repetition of reports matters.
+            if order { reports.reverse() } else { reports.extend(reports.clone()) }
+            prop_assert_eq!(&measure(&files, &reports), &coverage);
+            // Nor does it matter whether one job measured it all, or several a part each.
+            let legs: Vec<_> = reports.iter().map(|one| measure(&files, std::slice::from_ref(one))).collect();
+            let combined = combine(&legs).unwrap();
+            prop_assert!(combined.changed_total <= coverage.changed_total);
+            prop_assert!(validate(&combined).is_ok());
+            prop_assert_eq!(combine(&[coverage.clone(), coverage.clone()]).unwrap(), coverage);
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! Evaluation: rules, weights and phases become a score and a verdict (loop.md, Evaluation).
+
+use super::{
+    coverage::{TOLERATED_LOSS, TestStanding},
+    gather::{GatheredCheck, HeadEvidence},
+};
+use crate::{
+    evidence::{ChangedCoverage, CheckKind, CheckResults},
+    ids::{RuleId, Score},
+    observed::{ChangedFile, ChangedFiles, CodeType, FileStatus},
+    policy::{CoverageTarget, NameGlob, Phase, Policy, RequiredTest, Rule, RuleCheck, Severity},
+    state::StopReason,
+    verdict::{DistanceToSuccess, Evaluation, EvaluationVerdict, RuleOutcome, RuleView},
+};
+
+/// The rules in force: one for each configured check, the ones every repository has, and those it wrote itself.
+/// A rule of the configuration replaces a default one with the same id.
+pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
+    let of_checks = policy.verify.checks.iter().map(|(name, check)| {
+        let severity = severity_of(check.kind);
+        rule(name.into(), format!("{name} passes"), severity, phase_of(check.kind), RuleCheck::Check(name.clone()))
+    });
+    let tests_added = match code_type {
+        CodeType::BugFix => Severity::Fail,
+        _ => Severity::Warn,
+    };
+    let mut rules: Vec<Rule> = of_checks.collect();
+    rules.extend(builtin("tests_added").map(|id| {
+        rule(id, "changed code comes with changed tests".to_owned(), tests_added, Phase::B, RuleCheck::TestsAdded)
+    }));
+    let (description, check) = match policy.coverage.target(code_type) {
+        CoverageTarget::Percent(percent) => {
+            (format!("at least {percent} % of the changed lines are covered"), RuleCheck::ChangedCoverage(percent))
+        }
+        CoverageTarget::MatchBase => {
+            ("the coverage of all lines is that of the base".to_owned(), RuleCheck::CoverageKept)
+        }
+    };
+    rules.extend(builtin(COVERAGE_RULE).map(|id| rule(id, description, Severity::Warn, Phase::B, check)));
+    rules.extend(policy.coverage.judged_tests(code_type).filter_map(|sort| {
+        let severity = match sort {
+            RequiredTest::RegressionTest | RequiredTest::ExistingTestsPass => Severity::Fail,
+            _ => Severity::Warn,
+        };
+        let description = sort.description().to_owned();
+        Some(rule(builtin(sort.as_str())?, description, severity, Phase::B, RuleCheck::RequiredTest(sort)))
+    }));
+    rules.retain(|default| policy.evaluate.rules.iter().all(|own| own.id != default.id));
+    rules.extend(policy.evaluate.rules.iter().cloned());
+    let mut seen = std::collections::BTreeSet::new();
+    rules.retain(|rule| seen.insert(rule.id.clone()));
+    rules
+}
+
+/// Id of the rule on coverage that every change has.
+pub const COVERAGE_RULE: &str = "coverage";
+
+fn builtin(id: &str) -> Option<RuleId> {
+    id.parse().ok()
+}
+
+fn rule(id: RuleId, description: String, severity: Severity, phase: Phase, check: RuleCheck) -> Rule {
+    Rule { id, description, severity, weight: severity.default_weight(), phase, check }
+}
+
+/// Severity of a check's own rule.
+pub const fn severity_of(kind: CheckKind) -> Severity {
+    match kind {
+        CheckKind::Build
+        | CheckKind::Types
+        | CheckKind::Test
+        | CheckKind::Integration
+        | CheckKind::Security
+        | CheckKind::Lint => Severity::Fail,
+        CheckKind::Performance | CheckKind::Coverage | CheckKind::Custom => Severity::Warn,
+        CheckKind::Docs => Severity::Info,
+    }
+}
+
+/// Phase A holds what VERIFY asks for, phase B what VALIDATE asks for on top.
+const fn phase_of(kind: CheckKind) -> Phase {
+    match kind {
+        CheckKind::Build | CheckKind::Types | CheckKind::Test | CheckKind::Lint => Phase::A,
+        CheckKind::Integration
+        | CheckKind::Security
+        | CheckKind::Performance
+        | CheckKind::Coverage
+        | CheckKind::Docs
+        | CheckKind::Custom => Phase::B,
+    }
+}
+
+/// Evaluates the head. In phase A, a pass switches to B at once, on the same head and without a new attempt; a run
+/// that has reached B stays there.
+pub fn evaluate(
+    files: &ChangedFiles,
+    evidence: &HeadEvidence,
+    policy: &Policy,
+    rules: &[Rule],
+    phase: Phase,
+) -> Evaluation {
+    let first = evaluate_phase(files, evidence, policy, rules, phase);
+    if phase == Phase::A && first.passed() {
+        return evaluate_phase(files, evidence, policy, rules, Phase::B);
+    }
+    first
+}
+
+/// Evaluates the head by the rules of one phase alone.
+pub fn evaluate_phase(
+    files: &ChangedFiles,
+    evidence: &HeadEvidence,
+    policy: &Policy,
+    rules: &[Rule],
+    phase: Phase,
+) -> Evaluation {
+    let active = rules.iter().filter(|rule| rule.phase <= phase);
+    let mut waiting = false;
+    let views: Vec<RuleView> = active
+        .map(|rule| {
+            let outcome = judge(files, evidence, rule, &mut waiting);
+            RuleView {
+                id: rule.id.clone(),
+                description: rule.description.clone(),
+                severity: rule.severity,
+                weight: rule.weight,
+                phase: rule.phase,
+                outcome,
+            }
+        })
+        .collect();
+    let weight_of = |wanted: fn(&RuleOutcome) -> bool| -> f64 {
+        views.iter().filter(|view| wanted(&view.outcome)).map(|view| view.weight).sum()
+    };
+    let passed = weight_of(|outcome| *outcome == RuleOutcome::Passed);
+    let score = Score::from_ratio(passed, weight_of(|outcome| *outcome != RuleOutcome::Unknown));
+    let threshold = policy.evaluate.thresholds.of(phase);
+    let blocked =
+        views.iter().any(|view| view.severity == Severity::Fail && matches!(view.outcome, RuleOutcome::Failed { .. }));
+    let verdict = match () {
+        () if blocked && !waiting => EvaluationVerdict::Failed,
+        () if waiting => EvaluationVerdict::Undecided,
+        () if score >= threshold => EvaluationVerdict::Passed(StopReason::ThresholdReached),
+        () if policy.evaluate.no_major_issues.contains(&phase) => EvaluationVerdict::Passed(StopReason::NoMajorIssues),
+        () => EvaluationVerdict::Failed,
+    };
+    let weight = policy.retry.progress_weight;
+    let progress = weight * pass_rate(&results(evidence)) + (1.0 - weight) * score.as_f64();
+    Evaluation { phase, score, threshold, verdict, rules: views, progress: Score::from_ratio(progress, 1.0) }
+}
+
+/// Sum of the test results of all checks.
+pub fn results(evidence: &HeadEvidence) -> CheckResults {
+    let mut sum = CheckResults::default();
+    for results in evidence.checks.values().filter_map(GatheredCheck::evidence).filter_map(|check| check.results) {
+        sum.add(&results);
+    }
+    sum
+}
+
+fn pass_rate(results: &CheckResults) -> f64 {
+    let executed = results.total.saturating_sub(results.skipped);
+    if executed == 0 { 1.0 } else { results.passed as f64 / executed as f64 }
+}
+
+fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &mut bool) -> RuleOutcome {
+    match &rule.check {
+        RuleCheck::Check(name) => match evidence.checks.get(name) {
+            None => RuleOutcome::Unknown,
+            Some(check) if !check.has_ended() => {
+                *waiting = true;
+                RuleOutcome::Unknown
+            }
+            Some(check) if check.has_failed() => failed(fix_of_check(name.as_str(), check)),
+            // A skipped check satisfies its transition but is no evidence that anything passed.
+            Some(check) if check.evidence().is_none_or(|e| e.outcome == crate::evidence::Outcome::Skipped) => {
+                RuleOutcome::Unknown
+            }
+            Some(_) => RuleOutcome::Passed,
+        },
+        RuleCheck::PassedRatio(least) => {
+            let results = results(evidence);
+            if results.total == 0 {
+                return RuleOutcome::Unknown;
+            }
+            let ratio = Score::from_ratio(pass_rate(&results), 1.0);
+            verdict(ratio >= *least, || format!("{ratio} of the tests pass; make it at least {least}"))
+        }
+        RuleCheck::ChangedCoverage(least) => {
+            // Without a report coverage is unknown; with one, a change without an executable line has nothing to cover.
+            let Some(coverage) = &evidence.coverage else { return RuleOutcome::Unknown };
+            match coverage.changed_percent() {
+                None => RuleOutcome::Passed,
+                Some(percent) => verdict(percent >= *least, || too_little(percent, *least, coverage)),
+            }
+        }
+        RuleCheck::CoverageKept => {
+            let head = evidence.coverage.as_ref().and_then(ChangedCoverage::percent);
+            let (Some(head), Some(base)) = (head, evidence.coverage_on_base) else { return RuleOutcome::Unknown };
+            // A billionth for what binary fractions add to the difference.
+            verdict(base - head <= TOLERATED_LOSS + 1e-9, || {
+                format!("{head:.1} % of all lines are covered and {base:.1} % on the base; cover what lost its tests")
+            })
+        }
+        RuleCheck::RequiredTest(sort) => match evidence.required_tests.get(sort) {
+            None => RuleOutcome::Unknown,
+            Some(TestStanding::There) => RuleOutcome::Passed,
+            Some(TestStanding::Missing(fix)) => failed(fix.clone()),
+        },
+        RuleCheck::Findings { severity, most } => {
+            let count = evidence.findings().filter(|finding| finding.severity >= *severity).count() as u64;
+            verdict(count <= *most, || {
+                format!("{count} findings at this severity or above; at most {most} are allowed")
+            })
+        }
+        // A test that fails on the base and passes here is what this asks for, whoever wrote it.
+        RuleCheck::TestsAdded if evidence.mends_a_test => RuleOutcome::Passed,
+        RuleCheck::TestsAdded => tests_added(files.known()),
+        RuleCheck::ChangeTogether { changed, also } => {
+            let touches = |globs: &[NameGlob]| files.known().iter().any(|file| touched(file, globs));
+            if touches(changed) {
+                verdict(touches(also), || format!("change one of {} in the same pull request", list(also)))
+            } else {
+                RuleOutcome::Passed
+            }
+        }
+        RuleCheck::MustAppear { pattern, paths } => {
+            let found = added(files, paths).any(|(_, _, text)| pattern.matches(text));
+            verdict(found, || format!("add a line matching `{}`", pattern.as_str()))
+        }
+        RuleCheck::MustNotAppear { pattern, paths } => {
+            match added(files, paths).find(|(_, _, text)| pattern.matches(text)) {
+                None => RuleOutcome::Passed,
+                Some((path, line, _)) => failed(format!("{path}:{line} matches `{}`; remove it", pattern.as_str())),
+            }
+        }
+        RuleCheck::Size { max_lines, max_files } => {
+            let files = files.known();
+            let lines: u64 = files.iter().map(|file| u64::from(file.additions) + u64::from(file.deletions)).sum();
+            let small =
+                max_lines.is_none_or(|max| lines <= max) && max_files.is_none_or(|max| files.len() as u64 <= max);
+            verdict(small, || format!("{lines} changed lines in {} files; split the change", files.len()))
+        }
+    }
+}
+
+/// Most uncovered places named in a fix.
+const PLACES: usize = 3;
+
+fn too_little(percent: f64, least: f64, coverage: &ChangedCoverage) -> String {
+    // Rounded down, so that 99.96 % is not told as 100.0 % that are too little.
+    let percent = (percent * 10.0).floor() / 10.0;
+    let places = coverage.uncovered.iter().take(PLACES).cloned().collect::<Vec<_>>().join(", ");
+    let more = coverage.uncovered.len().saturating_sub(PLACES);
+    let places = match (places.is_empty(), more) {
+        (true, _) => String::new(),
+        (false, 0) => format!(": {places}"),
+        (false, more) => format!(": {places} and {more} more places"),
+    };
+    format!("{percent:.1} % of the changed lines are covered; add tests until it is {least} %{places}")
+}
+
+fn verdict(passed: bool, fix: impl FnOnce() -> String) -> RuleOutcome {
+    if passed { RuleOutcome::Passed } else { failed(fix()) }
+}
+
+const fn failed(fix: String) -> RuleOutcome {
+    RuleOutcome::Failed { fix }
+}
+
+/// One line: what to do about a failing check.
+fn fix_of_check(name: &str, check: &GatheredCheck) -> String {
+    use crate::verdict::CheckStanding as S;
+    match &check.standing {
+        S::TimedOutWaiting => format!("no evidence of {name} arrived in time; run it again or skip it with a reason"),
+        S::NotStarted { .. } => format!("GitHub could not start {name}; its page says why"),
+        S::Refused { reason } => format!("the evidence of {name} was refused: {reason}"),
+        S::Done(evidence) => match (evidence.failures.len() as u64 + evidence.failures_not_kept, evidence.outcome) {
+            (_, crate::evidence::Outcome::TimedOut) => format!("{name} ran into its timeout; find what does not end"),
+            (_, crate::evidence::Outcome::NoTestsExecuted) => format!("{name} executed no test; fix its command"),
+            (0, _) => format!("make {name} pass"),
+            (1, _) => format!("fix the failure of {name}"),
+            (count, _) => format!("fix the {count} failures of {name}"),
+        },
+        S::Missing | S::Running { .. } | S::Skipped { .. } => format!("{name} has no result"),
+    }
+}
+
+fn touched(file: &ChangedFile, globs: &[NameGlob]) -> bool {
+    file.paths().any(|path| globs.iter().any(|glob| glob.matches(path)))
+}
+
+fn list(globs: &[NameGlob]) -> String {
+    globs.iter().map(|glob| format!("`{}`", glob.as_str())).collect::<Vec<_>>().join(", ")
+}
+
+fn added<'a>(files: &'a ChangedFiles, paths: &'a [NameGlob]) -> impl Iterator<Item = (&'a str, u32, &'a str)> {
+    let files = files.known().iter().filter(|file| paths.is_empty() || touched(file, paths));
+    files.flat_map(|file| {
+        let lines = file.added_lines().unwrap_or_default();
+        lines.into_iter().map(|(line, text)| (file.path.as_str(), line, text))
+    })
+}
+
+/// Code changed, so a test was added or changed too. A change without code (documents, configuration) passes.
+fn tests_added(files: &[ChangedFile]) -> RuleOutcome {
+    let changed = |file: &&ChangedFile| file.status != FileStatus::Removed && file.additions > 0;
+    let code = files.iter().filter(changed).any(|file| is_code(&file.path) && !is_test(&file.path));
+    // Languages such as Rust keep unit tests in the file they test.
+    let inline_test = |file: &ChangedFile| {
+        file.added_lines().unwrap_or_default().iter().any(|(_, text)| {
+            let text = text.trim_start();
+            text.starts_with("#[test]") || text.starts_with("#[tokio::test") || text.starts_with("#[cfg(test)]")
+        })
+    };
+    let test = files.iter().filter(changed).any(|file| is_test(&file.path) || inline_test(file));
+    verdict(!code || test, || "add or change a test that covers the changed code".to_owned())
+}
+
+/// Whether a path is source code, by its extension.
+pub fn is_code(path: &str) -> bool {
+    const CODE: [&str; 26] = [
+        "rs", "py", "js", "jsx", "mjs", "cjs", "ts", "tsx", "go", "java", "kt", "kts", "scala", "cs", "rb", "php", "c",
+        "h", "cc", "cpp", "hpp", "swift", "m", "ex", "exs", "dart",
+    ];
+    path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).is_some_and(|(_, ext)| CODE.contains(&ext))
+}
+
+/// Whether a path is a test by the conventions of the common languages.
+pub fn is_test(path: &str) -> bool {
+    const FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "spec", "specs", "e2e"];
+    if !is_code(path) {
+        return false;
+    }
+    let mut parts = path.split('/').rev();
+    let name = parts.next().unwrap_or(path).to_ascii_lowercase();
+    let stem = name.split('.').next().unwrap_or(&name);
+    parts.any(|folder| FOLDERS.iter().any(|known| folder.eq_ignore_ascii_case(known)))
+        || matches!(stem, "test" | "tests" | "conftest")
+        || stem.starts_with("test_")
+        || stem.ends_with("_test")
+        || stem.ends_with("_tests")
+        || stem.ends_with("_spec")
+        || name.contains(".test.")
+        || name.contains(".spec.")
+        || path.ends_with("Test.java")
+        || path.ends_with("Tests.java")
+        || path.ends_with("Test.kt")
+        || path.ends_with("Tests.cs")
+}
+
+/// How far a head that has not passed is from passing.
+pub fn distance(evaluation: &Evaluation) -> DistanceToSuccess {
+    let blocking = evaluation.failed_rules();
+    DistanceToSuccess {
+        threshold: evaluation.threshold,
+        score: evaluation.score,
+        gap: evaluation.score.gap_to(evaluation.threshold),
+        failed_fail_rules: blocking.len(),
+        blocking_rule_ids: blocking,
+        passed_rules: evaluation.rules.iter().filter(|rule| rule.outcome == RuleOutcome::Passed).count(),
+        total_rules: evaluation.rules.len(),
+    }
+}

@@ -1,0 +1,136 @@
+//! Evidence of checks that others run: their check runs and commit statuses, and workflows that did not start.
+
+use crate::{
+    evidence::{CheckEvidence, CheckKind, ErrorType, Failure, Outcome, RetryClass, SourceLocation, matrix_jobs},
+    ids::CheckName,
+    observed::{AnnotationLevel, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, WorkflowRun},
+    policy::ExternalSource,
+    verdict::CheckStanding,
+};
+
+/// Where GitHub looks for workflows.
+const WORKFLOWS: &str = ".github/workflows/";
+/// Changed workflow files named at most.
+const MOST_NAMED: usize = 5;
+
+/// What is known of a check from those of a commit's check runs and statuses that it is mapped to; several must all
+/// pass. `files` are the change's: where a workflow did not start, those that describe workflows may be why.
+pub fn standing(
+    checks: &[ExternalCheck],
+    name: &CheckName,
+    kind: CheckKind,
+    source: &ExternalSource,
+    files: &ChangedFiles,
+) -> CheckStanding {
+    let app_matches = |check: &ExternalCheck| source.app.as_ref().is_none_or(|app| check.app.as_ref() == Some(app));
+    let mut merged: Option<CheckEvidence> = None;
+    let mut not_started = None;
+    for check in checks.iter().filter(|check| source.name.matches(&check.name) && app_matches(check)) {
+        match ended(check) {
+            None => return CheckStanding::Running { url: check.url.clone() },
+            Some(Ended::NotStarted) => not_started = Some(check.url.clone()),
+            Some(Ended::With(outcome, class)) => {
+                let evidence = evidence_of(check, name, kind, outcome, class);
+                merged = Some(merged.map_or(evidence.clone(), |merged| matrix_jobs::merge(merged, evidence)));
+            }
+        }
+    }
+    match (merged, not_started) {
+        // What failed is known to have; only what passed is not all there is.
+        (Some(evidence), Some(url)) if !evidence.outcome.is_failure() => without_start(url, files),
+        (Some(evidence), _) => CheckStanding::Done(Box::new(evidence)),
+        (None, Some(url)) => without_start(url, files),
+        (None, None) => CheckStanding::Missing,
+    }
+}
+
+/// The standing of a check whose evidence was to come from these workflow runs, and none has: it did not start if the
+/// newest run of a workflow did not.
+pub fn without_evidence(runs: &[WorkflowRun], files: &ChangedFiles) -> Option<CheckStanding> {
+    let is_newest = |run: &&WorkflowRun| !runs.iter().any(|other| other.path == run.path && other.id > run.id);
+    let failed_to_start = |run: &&WorkflowRun| {
+        matches!(run.progress, CheckProgress::Completed { conclusion: Conclusion::StartupFailure, .. })
+    };
+    let run = runs.iter().filter(is_newest).find(failed_to_start)?;
+    Some(without_start(run.url.clone(), files))
+}
+
+fn without_start(url: Option<String>, files: &ChangedFiles) -> CheckStanding {
+    let paths = files.known().iter().map(|file| &file.path).filter(|path| path.starts_with(WORKFLOWS));
+    CheckStanding::NotStarted { url, edited_workflows: paths.take(MOST_NAMED).cloned().collect() }
+}
+
+enum Ended {
+    With(Outcome, Option<RetryClass>),
+    /// GitHub could not start it: an invalid workflow file, permissions, billing, no runner, an incident. No code ran,
+    /// and its API does not say which of these it was.
+    NotStarted,
+}
+
+/// None while no end is known: still running, waiting for somebody's approval to run, or made stale by GitHub.
+const fn ended(check: &ExternalCheck) -> Option<Ended> {
+    let CheckProgress::Completed { conclusion, .. } = check.progress else { return None };
+    Some(match conclusion {
+        Conclusion::Success | Conclusion::Neutral => Ended::With(Outcome::Passed, None),
+        Conclusion::Skipped => Ended::With(Outcome::Skipped, None),
+        Conclusion::Failure => Ended::With(Outcome::Failed, None),
+        Conclusion::TimedOut => Ended::With(Outcome::TimedOut, Some(RetryClass::Logic)),
+        Conclusion::Cancelled => Ended::With(Outcome::Cancelled, Some(RetryClass::External)),
+        Conclusion::StartupFailure => Ended::NotStarted,
+        Conclusion::ActionRequired | Conclusion::Stale => return None,
+    })
+}
+
+/// The evidence is the check run (or status) itself.
+fn evidence_of(
+    check: &ExternalCheck,
+    name: &CheckName,
+    kind: CheckKind,
+    outcome: Outcome,
+    retry_class: Option<RetryClass>,
+) -> CheckEvidence {
+    let mut evidence = CheckEvidence::bare(name.clone(), kind, outcome);
+    evidence.retry_class = retry_class;
+    evidence.url.clone_from(&check.url);
+    evidence.started_at = check.started_at;
+    if let (Some(start), CheckProgress::Completed { at: Some(end), .. }) = (check.started_at, check.progress) {
+        evidence.duration_ms = u64::try_from((end - start).num_milliseconds()).unwrap_or(0);
+    }
+    if outcome.is_failure() {
+        let failing = check.annotations.iter().filter(|annotation| annotation.level == AnnotationLevel::Failure);
+        evidence.failures = failing
+            .map(|annotation| Failure {
+                error_type: error_type_of(kind),
+                error_class: annotation.title.clone(),
+                error_message: annotation.message.clone(),
+                test_file: Some(annotation.path.clone()),
+                line_number: Some(annotation.line),
+                source: Some(SourceLocation {
+                    file: annotation.path.clone(),
+                    line: Some(annotation.line),
+                    function: None,
+                }),
+                ..Failure::default()
+            })
+            .collect();
+        // One that says nothing has no failure to show: making one up would hide that nobody knows what is wrong.
+        if let (true, Some(summary)) = (evidence.failures.is_empty(), &check.summary) {
+            evidence.failures.push(Failure {
+                error_type: error_type_of(kind),
+                error_message: summary.clone(),
+                ..Failure::default()
+            });
+        }
+    }
+    evidence
+}
+
+/// What an annotation of a check of this kind most probably is.
+const fn error_type_of(kind: CheckKind) -> ErrorType {
+    match kind {
+        CheckKind::Build => ErrorType::CompileError,
+        CheckKind::Lint => ErrorType::LintError,
+        CheckKind::Types => ErrorType::TypeError,
+        _ => ErrorType::Other,
+    }
+}

@@ -1,0 +1,303 @@
+//! Evidence of the head commit: for every check of the policy, what is known of it from artifacts, check runs, commit
+//! statuses and skips.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+
+use super::{
+    coverage::{self, ImpossibleCoverage, TestStanding},
+    external,
+};
+use crate::{
+    evidence::{ChangedCoverage, CheckEvidence, CheckKind, Evidence, Finding, Outcome, TestId, TestState, matrix_jobs},
+    ids::{CheckName, Sha, Timestamp},
+    observed::{BaseEvidence, CheckProgress, ReceivedEvidence, Snapshot},
+    policy::{CheckPolicy, CheckSource, Policy, RequiredTest},
+    state::{AttemptDigest, Skip},
+    verdict::CheckStanding,
+};
+
+/// What is known of every check of the policy on the head commit, in the policy's order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeadEvidence {
+    pub checks: IndexMap<CheckName, GatheredCheck>,
+    /// Of all jobs together, checked against the diff.
+    pub coverage: Option<ChangedCoverage>,
+    /// Why coverage that was claimed is not believed.
+    pub coverage_refused: Option<ImpossibleCoverage>,
+    /// Coverage of all lines on the base, in percent.
+    pub coverage_on_base: Option<f64>,
+    /// The sorts of tests of which something is known.
+    pub required_tests: BTreeMap<RequiredTest, TestStanding>,
+    /// Whether a test passes here that fails on the base: it tests the change without having come with it.
+    pub mends_a_test: bool,
+}
+
+/// One check of the policy with what is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GatheredCheck {
+    pub kind: CheckKind,
+    pub standing: CheckStanding,
+    pub baseline: OnBase,
+}
+
+/// Whether a failure is held against the head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnBase {
+    #[default]
+    Counts,
+    /// It is only shown: it exists on the base too and `loop.baseline: new` asks for new failures only, or
+    /// `loop.execution_gate.require_passing_tests` is false.
+    Excused,
+}
+
+impl GatheredCheck {
+    /// Whether nothing more is expected of it.
+    pub const fn has_ended(&self) -> bool {
+        !matches!(self.standing, CheckStanding::Missing | CheckStanding::Running { .. })
+    }
+
+    /// Whether it ended in a way that speaks against the head.
+    pub fn has_failed(&self) -> bool {
+        if self.baseline == OnBase::Excused {
+            return false;
+        }
+        match &self.standing {
+            CheckStanding::Done(evidence) if self.kind == CheckKind::Security => fails_on_security(evidence),
+            CheckStanding::Done(evidence) => evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled,
+            CheckStanding::TimedOutWaiting | CheckStanding::Refused { .. } | CheckStanding::NotStarted { .. } => true,
+            CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::Skipped { .. } => false,
+        }
+    }
+
+    pub fn evidence(&self) -> Option<&CheckEvidence> {
+        match &self.standing {
+            CheckStanding::Done(evidence) => Some(evidence),
+            _ => None,
+        }
+    }
+}
+
+/// A scanner that reports findings fails on critical and high ones only; lower ones warn (loop.md, Evaluation).
+fn fails_on_security(evidence: &CheckEvidence) -> bool {
+    use crate::evidence::FindingSeverity::High;
+    if evidence.findings.is_empty() {
+        return evidence.outcome.is_failure();
+    }
+    evidence.findings.iter().any(|finding| finding.severity >= High)
+}
+
+impl HeadEvidence {
+    /// Checks without an end, in the policy's order.
+    pub fn missing(&self) -> Vec<CheckName> {
+        self.names(|check| !check.has_ended())
+    }
+
+    pub fn failing(&self) -> Vec<CheckName> {
+        self.names(GatheredCheck::has_failed)
+    }
+
+    fn names(&self, wanted: impl Fn(&GatheredCheck) -> bool) -> Vec<CheckName> {
+        self.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Holds the failures of these checks against nobody.
+    pub fn excuse<'a>(&mut self, names: impl IntoIterator<Item = &'a CheckName>) {
+        for name in names {
+            if let Some(check) = self.checks.get_mut(name) {
+                check.baseline = OnBase::Excused;
+            }
+        }
+    }
+
+    /// Checks of kind test that were executed and failed.
+    pub fn failing_tests(&self) -> Vec<CheckName> {
+        self.names(|check| {
+            let failed = check.evidence().is_some_and(|evidence| evidence.outcome == Outcome::Failed);
+            check.kind == CheckKind::Test && failed
+        })
+    }
+
+    pub fn of_kind(&self, kind: CheckKind) -> impl Iterator<Item = (&CheckName, &GatheredCheck)> {
+        self.checks.iter().filter(move |(_, check)| check.kind == kind)
+    }
+
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.checks.values().filter_map(GatheredCheck::evidence).flat_map(|evidence| &evidence.findings)
+    }
+}
+
+impl HeadEvidence {
+    /// The evidence of checks that were executed here, one after the other.
+    pub fn of_checks(checks: impl IntoIterator<Item = CheckEvidence>, coverage: Option<ChangedCoverage>) -> Self {
+        let gathered = checks.into_iter().map(|check| {
+            let name = check.name.clone();
+            let (kind, baseline) = (check.kind, OnBase::Counts);
+            (name, GatheredCheck { kind, standing: CheckStanding::Done(Box::new(check)), baseline })
+        });
+        Self {
+            checks: gathered.collect(),
+            coverage,
+            coverage_refused: None,
+            coverage_on_base: None,
+            required_tests: BTreeMap::new(),
+            mends_a_test: false,
+        }
+    }
+}
+
+/// Looks up every check of the policy in what was observed.
+///
+/// `since` is when a check began to be waited for: one that has not ended
+/// [`evidence_timeout`](crate::policy::LoopPolicy::evidence_timeout) later counts as failed.
+pub fn gather(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    skips: &[Skip],
+    since: impl Fn(&CheckName) -> Timestamp,
+    now: Timestamp,
+) -> HeadEvidence {
+    let standing = |name: &CheckName, check: &CheckPolicy| {
+        if let Some(skip) = skips.iter().find(|skip| &skip.check == name) {
+            return CheckStanding::Skipped { by: skip.by.clone(), reason: skip.reason.clone() };
+        }
+        let found = match &check.source {
+            CheckSource::Command(_) => from_artifacts(snapshot, name),
+            CheckSource::External(source) => {
+                external::standing(&snapshot.checks, name, check.kind, source, &snapshot.files)
+            }
+        };
+        match found {
+            CheckStanding::Missing | CheckStanding::Running { .. }
+                if now - since(name) >= policy.retry.evidence_timeout =>
+            {
+                CheckStanding::TimedOutWaiting
+            }
+            found => found,
+        }
+    };
+    let checks: IndexMap<CheckName, GatheredCheck> = policy
+        .verify
+        .checks
+        .iter()
+        .map(|(name, check)| {
+            let (kind, standing) = (check.kind, standing(name, check));
+            (name.clone(), GatheredCheck { kind, standing, baseline: OnBase::Counts })
+        })
+        .collect();
+    let base = snapshot.base_evidence.as_ref();
+    let mends_a_test = base.is_some_and(|base| mends(&checks, base));
+    let (coverage, coverage_refused) = match measured(snapshot) {
+        Ok(coverage) => (coverage, None),
+        Err(reason) => (None, Some(reason)),
+    };
+    HeadEvidence {
+        required_tests: coverage::standings(
+            &policy.coverage,
+            &snapshot.files,
+            checks.values().filter_map(GatheredCheck::evidence),
+            base,
+            accepted(snapshot).find_map(|evidence| evidence.regression_proof.as_ref()),
+        ),
+        mends_a_test,
+        checks,
+        coverage,
+        coverage_refused,
+        coverage_on_base: base.and_then(|base| base.coverage.as_ref()).and_then(ChangedCoverage::percent),
+    }
+}
+
+/// Whether a test, known by its identity on both sides, fails on the base and passes here.
+fn mends(checks: &IndexMap<CheckName, GatheredCheck>, base: &BaseEvidence) -> bool {
+    let mut done = checks.values().filter_map(GatheredCheck::evidence);
+    done.any(|check| {
+        let before = base.checks.get(&check.name).and_then(|before| before.tests.as_ref());
+        let (Some(before), Some(now)) = (before, &check.tests) else { return false };
+        before
+            .iter()
+            .filter(|entry| entry.state().is_failure())
+            .any(|entry| now.state(entry.id()) == Some(TestState::Passed))
+    })
+}
+
+impl HeadEvidence {
+    /// The same, where an attempt was made of the base itself: a local loop's first.
+    pub fn compare_with_attempt_of_base(&mut self, base: Sha, attempts: &[AttemptDigest]) {
+        let Some(first) = attempts.iter().find(|attempt| attempt.head_sha == base) else { return };
+        let rosters: Vec<_> = self.checks.values().filter_map(|check| check.evidence()?.tests.as_ref()).collect();
+        let passes = |id: TestId| rosters.iter().any(|roster| roster.state(id) == Some(TestState::Passed));
+        self.mends_a_test |= first.failing_tests.values().flatten().any(|id| passes(*id));
+    }
+}
+
+/// What the jobs measured, as far as it can be true of this diff.
+fn measured(snapshot: &Snapshot) -> Result<Option<ChangedCoverage>, ImpossibleCoverage> {
+    let claims = accepted(snapshot).filter_map(|evidence| evidence.coverage.as_ref());
+    let believed: Result<Vec<_>, _> = claims.map(|claim| coverage::believe(claim, &snapshot.files)).collect();
+    Ok(coverage::combine(&believed?))
+}
+
+/// What the base's own evidence says, all its documents together. They come from runs on a commit that is in the base
+/// branch; figures that cannot be are left out all the same.
+pub fn base(sha: Sha, documents: Vec<Evidence>) -> BaseEvidence {
+    let coverage: Vec<_> = documents.iter().filter_map(|document| document.coverage.clone()).collect();
+    let coverage: Vec<_> = coverage.into_iter().filter(|claim| coverage::validate(claim).is_ok()).collect();
+    let mut checks: BTreeMap<CheckName, CheckEvidence> = BTreeMap::new();
+    for check in documents.into_iter().flat_map(|document| document.checks) {
+        let merged = match checks.remove(&check.name) {
+            Some(before) => matrix_jobs::merge(before, check),
+            None => check,
+        };
+        checks.insert(merged.name.clone(), merged);
+    }
+    BaseEvidence { sha, checks, coverage: coverage::combine(&coverage) }
+}
+
+/// Findings in the head's evidence, whatever check they are of.
+pub fn findings(snapshot: &Snapshot) -> Vec<Finding> {
+    accepted(snapshot).flat_map(|evidence| &evidence.checks).flat_map(|check| check.findings.iter().cloned()).collect()
+}
+
+fn accepted(snapshot: &Snapshot) -> impl Iterator<Item = &Evidence> {
+    snapshot.evidence.iter().filter_map(|received| match received {
+        ReceivedEvidence::Accepted(evidence) if evidence.head_sha == snapshot.pull_request.head.sha => {
+            Some(evidence.as_ref())
+        }
+        _ => None,
+    })
+}
+
+/// A command check's evidence comes in the artifacts of workflow runs; matrix legs and several workflows merge.
+fn from_artifacts(snapshot: &Snapshot, name: &CheckName) -> CheckStanding {
+    let standing = accepted(snapshot).filter(|evidence| !is_being_repeated(snapshot, evidence));
+    let found = standing.flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name).cloned();
+    let running = snapshot.workflow_runs.iter().find(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
+    match (found.reduce(matrix_jobs::merge), running) {
+        // A leg that is still running can only make a merged result worse, never better.
+        (Some(merged), Some(run)) if !merged.outcome.is_failure() => CheckStanding::Running { url: run.url.clone() },
+        (Some(merged), _) => CheckStanding::Done(Box::new(merged)),
+        (None, Some(run)) => CheckStanding::Running { url: run.url.clone() },
+        (None, None) => refusal(snapshot)
+            .or_else(|| external::without_evidence(&snapshot.workflow_runs, &snapshot.files))
+            .unwrap_or(CheckStanding::Missing),
+    }
+}
+
+/// Whether the run that brought it is running again: what an earlier attempt said is about to be replaced.
+fn is_being_repeated(snapshot: &Snapshot, evidence: &Evidence) -> bool {
+    evidence.workflow.as_ref().is_some_and(|origin| {
+        snapshot.workflow_runs.iter().any(|run| {
+            run.id == origin.run_id
+                && run.attempt > origin.run_attempt
+                && !matches!(run.progress, CheckProgress::Completed { .. })
+        })
+    })
+}
+
+fn refusal(snapshot: &Snapshot) -> Option<CheckStanding> {
+    snapshot.evidence.iter().find_map(|received| match received {
+        ReceivedEvidence::Refused { reason, .. } => Some(CheckStanding::Refused { reason: reason.clone() }),
+        ReceivedEvidence::Accepted(_) => None,
+    })
+}

@@ -1,0 +1,19 @@
+//! What the evidence of a head amounts to: how each check stands, which rules fail, whose failures they are, who turns
+//! the head down, and the score.
+
+pub mod blame;
+pub mod coverage;
+pub mod evaluate;
+mod evaluation;
+pub mod external;
+pub mod feedback;
+pub mod gather;
+pub mod rejection;
+pub mod review;
+mod standing;
+pub mod tamper;
+
+pub use self::{
+    evaluation::{DistanceToSuccess, Evaluation, EvaluationVerdict, RuleOutcome, RuleView},
+    standing::{CheckStanding, FailureView},
+};

@@ -1,0 +1,53 @@
+//! How a check stands on the head commit, and what is told of a failure.
+
+use crate::{
+    evidence::{CheckEvidence, Failure, RootCauseCategory},
+    failure::Blame,
+    ids::{CheckName, Login},
+};
+
+/// Where a check of the head commit stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CheckStanding {
+    /// Nothing is known of it yet.
+    Missing,
+    Running {
+        url: Option<String>,
+    },
+    Done(Box<CheckEvidence>),
+    /// No evidence came within the time allowed.
+    TimedOutWaiting,
+    /// Skipped by a person, with a reason.
+    Skipped {
+        by: Login,
+        reason: String,
+    },
+    /// An artifact was there and refused.
+    Refused {
+        reason: String,
+    },
+    /// GitHub could not start the workflow: no code was run.
+    NotStarted {
+        url: Option<String>,
+        /// Workflow files that the change edits: an invalid one cannot start.
+        edited_workflows: Vec<String>,
+    },
+}
+
+/// One failure with its analysis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailureView {
+    pub check: CheckName,
+    pub failure: Failure,
+    pub blame: Blame,
+    /// 0–1; 0.5 where nothing is known of the base.
+    pub blame_confidence: f64,
+    pub root_cause: String,
+    pub category: RootCauseCategory,
+    pub fix_strategy: String,
+    /// 0–1.
+    pub confidence: f64,
+    pub patterns_matched: Vec<String>,
+    /// Names of failures with the same root cause.
+    pub related: Vec<String>,
+}
