@@ -214,7 +214,7 @@ impl World {
         let loaded = StateStore::new(&objects, RefName::pull_request(pr.number)).load().await.expect("a state");
         let observer = Observer::new(self.github.clone());
         let target = Target { repository: &self.repository, number: pr.number };
-        let ground = observer.ground(&client, target).await.expect("an answer").expect("it is active");
+        let ground = observer.facts(&client, target).await.expect("an answer").expect("it is active");
         let observed = observer.complete(&client, target, ground, Vec::new(), loaded.intact()).await;
         (observed.expect("an answer"), loaded.intact().expect("it is whole").clone())
     }

@@ -19,7 +19,7 @@ use axum::{Router, body::Bytes, extract::DefaultBodyLimit, http::HeaderMap, http
 use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
     github::{Failed, Secret, webhook::OwnApp},
-    server::{Again, Job, PullRequest, Reconciler, Server, ServerConfig, Signatures, Unresolved, stop_signal},
+    server::{Job, PullRequest, Reconciler, Requeue, Server, ServerConfig, Signatures, Unresolved, stop_signal},
 };
 use loopgate_core::AppId;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -356,11 +356,11 @@ impl Reconciler for Idle {
         Ok(Vec::new())
     }
 
-    async fn reconcile(&self, _: Job) -> Result<Again, Failed> {
+    async fn reconcile(&self, _: Job) -> Result<Requeue, Failed> {
         if !self.instant {
             std::future::pending::<()>().await;
         }
-        Ok(Again::OnEvent)
+        Ok(Requeue::OnEvent)
     }
 }
 

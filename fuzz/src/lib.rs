@@ -16,7 +16,7 @@ use loopgate_core::{
     failure, gate,
     state::{LoopState, history::HistoryLine},
 };
-use loopgate_reports::{ReadOptions, RosterMode, read};
+use loopgate_reports::{OutcomesMode, ReadOptions, read};
 
 /// Every format that a report can be read as by name.
 const FORMATS: [ReportFormat; 19] = [
@@ -57,7 +57,7 @@ const EVENTS: [&str; 10] = [
 
 /// A report of any format, recognised by its content.
 pub fn report(bytes: &[u8]) {
-    let options = ReadOptions { keep: 20, roster: RosterMode::Build, ..ReadOptions::default() };
+    let options = ReadOptions { keep: 20, roster: OutcomesMode::Build, ..ReadOptions::default() };
     let report = read("report", bytes, &options);
     assert!(report.failures.len() <= 20 && report.findings.len() <= 20);
 }

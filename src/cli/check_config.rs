@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{
-    Outcome, Stop, exit, local,
+    CliError, Outcome, exit, local,
     online::{self, Online},
     output::{self, Format},
     runtime,
@@ -82,18 +82,20 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     Ok(if checked.found.errors.is_empty() { exit::OK } else { exit::BAD_DATA })
 }
 
-fn read(path: &Path) -> Result<Written, Stop> {
+fn read(path: &Path) -> Result<Written, CliError> {
     Ok(Written { name: path.display().to_string(), text: output::read_text(path)? })
 }
 
 /// Checks the file by itself first: what is wrong in it needs no network to be told.
-async fn online(arguments: &Arguments) -> Result<Checked, Stop> {
+async fn online(arguments: &Arguments) -> Result<Checked, CliError> {
     let repository = match &arguments.repository {
         Some(repository) => repository.clone(),
         None => {
-            let checkout = Checkout::around(Path::new(".")).map_err(Stop::bad_data)?;
+            let checkout = Checkout::around(Path::new(".")).map_err(CliError::bad_data)?;
             checkout.repository.ok_or_else(|| {
-                Stop::usage("the remote `origin` names no repository on GitHub; name it with --repository OWNER/REPO")
+                CliError::usage(
+                    "the remote `origin` names no repository on GitHub; name it with --repository OWNER/REPO",
+                )
             })?
         }
     };
@@ -115,7 +117,7 @@ async fn online(arguments: &Arguments) -> Result<Checked, Stop> {
     let client = github.client(installation);
     let observer = Observer::new(github);
     let Governing { repository: there, organisation } =
-        observer.governing(&client, &repository).await.map_err(Stop::unavailable)?;
+        observer.governing(&client, &repository).await.map_err(CliError::unavailable)?;
     let own = own.or_else(|| there.map(|text| Written { name: local::CONFIGURATION.to_owned(), text }));
     let organisation = organisation.map(|(name, text)| Written { name, text });
     let name = own.as_ref().map_or_else(|| format!("{repository}, without a file of its own,"), |own| own.name.clone());
@@ -124,13 +126,13 @@ async fn online(arguments: &Arguments) -> Result<Checked, Stop> {
         Ok(loaded) => loaded,
         Err(errors) => return Ok(failed(&name, errors.as_slice())),
     };
-    let survey = observer.survey(&client, &repository, &loaded.policy).await.map_err(Stop::unavailable)?;
+    let survey = observer.survey(&client, &repository, &loaded.policy).await.map_err(CliError::unavailable)?;
     let mut found = config::online(sources.0, sources.1, &loaded.policy, &survey);
     found.warnings.splice(..0, loaded.warnings);
     Ok(Checked { name, repository: Some(repository), found })
 }
 
-fn show(checked: &Checked, format: Format) -> Result<(), Stop> {
+fn show(checked: &Checked, format: Format) -> Result<(), CliError> {
     let Checked { name, repository, found: OnlineFindings { errors, warnings } } = checked;
     match format {
         Format::Human => {

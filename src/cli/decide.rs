@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Outcome, Stop, exit, output, output::Format};
+use super::{CliError, Outcome, exit, output, output::Format};
 use loopgate_core::{
     deciding::iteration::{self, Request, Response, Sides, Understood},
     failure::{self, Changes, FeedbackItem, FeedbackLine, Place},
@@ -34,9 +34,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     let text = output::read_text(&arguments.file)?;
     let response =
-        answer(&text).map_err(|error| Stop::bad_data(format!("{}: {error}", output::shown(&arguments.file))))?;
+        answer(&text).map_err(|error| CliError::bad_data(format!("{}: {error}", output::shown(&arguments.file))))?;
     match format {
-        Format::Human => print!("{}", serde_yaml::to_string(&response).map_err(Stop::bad_data)?),
+        Format::Human => print!("{}", serde_yaml::to_string(&response).map_err(CliError::bad_data)?),
         Format::Json => output::json(&response)?,
     }
     Ok(exit::of(response.decision.word()))

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use clap::Args;
 
 use super::{
-    Outcome, Stop, exit,
+    CliError, Outcome, exit,
     online::{self, Online},
     output::{self, Format},
     runtime,
@@ -49,10 +49,10 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
         let Online { github, installation } = online::connect(&repository).await?;
         let job = Job { installation, repository: repository.clone(), number, hints: Vec::new() };
         let looked = Reconcile::new(github).peek(&job, SystemClock.now()).await;
-        looked.map_err(Stop::unavailable)
+        looked.map_err(CliError::unavailable)
     })?;
     let Some(looked) = looked else {
-        return Err(Stop::bad_data(format!(
+        return Err(CliError::bad_data(format!(
             "there is no {repository}#{number} that Loopgate looks after: the repository has no .github/loopgate.yml, or \
              no such pull request is shown to these credentials"
         )));

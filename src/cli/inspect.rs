@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Outcome, Stop, exit, output, output::Format};
+use super::{CliError, Outcome, exit, output, output::Format};
 use crate::config::{self, Source};
 use loopgate_core::{GateName, Login, failure, gate};
 
@@ -118,7 +118,7 @@ fn settings(arguments: &ConfigArguments, format: Format) -> Outcome {
     );
     let settings = settings.map_err(|errors| {
         let told: Vec<String> = errors.as_slice().iter().map(ToString::to_string).collect();
-        Stop::bad_data(told.join("\n\n"))
+        CliError::bad_data(told.join("\n\n"))
     })?;
     match format {
         Format::Json => output::json(&json!({
@@ -139,7 +139,7 @@ fn settings(arguments: &ConfigArguments, format: Format) -> Outcome {
 fn show(document: &impl Serialize, format: Format) -> Outcome {
     match format {
         Format::Json => output::json(document)?,
-        Format::Human => print!("{}", serde_yaml::to_string(document).map_err(Stop::bad_data)?),
+        Format::Human => print!("{}", serde_yaml::to_string(document).map_err(CliError::bad_data)?),
     }
     Ok(exit::OK)
 }

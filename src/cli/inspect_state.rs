@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Outcome, Stop, exit, output, output::Format, runtime};
+use super::{CliError, Outcome, exit, output, output::Format, runtime};
 use crate::{
     github,
     refs::{self, GitObjects, LocalRepository},
@@ -22,10 +22,12 @@ pub fn run(what: Option<&str>, format: Format) -> Outcome {
     };
     let text = unpacked(&text).unwrap_or(text);
     let state: LoopState = serde_json::from_str(&text)
-        .map_err(|error| Stop::bad_data(format!("{place} holds no loop state that can be read: {error}")))?;
+        .map_err(|error| CliError::bad_data(format!("{place} holds no loop state that can be read: {error}")))?;
     if state.schema != LOOP_STATE_SCHEMA {
         let found = render::plain_line(&state.schema);
-        return Err(Stop::bad_data(format!("{place} is of schema {found}; this version reads {LOOP_STATE_SCHEMA}")));
+        return Err(CliError::bad_data(format!(
+            "{place} is of schema {found}; this version reads {LOOP_STATE_SCHEMA}"
+        )));
     }
     match format {
         // The document as it is written: unknown fields of newer writers included.
@@ -45,24 +47,28 @@ fn unpacked(text: &str) -> Option<String> {
 }
 
 /// `loop-state.json` in the tree of a ref.
-async fn from_ref(what: Option<&str>) -> Result<(String, String), Stop> {
-    let here = std::env::current_dir().map_err(Stop::unavailable)?;
-    let repository = LocalRepository::open(&here).await.map_err(Stop::bad_data)?;
+async fn from_ref(what: Option<&str>) -> Result<(String, String), CliError> {
+    let here = std::env::current_dir().map_err(CliError::unavailable)?;
+    let repository = LocalRepository::open(&here).await.map_err(CliError::bad_data)?;
     let names = match what {
         None => {
-            let current = repository.current_task().await.map_err(Stop::unavailable)?;
+            let current = repository.current_task().await.map_err(CliError::unavailable)?;
             let current =
-                current.ok_or_else(|| Stop::bad_data("no loop is active here; name a ref, an alias or a file"))?;
+                current.ok_or_else(|| CliError::bad_data("no loop is active here; name a ref, an alias or a file"))?;
             vec![format!("refs/loopgate/task/{current}")]
         }
         Some(name) if name.starts_with("refs/") => vec![name.to_owned()],
         Some(name) => ["task", "pr", "archive"].map(|folder| format!("refs/loopgate/{folder}/{name}")).into(),
     };
     for name in &names {
-        let Some(commit) = repository.resolve_commit(name).await.map_err(Stop::unavailable)? else { continue };
-        let bytes = repository.read_file(commit, "loop-state.json", STATE_LIMIT).await.map_err(Stop::bad_data)?;
-        let bytes = bytes.ok_or_else(|| Stop::bad_data(format!("{name} holds no loop-state.json")))?;
+        let Some(commit) = repository.resolve_commit(name).await.map_err(CliError::unavailable)? else { continue };
+        let bytes = repository.read_file(commit, "loop-state.json", STATE_LIMIT).await.map_err(CliError::bad_data)?;
+        let bytes = bytes.ok_or_else(|| CliError::bad_data(format!("{name} holds no loop-state.json")))?;
         return Ok((name.clone(), String::from_utf8_lossy(&bytes).into_owned()));
     }
-    Err(Stop::bad_data(format!("there is no file `{}`, and no ref {}", what.unwrap_or_default(), names.join(" or "))))
+    Err(CliError::bad_data(format!(
+        "there is no file `{}`, and no ref {}",
+        what.unwrap_or_default(),
+        names.join(" or ")
+    )))
 }

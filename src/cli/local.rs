@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use super::{Stop, output};
+use super::{CliError, output};
 use crate::{
     config,
     runner::{self, Checkout, Detected, Purpose},
@@ -22,12 +22,12 @@ pub(super) const CONFIGURATION: &str = ".github/loopgate.yml";
 
 /// The configuration in force here: `own` if one is named, else the repository's, else the presets. Where it has no
 /// checks, it is given those that a project like this usually has, which come back beside it to be told.
-pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<Detected>), Stop> {
+pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<Detected>), CliError> {
     let path = own.map_or_else(|| root.join(CONFIGURATION), Path::to_owned);
     let mut policy = if own.is_some() || path.is_file() {
         let text = output::read_text(&path)?;
         let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        config::parse(&shown, &text).map_err(Stop::bad_data)?
+        config::parse(&shown, &text).map_err(CliError::bad_data)?
     } else {
         config::presets().with_origin(PolicyOrigin::Defaults)
     };

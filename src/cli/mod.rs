@@ -88,12 +88,12 @@ enum Command {
 
 /// Why a subcommand ends early: what is said on standard error, and the exit code.
 #[derive(Debug)]
-pub(crate) struct Stop {
+pub(crate) struct CliError {
     code: u8,
     message: String,
 }
 
-impl Stop {
+impl CliError {
     fn bad_data(message: impl ToString) -> Self {
         Self { code: exit::BAD_DATA, message: message.to_string() }
     }
@@ -108,7 +108,7 @@ impl Stop {
 }
 
 /// What every subcommand returns: its exit code, or why it could not go on.
-type Outcome = Result<u8, Stop>;
+type Outcome = Result<u8, CliError>;
 
 /// Parses the command line, runs the subcommand, and returns the exit code.
 pub fn main() -> ExitCode {
@@ -152,11 +152,11 @@ fn run(cli: Cli) -> Outcome {
 }
 
 /// The runtime of subcommands that wait for something.
-fn runtime() -> Result<tokio::runtime::Runtime, Stop> {
+fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Stop::unavailable(format!("no threads to run on: {error}")))
+        .map_err(|error| CliError::unavailable(format!("no threads to run on: {error}")))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Stop;
+use super::CliError;
 use crate::github::{ApiUrl, AppCredentials, AppSlug, Credentials, Github, Secret, Setup};
 use loopgate_core::{AppId, InstallationId, RepoName};
 
@@ -21,41 +21,43 @@ pub struct Online {
 }
 
 /// Connects as the environment says. Must be called within a runtime.
-pub async fn connect(repository: &RepoName) -> Result<Online, Stop> {
+pub async fn connect(repository: &RepoName) -> Result<Online, CliError> {
     let url = variable("LOOPGATE_GITHUB_API_URL").or_else(|| variable("GITHUB_API_URL"));
-    let api = ApiUrl::parse(url.as_deref().unwrap_or("https://api.github.com")).map_err(Stop::bad_data)?;
+    let api = ApiUrl::parse(url.as_deref().unwrap_or("https://api.github.com")).map_err(CliError::bad_data)?;
     let credentials = credentials()?;
     let is_app = matches!(credentials, Credentials::App(_));
-    let github = Github::new(api, credentials, Setup::default()).map_err(Stop::unavailable)?;
+    let github = Github::new(api, credentials, Setup::default()).map_err(CliError::unavailable)?;
     let installation = if is_app { Some(installation(&github, repository).await?) } else { None };
     Ok(Online { github, installation })
 }
 
-fn credentials() -> Result<Credentials, Stop> {
+fn credentials() -> Result<Credentials, CliError> {
     if let Some(id) = variable("LOOPGATE_APP_ID") {
-        let id: u64 = id.parse().map_err(|_| Stop::bad_data("LOOPGATE_APP_ID is not a number"))?;
+        let id: u64 = id.parse().map_err(|_| CliError::bad_data("LOOPGATE_APP_ID is not a number"))?;
         let key = secret("LOOPGATE_PRIVATE_KEY")?
-            .ok_or_else(|| Stop::bad_data("LOOPGATE_APP_ID is set, and LOOPGATE_PRIVATE_KEY is not"))?;
-        return AppCredentials::new(AppId::new(id), &key).map(Credentials::App).map_err(Stop::bad_data);
+            .ok_or_else(|| CliError::bad_data("LOOPGATE_APP_ID is set, and LOOPGATE_PRIVATE_KEY is not"))?;
+        return AppCredentials::new(AppId::new(id), &key).map(Credentials::App).map_err(CliError::bad_data);
     }
     let token = variable("GITHUB_TOKEN").or_else(|| variable("GH_TOKEN")).ok_or_else(|| {
-        Stop::bad_data("neither GITHUB_TOKEN nor LOOPGATE_APP_ID is set, so GitHub cannot be asked; see --help")
+        CliError::bad_data("neither GITHUB_TOKEN nor LOOPGATE_APP_ID is set, so GitHub cannot be asked; see --help")
     })?;
     let app = match (variable("LOOPGATE_APP_SLUG"), variable("GITHUB_ACTIONS")) {
-        (Some(slug), _) => slug.parse().map_err(|error| Stop::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?,
+        (Some(slug), _) => slug.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?,
         (None, Some(_)) => AppSlug::actions(),
-        (None, None) => "loopgate".parse().map_err(Stop::bad_data)?,
+        (None, None) => "loopgate".parse().map_err(CliError::bad_data)?,
     };
     Ok(Credentials::Job { token: Secret::new(token.trim()), app })
 }
 
-async fn installation(github: &Github, repository: &RepoName) -> Result<InstallationId, Stop> {
+async fn installation(github: &Github, repository: &RepoName) -> Result<InstallationId, CliError> {
     #[derive(Deserialize)]
     struct Installation {
         id: InstallationId,
     }
     let found = github.client(None).get::<Installation>(&format!("/repos/{repository}/installation")).await;
-    found.map(|found| found.id).map_err(|error| Stop::unavailable(format!("the App is not installed there: {error}")))
+    found
+        .map(|found| found.id)
+        .map_err(|error| CliError::unavailable(format!("the App is not installed there: {error}")))
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -63,12 +65,12 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// A secret in a variable, or in the file that the variable of the same name with `_FILE` names.
-fn secret(name: &str) -> Result<Option<Secret>, Stop> {
+fn secret(name: &str) -> Result<Option<Secret>, CliError> {
     if let Some(value) = variable(name) {
         return Ok(Some(Secret::new(&value)));
     }
     let Some(path) = variable(&format!("{name}_FILE")) else { return Ok(None) };
     let text = std::fs::read_to_string(&path)
-        .map_err(|error| Stop::bad_data(format!("{name}_FILE: {path} cannot be read: {error}")))?;
+        .map_err(|error| CliError::bad_data(format!("{name}_FILE: {path} cannot be read: {error}")))?;
     Ok(Some(Secret::new(&text)))
 }

@@ -8,7 +8,7 @@ use std::{
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::Stop;
+use super::CliError;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -20,8 +20,8 @@ pub enum Format {
 }
 
 /// Prints a document for programs.
-pub fn json(document: &impl Serialize) -> Result<(), Stop> {
-    let text = serde_json::to_string_pretty(document).map_err(Stop::bad_data)?;
+pub fn json(document: &impl Serialize) -> Result<(), CliError> {
+    let text = serde_json::to_string_pretty(document).map_err(CliError::bad_data)?;
     // The same document, in which the runner of GitHub Actions finds no command: it looks for these marks everywhere.
     println!("{}", text.replace("##[", "\\u0023#["));
     Ok(())
@@ -41,13 +41,13 @@ pub fn shown(path: &Path) -> String {
 }
 
 /// The text of a file, or of standard input where the path is `-`.
-pub fn read_text(path: &Path) -> Result<String, Stop> {
+pub fn read_text(path: &Path) -> Result<String, CliError> {
     let mut text = String::new();
     let result = if path == Path::new("-") {
         io::stdin().lock().take(INPUT_LIMIT).read_to_string(&mut text)
     } else {
         std::fs::File::open(path).and_then(|file| file.take(INPUT_LIMIT).read_to_string(&mut text))
     };
-    result.map_err(|error| Stop::bad_data(format!("{} cannot be read: {error}", shown(path))))?;
+    result.map_err(|error| CliError::bad_data(format!("{} cannot be read: {error}", shown(path))))?;
     Ok(text)
 }

@@ -20,7 +20,7 @@ use self::{
     plan::{Budget, in_turn},
     report::{Answered, Ended, Looked, Report},
 };
-use super::{Outcome, Stop, exit, output::Format, runtime};
+use super::{CliError, Outcome, exit, output::Format, runtime};
 use crate::{
     channels::Channels,
     github::{
@@ -88,17 +88,17 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     let token = std::env::var("GITHUB_TOKEN").ok().filter(|token| !token.trim().is_empty()).ok_or_else(|| {
-        Stop::bad_data("GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`")
+        CliError::bad_data("GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`")
     })?;
     let app = match std::env::var("LOOPGATE_APP_SLUG").ok().filter(|slug| !slug.is_empty()) {
-        Some(slug) => slug.parse().map_err(|error| Stop::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?,
+        Some(slug) => slug.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?,
         None => AppSlug::actions(),
     };
     log_to_stderr()?;
     runtime()?.block_on(async {
-        let api = ApiUrl::parse(&arguments.api_url).map_err(Stop::bad_data)?;
+        let api = ApiUrl::parse(&arguments.api_url).map_err(CliError::bad_data)?;
         let credentials = Credentials::Job { token: Secret::new(token.trim()), app: app.clone() };
-        let github = Github::new(api, credentials, Setup::default()).map_err(Stop::unavailable)?;
+        let github = Github::new(api, credentials, Setup::default()).map_err(CliError::unavailable)?;
         let report = Run { arguments, github, app }.go().await?;
         report.print(format)?;
         Ok(if report.failed() { exit::UNAVAILABLE } else { exit::OK })
@@ -106,17 +106,17 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
 }
 
 /// Warnings of the rooms below, as plain lines: a workflow's log is read by people.
-fn log_to_stderr() -> Result<(), Stop> {
+fn log_to_stderr() -> Result<(), CliError> {
     let filter = std::env::var("LOOPGATE_LOG").unwrap_or_else(|_| "warn".to_owned());
-    let filter = EnvFilter::try_new(filter).map_err(|error| Stop::bad_data(format!("LOOPGATE_LOG: {error}")))?;
+    let filter = EnvFilter::try_new(filter).map_err(|error| CliError::bad_data(format!("LOOPGATE_LOG: {error}")))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
     Ok(())
 }
 
 impl Arguments {
-    fn state_artifact(&self) -> Result<Option<Arc<StateArtifact>>, Stop> {
+    fn state_artifact(&self) -> Result<Option<Arc<StateArtifact>>, CliError> {
         let (Some(folder), Some(workflow)) = (&self.state_folder, &self.workflow_ref) else { return Ok(None) };
-        let artifact = StateArtifact::new(folder.clone(), workflow, &self.repository).map_err(Stop::bad_data)?;
+        let artifact = StateArtifact::new(folder.clone(), workflow, &self.repository).map_err(CliError::bad_data)?;
         Ok(Some(Arc::new(artifact)))
     }
 }
@@ -129,7 +129,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    async fn go(self) -> Result<Report, Stop> {
+    async fn go(self) -> Result<Report, CliError> {
         let client = self.github.client(None);
         let mut report = Report::new(&self.arguments.event);
         let (targets, hints) = match self.routed(&client).await? {
@@ -138,10 +138,10 @@ impl Run<'_> {
                 report.irrelevant = Some(why);
                 return Ok(report);
             }
-            InWorkflow::Unsuitable(why) => return Err(Stop::bad_data(why)),
+            InWorkflow::Unsuitable(why) => return Err(CliError::bad_data(why)),
         };
         let found = self.pull_requests(&client, &targets).await?;
-        let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(Stop::bad_data)?;
+        let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
         let artifact = self.arguments.state_artifact()?;
         let reconcile = Reconcile::new(self.github.clone()).calling(channels).keeping(artifact.clone());
         for target in &targets {
@@ -175,14 +175,14 @@ impl Run<'_> {
     /// What the event asks for. An event that tells of a head is dated by the workflow run's creation, which GitHub
     /// noted when the event happened; by now the job may have waited for a runner for minutes, and approvals written
     /// meanwhile would count as older than the head.
-    async fn routed(&self, client: &Client) -> Result<InWorkflow, Stop> {
+    async fn routed(&self, client: &Client) -> Result<InWorkflow, CliError> {
         let body = read_event(&self.arguments.payload)?;
         let bot = format!("{}[bot]", self.app.as_str()).parse().ok();
         // Only events about our own check runs ask for the id, and those start no workflow.
         let own = OwnApp { app_id: AppId::new(0), bot };
         let read = |at: Timestamp| {
             route_in_workflow(&self.arguments.event, &body, &own, &self.arguments.repository, at)
-                .map_err(|error| Stop::bad_data(format!("{}: {error}", self.arguments.payload.display())))
+                .map_err(|error| CliError::bad_data(format!("{}: {error}", self.arguments.payload.display())))
         };
         let routed = read(Utc::now())?;
         let dated = matches!(&routed, InWorkflow::Look { hints, .. }
@@ -196,10 +196,10 @@ impl Run<'_> {
     }
 
     /// The pull requests to look at, each once, in the order in which they are.
-    async fn pull_requests(&self, client: &Client, targets: &[Target]) -> Result<Vec<(RepoName, PrNumber)>, Stop> {
+    async fn pull_requests(&self, client: &Client, targets: &[Target]) -> Result<Vec<(RepoName, PrNumber)>, CliError> {
         let mut found = Vec::new();
         for target in targets {
-            found.extend(client.pull_requests_of(target).await.map_err(Stop::unavailable)?);
+            found.extend(client.pull_requests_of(target).await.map_err(CliError::unavailable)?);
         }
         found.sort();
         found.dedup();
@@ -257,10 +257,10 @@ async fn pause(time: Duration) {
     tokio::time::sleep(time).await;
 }
 
-fn read_event(path: &Path) -> Result<Vec<u8>, Stop> {
-    let unreadable = |error: std::io::Error| Stop::bad_data(format!("{} cannot be read: {error}", path.display()));
+fn read_event(path: &Path) -> Result<Vec<u8>, CliError> {
+    let unreadable = |error: std::io::Error| CliError::bad_data(format!("{} cannot be read: {error}", path.display()));
     if std::fs::metadata(path).map_err(unreadable)?.len() > EVENT_LIMIT {
-        return Err(Stop::bad_data(format!("{} is larger than 25 MB", path.display())));
+        return Err(CliError::bad_data(format!("{} is larger than 25 MB", path.display())));
     }
     std::fs::read(path).map_err(unreadable)
 }

@@ -9,7 +9,7 @@ use std::{
 use clap::Args;
 use tracing_subscriber::EnvFilter;
 
-use super::{Outcome, Stop, exit, runtime};
+use super::{CliError, Outcome, exit, runtime};
 use crate::{
     channels::Channels,
     github::{ApiUrl, AppCredentials, Credentials, Github, Setup, SystemClock},
@@ -48,14 +48,14 @@ pub fn run(arguments: Arguments) -> Outcome {
         _ => None,
     };
     let lookup = |name: &str| flag(name).or_else(|| std::env::var(name).ok());
-    let config = ServerConfig::from_env(lookup).map_err(|error: ConfigError| Stop::bad_data(error))?;
+    let config = ServerConfig::from_env(lookup).map_err(|error: ConfigError| CliError::bad_data(error))?;
     log_to_stderr(&config.log)?;
     runtime()?.block_on(serve(config))
 }
 
 /// Lines for people on a terminal, JSON documents otherwise.
-fn log_to_stderr(filter: &str) -> Result<(), Stop> {
-    let filter = EnvFilter::try_new(filter).map_err(|error| Stop::bad_data(format!("LOOPGATE_LOG: {error}")))?;
+fn log_to_stderr(filter: &str) -> Result<(), CliError> {
+    let filter = EnvFilter::try_new(filter).map_err(|error| CliError::bad_data(format!("LOOPGATE_LOG: {error}")))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if std::io::stderr().is_terminal() {
         log.init();
@@ -66,24 +66,24 @@ fn log_to_stderr(filter: &str) -> Result<(), Stop> {
 }
 
 async fn serve(config: ServerConfig) -> Outcome {
-    let credentials = AppCredentials::new(config.app_id, &config.private_key).map_err(Stop::bad_data)?;
-    let api = ApiUrl::parse(config.github_api_url.as_str()).map_err(Stop::bad_data)?;
-    let github = Github::new(api, Credentials::App(credentials), Setup::default()).map_err(Stop::unavailable)?;
+    let credentials = AppCredentials::new(config.app_id, &config.private_key).map_err(CliError::bad_data)?;
+    let api = ApiUrl::parse(config.github_api_url.as_str()).map_err(CliError::bad_data)?;
+    let github = Github::new(api, Credentials::App(credentials), Setup::default()).map_err(CliError::unavailable)?;
     // A wrong key or a skewed clock shows here, before anything is accepted.
     let own = own_app(&github).await.map_err(|error| {
-        Stop::unavailable(format!(
+        CliError::unavailable(format!(
             "GitHub does not know this App: {error}. Check LOOPGATE_APP_ID, LOOPGATE_PRIVATE_KEY, \
              LOOPGATE_GITHUB_API_URL and this machine's clock."
         ))
     })?;
     let readiness = readiness(&github);
-    let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(Stop::bad_data)?;
+    let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
     let reconciler = GithubReconciler::new(github, SystemClock).sealing(config.state_seal()).calling(channels);
     let server =
         readiness.into_iter().fold(Server::new(config, own), |server, (name, check)| server.check(name, check));
-    let running = server.start(reconciler).await.map_err(Stop::unavailable)?;
+    let running = server.start(reconciler).await.map_err(CliError::unavailable)?;
     tracing::info!(webhooks = %running.public_address(), admin = %running.admin_address(), "ready");
-    stop_signal().await.map_err(Stop::unavailable)?;
+    stop_signal().await.map_err(CliError::unavailable)?;
     let stopped = running.shutdown().await;
     tracing::info!(released = stopped.released, "stopped");
     Ok(exit::OK)
@@ -111,9 +111,9 @@ pub fn health(arguments: &HealthArguments) -> Outcome {
         stream.take(4096).read_to_string(&mut answer)?;
         Ok(answer)
     };
-    let answer = ask().map_err(|error| Stop::unavailable(format!("no answer from {address}: {error}")))?;
+    let answer = ask().map_err(|error| CliError::unavailable(format!("no answer from {address}: {error}")))?;
     match answer.split(' ').nth(1) {
         Some("200") => Ok(exit::OK),
-        status => Err(Stop::unavailable(format!("{address} answers {}", status.unwrap_or("nothing")))),
+        status => Err(CliError::unavailable(format!("{address} answers {}", status.unwrap_or("nothing")))),
     }
 }

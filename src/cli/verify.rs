@@ -14,7 +14,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{
-    Outcome, Stop,
+    CliError, Outcome,
     actions::{self, ActionsRun},
     exit,
     exit::FailOn,
@@ -73,14 +73,14 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> Outcome {
-    let here = std::env::current_dir().map_err(Stop::unavailable)?;
+    let here = std::env::current_dir().map_err(CliError::unavailable)?;
     let base = arguments.base.as_deref().filter(|base| !base.is_empty());
     // People wait for both before the first check begins.
     let (checkout, changes) = thread::scope(|scope| {
         let changes = scope.spawn(|| Changes::against(&here, base));
         (Checkout::around(&here), changes.join())
     });
-    let checkout = checkout.map_err(Stop::bad_data)?;
+    let checkout = checkout.map_err(CliError::bad_data)?;
     let changes = changes.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let policy = policy(arguments, &checkout.root)?;
     let parallel = arguments.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
@@ -88,10 +88,11 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
         [] => Selection::All,
         names => Selection::Only(names.iter().cloned().collect::<BTreeSet<_>>()),
     };
-    let plan = Plan::new(&policy.verify.checks, &selection, checkout.root.clone(), parallel).map_err(Stop::bad_data)?;
+    let plan =
+        Plan::new(&policy.verify.checks, &selection, checkout.root.clone(), parallel).map_err(CliError::bad_data)?;
     let plan = plan.repeating(policy.retry.external_retry.commands);
     if plan.is_empty() {
-        return Err(Stop::bad_data(format!(
+        return Err(CliError::bad_data(format!(
             "there is no check to run here: no command check is configured in {CONFIGURATION}, and {} is no project \
              whose usual checks are known. Add a check with `run:` under verify.checks.",
             checkout.root.display()
@@ -129,7 +130,7 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
 }
 
 /// The configuration in force here: gates aside, and only the checks that can be run here.
-fn policy(arguments: &Arguments, root: &Path) -> Result<Policy, Stop> {
+fn policy(arguments: &Arguments, root: &Path) -> Result<Policy, CliError> {
     let (mut policy, detected) = local::policy(root, arguments.config.as_deref())?;
     if let Some(detected) = detected {
         progress::tell_detected(&detected);
@@ -190,7 +191,11 @@ impl Advice<'_> {
     }
 }
 
-fn execute(plan: &Plan, trial: Option<&Trial<'_>>, advice: Option<&Advice<'_>>) -> Result<(Executed, Ending), Stop> {
+fn execute(
+    plan: &Plan,
+    trial: Option<&Trial<'_>>,
+    advice: Option<&Advice<'_>>,
+) -> Result<(Executed, Ending), CliError> {
     let observer: Arc<dyn runner::Observer> = if actions::is_here() {
         Arc::new(progress::Groups)
     } else if std::io::stderr().is_terminal() {
@@ -227,10 +232,10 @@ fn execute(plan: &Plan, trial: Option<&Trial<'_>>, advice: Option<&Advice<'_>>) 
     })
 }
 
-fn read_base(path: &Path) -> Result<BaseEvidence, Stop> {
+fn read_base(path: &Path) -> Result<BaseEvidence, CliError> {
     let text = output::read_text(path)?;
     let evidence: Evidence = serde_json::from_str(&text)
-        .map_err(|error| Stop::bad_data(format!("{} is no evidence of a base: {error}", path.display())))?;
+        .map_err(|error| CliError::bad_data(format!("{} is no evidence of a base: {error}", path.display())))?;
     Ok(gather::base(evidence.head_sha, vec![evidence]))
 }
 
@@ -262,12 +267,12 @@ fn document(
     }
 }
 
-fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, Stop> {
+fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, CliError> {
     let path = directory.join("evidence.json");
-    let text = serde_json::to_string_pretty(evidence).map_err(Stop::bad_data)?;
+    let text = serde_json::to_string_pretty(evidence).map_err(CliError::bad_data)?;
     std::fs::create_dir_all(directory)
         .and_then(|()| std::fs::write(&path, text + "\n"))
-        .map_err(|error| Stop::unavailable(format!("{} cannot be written: {error}", path.display())))?;
+        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))?;
     Ok(path)
 }
 
@@ -320,7 +325,7 @@ impl Local {
     }
 }
 
-fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Result<(), Stop> {
+fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Result<(), CliError> {
     match format {
         Format::Human => {
             let colour = if output::colours_on(&std::io::stdout()) { render::Colour::On } else { render::Colour::Off };
@@ -363,10 +368,10 @@ fn append_job_summary(text: &str) {
 }
 
 /// The outputs of the step, and the report that one of them points at, beside the evidence.
-fn tell_outputs(decision: &Decision, evidence: &Path, summary: &str) -> Result<(), Stop> {
+fn tell_outputs(decision: &Decision, evidence: &Path, summary: &str) -> Result<(), CliError> {
     let report = evidence.with_file_name("report.md");
     std::fs::write(&report, summary)
-        .map_err(|error| Stop::unavailable(format!("{} cannot be written: {error}", report.display())))?;
+        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", report.display())))?;
     let evaluation = &decision.view.evaluation;
     let outputs = Outputs {
         decision: decision.word(),

@@ -1,9 +1,9 @@
 //! From texts to a policy, or to everything that is wrong with them.
 
 use super::{
+    collect_errors,
     layer::{self, Layered},
     lower::Lowering,
-    misfits,
     node::Node,
     presets,
     problem::Problem,
@@ -44,7 +44,7 @@ pub fn load(organisation: Option<Source<'_>>, repository: Option<Source<'_>>) ->
 
     if let Some(tree) = &organisation {
         // Alone, lest what the repository writes over it hides that it is wrong.
-        misfits::typed(tree).map_err(|problems| sources.errors(problems, Some(tree)))?;
+        collect_errors::typed(tree).map_err(|problems| sources.errors(problems, Some(tree)))?;
         let problems = layer::unknown_locks(tree);
         if !problems.is_empty() {
             return Err(sources.errors(problems, Some(tree)));
@@ -52,7 +52,7 @@ pub fn load(organisation: Option<Source<'_>>, repository: Option<Source<'_>>) ->
     }
     let Layered { tree, configured_gates, overruled } =
         layer::layered(presets::tree().clone(), organisation, repository_tree);
-    let file = misfits::typed(&tree).map_err(|problems| sources.errors(problems, Some(&tree)))?;
+    let file = collect_errors::typed(&tree).map_err(|problems| sources.errors(problems, Some(&tree)))?;
     let presence = if repository.is_some() { Presence::Present } else { Presence::Absent };
     let mut cx = Lowering::default();
     let mut policy = file.lower(presence, &configured_gates, &mut cx);

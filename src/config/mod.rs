@@ -5,6 +5,7 @@
 //! types of the file (`de`, `sections`), and these become the policy, every default filled in and every number in its
 //! range. Whatever is wrong on the way is told with line, column, the line itself, and what was probably meant.
 
+mod collect_errors;
 mod de;
 mod effective;
 mod keys;
@@ -12,7 +13,6 @@ mod layer;
 mod leaf;
 mod load;
 mod lower;
-mod misfits;
 mod node;
 mod online;
 mod places;

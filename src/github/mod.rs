@@ -13,7 +13,6 @@ mod check_names;
 mod client;
 mod clock;
 mod error;
-mod fresh;
 mod group;
 mod health;
 mod identity;
@@ -28,6 +27,7 @@ mod retry;
 mod secret;
 mod storage;
 mod transport;
+mod ttl_cache;
 mod usage;
 pub mod webhook;
 mod wire;
@@ -42,7 +42,9 @@ pub use error::{Error, ErrorKind};
 pub use group::{GroupAnswer, MergeGroup};
 pub use marker::state_apart;
 pub use objects::GithubObjects;
-pub use observe::{Governing, Ground, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, Target};
+pub use observe::{
+    Governing, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, PullRequestFacts, Target,
+};
 pub use reconcile::{Failed, Job, Looked, Outcome, Reconcile, Settled, Summary};
 pub use retry::Patience;
 pub use secret::Secret;

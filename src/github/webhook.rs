@@ -12,7 +12,7 @@ mod workflow;
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use self::events::Told;
+use self::events::RoutedEvent;
 pub use self::workflow::{InWorkflow, Unsuitable, route_in_workflow};
 use loopgate_core::{AppId, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, observed::Hint};
 
@@ -142,17 +142,17 @@ pub enum Misread {
 /// [`Misread`] when the body is not JSON, or lacks a field that GitHub documents as always there.
 pub fn route(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Result<Routed, Misread> {
     Ok(match tell(event, body, own, received_at)? {
-        Told::Concerns { installation: Some(installation), targets, hints } => {
+        RoutedEvent::Concerns { installation: Some(installation), targets, hints } => {
             Routed::Work(Work { installation, targets, hints })
         }
-        Told::Concerns { installation: None, .. } => Routed::Irrelevant(Irrelevant::NoInstallation),
-        Told::Irrelevant(why) => Routed::Irrelevant(why),
-        Told::Ping => Routed::Ping,
+        RoutedEvent::Concerns { installation: None, .. } => Routed::Irrelevant(Irrelevant::NoInstallation),
+        RoutedEvent::Irrelevant(why) => Routed::Irrelevant(why),
+        RoutedEvent::Ping => Routed::Ping,
     })
 }
 
 /// What an event says, whoever it was sent to.
-fn tell(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Result<Told, Misread> {
+fn tell(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Result<RoutedEvent, Misread> {
     let reader = Reader { event, body, own, received_at };
     match event {
         "pull_request" => events::pull_request(&reader),
@@ -169,8 +169,8 @@ fn tell(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Resul
         "installation_repositories" => events::installation_repositories(&reader),
         "repository" => events::repository(&reader),
         "team" | "membership" | "organization" => events::organization(&reader),
-        "ping" => reader.read::<IgnoredAny>().map(|_| Told::Ping),
-        _ => reader.read::<IgnoredAny>().map(|_| Told::Irrelevant(Irrelevant::UnknownEvent)),
+        "ping" => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Ping),
+        _ => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Irrelevant(Irrelevant::UnknownEvent)),
     }
 }
 

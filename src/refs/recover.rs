@@ -11,8 +11,8 @@ use loopgate_core::{
     Sha,
     policy::Trigger,
     state::{
-        Answer, AnswerOutcome, Answered, Asked, AttemptDigest, LoopState, Resume, RunStatus, SeenHead, Skip, Stop,
-        StopReason,
+        Answer, AnswerOutcome, Answered, Asked, AttemptDigest, HeadObservation, LoopState, Resume, RunStatus, Skip,
+        Stop, StopReason,
         history::{Event, HistoryLine},
     },
 };
@@ -187,8 +187,8 @@ fn retell(state: &mut LoopState, line: &HistoryLine) {
     }
 }
 
-fn seen(line: &HistoryLine) -> Option<SeenHead> {
-    Some(SeenHead {
+fn seen(line: &HistoryLine) -> Option<HeadObservation> {
+    Some(HeadObservation {
         sha: part(line, Some("head"))?,
         at: part(line, Some("at")).unwrap_or(line.ts),
         gates: part(line, Some("gates")).unwrap_or_default(),

@@ -18,7 +18,7 @@ use loopgate_core::{
     commands::Verb,
     gate::{GateReport, GateStanding, Word, WordOutcome},
     policy::PolicyOrigin,
-    stages::Hold,
+    stages::Blocker,
     state::AnswerOutcome,
     verdict::RuleOutcome,
 };
@@ -136,24 +136,24 @@ fn explain(subject: &Subject<'_>) -> String {
     said.join("\n")
 }
 
-pub(super) fn hold(hold: Option<&Hold>, subject: &Subject<'_>) -> String {
+pub(super) fn hold(hold: Option<&Blocker>, subject: &Subject<'_>) -> String {
     match hold {
         None => "nothing holds it".to_owned(),
-        Some(Hold::MissingEvidence(checks)) => {
+        Some(Blocker::MissingEvidence(checks)) => {
             format!("cannot proceed, {} has no evidence", words::checks_code(checks))
         }
-        Some(Hold::Failing(checks)) => format!("{} fails", words::checks_code(checks)),
-        Some(Hold::Evaluation(phase)) => format!("the evaluation of phase {phase:?} has not passed"),
-        Some(Hold::Gate(gate)) => format!("the {gate} gate is closed"),
-        Some(Hold::Capability(_)) => {
+        Some(Blocker::Failing(checks)) => format!("{} fails", words::checks_code(checks)),
+        Some(Blocker::Evaluation(phase)) => format!("the evaluation of phase {phase:?} has not passed"),
+        Some(Blocker::Gate(gate)) => format!("the {gate} gate is closed"),
+        Some(Blocker::Capability(_)) => {
             let progress = &subject.decision.view.capabilities;
             format!("{} of {} capabilities are done", progress.completed, progress.total)
         }
-        Some(Hold::Draft) => "it is a draft".to_owned(),
-        Some(Hold::Review { have, need }) => format!("{have} of {need} reviews approve"),
-        Some(Hold::ChangesRequested(by)) => format!("{} asked for changes", words::person(by)),
-        Some(Hold::Merge) => "it waits to be merged".to_owned(),
-        Some(Hold::Configuration) => "the configuration cannot be used".to_owned(),
+        Some(Blocker::Draft) => "it is a draft".to_owned(),
+        Some(Blocker::Review { have, need }) => format!("{have} of {need} reviews approve"),
+        Some(Blocker::ChangesRequested(by)) => format!("{} asked for changes", words::person(by)),
+        Some(Blocker::Merge) => "it waits to be merged".to_owned(),
+        Some(Blocker::Configuration) => "the configuration cannot be used".to_owned(),
     }
 }
 

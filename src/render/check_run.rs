@@ -19,7 +19,7 @@ use loopgate_core::{
     deciding::{CheckRunPlan, Decision, NextAction, View},
     evidence::CheckKind,
     gate::{GateReport, GateStanding},
-    stages::Hold,
+    stages::Blocker,
     verdict::CheckStanding,
 };
 
@@ -82,14 +82,14 @@ fn verify_title(subject: &Subject<'_>) -> String {
             format!("Blocked: {}", words::trigger(*cause))
         }
         (NextAction::Stopped, _) => verdict::verdict(subject).words,
-        (_, Some(Hold::MissingEvidence(missing))) => format!("Waiting for {}", words::checks(missing)),
-        (_, Some(Hold::Capability(_))) => {
+        (_, Some(Blocker::MissingEvidence(missing))) => format!("Waiting for {}", words::checks(missing)),
+        (_, Some(Blocker::Capability(_))) => {
             format!("{} of {} capabilities", view.capabilities.completed, view.capabilities.total)
         }
-        (_, Some(Hold::Evaluation(phase))) => {
+        (_, Some(Blocker::Evaluation(phase))) => {
             format!("Score {} of {} in phase {phase:?}", view.evaluation.score, view.evaluation.threshold)
         }
-        (_, Some(Hold::Configuration)) => "The configuration could not be read".to_owned(),
+        (_, Some(Blocker::Configuration)) => "The configuration could not be read".to_owned(),
         _ if !failing.is_empty() => failed_title(subject, &failing),
         _ => passed_title(view),
     }
@@ -195,7 +195,7 @@ fn gates_title(gates: &[GateReport]) -> String {
 struct GatesModel {
     verdict: &'static str,
     gates: fit::Shown<GateCard>,
-    strays: fit::Shown<Markdown>,
+    unmatched: fit::Shown<Markdown>,
     quiet: String,
 }
 
@@ -217,7 +217,7 @@ fn gates_summary(subject: &Subject<'_>) -> String {
             (false, false) => "No gate stands in the way.",
         },
         gates: fit::Shown::first(60, shown, |gate| GateCard::new(gate, subject, &links)),
-        strays: status::strays(subject),
+        unmatched: status::unmatched(subject),
         quiet: words::few(&quiet, 20),
     };
     let render = |model: &GatesModel| templates::render("check_run/gates.md", model);

@@ -47,7 +47,7 @@ pub struct StatusModel {
     checklist: Vec<Tick>,
     handoff: Option<Handoff>,
     capabilities: Option<Markdown>,
-    strays: Shown<Markdown>,
+    unmatched: Shown<Markdown>,
     replies: Shown<Markdown>,
     answers: Shown<LongAnswer>,
     warnings: Shown<Markdown>,
@@ -136,7 +136,7 @@ impl StatusModel {
             handoff: matches!(decision.action, NextAction::Complete).then(|| Handoff::of(subject, &links)),
             capabilities: capabilities_line(subject),
             replies: Shown::first(20, view.replies.iter().rev(), super::reply::line),
-            strays: strays(subject),
+            unmatched: unmatched(subject),
             answers: answers::answers(subject).into_iter().collect(),
             warnings: Shown::first(30, &view.warnings, |warning| warning::sentence(warning, &links)),
             iteration: Iteration::of(subject).map(|iteration| IterationCard::of(&iteration, view.evaluation.progress)),
@@ -161,7 +161,7 @@ impl Shorten for StatusModel {
                 |model| model.failures.cards.keep(10),
                 |model| model.answers.halve(),
                 |model| model.warnings.halve(),
-                |model| model.strays.halve(),
+                |model| model.unmatched.halve(),
                 |model| model.replies.halve(),
                 |model| model.handoff.as_mut().map_or(Shortened::NothingLeft, Handoff::shorten),
                 |model| model.skips.halve(),
@@ -207,12 +207,12 @@ impl Distance {
 }
 
 /// Words about approving that name no gate are explained by the gate that waits for one.
-pub(super) fn strays(subject: &Subject<'_>) -> Shown<Markdown> {
+pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     let view = &subject.decision.view;
     let Some(report) = view.gates.iter().find(|gate| gate.is_waiting()) else { return Shown::default() };
     let approve_by = super::gate_card::approve_by(subject.policy, &report.name);
     let gate = refusal::Gate { report, approve_by, head: subject.snapshot.pull_request.head.sha };
-    let refused = view.strays.iter().rev().filter_map(|word| Some((word, word.refusal()?)));
+    let refused = view.unmatched.iter().rev().filter_map(|word| Some((word, word.refusal()?)));
     Shown::first(6, refused, |(word, why)| refusal::line(word, why, &gate))
 }
 

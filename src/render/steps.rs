@@ -12,7 +12,7 @@ use loopgate_core::{
     escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
     stage::Stage,
-    stages::Hold,
+    stages::Blocker,
     state::RunStatus,
     verdict::CheckStanding,
 };
@@ -69,8 +69,8 @@ fn retry_steps(subject: &Subject<'_>, author: &Markdown) -> Vec<String> {
         ];
     }
     match &subject.decision.view.held_by {
-        Some(Hold::ChangesRequested(by)) => return vec![format!("{} approves when content.", words::person(by))],
-        Some(Hold::Configuration) => return Vec::new(),
+        Some(Blocker::ChangesRequested(by)) => return vec![format!("{} approves when content.", words::person(by))],
+        Some(Blocker::Configuration) => return Vec::new(),
         _ => {}
     }
     let most = subject.decision.view.max_attempts;

@@ -10,7 +10,7 @@ use loopgate_core::{
     observed::{Lifecycle, Snapshot},
     policy::{Policy, Trigger},
     stage::Stage,
-    stages::Hold,
+    stages::Blocker,
     state::{RunStatus, StopReason},
     verdict::CheckStanding,
 };
@@ -168,10 +168,10 @@ fn retry(subject: &Subject<'_>) -> String {
     if let Some((gate, by)) = subject.rejection() {
         return format!("{by} rejected the {} gate — {author} answers with a push", gate.name);
     }
-    if let Some(Hold::ChangesRequested(by)) = &subject.decision.view.held_by {
+    if let Some(Blocker::ChangesRequested(by)) = &subject.decision.view.held_by {
         return format!("{by} asked for changes — {author} answers with a push");
     }
-    if subject.decision.view.held_by == Some(Hold::Configuration) {
+    if subject.decision.view.held_by == Some(Blocker::Configuration) {
         return "The configuration cannot be used — a maintainer mends it on the base branch".to_owned();
     }
     let who = match &subject.decision.view.fixing {
@@ -185,7 +185,7 @@ fn retry(subject: &Subject<'_>) -> String {
 fn failing(subject: &Subject<'_>) -> String {
     let failing = words::failing(&subject.decision.view);
     match (failing.as_slice(), &subject.decision.view.evidence_held_by) {
-        ([], Some(Hold::Evaluation(phase))) => format!("the score is too low in phase {phase:?}"),
+        ([], Some(Blocker::Evaluation(phase))) => format!("the score is too low in phase {phase:?}"),
         ([], _) => "it does not pass".to_owned(),
         (failing, _) => words::checks(failing),
     }
@@ -236,8 +236,10 @@ fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
 
 fn review(subject: &Subject<'_>) -> String {
     match &subject.decision.view.held_by {
-        Some(Hold::Review { have, need }) => format!("Checks pass — waiting for a review ({have} of {need} approvals)"),
-        Some(Hold::ChangesRequested(by)) => format!("Checks pass — {by} asked for changes"),
+        Some(Blocker::Review { have, need }) => {
+            format!("Checks pass — waiting for a review ({have} of {need} approvals)")
+        }
+        Some(Blocker::ChangesRequested(by)) => format!("Checks pass — {by} asked for changes"),
         _ => "Checks pass — waiting for a review".to_owned(),
     }
 }
@@ -291,7 +293,7 @@ mod tests {
         decision
     }
 
-    fn held(action: NextAction, hold: Hold) -> Decision {
+    fn held(action: NextAction, hold: Blocker) -> Decision {
         let mut decision = fixtures::green(action);
         decision.view.held_by = Some(hold);
         decision
@@ -368,15 +370,15 @@ mod tests {
             said_with_fixers(&fixing(Whom::Fixer, 2), &plain),
             said_with_fixers(&fixing(Whom::Senior, 0), &plain),
             said(&rejected_gate(), &plain),
-            said(&held(NextAction::Retry { attempt: 1 }, Hold::ChangesRequested(bob)), &plain),
-            said(&held(NextAction::Retry { attempt: 1 }, Hold::Configuration), &plain),
+            said(&held(NextAction::Retry { attempt: 1 }, Blocker::ChangesRequested(bob)), &plain),
+            said(&held(NextAction::Retry { attempt: 1 }, Blocker::Configuration), &plain),
             said(&blocked, &blocked_snapshot),
             said(&fixtures::waiting_for_evidence(), &plain),
             said(&infrastructure(), &plain),
             said(&repeated_later(), &plain),
             said(&fixtures::open_security_gate_with_an_outsider(), &plain),
-            said(&held(NextAction::WaitForReady, Hold::Draft), &plain),
-            said(&held(NextAction::WaitForReview, Hold::Review { have: 1, need: 2 }), &plain),
+            said(&held(NextAction::WaitForReady, Blocker::Draft), &plain),
+            said(&held(NextAction::WaitForReview, Blocker::Review { have: 1, need: 2 }), &plain),
             said(&fixtures::ready_to_merge(), &plain),
             said(&stopped(RunStatus::Stopped, by_dana), &plain),
             said(&stopped(RunStatus::Failed, Stop::default()), &plain),

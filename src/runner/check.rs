@@ -18,13 +18,13 @@ use loopgate_core::{
     self, CheckName, Timestamp,
     evidence::{
         CheckEvidence, CheckKind, CheckResults, ErrorType, Failure, FileCoverage, Outcome, ReportNote, ReportQuality,
-        RetryClass, Roster,
+        RetryClass, TestOutcomes,
     },
     failure,
     observed::ChangedFiles,
     policy::{CheckPresence, CommandCheck, EmptyTests, REPORTS_VARIABLE},
 };
-use loopgate_reports::{self, Coverage, Pattern, PatternError, ReadOptions, Report, RosterMode};
+use loopgate_reports::{self, Coverage, OutcomesMode, Pattern, PatternError, ReadOptions, Report};
 
 /// Failures kept of one check; the rest are counted.
 const KEPT_FAILURES: usize = 200;
@@ -36,7 +36,7 @@ pub fn read_options(command: &CommandCheck) -> ReadOptions {
 
 /// How report files are read: as what they are. Only one in no known format is read with the check's expression.
 fn file_options() -> ReadOptions {
-    ReadOptions { keep: KEPT_FAILURES, roster: RosterMode::Build, ..ReadOptions::default() }
+    ReadOptions { keep: KEPT_FAILURES, roster: OutcomesMode::Build, ..ReadOptions::default() }
 }
 
 fn pattern(command: &CommandCheck) -> Option<Result<Pattern, PatternError>> {
@@ -188,7 +188,7 @@ struct Gathered {
     /// What is wrong with the check's reports, or kept it from starting: a check does not pass with any.
     problems: Vec<Failure>,
     findings: Vec<loopgate_core::evidence::Finding>,
-    tests: Option<Roster>,
+    tests: Option<TestOutcomes>,
     flaky_tests: Vec<String>,
     /// With paths of the repository; none without a coverage report.
     coverage: Option<Vec<FileCoverage>>,

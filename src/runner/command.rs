@@ -20,7 +20,7 @@ use super::{
     capture::{Capture, Captured},
     host,
     interrupt::Interrupt,
-    orphans::{self, Household},
+    orphans::{self, ProcessTree},
 };
 
 /// How long a process group is given between TERM and KILL; tests do not wait so long for what never comes.
@@ -100,7 +100,7 @@ pub async fn run<T: Send + 'static>(
     live: impl FnMut(&[u8]) + Send + 'static,
 ) -> Finished<T> {
     let started = Instant::now();
-    let (household, child, output) = match Household::begin(|mark| start(&line, mark)) {
+    let (household, child, output) = match ProcessTree::begin(|mark| start(&line, mark)) {
         Ok(started) => started,
         Err(error) => {
             return Finished {

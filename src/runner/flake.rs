@@ -7,7 +7,7 @@ use std::{
 };
 
 use loopgate_core::{
-    evidence::{CheckEvidence, CheckKind, Failure, Outcome, Roster, RosterEntry, RosterExtent, TestState},
+    evidence::{CheckEvidence, CheckKind, Failure, Outcome, OutcomesExtent, TestOutcome, TestOutcomes, TestState},
     failure::{self, CheckContext},
     policy::CommandCheck,
 };
@@ -54,9 +54,9 @@ pub fn settle(evidence: &mut CheckEvidence, second: &CheckEvidence) {
     if stay.is_empty() && second.outcome != Outcome::Passed {
         return;
     }
-    let states = flaky.iter().filter_map(|failure| Some(RosterEntry::new(failure.test_id?, TestState::Passed)));
+    let states = flaky.iter().filter_map(|failure| Some(TestOutcome::new(failure.test_id?, TestState::Passed)));
     let mut settled = tests.clone();
-    settled.merge(Roster::new(states.collect(), RosterExtent::Whole));
+    settled.merge(TestOutcomes::new(states.collect(), OutcomesExtent::Whole));
     if let Some(results) = &mut evidence.results {
         let (failed, errors) = (results.failed, results.errors);
         let count = flaky.len() as u64;
@@ -111,10 +111,10 @@ mod tests {
 
     fn check(outcome: Outcome, failing: &[&str], passing: &[&str]) -> CheckEvidence {
         let mut check = CheckEvidence::bare("unit".parse().unwrap(), CheckKind::Test, outcome);
-        let entry = |state| move |name: &&str| RosterEntry::new(id(name), state);
+        let entry = |state| move |name: &&str| TestOutcome::new(id(name), state);
         let failed = failing.iter().map(entry(TestState::Failed));
         let entries = failed.chain(passing.iter().map(entry(TestState::Passed))).collect();
-        check.tests = Some(Roster::new(entries, RosterExtent::Whole));
+        check.tests = Some(TestOutcomes::new(entries, OutcomesExtent::Whole));
         check.failures = failing
             .iter()
             .map(|name| Failure { test_name: Some((*name).to_owned()), test_id: Some(id(name)), ..Failure::default() })

@@ -39,12 +39,12 @@ pub fn end_left_behind(variable: &str, value: &str) -> usize {
 
 /// A command and all that descends from it.
 #[derive(Debug)]
-pub struct Household {
+pub struct ProcessTree {
     mark: String,
     leader: u32,
 }
 
-impl Household {
+impl ProcessTree {
     /// Starts a command, which is to have `mark` as the value of [`MARK`] in its environment.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ pub trait Reconciler: Send + Sync + 'static {
     fn resolve(&self, work: &Unresolved) -> impl Future<Output = Result<Vec<PullRequest>, Failed>> + Send;
 
     /// Observes one pull request, decides, and acts. Never called twice at once for one pull request.
-    fn reconcile(&self, job: Job) -> impl Future<Output = Result<Again, Failed>> + Send;
+    fn reconcile(&self, job: Job) -> impl Future<Output = Result<Requeue, Failed>> + Send;
 }
 
 /// A target that is not yet a pull request: a commit, a branch, a repository, an installation, a merge group.
@@ -47,7 +47,7 @@ pub struct Job {
 
 /// When to look again without being told by an event. The newest answer replaces the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
+pub enum Requeue {
     /// When something happens.
     OnEvent,
     /// At this time, if nothing happens before: an evidence timeout, a gate reminder. Survives a restart.

@@ -19,7 +19,7 @@ use super::{
     dirty::{DirtySet, Ended, Start},
     inbox::Inbox,
     metrics::Metrics,
-    reconciler::{Again, Job, Reconciler, Unresolved},
+    reconciler::{Job, Reconciler, Requeue, Unresolved},
     storage::{Applied, Arrival, Change, Key, Loaded, Page, Settled, Store, Trouble, Urgency},
 };
 use crate::github::{Failed, webhook::Target};
@@ -264,7 +264,7 @@ impl<R: Reconciler> Shared<R> {
             Ok(how) => (how, Ended::Done(covered.up_to)),
             Err(failed) => self.failed(failed, &loaded),
         };
-        let wakeup = if let Settled::Done(Again::At(at)) = how { Some(at) } else { None };
+        let wakeup = if let Settled::Done(Requeue::At(at)) = how { Some(at) } else { None };
         let change = Change::Settle { key: key.clone(), covered, how };
         let ended = match self.inbox.apply(change).await {
             Ok(_) => ended,

@@ -67,7 +67,7 @@ impl Bench {
         previous: Option<&LoopState>,
     ) -> Result<Option<Observation>, Error> {
         let (client, target) = (self.client(), Target { repository: &pr.repo, number: pr.number });
-        let Some(ground) = observer.ground(&client, target).await? else { return Ok(None) };
+        let Some(ground) = observer.facts(&client, target).await? else { return Ok(None) };
         observer.complete(&client, target, ground, hints, previous).await.map(Some)
     }
 }

@@ -17,7 +17,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
     github::{self, Failed, webhook::OwnApp},
     server::{
-        Again, Clock, Job, Limits, PullRequest, Reconciler, Running, Server, ServerConfig, StartError, Unresolved,
+        Clock, Job, Limits, PullRequest, Reconciler, Requeue, Running, Server, ServerConfig, StartError, Unresolved,
     },
 };
 use loopgate_core::{AppId, PrNumber, Timestamp, observed::Hint};
@@ -60,7 +60,7 @@ impl Clock for StillClock {
     }
 }
 
-type Answer = Result<Again, Failed>;
+type Answer = Result<Requeue, Failed>;
 
 /// What the reconciler saw, and what it shall answer.
 #[derive(Default)]
@@ -116,7 +116,7 @@ impl Reconciler for Fake {
             .collect())
     }
 
-    async fn reconcile(&self, job: Job) -> Result<Again, Failed> {
+    async fn reconcile(&self, job: Job) -> Result<Requeue, Failed> {
         let (installation, number) = (job.installation.get(), job.pull_request.get());
         {
             let mut running = self.notes.running.lock().unwrap();
@@ -137,7 +137,7 @@ impl Reconciler for Fake {
         match answers.get_mut(&number) {
             Some(answers) if answers.len() > 1 => answers.pop().unwrap(),
             Some(answers) => answers[0].clone(),
-            None => Ok(Again::OnEvent),
+            None => Ok(Requeue::OnEvent),
         }
     }
 }

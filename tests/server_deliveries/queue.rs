@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use futures::future::join_all;
 use loopgate::{
     github::{Clock as _, Failed, webhook::Target},
-    server::Again,
+    server::Requeue,
 };
 use loopgate_core::{PrNumber, observed::Hint};
 
@@ -126,7 +126,7 @@ async fn failures_are_retried_with_growing_pauses_and_given_up_in_the_end() {
     assert_eq!(metric(&server, "loopgate_dead_letters").await, 1);
 
     // A person replays it, it fails once more, and has nine further attempts.
-    kit.notes.answer(12, vec![failed("still"), Ok(Again::OnEvent)]);
+    kit.notes.answer(12, vec![failed("still"), Ok(Requeue::OnEvent)]);
     assert!(server.replay(letters[0].key.clone()).await);
     kit.notes.begun(11).await;
     failures(&server, 11).await;
@@ -154,7 +154,7 @@ async fn a_dead_letter_lives_again_with_the_next_event_or_a_copy_of_its_delivery
     for copy in [true, false] {
         let kit = Kit::new();
         let server = kit.start().await;
-        kit.notes.answer(12, vec![failed("no"); 10].into_iter().chain([Ok(Again::OnEvent)]).collect());
+        kit.notes.answer(12, vec![failed("no"); 10].into_iter().chain([Ok(Requeue::OnEvent)]).collect());
         let request = signed("pull_request", "d-1", &opened(9001, 12));
         post(server.public_address(), &request).await;
         for attempt in 1..10 {
@@ -179,7 +179,7 @@ async fn a_rate_limit_holds_the_installation_and_counts_as_nobodys_failure() {
     let server = kit.start().await;
     let limited = || Err(Failed { retry_at: Some(kit.clock.now() + TimeDelta::minutes(30)), reason: "limit".into() });
     for round in 1..=12 {
-        kit.notes.answer(12, vec![limited(), Ok(Again::OnEvent)]);
+        kit.notes.answer(12, vec![limited(), Ok(Requeue::OnEvent)]);
         kit.opened(&server, 12).await;
         kit.notes.begun(2 * round - 1).await;
         failures(&server, round).await;
@@ -245,9 +245,9 @@ async fn a_commit_becomes_its_pull_requests() {
 async fn a_reconcile_can_ask_to_be_called_again() {
     let kit = Kit::new();
     let server = kit.start().await;
-    let hour = |n: i64| Ok(Again::At(kit.clock.now() + TimeDelta::hours(n)));
+    let hour = |n: i64| Ok(Requeue::At(kit.clock.now() + TimeDelta::hours(n)));
     // The second answer replaces the first.
-    kit.notes.answer(12, vec![hour(1), hour(2), Ok(Again::OnEvent)]);
+    kit.notes.answer(12, vec![hour(1), hour(2), Ok(Requeue::OnEvent)]);
     kit.opened(&server, 12).await;
     server.settled().await;
     kit.opened(&server, 12).await;

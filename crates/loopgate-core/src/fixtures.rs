@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     deciding::{Decision, decide},
-    evidence::{Roster, RosterEntry, RosterExtent, TestId, TestState},
+    evidence::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},
     observed::{
         Account, AccountKind, AppIdentity, Authority, Base, ChangedFile, ChangedFiles, Comment, FileStatus, Head,
         Lifecycle, NamedAccount, Permission, PullRequest, Readiness, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
@@ -171,9 +171,9 @@ pub fn evidence(head: Sha, failing: &[&str], passing: &[&str]) -> ReceivedEviden
             ..Failure::default()
         })
         .collect();
-    let entry = |state| move |test: &&str| RosterEntry::new(TestId::of("", "", test), state);
+    let entry = |state| move |test: &&str| TestOutcome::new(TestId::of("", "", test), state);
     let entries = failing.iter().map(entry(TestState::Failed)).chain(passing.iter().map(entry(TestState::Passed)));
-    unit.tests = Some(Roster::new(entries.collect(), RosterExtent::Whole));
+    unit.tests = Some(TestOutcomes::new(entries.collect(), OutcomesExtent::Whole));
     ReceivedEvidence::Accepted(Box::new(Evidence {
         schema: EVIDENCE_SCHEMA.to_owned(),
         repository: "acme/widgets".parse::<RepoName>().expect("a repository"),

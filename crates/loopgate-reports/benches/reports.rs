@@ -15,7 +15,7 @@ use std::{
 };
 
 use divan::{Bencher, counter::BytesCount};
-use loopgate_reports::{ReadOptions, RosterMode, read_file};
+use loopgate_reports::{OutcomesMode, ReadOptions, read_file};
 use nix::sys::resource::{UsageWho, getrusage};
 use quick_xml::{Reader, events::Event};
 use tempfile::TempDir;
@@ -200,7 +200,7 @@ fn junit(bencher: Bencher<'_, '_>) {
 
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn junit_with_roster(bencher: Bencher<'_, '_>) {
-    let options = ReadOptions { roster: RosterMode::Build, ..ReadOptions::default() };
+    let options = ReadOptions { roster: OutcomesMode::Build, ..ReadOptions::default() };
     bench(bencher, &inputs().junit, |path| drop(black_box(read_file(path, &options))));
 }
 

@@ -9,7 +9,7 @@ use loopgate_core::{
 };
 
 use super::{
-    ReadOptions, Report, RosterMode, Unreadable,
+    OutcomesMode, ReadOptions, Report, Unreadable,
     coverage::CoverageTable,
     identities::Identities,
     notes::{Flaw, Notes},
@@ -250,7 +250,7 @@ impl<'o> Collector<'o> {
             findings_not_kept: self.findings_not_kept,
             flaky_tests: self.flaky_tests,
             coverage,
-            roster: (self.options.roster == RosterMode::Build).then(|| self.identities.into_roster(self.unnamed)),
+            roster: (self.options.roster == OutcomesMode::Build).then(|| self.identities.into_roster(self.unnamed)),
         }
     }
 }

@@ -4,13 +4,13 @@
 //! only failing tests are added, because what matters of reruns is whether a failing test passed later; the counts of
 //! such a report may then hold a passing test twice, and its notes say so.
 
-use loopgate_core::evidence::{Roster, RosterEntry, RosterExtent, TestId, TestState};
+use loopgate_core::evidence::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState};
 
 /// Slots of the largest table: 8 MiB, half full with the 528,000 cases of a 100 MB report.
 const MAX_SLOTS: usize = 1 << 20;
 const FIRST_SLOTS: usize = 1 << 10;
 
-/// An open-addressing table of [`RosterEntry`] bits; 0 is an empty slot.
+/// An open-addressing table of [`TestOutcome`] bits; 0 is an empty slot.
 pub(super) struct Identities {
     slots: Vec<u64>,
     used: usize,
@@ -33,14 +33,14 @@ impl Identities {
     pub fn record(&mut self, id: TestId, ended: TestState) -> (Option<TestState>, TestState) {
         self.grow_if_needed();
         let at = self.find(id);
-        match self.slots.get(at).copied().and_then(RosterEntry::from_bits) {
+        match self.slots.get(at).copied().and_then(TestOutcome::from_bits) {
             Some(known) => {
                 let now = known.state().rerun(ended);
-                self.slots[at] = RosterEntry::new(id, now).bits();
+                self.slots[at] = TestOutcome::new(id, now).bits();
                 (Some(known.state()), now)
             }
             None if self.has_room_for(ended) => {
-                self.slots[at] = RosterEntry::new(id, ended).bits();
+                self.slots[at] = TestOutcome::new(id, ended).bits();
                 self.used += 1;
                 (None, ended)
             }
@@ -56,9 +56,9 @@ impl Identities {
         self.left_out
     }
 
-    pub fn into_roster(self, unnamed: u64) -> Roster {
-        let extent = if self.left_out + unnamed == 0 { RosterExtent::Whole } else { RosterExtent::Partial };
-        Roster::new(self.slots.into_iter().filter_map(RosterEntry::from_bits).collect(), extent)
+    pub fn into_roster(self, unnamed: u64) -> TestOutcomes {
+        let extent = if self.left_out + unnamed == 0 { OutcomesExtent::Whole } else { OutcomesExtent::Partial };
+        TestOutcomes::new(self.slots.into_iter().filter_map(TestOutcome::from_bits).collect(), extent)
     }
 
     fn has_room_for(&self, ended: TestState) -> bool {
@@ -73,7 +73,7 @@ impl Identities {
         // The hash's upper bits choose the slot, so that sorting (which the lower ones would do as well) stays free.
         let mut at = (id.bits() >> 20) as usize & mask;
         loop {
-            match RosterEntry::from_bits(self.slots[at]) {
+            match TestOutcome::from_bits(self.slots[at]) {
                 Some(entry) if entry.id() != id => at = (at + 1) & mask,
                 _ => return at,
             }
@@ -88,7 +88,7 @@ impl Identities {
         }
         let larger = if size == 0 { FIRST_SLOTS.min(self.max_slots) } else { (size * 4).min(self.max_slots) };
         let old = std::mem::replace(&mut self.slots, vec![0; larger]);
-        for entry in old.into_iter().filter_map(RosterEntry::from_bits) {
+        for entry in old.into_iter().filter_map(TestOutcome::from_bits) {
             let at = self.find(entry.id());
             self.slots[at] = entry.bits();
         }
@@ -113,7 +113,7 @@ mod tests {
             assert_eq!(identities.record(id(n), TestState::Passed), (Some(TestState::Failed), TestState::Flaky));
         }
         let roster = identities.into_roster(0);
-        assert_eq!((roster.len(), roster.extent()), (20_000, RosterExtent::Whole));
+        assert_eq!((roster.len(), roster.extent()), (20_000, OutcomesExtent::Whole));
         assert!((0..20_000).all(|n| roster.state(id(n)) == Some(TestState::Flaky)));
     }
 
@@ -131,6 +131,6 @@ mod tests {
         }
         // Never full: looking for what is not there must end.
         assert_eq!(identities.record(id(5000), TestState::Failed), (None, TestState::Failed));
-        assert_eq!(identities.into_roster(0).extent(), RosterExtent::Partial);
+        assert_eq!(identities.into_roster(0).extent(), OutcomesExtent::Partial);
     }
 }

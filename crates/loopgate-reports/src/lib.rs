@@ -37,6 +37,6 @@ pub use coverage::Coverage;
 pub use inspect::{CoverageCounts, INSPECTION_SCHEMA, InspectedReport, Inspection, TestCounts, Totals, inspect};
 pub use pattern::{Pattern, PatternError};
 pub use read::{read, read_file};
-pub use report::{ReadOptions, Report, RosterMode};
+pub use report::{OutcomesMode, ReadOptions, Report};
 
 use read::Unreadable;

@@ -1,7 +1,7 @@
 //! What a report turns into, and how it is to be read.
 
 use loopgate_core::evidence::{
-    CheckResults, Failure, Finding, ReportFormat, ReportNote, ReportQuality, Roster, TestFramework,
+    CheckResults, Failure, Finding, ReportFormat, ReportNote, ReportQuality, TestFramework, TestOutcomes,
 };
 
 use super::{coverage::Coverage, pattern::Pattern};
@@ -15,18 +15,18 @@ pub struct ReadOptions {
     pub pattern: Option<Pattern>,
     /// Failures kept with their details, and as many findings and flaky names; the rest are counted.
     pub keep: usize,
-    pub roster: RosterMode,
+    pub roster: OutcomesMode,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { format: None, pattern: None, keep: 200, roster: RosterMode::Omit }
+        Self { format: None, pattern: None, keep: 200, roster: OutcomesMode::Omit }
     }
 }
 
 /// Whether every test's identity and result are wanted, for comparing attempts: eight bytes a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RosterMode {
+pub enum OutcomesMode {
     #[default]
     Omit,
     Build,
@@ -59,7 +59,7 @@ pub struct Report {
     pub flaky_tests: Vec<String>,
     pub coverage: Option<Coverage>,
     /// Present if asked for.
-    pub roster: Option<Roster>,
+    pub roster: Option<TestOutcomes>,
 }
 
 impl Report {

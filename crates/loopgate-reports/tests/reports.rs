@@ -11,7 +11,7 @@ use std::{
 };
 
 use loopgate_core::evidence::{ReportFormat, TestId, TestState};
-use loopgate_reports::{Pattern, ReadOptions, Report, RosterMode, read};
+use loopgate_reports::{OutcomesMode, Pattern, ReadOptions, Report, read};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -203,7 +203,7 @@ proptest! {
             let known = wanted.entry(TestId::of("", &format!("c{class}"), name)).or_insert(state);
             *known = known.rerun(state);
         }
-        let options = ReadOptions { roster: RosterMode::Build, ..ReadOptions::default() };
+        let options = ReadOptions { roster: OutcomesMode::Build, ..ReadOptions::default() };
         let report = read("generated.xml", junit_of(&tests).as_bytes(), &options);
         let roster = report.roster.unwrap();
         let held: BTreeMap<_, _> = roster.iter().map(|test| (test.id(), test.state())).collect();
@@ -392,7 +392,7 @@ fn mutations_never_panic() {
             let mutated = mutate(&bytes, &mut dice);
             // Half of them are kept to their parser, whatever they look like now.
             let forced = format.filter(|_| round % 2 == 0);
-            let options = ReadOptions { format: forced, roster: RosterMode::Build, ..options_for(&path) };
+            let options = ReadOptions { format: forced, roster: OutcomesMode::Build, ..options_for(&path) };
             assert_sane(&read("r", mutated.as_slice(), &options), &format!("{} round {round}", shown(&path)));
         }
     }

@@ -9,10 +9,10 @@ use chrono::TimeDelta;
 
 use super::{
     clock::Clock,
-    deeds::{apps::NewApp, runs::ACTIONS},
     faults::Faults,
     hooks::Outbox,
     key::{AppKey, UnusableKey},
+    operations::{apps::NewApp, runs::ACTIONS},
     refused::Refused,
     requests::{RateLimits, RequestLog},
     transcript::{Scribe, Transcript},

@@ -1,8 +1,8 @@
 //! A GitHub on loopback, for the demo and the tests.
 //!
-//! There is one [`World`](world::World) of plain structs. Everything that happens in it is a *deed*: the REST handlers
+//! There is one [`World`](world::World) of plain structs. Everything that happens in it is a *operation*: the REST handlers
 //! ([`api`]) and the verbs of people ([`Person`], [`Ci`], [`Admin`]) call the same ones, so what a test does as a
-//! user and what the server under test does through HTTP cannot differ. A deed changes the world, writes the journal
+//! user and what the server under test does through HTTP cannot differ. An operation changes the world, writes the journal
 //! and queues the webhooks that GitHub would send; the [`hooks`] sender delivers them over real HTTP, signed, one at
 //! a time in the order of their causes.
 //!
@@ -29,21 +29,21 @@
 //! change ([`Simulator::wait_until`], the sender) watches a counter that every change raises, so no change between
 //! looking and waiting is missed.
 
+mod actors;
 mod api;
 mod clock;
 mod config;
-mod deeds;
 mod faults;
 mod git;
 mod hooks;
+mod json;
 mod key;
+mod operations;
 mod refused;
 mod requests;
-mod shape;
 #[cfg(test)]
 mod tests;
 mod transcript;
-mod verbs;
 mod world;
 
 use std::{
@@ -55,19 +55,19 @@ use chrono::TimeDelta;
 use tokio::{net::TcpListener, sync::watch, task::AbortHandle};
 
 pub use self::{
-    clock::Clock,
-    config::{Config, StartError},
-    deeds::queue::{MergeGroup, QueueOutcome},
-    faults::{DeliveryFault, Harm, Mishap, Often, RequestFault},
-    hooks::{Attempt, Delivery, DeliveryCounts, DeliveryState},
-    key::{AppKey, UnusableKey},
-    refused::Refused,
-    requests::{Conditional, RequestCounts, RequestRecord},
-    transcript::Transcript,
-    verbs::{
+    actors::{
         Admin, CheckRunView, CheckSpec, Ci, CommentView, CommitSpec, Mergeable, Person, Pr, PullSpec, PullState,
         PullView, RefView, ReviewView, RunSpec,
     },
+    clock::Clock,
+    config::{Config, StartError},
+    faults::{DeliveryFault, Harm, Mishap, Often, RequestFault},
+    hooks::{Attempt, Delivery, DeliveryCounts, DeliveryState},
+    key::{AppKey, UnusableKey},
+    operations::queue::{MergeGroup, QueueOutcome},
+    refused::Refused,
+    requests::{Conditional, RequestCounts, RequestRecord},
+    transcript::Transcript,
     world::{
         DeliveryId, RepoId,
         account::{OrgRole, Privacy, Role},

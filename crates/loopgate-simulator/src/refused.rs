@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-/// A request or deed that GitHub would refuse: status code, message and details as GitHub words them.
+/// A request or operation that GitHub would refuse: status code, message and details as GitHub words them.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{} {message}{}", status.as_u16(), details(errors))]
 pub struct Refused {

@@ -14,7 +14,7 @@ use loopgate_core::{
     },
     failure,
 };
-use loopgate_reports::{self, ReadOptions, RosterMode};
+use loopgate_reports::{self, OutcomesMode, ReadOptions};
 use loopgate_simulator::{Conclusion, Pr, RunSpec};
 
 pub(super) const WORKFLOW: &str = ".github/workflows/ci.yml";
@@ -88,7 +88,7 @@ fn evidence(
 
 fn unit(tests: &[Test]) -> Result<CheckEvidence, DemoError> {
     let text = cargo_test(tests);
-    let options = ReadOptions { roster: RosterMode::Build, ..ReadOptions::default() };
+    let options = ReadOptions { roster: OutcomesMode::Build, ..ReadOptions::default() };
     let report = loopgate_reports::read("output of unit", text.as_bytes(), &options);
     let outcome = if report.failures.is_empty() { Outcome::Passed } else { Outcome::Failed };
     let mut check = CheckEvidence::bare("unit".parse()?, CheckKind::Test, outcome);

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::{Outcome, Stop, exit, output, output::Format, runtime};
+use super::{CliError, Outcome, exit, output, output::Format, runtime};
 use narrator::Narrator;
 
 #[derive(Debug, Args)]
@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
         theatre.close().await;
         ending.map(|played| (played, facts))
     });
-    let (played, facts) = played.map_err(|error: DemoError| Stop::unavailable(error))?;
+    let (played, facts) = played.map_err(|error: DemoError| CliError::unavailable(error))?;
     if let Some(facts) = facts.filter(|_| json) {
         output::json(&facts)?;
     }

@@ -40,7 +40,7 @@ pub(super) struct Played {
     pub surprises: Vec<String>,
 }
 
-struct Stage<'a> {
+struct DemoRun<'a> {
     theatre: &'a Theatre,
     narrator: Narrator,
     played: Played,
@@ -76,7 +76,7 @@ pub(super) async fn play(theatre: &Theatre, narrator: Narrator) -> Result<Played
         .file("tests/lifetime.rs", "// The tests of the lifetime.\n");
     let pr = theatre.github.user("alice").open_pull_request(&theatre.repo, spec)?;
     let played = Played { pr, labels_seen: Default::default(), surprises: Vec::new() };
-    let mut stage = Stage { theatre, narrator, played };
+    let mut stage = DemoRun { theatre, narrator, played };
     stage.settle().await?;
     stage.ci(&tests(&[(LIFETIME, WRONG_UNIT)])).await?;
     stage.expect("the label loop:retry", |pull| pull.has_label("loop:retry"))?;
@@ -139,7 +139,7 @@ pub(super) async fn play(theatre: &Theatre, narrator: Narrator) -> Result<Played
     Ok(stage.played)
 }
 
-impl Stage<'_> {
+impl DemoRun<'_> {
     fn pull(&self) -> Result<PullView, DemoError> {
         Ok(self.theatre.github.pull_request(&self.played.pr)?)
     }

@@ -14,7 +14,7 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{Outcome, Stop, exit, output, output::Format};
+use super::{CliError, Outcome, exit, output, output::Format};
 use crate::{
     config,
     runner::{self, Detected, Purpose},
@@ -127,7 +127,7 @@ impl Standing {
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> Outcome {
-    let here = std::env::current_dir().map_err(Stop::unavailable)?;
+    let here = std::env::current_dir().map_err(CliError::unavailable)?;
     // Also in a repository without a commit, or in none yet.
     let root = runner::Checkout::around(&here).map_or(here, |checkout| checkout.root);
     let detected = runner::detect(&root, Purpose::WriteDown);
@@ -140,7 +140,7 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
         .map(|(file, _)| file.path)
         .collect();
     if !in_the_way.is_empty() && !arguments.force && !arguments.dry_run {
-        return Err(Stop::bad_data(format!(
+        return Err(CliError::bad_data(format!(
             "{} {} there already, with other contents. `loopgate init --dry-run` shows what would be written, --force \
              replaces. Nothing was written.",
             in_the_way.join(" and "),
@@ -156,11 +156,12 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     Ok(exit::OK)
 }
 
-fn files(arguments: &Arguments, root: &Path, detected: &Detected) -> Result<Vec<NewFile>, Stop> {
+fn files(arguments: &Arguments, root: &Path, detected: &Detected) -> Result<Vec<NewFile>, CliError> {
     let text = configuration::text(detected, VERIFY);
     // What is written is read again as it will be.
-    config::parse(CONFIGURATION, &text)
-        .map_err(|errors| Stop::bad_data(format!("the configuration made for this project is not valid: {errors}")))?;
+    config::parse(CONFIGURATION, &text).map_err(|errors| {
+        CliError::bad_data(format!("the configuration made for this project is not valid: {errors}"))
+    })?;
     let action = arguments.action.to_string();
     let mut files = vec![
         NewFile { path: CONFIGURATION, text },
@@ -173,11 +174,11 @@ fn files(arguments: &Arguments, root: &Path, detected: &Detected) -> Result<Vec<
     Ok(files)
 }
 
-fn write(path: &PathBuf, text: &str) -> Result<(), Stop> {
+fn write(path: &PathBuf, text: &str) -> Result<(), CliError> {
     let folder = path.parent().unwrap_or(path);
     std::fs::create_dir_all(folder)
         .and_then(|()| std::fs::write(path, text))
-        .map_err(|error| Stop::unavailable(format!("{} cannot be written: {error}", path.display())))
+        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))
 }
 
 fn tell(
@@ -186,7 +187,7 @@ fn tell(
     files: &[NewFile],
     standing: &[Standing],
     format: Format,
-) -> Result<(), Stop> {
+) -> Result<(), CliError> {
     let next = next_steps(arguments, detected);
     let limits: &[&str] = if arguments.action_only { &LIMITS } else { &[] };
     if format == Format::Json {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     cli::{
-        Stop,
+        CliError,
         output::{self, Format},
         outputs::{Outputs, tell_state_folder},
     },
@@ -65,7 +65,7 @@ impl Report {
             || self.answered.iter().any(|answered| answered.answer.is_err())
     }
 
-    pub(super) fn print(&self, format: Format) -> Result<(), Stop> {
+    pub(super) fn print(&self, format: Format) -> Result<(), CliError> {
         match format {
             Format::Human => print!("{}", self.lines()),
             Format::Json => output::json(&self.document())?,

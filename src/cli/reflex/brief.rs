@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::drive::Session;
-use crate::cli::Stop;
+use crate::cli::CliError;
 use loopgate_core::{
     failure::{Changes, FailingCheck, FeedbackPacket, PacketInput, SinceLast, Tried},
     policy::{CheckSource, Policy},
@@ -12,7 +12,7 @@ use loopgate_core::{
 
 impl Session<'_> {
     /// The feedback packet, with the critique and the task beside it.
-    pub(super) async fn feedback(&mut self, policy: &Policy) -> Result<String, Stop> {
+    pub(super) async fn feedback(&mut self, policy: &Policy) -> Result<String, CliError> {
         let (attempt, max_attempts) = (self.state.iteration, self.state.max_iterations);
         let fixes = self.reflex().fixes.clone();
         let critique = self.state.critique.clone().unwrap_or_default();
@@ -68,12 +68,12 @@ impl Session<'_> {
             past: &BTreeMap::new(),
             full_text: Some(format!("git show refs/loopgate/task/{alias}:attempts/{attempt:03}.json")),
         });
-        let mut document = serde_json::to_value(packet).map_err(Stop::bad_data)?;
+        let mut document = serde_json::to_value(packet).map_err(CliError::bad_data)?;
         if let Some(fields) = document.as_object_mut() {
             fields.insert("task".to_owned(), serde_json::json!(task.prompt));
             fields.insert("ideal_result".to_owned(), serde_json::json!(task.ideal_result));
             fields.insert("critique".to_owned(), serde_json::json!(critique));
         }
-        serde_json::to_string_pretty(&document).map_err(Stop::bad_data)
+        serde_json::to_string_pretty(&document).map_err(CliError::bad_data)
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Write};
 
 use super::new::{MajorWord, Proposal, TaskType, check, score};
-use crate::cli::Stop;
+use crate::cli::CliError;
 use loopgate_core::{
     CheckName,
     observed::CodeType,
@@ -23,14 +23,14 @@ impl<R: BufRead, W: Write> Terminal<R, W> {
     }
 
     /// An answer, trimmed; empty for the default.
-    fn ask(&mut self, question: &str) -> Result<String, Stop> {
+    fn ask(&mut self, question: &str) -> Result<String, CliError> {
         let _ = write!(self.output, "{question} ");
         let _ = self.output.flush();
         let mut answer = String::new();
         match self.input.read_line(&mut answer) {
             Ok(0) | Err(_) => {
                 self.say("");
-                Err(Stop::usage(
+                Err(CliError::usage(
                     "the criteria and the limit were not confirmed, so nothing was begun; answer the questions, or \
                      pass --yes",
                 ))
@@ -44,7 +44,7 @@ impl<R: BufRead, W: Write> Terminal<R, W> {
 pub(super) fn confirm<R: BufRead, W: Write>(
     proposal: &mut Proposal,
     terminal: &mut Terminal<R, W>,
-) -> Result<(), Stop> {
+) -> Result<(), CliError> {
     let has_context =
         !proposal.task.prompt.trim().is_empty() && (!proposal.known.is_empty() || !proposal.settings.checks.is_empty());
     if !has_context {
@@ -111,7 +111,7 @@ const fn word(code_type: CodeType) -> &'static str {
 }
 
 /// The set-up questions (loop.md, Reflex loop).
-fn set_up<R: BufRead, W: Write>(proposal: &mut Proposal, terminal: &mut Terminal<R, W>) -> Result<(), Stop> {
+fn set_up<R: BufRead, W: Write>(proposal: &mut Proposal, terminal: &mut Terminal<R, W>) -> Result<(), CliError> {
     if proposal.task.prompt.trim().is_empty() {
         proposal.task.prompt = terminal.ask("What is to be done?")?;
         if let Some(inferred) = reflex::infer_type(&proposal.task.prompt) {
@@ -167,7 +167,7 @@ fn again<R: BufRead, W: Write, T>(
     question: &str,
     known: T,
     read: impl Fn(&str) -> Option<T>,
-) -> Result<T, Stop> {
+) -> Result<T, CliError> {
     loop {
         let answer = terminal.ask(question)?;
         if answer.is_empty() {

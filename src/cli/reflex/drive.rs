@@ -9,12 +9,12 @@ use std::time::Duration;
 use chrono::{TimeDelta, Utc};
 
 use super::{
+    console_output::ConsoleOutput,
     evaluate::{Checked, Judged},
-    ground::{Ground, aside_ref, task_ref},
-    voice::Voice,
+    local_workspace::{LocalWorkspace, aside_ref, task_ref},
 };
 use crate::{
-    cli::Stop,
+    cli::CliError,
     refs::{AttemptFile, Loaded, LocalRepository, RefsError, Save, StateStore},
     runner::{Extent, Head, Interrupt},
 };
@@ -29,12 +29,12 @@ use loopgate_core::{
 
 /// A loop that this process runs.
 pub(super) struct Session<'g> {
-    pub ground: &'g Ground,
+    pub workspace: &'g LocalWorkspace,
     pub alias: Alias,
     pub state: LoopState,
     /// The repository's policy, before the loop's settings.
     pub policy: Policy,
-    pub voice: &'g Voice,
+    pub console: &'g ConsoleOutput,
     pub interrupt: Interrupt,
     pub(super) store: StateStore<'g, LocalRepository>,
     pub(super) loaded: Loaded,
@@ -68,39 +68,39 @@ const ARTIFACT_LIMIT: usize = 1 << 20;
 impl<'g> Session<'g> {
     /// Loads a loop. `state` is that of one that is to be begun.
     pub async fn open(
-        ground: &'g Ground,
+        workspace: &'g LocalWorkspace,
         alias: &Alias,
         begun: Option<LoopState>,
-        voice: &'g Voice,
+        console: &'g ConsoleOutput,
         interrupt: Interrupt,
-    ) -> Result<Self, Stop> {
-        let store = ground.store(alias);
-        let loaded = store.load().await.map_err(Stop::unavailable)?;
+    ) -> Result<Self, CliError> {
+        let store = workspace.store(alias);
+        let loaded = store.load().await.map_err(CliError::unavailable)?;
         if loaded.tip.is_none() && begun.is_none() {
-            return Err(super::ground::no_such(alias));
+            return Err(super::local_workspace::no_such(alias));
         }
         let (mut state, recovered) = match begun {
             Some(state) => (state, None),
-            None => loaded.state(|| ground.unknown(alias)),
+            None => loaded.state(|| workspace.unknown(alias)),
         };
         if state.reflex.is_none() {
-            state.reflex = ground.unknown(alias).reflex;
+            state.reflex = workspace.unknown(alias).reflex;
         }
         if let Some(how) = recovered {
-            voice.note(&format!("The state of this loop was damaged: {how}."));
+            console.note(&format!("The state of this loop was damaged: {how}."));
         }
-        let policy = ground.policy(settings(&state).config.as_deref())?;
+        let policy = workspace.policy(settings(&state).config.as_deref())?;
         let artifact = match loaded.tip {
-            Some(tip) => read_text(ground, tip, "artifact.md").await?,
+            Some(tip) => read_text(workspace, tip, "artifact.md").await?,
             None => String::new(),
         };
         let alias = alias.clone();
         Ok(Self {
-            ground,
+            workspace,
             alias,
             state,
             policy,
-            voice,
+            console,
             interrupt,
             store,
             loaded,
@@ -111,14 +111,14 @@ impl<'g> Session<'g> {
     }
 
     /// Executes the current step.
-    pub async fn step(&mut self) -> Result<Progress, Stop> {
+    pub async fn step(&mut self) -> Result<Progress, CliError> {
         if reflex::standing(&self.state) != Standing::Going {
             return Ok(Progress::Over);
         }
         if self.interrupt.is_interrupted() {
             return Ok(Progress::Interrupted);
         }
-        self.voice.step(&self.state);
+        self.console.step(&self.state);
         let progress = match self.state.current_step {
             Step::Plan => self.plan().await?,
             Step::ProducePrepare => self.produce_and_prepare().await?,
@@ -138,13 +138,13 @@ impl<'g> Session<'g> {
         reflex::govern(&self.policy, settings(&self.state), self.state.max_iterations)
     }
 
-    async fn plan(&mut self) -> Result<Progress, Stop> {
+    async fn plan(&mut self) -> Result<Progress, CliError> {
         let turn = Turn::planned(&self.state, reflex::plan(&self.state), Utc::now());
         self.save_or_break(turn).await
     }
 
     /// PRODUCE beside PREPARE. PREPARE is a calculation, so that both are done when PRODUCE is.
-    async fn produce_and_prepare(&mut self) -> Result<Progress, Stop> {
+    async fn produce_and_prepare(&mut self) -> Result<Progress, CliError> {
         if self.state.iteration == 1
             && let Some(command) = settings(&self.state).produce.clone()
             && !self.has_produced()?
@@ -168,7 +168,7 @@ impl<'g> Session<'g> {
         self.prepare(Some(produced)).await
     }
 
-    async fn prepare(&mut self, produced: Option<Produced>) -> Result<Progress, Stop> {
+    async fn prepare(&mut self, produced: Option<Produced>) -> Result<Progress, CliError> {
         let policy = self.governed();
         let rules = evaluate::rules(&policy, settings(&self.state).task_type);
         let checks = reflex::prepared_checks(&policy, &rules, self.state.phase);
@@ -177,29 +177,29 @@ impl<'g> Session<'g> {
     }
 
     /// What stands for the code now: HEAD where a fixer commits, else the working tree as it is.
-    pub(super) fn checked_out(&self) -> Result<Artifact, Stop> {
-        let head = self.ground.worktree.head().map_err(Stop::unavailable)?;
+    pub(super) fn checked_out(&self) -> Result<Artifact, CliError> {
+        let head = self.workspace.worktree.head().map_err(CliError::unavailable)?;
         if self.has_fixer() {
             self.ask_for_a_clean_tree(head)?;
             return Ok(Artifact { head: head.commit, tree: head.tree });
         }
-        let tree = self.ground.worktree.tree(Extent::Everything).map_err(Stop::unavailable)?;
+        let tree = self.workspace.worktree.tree(Extent::Everything).map_err(CliError::unavailable)?;
         if tree == head.tree {
             return Ok(Artifact { head: head.commit, tree });
         }
-        let stand_in = self.ground.worktree.stand_in(tree, head).map_err(Stop::unavailable)?;
+        let stand_in = self.workspace.worktree.stand_in(tree, head).map_err(CliError::unavailable)?;
         Ok(Artifact { head: stand_in, tree })
     }
 
     /// A fixer's edits become a commit of their own, so nobody else's may lie about.
-    pub(super) fn ask_for_a_clean_tree(&self, head: Head) -> Result<(), Stop> {
-        let tracked = self.ground.worktree.tree(Extent::Tracked).map_err(Stop::unavailable)?;
+    pub(super) fn ask_for_a_clean_tree(&self, head: Head) -> Result<(), CliError> {
+        let tracked = self.workspace.worktree.tree(Extent::Tracked).map_err(CliError::unavailable)?;
         if tracked == head.tree {
             return Ok(());
         }
-        let files = self.ground.worktree.differing(head.tree, tracked).map_err(Stop::unavailable)?;
+        let files = self.workspace.worktree.differing(head.tree, tracked).map_err(CliError::unavailable)?;
         let named = files.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-        Err(Stop::bad_data(format!(
+        Err(CliError::bad_data(format!(
             "{named} {} changes that are not committed. The fixer's edits become commits of their own: commit yours, \
              or `git stash` them, then go on with `loopgate loop resume {}`.",
             if files.len() == 1 { "has" } else { "have" },
@@ -210,7 +210,7 @@ impl<'g> Session<'g> {
     /// The document the task is to produce.
     fn document(&self) -> Result<Option<String>, Breach> {
         let Some(path) = &settings(&self.state).document else { return Ok(None) };
-        let file = self.ground.root().join(path);
+        let file = self.workspace.root().join(path);
         let length = std::fs::metadata(&file).map(|found| found.len());
         match length {
             Err(_) => Err(Breach(format!("the document {path} is not there"))),
@@ -224,7 +224,7 @@ impl<'g> Session<'g> {
         }
     }
 
-    async fn critique(&mut self) -> Result<Progress, Stop> {
+    async fn critique(&mut self) -> Result<Progress, CliError> {
         let view = &self.judged().await?.decision.view;
         let (items, evaluation) = (reflex::critique(view), view.evaluation.clone());
         let turn = Turn::critiqued(&self.state, &items, &evaluation, Utc::now());
@@ -239,34 +239,34 @@ impl<'g> Session<'g> {
         }
     }
 
-    pub(super) async fn save_or_break(&mut self, turn: Result<Turn, Breach>) -> Result<Progress, Stop> {
+    pub(super) async fn save_or_break(&mut self, turn: Result<Turn, Breach>) -> Result<Progress, CliError> {
         match turn {
             Ok(turn) => self.save(turn, None).await,
             Err(breach) => self.break_off(breach).await,
         }
     }
 
-    pub(super) async fn break_off(&mut self, breach: Breach) -> Result<Progress, Stop> {
-        self.voice.note(&format!("This step went wrong: {breach}."));
+    pub(super) async fn break_off(&mut self, breach: Breach) -> Result<Progress, CliError> {
+        self.console.note(&format!("This step went wrong: {breach}."));
         let turn = Turn::broke(&self.state, &breach, Utc::now());
         self.save(turn, None).await
     }
 
     /// Saves a transition. Should somebody have saved since (a git process that outlived a killed loop), what they
     /// saved counts, and this transition is dropped: the loop goes on from there.
-    pub(super) async fn save(&mut self, turn: Turn, attempt: Option<AttemptFile>) -> Result<Progress, Stop> {
+    pub(super) async fn save(&mut self, turn: Turn, attempt: Option<AttemptFile>) -> Result<Progress, CliError> {
         let save =
             Save { state: &turn.state, lines: &turn.lines, attempt, artifact: &self.artifact, subject: &turn.subject };
         match self.store.save(&self.loaded, &save).await {
             Ok(_) => {}
             Err(RefsError::RefMoved { .. }) => self.judged = None,
-            Err(error) => return Err(Stop::unavailable(error)),
+            Err(error) => return Err(CliError::unavailable(error)),
         }
-        self.loaded = self.store.load().await.map_err(Stop::unavailable)?;
+        self.loaded = self.store.load().await.map_err(CliError::unavailable)?;
         let (state, _) = self.loaded.state(|| turn.state.clone());
         self.state = state;
         if reflex::standing(&self.state) == Standing::Ended {
-            self.ground.repository.leave_task(&task_ref(&self.alias)).await.map_err(Stop::unavailable)?;
+            self.workspace.repository.leave_task(&task_ref(&self.alias)).await.map_err(CliError::unavailable)?;
         }
         Ok(Progress::On)
     }
@@ -291,13 +291,13 @@ pub(super) fn settings(state: &LoopState) -> &reflex::Settings {
     &state.reflex.as_ref().expect("put in place when the session was opened").settings
 }
 
-async fn read_text(ground: &Ground, tip: Sha, path: &str) -> Result<String, Stop> {
+async fn read_text(workspace: &LocalWorkspace, tip: Sha, path: &str) -> Result<String, CliError> {
     use crate::refs::GitObjects;
-    let bytes = ground.repository.read_file(tip, path, ARTIFACT_LIMIT).await;
+    let bytes = workspace.repository.read_file(tip, path, ARTIFACT_LIMIT).await;
     match bytes {
         Ok(bytes) => Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()),
         Err(RefsError::TooLarge { .. }) => Ok(String::new()),
-        Err(error) => Err(Stop::unavailable(error)),
+        Err(error) => Err(CliError::unavailable(error)),
     }
 }
 

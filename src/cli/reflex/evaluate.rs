@@ -6,10 +6,10 @@ use chrono::Utc;
 
 use super::{
     drive::{Progress, Session, settings},
-    ground::only,
+    local_workspace::only,
 };
 use crate::{
-    cli::{Stop, local::Shown},
+    cli::{CliError, local::Shown},
     refs::{AttemptFile, Follows},
     runner::{self, Extent, Plan, Selection},
 };
@@ -39,7 +39,7 @@ pub(super) struct Checked {
 }
 
 impl Session<'_> {
-    pub(super) async fn evaluate(&mut self) -> Result<Progress, Stop> {
+    pub(super) async fn evaluate(&mut self) -> Result<Progress, CliError> {
         let policy = self.governed();
         let prepared = only(&policy, &self.state.prepared_checks);
         // Phase B goes on from what phase A's checks brought, if it is this process that ran them.
@@ -60,7 +60,7 @@ impl Session<'_> {
             let progress = self.save_or_break(turn).await?;
             if self.state.phase == Phase::B {
                 self.phase_a = checked;
-                self.voice.phase_a(&self.state, &evaluation, &self.alias);
+                self.console.phase_a(&self.state, &evaluation, &self.alias);
             }
             return Ok(progress);
         }
@@ -82,7 +82,7 @@ impl Session<'_> {
         snapshot: Snapshot,
         checked: &Checked,
         policy: &Policy,
-    ) -> Result<Progress, Stop> {
+    ) -> Result<Progress, CliError> {
         let (found, now) = (Evaluated::Head(&decision), Utc::now());
         let mut turn = match Turn::evaluated(&self.state, found, &checked.checks, &checked.edited, policy, now) {
             Ok(turn) => turn,
@@ -95,7 +95,7 @@ impl Session<'_> {
         let attempt = match &decision.attempt {
             Some(record) => {
                 let follows = if self.state.attempts.is_empty() { Follows::Nothing } else { Follows::AFailure };
-                Some(AttemptFile::after_fix(record, follows, fix).map_err(Stop::unavailable)?)
+                Some(AttemptFile::after_fix(record, follows, fix).map_err(CliError::unavailable)?)
             }
             None => None,
         };
@@ -104,26 +104,26 @@ impl Session<'_> {
         }
         let judged = Judged { decision, snapshot };
         let progress = self.save(turn, attempt).await?;
-        self.voice.iteration(&self.state, &judged, &self.alias);
+        self.console.iteration(&self.state, &judged, &self.alias);
         self.judged = Some(judged);
         Ok(progress)
     }
 
     /// Runs what is prepared and not known yet. None: interrupted.
-    async fn run_checks(&self, policy: &Policy, known: Checked) -> Result<Option<Checked>, Stop> {
+    async fn run_checks(&self, policy: &Policy, known: Checked) -> Result<Option<Checked>, CliError> {
         let mut wanted = policy.verify.checks.clone();
         wanted.retain(|name, _| known.checks.iter().all(|check| &check.name != name));
         let parallel = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let root = self.ground.root().to_owned();
-        let plan = Plan::new(&wanted, &Selection::All, root, parallel).map_err(Stop::bad_data)?;
+        let root = self.workspace.root().to_owned();
+        let plan = Plan::new(&wanted, &Selection::All, root, parallel).map_err(CliError::bad_data)?;
         let plan = plan.repeating(policy.retry.external_retry.commands);
-        let before = self.ground.worktree.tree(Extent::Tracked).map_err(Stop::unavailable)?;
-        let ran = runner::run(&plan, self.interrupt.clone(), self.voice.observer()).await;
+        let before = self.workspace.worktree.tree(Extent::Tracked).map_err(CliError::unavailable)?;
+        let ran = runner::run(&plan, self.interrupt.clone(), self.console.observer()).await;
         if self.interrupt.is_interrupted() {
             return Ok(None);
         }
-        let after = self.ground.worktree.tree(Extent::Tracked).map_err(Stop::unavailable)?;
-        let edited = self.ground.worktree.differing(before, after).map_err(Stop::unavailable)?;
+        let after = self.workspace.worktree.tree(Extent::Tracked).map_err(CliError::unavailable)?;
+        let edited = self.workspace.worktree.differing(before, after).map_err(CliError::unavailable)?;
         let mut checks: Vec<CheckEvidence> = known.checks.into_iter().chain(ran.checks).collect();
         checks.sort_by_key(|check| policy.verify.checks.get_index_of(&check.name));
         let coverage = match (known.coverage, ran.coverage) {
@@ -143,9 +143,9 @@ impl Session<'_> {
     }
 
     /// The head with this evidence, as a pull request that nobody has opened.
-    fn observed(&self, checked: &Checked) -> Result<Snapshot, Stop> {
+    fn observed(&self, checked: &Checked) -> Result<Snapshot, CliError> {
         let head = self.state.head_sha;
-        let tree = self.ground.worktree.tree_of(head).map_err(Stop::unavailable)?;
+        let tree = self.workspace.worktree.tree_of(head).map_err(CliError::unavailable)?;
         let files = self.change(tree)?;
         let now = Utc::now();
         let evidence = Evidence {
@@ -165,29 +165,29 @@ impl Session<'_> {
         };
         let shown = Shown { head, tree, base: self.state.base_sha };
         let base = settings(&self.state).base.as_deref();
-        Ok(self.ground.snapshot(shown, &self.state.title, base, files, Some(evidence)))
+        Ok(self.workspace.snapshot(shown, &self.state.title, base, files, Some(evidence)))
     }
 
     /// What the loop's branch has changed up to this tree.
-    pub(super) fn change(&self, tree: Sha) -> Result<ChangedFiles, Stop> {
-        let base = self.ground.worktree.tree_of(self.state.base_sha).map_err(Stop::unavailable)?;
-        self.ground.worktree.changes(base, tree).map_err(Stop::unavailable)
+    pub(super) fn change(&self, tree: Sha) -> Result<ChangedFiles, CliError> {
+        let base = self.workspace.worktree.tree_of(self.state.base_sha).map_err(CliError::unavailable)?;
+        self.workspace.worktree.changes(base, tree).map_err(CliError::unavailable)
     }
 
     /// The last evaluation: as this process made it, else made again from what the attempt recorded.
-    pub(super) async fn judged(&mut self) -> Result<&Judged, Stop> {
+    pub(super) async fn judged(&mut self) -> Result<&Judged, CliError> {
         let fits =
             self.judged.as_ref().is_some_and(|judged| judged.snapshot.pull_request.head.sha == self.state.head_sha);
         if !fits {
-            let tip = self.loaded.tip.ok_or_else(|| Stop::unavailable("the loop has not been saved yet"))?;
+            let tip = self.loaded.tip.ok_or_else(|| CliError::unavailable("the loop has not been saved yet"))?;
             let number = self.state.attempts.last().map_or(0, |last| last.number);
-            let checks = self.store.recorded_checks(tip, number).await.map_err(Stop::unavailable)?;
+            let checks = self.store.recorded_checks(tip, number).await.map_err(CliError::unavailable)?;
             let snapshot = self.observed(&Checked { checks, ..Checked::default() })?;
             let policy = only(&self.governed(), &self.state.prepared_checks);
             let decision = decide(&snapshot, &self.state, &policy, Utc::now());
             self.judged = Some(Judged { decision, snapshot });
         }
-        self.judged.as_ref().ok_or_else(|| Stop::unavailable("there is no evaluation"))
+        self.judged.as_ref().ok_or_else(|| CliError::unavailable("there is no evaluation"))
     }
 }
 

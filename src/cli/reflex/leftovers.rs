@@ -7,7 +7,7 @@ use chrono::Utc;
 
 use super::drive::Session;
 use crate::{
-    cli::Stop,
+    cli::CliError,
     runner::{Edits, Head},
 };
 use loopgate_core::{
@@ -18,7 +18,7 @@ use loopgate_core::{
 
 impl Session<'_> {
     /// Saves that a program is about to edit, unless that is what the state says already.
-    pub(super) async fn say_who_is_at_work(&mut self, head: Head, before: Sha) -> Result<(), Stop> {
+    pub(super) async fn say_who_is_at_work(&mut self, head: Head, before: Sha) -> Result<(), CliError> {
         let known = self.reflex().calling.as_ref();
         if known.is_some_and(|calling| calling.head == head.commit && calling.tree == before) {
             return Ok(());
@@ -29,8 +29,8 @@ impl Session<'_> {
     }
 
     /// Whether a commit is what this run's current iteration led to.
-    pub(super) fn is_our_commit(&self, commit: Sha) -> Result<bool, Stop> {
-        let (message, parent) = self.ground.worktree.message(commit).map_err(Stop::unavailable)?;
+    pub(super) fn is_our_commit(&self, commit: Sha) -> Result<bool, CliError> {
+        let (message, parent) = self.workspace.worktree.message(commit).map_err(CliError::unavailable)?;
         let run = format!("Loopgate-Run: {}", self.state.run_id);
         let attempt = format!("Attempt {}/", self.state.iteration);
         let is_of_run = message.lines().any(|line| line.trim() == run);
@@ -39,24 +39,25 @@ impl Session<'_> {
     }
 
     /// Undoes what a program left half-made when the process died. Nothing is lost: it is kept aside.
-    pub(super) fn clear_leftovers(&mut self, head: Head) -> Result<(), Stop> {
+    pub(super) fn clear_leftovers(&mut self, head: Head) -> Result<(), CliError> {
         let Some(calling) = self.reflex().calling.clone() else { return Ok(()) };
         self.end_left_behind();
-        let edits = self.ground.worktree.edits_since(calling.tree, head).map_err(Stop::unavailable)?;
+        let edits = self.workspace.worktree.edits_since(calling.tree, head).map_err(CliError::unavailable)?;
         let message = format!("Half-made edits of iteration {}, interrupted\n", self.state.iteration);
-        if self.ground.worktree.put_aside(&edits, &self.aside(), &message).map_err(Stop::unavailable)?.is_some() {
-            self.voice.note(&format!("Half-made edits were put aside: git show {}", self.aside()));
+        if self.workspace.worktree.put_aside(&edits, &self.aside(), &message).map_err(CliError::unavailable)?.is_some()
+        {
+            self.console.note(&format!("Half-made edits were put aside: git show {}", self.aside()));
         }
         Ok(())
     }
 
-    pub(super) fn put_aside(&self, edits: &Edits, message: &str) -> Result<Option<Sha>, Stop> {
-        self.ground.worktree.put_aside(edits, &self.aside(), message).map_err(Stop::unavailable)
+    pub(super) fn put_aside(&self, edits: &Edits, message: &str) -> Result<Option<Sha>, CliError> {
+        self.workspace.worktree.put_aside(edits, &self.aside(), message).map_err(CliError::unavailable)
     }
 
     /// The edits that were refused as tampering, if they are those of the current iteration.
-    pub(super) fn refused_edits(&self) -> Result<Option<Sha>, Stop> {
-        let aside = self.ground.worktree.resolve(&self.aside());
+    pub(super) fn refused_edits(&self) -> Result<Option<Sha>, CliError> {
+        let aside = self.workspace.worktree.resolve(&self.aside());
         Ok(match aside {
             Some(aside) if self.is_our_commit(aside)? => Some(aside),
             _ => None,
@@ -64,19 +65,19 @@ impl Session<'_> {
     }
 
     /// What weakens tests up to this commit, for a person who accepts it.
-    pub(super) fn weakened_at(&self, commit: Sha) -> Result<BTreeMap<String, u32>, Stop> {
-        let tree = self.ground.worktree.tree_of(commit).map_err(Stop::unavailable)?;
+    pub(super) fn weakened_at(&self, commit: Sha) -> Result<BTreeMap<String, u32>, CliError> {
+        let tree = self.workspace.worktree.tree_of(commit).map_err(CliError::unavailable)?;
         Ok(tamper::counts(&tamper::findings(&self.change(tree)?)))
     }
 
     /// Takes refused edits over: they become the commit they would have been.
-    pub(super) fn take_over(&self, edits: Sha) -> Result<(), Stop> {
-        let worktree = &self.ground.worktree;
-        let head = worktree.head().map_err(Stop::unavailable)?;
+    pub(super) fn take_over(&self, edits: Sha) -> Result<(), CliError> {
+        let worktree = &self.workspace.worktree;
+        let head = worktree.head().map_err(CliError::unavailable)?;
         if head.commit != self.state.head_sha {
-            return Err(Stop::bad_data("there are commits since the edits were refused; go on without --accept"));
+            return Err(CliError::bad_data("there are commits since the edits were refused; go on without --accept"));
         }
         self.ask_for_a_clean_tree(head)?;
-        worktree.take_over(head.commit, edits).map_err(Stop::unavailable)
+        worktree.take_over(head.commit, edits).map_err(CliError::unavailable)
     }
 }

@@ -11,14 +11,14 @@ use serde_json::json;
 
 use super::{
     Which,
+    console_output::ConsoleOutput,
     drive::Session,
-    ground::{self, Ground, aside_ref},
+    local_workspace::{self, LocalWorkspace, aside_ref},
     report,
-    voice::Voice,
 };
 use crate::{
     cli::{
-        Outcome, Stop, exit,
+        CliError, Outcome, exit,
         output::{self, Format},
     },
     refs::GitObjects,
@@ -58,20 +58,20 @@ pub struct CleanArguments {
 }
 
 pub async fn stop(arguments: &StopArguments, format: Format) -> Outcome {
-    let ground = Ground::open().await?;
-    let alias = ground.meant(arguments.alias.as_ref()).await?;
-    let state = ground.state(&alias).await?;
+    let workspace = LocalWorkspace::open().await?;
+    let alias = workspace.meant(arguments.alias.as_ref()).await?;
+    let state = workspace.state(&alias).await?;
     if reflex::standing(&state) == Standing::Ended {
         return super::over(&state, format);
     }
-    end_whoever_runs(&ground, &alias).await?;
+    end_whoever_runs(&workspace, &alias).await?;
     let now = Utc::now();
-    let _locks = ground.lock(&alias, now)?;
-    let voice = Voice::new(format);
+    let _locks = workspace.lock(&alias, now)?;
+    let console = ConsoleOutput::new(format);
     let (_keep, interrupt) = Interrupter::new();
-    let mut session = Session::open(&ground, &alias, None, &voice, interrupt).await?;
+    let mut session = Session::open(&workspace, &alias, None, &console, interrupt).await?;
     if reflex::standing(&session.state) != Standing::Ended {
-        let turn = Turn::stopped(&session.state, arguments.reason.clone(), ground::person(), now);
+        let turn = Turn::stopped(&session.state, arguments.reason.clone(), local_workspace::person(), now);
         session.save(turn, None).await?;
     }
     match format {
@@ -82,11 +82,11 @@ pub async fn stop(arguments: &StopArguments, format: Format) -> Outcome {
 }
 
 /// Asks a process that runs the loop on this machine to end, as Ctrl-C would, and waits for it.
-async fn end_whoever_runs(ground: &Ground, alias: &Alias) -> Result<(), Stop> {
-    let path = ground.lock_path(alias);
+async fn end_whoever_runs(workspace: &LocalWorkspace, alias: &Alias) -> Result<(), CliError> {
+    let path = workspace.lock_path(alias);
     let Some(holder) = Lock::holder(&path) else { return Ok(()) };
     if !holder.is_on_this_host() {
-        return Err(Stop::unavailable(format!("the loop `{alias}` is being run by {holder}; end it there")));
+        return Err(CliError::unavailable(format!("the loop `{alias}` is being run by {holder}; end it there")));
     }
     #[cfg(unix)]
     {
@@ -94,14 +94,16 @@ async fn end_whoever_runs(ground: &Ground, alias: &Alias) -> Result<(), Stop> {
             sys::signal::{Signal, kill},
             unistd::Pid,
         };
-        let pid = i32::try_from(holder.pid).map_err(Stop::unavailable)?;
+        let pid = i32::try_from(holder.pid).map_err(CliError::unavailable)?;
         // Gone in between is what was wanted.
         let _ = kill(Pid::from_raw(pid), Signal::SIGINT);
     }
     let patience = Instant::now() + Duration::from_secs(20);
     while Lock::holder(&path).is_some() {
         if Instant::now() > patience {
-            return Err(Stop::unavailable(format!("the loop `{alias}` is still being run by {holder}; end it there")));
+            return Err(CliError::unavailable(format!(
+                "the loop `{alias}` is still being run by {holder}; end it there"
+            )));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -109,13 +111,13 @@ async fn end_whoever_runs(ground: &Ground, alias: &Alias) -> Result<(), Stop> {
 }
 
 pub async fn list(format: Format) -> Outcome {
-    let ground = Ground::open().await?;
+    let workspace = LocalWorkspace::open().await?;
     let mut states = Vec::new();
-    for alias in ground.aliases().await? {
-        states.push(ground.state(&alias).await?);
+    for alias in workspace.aliases().await? {
+        states.push(workspace.state(&alias).await?);
     }
     states.sort_by_key(|state| std::cmp::Reverse(state.updated_at));
-    let current = ground.repository.current_task().await.map_err(Stop::unavailable)?;
+    let current = workspace.repository.current_task().await.map_err(CliError::unavailable)?;
     match format {
         Format::Json => {
             let loops: Vec<_> = states.iter().map(report::document).collect();
@@ -128,12 +130,12 @@ pub async fn list(format: Format) -> Outcome {
 }
 
 pub async fn history(which: &Which, format: Format) -> Outcome {
-    let ground = Ground::open().await?;
-    let alias = ground.looked_at(which.alias.as_ref()).await?;
-    let store = ground.store(&alias);
-    let tip = ground.repository.read_ref(&ground::task_ref(&alias)).await.map_err(Stop::unavailable)?;
-    let tip = tip.ok_or_else(|| ground::no_such(&alias))?;
-    let lines = store.history(tip).await.map_err(Stop::unavailable)?;
+    let workspace = LocalWorkspace::open().await?;
+    let alias = workspace.looked_at(which.alias.as_ref()).await?;
+    let store = workspace.store(&alias);
+    let tip = workspace.repository.read_ref(&local_workspace::task_ref(&alias)).await.map_err(CliError::unavailable)?;
+    let tip = tip.ok_or_else(|| local_workspace::no_such(&alias))?;
+    let lines = store.history(tip).await.map_err(CliError::unavailable)?;
     match format {
         Format::Json => {
             output::json(&json!({ "schema": "loopgate.history/v1", "alias": alias.as_str(), "events": lines }))?
@@ -144,22 +146,22 @@ pub async fn history(which: &Which, format: Format) -> Outcome {
 }
 
 pub async fn clean(arguments: &CleanArguments, format: Format) -> Outcome {
-    let ground = Ground::open().await?;
+    let workspace = LocalWorkspace::open().await?;
     let (mut doomed, mut kept) = (Vec::new(), Vec::new());
     match &arguments.alias {
         Some(alias) => {
-            let state = ground.state(alias).await?;
-            if reflex::standing(&state) != Standing::Ended || Lock::holder(&ground.lock_path(alias)).is_some() {
-                return Err(Stop::bad_data(format!(
+            let state = workspace.state(alias).await?;
+            if reflex::standing(&state) != Standing::Ended || Lock::holder(&workspace.lock_path(alias)).is_some() {
+                return Err(CliError::bad_data(format!(
                     "the loop `{alias}` is not over; end it first: loopgate loop stop --alias {alias}"
                 )));
             }
             doomed.push(alias.clone());
         }
         None => {
-            for alias in ground.aliases().await? {
-                let state = ground.state(&alias).await?;
-                if reflex::standing(&state) == Standing::Ended && Lock::holder(&ground.lock_path(&alias)).is_none() {
+            for alias in workspace.aliases().await? {
+                let state = workspace.state(&alias).await?;
+                if reflex::standing(&state) == Standing::Ended && Lock::holder(&workspace.lock_path(&alias)).is_none() {
                     doomed.push(alias);
                 } else {
                     eprintln!("{alias} is not over and stays.");
@@ -185,16 +187,16 @@ pub async fn clean(arguments: &CleanArguments, format: Format) -> Outcome {
     }
     let names = doomed.iter().map(Alias::as_str).collect::<Vec<_>>().join(", ");
     if !arguments.yes && !agrees(&format!("Delete the state and history of {names}? [yes/no]")) {
-        return Err(Stop::usage("nothing was deleted; answer yes, or pass --yes"));
+        return Err(CliError::usage("nothing was deleted; answer yes, or pass --yes"));
     }
     for alias in &doomed {
-        let name = ground::task_ref(alias);
-        ground.repository.leave_task(&name).await.map_err(Stop::unavailable)?;
-        ground.repository.delete_ref(&name).await.map_err(Stop::unavailable)?;
-        ground.worktree.forget(&aside_ref(alias)).map_err(Stop::unavailable)?;
+        let name = local_workspace::task_ref(alias);
+        workspace.repository.leave_task(&name).await.map_err(CliError::unavailable)?;
+        workspace.repository.delete_ref(&name).await.map_err(CliError::unavailable)?;
+        workspace.worktree.forget(&aside_ref(alias)).map_err(CliError::unavailable)?;
         // What is left behind of these is harmless.
-        let _ = std::fs::remove_file(ground.lock_path(alias));
-        let _ = std::fs::remove_dir_all(ground.worktree.private_dir().join(alias.as_str()));
+        let _ = std::fs::remove_file(workspace.lock_path(alias));
+        let _ = std::fs::remove_dir_all(workspace.worktree.private_dir().join(alias.as_str()));
     }
     told(&doomed, &format!("Deleted: {names}"))?;
     Ok(exit::OK)

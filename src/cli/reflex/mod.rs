@@ -3,30 +3,30 @@
 //! What a step leads to is decided in [`core::reflex`](loopgate_core::reflex). Here it is executed: `new` begins a loop
 //! once `confirm` has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `produce` and
 //! `refine` let programs edit the working tree, `brief` says what a fixer is told, `leftovers` keeps what programs leave
-//! behind, `guard` keeps them from moving git, `ground` knows repository and locks, `voice` and `report` print.
+//! behind, `guard` keeps them from moving git, `workspace` knows repository and locks, `console` and `report` print.
 
 mod brief;
 mod confirm;
+mod console_output;
 mod drive;
 mod evaluate;
-mod ground;
 mod guard;
 mod leftovers;
+mod local_workspace;
 mod manage;
 mod new;
 mod produce;
 mod refine;
 mod report;
-mod voice;
 
 use clap::{Args, Subcommand};
 
 use self::{
+    console_output::ConsoleOutput,
     drive::{Progress, Session},
-    ground::Ground,
-    voice::Voice,
+    local_workspace::LocalWorkspace,
 };
-use super::{Outcome, Stop, exit, output, output::Format, runtime};
+use super::{CliError, Outcome, exit, output, output::Format, runtime};
 use crate::{
     render,
     runner::{Interrupt, Interrupter},
@@ -142,16 +142,16 @@ enum Until {
 }
 
 async fn go_on(which: &Which, until: Until, format: Format) -> Outcome {
-    let ground = Ground::open().await?;
-    let alias = ground.meant(which.alias.as_ref()).await?;
-    let state = ground.state(&alias).await?;
+    let workspace = LocalWorkspace::open().await?;
+    let alias = workspace.meant(which.alias.as_ref()).await?;
+    let state = workspace.state(&alias).await?;
     match reflex::standing(&state) {
         Standing::Ended => over(&state, format),
-        Standing::Blocked => report::ended(&state, Progress::Over, &Voice::new(format), format),
+        Standing::Blocked => report::ended(&state, Progress::Over, &ConsoleOutput::new(format), format),
         Standing::Going => {
-            let voice = Voice::new(format);
-            let _locks = locked(&ground, &alias, &voice)?;
-            let mut session = Session::open(&ground, &alias, None, &voice, listening()).await?;
+            let console = ConsoleOutput::new(format);
+            let _locks = locked(&workspace, &alias, &console)?;
+            let mut session = Session::open(&workspace, &alias, None, &console, listening()).await?;
             session.ask_for_its_branch()?;
             finish(&mut session, until, format).await
         }
@@ -159,15 +159,15 @@ async fn go_on(which: &Which, until: Until, format: Format) -> Outcome {
 }
 
 async fn resume(arguments: &ResumeArguments, format: Format) -> Outcome {
-    let ground = Ground::open().await?;
-    let alias = ground.meant(arguments.which.alias.as_ref()).await?;
-    let state = ground.state(&alias).await?;
+    let workspace = LocalWorkspace::open().await?;
+    let alias = workspace.meant(arguments.which.alias.as_ref()).await?;
+    let state = workspace.state(&alias).await?;
     if reflex::standing(&state) == Standing::Ended {
         return over(&state, format);
     }
-    let voice = Voice::new(format);
-    let _locks = locked(&ground, &alias, &voice)?;
-    let mut session = Session::open(&ground, &alias, None, &voice, listening()).await?;
+    let console = ConsoleOutput::new(format);
+    let _locks = locked(&workspace, &alias, &console)?;
+    let mut session = Session::open(&workspace, &alias, None, &console, listening()).await?;
     session.ask_for_its_branch()?;
     if reflex::standing(&session.state) == Standing::Blocked {
         let edits = session.refused_edits()?;
@@ -180,10 +180,10 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> Outcome {
         if let (Some(_), Some(edits)) = (&accepted, edits) {
             session.take_over(edits)?;
         }
-        let turn = Turn::resumed(&session.state, ground::person(), accepted, chrono::Utc::now());
+        let turn = Turn::resumed(&session.state, local_workspace::person(), accepted, chrono::Utc::now());
         session.save(turn, None).await?;
     }
-    ground.repository.enter_task(&ground::task_ref(&alias)).await.map_err(Stop::unavailable)?;
+    workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await.map_err(CliError::unavailable)?;
     finish(&mut session, Until::ItStops, format).await
 }
 
@@ -202,13 +202,17 @@ async fn finish(session: &mut Session<'_>, until: Until, format: Format) -> Outc
             break progress;
         }
     };
-    report::ended(&session.state, progress, session.voice, format)
+    report::ended(&session.state, progress, session.console, format)
 }
 
-fn locked(ground: &Ground, alias: &Alias, voice: &Voice) -> Result<ground::Locks, Stop> {
-    let locks = ground.lock(alias, chrono::Utc::now())?;
+fn locked(
+    workspace: &LocalWorkspace,
+    alias: &Alias,
+    console: &ConsoleOutput,
+) -> Result<local_workspace::Locks, CliError> {
+    let locks = workspace.lock(alias, chrono::Utc::now())?;
     if let Some(dead) = &locks.left_by {
-        voice.note(&format!("Taking over from {dead}, which is gone."));
+        console.note(&format!("Taking over from {dead}, which is gone."));
     }
     Ok(locks)
 }
@@ -244,13 +248,13 @@ async fn asked_to_end() {
 }
 
 async fn status(arguments: &StatusArguments, format: Format) -> Outcome {
-    let ground = Ground::open().await?;
-    let alias = ground.looked_at(arguments.which.alias.as_ref()).await?;
-    let state = ground.state(&alias).await?;
+    let workspace = LocalWorkspace::open().await?;
+    let alias = workspace.looked_at(arguments.which.alias.as_ref()).await?;
+    let state = workspace.state(&alias).await?;
     match format {
         Format::Json => output::json(&report::document(&state))?,
         Format::Human if arguments.full => {
-            print!("{}", render::loop_report(&state, Voice::new(format).colour));
+            print!("{}", render::loop_report(&state, ConsoleOutput::new(format).colour));
         }
         Format::Human => print!("{}", render::loop_status(&state)),
     }

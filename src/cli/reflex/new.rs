@@ -5,14 +5,14 @@ use clap::Args;
 
 use super::{
     confirm::{self, Terminal, confirm},
+    console_output::ConsoleOutput,
     drive::Session,
-    ground::{self, Ground},
+    local_workspace::{self, LocalWorkspace},
     report,
-    voice::Voice,
 };
 use crate::{
     cli::{
-        Outcome, Stop, exit,
+        CliError, Outcome, exit,
         local::{self, Shown},
         output::Format,
     },
@@ -167,43 +167,43 @@ pub(super) struct Proposal {
 }
 
 pub async fn run(arguments: &Arguments, format: Format) -> Outcome {
-    let ground = Ground::open().await?;
-    let policy = ground.policy(arguments.config.as_deref())?;
+    let workspace = LocalWorkspace::open().await?;
+    let policy = workspace.policy(arguments.config.as_deref())?;
     let mut proposal = propose(arguments, &policy);
     if !arguments.yes {
         let mut terminal = Terminal { input: std::io::stdin().lock(), output: std::io::stderr() };
         confirm(&mut proposal, &mut terminal)?;
     }
     if proposal.known.is_empty() && proposal.settings.checks.is_empty() {
-        return Err(Stop::bad_data(format!(
+        return Err(CliError::bad_data(format!(
             "there is no check to evaluate by: there is none in {}, and none is known for a project like this. Give \
              one, for example --check unit='python3 -m unittest'",
             local::CONFIGURATION
         )));
     }
     if let Some(unknown) = unknown_check(&proposal) {
-        return Err(Stop::bad_data(format!("there is no check `{unknown}` that could be mandatory")));
+        return Err(CliError::bad_data(format!("there is no check `{unknown}` that could be mandatory")));
     }
     if let Some(document) = &proposal.settings.document {
         let plain =
             std::path::Path::new(document).components().all(|part| matches!(part, std::path::Component::Normal(_)));
         if !plain {
-            return Err(Stop::bad_data(format!("the document `{document}` must be a path inside the repository")));
+            return Err(CliError::bad_data(format!("the document `{document}` must be a path inside the repository")));
         }
     }
-    let alias = free_alias(&ground, arguments.alias.as_ref(), &proposal.task.prompt).await?;
+    let alias = free_alias(&workspace, arguments.alias.as_ref(), &proposal.task.prompt).await?;
     let now = Utc::now();
-    let _locks = ground.lock(&alias, now)?;
+    let _locks = workspace.lock(&alias, now)?;
     if arguments.yes && format == Format::Human {
         println!("{}\n", confirm::criteria(&proposal).trim());
     }
-    let state = begun(&ground, &policy, &alias, proposal, now)?;
-    let voice = Voice::new(format);
+    let state = begun(&workspace, &policy, &alias, proposal, now)?;
+    let console = ConsoleOutput::new(format);
     let (_keep, interrupt) = Interrupter::new();
-    let mut session = Session::open(&ground, &alias, Some(state), &voice, interrupt).await?;
+    let mut session = Session::open(&workspace, &alias, Some(state), &console, interrupt).await?;
     let turn = Turn::begun(session.state.clone(), now);
     session.save(turn, None).await?;
-    ground.repository.enter_task(&ground::task_ref(&alias)).await.map_err(Stop::unavailable)?;
+    workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await.map_err(CliError::unavailable)?;
     report::began(&session.state, format)?;
     Ok(exit::OK)
 }
@@ -244,32 +244,32 @@ fn unknown_check(proposal: &Proposal) -> Option<&CheckName> {
 }
 
 fn begun(
-    ground: &Ground,
+    workspace: &LocalWorkspace,
     policy: &Policy,
     alias: &Alias,
     proposal: Proposal,
     now: Timestamp,
-) -> Result<loopgate_core::state::LoopState, Stop> {
+) -> Result<loopgate_core::state::LoopState, CliError> {
     let Proposal { task, settings, .. } = proposal;
-    let head = ground.worktree.head().map_err(Stop::unavailable)?;
+    let head = workspace.worktree.head().map_err(CliError::unavailable)?;
     // On the base branch itself, what the loop changes is measured from where it begins.
     let base =
-        Changes::against(ground.root(), settings.base.as_deref()).map_or(head.commit, |changes| changes.merge_base);
+        Changes::against(workspace.root(), settings.base.as_deref()).map_or(head.commit, |changes| changes.merge_base);
     let title = reflex::title(settings.task_type, &task.prompt);
     let shown = Shown { head: head.commit, tree: head.tree, base };
     let nothing = ChangedFiles::Complete(Vec::new());
-    let snapshot = ground.snapshot(shown, &title, settings.base.as_deref(), nothing, None);
+    let snapshot = workspace.snapshot(shown, &title, settings.base.as_deref(), nothing, None);
     let governed = reflex::govern(policy, &settings, settings.limit);
     Ok(reflex::begin(&snapshot, &governed, alias, task, settings, now))
 }
 
 /// The alias asked for, if no loop that goes on has it; else one made of the task that is free.
-async fn free_alias(ground: &Ground, asked: Option<&Alias>, task: &str) -> Result<Alias, Stop> {
+async fn free_alias(workspace: &LocalWorkspace, asked: Option<&Alias>, task: &str) -> Result<Alias, CliError> {
     if let Some(alias) = asked {
-        if ground::exists(ground, alias).await? {
-            let state = ground.state(alias).await?;
+        if local_workspace::exists(workspace, alias).await? {
+            let state = workspace.state(alias).await?;
             if reflex::standing(&state) != Standing::Ended {
-                return Err(Stop::bad_data(format!(
+                return Err(CliError::bad_data(format!(
                     "the loop `{alias}` is not over: go on with `loopgate loop resume {alias}`, or end it with \
                      `loopgate loop stop --alias {alias}`"
                 )));
@@ -278,8 +278,8 @@ async fn free_alias(ground: &Ground, asked: Option<&Alias>, task: &str) -> Resul
         return Ok(alias.clone());
     }
     let first = Alias::of_task(task);
-    let taken = ground.aliases().await?;
+    let taken = workspace.aliases().await?;
     let more = (2..).map(|number| first.numbered(number));
     let mut names = std::iter::once(first.clone()).chain(more);
-    names.find(|alias| !taken.contains(alias)).ok_or_else(|| Stop::bad_data("every alias is taken"))
+    names.find(|alias| !taken.contains(alias)).ok_or_else(|| CliError::bad_data("every alias is taken"))
 }

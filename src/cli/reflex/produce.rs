@@ -7,7 +7,7 @@ use super::{
     refine::few,
 };
 use crate::{
-    cli::Stop,
+    cli::CliError,
     runner::{self, CommandLine, Ending, Extent},
 };
 use loopgate_core::{
@@ -20,31 +20,31 @@ const PRODUCE_TIMEOUT: Duration = Duration::from_secs(1800);
 
 impl Session<'_> {
     /// Whether the task command's commit is in place already: the process died after it.
-    pub(super) fn has_produced(&self) -> Result<bool, Stop> {
-        let head = self.ground.worktree.head().map_err(Stop::unavailable)?;
+    pub(super) fn has_produced(&self) -> Result<bool, CliError> {
+        let head = self.workspace.worktree.head().map_err(CliError::unavailable)?;
         let ours = head.commit != self.state.head_sha && self.is_our_commit(head.commit)?;
         if ours {
-            self.ground.worktree.settle_index().map_err(Stop::unavailable)?;
+            self.workspace.worktree.settle_index().map_err(CliError::unavailable)?;
         }
         Ok(ours)
     }
 
     /// PRODUCE by the task command. Its edits become a commit, so that every iteration is of one.
-    pub(super) async fn produce(&mut self, command: &str) -> Result<Produce, Stop> {
-        let head = self.ground.worktree.head().map_err(Stop::unavailable)?;
+    pub(super) async fn produce(&mut self, command: &str) -> Result<Produce, CliError> {
+        let head = self.workspace.worktree.head().map_err(CliError::unavailable)?;
         self.clear_leftovers(head)?;
         self.ask_for_a_clean_tree(head)?;
-        let before = self.ground.worktree.tree(Extent::Everything).map_err(Stop::unavailable)?;
+        let before = self.workspace.worktree.tree(Extent::Everything).map_err(CliError::unavailable)?;
         self.say_who_is_at_work(head, before).await?;
         let anchor = self.anchor()?;
         let task = ("LOOPGATE_TASK".to_owned(), self.state.task.prompt.clone());
         let line = CommandLine {
             environment: BTreeMap::from([task, self.mark()]),
-            ..CommandLine::new(command, self.ground.root(), PRODUCE_TIMEOUT)
+            ..CommandLine::new(command, self.workspace.root(), PRODUCE_TIMEOUT)
         };
-        let ending = runner::run_command(line, self.interrupt.clone(), self.voice.echo()).await;
+        let ending = runner::run_command(line, self.interrupt.clone(), self.console.echo()).await;
         self.hold(&anchor, "The task command")?;
-        let edits = self.ground.worktree.edits_since(before, head).map_err(Stop::unavailable)?;
+        let edits = self.workspace.worktree.edits_since(before, head).map_err(CliError::unavailable)?;
         let breach = match ending {
             Ending::Exited(0) => None,
             Ending::Interrupted => {
@@ -74,8 +74,8 @@ impl Session<'_> {
                 Fixer::Command(fixer) => fixer.author.clone(),
                 _ => CommitAuthor::default(),
             };
-            let commit = self.ground.worktree.commit(&edits, &message, &author).map_err(Stop::unavailable)?;
-            self.ground.worktree.advance(head.commit, commit).map_err(Stop::unavailable)?;
+            let commit = self.workspace.worktree.commit(&edits, &message, &author).map_err(CliError::unavailable)?;
+            self.workspace.worktree.advance(head.commit, commit).map_err(CliError::unavailable)?;
         }
         Ok(Produce::Done)
     }

@@ -10,7 +10,7 @@ use chrono::{TimeDelta, Utc};
 
 use super::drive::{Progress, Session, by_a_person, settings, std_duration};
 use crate::{
-    cli::{Stop, actions, local::CONFIGURATION},
+    cli::{CliError, actions, local::CONFIGURATION},
     runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head},
 };
 use loopgate_core::{
@@ -66,9 +66,9 @@ impl Session<'_> {
     }
 
     /// REFINE: the fixer edits and its edits are judged; or the author has edited; or the loop waits for them.
-    pub(super) async fn refine(&mut self) -> Result<Progress, Stop> {
+    pub(super) async fn refine(&mut self) -> Result<Progress, CliError> {
         let policy = self.governed();
-        let head = self.ground.worktree.head().map_err(Stop::unavailable)?;
+        let head = self.workspace.worktree.head().map_err(CliError::unavailable)?;
         match self.refiner(&policy) {
             Refiner::Author(why) => self.refined_by_the_author(head, why).await,
             Refiner::Command(..) if head.commit != self.state.head_sha => self.refined_meanwhile(head).await,
@@ -81,14 +81,14 @@ impl Session<'_> {
     }
 
     /// The next iteration begins as soon as the working tree differs from what failed.
-    async fn refined_by_the_author(&mut self, head: Head, why: Option<&'static str>) -> Result<Progress, Stop> {
+    async fn refined_by_the_author(&mut self, head: Head, why: Option<&'static str>) -> Result<Progress, CliError> {
         let artifact = self.checked_out()?;
         if loopgate_core::evidence::tree_hash(artifact.tree) == self.state.code_artifact.content_hash {
-            self.voice.your_turn(&self.state, why, &self.alias);
+            self.console.your_turn(&self.state, why, &self.alias);
             return Ok(Progress::Waiting);
         }
-        let before = self.ground.worktree.tree_of(self.state.head_sha).map_err(Stop::unavailable)?;
-        let files = self.ground.worktree.changes(before, artifact.tree).map_err(Stop::unavailable)?;
+        let before = self.workspace.worktree.tree_of(self.state.head_sha).map_err(CliError::unavailable)?;
+        let files = self.workspace.worktree.changes(before, artifact.tree).map_err(CliError::unavailable)?;
         let subject =
             if artifact.head == head.commit { self.subject_of(head.commit)? } else { "uncommitted changes".to_owned() };
         let fix = by_a_person(self.state.iteration, artifact.head, subject, &files);
@@ -96,20 +96,20 @@ impl Session<'_> {
     }
 
     /// HEAD has moved since the evaluation: the fix was committed before the process died, or somebody committed.
-    async fn refined_meanwhile(&mut self, head: Head) -> Result<Progress, Stop> {
-        let before = self.ground.worktree.tree_of(self.state.head_sha).map_err(Stop::unavailable)?;
-        let files = self.ground.worktree.changes(before, head.tree).map_err(Stop::unavailable)?;
+    async fn refined_meanwhile(&mut self, head: Head) -> Result<Progress, CliError> {
+        let before = self.workspace.worktree.tree_of(self.state.head_sha).map_err(CliError::unavailable)?;
+        let files = self.workspace.worktree.changes(before, head.tree).map_err(CliError::unavailable)?;
         let subject = self.subject_of(head.commit)?;
         let mut fix = by_a_person(self.state.iteration, head.commit, subject, &files);
         if self.is_our_commit(head.commit)? {
-            self.ground.worktree.settle_index().map_err(Stop::unavailable)?;
+            self.workspace.worktree.settle_index().map_err(CliError::unavailable)?;
             fix.by = if self.reflex().senior == Senior::Next { FixMaker::SeniorFixer } else { FixMaker::Fixer };
         }
         self.save(Turn::refined(&self.state, fix, Utc::now()), None).await
     }
 
-    fn subject_of(&self, commit: Sha) -> Result<String, Stop> {
-        let (message, _) = self.ground.worktree.message(commit).map_err(Stop::unavailable)?;
+    fn subject_of(&self, commit: Sha) -> Result<String, CliError> {
+        let (message, _) = self.workspace.worktree.message(commit).map_err(CliError::unavailable)?;
         Ok(message.lines().next().unwrap_or_default().chars().take(200).collect())
     }
 
@@ -119,7 +119,7 @@ impl Session<'_> {
         maker: FixMaker,
         head: Head,
         policy: &Policy,
-    ) -> Result<Progress, Stop> {
+    ) -> Result<Progress, CliError> {
         let spent = self.reflex().spent;
         let left = match reflex::time_left(&policy.fixer.budget, &spent) {
             Ok(left) => left,
@@ -134,23 +134,23 @@ impl Session<'_> {
             return Ok(Progress::Interrupted);
         }
         let feedback = self.feedback(policy).await?;
-        let before = self.ground.worktree.tree(Extent::Everything).map_err(Stop::unavailable)?;
+        let before = self.workspace.worktree.tree(Extent::Everything).map_err(CliError::unavailable)?;
         self.say_who_is_at_work(head, before).await?;
         let anchor = self.anchor()?;
         let mut marked = fixer.clone();
         marked.environment.extend([self.mark()]);
         let call = FixerCall {
             fixer: &marked,
-            root: self.ground.root(),
-            scratch: self.ground.worktree.private_dir().join(self.alias.as_str()),
+            root: self.workspace.root(),
+            scratch: self.workspace.worktree.private_dir().join(self.alias.as_str()),
             feedback,
             attempt: self.state.iteration,
             max_attempts: self.state.max_iterations,
             time_left: left.map(std_duration),
         };
-        let outcome = runner::call_fixer(call, self.interrupt.clone(), self.voice.echo())
+        let outcome = runner::call_fixer(call, self.interrupt.clone(), self.console.echo())
             .await
-            .map_err(|error| Stop::unavailable(format!("the fixer cannot be told what to do: {error}")))?;
+            .map_err(|error| CliError::unavailable(format!("the fixer cannot be told what to do: {error}")))?;
         let wall = TimeDelta::from_std(outcome.wall).unwrap_or(TimeDelta::MAX);
         let cost = match &outcome.end {
             FixerEnd::Done(report) => report.cost_usd,
@@ -158,7 +158,7 @@ impl Session<'_> {
         };
         self.state = Turn::spend(self.state.clone(), wall, cost);
         self.hold(&anchor, "The fixer")?;
-        let edits = self.ground.worktree.edits_since(before, head).map_err(Stop::unavailable)?;
+        let edits = self.workspace.worktree.edits_since(before, head).map_err(CliError::unavailable)?;
         match outcome.end {
             FixerEnd::Done(report) => self.take_or_refuse(&edits, &report, fixer, maker, policy).await,
             FixerEnd::Interrupted => {
@@ -190,7 +190,7 @@ impl Session<'_> {
         cause: Trigger,
         words: String,
         policy: &Policy,
-    ) -> Result<Progress, Stop> {
+    ) -> Result<Progress, CliError> {
         let mut notes = vec![words];
         if self.put_aside(edits, "Edits of a fixer that was ended\n")?.is_some() {
             notes.push(format!("What it had done is put aside: git show {}", self.aside()));
@@ -206,8 +206,9 @@ impl Session<'_> {
         fixer: &CommandFixer,
         maker: FixMaker,
         policy: &Policy,
-    ) -> Result<Progress, Stop> {
-        let change = self.change(self.ground.worktree.tree_of(self.state.head_sha).map_err(Stop::unavailable)?)?;
+    ) -> Result<Progress, CliError> {
+        let change =
+            self.change(self.workspace.worktree.tree_of(self.state.head_sha).map_err(CliError::unavailable)?)?;
         let view = self.judged().await?.decision.view.clone();
         let scope = reflex::failing_scope(&view, &change);
         let configuration = settings(&self.state).config.as_deref().unwrap_or(CONFIGURATION);
@@ -238,7 +239,7 @@ impl Session<'_> {
                 self.save(Turn::refused(&self.state, &triggers, notes, policy, Utc::now()), None).await
             }
             EditVerdict::Refuse(refusals) => {
-                let diff = self.ground.worktree.diff_of(edits).map_err(Stop::unavailable)?;
+                let diff = self.workspace.worktree.diff_of(edits).map_err(CliError::unavailable)?;
                 self.put_aside(edits, &message)?;
                 let mut notes: Vec<String> =
                     refusals.iter().take(20).map(|refusal| plain(&refusal.to_string())).collect();
@@ -247,8 +248,9 @@ impl Session<'_> {
                 self.save(turn.with_diff(&diff, DIFF_LINES), None).await
             }
             EditVerdict::Take { outside } => {
-                let commit = self.ground.worktree.commit(edits, &message, &fixer.author).map_err(Stop::unavailable)?;
-                self.ground.worktree.advance(self.state.head_sha, commit).map_err(Stop::unavailable)?;
+                let commit =
+                    self.workspace.worktree.commit(edits, &message, &fixer.author).map_err(CliError::unavailable)?;
+                self.workspace.worktree.advance(self.state.head_sha, commit).map_err(CliError::unavailable)?;
                 let subject = message.lines().next().unwrap_or_default().to_owned();
                 let fix = FixRecord {
                     iteration: self.state.iteration,
@@ -261,7 +263,7 @@ impl Session<'_> {
                     outside_scope: outside,
                     cost_usd: report.cost_usd,
                 };
-                self.voice.fixed(&fix);
+                self.console.fixed(&fix);
                 self.save(Turn::refined(&self.state, fix, Utc::now()), None).await
             }
         }

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{drive::Progress, voice::Voice};
+use super::{console_output::ConsoleOutput, drive::Progress};
 use crate::{
     cli::{
-        Stop, exit,
+        CliError, exit,
         output::{self, Format},
         outputs::Outputs,
     },
@@ -69,7 +69,7 @@ pub(super) fn document(state: &LoopState) -> Value {
 }
 
 /// After `new`.
-pub(super) fn began(state: &LoopState, format: Format) -> Result<(), Stop> {
+pub(super) fn began(state: &LoopState, format: Format) -> Result<(), CliError> {
     match format {
         Format::Json => output::json(&document(state)),
         Format::Human => {
@@ -81,12 +81,17 @@ pub(super) fn began(state: &LoopState, format: Format) -> Result<(), Stop> {
 }
 
 /// After `run`, `resume` and `next`.
-pub(super) fn ended(state: &LoopState, progress: Progress, voice: &Voice, format: Format) -> Result<u8, Stop> {
+pub(super) fn ended(
+    state: &LoopState,
+    progress: Progress,
+    console: &ConsoleOutput,
+    format: Format,
+) -> Result<u8, CliError> {
     let alias = &state.task_alias;
     match format {
         Format::Json => output::json(&document(state))?,
         Format::Human if progress == Progress::Over => {
-            println!("{}", render::loop_report(state, voice.colour).trim_end())
+            println!("{}", render::loop_report(state, console.colour).trim_end())
         }
         Format::Human if progress == Progress::On => print!("{}", render::loop_status(state)),
         Format::Human => {}

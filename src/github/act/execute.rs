@@ -12,7 +12,9 @@ use super::{
 };
 use crate::{
     channels::{Channels, Message},
-    github::{Client, Error, ObservedSurface, OwnCheck, OwnCheckRun, fresh::Fresh, path, retry::Repeat, wire::User},
+    github::{
+        Client, Error, ObservedSurface, OwnCheck, OwnCheckRun, path, retry::Repeat, ttl_cache::TtlCache, wire::User,
+    },
 };
 use loopgate_core::{
     AppId, CheckRunId, RepoName, Sha, UserId,
@@ -28,16 +30,16 @@ use loopgate_core::{
 #[derive(Default)]
 pub struct Executor {
     /// Labels that are known to exist.
-    labels: Fresh<(RepoName, String), ()>,
+    labels: TtlCache<(RepoName, String), ()>,
     /// Reviewers that GitHub would not have, and why.
-    refused_reviewers: Fresh<(RepoName, u64, Reviewer), String>,
+    refused_reviewers: TtlCache<(RepoName, u64, Reviewer), String>,
     /// What was asked to run again, and what came of asking: until GitHub shows that it runs, the wish stands.
-    reruns: Fresh<(RepoName, Repeatable), Result<(), Error>>,
+    reruns: TtlCache<(RepoName, Repeatable), Result<(), Error>>,
     /// What was said on channels, and what came of it: once per call.
-    announced: Fresh<(RepoName, u64, String, Channel), Result<(), String>>,
+    announced: TtlCache<(RepoName, u64, String, Channel), Result<(), String>>,
     channels: Channels,
     /// Reactions that are known to be ours.
-    reactions: Fresh<(Reacted, ReactionKind), ()>,
+    reactions: TtlCache<(Reacted, ReactionKind), ()>,
 }
 
 /// What came of a list of effects.

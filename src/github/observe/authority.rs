@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::{TryFutureExt as _, future::try_join_all};
 use serde::Deserialize;
 
-use crate::github::{Client, Error, ErrorKind, error::OrAbsent as _, fresh::Fresh, path, wire::User};
+use crate::github::{Client, Error, ErrorKind, error::OrAbsent as _, path, ttl_cache::TtlCache, wire::User};
 use loopgate_core::{
     Login, RepoName, TeamSlug, UserId,
     gate::AuthorityQuestions,
@@ -21,10 +21,10 @@ const MOST_PAGES: usize = 20;
 /// Looks up rights, and believes the answers for five minutes.
 #[derive(Default)]
 pub(super) struct Registry {
-    people: Fresh<(RepoName, UserId), Standing>,
-    logins: Fresh<Login, NamedAccount>,
-    teams: Fresh<(RepoName, TeamSlug), TeamStanding>,
-    organisations: Fresh<String, Organisation>,
+    people: TtlCache<(RepoName, UserId), Standing>,
+    logins: TtlCache<Login, NamedAccount>,
+    teams: TtlCache<(RepoName, TeamSlug), TeamStanding>,
+    organisations: TtlCache<String, Organisation>,
 }
 
 /// Which teams an organisation has.

@@ -77,7 +77,7 @@ pub(super) fn with_documents(checks: Option<BaseEvidence>, documents: Option<Bas
     }
 }
 
-/// The checks of the commit the head is compared with, where one of the head's fails: the ground for blame.
+/// The checks of the commit the head is compared with, where one of the head's fails: the facts for blame.
 pub(super) async fn evidence(
     client: &Client,
     repository: &RepoName,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::organisation::Defaults;
 use crate::{
     config::{self, Source},
-    github::{Client, Error, error::OrAbsent as _, fresh::Fresh, path, transport::Accept},
+    github::{Client, Error, error::OrAbsent as _, path, transport::Accept, ttl_cache::TtlCache},
 };
 use loopgate_core::{
     RepoName, Sha,
@@ -238,7 +238,7 @@ pub(super) async fn folders(
 
 /// What branches ask for, as last read.
 #[derive(Default)]
-pub(super) struct BranchRules(Fresh<(RepoName, String), u32>);
+pub(super) struct BranchRules(TtlCache<(RepoName, String), u32>);
 
 impl BranchRules {
     /// How many approvals the branch's rules ask for: rulesets first, then classic protection where we may read it

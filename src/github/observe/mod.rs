@@ -1,7 +1,7 @@
 //! What is: one pull request read from the API, concurrently and conditionally, and nothing that the decision does not
 //! need.
 //!
-//! Reading goes in two steps. The [`Ground`] is what must be known before anything may be written: the pull request,
+//! Reading goes in two steps. The [`PullRequestFacts`] is what must be known before anything may be written: the pull request,
 //! its head's checks and the policy. Then the rest, while the first visible trace is already being left:
 //!
 //! ```text
@@ -41,7 +41,7 @@ pub use self::{
     surface::{ObservedSurface, OwnCheckRun, OwnComment},
     survey::Governing,
 };
-use super::{Client, Error, Github, fresh::Fresh, path};
+use super::{Client, Error, Github, path, ttl_cache::TtlCache};
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha,
     gate::{AuthorityQuestions, questions},
@@ -60,7 +60,7 @@ pub struct Observer {
     rules: BranchRules,
     organisations: Organisations,
     /// Repositories that had no configuration a moment ago: there everything else is asked for only once one appears.
-    dormant: Fresh<RepoName, ()>,
+    dormant: TtlCache<RepoName, ()>,
 }
 
 /// Which pull request to read.
@@ -71,7 +71,7 @@ pub struct Target<'a> {
 }
 
 /// What must be known before anything may be written.
-pub struct Ground {
+pub struct PullRequestFacts {
     us: AppIdentity,
     pull: Pull,
     tip: Sha,
@@ -107,7 +107,7 @@ impl Observer {
             registry: Registry::default(),
             rules: BranchRules::default(),
             organisations: Organisations::default(),
-            dormant: Fresh::default(),
+            dormant: TtlCache::default(),
         }
     }
 
@@ -127,11 +127,11 @@ impl Observer {
     ///
     /// # Errors
     /// Every kind of [`Error`]; not found when there is no such pull request.
-    pub async fn ground(&self, client: &Client, target: Target<'_>) -> Result<Option<Ground>, Error> {
+    pub async fn facts(&self, client: &Client, target: Target<'_>) -> Result<Option<PullRequestFacts>, Error> {
         let us = self.github.identity(client).await?;
         for _ in 0..MOST_RESTARTS {
-            if let Ok(ground) = self.try_ground(client, target, &us).await? {
-                return Ok(ground);
+            if let Ok(facts) = self.try_ground(client, target, &us).await? {
+                return Ok(facts);
             }
         }
         let path = format!("{}/pulls/{}", path::repo(target.repository), target.number);
@@ -143,7 +143,7 @@ impl Observer {
         client: &Client,
         target: Target<'_>,
         us: &AppIdentity,
-    ) -> Result<Result<Option<Ground>, HeadMoved>, Error> {
+    ) -> Result<Result<Option<PullRequestFacts>, HeadMoved>, Error> {
         let Target { repository, number } = target;
         let read_pull = pull::read(client, repository, number);
         let talk = async || {
@@ -185,7 +185,7 @@ impl Observer {
                 problems.push(ObservationProblem { what: what.to_owned(), reason });
             }
         }
-        Ok(Ok(Some(Ground {
+        Ok(Ok(Some(PullRequestFacts {
             us: us.clone(),
             pull,
             tip: base.tip,
@@ -276,13 +276,25 @@ impl Observer {
         &self,
         client: &Client,
         target: Target<'_>,
-        ground: Ground,
+        facts: PullRequestFacts,
         hints: Vec<Hint>,
         previous: Option<&LoopState>,
     ) -> Result<Observation, Error> {
         let Target { repository, .. } = target;
-        let Ground { us, mut pull, tip, branch, policy, comments, reviews, files, commits, mut checks, runs, problems } =
-            ground;
+        let PullRequestFacts {
+            us,
+            mut pull,
+            tip,
+            branch,
+            policy,
+            comments,
+            reviews,
+            files,
+            commits,
+            mut checks,
+            runs,
+            problems,
+        } = facts;
         let head = pull.pull_request.head.sha;
         let policy = config::settled(client, repository, policy, previous.and_then(|state| state.policy_sha)).await?;
         let (listed, unlisted) = evidence::listed(&runs, repository, &policy.verify);
@@ -382,7 +394,7 @@ impl Observer {
     }
 }
 
-impl Ground {
+impl PullRequestFacts {
     /// The pull request, its head's tree and the base branch's head known.
     pub const fn pull_request(&self) -> &PullRequest {
         &self.pull.pull_request
@@ -498,9 +510,9 @@ mod tests {
 
     #[test]
     fn reading_can_move_between_threads() {
-        let _ = |observer: &Observer, client: &Client, target: Target<'_>, ground: Ground| {
-            drop(is_send(observer.ground(client, target)));
-            drop(is_send(observer.complete(client, target, ground, Vec::new(), None)));
+        let _ = |observer: &Observer, client: &Client, target: Target<'_>, facts: PullRequestFacts| {
+            drop(is_send(observer.facts(client, target)));
+            drop(is_send(observer.complete(client, target, facts, Vec::new(), None)));
         };
     }
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::{
     config::{self, Source},
-    github::{Client, Error, fresh::Fresh, path, transport::Accept},
+    github::{Client, Error, path, transport::Accept, ttl_cache::TtlCache},
 };
 use loopgate_core::{RepoName, Sha, policy::ConfigError};
 
@@ -23,7 +23,7 @@ const MOST_VERSIONS: usize = 20;
 
 /// What organisations say, as last read.
 #[derive(Default)]
-pub(super) struct Organisations(Fresh<String, Option<Arc<Defaults>>>);
+pub(super) struct Organisations(TtlCache<String, Option<Arc<Defaults>>>);
 
 /// The defaults of one organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]

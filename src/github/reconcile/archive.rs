@@ -3,7 +3,7 @@
 use super::{Failed, Job};
 use crate::{
     github::{
-        Client, Ground,
+        Client, PullRequestFacts,
         storage::{KEPT_AFTER_THE_END, Storage},
     },
     refs::{Loaded, RefName, StateStore},
@@ -15,12 +15,12 @@ use loopgate_core::{Timestamp, observed::Lifecycle};
 pub(super) async fn find(
     client: &Client,
     job: &Job,
-    ground: &Ground,
+    facts: &PullRequestFacts,
     loaded: Loaded,
     (store, storage): (&StateStore<'_, Storage>, &Storage),
     now: Timestamp,
 ) -> Result<Option<Loaded>, Failed> {
-    let pull_request = ground.pull_request();
+    let pull_request = facts.pull_request();
     let open = pull_request.lifecycle == Lifecycle::Open;
     if loaded.tip.is_some() || (open && now < pull_request.created_at + KEPT_AFTER_THE_END) {
         return Ok(Some(loaded));

@@ -5,23 +5,23 @@
 //! servers, a server and a workflow) decide on the same state; the ref lets one of them save, and the other decides
 //! again from what is there (what other places of the state promise is told in `storage`). The state is saved before
 //! anything is shown, so what is shown twice was decided twice. What cannot be taken back (comments, calls) is left for
-//! a moment to whoever saved just now: see [`Rival`].
+//! a moment to whoever saved just now: see [`ConcurrentWriter`].
 
 mod archive;
+mod concurrent_writer;
 mod problems;
-mod rival;
 
 use std::sync::Arc;
 
 use chrono::TimeDelta;
 
 use self::{
+    concurrent_writer::{ConcurrentWriter, SaveMemory},
     problems::ProblemMemory,
-    rival::{Rival, SaveMemory},
 };
 use super::{
-    Client, Error, ErrorKind, Executor, Github, Ground, Observation, Observer, OwnCheckRun, Problem, StateArtifact,
-    Target,
+    Client, Error, ErrorKind, Executor, Github, Observation, Observer, OwnCheckRun, Problem, PullRequestFacts,
+    StateArtifact, Target,
     observe::escalation_template,
     plan,
     storage::{KEPT_AFTER_THE_END, Storage},
@@ -204,12 +204,12 @@ impl Reconcile {
     /// As [`run`](Self::run).
     pub async fn peek(&self, job: &Job, now: Timestamp) -> Result<Option<Looked>, Failed> {
         let client = self.github.client(job.installation);
-        let Some(Begun { ground, loaded, elsewhere, .. }) = Box::pin(self.begin(&client, job)).await? else {
+        let Some(Begun { facts, loaded, elsewhere, .. }) = Box::pin(self.begin(&client, job)).await? else {
             return Ok(None);
         };
         let loaded = elsewhere.map_or(loaded, |(_, held)| held);
         let target = Target { repository: &job.repository, number: job.number };
-        let read = self.observer.complete(&client, target, ground, job.hints.clone(), loaded.intact());
+        let read = self.observer.complete(&client, target, facts, job.hints.clone(), loaded.intact());
         let observation = Box::pin(read).await?;
         let (_, decision) = decide(&observation, &loaded, now);
         Ok(Some(Looked { snapshot: observation.snapshot, policy: observation.policy, decision }))
@@ -230,12 +230,12 @@ impl Reconcile {
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
             return Ok(Some(nothing(Settled::Dormant)));
         };
-        let (ground, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
+        let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
         let store = self.store(job, &storage);
-        let Some(loaded) = archive::find(&client, job, &ground, loaded, (&store, &storage), now).await? else {
+        let Some(loaded) = archive::find(&client, job, &facts, loaded, (&store, &storage), now).await? else {
             return Ok(Some(nothing(Settled::Nothing)));
         };
-        let open = ground.pull_request().lifecycle == Lifecycle::Open;
+        let open = facts.pull_request().lifecycle == Lifecycle::Open;
         if storage.is_ref()
             && let (false, Some(tip), Some(state)) = (open, loaded.tip, loaded.intact())
             && now >= state.updated_at + KEPT_AFTER_THE_END
@@ -243,7 +243,7 @@ impl Reconcile {
             store.move_to(&RefName::archive(job.number), tip).await?;
             return Ok(Some(nothing(Settled::Archived)));
         }
-        let mut observation = Box::pin(self.observe(&client, job, ground, &loaded)).await?;
+        let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
         let told = problems
             .iter()
             .map(|Problem { what, reason }| ObservationProblem { what: what.clone(), reason: reason.clone() });
@@ -251,14 +251,14 @@ impl Reconcile {
         observation.policy.state = storage.backend();
         observation.snapshot.problems.extend(not_moved);
 
-        let rival = self.saves.rival(job, &loaded, now);
+        let concurrent_writer = self.saves.concurrent_writer(job, &loaded, now);
         let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, (&store, &storage), now)).await?;
         let Some(Decided { decision, mut texts, saved, refused, outrun }) = decided else { return Ok(None) };
         storage.put_in(&mut observation.surface.status_comments, &mut texts.status_comment);
         self.saves.remember(job, saved);
-        let rival = outrun.or(rival);
+        let concurrent_writer = outrun.or(concurrent_writer);
         let mut effects = plan(&observation.surface, &decision.surface, &texts);
-        let post_at = rival.and_then(|rival| rival.left_to_them(&mut effects));
+        let post_at = concurrent_writer.and_then(|concurrent_writer| concurrent_writer.left_to_them(&mut effects));
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
         let revisit_at = decision
@@ -289,16 +289,16 @@ impl Reconcile {
         StateStore::new(storage, RefName::pull_request(job.number)).sealed(seal)
     }
 
-    /// The ground, and the state from where the configuration has it kept. None where Loopgate is not switched on.
+    /// The facts, and the state from where the configuration has it kept. None where Loopgate is not switched on.
     async fn begin(&self, client: &Client, job: &Job) -> Result<Option<Begun>, Failed> {
         let hidden_ref = Storage::hidden_ref(client, &job.repository);
-        let Some((ground, in_ref)) = self.ground(client, job, &self.store(job, &hidden_ref)).await? else {
+        let Some((facts, in_ref)) = self.facts(client, job, &self.store(job, &hidden_ref)).await? else {
             return Ok(None);
         };
         let place = (&job.repository, job.number);
-        let storage = Storage::of(ground.backend(), client, place, &ground, self.artifact.as_ref());
+        let storage = Storage::of(facts.backend(), client, place, &facts, self.artifact.as_ref());
         let (loaded, other, held) = if storage.is_ref() {
-            let comment = Storage::status_comment(client, place, &ground);
+            let comment = Storage::status_comment(client, place, &facts);
             let held = self.store(job, &comment).load().await?;
             (in_ref, comment, held)
         } else {
@@ -306,61 +306,61 @@ impl Reconcile {
             (loaded, hidden_ref, in_ref)
         };
         let elsewhere = (loaded.tip.is_none() && held.tip.is_some()).then_some((other, held));
-        Ok(Some(Begun { ground, storage, loaded, elsewhere }))
+        Ok(Some(Begun { facts, storage, loaded, elsewhere }))
     }
 
     /// Moves a run that is still kept where the configuration had it before. Where that is refused it stays, and people
     /// are told.
     async fn settle_in(&self, job: &Job, begun: Begun) -> Result<Settlement, Failed> {
-        let Begun { ground, storage, loaded, elsewhere } = begun;
-        let Some((old, held)) = elsewhere else { return Ok((ground, storage, loaded, None)) };
-        if ground.pull_request().lifecycle != Lifecycle::Open {
+        let Begun { facts, storage, loaded, elsewhere } = begun;
+        let Some((old, held)) = elsewhere else { return Ok((facts, storage, loaded, None)) };
+        if facts.pull_request().lifecycle != Lifecycle::Open {
             // Nothing more is written there than has to be.
-            return Ok((ground, old, held, None));
+            return Ok((facts, old, held, None));
         }
         let (Some(tip), Some(state)) = (held.tip, held.intact()) else {
             // What is damaged is recovered from, and saved in the new place.
             let loaded = Loaded { tip: None, remembered: held.remembered };
-            return Ok((ground, storage, loaded, None));
+            return Ok((facts, storage, loaded, None));
         };
         let store = self.store(job, &storage);
         match store.adopt(&self.store(job, &old), tip, state).await {
             Ok(()) | Err(RefsError::RefMoved { .. }) => {
                 let loaded = store.load().await?;
                 match old.delete_ref(&RefName::pull_request(job.number)).await {
-                    Ok(()) | Err(RefsError::Refused(_)) => Ok((ground, storage, loaded, None)),
+                    Ok(()) | Err(RefsError::Refused(_)) => Ok((facts, storage, loaded, None)),
                     Err(error) => Err(error.into()),
                 }
             }
             Err(RefsError::Refused(reason)) => {
                 let what = "move the saved state to where the configuration has it kept".to_owned();
-                Ok((ground, old, held, Some(ObservationProblem { what, reason })))
+                Ok((facts, old, held, Some(ObservationProblem { what, reason })))
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The ground and the saved state, side by side where Loopgate may be switched on.
-    async fn ground(
+    /// The facts and the saved state, side by side where Loopgate may be switched on.
+    async fn facts(
         &self,
         client: &Client,
         job: &Job,
         store: &StateStore<'_, Storage>,
-    ) -> Result<Option<(Ground, Loaded)>, Failed> {
+    ) -> Result<Option<(PullRequestFacts, Loaded)>, Failed> {
         let target = Target { repository: &job.repository, number: job.number };
-        let ground = async {
-            match self.observer.ground(client, target).await {
+        let facts = async {
+            match self.observer.facts(client, target).await {
                 Err(Error::NotFound { .. }) => Ok(None),
                 read => read.map_err(Failed::from),
             }
         };
         let load = async { store.load().await.map_err(Failed::from) };
         if self.observer.is_dormant(&job.repository) {
-            let Some(ground) = ground.await? else { return Ok(None) };
-            return Ok(Some((ground, load.await?)));
+            let Some(facts) = facts.await? else { return Ok(None) };
+            return Ok(Some((facts, load.await?)));
         }
-        let (ground, loaded) = futures::try_join!(ground, load)?;
-        Ok(ground.map(|ground| (ground, loaded)))
+        let (facts, loaded) = futures::try_join!(facts, load)?;
+        Ok(facts.map(|facts| (facts, loaded)))
     }
 
     /// The rest of the observation, while a head that has no check runs of ours is given them: the first thing people
@@ -369,13 +369,13 @@ impl Reconcile {
         &self,
         client: &Client,
         job: &Job,
-        ground: Ground,
+        facts: PullRequestFacts,
         loaded: &Loaded,
     ) -> Result<Observation, Failed> {
         let target = Target { repository: &job.repository, number: job.number };
-        let pull_request = ground.pull_request();
+        let pull_request = facts.pull_request();
         let (open, head) = (pull_request.lifecycle == Lifecycle::Open, pull_request.head.sha);
-        let (us, present) = (ground.us().clone(), ground.check_runs().to_vec());
+        let (us, present) = (facts.us().clone(), facts.check_runs().to_vec());
         let begin = async {
             if open {
                 self.executor.begin_check_runs(client, &job.repository, head, (&us, &present)).await
@@ -383,7 +383,7 @@ impl Reconcile {
                 Ok(Vec::<OwnCheckRun>::new())
             }
         };
-        let complete = self.observer.complete(client, target, ground, job.hints.clone(), loaded.intact());
+        let complete = self.observer.complete(client, target, facts, job.hints.clone(), loaded.intact());
         let (begun, mut observation) = futures::try_join!(begin, complete)?;
         observation.surface.check_runs.extend(begun);
         Ok(observation)
@@ -419,7 +419,7 @@ impl Reconcile {
                 Ok(saved) => (saved, None),
                 Err(RefsError::RefMoved { .. }) => {
                     loaded = store.load().await?;
-                    outrun = Some(Rival { saved_at: now });
+                    outrun = Some(ConcurrentWriter { saved_at: now });
                     // Who was faster may have seen another head. Deciding on the older of the two would count it as
                     // one that came back.
                     let head = observation.snapshot.pull_request.head.sha;
@@ -479,7 +479,7 @@ fn not_saved(storage: &Storage, reason: String) -> Problem {
 
 /// What a turn begins with.
 struct Begun {
-    ground: Ground,
+    facts: PullRequestFacts,
     /// Where the configuration has the state kept, and what is there.
     storage: Storage,
     loaded: Loaded,
@@ -488,7 +488,7 @@ struct Begun {
 }
 
 /// Where the state is kept from now on, with what is there, and why that is not where it should be.
-type Settlement = (Ground, Storage, Loaded, Option<ObservationProblem>);
+type Settlement = (PullRequestFacts, Storage, Loaded, Option<ObservationProblem>);
 
 /// A decision that is saved, or could not be.
 struct Decided {
@@ -497,7 +497,7 @@ struct Decided {
     saved: Option<Sha>,
     refused: Option<Problem>,
     /// Somebody else saved while this was decided.
-    outrun: Option<Rival>,
+    outrun: Option<ConcurrentWriter>,
 }
 
 /// When to look again because an event told of a head that the API does not show (gates.md, What an approval is bound

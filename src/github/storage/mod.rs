@@ -13,7 +13,7 @@ use chrono::TimeDelta;
 
 pub use self::artifact::{StateArtifact, StateArtifactError};
 use self::{artifact::ArtifactSlot, comment::CommentSlot};
-use super::{Client, GithubObjects, Ground, OwnComment, marker, objects::told};
+use super::{Client, GithubObjects, OwnComment, PullRequestFacts, marker, objects::told};
 use crate::{
     refs::{GitObjects, NewCommit, PackedObjects, RefName, RefsError},
     render::Rendered,
@@ -47,10 +47,14 @@ impl Storage {
     }
 
     /// The status comment that was seen, or the one there will be.
-    pub fn status_comment(client: &Client, (repository, number): (&RepoName, PrNumber), ground: &Ground) -> Self {
-        let seen = ground.status_comments().into_iter().next();
+    pub fn status_comment(
+        client: &Client,
+        (repository, number): (&RepoName, PrNumber),
+        facts: &PullRequestFacts,
+    ) -> Self {
+        let seen = facts.status_comments().into_iter().next();
         let place = (repository.clone(), number);
-        Self::Comment(PackedObjects::new(CommentSlot::new(client.clone(), place, ground.us().clone(), seen)))
+        Self::Comment(PackedObjects::new(CommentSlot::new(client.clone(), place, facts.us().clone(), seen)))
     }
 
     /// The configured place. Artifacts are uploaded by workflows: without one the comment takes their place.
@@ -58,7 +62,7 @@ impl Storage {
         backend: StateBackend,
         client: &Client,
         (repository, number): (&RepoName, PrNumber),
-        ground: &Ground,
+        facts: &PullRequestFacts,
         artifact: Option<&Arc<StateArtifact>>,
     ) -> Self {
         match (backend, artifact) {
@@ -68,7 +72,7 @@ impl Storage {
                 Self::Artifact(PackedObjects::new(slot))
             }
             (StateBackend::Artifact | StateBackend::Comment, _) => {
-                Self::status_comment(client, (repository, number), ground)
+                Self::status_comment(client, (repository, number), facts)
             }
         }
     }

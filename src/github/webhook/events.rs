@@ -15,10 +15,10 @@ use super::{
     },
 };
 
-type Answer = Result<Told, Misread>;
+type Answer = Result<RoutedEvent, Misread>;
 
 /// What an event says.
-pub(super) enum Told {
+pub(super) enum RoutedEvent {
     Concerns {
         /// Only what is sent to an installation names one.
         installation: Option<InstallationId>,
@@ -341,7 +341,7 @@ impl Reader<'_> {
 
     fn anywhere(&self, common: Common<'_, '_>, targets: Vec<Target>, hint: Option<Hint>) -> Answer {
         let installation = common.installation.map(|installation| InstallationId::new(installation.id));
-        Ok(Told::Concerns { installation, targets, hints: hint.into_iter().collect() })
+        Ok(RoutedEvent::Concerns { installation, targets, hints: hint.into_iter().collect() })
     }
 }
 
@@ -357,7 +357,7 @@ impl OwnApp {
 }
 
 fn irrelevant(why: Irrelevant) -> Answer {
-    Ok(Told::Irrelevant(why))
+    Ok(RoutedEvent::Irrelevant(why))
 }
 
 fn pull(repository: RepoName, number: u64) -> Target {

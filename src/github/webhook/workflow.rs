@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::{Irrelevant, Misread, OwnApp, Reader, Target, Told, tell};
+use super::{Irrelevant, Misread, OwnApp, Reader, RoutedEvent, Target, tell};
 use loopgate_core::{PrNumber, RepoName, Timestamp, observed::Hint};
 
 /// What a workflow was started for.
@@ -64,9 +64,9 @@ pub fn route_in_workflow(
         _ => return Ok(InWorkflow::Unsuitable(Unsuitable::Unknown)),
     };
     Ok(match tell(event, body, own, at)? {
-        Told::Concerns { targets, hints, .. } => InWorkflow::Look { targets, hints },
-        Told::Irrelevant(why) => InWorkflow::Irrelevant(why),
-        Told::Ping => InWorkflow::Unsuitable(Unsuitable::Unknown),
+        RoutedEvent::Concerns { targets, hints, .. } => InWorkflow::Look { targets, hints },
+        RoutedEvent::Irrelevant(why) => InWorkflow::Irrelevant(why),
+        RoutedEvent::Ping => InWorkflow::Unsuitable(Unsuitable::Unknown),
     })
 }
 

@@ -11,7 +11,7 @@ use std::{fmt, str::FromStr};
 
 pub(super) use sqlite::{Store, Writer, open};
 
-use super::reconciler::Again;
+use super::reconciler::Requeue;
 use crate::github::webhook::{Target, Work};
 use loopgate_core::{InstallationId, Timestamp, observed::Hint};
 
@@ -135,7 +135,7 @@ pub(super) struct Covered {
 /// How work on a target ended.
 #[derive(Debug, Clone)]
 pub(super) enum Settled {
-    Done(Again),
+    Done(Requeue),
     /// Not a pull request itself: these are, and each becomes work with these hints.
     Resolved {
         into: Vec<Key>,
@@ -163,7 +163,7 @@ pub(super) struct Trouble {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Applied {
     /// This is on disk, and new.
-    Fresh(Vec<Arrival>),
+    TtlCache(Vec<Arrival>),
     /// This delivery was accepted before.
     Duplicate,
     Settled,

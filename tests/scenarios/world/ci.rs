@@ -3,8 +3,8 @@
 use loopgate_core::{
     RepoName, Sha,
     evidence::{
-        CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Failure, Outcome, Roster, RosterEntry, RosterExtent,
-        TestId, TestState,
+        CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Failure, Outcome, OutcomesExtent, TestId, TestOutcome,
+        TestOutcomes, TestState,
     },
 };
 use loopgate_simulator::{CheckSpec, Conclusion, Pr, RunSpec};
@@ -132,9 +132,9 @@ pub fn evidence(repo: &RepoName, head: Sha, run: u64, failing: &[&str], passing:
             ..Failure::default()
         })
         .collect();
-    let failed = failing.iter().map(|test| RosterEntry::new(id(test), TestState::Failed));
-    let passed = passing.iter().map(|test| RosterEntry::new(id(test), TestState::Passed));
-    unit.tests = Some(Roster::new(failed.chain(passed).collect(), RosterExtent::Whole));
+    let failed = failing.iter().map(|test| TestOutcome::new(id(test), TestState::Failed));
+    let passed = passing.iter().map(|test| TestOutcome::new(id(test), TestState::Passed));
+    unit.tests = Some(TestOutcomes::new(failed.chain(passed).collect(), OutcomesExtent::Whole));
     let build = CheckEvidence::bare("build".parse().expect("a name"), CheckKind::Build, Outcome::Passed);
     json!({
         "schema": EVIDENCE_SCHEMA, "repository": repo, "head_sha": head, "tree_hash": "1a",

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    evidence::{Against, Compare, Comparison, Failure, Outcome, Roster, RosterExtent, TestId, TestState},
+    evidence::{Against, Compare, Comparison, Failure, Outcome, OutcomesExtent, TestId, TestOutcomes, TestState},
     observed::BaseEvidence,
     state::AttemptDigest,
     verdict::gather::{GatheredCheck, HeadEvidence},
@@ -16,7 +16,7 @@ const MOST_NAMES: usize = 200;
 /// Failing tests by name, with every test's end where it is known.
 struct Side<'a> {
     failing: BTreeMap<&'a str, Option<TestId>>,
-    tests: Option<&'a Roster>,
+    tests: Option<&'a TestOutcomes>,
 }
 
 /// Names of tests that failed and passed on this very commit: in one run of their check, or in two. `before` is the
@@ -41,18 +41,18 @@ pub fn flaky(before: Option<&AttemptDigest>, evidence: &HeadEvidence) -> BTreeSe
 }
 
 /// Every test that ran on the head, over all checks.
-pub fn roster(evidence: &HeadEvidence) -> Option<Roster> {
+pub fn roster(evidence: &HeadEvidence) -> Option<TestOutcomes> {
     joined(evidence.checks.values().filter_map(|check| check.evidence()?.tests.as_ref()))
 }
 
-fn joined<'a>(rosters: impl Iterator<Item = &'a Roster>) -> Option<Roster> {
+fn joined<'a>(rosters: impl Iterator<Item = &'a TestOutcomes>) -> Option<TestOutcomes> {
     rosters.cloned().reduce(|mut all, more| {
         all.join(more);
         all
     })
 }
 
-fn is_green(roster: &Roster, id: TestId) -> bool {
+fn is_green(roster: &TestOutcomes, id: TestId) -> bool {
     matches!(roster.state(id), Some(TestState::Passed | TestState::Flaky))
 }
 
@@ -111,9 +111,9 @@ fn sets(
     let fixed = before.failing.iter().filter(|(name, id)| passes(now, evidence, name, **id));
     let (mut added, mut removed) = (BTreeSet::new(), BTreeSet::new());
     if let (Some(then), Some(tests)) = (before.tests, now.tests)
-        && (then.extent(), tests.extent()) == (RosterExtent::Whole, RosterExtent::Whole)
+        && (then.extent(), tests.extent()) == (OutcomesExtent::Whole, OutcomesExtent::Whole)
     {
-        let missing_in = |other: &Roster, here: &Roster, names: &BTreeMap<&str, Option<TestId>>| {
+        let missing_in = |other: &TestOutcomes, here: &TestOutcomes, names: &BTreeMap<&str, Option<TestId>>| {
             let missing = here.iter().map(|entry| entry.id()).filter(|id| other.state(*id).is_none());
             missing.take(MOST_NAMES).map(|id| name_of(id, names)).collect::<BTreeSet<String>>()
         };
@@ -153,7 +153,7 @@ fn passes(now: &Side<'_>, evidence: &HeadEvidence, name: &str, id: Option<TestId
         failures.filter_map(|failure| failure.test_name.as_deref()).any(|failing| failing == name)
     };
     match (id, now.tests) {
-        (Some(id), Some(tests)) if tests.extent() == RosterExtent::Whole => is_green(tests, id),
+        (Some(id), Some(tests)) if tests.extent() == OutcomesExtent::Whole => is_green(tests, id),
         (Some(id), Some(tests)) if tests.state(id).is_some() => is_green(tests, id),
         _ => {
             let ran = |check: &GatheredCheck| {

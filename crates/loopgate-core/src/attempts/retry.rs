@@ -144,7 +144,7 @@ pub fn previous_score(attempts: &[AttemptDigest]) -> Option<Score> {
 mod tests {
     use super::*;
     use crate::{
-        evidence::{Roster, RosterEntry, RosterExtent, TestId, TestState},
+        evidence::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},
         failure::Blame,
         ids::{Fingerprint, Sha, Timestamp, UserId},
         policy::{EscalationAction, Phase},
@@ -235,8 +235,8 @@ mod tests {
     #[test]
     fn a_test_that_passed_before_and_fails_now_is_a_regression() {
         let mut attempts = run(&["a", "b"]);
-        let passed = ['b', 'c'].map(|test| RosterEntry::new(id(test), TestState::Passed));
-        attempts[0].tests = Some(Roster::new(passed.into(), RosterExtent::Whole));
+        let passed = ['b', 'c'].map(|test| TestOutcome::new(id(test), TestState::Passed));
+        attempts[0].tests = Some(TestOutcomes::new(passed.into(), OutcomesExtent::Whole));
         let judgement = judge(&attempts, &[], &LoopPolicy::default());
         assert_eq!(judgement.causes.keys().next(), Some(&Trigger::RegressionDetected));
         assert_eq!(judgement.pattern(), Some("passed before and fails now: `b`"));

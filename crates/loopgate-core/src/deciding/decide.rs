@@ -18,8 +18,8 @@ use crate::{
     policy::{Baseline, Policy, PolicyOrigin},
     stage::Stage,
     stages::{
-        Hold,
-        walk::{self, Configuration, Heed, Walk},
+        Blocker,
+        walk::{self, Configuration, Walk, WalkMode},
     },
     state::{AttemptDigest, GateStatus, LoopState, LostRecord, RunStatus, StopReason},
     verdict::{
@@ -64,7 +64,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let rejections = rejection::of_head(&run.next, &assessment.gates, &review);
     let counted = run.count_attempt(&evidence, &evaluation, &blames, rejections, &flaky);
 
-    let ground = walk::Ground {
+    let inputs = walk::StageInputs {
         configuration: match policy.origin {
             PolicyOrigin::Presets { .. } => Configuration::Unusable,
             _ => Configuration::Usable,
@@ -78,8 +78,8 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         review: &review,
         lifecycle: &snapshot.pull_request.lifecycle,
     };
-    let evidence_walk = walk::walk(&ground, Heed::EvidenceOnly);
-    let stage_walk = walk::walk(&ground, Heed::Gates);
+    let evidence_walk = walk::walk(&inputs, WalkMode::EvidenceOnly);
+    let stage_walk = walk::walk(&inputs, WalkMode::Gates);
 
     let judgement = retry::judge(&run.next.attempts, &run.next.resumes, &policy.retry);
     let (failures, examined) = feedback::failures(&evidence, &blames, &judgement.regressed);
@@ -123,7 +123,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         tampering,
         replies: run.replies(),
         warnings: warnings(snapshot, policy, &assessment, &evidence, run.next.lost_record()),
-        strays: assessment.strays.clone(),
+        unmatched: assessment.unmatched.clone(),
         bypassed: run.next.bypassed.clone(),
         feedback: feedback.clone(),
         fixing: fixing.clone(),
@@ -142,7 +142,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         feedback,
     });
     let surface = surface::surface(
-        &surface::Ground {
+        &surface::SurfaceInputs {
             snapshot,
             policy,
             next: &run.next,
@@ -194,25 +194,25 @@ fn next_action(
     let attempt = run.next.iteration;
     match &stage_walk.held_by {
         None => NextAction::Complete,
-        Some(Hold::Gate(gate)) if stage_walk.reached <= Stage::Implement && is_rejected(run, gate) => {
+        Some(Blocker::Gate(gate)) if stage_walk.reached <= Stage::Implement && is_rejected(run, gate) => {
             run.retry_or_give_up(attempt)
         }
-        Some(Hold::Gate(gate)) => NextAction::WaitForApproval { gate: gate.clone() },
+        Some(Blocker::Gate(gate)) => NextAction::WaitForApproval { gate: gate.clone() },
         // Also when something failed already: an attempt ends when all its evidence is there.
-        Some(Hold::MissingEvidence(_)) => NextAction::WaitForEvidence { missing: evidence.missing() },
-        Some(Hold::Failing(_)) if !evidence.missing().is_empty() => {
+        Some(Blocker::MissingEvidence(_)) => NextAction::WaitForEvidence { missing: evidence.missing() },
+        Some(Blocker::Failing(_)) if !evidence.missing().is_empty() => {
             NextAction::WaitForEvidence { missing: evidence.missing() }
         }
-        Some(Hold::Failing(_) | Hold::Evaluation(_)) if is_nothing_to_mend(blames) => {
+        Some(Blocker::Failing(_) | Blocker::Evaluation(_)) if is_nothing_to_mend(blames) => {
             NextAction::WaitForEvidence { missing: evidence.failing() }
         }
-        Some(Hold::Failing(_) | Hold::Evaluation(_) | Hold::ChangesRequested(_) | Hold::Configuration) => {
+        Some(Blocker::Failing(_) | Blocker::Evaluation(_) | Blocker::ChangesRequested(_) | Blocker::Configuration) => {
             run.retry_or_give_up(attempt)
         }
-        Some(Hold::Capability(capability)) => NextAction::WaitForPush { capability: capability.clone() },
-        Some(Hold::Draft) => NextAction::WaitForReady,
-        Some(Hold::Review { .. }) => NextAction::WaitForReview,
-        Some(Hold::Merge) => NextAction::WaitForMerge,
+        Some(Blocker::Capability(capability)) => NextAction::WaitForPush { capability: capability.clone() },
+        Some(Blocker::Draft) => NextAction::WaitForReady,
+        Some(Blocker::Review { .. }) => NextAction::WaitForReview,
+        Some(Blocker::Merge) => NextAction::WaitForMerge,
     }
 }
 

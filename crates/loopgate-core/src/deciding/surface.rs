@@ -14,12 +14,12 @@ use crate::{
     observed::{Conclusion, Lifecycle, Snapshot},
     policy::{Channel, LabelPolicy, LoopLabel, OnComplete, Policy, Trigger},
     stage::Stage,
-    stages::{Hold, walk::Walk},
+    stages::{Blocker, walk::Walk},
     state::{AnswerOutcome, Asked, GateStatus, LoopState, RunStatus},
 };
 
 /// What the surface is derived from.
-pub struct Ground<'a> {
+pub struct SurfaceInputs<'a> {
     pub snapshot: &'a Snapshot,
     pub policy: &'a Policy,
     pub next: &'a LoopState,
@@ -38,53 +38,53 @@ const HANDOFF: TimeDelta = TimeDelta::minutes(15);
 
 /// The whole surface. On a pull request that was closed unmerged, or whose merge was handed off, nothing is written any
 /// more.
-pub fn surface(ground: &Ground<'_>, gatekeeping: gate_transitions::Outcome) -> Surface {
-    let ended = ground.next.stages.get(&Stage::Complete).and_then(|stage| stage.completed_at);
-    let handed_off = ended.is_some_and(|ended| ground.now >= ended + HANDOFF);
-    if ground.snapshot.pull_request.lifecycle == Lifecycle::Closed || handed_off {
+pub fn surface(inputs: &SurfaceInputs<'_>, gatekeeping: gate_transitions::Outcome) -> Surface {
+    let ended = inputs.next.stages.get(&Stage::Complete).and_then(|stage| stage.completed_at);
+    let handed_off = ended.is_some_and(|ended| inputs.now >= ended + HANDOFF);
+    if inputs.snapshot.pull_request.lifecycle == Lifecycle::Closed || handed_off {
         return Surface::default();
     }
-    let open = ground.snapshot.pull_request.lifecycle == Lifecycle::Open;
-    let due = |turn| fix_request::request(turn, ground.snapshot, ground.policy, ground.feedback, ground.now);
-    let fix = ground.fixing.and_then(due);
+    let open = inputs.snapshot.pull_request.lifecycle == Lifecycle::Open;
+    let due = |turn| fix_request::request(turn, inputs.snapshot, inputs.policy, inputs.feedback, inputs.now);
+    let fix = inputs.fixing.and_then(due);
     Surface {
-        labels: labels(ground),
+        labels: labels(inputs),
         request: if open { gatekeeping.request } else { Default::default() },
         withdraw: if open { gatekeeping.withdraw } else { Default::default() },
-        verify: Some(verify_check(ground)),
-        gates: Some(gates_check(ground)),
+        verify: Some(verify_check(inputs)),
+        gates: Some(gates_check(inputs)),
         status_comment: StatusCommentWish::Upsert,
-        posts: posts(ground, fix.as_ref()),
+        posts: posts(inputs, fix.as_ref()),
         fix,
-        reactions: reactions(ground),
-        announce: if open { announcements(ground) } else { Default::default() },
+        reactions: reactions(inputs),
+        announce: if open { announcements(inputs) } else { Default::default() },
         reruns: if open {
-            rerun::asks(ground.snapshot, ground.policy, ground.next, ground.now)
+            rerun::asks(inputs.snapshot, inputs.policy, inputs.next, inputs.now)
         } else {
             Default::default()
         },
-        delete_branch: merged_branch(ground),
+        delete_branch: merged_branch(inputs),
     }
 }
 
 /// The head branch, where it goes after a merge. Never a fork's: it is not ours to tidy up.
-fn merged_branch(ground: &Ground<'_>) -> Option<MergedBranch> {
-    let pull = &ground.snapshot.pull_request;
+fn merged_branch(inputs: &SurfaceInputs<'_>) -> Option<MergedBranch> {
+    let pull = &inputs.snapshot.pull_request;
     let is_merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
-    let goes = is_merged && ground.policy.on_complete == OnComplete::DeleteBranch;
-    let is_own = pull.head.repository.as_ref() == Some(&ground.snapshot.repository);
+    let goes = is_merged && inputs.policy.on_complete == OnComplete::DeleteBranch;
+    let is_own = pull.head.repository.as_ref() == Some(&inputs.snapshot.repository);
     (goes && is_own && pull.head.branch != pull.base.branch)
         .then(|| MergedBranch { name: pull.head.branch.clone(), sha: pull.head.sha })
 }
 
-fn labels(ground: &Ground<'_>) -> BTreeMap<String, LabelWish> {
+fn labels(inputs: &SurfaceInputs<'_>) -> BTreeMap<String, LabelWish> {
     let mut wishes = BTreeMap::new();
-    if let LabelPolicy::On(labels) = &ground.policy.labels {
+    if let LabelPolicy::On(labels) = &inputs.policy.labels {
         for label in labels.all() {
             wishes.insert(label.name.clone(), LabelWish::Absent);
         }
-        let (label, description) = match ground.action {
-            NextAction::WaitForEvidence { .. } if fails_as_its_base_does(ground) => {
+        let (label, description) = match inputs.action {
+            NextAction::WaitForEvidence { .. } if fails_as_its_base_does(inputs) => {
                 (&labels.waiting, "Its base fails in the same way")
             }
             NextAction::WaitForEvidence { .. } => (&labels.verifying, "Checks are running"),
@@ -101,9 +101,9 @@ fn labels(ground: &Ground<'_>) -> BTreeMap<String, LabelWish> {
         };
         wishes.insert(label.name.clone(), present(label, description));
     }
-    for gate in &ground.assessment.gates {
-        let status = ground.next.gates.get(&gate.name).map_or(GateStatus::Pending, |state| state.status);
-        let open = ground.snapshot.pull_request.lifecycle == Lifecycle::Open;
+    for gate in &inputs.assessment.gates {
+        let status = inputs.next.gates.get(&gate.name).map_or(GateStatus::Pending, |state| state.status);
+        let open = inputs.snapshot.pull_request.lifecycle == Lifecycle::Open;
         let wish = if open && matches!(status, GateStatus::Requested | GateStatus::Rejected) {
             LabelWish::Present {
                 color: GATE_COLOUR.to_owned(),
@@ -125,30 +125,30 @@ fn present(label: &LoopLabel, description: &str) -> LabelWish {
 }
 
 /// `loopgate / verify` follows the evidence walk alone: it is green when that reaches DOCUMENT.
-fn verify_check(ground: &Ground<'_>) -> CheckRunPlan {
+fn verify_check(inputs: &SurfaceInputs<'_>) -> CheckRunPlan {
     use CheckRunPlan::{Completed, InProgress};
-    if ground.policy.origin.error().is_some() {
+    if inputs.policy.origin.error().is_some() {
         return Completed(Conclusion::ActionRequired);
     }
-    match ground.next.status {
+    match inputs.next.status {
         RunStatus::Stopped => return Completed(Conclusion::ActionRequired),
         RunStatus::Failed | RunStatus::Aborted => return Completed(Conclusion::Failure),
         _ => {}
     }
-    match ground.action {
+    match inputs.action {
         // A gate nobody decides says nothing about the evidence.
         NextAction::Escalate { cause: Trigger::GateTimeout }
         | NextAction::WaitForHuman { cause: Trigger::GateTimeout } => {}
         NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => return Completed(Conclusion::ActionRequired),
         _ => {}
     }
-    if ground.evidence_walk.reached >= Stage::Document {
+    if inputs.evidence_walk.reached >= Stage::Document {
         return Completed(Conclusion::Success);
     }
-    match ground.evidence_walk.held_by {
-        Some(Hold::MissingEvidence(_) | Hold::Capability(_)) | None => InProgress,
-        Some(Hold::Failing(_))
-            if matches!(ground.action, NextAction::WaitForEvidence { .. }) && !fails_as_its_base_does(ground) =>
+    match inputs.evidence_walk.held_by {
+        Some(Blocker::MissingEvidence(_) | Blocker::Capability(_)) | None => InProgress,
+        Some(Blocker::Failing(_))
+            if matches!(inputs.action, NextAction::WaitForEvidence { .. }) && !fails_as_its_base_does(inputs) =>
         {
             InProgress
         }
@@ -157,16 +157,16 @@ fn verify_check(ground: &Ground<'_>) -> CheckRunPlan {
 }
 
 /// Whether the head's verification has ended, and it fails by what its base fails by.
-fn fails_as_its_base_does(ground: &Ground<'_>) -> bool {
-    ground.next.attempt_of(ground.next.head_sha).is_some_and(|head| head.blame == Some(Blame::Base))
+fn fails_as_its_base_does(inputs: &SurfaceInputs<'_>) -> bool {
+    inputs.next.attempt_of(inputs.next.head_sha).is_some_and(|head| head.blame == Some(Blame::Base))
 }
 
 /// `loopgate / gates` is green when no gate that holds is closed.
-fn gates_check(ground: &Ground<'_>) -> CheckRunPlan {
-    if ground.policy.origin.error().is_some() && ground.policy.gates.is_empty() {
+fn gates_check(inputs: &SurfaceInputs<'_>) -> CheckRunPlan {
+    if inputs.policy.origin.error().is_some() && inputs.policy.gates.is_empty() {
         return CheckRunPlan::Completed(Conclusion::ActionRequired);
     }
-    let closed: Vec<&GateReport> = ground.assessment.gates.iter().filter(|gate| gate.is_closed()).collect();
+    let closed: Vec<&GateReport> = inputs.assessment.gates.iter().filter(|gate| gate.is_closed()).collect();
     let rejected = closed.iter().any(|gate| matches!(gate.standing, GateStanding::Rejected { .. }));
     CheckRunPlan::Completed(match closed.as_slice() {
         [] => Conclusion::Success,
@@ -175,10 +175,10 @@ fn gates_check(ground: &Ground<'_>) -> CheckRunPlan {
     })
 }
 
-fn posts(ground: &Ground<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
+fn posts(inputs: &SurfaceInputs<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
     let mut posts = Vec::new();
-    if ground.snapshot.pull_request.lifecycle == Lifecycle::Open {
-        for (gate, state) in &ground.next.gates {
+    if inputs.snapshot.pull_request.lifecycle == Lifecycle::Open {
+        for (gate, state) in &inputs.next.gates {
             if state.status == GateStatus::Requested {
                 posts.push(Post::GateRequest { gate: gate.clone(), round: state.round });
                 if state.reminded_at.is_some() {
@@ -186,12 +186,12 @@ fn posts(ground: &Ground<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
                 }
             }
         }
-        let on_the_page = ground.policy.escalation.channels.contains(&Channel::IssueComment);
-        if let Some(blocked) = ground.next.blocked.as_ref().filter(|_| on_the_page) {
+        let on_the_page = inputs.policy.escalation.channels.contains(&Channel::IssueComment);
+        if let Some(blocked) = inputs.next.blocked.as_ref().filter(|_| on_the_page) {
             posts.push(Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call });
         }
         posts.extend(fix.map(|fix| Post::FixRequest { whom: fix.whom, attempt: fix.attempt }));
-    } else if !ground.next.bypassed.is_empty() {
+    } else if !inputs.next.bypassed.is_empty() {
         posts.push(Post::MergedOverOpenGates);
     }
     posts
@@ -199,19 +199,19 @@ fn posts(ground: &Ground<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
 
 /// The escalation on the channels that notify by themselves, for as long as it is fresh: whoever carries it out
 /// remembers what was sent.
-fn announcements(ground: &Ground<'_>) -> BTreeMap<Channel, String> {
-    let fresh = ground.next.blocked.as_ref().filter(|blocked| ground.now < blocked.since + rerun::WINDOW);
+fn announcements(inputs: &SurfaceInputs<'_>) -> BTreeMap<Channel, String> {
+    let fresh = inputs.next.blocked.as_ref().filter(|blocked| inputs.now < blocked.since + rerun::WINDOW);
     let Some(blocked) = fresh else { return BTreeMap::new() };
     let key = Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call }.key();
-    let channels = ground.policy.escalation.channels.iter();
+    let channels = inputs.policy.escalation.channels.iter();
     let beside = channels.filter(|channel| matches!(channel, Channel::Slack | Channel::Email));
     beside.map(|channel| (*channel, key.clone())).collect()
 }
 
 /// One reaction per comment: a refusal is shown before a success, so that nobody overlooks it.
-fn reactions(ground: &Ground<'_>) -> BTreeMap<Reacted, ReactionKind> {
-    let mut reactions = ground.assessment.reactions();
-    for reply in ground.replies {
+fn reactions(inputs: &SurfaceInputs<'_>) -> BTreeMap<Reacted, ReactionKind> {
+    let mut reactions = inputs.assessment.reactions();
+    for reply in inputs.replies {
         let Asked::InWords(source) = reply.source else { continue };
         let Some(place) = Reacted::at(source) else { continue };
         let kind = match reply.answer.outcome {

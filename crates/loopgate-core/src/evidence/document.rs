@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    evidence::{Analysis, Roster, TestId},
+    evidence::{Analysis, TestId, TestOutcomes},
     ids::{CheckName, Fingerprint, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
 };
 
@@ -204,7 +204,7 @@ pub struct CheckEvidence {
     pub findings: Vec<Finding>,
     /// How every test ended, so that a later failure of one that passed is known to be a regression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tests: Option<Roster>,
+    pub tests: Option<TestOutcomes>,
     /// Where people can read the full log (the check run's page).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -413,7 +413,7 @@ pub struct Failure {
     pub source: Option<SourceLocation>,
     /// Absent until [`failure::fingerprint`](crate::failure) has been computed.
     pub fingerprint: Option<Fingerprint>,
-    /// Finds the test in the [`Roster`](crate::evidence::Roster) of another attempt; none for what is not a test.
+    /// Finds the test in the [`TestOutcomes`](crate::evidence::TestOutcomes) of another attempt; none for what is not a test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_id: Option<TestId>,
     /// What an analyzer command made of it: advice, which decides nothing about blame, retries or gates.

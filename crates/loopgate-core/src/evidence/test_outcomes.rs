@@ -107,11 +107,11 @@ impl TestState {
     }
 }
 
-/// One test of a [`Roster`], in 64 bits: the identity above, the state in the lowest three. Never zero.
+/// One test of a [`TestOutcomes`], in 64 bits: the identity above, the state in the lowest three. Never zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RosterEntry(u64);
+pub struct TestOutcome(u64);
 
-impl RosterEntry {
+impl TestOutcome {
     pub const fn new(id: TestId, state: TestState) -> Self {
         Self(id.0 << STATE_BITS | state as u64)
     }
@@ -137,15 +137,15 @@ impl RosterEntry {
     }
 }
 
-impl fmt::Debug for RosterEntry {
+impl fmt::Debug for TestOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?}", self.id(), self.state())
     }
 }
 
-/// Whether a [`Roster`] holds every test that ran.
+/// Whether a [`TestOutcomes`] holds every test that ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RosterExtent {
+pub enum OutcomesExtent {
     #[default]
     Whole,
     /// The report had more tests than are remembered, or gave some of them no name: what is not in the roster may
@@ -153,7 +153,7 @@ pub enum RosterExtent {
     Partial,
 }
 
-impl RosterExtent {
+impl OutcomesExtent {
     /// The extent of two rosters put together.
     const fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -165,19 +165,19 @@ impl RosterExtent {
 
 /// The tests of one attempt, sorted by identity. Serialised as base64 of eight bytes a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Roster {
-    entries: Vec<RosterEntry>,
-    extent: RosterExtent,
+pub struct TestOutcomes {
+    entries: Vec<TestOutcome>,
+    extent: OutcomesExtent,
 }
 
-impl Roster {
+impl TestOutcomes {
     /// Sorts the entries; of several with one identity the states are taken as reruns.
-    pub fn new(mut entries: Vec<RosterEntry>, extent: RosterExtent) -> Self {
+    pub fn new(mut entries: Vec<TestOutcome>, extent: OutcomesExtent) -> Self {
         entries.sort_unstable();
         entries.dedup_by(|again, first| {
             let same = again.id() == first.id();
             if same {
-                *first = RosterEntry::new(first.id(), first.state().rerun(again.state()));
+                *first = TestOutcome::new(first.id(), first.state().rerun(again.state()));
             }
             same
         });
@@ -192,11 +192,11 @@ impl Roster {
         self.entries.is_empty()
     }
 
-    pub fn extent(&self) -> RosterExtent {
+    pub fn extent(&self) -> OutcomesExtent {
         self.extent
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = RosterEntry> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = TestOutcome> + '_ {
         self.entries.iter().copied()
     }
 
@@ -233,8 +233,8 @@ impl Roster {
     }
 
     /// What changed from `before` to this attempt. Added and removed tests are known only between whole rosters.
-    pub fn changes_since(&self, before: &Self) -> RosterChanges {
-        let mut changes = RosterChanges::default();
+    pub fn changes_since(&self, before: &Self) -> OutcomeChanges {
+        let mut changes = OutcomeChanges::default();
         for now in self.iter() {
             match (before.state(now.id()), now.state()) {
                 (_, TestState::Flaky) => changes.flaky.push(now.id()),
@@ -244,9 +244,9 @@ impl Roster {
                 _ => {}
             }
         }
-        if (self.extent, before.extent) == (RosterExtent::Whole, RosterExtent::Whole) {
+        if (self.extent, before.extent) == (OutcomesExtent::Whole, OutcomesExtent::Whole) {
             let missing_in = |other: &Self, here: &Self| -> Vec<TestId> {
-                here.iter().map(RosterEntry::id).filter(|id| other.state(*id).is_none()).collect()
+                here.iter().map(TestOutcome::id).filter(|id| other.state(*id).is_none()).collect()
             };
             changes.added = missing_in(before, self);
             changes.removed = missing_in(self, before);
@@ -255,9 +255,9 @@ impl Roster {
     }
 }
 
-/// The difference of two [`Roster`]s. A test that is new and fails is both added and newly failing.
+/// The difference of two [`TestOutcomes`]s. A test that is new and fails is both added and newly failing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RosterChanges {
+pub struct OutcomeChanges {
     pub newly_failing: Vec<TestId>,
     pub still_failing: Vec<TestId>,
     pub fixed: Vec<TestId>,
@@ -270,26 +270,26 @@ pub struct RosterChanges {
 /// The marker in front of a roster that is not whole.
 const PARTIAL: &str = "partial:";
 
-impl Serialize for Roster {
+impl Serialize for TestOutcomes {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let bytes: Vec<u8> = self.entries.iter().flat_map(|entry| entry.bits().to_be_bytes()).collect();
-        let prefix = if self.extent == RosterExtent::Partial { PARTIAL } else { "" };
+        let prefix = if self.extent == OutcomesExtent::Partial { PARTIAL } else { "" };
         serializer.serialize_str(&format!("{prefix}{}", STANDARD_NO_PAD.encode(bytes)))
     }
 }
 
-impl<'de> Deserialize<'de> for Roster {
+impl<'de> Deserialize<'de> for TestOutcomes {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let (encoded, extent) = match text.strip_prefix(PARTIAL) {
-            Some(rest) => (rest, RosterExtent::Partial),
-            None => (text.as_str(), RosterExtent::Whole),
+            Some(rest) => (rest, OutcomesExtent::Partial),
+            None => (text.as_str(), OutcomesExtent::Whole),
         };
         let bytes = STANDARD_NO_PAD.decode(encoded).map_err(de::Error::custom)?;
         let (chunks, []) = bytes.as_chunks::<8>() else {
             return Err(de::Error::custom("a roster holds eight bytes a test"));
         };
-        let entry = |chunk: &[u8; 8]| RosterEntry::from_bits(u64::from_be_bytes(*chunk));
+        let entry = |chunk: &[u8; 8]| TestOutcome::from_bits(u64::from_be_bytes(*chunk));
         let entries: Option<Vec<_>> = chunks.iter().map(entry).collect();
         let entries = entries.ok_or_else(|| de::Error::custom("a roster entry has no test state"))?;
         Ok(Self::new(entries, extent))
@@ -302,9 +302,9 @@ mod tests {
 
     use super::*;
 
-    fn roster(tests: &[(&str, TestState)]) -> Roster {
-        let entry = |(name, state): &(&str, TestState)| RosterEntry::new(TestId::of("f", "c", name), *state);
-        Roster::new(tests.iter().map(entry).collect(), RosterExtent::Whole)
+    fn roster(tests: &[(&str, TestState)]) -> TestOutcomes {
+        let entry = |(name, state): &(&str, TestState)| TestOutcome::new(TestId::of("f", "c", name), *state);
+        TestOutcomes::new(tests.iter().map(entry).collect(), OutcomesExtent::Whole)
     }
 
     #[test]
@@ -342,7 +342,7 @@ mod tests {
         let before = roster(&[("stays", Failed), ("mended", Failed), ("breaks", Passed), ("gone", Passed)]);
         let after = roster(&[("stays", Errored), ("mended", Passed), ("breaks", Failed), ("fresh", Flaky)]);
         let id = |name| vec![TestId::of("f", "c", name)];
-        let expected = RosterChanges {
+        let expected = OutcomeChanges {
             newly_failing: id("breaks"),
             still_failing: id("stays"),
             fixed: id("mended"),
@@ -351,7 +351,7 @@ mod tests {
             removed: id("gone"),
         };
         assert_eq!(after.changes_since(&before), expected);
-        let partial = Roster { extent: RosterExtent::Partial, ..before };
+        let partial = TestOutcomes { extent: OutcomesExtent::Partial, ..before };
         let changes = after.changes_since(&partial);
         assert_eq!((changes.added, changes.removed), (vec![], vec![]));
     }
@@ -368,18 +368,18 @@ mod tests {
     #[test]
     fn a_text_that_is_no_roster_is_refused() {
         for text in ["\"A\"", "\"AAAAAAAAAAA\"", "\"!\"", "7", "\"partial\""] {
-            assert!(serde_json::from_str::<Roster>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<TestOutcomes>(text).is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn rosters_round_trip(names in prop::collection::vec("[a-z]{1,4}", 0..20), partial: bool) {
-            let entry = |name: &String| RosterEntry::new(TestId::of("", "", name), TestState::Failed);
-            let extent = if partial { RosterExtent::Partial } else { RosterExtent::Whole };
-            let roster = Roster::new(names.iter().map(entry).collect(), extent);
+            let entry = |name: &String| TestOutcome::new(TestId::of("", "", name), TestState::Failed);
+            let extent = if partial { OutcomesExtent::Partial } else { OutcomesExtent::Whole };
+            let roster = TestOutcomes::new(names.iter().map(entry).collect(), extent);
             let text = serde_json::to_string(&roster).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Roster>(&text).unwrap(), roster.clone());
+            prop_assert_eq!(serde_json::from_str::<TestOutcomes>(&text).unwrap(), roster.clone());
             for name in &names {
                 prop_assert_eq!(roster.state(TestId::of("", "", name)), Some(TestState::Failed));
             }

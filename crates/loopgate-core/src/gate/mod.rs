@@ -17,8 +17,8 @@ pub(crate) use authority::{may_decide, owners_of};
 pub use assess::{Assessment, CommandWord, Tampered, assess};
 pub use authority::{ACTIONS, Owner, OwnerMention, owner_mentions};
 pub use grammar::{
-    CommentInspection, InspectedIntent, InspectedNearMiss, Intent, IntentKind, NearMiss, Reading, Spoken, inspect,
-    may_speak, read,
+    CommentInspection, InspectedIntent, InspectedNearMiss, Intent, IntentKind, NearMiss, ParsedIntent, Reading,
+    inspect, may_speak, read,
 };
 pub use questions::{AuthorityQuestions, questions};
 pub use reactions::{Reacted, ReactionKind};

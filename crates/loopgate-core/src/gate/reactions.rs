@@ -15,7 +15,7 @@ impl Assessment {
     /// its writer has something left to do.
     pub fn reactions(&self) -> BTreeMap<Reacted, ReactionKind> {
         let mut reactions = BTreeMap::new();
-        let considered = self.gates.iter().flat_map(worth_answering).chain(&self.strays);
+        let considered = self.gates.iter().flat_map(worth_answering).chain(&self.unmatched);
         for word in considered {
             let (Some(place), Some(reaction)) = (Reacted::at(word.source), reaction(word)) else { continue };
             let shown = reactions.entry(place).or_insert(reaction);

@@ -2,4 +2,4 @@
 
 pub mod capability;
 pub mod walk;
-pub use self::walk::Hold;
+pub use self::walk::Blocker;

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Everything a walk looks at.
-pub struct Ground<'a> {
+pub struct StageInputs<'a> {
     pub configuration: Configuration,
     pub evidence: &'a HeadEvidence,
     pub evaluation: &'a Evaluation,
@@ -36,7 +36,7 @@ pub enum Configuration {
 
 /// Whether gates count in a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heed {
+pub enum WalkMode {
     Gates,
     EvidenceOnly,
 }
@@ -45,22 +45,22 @@ pub enum Heed {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walk {
     pub reached: Stage,
-    pub held_by: Option<Hold>,
+    pub held_by: Option<Blocker>,
 }
 
 /// Walks from INIT until something holds.
-pub fn walk(ground: &Ground<'_>, heed: Heed) -> Walk {
+pub fn walk(inputs: &StageInputs<'_>, heed: WalkMode) -> Walk {
     let mut stage = Stage::Init;
     loop {
         let gate = match heed {
-            Heed::Gates => closed_gate(ground.gates, stage),
-            Heed::EvidenceOnly => None,
+            WalkMode::Gates => closed_gate(inputs.gates, stage),
+            WalkMode::EvidenceOnly => None,
         };
         // What the head itself lacks is said before what people still have to say.
-        if let Some(hold) = lacking(ground, stage).or(gate) {
+        if let Some(hold) = lacking(inputs, stage).or(gate) {
             let reached = match hold {
-                Hold::Capability(_) => Stage::Implement,
-                Hold::Gate(ref name) if is_rejected(ground.gates, name) => stage.min(Stage::Implement),
+                Blocker::Capability(_) => Stage::Implement,
+                Blocker::Gate(ref name) if is_rejected(inputs.gates, name) => stage.min(Stage::Implement),
                 _ => stage,
             };
             return Walk { reached, held_by: Some(hold) };
@@ -72,8 +72,8 @@ pub fn walk(ground: &Ground<'_>, heed: Heed) -> Walk {
     }
 }
 
-fn closed_gate(gates: &[GateReport], stage: Stage) -> Option<Hold> {
-    gates.iter().find(|gate| gate.holds == stage && gate.is_closed()).map(|gate| Hold::Gate(gate.name.clone()))
+fn closed_gate(gates: &[GateReport], stage: Stage) -> Option<Blocker> {
+    gates.iter().find(|gate| gate.holds == stage && gate.is_closed()).map(|gate| Blocker::Gate(gate.name.clone()))
 }
 
 fn is_rejected(gates: &[GateReport], name: &crate::ids::GateName) -> bool {
@@ -81,68 +81,68 @@ fn is_rejected(gates: &[GateReport], name: &crate::ids::GateName) -> bool {
 }
 
 /// What the transition out of `stage` asks for and the head does not have (the table of loop.md).
-fn lacking(ground: &Ground<'_>, stage: Stage) -> Option<Hold> {
+fn lacking(inputs: &StageInputs<'_>, stage: Stage) -> Option<Blocker> {
     use CheckKind as K;
-    let needs = |kinds: &[CheckKind]| lacking_evidence(ground.evidence, kinds);
+    let needs = |kinds: &[CheckKind]| lacking_evidence(inputs.evidence, kinds);
     match stage {
-        Stage::Init => (ground.configuration == Configuration::Unusable).then_some(Hold::Configuration),
+        Stage::Init => (inputs.configuration == Configuration::Unusable).then_some(Blocker::Configuration),
         Stage::Scaffold | Stage::Implement => needs(&[K::Build]),
         Stage::Test => needs(&[K::Build, K::Test]),
         Stage::Verify => needs(&[K::Build, K::Test, K::Lint, K::Types])
-            .or_else(|| evaluation_of(ground, Phase::A))
-            .or_else(|| capability(ground)),
+            .or_else(|| evaluation_of(inputs, Phase::A))
+            .or_else(|| capability(inputs)),
         Stage::Validate => needs(&[K::Build, K::Test, K::Security, K::Performance, K::Integration, K::Coverage])
-            .or_else(|| evaluation_of(ground, Phase::B)),
+            .or_else(|| evaluation_of(inputs, Phase::B)),
         Stage::Document => needs(&[K::Build, K::Test, K::Docs])
-            .or_else(|| (ground.readiness == Readiness::Draft).then_some(Hold::Draft)),
-        Stage::Review => needs(&[K::Build, K::Test]).or_else(|| review(ground.review)),
-        Stage::Ship => (!matches!(ground.lifecycle, Lifecycle::Merged { .. })).then_some(Hold::Merge),
+            .or_else(|| (inputs.readiness == Readiness::Draft).then_some(Blocker::Draft)),
+        Stage::Review => needs(&[K::Build, K::Test]).or_else(|| review(inputs.review)),
+        Stage::Ship => (!matches!(inputs.lifecycle, Lifecycle::Merged { .. })).then_some(Blocker::Merge),
         Stage::Complete => None,
     }
 }
 
 /// Checks of these kinds must have ended, and must not have failed where their kind is one that holds hard: a slow
 /// benchmark lowers the score, a failing test stops the walk.
-fn lacking_evidence(evidence: &HeadEvidence, kinds: &[CheckKind]) -> Option<Hold> {
+fn lacking_evidence(evidence: &HeadEvidence, kinds: &[CheckKind]) -> Option<Blocker> {
     let required = || evidence.checks.iter().filter(|(_, check)| kinds.contains(&check.kind));
     let failing: Vec<_> = required()
         .filter(|(_, check)| check.has_failed() && severity_of(check.kind) == Severity::Fail)
         .map(|(name, _)| name.clone())
         .collect();
     if !failing.is_empty() {
-        return Some(Hold::Failing(failing));
+        return Some(Blocker::Failing(failing));
     }
     let missing: Vec<_> = required().filter(|(_, check)| !check.has_ended()).map(|(name, _)| name.clone()).collect();
-    (!missing.is_empty()).then_some(Hold::MissingEvidence(missing))
+    (!missing.is_empty()).then_some(Blocker::MissingEvidence(missing))
 }
 
 /// The evaluation is in phase B once A has passed, so only a failed evaluation of this very phase holds.
-fn evaluation_of(ground: &Ground<'_>, phase: Phase) -> Option<Hold> {
-    if ground.evaluation.phase != phase || ground.evaluation.passed() {
+fn evaluation_of(inputs: &StageInputs<'_>, phase: Phase) -> Option<Blocker> {
+    if inputs.evaluation.phase != phase || inputs.evaluation.passed() {
         return None;
     }
-    let waiting = ground.evidence.missing();
-    Some(if waiting.is_empty() { Hold::Evaluation(phase) } else { Hold::MissingEvidence(waiting) })
+    let waiting = inputs.evidence.missing();
+    Some(if waiting.is_empty() { Blocker::Evaluation(phase) } else { Blocker::MissingEvidence(waiting) })
 }
 
-fn capability(ground: &Ground<'_>) -> Option<Hold> {
-    match (ground.capability_mode, &ground.capabilities.current) {
-        (CapabilityMode::Hold, Some(current)) => Some(Hold::Capability(current.clone())),
+fn capability(inputs: &StageInputs<'_>) -> Option<Blocker> {
+    match (inputs.capability_mode, &inputs.capabilities.current) {
+        (CapabilityMode::Hold, Some(current)) => Some(Blocker::Capability(current.clone())),
         _ => None,
     }
 }
 
-fn review(standing: &ReviewStanding) -> Option<Hold> {
+fn review(standing: &ReviewStanding) -> Option<Blocker> {
     match standing {
         ReviewStanding::NotRequired | ReviewStanding::Approved => None,
-        ReviewStanding::Pending { have, need } => Some(Hold::Review { have: *have, need: *need }),
-        ReviewStanding::Rejected { by, .. } => Some(Hold::ChangesRequested(by.clone())),
+        ReviewStanding::Pending { have, need } => Some(Blocker::Review { have: *have, need: *need }),
+        ReviewStanding::Rejected { by, .. } => Some(Blocker::ChangesRequested(by.clone())),
     }
 }
 
 /// What a walk stops at.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Hold {
+pub enum Blocker {
     /// These checks have no evidence yet.
     MissingEvidence(Vec<CheckName>),
     Failing(Vec<CheckName>),

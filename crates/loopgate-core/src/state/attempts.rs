@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    evidence::{Outcome, RetryClass, RootCauseCategory, Roster, TestId},
+    evidence::{Outcome, RetryClass, RootCauseCategory, TestId, TestOutcomes},
     failure::Blame,
     ids::{CheckName, Fingerprint, GateName, Login, RuleId, Score, Sha, Timestamp, UserId},
     policy::Phase,
@@ -113,7 +113,7 @@ pub struct AttemptDigest {
     pub failing_tests: BTreeMap<String, Option<TestId>>,
     /// How every test ended; kept for the two newest attempts only, and for at most 2,500 tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tests: Option<Roster>,
+    pub tests: Option<TestOutcomes>,
     /// Tests that fail and passed before, as they were when the attempt was counted.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub regressed: BTreeSet<String>,

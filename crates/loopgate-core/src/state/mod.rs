@@ -68,7 +68,7 @@ pub struct LoopState {
     pub policy_sha: Option<Sha>,
     /// Every head in the order it was first seen.
     #[serde(default)]
-    pub first_seen_heads: Vec<SeenHead>,
+    pub first_seen_heads: Vec<HeadObservation>,
     pub agent: Option<Agent>,
     pub code_artifact: CodeArtifact,
     pub execution_config: ExecutionConfig,
@@ -216,7 +216,7 @@ impl LoopState {
     }
 
     /// The head commit that was known when something was written at `moment`: the last one first seen before it.
-    pub fn head_at(&self, moment: Timestamp) -> Option<&SeenHead> {
+    pub fn head_at(&self, moment: Timestamp) -> Option<&HeadObservation> {
         self.first_seen_heads.iter().rev().find(|seen| seen.at < moment)
     }
 }
@@ -226,7 +226,7 @@ impl LoopState {
 /// The same commit is entered again when it is seen with another base or with other gates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SeenHead {
+pub struct HeadObservation {
     pub sha: Sha,
     pub at: Timestamp,
     /// Digest of the diff that triggers each gate, for telling whether an approval still covers it.

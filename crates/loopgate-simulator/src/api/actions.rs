@@ -12,8 +12,8 @@ use super::{
     get, post,
 };
 use crate::{
+    json,
     refused::Refused,
-    shape,
     world::{
         ArtifactId, World,
         app::{Area, Level},
@@ -56,7 +56,7 @@ fn list(world: &mut World, call: &Call) -> Answer {
             && call.query("status").is_none_or(state)
     };
     let runs = repo.workflow_runs.values().rev().filter(wanted).collect();
-    Ok(call.counted_list("workflow_runs", runs, |run| shape::workflow_run(world, repo, run)))
+    Ok(call.counted_list("workflow_runs", runs, |run| json::workflow_run(world, repo, run)))
 }
 
 fn run_id(call: &Call) -> Result<WorkflowRunId, Refused> {
@@ -65,7 +65,7 @@ fn run_id(call: &Call) -> Result<WorkflowRunId, Refused> {
 
 fn show(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
-    Ok(Reply::ok(shape::workflow_run(world, repo, world.workflow_run(repo.id, run_id(call)?)?)))
+    Ok(Reply::ok(json::workflow_run(world, repo, world.workflow_run(repo.id, run_id(call)?)?)))
 }
 
 fn rerun(world: &mut World, call: &Call) -> Answer {
@@ -90,7 +90,7 @@ fn jobs(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     let run = world.workflow_run(repo.id, run_id(call)?)?;
     let job = repo.check_runs.values().rfind(|check| check.suite == run.suite && check.name == run.job);
-    Ok(call.counted_list("jobs", job.into_iter().collect(), |job| shape::job(world, repo, run, job)))
+    Ok(call.counted_list("jobs", job.into_iter().collect(), |job| json::job(world, repo, run, job)))
 }
 
 #[derive(Deserialize)]
@@ -143,13 +143,13 @@ fn named(world: &World, call: &Call, mut artifacts: Vec<&Artifact>) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     artifacts.retain(|artifact| call.query("name").is_none_or(|name| artifact.name == name));
     artifacts.reverse();
-    Ok(call.counted_list("artifacts", artifacts, |artifact| shape::artifact(world, repo, artifact)))
+    Ok(call.counted_list("artifacts", artifacts, |artifact| json::artifact(world, repo, artifact)))
 }
 
 fn show_artifact(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     let artifact = repo.artifacts.get(&ArtifactId(call.id("id")?)).ok_or_else(Refused::not_found)?;
-    Ok(Reply::ok(shape::artifact(world, repo, artifact)))
+    Ok(Reply::ok(json::artifact(world, repo, artifact)))
 }
 
 /// 302 to a place outside the API, where no token is needed.

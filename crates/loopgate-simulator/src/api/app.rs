@@ -13,8 +13,8 @@ use super::{
     get, post,
 };
 use crate::{
+    json,
     refused::Refused,
-    shape,
     world::{
         DeliveryId, RepoId, World,
         app::{Area, Holder, Installation, Level, Permissions},
@@ -41,7 +41,7 @@ pub const ROUTES: &[Route] = &[
 
 fn show_app(world: &mut World, call: &Call) -> Answer {
     let app = world.apps.get(&call.app()?).ok_or_else(Refused::not_found)?;
-    let mut told = shape::app(world, app);
+    let mut told = json::app(world, app);
     told["installations_count"] = world.installations.values().filter(|i| i.app == app.id).count().into();
     Ok(Reply::ok(told))
 }
@@ -49,13 +49,13 @@ fn show_app(world: &mut World, call: &Call) -> Answer {
 /// Everybody may know of an App (docs.github.com, Get an app).
 fn show_app_named(world: &mut World, call: &Call) -> Answer {
     let app = world.app_by_slug(call.param("slug"))?;
-    Ok(Reply::ok(shape::app(world, app)))
+    Ok(Reply::ok(json::app(world, app)))
 }
 
 fn list_installations(world: &mut World, call: &Call) -> Answer {
     let app = call.app()?;
     let mine: Vec<_> = world.installations.values().filter(|i| i.app == app).collect();
-    Ok(call.list(mine, |installation| shape::installation(world, installation)))
+    Ok(call.list(mine, |installation| json::installation(world, installation)))
 }
 
 /// The caller's installation of that id.
@@ -65,19 +65,19 @@ fn mine<'w>(world: &'w World, call: &Call) -> Result<&'w Installation, Refused> 
 }
 
 fn show_installation(world: &mut World, call: &Call) -> Answer {
-    Ok(Reply::ok(shape::installation(world, mine(world, call)?)))
+    Ok(Reply::ok(json::installation(world, mine(world, call)?)))
 }
 
 fn repo_installation(world: &mut World, call: &Call) -> Answer {
     let app = call.app()?;
     let repo = world.find_repo(call.param("owner"), call.param("repo")).ok_or_else(Refused::not_found)?;
-    Ok(Reply::ok(shape::installation(world, world.installation_for(app, repo.id)?)))
+    Ok(Reply::ok(json::installation(world, world.installation_for(app, repo.id)?)))
 }
 
 fn org_installation(world: &mut World, call: &Call) -> Answer {
     let (app, org) = (call.app()?, world.org(call.param("org"))?.id);
     let found = world.installations.values().find(|i| i.app == app && i.account == org);
-    Ok(Reply::ok(shape::installation(world, found.ok_or_else(Refused::not_found)?)))
+    Ok(Reply::ok(json::installation(world, found.ok_or_else(Refused::not_found)?)))
 }
 
 #[derive(Deserialize)]
@@ -108,7 +108,7 @@ fn create_token(world: &mut World, call: &Call) -> Answer {
         return Err(Refused::not_found());
     };
     let expires_at = token.expires_at.unwrap_or_default();
-    Ok(Reply::created(shape::token(world, &text, expires_at, permissions, repositories)))
+    Ok(Reply::created(json::token(world, &text, expires_at, permissions, repositories)))
 }
 
 /// Permissions this simulator does not know cannot have been granted.
@@ -140,7 +140,7 @@ fn list_deliveries(world: &mut World, call: &Call) -> Answer {
         .collect();
     let more = page.len() > call.per_page();
     page.truncate(call.per_page());
-    let reply = Reply::ok(page.iter().map(|delivery| shape::delivery_brief(delivery)).collect::<Value>());
+    let reply = Reply::ok(page.iter().map(|delivery| json::delivery_brief(delivery)).collect::<Value>());
     Ok(match page.last() {
         Some(last) if more => reply.header("link", call.link(&[("cursor", format!("v1_{}", last.id))], "next")),
         _ => reply,
@@ -150,7 +150,7 @@ fn list_deliveries(world: &mut World, call: &Call) -> Answer {
 fn show_delivery(world: &mut World, call: &Call) -> Answer {
     let (app, id) = (call.app()?, DeliveryId(call.id("id")?));
     let delivery = world.outbox.log.get(&id).filter(|delivery| delivery.app == app && delivery.is_listed());
-    Ok(Reply::ok(shape::delivery(delivery.ok_or_else(Refused::not_found)?)))
+    Ok(Reply::ok(json::delivery(delivery.ok_or_else(Refused::not_found)?)))
 }
 
 fn redeliver(world: &mut World, call: &Call) -> Answer {
@@ -165,7 +165,7 @@ fn installation_repositories(world: &mut World, call: &Call) -> Answer {
     let reached = world.reached(installation.account, &installation.repositories);
     let repos: Vec<_> =
         reached.iter().filter(|id| repositories.contains(**id)).filter_map(|id| world.repos.get(id)).collect();
-    Ok(call.counted_list("repositories", repos, |repo| shape::repo_full(world, repo, call.caller.role(world, repo))))
+    Ok(call.counted_list("repositories", repos, |repo| json::repo_full(world, repo, call.caller.role(world, repo))))
 }
 
 fn revoke_token(world: &mut World, call: &Call) -> Answer {

@@ -140,16 +140,16 @@ impl Call {
     }
 
     /// One page of `items` as a JSON array.
-    pub fn list<T>(&self, items: Vec<T>, shape: impl FnMut(T) -> Value) -> Reply {
+    pub fn list<T>(&self, items: Vec<T>, object: impl FnMut(T) -> Value) -> Reply {
         let (items, headers) = self.page(items);
-        Reply { headers, ..Reply::ok(items.into_iter().map(shape).collect::<Value>()) }
+        Reply { headers, ..Reply::ok(items.into_iter().map(object).collect::<Value>()) }
     }
 
     /// One page of `items` in an object that also holds `total_count`.
-    pub fn counted_list<T>(&self, key: &str, items: Vec<T>, shape: impl FnMut(T) -> Value) -> Reply {
+    pub fn counted_list<T>(&self, key: &str, items: Vec<T>, object: impl FnMut(T) -> Value) -> Reply {
         let total = items.len();
         let (items, headers) = self.page(items);
-        let items = items.into_iter().map(shape).collect::<Value>();
+        let items = items.into_iter().map(object).collect::<Value>();
         Reply { headers, ..Reply::ok(serde_json::json!({ "total_count": total, key: items })) }
     }
 

@@ -11,9 +11,9 @@ use super::{
     get, patch, post,
 };
 use crate::{
-    deeds::checks::{CheckChange, latest},
+    json,
+    operations::checks::{CheckChange, latest},
     refused::Refused,
-    shape,
     world::{
         SuiteId, World,
         app::{Area, Level},
@@ -158,7 +158,7 @@ fn create(world: &mut World, call: &Call) -> Answer {
     }
     let change = given.change(world.now())?;
     let id = world.create_check_run(actor, repo, (app, sha), change)?;
-    Ok(Reply::created(shape::check_run(world, world.repo(repo)?, world.check_run(repo, id)?)))
+    Ok(Reply::created(json::check_run(world, world.repo(repo)?, world.check_run(repo, id)?)))
 }
 
 fn run_id(call: &Call) -> Result<CheckRunId, Refused> {
@@ -167,7 +167,7 @@ fn run_id(call: &Call) -> Result<CheckRunId, Refused> {
 
 fn show(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
-    Ok(Reply::ok(shape::check_run(world, repo, world.check_run(repo.id, run_id(call)?)?)))
+    Ok(Reply::ok(json::check_run(world, repo, world.check_run(repo.id, run_id(call)?)?)))
 }
 
 fn update(world: &mut World, call: &Call) -> Answer {
@@ -176,14 +176,14 @@ fn update(world: &mut World, call: &Call) -> Answer {
     let (id, given): (_, Given) = (run_id(call)?, call.json()?);
     let change = given.change(world.now())?;
     world.update_check_run(actor, repo, app, id, change)?;
-    Ok(Reply::ok(shape::check_run(world, world.repo(repo)?, world.check_run(repo, id)?)))
+    Ok(Reply::ok(json::check_run(world, world.repo(repo)?, world.check_run(repo, id)?)))
 }
 
 fn annotations(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     let run = world.check_run(repo.id, run_id(call)?)?;
     let all = run.output.annotations.iter().collect();
-    Ok(call.list(all, |annotation| shape::annotation(world, repo, run.sha, annotation)))
+    Ok(call.list(all, |annotation| json::annotation(world, repo, run.sha, annotation)))
 }
 
 fn rerequest(world: &mut World, call: &Call) -> Answer {
@@ -207,14 +207,14 @@ pub(super) fn runs_of_ref(world: &mut World, call: &Call, name: &str) -> Answer 
     let id = call.read(world, READ)?;
     let (repo, sha) = (world.repo(id)?, commit_named(world, id, name)?);
     let runs = filtered(call, repo.check_runs.values().filter(|run| run.sha == sha));
-    Ok(call.counted_list("check_runs", runs, |run| shape::check_run(world, repo, run)))
+    Ok(call.counted_list("check_runs", runs, |run| json::check_run(world, repo, run)))
 }
 
 fn runs_of_suite(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     let suite = SuiteId(call.id("id")?);
     let runs = filtered(call, repo.check_runs.values().filter(|run| run.suite == suite));
-    Ok(call.counted_list("check_runs", runs, |run| shape::check_run(world, repo, run)))
+    Ok(call.counted_list("check_runs", runs, |run| json::check_run(world, repo, run)))
 }
 
 pub(super) fn suites_of_ref(world: &mut World, call: &Call, name: &str) -> Answer {
@@ -222,13 +222,13 @@ pub(super) fn suites_of_ref(world: &mut World, call: &Call, name: &str) -> Answe
     let (repo, sha) = (world.repo(id)?, commit_named(world, id, name)?);
     let by_app = |app: AppId| call.query("app_id").is_none_or(|wanted| app.to_string() == wanted);
     let suites = repo.suites.values().filter(|suite| suite.sha == sha && by_app(suite.app)).collect();
-    Ok(call.counted_list("check_suites", suites, |suite| shape::check_suite(world, repo, suite)))
+    Ok(call.counted_list("check_suites", suites, |suite| json::check_suite(world, repo, suite)))
 }
 
 fn show_suite(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     let suite = repo.suites.get(&SuiteId(call.id("id")?)).ok_or_else(Refused::not_found)?;
-    Ok(Reply::ok(shape::check_suite(world, repo, suite)))
+    Ok(Reply::ok(json::check_suite(world, repo, suite)))
 }
 
 fn rerequest_suite(world: &mut World, call: &Call) -> Answer {
@@ -255,7 +255,7 @@ fn create_status(world: &mut World, call: &Call) -> Answer {
     let (sha, new): (_, NewStatus) = (call.sha("sha")?, call.json()?);
     let state = StatusState::parse(&new.state).ok_or_else(|| Refused::invalid("Status", "state", "invalid"))?;
     let status = world.set_status(actor, repo, sha, (&new.context, state), (new.description, new.target_url))?;
-    Ok(Reply::created(shape::status(world, world.repo(repo)?, &status)))
+    Ok(Reply::created(json::status(world, world.repo(repo)?, &status)))
 }
 
 pub(super) fn combined(world: &mut World, call: &Call, name: &str) -> Answer {
@@ -267,12 +267,12 @@ pub(super) fn combined(world: &mut World, call: &Call, name: &str) -> Answer {
             newest.push(status);
         }
     }
-    Ok(Reply::ok(shape::combined_status(world, repo, sha, &newest)))
+    Ok(Reply::ok(json::combined_status(world, repo, sha, &newest)))
 }
 
 pub(super) fn statuses(world: &mut World, call: &Call, name: &str) -> Answer {
     let id = call.read(world, READ_STATUS)?;
     let (repo, sha) = (world.repo(id)?, commit_named(world, id, name)?);
     let all = repo.statuses.iter().rev().filter(|status| status.sha == sha).collect();
-    Ok(call.list(all, |status| shape::status(world, repo, status)))
+    Ok(call.list(all, |status| json::status(world, repo, status)))
 }

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     git::{FileChange, Objects},
+    json,
     refused::Refused,
-    shape,
     world::{
         RepoId, World,
         app::{Area, Level},
@@ -80,7 +80,7 @@ fn list(world: &mut World, call: &Call) -> Answer {
             && call.query("path").is_none_or(|path| touches(world, repo, *sha, path))
     };
     let log: Vec<_> = objects.log(tip, &Default::default()).into_iter().filter(wanted).collect();
-    Ok(call.list(log, |sha| shape::commit(world, repo, sha)))
+    Ok(call.list(log, |sha| json::commit(world, repo, sha)))
 }
 
 /// Whether a commit changed what stands at a path against every parent.
@@ -111,12 +111,12 @@ fn show(world: &mut World, call: &Call, name: &str) -> Answer {
     let totals = (lines.iter().map(|l| l.additions).sum(), lines.iter().map(|l| l.deletions).sum());
     let (page, headers) = call.page(changes);
     let files = files(world, repo, sha, &page);
-    let reply = Reply::ok(shape::commit_detail(world, repo, sha, totals, files));
+    let reply = Reply::ok(json::commit_detail(world, repo, sha, totals, files));
     Ok(headers.into_iter().fold(reply, |reply, (name, value)| reply.header(name, value)))
 }
 
 fn files(world: &World, repo: &Repo, at: Sha, changes: &[FileChange]) -> Vec<Value> {
-    changes.iter().map(|change| shape::changed_file(world, repo, at, change)).collect()
+    changes.iter().map(|change| json::changed_file(world, repo, at, change)).collect()
 }
 
 /// Pull requests that hold a commit: open ones from whose branch it is, and merged ones that brought it.
@@ -135,7 +135,7 @@ fn pulls_of(world: &mut World, call: &Call, name: &str) -> Answer {
         })
     };
     let found: Vec<_> = repo.issues.values().filter(|issue| here && holds(issue)).collect();
-    Ok(call.list(found, |issue| shape::pull_brief(world, repo, issue)))
+    Ok(call.list(found, |issue| json::pull_brief(world, repo, issue)))
 }
 
 fn compare(world: &mut World, call: &Call) -> Answer {
@@ -158,7 +158,7 @@ fn compare(world: &mut World, call: &Call) -> Answer {
     let mut changes = if first { objects.diff(Some(found.merge_base), head) } else { Vec::new() };
     changes.truncate(MAX_COMPARED_FILES);
     let files = files(world, repo, head, &changes);
-    let reply = Reply::ok(shape::comparison(world, repo, (base, head), &found, (&commits, files)));
+    let reply = Reply::ok(json::comparison(world, repo, (base, head), &found, (&commits, files)));
     Ok(headers.into_iter().fold(reply, |reply, (name, value)| reply.header(name, value)))
 }
 

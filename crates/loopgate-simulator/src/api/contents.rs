@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     git::Mode,
+    json,
     refused::Refused,
-    shape,
     world::{
         World,
         app::{Area, Level},
@@ -36,12 +36,12 @@ fn show(world: &mut World, call: &Call) -> Answer {
     let path = call.param("path").trim_matches('/');
     let entry = world.objects(repo).at_path(commit, path).ok_or_else(Refused::not_found)?;
     if entry.mode == Mode::Directory {
-        return Ok(Reply::ok(shape::directory(world, repo, reference, path, entry.sha)));
+        return Ok(Reply::ok(json::directory(world, repo, reference, path, entry.sha)));
     }
     match world.objects(repo).blob(entry.sha) {
         Some(content) if call.accepts("raw") => {
             Ok(Reply::raw("application/vnd.github.raw; charset=utf-8", content.clone()))
         }
-        _ => Ok(Reply::ok(shape::content(world, repo, reference, path, entry))),
+        _ => Ok(Reply::ok(json::content(world, repo, reference, path, entry))),
     }
 }

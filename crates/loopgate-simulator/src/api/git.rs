@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     git::{Commit, Entry, Files, Kind, Mode, Object, Signature},
+    json,
     refused::Refused,
-    shape,
     world::{
         RepoId, World,
         app::{Actor, Area, Level},
@@ -101,7 +101,7 @@ fn show_blob(world: &mut World, call: &Call) -> Answer {
     if call.accepts("raw") {
         return Ok(Reply::raw("application/vnd.github.raw; charset=utf-8", content.clone()));
     }
-    Ok(Reply::ok(shape::blob(world, repo, sha, content)))
+    Ok(Reply::ok(json::blob(world, repo, sha, content)))
 }
 
 #[derive(Deserialize)]
@@ -189,7 +189,7 @@ fn tree_shape(world: &World, repo: RepoId, sha: Sha, depth: Depth) -> Result<ser
             entries.push((path.to_owned(), entry));
         }
     });
-    Ok(shape::tree(world, repo, tree, &entries))
+    Ok(json::tree(world, repo, tree, &entries))
 }
 
 fn show_tree(world: &mut World, call: &Call) -> Answer {
@@ -238,14 +238,14 @@ fn create_commit(world: &mut World, call: &Call) -> Answer {
     }
     let commit = Commit { tree: new.tree, parents: new.parents, author, committer, message: new.message };
     let sha = objects.put(Object::Commit(commit.clone()));
-    Ok(Reply::created(shape::git_commit(world, world.repo(repo)?, sha, &commit)))
+    Ok(Reply::created(json::git_commit(world, world.repo(repo)?, sha, &commit)))
 }
 
 fn show_commit(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(reader(world, call)?)?;
     let sha = call.sha("sha")?;
     let commit = world.objects(repo).commit(sha).ok_or_else(Refused::not_found)?;
-    Ok(Reply::ok(shape::git_commit(world, repo, sha, commit)))
+    Ok(Reply::ok(json::git_commit(world, repo, sha, commit)))
 }
 
 #[derive(Deserialize)]
@@ -272,14 +272,14 @@ fn create_ref(world: &mut World, call: &Call) -> Answer {
         return Err(Refused::unprocessable("Object does not exist"));
     }
     world.set_ref(actor, repo, &new.name, Some(new.sha))?;
-    Ok(Reply::created(shape::git_ref(world, world.repo(repo)?, &new.name, new.sha)))
+    Ok(Reply::created(json::git_ref(world, world.repo(repo)?, &new.name, new.sha)))
 }
 
 fn show_ref(world: &mut World, call: &Call) -> Answer {
     let repo = reader(world, call)?;
     let name = format!("refs/{}", call.param("ref"));
     let sha = world.ref_target(repo, &name).ok_or_else(Refused::not_found)?;
-    Ok(Reply::ok(shape::git_ref(world, world.repo(repo)?, &name, sha)))
+    Ok(Reply::ok(json::git_ref(world, world.repo(repo)?, &name, sha)))
 }
 
 /// Every ref whose name starts so; none is an empty list, not an error.
@@ -287,7 +287,7 @@ fn matching_refs(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(reader(world, call)?)?;
     let prefix = format!("refs/{}", call.param("ref"));
     let found: Vec<_> = repo.refs.iter().filter(|(name, _)| name.starts_with(&prefix)).collect();
-    Ok(call.list(found, |(name, sha)| shape::git_ref(world, repo, name, *sha)))
+    Ok(call.list(found, |(name, sha)| json::git_ref(world, repo, name, *sha)))
 }
 
 #[derive(Deserialize)]
@@ -311,7 +311,7 @@ fn update_ref(world: &mut World, call: &Call) -> Answer {
         return Err(Refused::unprocessable("Update is not a fast forward"));
     }
     world.set_ref(actor, repo, &name, Some(update.sha))?;
-    Ok(Reply::ok(shape::git_ref(world, world.repo(repo)?, &name, update.sha)))
+    Ok(Reply::ok(json::git_ref(world, world.repo(repo)?, &name, update.sha)))
 }
 
 fn delete_ref(world: &mut World, call: &Call) -> Answer {

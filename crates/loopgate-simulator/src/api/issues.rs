@@ -11,9 +11,9 @@ use super::{
     pulls::{READ as PULLS_READ, WRITE as PULLS_WRITE},
 };
 use crate::{
-    deeds::{conversation::Novelty, pulls::PullEdit},
+    json,
+    operations::{conversation::Novelty, pulls::PullEdit},
     refused::Refused,
-    shape,
     world::{
         RepoId, World,
         app::{Actor, Area, Level},
@@ -57,12 +57,12 @@ fn open_issue(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, &[(Area::Issues, Level::Write)])?;
     let new: NewIssue = call.json()?;
     let number = world.open_issue(actor, repo, &new.title, &new.body)?;
-    Ok(Reply::created(shape::issue(world, world.repo(repo)?, world.issue(repo, number)?)))
+    Ok(Reply::created(json::issue(world, world.repo(repo)?, world.issue(repo, number)?)))
 }
 
 fn show(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
-    Ok(Reply::ok(shape::issue(world, repo, world.issue(repo.id, call.number()?)?)))
+    Ok(Reply::ok(json::issue(world, repo, world.issue(repo.id, call.number()?)?)))
 }
 
 #[derive(Deserialize)]
@@ -83,7 +83,7 @@ fn edit(world: &mut World, call: &Call) -> Answer {
         Some("open") => world.reopen(actor, repo, number)?,
         _ => {}
     }
-    Ok(Reply::ok(shape::issue(world, world.repo(repo)?, world.issue(repo, number)?)))
+    Ok(Reply::ok(json::issue(world, world.repo(repo)?, world.issue(repo, number)?)))
 }
 
 /// Pull requests are issues too. Newest first.
@@ -96,7 +96,7 @@ fn list_issues(world: &mut World, call: &Call) -> Answer {
             && since.is_none_or(|since| issue.updated_at >= since)
             && labels.all(|name| issue.has_label(name))
     };
-    Ok(call.list(repo.issues.values().rev().filter(wanted).collect(), |issue| shape::issue(world, repo, issue)))
+    Ok(call.list(repo.issues.values().rev().filter(wanted).collect(), |issue| json::issue(world, repo, issue)))
 }
 
 /// What happened to an issue, oldest first; here only to its labels.
@@ -105,7 +105,7 @@ fn events(world: &mut World, call: &Call) -> Answer {
     let number = world.issue(repo.id, call.number()?)?.number;
     let of_issue = |(_, event): &(usize, &Happening)| event.repo == repo.id && event.number == Some(number);
     let events = world.journal.iter().enumerate().filter(of_issue);
-    let events = events.filter_map(|(id, event)| shape::label_event(world, repo, id, event)).collect();
+    let events = events.filter_map(|(id, event)| json::label_event(world, repo, id, event)).collect();
     Ok(call.list(events, |event| event))
 }
 
@@ -121,7 +121,7 @@ fn list_all(world: &mut World, call: &Call) -> Answer {
     if call.query("direction") == Some("desc") {
         comments.reverse();
     }
-    Ok(call.list(comments, |comment| shape::comment(world, repo, comment)))
+    Ok(call.list(comments, |comment| json::comment(world, repo, comment)))
 }
 
 /// Oldest first; `since` compares with the time of the last update.
@@ -130,7 +130,7 @@ fn list(world: &mut World, call: &Call) -> Answer {
     let number = world.issue(repo.id, call.number()?)?.number;
     let since = call.time("since");
     let comments = repo.comments_of(number).filter(|c| since.is_none_or(|since| c.updated_at >= since)).collect();
-    Ok(call.list(comments, |comment| shape::comment(world, repo, comment)))
+    Ok(call.list(comments, |comment| json::comment(world, repo, comment)))
 }
 
 #[derive(Deserialize)]
@@ -142,7 +142,7 @@ fn create(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, WRITE)?;
     let (number, text): (_, Text) = (call.number()?, call.json()?);
     let id = world.comment(actor, repo, number, &text.body)?;
-    Ok(Reply::created(shape::comment(world, world.repo(repo)?, world.find_comment(repo, id)?)))
+    Ok(Reply::created(json::comment(world, world.repo(repo)?, world.find_comment(repo, id)?)))
 }
 
 fn comment_id(call: &Call) -> Result<CommentId, Refused> {
@@ -151,14 +151,14 @@ fn comment_id(call: &Call) -> Result<CommentId, Refused> {
 
 fn show_comment(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
-    Ok(Reply::ok(shape::comment(world, repo, world.find_comment(repo.id, comment_id(call)?)?)))
+    Ok(Reply::ok(json::comment(world, repo, world.find_comment(repo.id, comment_id(call)?)?)))
 }
 
 fn edit_comment(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, WRITE)?;
     let (id, text): (_, Text) = (comment_id(call)?, call.json()?);
     world.edit_comment(actor, repo, id, &text.body)?;
-    Ok(Reply::ok(shape::comment(world, world.repo(repo)?, world.find_comment(repo, id)?)))
+    Ok(Reply::ok(json::comment(world, world.repo(repo)?, world.find_comment(repo, id)?)))
 }
 
 fn delete_comment(world: &mut World, call: &Call) -> Answer {
@@ -190,7 +190,7 @@ fn reactions_to(world: &World, call: &Call, repo: &Repo, id: CommentId) -> Answe
     let wanted = call.query("content").map(content_of).transpose()?;
     let mine = |r: &&crate::world::issue::Reaction| r.comment == id && wanted.is_none_or(|wanted| r.content == wanted);
     let found = repo.reactions.values().filter(mine).collect();
-    Ok(call.list(found, |reaction| shape::reaction(world, reaction)))
+    Ok(call.list(found, |reaction| json::reaction(world, reaction)))
 }
 
 #[derive(Deserialize)]
@@ -217,7 +217,7 @@ fn reacted(world: &mut World, call: &Call, actor: Actor, repo: RepoId) -> Answer
         Novelty::New => StatusCode::CREATED,
         Novelty::Old => StatusCode::OK,
     };
-    Ok(Reply::ok(shape::reaction(world, &reaction)).status(status))
+    Ok(Reply::ok(json::reaction(world, &reaction)).status(status))
 }
 
 fn delete_reaction(world: &mut World, call: &Call) -> Answer {

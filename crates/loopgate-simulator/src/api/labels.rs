@@ -11,8 +11,8 @@ use super::{
     patch, post, put,
 };
 use crate::{
+    json,
     refused::Refused,
-    shape,
     world::{RepoId, World},
 };
 use loopgate_core::PrNumber;
@@ -32,7 +32,7 @@ pub const ROUTES: &[Route] = &[
 
 fn list(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
-    Ok(call.list(repo.labels.values().collect(), |label| shape::label(world, repo, label)))
+    Ok(call.list(repo.labels.values().collect(), |label| json::label(world, repo, label)))
 }
 
 #[derive(Deserialize)]
@@ -51,13 +51,13 @@ fn create(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, WRITE)?;
     let new: NewLabel = call.json()?;
     let label = world.create_label(actor, repo, (&new.name, &new.color, new.description.as_deref()))?;
-    Ok(Reply::created(shape::label(world, world.repo(repo)?, &label)))
+    Ok(Reply::created(json::label(world, world.repo(repo)?, &label)))
 }
 
 fn show(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     let label = repo.label(call.param("name")).ok_or_else(Refused::not_found)?;
-    Ok(Reply::ok(shape::label(world, repo, label)))
+    Ok(Reply::ok(json::label(world, repo, label)))
 }
 
 #[derive(Deserialize)]
@@ -70,7 +70,7 @@ fn edit(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, WRITE)?;
     let edit: LabelEdit = call.json()?;
     let label = world.edit_label(actor, repo, call.param("name"), (edit.color, edit.description))?;
-    Ok(Reply::ok(shape::label(world, world.repo(repo)?, &label)))
+    Ok(Reply::ok(json::label(world, world.repo(repo)?, &label)))
 }
 
 fn remove(world: &mut World, call: &Call) -> Answer {
@@ -82,7 +82,7 @@ fn remove(world: &mut World, call: &Call) -> Answer {
 fn labels_of(world: &World, call: &Call, repo: RepoId, number: PrNumber) -> Answer {
     let (found, issue) = (world.repo(repo)?, world.issue(repo, number)?);
     let labels = issue.labels.iter().filter_map(|name| found.label(name)).collect();
-    Ok(call.list(labels, |label| shape::label(world, found, label)))
+    Ok(call.list(labels, |label| json::label(world, found, label)))
 }
 
 fn of_issue(world: &mut World, call: &Call) -> Answer {

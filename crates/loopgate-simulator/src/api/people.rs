@@ -9,8 +9,8 @@ use super::{
     get,
 };
 use crate::{
+    json,
     refused::Refused,
-    shape,
     world::{
         World,
         account::{Account, Privacy, Role, Team},
@@ -47,7 +47,7 @@ fn myself(world: &mut World, call: &Call) -> Answer {
     match call.caller {
         Caller::Person(user) => {
             let account = world.accounts.get(&user).ok_or_else(Refused::not_found)?;
-            Ok(Reply::ok(shape::full_user(world, account)))
+            Ok(Reply::ok(json::full_user(world, account)))
         }
         // Installations are no users.
         Caller::Installation { .. } => Err(Refused::forbidden("Resource not accessible by integration")),
@@ -57,22 +57,22 @@ fn myself(world: &mut World, call: &Call) -> Answer {
 
 fn user_by_id(world: &mut World, call: &Call) -> Answer {
     let account = world.accounts.get(&UserId::new(call.id("id")?)).filter(|account| account.is_active());
-    Ok(Reply::ok(shape::full_user(world, account.ok_or_else(Refused::not_found)?)))
+    Ok(Reply::ok(json::full_user(world, account.ok_or_else(Refused::not_found)?)))
 }
 
 fn user_by_login(world: &mut World, call: &Call) -> Answer {
     let account = world.account(call.param("login")).filter(|account| account.is_active());
-    Ok(Reply::ok(shape::full_user(world, account.ok_or_else(Refused::not_found)?)))
+    Ok(Reply::ok(json::full_user(world, account.ok_or_else(Refused::not_found)?)))
 }
 
 fn org(world: &mut World, call: &Call) -> Answer {
-    Ok(Reply::ok(shape::organization_full(world, world.org(call.param("org"))?)))
+    Ok(Reply::ok(json::organization_full(world, world.org(call.param("org"))?)))
 }
 
 fn members(world: &mut World, call: &Call) -> Answer {
     let org = call.organization(world, MEMBERS)?;
     let members = org.org().into_iter().flat_map(|org| org.members.keys().copied()).collect();
-    Ok(call.list(members, |id| shape::user(world, id)))
+    Ok(call.list(members, |id| json::user(world, id)))
 }
 
 fn is_member(world: &mut World, call: &Call) -> Answer {
@@ -85,7 +85,7 @@ fn membership(world: &mut World, call: &Call) -> Answer {
     let org = call.organization(world, MEMBERS)?;
     let user = world.user_id(call.param("login"))?;
     let role = org.org().and_then(|org| org.members.get(&user).copied()).ok_or_else(Refused::not_found)?;
-    Ok(Reply::ok(shape::org_membership(world, org, user, role)))
+    Ok(Reply::ok(json::org_membership(world, org, user, role)))
 }
 
 /// Whether the caller may know of a team: secret ones show to their members, to owners and to Apps that read members.
@@ -109,18 +109,18 @@ fn team_of<'w>(world: &'w World, call: &Call) -> Result<(&'w Account, &'w Team),
 fn teams(world: &mut World, call: &Call) -> Answer {
     let org = call.organization(world, MEMBERS)?;
     let found = world.teams.values().filter(|team| team.org == org.id && sees(world, call, team)).collect();
-    Ok(call.list(found, |team| shape::team(world, team)))
+    Ok(call.list(found, |team| json::team(world, team)))
 }
 
 fn team(world: &mut World, call: &Call) -> Answer {
     let (org, team) = team_of(world, call)?;
-    Ok(Reply::ok(shape::team_full(world, org, team)))
+    Ok(Reply::ok(json::team_full(world, org, team)))
 }
 
 /// "Team members will include the members of child teams" (docs.github.com, REST, List team members).
 fn team_members(world: &mut World, call: &Call) -> Answer {
     let (_, team) = team_of(world, call)?;
-    Ok(call.list(world.team_members(team), |id| shape::user(world, id)))
+    Ok(call.list(world.team_members(team), |id| json::user(world, id)))
 }
 
 fn team_membership(world: &mut World, call: &Call) -> Answer {
@@ -129,13 +129,13 @@ fn team_membership(world: &mut World, call: &Call) -> Answer {
     if !world.team_members(team).contains(&user) {
         return Err(Refused::not_found());
     }
-    Ok(Reply::ok(shape::team_membership(world, team, user)))
+    Ok(Reply::ok(json::team_membership(world, team, user)))
 }
 
 fn child_teams(world: &mut World, call: &Call) -> Answer {
     let (_, parent) = team_of(world, call)?;
     let children = world.teams.values().filter(|team| team.parent == Some(parent.id)).collect();
-    Ok(call.list(children, |team| shape::team(world, team)))
+    Ok(call.list(children, |team| json::team(world, team)))
 }
 
 /// 204 if the team has access, or the repository with the team's permissions if that media type is asked for.
@@ -146,7 +146,7 @@ fn team_repo(world: &mut World, call: &Call) -> Answer {
     if !call.accepts("repository") {
         return Ok(Reply::no_content());
     }
-    let mut told = shape::repo_full(world, repo, Some(role));
+    let mut told = json::repo_full(world, repo, Some(role));
     told["role_name"] = role.as_str().into();
     Ok(Reply::ok(told))
 }
@@ -155,7 +155,7 @@ fn repo_teams(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, ADMINISTRATION)?)?;
     let found = world.teams.values().filter_map(|team| Some((team, world.team_role(team, repo)?))).collect();
     Ok(call.list(found, |(team, role): (&Team, Role)| {
-        let mut told = shape::team(world, team);
+        let mut told = json::team(world, team);
         told["permission"] = role.as_permission().into();
         told
     }))
@@ -166,7 +166,7 @@ fn collaborators(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, METADATA)?)?;
     let found = world.accounts.values().filter(|account| account.is_active() && account.org().is_none());
     let found = found.filter_map(|account| Some((account.id, world.granted_role(account.id, repo)?))).collect();
-    Ok(call.list(found, |(id, role)| shape::collaborator(world, id, Some(role))))
+    Ok(call.list(found, |(id, role)| json::collaborator(world, id, Some(role))))
 }
 
 fn is_collaborator(world: &mut World, call: &Call) -> Answer {
@@ -180,5 +180,5 @@ fn permission(world: &mut World, call: &Call) -> Answer {
     let login = call.param("login");
     let nobody = || Refused::new(StatusCode::NOT_FOUND, format!("{login} is not a user"));
     let user = world.user_id(login).map_err(|_| nobody())?;
-    Ok(Reply::ok(shape::collaborator_permission(world, user, repo)))
+    Ok(Reply::ok(json::collaborator_permission(world, user, repo)))
 }

@@ -12,12 +12,12 @@ use super::{
     get, patch, post, put,
 };
 use crate::{
-    deeds::{
+    json,
+    operations::{
         merging::{MergeMethod, MergeOrder},
         pulls::{NewPull, PullEdit},
     },
     refused::Refused,
-    shape,
     world::{
         RepoId, World,
         app::{Area, Level},
@@ -65,7 +65,7 @@ fn list(world: &mut World, call: &Call) -> Answer {
     if !ascending {
         found.reverse();
     }
-    Ok(call.list(found, |issue| shape::pull_brief(world, repo, issue)))
+    Ok(call.list(found, |issue| json::pull_brief(world, repo, issue)))
 }
 
 #[derive(Deserialize)]
@@ -84,7 +84,7 @@ fn open(world: &mut World, call: &Call) -> Answer {
     let (head_repo, head) = head_of(world, repo, &head)?;
     let readiness = if draft { Readiness::Draft } else { Readiness::Ready };
     let number = world.open_pull(actor, repo, NewPull { title, body, head_repo, head, base, readiness })?;
-    Ok(Reply::created(shape::pull(world, world.repo(repo)?, world.issue(repo, number)?)))
+    Ok(Reply::created(json::pull(world, world.repo(repo)?, world.issue(repo, number)?)))
 }
 
 /// `branch`, or `user:branch` of a fork.
@@ -110,7 +110,7 @@ fn show(world: &mut World, call: &Call) -> Answer {
     if call.accepts("diff") {
         return diff_reply(world.objects(repo), &world.pull_changes(repo.id, issue.number)?);
     }
-    Ok(Reply::ok(shape::pull(world, repo, issue)))
+    Ok(Reply::ok(json::pull(world, repo, issue)))
 }
 
 #[derive(Deserialize)]
@@ -132,7 +132,7 @@ fn edit(world: &mut World, call: &Call) -> Answer {
         Some("closed") => world.close(actor, repo, number)?,
         Some(_) => return Err(Refused::invalid("PullRequest", "state", "invalid")),
     }
-    Ok(Reply::ok(shape::pull(world, world.repo(repo)?, world.issue(repo, number)?)))
+    Ok(Reply::ok(json::pull(world, world.repo(repo)?, world.issue(repo, number)?)))
 }
 
 fn files(world: &mut World, call: &Call) -> Answer {
@@ -140,7 +140,7 @@ fn files(world: &mut World, call: &Call) -> Answer {
     let head = world.pull(repo.id, issue.number)?.head.sha;
     let mut changes = world.pull_changes(repo.id, issue.number)?;
     changes.truncate(MAX_FILES);
-    Ok(call.list(changes, |change| shape::changed_file(world, repo, head, &change)))
+    Ok(call.list(changes, |change| json::changed_file(world, repo, head, &change)))
 }
 
 fn commits(world: &mut World, call: &Call) -> Answer {
@@ -148,7 +148,7 @@ fn commits(world: &mut World, call: &Call) -> Answer {
     let pull = world.pull(repo.id, issue.number)?;
     let mut shas = world.objects(repo).compare(pull.base_sha, pull.head.sha).map(|c| c.ahead).unwrap_or_default();
     shas.truncate(MAX_COMMITS);
-    Ok(call.list(shas, |sha| shape::commit(world, repo, sha)))
+    Ok(call.list(shas, |sha| json::commit(world, repo, sha)))
 }
 
 fn is_merged(world: &mut World, call: &Call) -> Answer {

@@ -9,8 +9,8 @@ use super::{
     get, post,
 };
 use crate::{
+    json,
     refused::Refused,
-    shape,
     world::{
         World,
         app::{Area, Level},
@@ -32,14 +32,14 @@ const ADMINISTRATION: Needs = &[(Area::Administration, Level::Read)];
 
 fn show(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, METADATA)?)?;
-    Ok(Reply::ok(shape::repo_full(world, repo, call.caller.role(world, repo))))
+    Ok(Reply::ok(json::repo_full(world, repo, call.caller.role(world, repo))))
 }
 
 fn fork(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, METADATA)?;
     let fork = world.fork(actor, repo)?;
     let fork = world.repo(fork)?;
-    Ok(Reply::ok(shape::repo_full(world, fork, call.caller.role(world, fork))).status(StatusCode::ACCEPTED))
+    Ok(Reply::ok(json::repo_full(world, fork, call.caller.role(world, fork))).status(StatusCode::ACCEPTED))
 }
 
 fn branches(world: &mut World, call: &Call) -> Answer {
@@ -63,7 +63,7 @@ fn below_branch(world: &mut World, call: &Call) -> Answer {
 fn branch(world: &mut World, call: &Call, name: &str) -> Answer {
     let repo = world.repo(call.read(world, CONTENTS)?)?;
     let missing = || Refused::new(StatusCode::NOT_FOUND, "Branch not found");
-    Ok(Reply::ok(shape::branch(world, repo, name, repo.branch(name).ok_or_else(missing)?)))
+    Ok(Reply::ok(json::branch(world, repo, name, repo.branch(name).ok_or_else(missing)?)))
 }
 
 /// Classic protection only; rulesets answer through [`rules`].
@@ -72,10 +72,10 @@ fn protection(world: &mut World, call: &Call, name: &str) -> Answer {
     repo.branch(name).ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, "Branch not found"))?;
     let classic = repo.protections.get(name).filter(|rules| rules.source == ProtectionSource::Classic);
     let found = classic.ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, "Branch not protected"))?;
-    Ok(Reply::ok(shape::protection(world, repo, name, found)))
+    Ok(Reply::ok(json::protection(world, repo, name, found)))
 }
 
 fn rules(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, METADATA)?)?;
-    Ok(Reply::ok(shape::rules(world, repo, call.param("branch"))))
+    Ok(Reply::ok(json::rules(world, repo, call.param("branch"))))
 }

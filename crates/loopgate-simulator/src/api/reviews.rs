@@ -11,9 +11,9 @@ use super::{
     put,
 };
 use crate::{
-    deeds::reviews::{NewInlineComment, NewReview},
+    json,
+    operations::reviews::{NewInlineComment, NewReview},
     refused::Refused,
-    shape,
     world::{
         RepoId, World,
         issue::{ReviewState, Verdict},
@@ -40,9 +40,9 @@ pub const ROUTES: &[Route] = &[
 fn requested(world: &mut World, call: &Call) -> Answer {
     let (repo, issue) = pull_of(world, call)?;
     let pull = world.pull(repo.id, issue.number)?;
-    let users: Vec<_> = pull.requested_reviewers.iter().map(|id| shape::user(world, *id)).collect();
+    let users: Vec<_> = pull.requested_reviewers.iter().map(|id| json::user(world, *id)).collect();
     let teams = pull.requested_teams.iter().filter_map(|id| world.teams.get(id));
-    let teams: Vec<_> = teams.map(|team| shape::team(world, team)).collect();
+    let teams: Vec<_> = teams.map(|team| json::team(world, team)).collect();
     Ok(Reply::ok(json!({ "users": users, "teams": teams })))
 }
 
@@ -59,7 +59,7 @@ fn request(world: &mut World, call: &Call) -> Answer {
     let (number, names): (_, Reviewers) = (call.number()?, call.json()?);
     let reviewers = world.reviewers(repo, number, (&names.reviewers, &names.team_reviewers))?;
     world.request_review(actor, repo, number, &reviewers)?;
-    Ok(Reply::created(shape::pull_brief(world, world.repo(repo)?, world.issue(repo, number)?)))
+    Ok(Reply::created(json::pull_brief(world, world.repo(repo)?, world.issue(repo, number)?)))
 }
 
 fn unrequest(world: &mut World, call: &Call) -> Answer {
@@ -67,7 +67,7 @@ fn unrequest(world: &mut World, call: &Call) -> Answer {
     let (number, names): (_, Reviewers) = (call.number()?, call.json()?);
     let reviewers = world.reviewers(repo, number, (&names.reviewers, &names.team_reviewers))?;
     world.unrequest_review(actor, repo, number, &reviewers)?;
-    Ok(Reply::ok(shape::pull_brief(world, world.repo(repo)?, world.issue(repo, number)?)))
+    Ok(Reply::ok(json::pull_brief(world, world.repo(repo)?, world.issue(repo, number)?)))
 }
 
 /// Oldest first. Others' pending reviews are not shown.
@@ -75,7 +75,7 @@ fn list(world: &mut World, call: &Call) -> Answer {
     let (repo, issue) = pull_of(world, call)?;
     let reviews = &world.pull(repo.id, issue.number)?.reviews;
     let submitted: Vec<_> = reviews.iter().filter(|review| review.state != ReviewState::Pending).collect();
-    Ok(call.list(submitted, |review| shape::review(world, repo, issue, review)))
+    Ok(call.list(submitted, |review| json::review(world, repo, issue, review)))
 }
 
 #[derive(Deserialize)]
@@ -119,7 +119,7 @@ fn create(world: &mut World, call: &Call) -> Answer {
 
 fn review_reply(world: &World, repo: RepoId, number: PrNumber, id: ReviewId) -> Answer {
     let (found, issue) = (world.repo(repo)?, world.issue(repo, number)?);
-    Ok(Reply::ok(shape::review(world, found, issue, world.find_review(repo, number, id)?)))
+    Ok(Reply::ok(json::review(world, found, issue, world.find_review(repo, number, id)?)))
 }
 
 fn review_id(call: &Call) -> Result<ReviewId, Refused> {
@@ -175,13 +175,13 @@ fn comments_of_review(world: &mut World, call: &Call) -> Answer {
     let id = review_id(call)?;
     let comments = &world.pull(repo.id, issue.number)?.review_comments;
     let mine: Vec<_> = comments.iter().filter(|comment| comment.review == id).collect();
-    Ok(call.list(mine, |comment| shape::review_comment(world, repo, issue, comment)))
+    Ok(call.list(mine, |comment| json::review_comment(world, repo, issue, comment)))
 }
 
 fn inline_comments(world: &mut World, call: &Call) -> Answer {
     let (repo, issue) = pull_of(world, call)?;
     let comments = world.pull(repo.id, issue.number)?.review_comments.iter().collect();
-    Ok(call.list(comments, |comment| shape::review_comment(world, repo, issue, comment)))
+    Ok(call.list(comments, |comment| json::review_comment(world, repo, issue, comment)))
 }
 
 #[derive(Deserialize)]
@@ -198,7 +198,7 @@ fn comment_inline(world: &mut World, call: &Call) -> Answer {
     let (found, issue) = (world.repo(repo)?, world.issue(repo, number)?);
     let comment = world.pull(repo, number)?.review_comments.iter().find(|comment| comment.id == id);
     let comment = comment.ok_or_else(Refused::not_found)?;
-    Ok(Reply::created(shape::review_comment(world, found, issue, comment)))
+    Ok(Reply::created(json::review_comment(world, found, issue, comment)))
 }
 
 fn show_inline(world: &mut World, call: &Call) -> Answer {
@@ -207,5 +207,5 @@ fn show_inline(world: &mut World, call: &Call) -> Answer {
     let pulls = repo.issues.values().filter_map(|issue| Some((issue, issue.pull.as_ref()?)));
     let mut found = pulls.flat_map(|(issue, pull)| pull.review_comments.iter().map(move |comment| (issue, comment)));
     let (issue, comment) = found.find(|(_, comment)| comment.id == id).ok_or_else(Refused::not_found)?;
-    Ok(Reply::ok(shape::review_comment(world, repo, issue, comment)))
+    Ok(Reply::ok(json::review_comment(world, repo, issue, comment)))
 }

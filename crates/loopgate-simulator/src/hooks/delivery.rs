@@ -89,12 +89,12 @@ pub struct Outbox {
     pub voice: Voice,
 }
 
-/// Whether deeds are told.
+/// Whether operations are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Voice {
     #[default]
     Loud,
-    /// No event leaves: as if every webhook of the deed were lost.
+    /// No event leaves: as if every webhook of the operation were lost.
     Silent,
 }
 

@@ -8,7 +8,7 @@ use sha2::Sha256;
 use super::delivery::{Attempt, Delivery, DeliveryState, Voice};
 use crate::{
     faults::Mishap,
-    shape,
+    json,
     world::{
         DeliveryId, RepoId, World,
         app::{Actor, App, Installation, Webhook},
@@ -123,19 +123,19 @@ impl World {
         if let Scope::Repo(id) = event.scope
             && let Some(repo) = self.repos.get(&id)
         {
-            payload.insert("repository".into(), shape::repository(self, repo));
+            payload.insert("repository".into(), json::repository(self, repo));
             owner = self.accounts.get(&repo.owner);
         } else if let Scope::Account(id) = event.scope {
             owner = self.accounts.get(&id);
         }
         if let Some(org) = owner.filter(|owner| owner.org().is_some()) {
-            payload.insert("organization".into(), shape::organization(self, org));
+            payload.insert("organization".into(), json::organization(self, org));
         }
         if !payload.contains_key("installation") {
-            let node_id = shape::node_id("Installation", installation.get());
+            let node_id = json::node_id("Installation", installation.get());
             payload.insert("installation".into(), json!({ "id": installation, "node_id": node_id }));
         }
-        payload.insert("sender".into(), shape::user(self, self.account_of(event.actor)));
+        payload.insert("sender".into(), json::user(self, self.account_of(event.actor)));
         Value::Object(payload).to_string().into()
     }
 

@@ -69,7 +69,7 @@ impl World {
     }
 
     /// Refuses people whose role is too weak: 404 if they may not see the repository, 403 otherwise. Apps are judged
-    /// by their token's permissions, before the deed.
+    /// by their token's permissions, before the operation.
     pub fn need(&self, actor: Actor, repo: RepoId, role: Role) -> Result<(), Refused> {
         let Actor::Person(user) = actor else { return Ok(()) };
         match self.role(user, self.repo(repo)?) {

@@ -57,7 +57,7 @@ fn hint(text: &str) -> Hint {
 }
 
 fn is_fresh(applied: &Applied) -> bool {
-    matches!(applied, Applied::Fresh(arrivals) if !arrivals.is_empty())
+    matches!(applied, Applied::TtlCache(arrivals) if !arrivals.is_empty())
 }
 
 fn trouble(failures: u32) -> Trouble {
@@ -87,9 +87,9 @@ async fn what_comes_while_a_job_runs_stays_with_its_own_hints() {
     assert_eq!(loaded.hints, [hint("ä"), hint("b"), hint("c")]);
     assert_eq!(loaded.origin.delivery, "b");
     kept.one(delivery("d", 1, vec![hint("d")])).await;
-    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: Settled::Done(Again::OnEvent) }).await;
+    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: Settled::Done(Requeue::OnEvent) }).await;
     assert_eq!(kept.loaded(1).await.unwrap().hints, [hint("d")]);
-    kept.settle(1, Settled::Done(Again::OnEvent)).await;
+    kept.settle(1, Settled::Done(Requeue::OnEvent)).await;
     assert_eq!(kept.loaded(1).await, None);
     assert_eq!(kept.store.counts().await.unwrap(), (0, 0));
 }
@@ -118,7 +118,7 @@ async fn failures_add_up_until_something_ends_well() {
     assert_eq!(page.pending[0].retry_at, Some(at(60)));
     let loaded = kept.loaded(1).await.unwrap();
     kept.one(delivery("c", 1, vec![])).await;
-    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: Settled::Done(Again::OnEvent) }).await;
+    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: Settled::Done(Requeue::OnEvent) }).await;
     assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
 }
 
@@ -138,7 +138,7 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
         assert_eq!(letters, [DeadLetter { key: key(1), failures: 10, reason: "no".into(), died_at: at(9) }]);
         assert!(is_fresh(&kept.one(revival()).await));
         assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
-        kept.settle(1, Settled::Done(Again::OnEvent)).await;
+        kept.settle(1, Settled::Done(Requeue::OnEvent)).await;
         assert!(!is_fresh(&kept.one(Change::Replay(key(1))).await), "there is nothing to replay");
         sqlx::query("DELETE FROM seen").execute(&mut kept.writer.connection).await.unwrap();
     }
@@ -177,7 +177,7 @@ async fn wakeups_become_work_when_they_are_due() {
     let mut kept = Kept::new().await;
     for number in [1, 2] {
         kept.one(delivery(&number.to_string(), number, vec![])).await;
-        kept.settle(number, Settled::Done(Again::At(at(60 * number as i64)))).await;
+        kept.settle(number, Settled::Done(Requeue::At(at(60 * number as i64)))).await;
     }
     assert_eq!(kept.store.next_wakeup().await.unwrap(), Some(at(60)));
     assert!(is_fresh(&kept.one(Change::Wake { now: at(60) }).await));
@@ -186,7 +186,7 @@ async fn wakeups_become_work_when_they_are_due() {
     assert_eq!(kept.loaded(2).await, None);
     // An answer without a time takes an older one back.
     kept.one(delivery("x", 2, vec![])).await;
-    kept.settle(2, Settled::Done(Again::OnEvent)).await;
+    kept.settle(2, Settled::Done(Requeue::OnEvent)).await;
     assert_eq!(kept.store.next_wakeup().await.unwrap(), None);
 }
 

@@ -124,7 +124,7 @@ impl Batch<'_> {
             let hints = written(&work.hints);
             let key = |target: &Target| Key { installation: work.installation, target: target.clone() };
             let arrival = |target| Arrival { key: key(target), seq: *seq, urgency: Urgency::Direct };
-            applied.push(Applied::Fresh(work.targets.iter().map(arrival).collect()));
+            applied.push(Applied::TtlCache(work.targets.iter().map(arrival).collect()));
             additions.extend(work.targets.iter().map(|target| Addition {
                 key: key(target),
                 seq: *seq,
@@ -166,11 +166,11 @@ impl Batch<'_> {
         let mut revived = Vec::new();
         for target in &delivery.work.targets {
             let key = Key { installation: delivery.work.installation, target: target.clone() };
-            if let Applied::Fresh(arrivals) = self.replay(&key).await? {
+            if let Applied::TtlCache(arrivals) = self.replay(&key).await? {
                 revived.extend(arrivals);
             }
         }
-        Ok(if revived.is_empty() { Applied::Duplicate } else { Applied::Fresh(revived) })
+        Ok(if revived.is_empty() { Applied::Duplicate } else { Applied::TtlCache(revived) })
     }
 
     async fn add(&mut self, additions: Vec<Addition>) -> Result<Vec<Arrival>, StoreError> {
@@ -217,7 +217,7 @@ impl Batch<'_> {
                     urgency: *urgency,
                 };
                 let additions = into.iter().map(addition).collect();
-                return Ok(Applied::Fresh(self.add(additions).await?));
+                return Ok(Applied::TtlCache(self.add(additions).await?));
             }
             Settled::Failed(trouble) => self.note(key, trouble).await?,
             Settled::Dead { trouble, at } => {
@@ -246,12 +246,12 @@ impl Batch<'_> {
         Ok(())
     }
 
-    async fn set_wakeup(&mut self, key: &Key, again: Again) -> Result<(), StoreError> {
+    async fn set_wakeup(&mut self, key: &Key, again: Requeue) -> Result<(), StoreError> {
         let query = match again {
-            Again::OnEvent => {
+            Requeue::OnEvent => {
                 by_key("DELETE FROM wakeup WHERE installation = ?1 AND repository = ?2 AND what = ?3", key)
             }
-            Again::At(at) => by_key(
+            Requeue::At(at) => by_key(
                 "INSERT INTO wakeup (installation, repository, what, due_at) VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT (installation, repository, what) DO UPDATE SET due_at = excluded.due_at",
                 key,
@@ -302,7 +302,7 @@ impl Batch<'_> {
         .execute(&mut *self.transaction)
         .await?;
         let arrival = Arrival { key: key.clone(), seq, urgency: Urgency::Direct };
-        Ok(Applied::Fresh(if revived.rows_affected() > 0 { vec![arrival] } else { Vec::new() }))
+        Ok(Applied::TtlCache(if revived.rows_affected() > 0 { vec![arrival] } else { Vec::new() }))
     }
 
     async fn wake(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
@@ -323,7 +323,7 @@ impl Batch<'_> {
                 additions.push(Addition { key, seq, origin, hints: String::new(), urgency: Urgency::Direct });
             }
         }
-        Ok(Applied::Fresh(self.add(additions).await?))
+        Ok(Applied::TtlCache(self.add(additions).await?))
     }
 
     async fn prune(&mut self, now: Timestamp) -> Result<Applied, StoreError> {

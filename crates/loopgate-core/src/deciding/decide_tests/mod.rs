@@ -19,7 +19,7 @@ use crate::{
     },
     policy::{AutoRetry, EscalationAction, OnMax, PassingTests, Recipient, Trigger, TriggerPolicy},
     stage::Stage,
-    stages::Hold,
+    stages::Blocker,
     state::{LoopState, RunStatus, StopReason, history::Event},
 };
 

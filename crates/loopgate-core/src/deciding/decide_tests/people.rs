@@ -18,7 +18,7 @@ fn a_draft_waits_to_be_ready_with_green_verification() {
     story.snapshot.pull_request.readiness = Readiness::Draft;
     let decision = story.push(1, &[], &["rounds"]);
     assert_eq!(decision.action, NextAction::WaitForReady);
-    assert_eq!(decision.view.held_by, Some(Hold::Draft));
+    assert_eq!(decision.view.held_by, Some(Blocker::Draft));
     assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Success)));
 }
 
@@ -27,7 +27,7 @@ fn required_approvals_are_waited_for() {
     let mut story = Story::opened();
     story.snapshot.required_approvals = 1;
     assert_eq!(story.push(1, &[], &["rounds"]).action, NextAction::WaitForReview);
-    assert_eq!(story.last.unwrap().view.held_by, Some(Hold::Review { have: 0, need: 1 }));
+    assert_eq!(story.last.unwrap().view.held_by, Some(Blocker::Review { have: 0, need: 1 }));
 }
 
 /// Where nothing but the gate is missing.

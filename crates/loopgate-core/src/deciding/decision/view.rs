@@ -12,7 +12,7 @@ use crate::{
     observed::{ForgedCheck, ObservationProblem},
     policy::{ConfigError, PolicyOrigin, Trigger},
     stage::Stage,
-    stages::Hold,
+    stages::Blocker,
     state::{Answer, Asked, CapabilityProgress, LostRecord, Rerun, Skip},
     verdict::{CheckStanding, DistanceToSuccess, Evaluation, FailureView, tamper::Tampering},
 };
@@ -26,9 +26,9 @@ pub struct View {
     /// The furthest stage, gates ignored.
     pub evidence_stage: Stage,
     /// What stops the stage walk at `stage`.
-    pub held_by: Option<Hold>,
+    pub held_by: Option<Blocker>,
     /// What stops the evidence walk.
-    pub evidence_held_by: Option<Hold>,
+    pub evidence_held_by: Option<Blocker>,
     /// The attempt the head is (counts from 1).
     pub attempt: u32,
     pub max_attempts: u32,
@@ -36,7 +36,7 @@ pub struct View {
     pub checks: Vec<CheckView>,
     pub gates: Vec<GateReport>,
     /// Words about approving that name no gate, while some gate waits for one.
-    pub strays: Vec<Considered>,
+    pub unmatched: Vec<Considered>,
     pub capabilities: CapabilityProgress,
     /// Failures of the head, the most telling first.
     pub failures: Vec<FailureView>,

@@ -66,7 +66,7 @@ fn o3_w10_a_soft_check_costs_score_only() {
     with_check(&mut story, CheckEvidence::bare(name("speed"), CheckKind::Performance, Outcome::Passed));
     let decision = story.decide();
     assert!(
-        matches!(decision.view.evidence_held_by, Some(Hold::Evaluation(_))),
+        matches!(decision.view.evidence_held_by, Some(Blocker::Evaluation(_))),
         "{:?}",
         decision.view.evidence_held_by
     );
@@ -78,7 +78,10 @@ fn o3_w10_a_soft_check_costs_score_only() {
     story.set_head(2);
     with_check(&mut story, CheckEvidence::bare(name("speed"), CheckKind::Performance, Outcome::Failed));
     let decision = story.decide();
-    assert!(matches!(decision.view.evidence_held_by, Some(Hold::Evaluation(_))), "failing, it holds nothing by itself");
+    assert!(
+        matches!(decision.view.evidence_held_by, Some(Blocker::Evaluation(_))),
+        "failing, it holds nothing by itself"
+    );
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn h4_h5_h6_b2_a9_what_a_workflow_brought_so_far() {
     let mut story = Story::opened();
     add_check(&mut story, "lint", CheckKind::Lint);
     let decision = story.push(1, &["rounds"], &[]);
-    assert!(matches!(decision.view.held_by, Some(Hold::Failing(_))), "it cannot pass any more");
+    assert!(matches!(decision.view.held_by, Some(Blocker::Failing(_))), "it cannot pass any more");
     assert_eq!(decision.action, NextAction::WaitForEvidence { missing: vec![name("lint")] });
     assert!(story.state.attempts.is_empty(), "and is no attempt before all is there");
 

@@ -23,7 +23,7 @@ use crate::{
         ExecutionSkips, ExternalSource, NameGlob, OnComplete, OnMax, PolicyOrigin, Severity, Trigger,
     },
     stage::Stage,
-    stages::Hold,
+    stages::Blocker,
     state::{AnswerOutcome, CommandRefusal, Lacking, LoopState, LostRecord, RunStatus, Trace},
     verdict::{CheckStanding, RuleOutcome},
 };

@@ -15,7 +15,7 @@ fn w0_a12_s1_s8_without_a_usable_configuration() {
     let mut story = Story::opened();
     story.policy.origin = PolicyOrigin::Presets { broken_at: sha(0xba), error };
     let decision = story.push(1, &[], &["rounds"]);
-    assert_eq!((decision.view.stage, &decision.view.held_by), (Stage::Init, &Some(Hold::Configuration)));
+    assert_eq!((decision.view.stage, &decision.view.held_by), (Stage::Init, &Some(Blocker::Configuration)));
     assert_eq!(decision.action, NextAction::Retry { attempt: 1 });
     let required = Some(CheckRunPlan::Completed(Conclusion::ActionRequired));
     assert_eq!((decision.surface.verify, decision.surface.gates), (required, required));
@@ -29,7 +29,7 @@ fn w4_w11_kinds_that_validation_asks_for() {
         assert_eq!(story.last.as_ref().unwrap().view.stage, Stage::Ship, "a kind without a check asks for nothing");
         add_check(&mut story, "more", kind);
         let decision = story.decide();
-        assert_eq!(decision.view.held_by, Some(Hold::MissingEvidence(vec![name("more")])), "{kind:?}");
+        assert_eq!(decision.view.held_by, Some(Blocker::MissingEvidence(vec![name("more")])), "{kind:?}");
     }
 }
 
@@ -37,7 +37,7 @@ fn w4_w11_kinds_that_validation_asks_for() {
 fn w8_w9_a6_a7_s9_s10_s11_s13_gates_hold_their_own_transition() {
     let mut story = gated(Stage::Validate);
     let decision = story.push(1, &["rounds"], &[]);
-    assert!(matches!(decision.view.held_by, Some(Hold::Failing(_))), "what the head lacks comes first");
+    assert!(matches!(decision.view.held_by, Some(Blocker::Failing(_))), "what the head lacks comes first");
     let decision = story.push(2, &[], &["rounds"]);
     assert_eq!(decision.action, NextAction::WaitForApproval { gate: "design".parse().unwrap() });
     assert_eq!(decision.view.stage, Stage::Validate);
@@ -112,7 +112,7 @@ fn a12_requested_changes_are_answered_with_a_push() {
     story.snapshot.required_approvals = 1;
     story.push(1, &[], &["rounds"]);
     let decision = story.review(ReviewVerdict::ChangesRequested, "name it");
-    assert_eq!(decision.view.held_by, Some(Hold::ChangesRequested(login("bob"))));
+    assert_eq!(decision.view.held_by, Some(Blocker::ChangesRequested(login("bob"))));
     assert_eq!(decision.action.word(), DecisionWord::Retry);
 }
 

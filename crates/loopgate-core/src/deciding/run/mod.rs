@@ -25,8 +25,8 @@ use crate::{
     stage::Stage,
     stages::capability,
     state::{
-        Answered, AttemptDigest, BestAttempt, CheckLogEntry, FailureLog, FailureRecord, LastVerification, LoopState,
-        Rejection, RunStatus, SeenHead, StopReason,
+        Answered, AttemptDigest, BestAttempt, CheckLogEntry, FailureLog, FailureRecord, HeadObservation,
+        LastVerification, LoopState, Rejection, RunStatus, StopReason,
         history::{Event, EventStatus, HistoryLine},
     },
     verdict::{
@@ -99,7 +99,7 @@ impl<'a> Run<'a> {
     }
 
     /// Appends what the gates saw to the record of heads.
-    pub(crate) fn see(&mut self, sighting: Option<SeenHead>) {
+    pub(crate) fn see(&mut self, sighting: Option<HeadObservation>) {
         let Some(seen) = sighting else { return };
         let is_new_head = self.next.first_seen_heads.iter().all(|before| before.sha != seen.sha);
         if is_new_head {

@@ -7,7 +7,7 @@ use crate::{
     ids::{GateName, Sha, Timestamp},
     observed::PullRequest,
     policy::InvalidateOnPush,
-    state::SeenHead,
+    state::HeadObservation,
 };
 
 /// One gate's diff now, and the record of what it looked like before.
@@ -17,7 +17,7 @@ pub(super) struct Binding<'a> {
     pub(super) mode: InvalidateOnPush,
     pub(super) pull_request: &'a PullRequest,
     /// Ends with the present head.
-    pub(super) record: &'a [SeenHead],
+    pub(super) record: &'a [HeadObservation],
 }
 
 impl Binding<'_> {
@@ -43,7 +43,7 @@ impl Binding<'_> {
     }
 
     /// Whether what was seen then is what stands there now.
-    fn covers(&self, seen: &SeenHead) -> Result<Sha, Refusal> {
+    fn covers(&self, seen: &HeadObservation) -> Result<Sha, Refusal> {
         let base = &self.pull_request.base.branch;
         if let Some(then) = seen.base.as_ref().filter(|then| *then != base) {
             return Err(Refusal::BaseChanged { seen: then.clone() });

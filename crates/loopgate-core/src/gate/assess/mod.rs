@@ -23,7 +23,7 @@ use crate::{
     ids::{CommentId, GateName, Timestamp},
     observed::{Account, Snapshot},
     policy::{Mode, Policy},
-    state::{LoopState, SeenHead, WordSource},
+    state::{HeadObservation, LoopState, WordSource},
 };
 
 pub(super) use self::words::{Utterance, utterances};
@@ -34,13 +34,13 @@ pub struct Assessment {
     /// Every gate of the policy, in order of their names.
     pub gates: Vec<GateReport>,
     /// Near misses that name no gate we know, while some gate waits for a word.
-    pub strays: Vec<Considered>,
+    pub unmatched: Vec<Considered>,
     /// Commands to the loop, oldest first, also those in comments that do not count.
     pub commands: Vec<CommandWord>,
     /// Counted approvals whose comment was changed by somebody else, or by nobody knows whom.
     pub tampered: Vec<Tampered>,
     /// To be appended to [`LoopState::first_seen_heads`].
-    pub sighting: Option<SeenHead>,
+    pub sighting: Option<HeadObservation>,
     /// To replace [`LoopState::edited_words`].
     pub edited: BTreeSet<WordSource>,
 }
@@ -100,9 +100,9 @@ pub fn assess(
         gates.push(report);
         tampered.extend(changed);
     }
-    let strays = if gates.iter().any(GateReport::is_waiting) { strays(&said) } else { Vec::new() };
+    let unmatched = if gates.iter().any(GateReport::is_waiting) { unmatched(&said) } else { Vec::new() };
     let edited = said.iter().filter(|utterance| utterance.is_edited()).map(|utterance| utterance.source).collect();
-    Assessment { strays, commands: commands(&said, snapshot), tampered, sighting, edited, gates }
+    Assessment { unmatched, commands: commands(&said, snapshot), tampered, sighting, edited, gates }
 }
 
 /// The gates that apply, and why.
@@ -137,7 +137,7 @@ pub(super) fn triggers(
 }
 
 /// Near misses about no gate in particular.
-fn strays(said: &[Utterance<'_>]) -> Vec<Considered> {
+fn unmatched(said: &[Utterance<'_>]) -> Vec<Considered> {
     let stray = |utterance: &Utterance<'_>| {
         let about_gates = |miss: &&NearMiss| miss.gate.is_none() && !is_command(&miss.problem);
         let miss = utterance.reading.near_misses.iter().rfind(about_gates)?.clone();

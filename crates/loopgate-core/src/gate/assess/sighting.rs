@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 use crate::{
     ids::{GateName, Sha, Timestamp},
     observed::{Hint, Snapshot},
-    state::SeenHead,
+    state::HeadObservation,
 };
 
 /// The entry to append to the state's record, when what is seen now differs from the last entry.
 pub(super) fn next(
     snapshot: &Snapshot,
-    record: &[SeenHead],
+    record: &[HeadObservation],
     gates: BTreeMap<GateName, String>,
     now: Timestamp,
-) -> Option<SeenHead> {
+) -> Option<HeadObservation> {
     let pull_request = &snapshot.pull_request;
     let (sha, base) = (pull_request.head.sha, Some(pull_request.base.branch.clone()));
     let at = match record.last() {
@@ -33,7 +33,7 @@ pub(super) fn next(
     };
     // The record is in order whatever clocks say: an entry never begins before the one it ends.
     let at = record.last().map_or(at, |last| at.max(last.at));
-    Some(SeenHead { sha, at, gates, base })
+    Some(HeadObservation { sha, at, gates, base })
 }
 
 /// When the present head was first seen.
@@ -41,7 +41,7 @@ pub(super) fn next(
 /// An event says it best. Without one (it was lost, or this is the first look) GitHub's own time of first knowing the
 /// commit serves, unless it lies before the head it replaced: then the commit was known from elsewhere, or is being
 /// returned to, and only *now* is certain.
-fn first_seen(snapshot: &Snapshot, last: Option<&SeenHead>, now: Timestamp) -> Timestamp {
+fn first_seen(snapshot: &Snapshot, last: Option<&HeadObservation>, now: Timestamp) -> Timestamp {
     let head = &snapshot.pull_request.head;
     let known_since = head.known_since.filter(|&since| last.is_none_or(|last| since > last.at));
     // The last run of events that name it: a head that was left and returned to is a new sight.
@@ -70,12 +70,12 @@ pub(super) fn is_settled(snapshot: &Snapshot) -> bool {
 }
 
 /// The entry in force at a moment: the last one that began before it.
-pub(super) fn at(record: &[SeenHead], moment: Timestamp) -> Option<&SeenHead> {
+pub(super) fn at(record: &[HeadObservation], moment: Timestamp) -> Option<&HeadObservation> {
     record.iter().rev().find(|seen| seen.at < moment)
 }
 
 /// The entry of a commit that somebody named or reviewed: as it stood at that moment, else as it was first seen.
-pub(super) fn of(record: &[SeenHead], commit: Sha, moment: Timestamp) -> Option<&SeenHead> {
+pub(super) fn of(record: &[HeadObservation], commit: Sha, moment: Timestamp) -> Option<&HeadObservation> {
     let of_commit = || record.iter().filter(|seen| seen.sha == commit);
     of_commit().rfind(|seen| seen.at < moment).or_else(|| of_commit().next())
 }
@@ -86,7 +86,7 @@ mod tests {
     use crate::gate::assess::world::{World, minute, seen, sha};
 
     /// The time at which the present head (2) is entered, given what was told and when GitHub first knew it.
-    fn entered(record: &[SeenHead], told: &[(u8, i64)], known_since: Option<i64>) -> Option<Timestamp> {
+    fn entered(record: &[HeadObservation], told: &[(u8, i64)], known_since: Option<i64>) -> Option<Timestamp> {
         let mut world = World::new();
         world.snapshot.pull_request.head.sha = sha(2);
         world.snapshot.pull_request.head.known_since = known_since.map(minute);
@@ -127,9 +127,9 @@ mod tests {
     fn what_did_not_change_is_not_entered_again() {
         assert_eq!(entered(&[seen(1, 0), seen(2, 5)], &[(2, 50)], Some(1)), None);
         // Nor is a record of a time when no base was kept.
-        let old = SeenHead { base: None, ..seen(2, 5) };
+        let old = HeadObservation { base: None, ..seen(2, 5) };
         assert_eq!(entered(&[old], &[], None), None);
-        let retargeted = SeenHead { base: Some("release".into()), ..seen(2, 5) };
+        let retargeted = HeadObservation { base: Some("release".into()), ..seen(2, 5) };
         assert_eq!(entered(&[retargeted], &[], None), Some(minute(100)));
     }
 }

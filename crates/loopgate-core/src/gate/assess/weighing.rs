@@ -21,7 +21,7 @@ use crate::{
     ids::{GateName, Sha, UserId},
     observed::{Completeness, Lifecycle, Snapshot},
     policy::{GatePolicy, Mode},
-    state::{GateState, LoopState, Objection, SeenHead, WordSource},
+    state::{GateState, HeadObservation, LoopState, Objection, WordSource},
 };
 
 /// What is the same for all gates.
@@ -31,7 +31,7 @@ pub(super) struct Scene<'a> {
     pub(super) said: &'a [Utterance<'a>],
     pub(super) contributors: &'a Contributors,
     /// The record of heads, ending with the present one.
-    pub(super) record: &'a [SeenHead],
+    pub(super) record: &'a [HeadObservation],
 }
 
 /// What is one gate's own.

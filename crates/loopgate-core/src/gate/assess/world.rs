@@ -21,7 +21,7 @@ use crate::{
         Mode, NameGlob, OnComplete, PathGlobs, Policy, PolicyOrigin, RequestTime, StateBackend, VerifyPolicy,
     },
     stage::Stage,
-    state::{GateState, LoopState, SeenHead, WordSource},
+    state::{GateState, HeadObservation, LoopState, WordSource},
 };
 
 /// Minutes after the pull request was opened.
@@ -331,6 +331,6 @@ fn state() -> LoopState {
 }
 
 /// An entry of the record of heads.
-pub(in crate::gate) fn seen(digit: u8, at: i64) -> SeenHead {
-    SeenHead { sha: sha(digit), at: minute(at), gates: BTreeMap::new(), base: Some("main".into()) }
+pub(in crate::gate) fn seen(digit: u8, at: i64) -> HeadObservation {
+    HeadObservation { sha: sha(digit), at: minute(at), gates: BTreeMap::new(), base: Some("main".into()) }
 }

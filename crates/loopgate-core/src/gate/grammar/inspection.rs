@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{Intent, NearMiss, Spoken, read};
+use super::{Intent, NearMiss, ParsedIntent, read};
 use crate::{
     gate::report::PhraseProblem,
     ids::{GateName, Login},
@@ -61,8 +61,8 @@ pub fn inspect(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> CommentIn
     }
 }
 
-impl From<Spoken> for InspectedIntent {
-    fn from(Spoken { intent, line }: Spoken) -> Self {
+impl From<ParsedIntent> for InspectedIntent {
+    fn from(ParsedIntent { intent, line }: ParsedIntent) -> Self {
         let about = |kind, gate, args| Self { kind, gate: Some(gate), verb: None, args, line };
         match intent {
             Intent::Approve { gate, commit } => {

@@ -72,7 +72,7 @@ impl Intent {
 
 /// An intent and the line that states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spoken {
+pub struct ParsedIntent {
     pub intent: Intent,
     /// Line of the body, from 1.
     pub line: u32,
@@ -95,7 +95,7 @@ pub struct NearMiss {
 /// All that a body says to Loopgate, in the order of its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    pub intents: Vec<Spoken>,
+    pub intents: Vec<ParsedIntent>,
     /// The first ten.
     pub near_misses: Vec<NearMiss>,
 }
@@ -133,7 +133,7 @@ fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
         match judge(&line, vocabulary) {
             Judged::Nothing => {}
             Judged::Says(intents) => {
-                let spoken = |intent| Spoken { intent, line: line.number };
+                let spoken = |intent| ParsedIntent { intent, line: line.number };
                 reading.intents.extend(intents.into_iter().map(spoken));
             }
             Judged::Misses { problem, gate } if reading.near_misses.len() < NEAR_MISSES_KEPT => {

@@ -75,7 +75,7 @@ fn reference(line: &str) -> Option<Meaning> {
 /// What the grammar understands, in the reference's words. Commands to the loop are not the reference's business.
 fn understood(body: &str) -> Vec<(&'static str, String)> {
     let (bot, gates) = &*NAMES;
-    let meaning = |spoken: &Spoken| {
+    let meaning = |spoken: &ParsedIntent| {
         let kind = match &spoken.intent {
             Intent::Approve { .. } => "approve",
             Intent::Reject { .. } => "reject",

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::test_names::added_tests;
 use crate::{
-    evidence::{CheckEvidence, CheckKind, ProofVerdict, RegressionTrial, RosterExtent, TestId, TestState},
+    evidence::{CheckEvidence, CheckKind, OutcomesExtent, ProofVerdict, RegressionTrial, TestId, TestState},
     observed::{BaseEvidence, ChangedFiles},
     policy::{CoveragePolicy, RequiredTest},
 };
@@ -79,7 +79,7 @@ fn existing<'a>(head: impl IntoIterator<Item = &'a CheckEvidence>, base: &BaseEv
         let was_green = |id: TestId| matches!(before.state(id), Some(TestState::Passed | TestState::Flaky));
         let failing = now.iter().filter(|entry| entry.state().is_failure() && was_green(entry.id()));
         broken.extend(failing.map(|entry| name_of(check, entry.id())));
-        if before.extent() == RosterExtent::Whole && now.extent() == RosterExtent::Whole {
+        if before.extent() == OutcomesExtent::Whole && now.extent() == OutcomesExtent::Whole {
             gone += before.iter().filter(|entry| now.state(entry.id()).is_none()).count();
         }
     }
@@ -107,7 +107,7 @@ fn name_of(check: &CheckEvidence, id: TestId) -> String {
 mod tests {
     use super::*;
     use crate::{
-        evidence::{Outcome, Roster, RosterEntry},
+        evidence::{Outcome, TestOutcome, TestOutcomes},
         fixtures,
         observed::ReceivedEvidence,
         policy::Pattern,
@@ -149,8 +149,8 @@ mod tests {
         }
         let whole = unit(&[], &["a", "b"]);
         let mut part = unit(&[], &["a"]);
-        let entry = RosterEntry::new(TestId::of("", "", "a"), TestState::Passed);
-        part.tests = Some(Roster::new(vec![entry], RosterExtent::Partial));
+        let entry = TestOutcome::new(TestId::of("", "", "a"), TestState::Passed);
+        part.tests = Some(TestOutcomes::new(vec![entry], OutcomesExtent::Partial));
         assert_eq!(existing([&part], &on_base(whole)), Some(TestStanding::There));
     }
 

@@ -86,7 +86,7 @@ fn an_unknown_gate_is_answered_beside_the_nearest() {
     assert_eq!(world.refusal(), Refusal::Phrase(problem));
     world.comment("alice", "payments approved");
     world.comment("alice", "approved");
-    assert_eq!(world.assess().strays.len(), 2);
+    assert_eq!(world.assess().unmatched.len(), 2);
 }
 
 #[test]

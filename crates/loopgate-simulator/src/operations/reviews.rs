@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::{
     hooks::Event,
+    json,
     refused::Refused,
-    shape,
     world::{
         RepoId, TeamId, World,
         account::Role,
@@ -130,10 +130,10 @@ impl World {
         let now = self.now();
         self.issue_mut(repo, number)?.updated_at = now;
         let (key, told, name) = match reviewer {
-            Reviewer::Person(id) => ("requested_reviewer", shape::user(self, id), self.login(id).to_owned()),
+            Reviewer::Person(id) => ("requested_reviewer", json::user(self, id), self.login(id).to_owned()),
             Reviewer::Team(id) => {
                 let team = self.teams.get(&id).ok_or_else(Refused::not_found)?;
-                ("requested_team", shape::team(self, team), format!("{}/{}", self.login(team.org), team.slug))
+                ("requested_team", json::team(self, team), format!("{}/{}", self.login(team.org), team.slug))
             }
         };
         let event = self.pull_event(action, actor, repo, number)?.with(key, told);
@@ -158,8 +158,8 @@ impl World {
         if issue.author == author
             && let Some(verdict @ (Verdict::Approve | Verdict::RequestChanges)) = new.verdict
         {
-            let deed = if verdict == Verdict::Approve { "approve" } else { "request changes on" };
-            let message = format!("Can not {deed} your own pull request");
+            let verb = if verdict == Verdict::Approve { "approve" } else { "request changes on" };
+            let message = format!("Can not {verb} your own pull request");
             return Err(Refused::unprocessable("Unprocessable Entity").error(message));
         }
         let mute = new.body.is_empty() && new.comments.is_empty();
@@ -233,13 +233,13 @@ impl World {
         id: ReviewId,
     ) -> Result<Event, Refused> {
         let (found, issue, review) = (self.repo(repo)?, self.issue(repo, number)?, self.find_review(repo, number, id)?);
-        let mut told = shape::review(self, found, issue, review);
+        let mut told = json::review(self, found, issue, review);
         // Payloads write the state in lower case and an empty body as null.
         told["state"] = review.state.as_str().to_lowercase().into();
         if review.body.is_empty() {
             told["body"] = Value::Null;
         }
-        let pull = shape::pull_brief(self, found, issue);
+        let pull = json::pull_brief(self, found, issue);
         Ok(Event::in_repo("pull_request_review", action, repo, actor).with("review", told).with("pull_request", pull))
     }
 
@@ -361,8 +361,8 @@ impl World {
     ) -> Result<(), Refused> {
         let (found, issue) = (self.repo(repo)?, self.issue(repo, number)?);
         let comment = issue.pull.iter().flat_map(|pull| &pull.review_comments).find(|comment| comment.id == id);
-        let told = comment.map(|comment| shape::review_comment(self, found, issue, comment));
-        let pull = shape::pull_brief(self, found, issue);
+        let told = comment.map(|comment| json::review_comment(self, found, issue, comment));
+        let pull = json::pull_brief(self, found, issue);
         let event = Event::in_repo("pull_request_review_comment", action, repo, actor);
         self.emit(event.with("comment", told).with("pull_request", pull));
         Ok(())

@@ -3,12 +3,12 @@
 use super::spec::{CommitSpec, Origin, Pr, PullSpec};
 use crate::{
     Refused, Simulator,
-    deeds::{
+    hooks::Voice,
+    operations::{
         merging::MergeOrder,
         pulls::{NewPull, PullEdit},
         reviews::{NewInlineComment, NewReview, Reviewer},
     },
-    hooks::Voice,
     world::{
         RepoId, World,
         app::Actor,
@@ -35,7 +35,7 @@ impl Person {
         &self.login
     }
 
-    /// The same person, whose deeds send no webhooks: as if all of them were lost.
+    /// The same person, whose operations send no webhooks: as if all of them were lost.
     #[must_use]
     pub fn silently(&self) -> Self {
         Self { voice: Voice::Silent, ..self.clone() }
@@ -49,32 +49,32 @@ impl Person {
         })
     }
 
-    fn act<T>(&self, deed: impl FnOnce(&mut World, Actor) -> Result<T, Refused>) -> Result<T, Refused> {
-        self.sim.deed(self.voice, |world| {
+    fn act<T>(&self, operation: impl FnOnce(&mut World, Actor) -> Result<T, Refused>) -> Result<T, Refused> {
+        self.sim.operation(self.voice, |world| {
             let actor = Actor::Person(world.user_id(&self.login)?);
-            deed(world, actor)
+            operation(world, actor)
         })
     }
 
     fn on<T>(
         &self,
         pr: &Pr,
-        deed: impl FnOnce(&mut World, Actor, RepoId, PrNumber) -> Result<T, Refused>,
+        operation: impl FnOnce(&mut World, Actor, RepoId, PrNumber) -> Result<T, Refused>,
     ) -> Result<T, Refused> {
         self.act(|world, actor| {
             let repo = world.repo_named(&pr.repo)?;
-            deed(world, actor, repo, pr.number)
+            operation(world, actor, repo, pr.number)
         })
     }
 
     fn in_repo<T>(
         &self,
         repo: &RepoName,
-        deed: impl FnOnce(&mut World, Actor, RepoId) -> Result<T, Refused>,
+        operation: impl FnOnce(&mut World, Actor, RepoId) -> Result<T, Refused>,
     ) -> Result<T, Refused> {
         self.act(|world, actor| {
             let repo = world.repo_named(repo)?;
-            deed(world, actor, repo)
+            operation(world, actor, repo)
         })
     }
 

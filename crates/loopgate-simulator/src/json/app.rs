@@ -70,15 +70,15 @@ pub fn repository_stub(world: &World, repo: &Repo) -> Value {
 
 /// `installation-token`.
 pub fn token(world: &World, token: &str, expires_at: Timestamp, granted: &Permissions, reach: &Selection) -> Value {
-    let mut shape = json!({
+    let mut object = json!({
         "token": token, "expires_at": time(expires_at), "permissions": permissions(granted),
         "repository_selection": reach.as_str(),
     });
     if let Selection::Selected(repos) = reach {
         let repos: Vec<_> = repos.iter().filter_map(|id| world.repos.get(id)).map(|r| repository(world, r)).collect();
-        shape["repositories"] = repos.into();
+        object["repositories"] = repos.into();
     }
-    shape
+    object
 }
 
 /// `hook-delivery-item`.
@@ -101,7 +101,7 @@ pub fn delivery_brief(delivery: &Delivery) -> Value {
 
 /// `hook-delivery`, with what was sent and answered.
 pub fn delivery(delivery: &Delivery) -> Value {
-    let mut shape = delivery_brief(delivery);
+    let mut object = delivery_brief(delivery);
     let headers: Map<_, _> =
         delivery.headers().into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
     let answer = match &delivery.state {
@@ -109,12 +109,12 @@ pub fn delivery(delivery: &Delivery) -> Value {
         _ => "",
     };
     merge(
-        &mut shape,
+        &mut object,
         json!({
             "url": delivery.url,
             "request": { "headers": headers, "payload": serde_json::from_slice::<Value>(&delivery.payload).ok() },
             "response": { "headers": {}, "payload": answer },
         }),
     );
-    shape
+    object
 }

@@ -35,7 +35,7 @@ pub fn pull_brief(world: &World, repo: &Repo, issue: &Issue) -> Value {
     let (reviews, review) = (format!("{url}/comments"), format!("{api}/pulls/comments{{/number}}"));
     let statuses = format!("{api}/statuses/{}", pull.head.sha);
     let href = |url: &str| json!({ "href": url });
-    let mut shape = json!({
+    let mut object = json!({
         "url": url, "id": pull.id, "node_id": node_id("PullRequest", pull.id), "html_url": page,
         "diff_url": format!("{page}.diff"), "patch_url": format!("{page}.patch"), "issue_url": issue_url,
         "number": number, "state": if issue.is_open() { "open" } else { "closed" }, "locked": false,
@@ -49,7 +49,7 @@ pub fn pull_brief(world: &World, repo: &Repo, issue: &Issue) -> Value {
         "comments_url": comments, "statuses_url": statuses,
     });
     merge(
-        &mut shape,
+        &mut object,
         json!({
             "requested_reviewers": pull.requested_reviewers.iter().map(|id| user(world, *id)).collect::<Vec<_>>(),
             "requested_teams": pull.requested_teams.iter().filter_map(|id| world.teams.get(id))
@@ -66,17 +66,17 @@ pub fn pull_brief(world: &World, repo: &Repo, issue: &Issue) -> Value {
             "active_lock_reason": null,
         }),
     );
-    shape
+    object
 }
 
 /// `pull-request`, with what follows from its commits.
 pub fn pull(world: &World, repo: &Repo, issue: &Issue) -> Value {
-    let mut shape = pull_brief(world, repo, issue);
-    let Some(pull) = &issue.pull else { return shape };
+    let mut object = pull_brief(world, repo, issue);
+    let Some(pull) = &issue.pull else { return object };
     let merged = pull.merge.is_some();
     let mergeable = (issue.is_open()).then_some(pull.standing.test_merge.is_some());
     merge(
-        &mut shape,
+        &mut object,
         json!({
             "merged": merged, "mergeable": mergeable, "rebaseable": mergeable,
             "mergeable_state": mergeable_state(world, repo, issue, pull),
@@ -86,7 +86,7 @@ pub fn pull(world: &World, repo: &Repo, issue: &Issue) -> Value {
             "deletions": pull.standing.deletions, "changed_files": pull.standing.changed_files,
         }),
     );
-    shape
+    object
 }
 
 fn mergeable_state(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> &'static str {
@@ -122,7 +122,7 @@ pub fn pull_stub(world: &World, repo: &Repo, issue: &Issue) -> Value {
 pub fn review(world: &World, repo: &Repo, issue: &Issue, review: &Review) -> Value {
     let url = format!("{}/pulls/{}", repo_url(world, repo), issue.number);
     let page = format!("{}/pull/{}#pullrequestreview-{}", repo_page(world, repo), issue.number, review.id);
-    let mut shape = json!({
+    let mut object = json!({
         "id": review.id, "node_id": node_id("PullRequestReview", review.id), "user": user(world, review.author),
         "body": review.body, "state": review.state.as_str(), "html_url": page, "pull_request_url": url,
         "author_association": world.association(review.author, repo),
@@ -131,9 +131,9 @@ pub fn review(world: &World, repo: &Repo, issue: &Issue, review: &Review) -> Val
     });
     // Pending reviews have no such key.
     if let Some(at) = review.submitted_at {
-        shape["submitted_at"] = time(at);
+        object["submitted_at"] = time(at);
     }
-    shape
+    object
 }
 
 /// `pull-request-review-comment`.
@@ -141,7 +141,7 @@ pub fn review_comment(world: &World, repo: &Repo, issue: &Issue, comment: &Revie
     let api = repo_url(world, repo);
     let (url, pull) = (format!("{api}/pulls/comments/{}", comment.id), format!("{api}/pulls/{}", issue.number));
     let page = format!("{}/pull/{}#discussion_r{}", repo_page(world, repo), issue.number, comment.id);
-    let mut shape = json!({
+    let mut object = json!({
         "id": comment.id, "node_id": node_id("PullRequestReviewComment", comment.id), "url": url,
         "pull_request_review_id": comment.review, "diff_hunk": "", "path": comment.path, "position": comment.line,
         "original_position": comment.line, "line": comment.line, "original_line": comment.line, "side": "RIGHT",
@@ -153,7 +153,7 @@ pub fn review_comment(world: &World, repo: &Repo, issue: &Issue, comment: &Revie
         "reactions": rollup(&url, &reactions_of(repo, comment.id).map(|given| given.content).collect::<Vec<_>>()),
     });
     if let Some(parent) = comment.in_reply_to {
-        shape["in_reply_to_id"] = parent.get().into();
+        object["in_reply_to_id"] = parent.get().into();
     }
-    shape
+    object
 }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::{
     hooks::{Audience, Event, Scope},
+    json,
     refused::Refused,
-    shape,
     world::{
         RepoId, World,
         app::{Actor, App, Holder, Installation, Permissions, Selection, Suspension, Token},
@@ -110,12 +110,12 @@ impl World {
     }
 
     fn stubs(&self, repos: &[RepoId]) -> Value {
-        repos.iter().filter_map(|id| self.repos.get(id)).map(|repo| shape::repository_stub(self, repo)).collect()
+        repos.iter().filter_map(|id| self.repos.get(id)).map(|repo| json::repository_stub(self, repo)).collect()
     }
 
     fn installation_event(&mut self, action: &'static str, actor: Actor, id: InstallationId) -> Result<(), Refused> {
         let installation = self.installations.get(&id).ok_or_else(Refused::not_found)?;
-        let (app, told) = (installation.app, shape::installation(self, installation));
+        let (app, told) = (installation.app, json::installation(self, installation));
         let repos = self.stubs(&self.reached(installation.account, &installation.repositories));
         let body = vec![("installation", told), ("repositories", repos), ("requester", Value::Null)];
         let (scope, audience) = (Scope::Installation(id), Audience::Only(app));
@@ -141,7 +141,7 @@ impl World {
         selected.retain(|repo| !removed.contains(repo));
         installation.repositories = Selection::Selected(selected);
         let installation = self.installations.get(&id).ok_or_else(Refused::not_found)?;
-        let (app, told) = (installation.app, shape::installation(self, installation));
+        let (app, told) = (installation.app, json::installation(self, installation));
         let action = if added.is_empty() { "removed" } else { "added" };
         let body = vec![
             ("installation", told),

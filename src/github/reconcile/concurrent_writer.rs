@@ -17,11 +17,11 @@ const RIVALS_TIME: TimeDelta = TimeDelta::seconds(10);
 /// Another process that saved the state of a pull request a moment ago. What follows from it, that process is about to
 /// show; what shows twice when both do is left to it, and looked after when it had its time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rival {
+pub(super) struct ConcurrentWriter {
     pub saved_at: Timestamp,
 }
 
-impl Rival {
+impl ConcurrentWriter {
     /// Takes out of the effects what must not be made twice; when to look whether it was made.
     pub fn left_to_them(self, effects: &mut Vec<Effect>) -> Option<Timestamp> {
         let all = effects.len();
@@ -38,7 +38,7 @@ impl Rival {
     }
 }
 
-/// The state commits that this process made last, by pull request. A young one that it did not make has a [`Rival`],
+/// The state commits that this process made last, by pull request. A young one that it did not make has a [`ConcurrentWriter`],
 /// unless it is older than the process: then it is likely that of the process before this one, which is dead.
 #[derive(Debug)]
 pub(super) struct SaveMemory {
@@ -54,13 +54,13 @@ impl SaveMemory {
     /// More pull requests than are busy within seconds.
     const MOST: usize = 4_096;
 
-    pub fn rival(&self, job: &Job, loaded: &Loaded, now: Timestamp) -> Option<Rival> {
+    pub fn concurrent_writer(&self, job: &Job, loaded: &Loaded, now: Timestamp) -> Option<ConcurrentWriter> {
         let saved_at = loaded.intact()?.updated_at;
         // Clocks of two processes may differ: a time to come is taken for now.
         let saved_at = saved_at.min(now);
         let known = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
         let is_ours = known.get(&(job.repository.clone(), job.number)) == loaded.tip.as_ref();
-        (!is_ours && saved_at > self.since && now < saved_at + RIVALS_TIME).then_some(Rival { saved_at })
+        (!is_ours && saved_at > self.since && now < saved_at + RIVALS_TIME).then_some(ConcurrentWriter { saved_at })
     }
 
     pub fn remember(&self, job: &Job, saved: Option<Sha>) {

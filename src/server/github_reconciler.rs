@@ -3,7 +3,7 @@
 use super::{
     Check,
     groups::Groups,
-    reconciler::{Again, Job, PullRequest, Reconciler, Unresolved},
+    reconciler::{Job, PullRequest, Reconciler, Requeue, Unresolved},
 };
 use crate::{
     channels::Channels,
@@ -68,7 +68,7 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
         Ok(found.into_iter().map(|(repository, number)| PullRequest { repository, number }).collect())
     }
 
-    async fn reconcile(&self, job: Job) -> Result<Again, Failed> {
+    async fn reconcile(&self, job: Job) -> Result<Requeue, Failed> {
         let job = github::Job {
             installation: Some(job.installation),
             repository: job.repository,
@@ -77,7 +77,7 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
         };
         let outcome = self.reconcile.run(&job, self.clock.now()).await?;
         log(&outcome.result);
-        Ok(outcome.revisit_at.map_or(Again::OnEvent, Again::At))
+        Ok(outcome.revisit_at.map_or(Requeue::OnEvent, Requeue::At))
     }
 }
 

@@ -46,13 +46,13 @@ pub fn tree(world: &World, repo: &Repo, sha: Sha, entries: &[(String, Entry)]) -
         .iter()
         .map(|(path, entry)| {
             let kind = entry.mode.kind();
-            let mut shape =
+            let mut object =
                 json!({ "path": path, "mode": entry.mode.as_str(), "type": kind.as_str(), "sha": entry.sha });
             if let Some(content) = world.objects(repo).blob(entry.sha) {
-                shape["size"] = content.len().into();
+                object["size"] = content.len().into();
             }
-            shape["url"] = format!("{url}/git/{}s/{}", kind.as_str(), entry.sha).into();
-            shape
+            object["url"] = format!("{url}/git/{}s/{}", kind.as_str(), entry.sha).into();
+            object
         })
         .collect();
     json!({ "sha": sha, "url": format!("{url}/git/trees/{sha}"), "tree": entries, "truncated": false })
@@ -113,16 +113,16 @@ fn account_of(world: &World, signature: &Signature) -> Value {
 
 /// A commit with its statistics and a page of its files.
 pub fn commit_detail(world: &World, repo: &Repo, sha: Sha, totals: (usize, usize), files: Vec<Value>) -> Value {
-    let mut shape = commit(world, repo, sha);
+    let mut object = commit(world, repo, sha);
     let (additions, deletions) = totals;
     merge(
-        &mut shape,
+        &mut object,
         json!({
             "stats": { "additions": additions, "deletions": deletions, "total": additions + deletions },
             "files": files,
         }),
     );
-    shape
+    object
 }
 
 /// `head_commit` of payloads and workflow runs.
@@ -140,19 +140,19 @@ pub fn changed_file(world: &World, repo: &Repo, at: Sha, change: &FileChange) ->
     let (url, page, path) = (repo_url(world, repo), repo_page(world, repo), quoted(&change.path));
     let lines = world.objects(repo).line_diff(change);
     let entry = change.new.or(change.old);
-    let mut shape = json!({
+    let mut object = json!({
         "sha": entry.map(|entry| entry.sha), "filename": change.path, "status": change.status.as_str(),
         "additions": lines.additions, "deletions": lines.deletions, "changes": lines.additions + lines.deletions,
         "blob_url": format!("{page}/blob/{at}/{path}"), "raw_url": format!("{page}/raw/{at}/{path}"),
         "contents_url": format!("{url}/contents/{path}?ref={at}"),
     });
     if let Some(patch) = lines.patch {
-        shape["patch"] = patch.into();
+        object["patch"] = patch.into();
     }
     if let Some(previous) = &change.previous {
-        shape["previous_filename"] = previous.as_str().into();
+        object["previous_filename"] = previous.as_str().into();
     }
-    shape
+    object
 }
 
 /// `commit-comparison`.
@@ -181,16 +181,16 @@ const MAX_INLINE: usize = 1024 * 1024;
 
 /// `content-file`, `content-symlink` or `content-submodule`, as a single answer.
 pub fn content(world: &World, repo: &Repo, reference: &str, path: &str, entry: Entry) -> Value {
-    let mut shape = listed_content(world, repo, reference, path, entry);
+    let mut object = listed_content(world, repo, reference, path, entry);
     match (entry.mode, world.objects(repo).blob(entry.sha)) {
-        (Mode::Symlink, Some(target)) => shape["target"] = String::from_utf8_lossy(target).into(),
-        (Mode::Submodule, _) => shape["submodule_git_url"] = Value::Null,
+        (Mode::Symlink, Some(target)) => object["target"] = String::from_utf8_lossy(target).into(),
+        (Mode::Submodule, _) => object["submodule_git_url"] = Value::Null,
         (_, Some(content)) if content.len() <= MAX_INLINE => {
-            merge(&mut shape, json!({ "content": wrapped(content), "encoding": "base64" }));
+            merge(&mut object, json!({ "content": wrapped(content), "encoding": "base64" }));
         }
-        _ => merge(&mut shape, json!({ "content": "", "encoding": "none" })),
+        _ => merge(&mut object, json!({ "content": "", "encoding": "none" })),
     }
-    shape
+    object
 }
 
 /// `content-directory`.

@@ -80,9 +80,9 @@ pub fn organization_full(world: &World, account: &Account) -> Value {
 /// `team`, the form of lists and payloads.
 pub fn team(world: &World, team: &Team) -> Value {
     let parent = team.parent.and_then(|parent| world.teams.get(&parent));
-    let mut shape = team_without_parent(world, team);
-    shape["parent"] = parent.map_or(Value::Null, |parent| team_without_parent(world, parent));
-    shape
+    let mut object = team_without_parent(world, team);
+    object["parent"] = parent.map_or(Value::Null, |parent| team_without_parent(world, parent));
+    object
 }
 
 fn team_without_parent(world: &World, team: &Team) -> Value {
@@ -139,9 +139,9 @@ pub fn permissions(role: Option<Role>) -> Value {
 
 /// `collaborator`.
 pub fn collaborator(world: &World, id: UserId, role: Option<Role>) -> Value {
-    let mut shape = user(world, id);
-    merge(&mut shape, json!({ "permissions": permissions(role), "role_name": role.map_or("none", Role::as_str) }));
-    shape
+    let mut object = user(world, id);
+    merge(&mut object, json!({ "permissions": permissions(role), "role_name": role.map_or("none", Role::as_str) }));
+    object
 }
 
 /// `repository-collaborator-permission`.

@@ -16,15 +16,15 @@ const MOST: usize = 10_000;
 
 /// Remembers answers, each for [`LIFE`].
 #[derive(Debug)]
-pub(crate) struct Fresh<K, V>(Mutex<BTreeMap<K, (Timestamp, V)>>);
+pub(crate) struct TtlCache<K, V>(Mutex<BTreeMap<K, (Timestamp, V)>>);
 
-impl<K, V> Default for Fresh<K, V> {
+impl<K, V> Default for TtlCache<K, V> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<K: Ord, V: Clone> Fresh<K, V> {
+impl<K: Ord, V: Clone> TtlCache<K, V> {
     pub(crate) fn get(&self, key: &K, now: Timestamp) -> Option<V> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(key).filter(|(read_at, _)| now - *read_at < LIFE).map(|(_, value)| value.clone())
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn answers_grow_old() {
-        let (fresh, start) = (Fresh::default(), Timestamp::from_timestamp(1_800_000_000, 0).unwrap());
+        let (fresh, start) = (TtlCache::default(), Timestamp::from_timestamp(1_800_000_000, 0).unwrap());
         fresh.put("a", 1, start);
         assert_eq!(fresh.get(&"a", start + TimeDelta::seconds(299)), Some(1));
         assert_eq!(fresh.get(&"a", start + TimeDelta::minutes(5)), None);

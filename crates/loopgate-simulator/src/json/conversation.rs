@@ -45,7 +45,7 @@ pub fn issue(world: &World, repo: &Repo, issue: &Issue) -> Value {
     let url = format!("{api}/issues/{number}");
     let kind = if issue.pull.is_some() { "pull" } else { "issues" };
     let page = format!("{}/{kind}/{number}", repo_page(world, repo));
-    let mut shape = json!({
+    let mut object = json!({
         "id": issue.id, "node_id": node_id("Issue", issue.id), "url": url, "repository_url": api,
         "labels_url": format!("{url}/labels{{/name}}"), "comments_url": format!("{url}/comments"),
         "events_url": format!("{url}/events"), "html_url": page, "number": number, "title": issue.title,
@@ -58,13 +58,13 @@ pub fn issue(world: &World, repo: &Repo, issue: &Issue) -> Value {
         "timeline_url": format!("{url}/timeline"), "performed_via_github_app": null, "state_reason": null,
     });
     if let Some(pull) = &issue.pull {
-        shape["draft"] = (pull.readiness == crate::world::issue::Readiness::Draft).into();
-        shape["pull_request"] = json!({
+        object["draft"] = (pull.readiness == crate::world::issue::Readiness::Draft).into();
+        object["pull_request"] = json!({
             "url": format!("{api}/pulls/{number}"), "html_url": page, "diff_url": format!("{page}.diff"),
             "patch_url": format!("{page}.patch"), "merged_at": maybe_time(pull.merge.map(|merge| merge.at)),
         });
     }
-    shape
+    object
 }
 
 /// `issue-comment`.
@@ -91,11 +91,11 @@ pub(super) fn reactions_of(repo: &Repo, comment: CommentId) -> impl Iterator<Ite
 
 /// `reaction-rollup`.
 pub(super) fn rollup(url: &str, reactions: &[ReactionContent]) -> Value {
-    let mut shape = json!({ "url": format!("{url}/reactions"), "total_count": reactions.len() });
+    let mut object = json!({ "url": format!("{url}/reactions"), "total_count": reactions.len() });
     for content in ReactionContent::ALL {
-        shape[content.as_str()] = reactions.iter().filter(|given| **given == content).count().into();
+        object[content.as_str()] = reactions.iter().filter(|given| **given == content).count().into();
     }
-    shape
+    object
 }
 
 pub fn reaction(world: &World, reaction: &Reaction) -> Value {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::{
     hooks::Event,
+    json,
     refused::Refused,
-    shape,
     world::{
         RepoId, World,
         account::Role,
@@ -46,7 +46,7 @@ impl World {
         number: PrNumber,
     ) -> Result<Event, Refused> {
         let (found, issue) = (self.repo(repo)?, self.issue(repo, number)?);
-        let mut told = shape::pull(self, found, issue);
+        let mut told = json::pull(self, found, issue);
         if matches!(action, "opened" | "synchronize" | "reopened") {
             // GitHub computes mergeability after it has sent these.
             for key in ["mergeable", "rebaseable", "merge_commit_sha"] {
@@ -135,7 +135,7 @@ impl World {
         self.need(actor, repo, Role::Read)?;
         let number = self.add_issue(actor, repo, title.to_owned(), Some(body.to_owned()), None)?;
         self.record(actor, repo, Some(number), What::Opened);
-        let told = shape::issue(self, self.repo(repo)?, self.issue(repo, number)?);
+        let told = json::issue(self, self.repo(repo)?, self.issue(repo, number)?);
         self.emit(Event::in_repo("issues", "opened", repo, actor).with("issue", told));
         Ok(number)
     }

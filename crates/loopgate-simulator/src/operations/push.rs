@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::{
     git::{Commit, Entry, FileChange, Kind, Mode, Object, Signature},
     hooks::Event,
+    json,
     refused::Refused,
-    shape,
     world::{
         RepoId, World,
         account::Role,
@@ -30,7 +30,7 @@ impl World {
         if name == "HEAD" { found.branch(&found.default_branch) } else { by_ref.or_else(by_id) }
     }
 
-    /// Who a deed's commits are from.
+    /// Who an operation's commits are from.
     pub fn signature(&self, actor: Actor) -> Signature {
         let account = self.accounts.get(&self.account_of(actor));
         let name = account.and_then(|a| a.name.clone().or_else(|| Some(a.login.clone()))).unwrap_or_default();
@@ -157,7 +157,7 @@ impl World {
     /// A commit of a `push` payload, with the paths it touched.
     fn pushed_commit(&self, repo: RepoId, sha: Sha) -> Value {
         let Ok(found) = self.repo(repo) else { return Value::Null };
-        let mut told = shape::head_commit(self, found, sha);
+        let mut told = json::head_commit(self, found, sha);
         let parent = self.objects(found).commit(sha).and_then(|commit| commit.parents.first().copied());
         let changes = self.objects(found).diff(parent, sha);
         let paths = |of: &dyn Fn(&FileChange) -> bool| -> Value {
@@ -187,7 +187,7 @@ impl World {
         for app in apps {
             let suite = self.suite_for(repo, app, sha, Some(branch))?;
             let found = self.repo(repo)?;
-            let told = found.suites.get(&suite).map(|suite| shape::check_suite(self, found, suite));
+            let told = found.suites.get(&suite).map(|suite| json::check_suite(self, found, suite));
             self.emit(Event::in_repo("check_suite", "requested", repo, actor).with("check_suite", told).only(app));
         }
         Ok(())

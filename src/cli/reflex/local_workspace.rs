@@ -6,7 +6,7 @@ use chrono::Utc;
 
 use crate::{
     cli::{
-        Stop,
+        CliError,
         local::{self, Shown},
     },
     config,
@@ -23,20 +23,20 @@ use loopgate_core::{
 };
 
 /// A repository, and the working tree a loop works in.
-pub(super) struct Ground {
+pub(super) struct LocalWorkspace {
     pub checkout: Checkout,
     pub worktree: Worktree,
     pub repository: LocalRepository,
 }
 
-impl Ground {
+impl LocalWorkspace {
     /// The repository around the current directory.
-    pub async fn open() -> Result<Self, Stop> {
-        let here = std::env::current_dir().map_err(Stop::unavailable)?;
+    pub async fn open() -> Result<Self, CliError> {
+        let here = std::env::current_dir().map_err(CliError::unavailable)?;
         let checkout = Checkout::around(&here)
-            .map_err(|error| Stop::bad_data(format!("a loop keeps its state in a git repository: {error}")))?;
-        let worktree = Worktree::at(&checkout.root).map_err(Stop::unavailable)?;
-        let repository = LocalRepository::open(&checkout.root).await.map_err(Stop::unavailable)?;
+            .map_err(|error| CliError::bad_data(format!("a loop keeps its state in a git repository: {error}")))?;
+        let worktree = Worktree::at(&checkout.root).map_err(CliError::unavailable)?;
+        let repository = LocalRepository::open(&checkout.root).await.map_err(CliError::unavailable)?;
         Ok(Self { checkout, worktree, repository })
     }
 
@@ -45,16 +45,16 @@ impl Ground {
     }
 
     /// The configuration in force here, with the checks a project like this usually has where none are configured.
-    pub fn policy(&self, own: Option<&str>) -> Result<Policy, Stop> {
+    pub fn policy(&self, own: Option<&str>) -> Result<Policy, CliError> {
         local::policy(self.root(), own.map(Path::new)).map(|(policy, _)| policy)
     }
 
     /// The alias that is meant: the one named, else the active loop's.
-    pub async fn meant(&self, named: Option<&Alias>) -> Result<Alias, Stop> {
+    pub async fn meant(&self, named: Option<&Alias>) -> Result<Alias, CliError> {
         if let Some(alias) = named {
             return Ok(alias.clone());
         }
-        let current = self.repository.current_task().await.map_err(Stop::unavailable)?;
+        let current = self.repository.current_task().await.map_err(CliError::unavailable)?;
         if let Some(alias) = current.and_then(|alias| alias.parse().ok()) {
             return Ok(alias);
         }
@@ -66,11 +66,11 @@ impl Ground {
                 known.iter().map(Alias::as_str).collect::<Vec<_>>().join(", ")
             ),
         };
-        Err(Stop::bad_data(said))
+        Err(CliError::bad_data(said))
     }
 
     /// The alias that is meant by somebody who only looks: the one named, else the active loop's, else the newest's.
-    pub async fn looked_at(&self, named: Option<&Alias>) -> Result<Alias, Stop> {
+    pub async fn looked_at(&self, named: Option<&Alias>) -> Result<Alias, CliError> {
         let nobody = match self.meant(named).await {
             Ok(alias) => return Ok(alias),
             Err(nobody) => nobody,
@@ -83,8 +83,8 @@ impl Ground {
         newest.map(|(_, alias)| alias).ok_or(nobody)
     }
 
-    pub async fn aliases(&self) -> Result<Vec<Alias>, Stop> {
-        let names = self.repository.tasks().await.map_err(Stop::unavailable)?;
+    pub async fn aliases(&self) -> Result<Vec<Alias>, CliError> {
+        let names = self.repository.tasks().await.map_err(CliError::unavailable)?;
         Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
@@ -93,8 +93,8 @@ impl Ground {
     }
 
     /// The state of a loop as it is saved.
-    pub async fn state(&self, alias: &Alias) -> Result<LoopState, Stop> {
-        let loaded = self.store(alias).load().await.map_err(Stop::unavailable)?;
+    pub async fn state(&self, alias: &Alias) -> Result<LoopState, CliError> {
+        let loaded = self.store(alias).load().await.map_err(CliError::unavailable)?;
         if loaded.tip.is_none() {
             return Err(no_such(alias));
         }
@@ -118,15 +118,15 @@ impl Ground {
     }
 
     /// Takes the locks of a loop: its own, and that of the working tree, which two loops must not edit at once.
-    pub fn lock(&self, alias: &Alias, now: Timestamp) -> Result<Locks, Stop> {
+    pub fn lock(&self, alias: &Alias, now: Timestamp) -> Result<Locks, CliError> {
         let holder = Holder::this(alias.as_str(), now);
         let take = |path: PathBuf| {
             Lock::take(&path, &holder).map_err(|error| match error {
-                LockError::Held { .. } => Stop::unavailable(format!(
+                LockError::Held { .. } => CliError::unavailable(format!(
                     "{error}. Wait for its end, or end it: `loopgate loop stop --alias {}`.",
                     Lock::holder(&path).map_or_else(|| alias.to_string(), |holder| holder.alias)
                 )),
-                LockError::Unusable { .. } => Stop::unavailable(error),
+                LockError::Unusable { .. } => CliError::unavailable(error),
             })
         };
         let own = take(self.lock_path(alias))?;
@@ -170,8 +170,8 @@ pub(super) fn aside_ref(alias: &Alias) -> String {
     format!("refs/loopgate/aside/{alias}")
 }
 
-pub(super) fn no_such(alias: &Alias) -> Stop {
-    Stop::bad_data(format!("there is no loop `{alias}`; `loopgate loop list` shows those there are"))
+pub(super) fn no_such(alias: &Alias) -> CliError {
+    CliError::bad_data(format!("there is no loop `{alias}`; `loopgate loop list` shows those there are"))
 }
 
 /// The person at the terminal, as a name git knows, where it is one.
@@ -188,6 +188,6 @@ pub(super) fn only(policy: &Policy, checks: &[CheckName]) -> Policy {
 }
 
 /// Whether a ref exists, for refs that are not runs.
-pub(super) async fn exists(ground: &Ground, alias: &Alias) -> Result<bool, Stop> {
-    Ok(ground.repository.read_ref(&task_ref(alias)).await.map_err(Stop::unavailable)?.is_some())
+pub(super) async fn exists(workspace: &LocalWorkspace, alias: &Alias) -> Result<bool, CliError> {
+    Ok(workspace.repository.read_ref(&task_ref(alias)).await.map_err(CliError::unavailable)?.is_some())
 }

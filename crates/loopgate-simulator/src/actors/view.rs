@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::spec::Pr;
 use crate::{
     Refused, Simulator,
-    deeds::checks::latest,
+    operations::checks::latest,
     world::{
         World,
         checks::{Annotation, Button, CheckRun, Conclusion},

@@ -7,8 +7,8 @@ use crate::{
     AppKey, Clock, Delivery, DeliveryCounts, DeliveryFault, Happening, Refused, RequestCounts, RequestFault,
     RequestRecord, Simulator, TimedOut,
     config::OWNER,
-    deeds::apps::NewApp,
     hooks::Voice,
+    operations::apps::NewApp,
     world::{
         RepoId, World,
         app::{Actor, App, Permissions, Selection, Webhook},
@@ -113,7 +113,7 @@ impl Simulator {
     pub fn actions_token(&self, repo: &RepoName, permissions: Option<Permissions>) -> Result<String, Refused> {
         self.shared.write(|world| {
             let id = world.repo_named(repo)?;
-            let actions = world.app_by_slug(crate::deeds::runs::ACTIONS)?.id;
+            let actions = world.app_by_slug(crate::operations::runs::ACTIONS)?.id;
             let installation = world.installation_for(actions, id)?.id;
             Ok(world.installation_token(installation, permissions, Some([id].into()))?.0)
         })
@@ -239,12 +239,12 @@ impl Simulator {
         self.shared.quietly(|world| look(world))
     }
 
-    /// Somebody's deed: time moves on by the configured pace first.
-    pub(super) fn deed<T>(&self, voice: Voice, deed: impl FnOnce(&mut World) -> T) -> T {
+    /// Somebody's operation: time moves on by the configured pace first.
+    pub(super) fn operation<T>(&self, voice: Voice, operation: impl FnOnce(&mut World) -> T) -> T {
         self.shared.write(|world| {
             world.clock.advance(self.pace);
             world.outbox.voice = voice;
-            let result = deed(world);
+            let result = operation(world);
             world.outbox.voice = Voice::Loud;
             result
         })

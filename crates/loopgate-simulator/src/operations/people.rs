@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::{
     hooks::{Audience, Event, Scope},
+    json,
     refused::Refused,
-    shape,
     world::{
         RepoId, TeamId, World,
         account::{Account, AccountKind, Org, OrgRole, Privacy, Role, Standing, Team},
@@ -87,7 +87,7 @@ impl World {
     /// Makes somebody a member or owner.
     pub fn add_org_member(&mut self, actor: Actor, org: UserId, user: UserId, role: OrgRole) -> Result<(), Refused> {
         self.org_mut(org)?.members.insert(user, role);
-        let told = shape::org_membership(self, self.accounts.get(&org).ok_or_else(Refused::not_found)?, user, role);
+        let told = json::org_membership(self, self.accounts.get(&org).ok_or_else(Refused::not_found)?, user, role);
         self.emit(self.account_event("organization", "member_added", org, actor).with("membership", told));
         Ok(())
     }
@@ -100,7 +100,7 @@ impl World {
         for team in teams {
             self.remove_team_member(actor, team, user)?;
         }
-        let told = shape::org_membership(self, self.accounts.get(&org).ok_or_else(Refused::not_found)?, user, role);
+        let told = json::org_membership(self, self.accounts.get(&org).ok_or_else(Refused::not_found)?, user, role);
         self.emit(self.account_event("organization", "member_removed", org, actor).with("membership", told));
         Ok(())
     }
@@ -133,7 +133,7 @@ impl World {
         more: impl FnOnce(Event) -> Event,
     ) -> Result<(), Refused> {
         let team = self.teams.get(&id).ok_or_else(Refused::not_found)?;
-        let event = self.account_event(name, action, team.org, actor).with("team", shape::team(self, team));
+        let event = self.account_event(name, action, team.org, actor).with("team", json::team(self, team));
         self.emit(more(event));
         Ok(())
     }
@@ -147,7 +147,7 @@ impl World {
         if !self.is_member(user, org) {
             self.add_org_member(actor, org, user, OrgRole::Member)?;
         }
-        let member = shape::user(self, user);
+        let member = json::user(self, user);
         self.team_event("membership", "added", actor, id, |e| e.with("scope", "team").with("member", member))
     }
 
@@ -155,19 +155,19 @@ impl World {
         if !self.teams.get_mut(&id).ok_or_else(Refused::not_found)?.members.remove(&user) {
             return Err(Refused::not_found());
         }
-        let member = shape::user(self, user);
+        let member = json::user(self, user);
         self.team_event("membership", "removed", actor, id, |e| e.with("scope", "team").with("member", member))
     }
 
     pub fn grant_team(&mut self, actor: Actor, id: TeamId, repo: RepoId, role: Role) -> Result<(), Refused> {
         self.teams.get_mut(&id).ok_or_else(Refused::not_found)?.repos.insert(repo, role);
-        let told = shape::repository(self, self.repo(repo)?);
+        let told = json::repository(self, self.repo(repo)?);
         self.team_event("team", "added_to_repository", actor, id, |event| event.with("repository", told))
     }
 
     pub fn revoke_team(&mut self, actor: Actor, id: TeamId, repo: RepoId) -> Result<(), Refused> {
         self.teams.get_mut(&id).ok_or_else(Refused::not_found)?.repos.remove(&repo);
-        let told = shape::repository(self, self.repo(repo)?);
+        let told = json::repository(self, self.repo(repo)?);
         self.team_event("team", "removed_from_repository", actor, id, |event| event.with("repository", told))
     }
 
@@ -190,14 +190,14 @@ impl World {
     pub fn add_collaborator(&mut self, actor: Actor, repo: RepoId, user: UserId, role: Role) -> Result<(), Refused> {
         self.repo_mut(repo)?.collaborators.insert(user, role);
         let changes = json!({ "permission": { "to": role.as_permission() } });
-        let event = Event::in_repo("member", "added", repo, actor).with("member", shape::user(self, user));
+        let event = Event::in_repo("member", "added", repo, actor).with("member", json::user(self, user));
         self.emit(event.with("changes", changes));
         Ok(())
     }
 
     pub fn remove_collaborator(&mut self, actor: Actor, repo: RepoId, user: UserId) -> Result<(), Refused> {
         self.repo_mut(repo)?.collaborators.remove(&user).ok_or_else(Refused::not_found)?;
-        let member = shape::user(self, user);
+        let member = json::user(self, user);
         self.emit(Event::in_repo("member", "removed", repo, actor).with("member", member));
         Ok(())
     }

@@ -4,8 +4,8 @@ use super::spec::{CheckSpec, RunSpec};
 use crate::{
     Refused, Simulator,
     config::OWNER,
-    deeds::{checks::CheckChange, runs::NewRun},
     hooks::Voice,
+    operations::{checks::CheckChange, runs::NewRun},
     world::{
         RepoId, World,
         app::Actor,
@@ -29,13 +29,13 @@ impl Ci {
     fn act<T>(
         &self,
         repo: &RepoName,
-        deed: impl FnOnce(&mut World, Actor, RepoId) -> Result<T, Refused>,
+        operation: impl FnOnce(&mut World, Actor, RepoId) -> Result<T, Refused>,
     ) -> Result<T, Refused> {
-        self.sim.deed(Voice::Loud, |world| {
+        self.sim.operation(Voice::Loud, |world| {
             let repo = world.repo_named(repo)?;
             let app = world.app_by_slug(&self.slug)?.id;
             let actor = Actor::App(world.installation_for(app, repo)?.id);
-            deed(world, actor, repo)
+            operation(world, actor, repo)
         })
     }
 
@@ -91,7 +91,7 @@ impl Simulator {
 
     /// Starts a workflow run and leaves it in progress.
     pub fn start_workflow(&self, repo: &RepoName, spec: RunSpec) -> Result<WorkflowRunId, Refused> {
-        self.deed(Voice::Loud, |world| {
+        self.operation(Voice::Loud, |world| {
             let id = world.repo_named(repo)?;
             let found = world.repo(id)?;
             let pull = found.issues.values().find_map(|issue| {
@@ -120,7 +120,7 @@ impl Simulator {
         conclusion: Conclusion,
         artifacts: Vec<(String, bytes::Bytes)>,
     ) -> Result<(), Refused> {
-        self.deed(Voice::Loud, |world| {
+        self.operation(Voice::Loud, |world| {
             let repo = world.repo_named(repo)?;
             world.finish_run(repo, run, conclusion, artifacts)
         })

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::{
     hooks::Event,
+    json,
     refused::Refused,
-    shape,
     world::{
         RepoId, SuiteId, World,
         account::Role,
@@ -206,9 +206,9 @@ impl World {
     /// A check run as payloads carry it: with its whole suite.
     fn check_payload(&self, repo: RepoId, id: CheckRunId) -> Result<serde_json::Value, Refused> {
         let (found, run) = (self.repo(repo)?, self.check_run(repo, id)?);
-        let mut told = shape::check_run(self, found, run);
+        let mut told = json::check_run(self, found, run);
         if let Some(suite) = found.suites.get(&run.suite) {
-            let mut suite = shape::check_suite(self, found, suite);
+            let mut suite = json::check_suite(self, found, suite);
             if let Some(suite) = suite.as_object_mut() {
                 // The repository stands beside it already.
                 suite.shift_remove("repository");
@@ -229,7 +229,7 @@ impl World {
         let found = self.repo(repo)?;
         let Some(suite) = found.suites.get(&suite) else { return Ok(()) };
         if self.suite_state(found, suite).1.is_some() {
-            let told = shape::check_suite(self, found, suite);
+            let told = json::check_suite(self, found, suite);
             self.emit(Event::in_repo("check_suite", "completed", repo, actor).with("check_suite", told));
         }
         Ok(())
@@ -248,7 +248,7 @@ impl World {
         self.need(actor, repo, Role::Write)?;
         let found = self.repo(repo)?;
         let suite = found.suites.get(&id).ok_or_else(Refused::not_found)?;
-        let (app, told) = (suite.app, shape::check_suite(self, found, suite));
+        let (app, told) = (suite.app, json::check_suite(self, found, suite));
         self.emit(Event::in_repo("check_suite", "rerequested", repo, actor).with("check_suite", told).only(app));
         Ok(())
     }
@@ -314,10 +314,10 @@ impl World {
             .with("context", status.context.as_str())
             .with("description", status.description.clone())
             .with("state", status.state.as_str())
-            .with("commit", shape::commit(self, found, status.sha))
+            .with("commit", json::commit(self, found, status.sha))
             .with("branches", branches)
-            .with("created_at", shape::time(status.created_at))
-            .with("updated_at", shape::time(status.created_at));
+            .with("created_at", json::time(status.created_at))
+            .with("updated_at", json::time(status.created_at));
         self.emit(event);
         Ok(())
     }

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::checks::CheckChange;
 use crate::{
     hooks::Event,
+    json,
     refused::Refused,
-    shape,
     world::{
         ArtifactId, RepoId, World,
         account::Role,
@@ -146,7 +146,7 @@ impl World {
         let (found, run) = (self.repo(repo)?, self.workflow_run(repo, id)?);
         let state = run.progress.conclusion().map_or(action, Conclusion::as_str).to_owned();
         let what = What::Workflow { id, sha: run.sha, name: run.name.clone(), state };
-        let (told, workflow) = (shape::workflow_run(self, found, run), shape::workflow(self, found, run));
+        let (told, workflow) = (json::workflow_run(self, found, run), json::workflow(self, found, run));
         self.record(actor, repo, None, what);
         let event = Event::in_repo("workflow_run", action, repo, actor).with("workflow_run", told);
         self.emit(event.with("workflow", workflow));

@@ -17,17 +17,17 @@ use loopgate_core::{AppId, Sha};
 /// `repository`, as payloads and pull requests carry it.
 pub fn repository(world: &World, repo: &Repo) -> Value {
     let (url, page) = (repo_url(world, repo), repo_page(world, repo));
-    let mut shape = json!({
+    let mut object = json!({
         "id": repo.id, "node_id": node_id("Repository", repo.id), "name": repo.name,
         "full_name": world.full_name(repo), "private": repo.visibility == Visibility::Private,
         "owner": user(world, repo.owner), "html_url": page, "description": null, "fork": repo.fork_of.is_some(),
         "url": url,
     });
     for (key, path) in LINKS {
-        shape[*key] = format!("{url}{path}").into();
+        object[*key] = format!("{url}{path}").into();
     }
-    merge(&mut shape, facts(world, repo, &page));
-    shape
+    merge(&mut object, facts(world, repo, &page));
+    object
 }
 
 /// Keys of a repository that are its URL and a path (or URI template).
@@ -127,7 +127,7 @@ pub fn branch(world: &World, repo: &Repo, name: &str, sha: Sha) -> Value {
 /// `branch-protection` of classic protection.
 pub fn protection(world: &World, repo: &Repo, branch: &str, protection: &Protection) -> Value {
     let url = format!("{}/branches/{branch}/protection", repo_url(world, repo));
-    let mut shape = json!({
+    let mut object = json!({
         "url": url, "enforce_admins": { "url": format!("{url}/enforce_admins"), "enabled": true },
         "required_linear_history": { "enabled": false }, "allow_force_pushes": { "enabled": false },
         "allow_deletions": { "enabled": false }, "block_creations": { "enabled": false },
@@ -135,7 +135,7 @@ pub fn protection(world: &World, repo: &Repo, branch: &str, protection: &Protect
         "allow_fork_syncing": { "enabled": false },
     });
     if protection.required_approvals > 0 {
-        shape["required_pull_request_reviews"] = json!({
+        object["required_pull_request_reviews"] = json!({
             "url": format!("{url}/required_pull_request_reviews"),
             "dismiss_stale_reviews": protection.stale_reviews == StaleReviews::Dismiss,
             "require_code_owner_reviews": false, "require_last_push_approval": false,
@@ -149,12 +149,12 @@ pub fn protection(world: &World, repo: &Repo, branch: &str, protection: &Protect
             .iter()
             .map(|check| json!({ "context": check.context, "app_id": check.app.map(AppId::get) }))
             .collect();
-        shape["required_status_checks"] = json!({
+        object["required_status_checks"] = json!({
             "url": format!("{url}/required_status_checks"), "strict": false, "contexts": contexts,
             "contexts_url": format!("{url}/required_status_checks/contexts"), "checks": checks,
         });
     }
-    shape
+    object
 }
 
 /// The active rules of a branch, from rulesets only: classic protection is not among them

@@ -22,12 +22,12 @@ const ECHOED: usize = 2_000;
 const ECHOED_LINE: usize = 1_000;
 
 /// Speaks for one process.
-pub(super) struct Voice {
+pub(super) struct ConsoleOutput {
     format: Format,
     pub colour: Colour,
 }
 
-impl Voice {
+impl ConsoleOutput {
     pub fn new(format: Format) -> Self {
         let coloured = format == Format::Human && output::colours_on(&std::io::stdout());
         Self { format, colour: if coloured { Colour::On } else { Colour::Off } }

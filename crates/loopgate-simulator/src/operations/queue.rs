@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::{
     git::{Commit, Merge, Object, Signature},
     hooks::Event,
+    json,
     refused::Refused,
-    shape,
     world::{RepoId, World, account::Role, app::Actor},
 };
 use loopgate_core::{PrNumber, Sha};
@@ -95,7 +95,7 @@ impl World {
         let told = json!({
             "head_sha": group.head_sha, "head_ref": group.head_ref, "base_sha": group.base_sha,
             "base_ref": format!("refs/heads/{}", group.base_branch),
-            "head_commit": shape::head_commit(self, self.repo(repo)?, group.head_sha),
+            "head_commit": json::head_commit(self, self.repo(repo)?, group.head_sha),
         });
         let mut event = Event::in_repo("merge_group", action, repo, actor).with("merge_group", told);
         if let Some(reason) = reason {

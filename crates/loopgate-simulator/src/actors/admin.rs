@@ -4,8 +4,8 @@ use super::Pr;
 use crate::{
     Refused, Simulator,
     config::OWNER,
-    deeds::queue::{MergeGroup, QueueOutcome},
     hooks::Voice,
+    operations::queue::{MergeGroup, QueueOutcome},
     world::{
         TeamId, World,
         account::{OrgRole, Privacy, Role, Standing},
@@ -33,10 +33,10 @@ impl Admin {
         Self { voice: Voice::Silent, ..self.clone() }
     }
 
-    fn act<T>(&self, deed: impl FnOnce(&mut World, Actor) -> Result<T, Refused>) -> Result<T, Refused> {
-        self.sim.deed(self.voice, |world| {
+    fn act<T>(&self, operation: impl FnOnce(&mut World, Actor) -> Result<T, Refused>) -> Result<T, Refused> {
+        self.sim.operation(self.voice, |world| {
             let actor = Actor::Person(world.user_id(OWNER)?);
-            deed(world, actor)
+            operation(world, actor)
         })
     }
 
@@ -120,11 +120,11 @@ impl Admin {
     fn team<T>(
         &self,
         team: &TeamSlug,
-        deed: impl FnOnce(&mut World, Actor, TeamId) -> Result<T, Refused>,
+        operation: impl FnOnce(&mut World, Actor, TeamId) -> Result<T, Refused>,
     ) -> Result<T, Refused> {
         self.act(|world, actor| {
             let id = world.team_by_name(team)?.id;
-            deed(world, actor, id)
+            operation(world, actor, id)
         })
     }
 

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::{
     hooks::Event,
+    json,
     refused::Refused,
-    shape,
     world::{
         RepoId, World,
         account::Role,
@@ -71,8 +71,8 @@ impl World {
 
     fn comment_event(&self, action: &'static str, actor: Actor, repo: RepoId, id: CommentId) -> Result<Event, Refused> {
         let (found, comment) = (self.repo(repo)?, self.find_comment(repo, id)?);
-        let issue = shape::issue(self, found, self.issue(repo, comment.issue)?);
-        let told = shape::comment(self, found, comment);
+        let issue = json::issue(self, found, self.issue(repo, comment.issue)?);
+        let told = json::comment(self, found, comment);
         Ok(Event::in_repo("issue_comment", action, repo, actor).with("issue", issue).with("comment", told))
     }
 
@@ -201,7 +201,7 @@ impl World {
         let (name, color) = (name.to_owned(), color.to_lowercase());
         let label = Label { id, name, color, description: description.map(str::to_owned) };
         self.repo_mut(repo)?.labels.insert(label.name.to_lowercase(), label.clone());
-        let told = shape::label(self, self.repo(repo)?, &label);
+        let told = json::label(self, self.repo(repo)?, &label);
         self.emit(Event::in_repo("label", "created", repo, actor).with("label", told));
         Ok(label)
     }
@@ -220,7 +220,7 @@ impl World {
         label.color = color.map_or_else(|| label.color.clone(), |color| color.to_lowercase());
         label.description = description.or_else(|| label.description.take());
         let label = label.clone();
-        let told = shape::label(self, self.repo(repo)?, &label);
+        let told = json::label(self, self.repo(repo)?, &label);
         self.emit(Event::in_repo("label", "edited", repo, actor).with("label", told).with("changes", json!({})));
         Ok(label)
     }
@@ -233,7 +233,7 @@ impl World {
         for issue in found.issues.values_mut() {
             issue.labels.retain(|worn| *worn != label.name);
         }
-        let told = shape::label(self, self.repo(repo)?, &label);
+        let told = json::label(self, self.repo(repo)?, &label);
         self.emit(Event::in_repo("label", "deleted", repo, actor).with("label", told));
         Ok(())
     }
@@ -280,18 +280,18 @@ impl World {
         let what = if action == "labeled" { What::Labeled } else { What::Unlabeled };
         self.record(actor, repo, Some(number), what(label.name.clone()));
         let (found, issue) = (self.repo(repo)?, self.issue(repo, number)?);
-        let told = shape::label(self, found, label);
+        let told = json::label(self, found, label);
         let event = if issue.pull.is_some() {
             self.pull_event(action, actor, repo, number)?
         } else {
-            Event::in_repo("issues", action, repo, actor).with("issue", shape::issue(self, found, issue))
+            Event::in_repo("issues", action, repo, actor).with("issue", json::issue(self, found, issue))
         };
         self.emit(event.with("label", told));
         Ok(())
     }
 }
 
-/// Whether a deed changed anything.
+/// Whether an operation changed anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Novelty {
     New,

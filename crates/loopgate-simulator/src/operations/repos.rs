@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::{
     git::Objects,
     hooks::Event,
+    json,
     refused::Refused,
-    shape,
     world::{
         RepoId, World,
         account::Role,
@@ -37,7 +37,7 @@ impl World {
         self.networks.push(Objects::default());
         let network = Network(self.networks.len() - 1);
         let id = self.add_repo(owner, name.name(), visibility, network);
-        let told = shape::repository(self, self.repo(id)?);
+        let told = json::repository(self, self.repo(id)?);
         self.emit(Event::in_repo("repository", "created", id, actor).with("repository", told));
         if !files.is_empty() {
             let author = self.signature(actor);
@@ -98,7 +98,7 @@ impl World {
         let id = self.add_repo(owner, &name, visibility, network);
         let fork = self.repo_mut(id)?;
         (fork.fork_of, fork.default_branch, fork.refs) = (Some(parent), default_branch, refs);
-        let told = shape::repository(self, self.repo(id)?);
+        let told = json::repository(self, self.repo(id)?);
         let event = Event::plain("fork", parent, actor);
         self.emit(event.with("forkee", told));
         Ok(id)
@@ -121,7 +121,7 @@ impl World {
         let from = self.repo(repo)?.owner;
         let former = self.full_name(self.repo(repo)?);
         let is_org = self.accounts.get(&from).is_some_and(|account| account.org().is_some());
-        let old_owner = json!({ (if is_org { "organization" } else { "user" }): shape::user(self, from) });
+        let old_owner = json!({ (if is_org { "organization" } else { "user" }): json::user(self, from) });
         let found = self.repo_mut(repo)?;
         found.owner = to;
         found.former_names.push(former);
