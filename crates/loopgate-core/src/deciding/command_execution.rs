@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::run::Run;
+use super::{given::Given, verification};
 use crate::{
     attempts::{
         comparison,
@@ -16,34 +16,67 @@ use crate::{
     failure::{Blame, Changes},
     gate::{self, CommandWord, PhraseProblem, Refusal},
     ids::{CheckName, GateName, Login, UserId},
-    observed::{Account, AccountKind, Hint, Lifecycle, Permission, Standing},
+    observed::{Account, AccountKind, Hint, Permission, Standing},
     policy::{CheckPolicy, ExecutionSkips, Trigger},
     state::{
-        Answer, AnswerOutcome, Answered, Asked, CommandRefusal, Resume, RunStatus, Skip, Stop, StopReason,
+        Answer, AnswerOutcome, Answered, Asked, CommandRefusal, LoopState, Resume, RunStatus, Skip, Stop, StopReason,
         history::Event,
     },
     verdict::{
         blame::{self, CheckBlame},
         gather::HeadEvidence,
-        tamper,
+        tamper::{self, Tampering},
     },
 };
 
-/// Whether orders changed what is known of the head's checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Affected {
-    Evidence,
-    Nothing,
+/// What happened, before it is a line of the history.
+pub(super) type Happened = (Event, Value);
+
+/// Commands under execution: the state as they make it, and what happened.
+struct Execution<'a> {
+    given: &'a Given<'a>,
+    /// How the change weakens what checks it.
+    tampering: &'a [Tampering],
+    next: &'a mut LoopState,
+    events: Vec<Happened>,
+}
+
+impl Execution<'_> {
+    fn happened(&mut self, event: Event, payload: Value) {
+        self.events.push((event, payload));
+    }
+}
+
+/// What came of the commands.
+pub(super) struct Executed {
+    /// What is known of the head's checks after them.
+    pub(super) evidence: HeadEvidence,
+    pub(super) events: Vec<Happened>,
 }
 
 /// Carries out the commands that were not answered yet, in the order they were written.
-///
-/// `evidence` is what is known of the head before any of them.
-pub(crate) fn carry_out(run: &mut Run<'_>, commands: &[CommandWord], evidence: &HeadEvidence) -> Affected {
-    if run.snapshot.pull_request.lifecycle != Lifecycle::Open {
-        return Affected::Nothing;
+pub(super) fn carry_out(
+    given: &Given<'_>,
+    next: &mut LoopState,
+    commands: &[CommandWord],
+    tampering: &[Tampering],
+) -> Executed {
+    let evidence = verification::gather(given, next);
+    if !given.is_open() {
+        return Executed { evidence, events: Vec::new() };
     }
-    let before = (run.next.skips.len(), run.next.reruns.len());
+    let before = (next.skips.len(), next.reruns.len());
+    let mut run = Execution { given, tampering, next, events: Vec::new() };
+    answer(&mut run, commands, &evidence);
+    press(&mut run, &evidence);
+    let Execution { next, events, .. } = run;
+    let is_untouched = before == (next.skips.len(), next.reruns.len());
+    let evidence = if is_untouched { evidence } else { verification::gather(given, next) };
+    Executed { evidence, events }
+}
+
+/// Answers every command in words once.
+fn answer(run: &mut Execution<'_>, commands: &[CommandWord], evidence: &HeadEvidence) {
     let mut fresh: Vec<Answered> = Vec::new();
     for word in commands {
         let source = Asked::InWords(word.source);
@@ -59,13 +92,11 @@ pub(crate) fn carry_out(run: &mut Run<'_>, commands: &[CommandWord], evidence: &
         }
     }
     run.next.answered.extend(fresh);
-    press(run, evidence);
-    if before == (run.next.skips.len(), run.next.reruns.len()) { Affected::Nothing } else { Affected::Evidence }
 }
 
 /// Buttons, and *Re-run* on our check runs: what the command of the same name would do.
-fn press(run: &mut Run<'_>, evidence: &HeadEvidence) {
-    let snapshot = run.snapshot;
+fn press(run: &mut Execution<'_>, evidence: &HeadEvidence) {
+    let snapshot = run.given.snapshot;
     for hint in &snapshot.hints {
         let (by, source, button) = match hint {
             Hint::ButtonPressed { check_run, identifier, by } => {
@@ -103,12 +134,12 @@ fn press(run: &mut Run<'_>, evidence: &HeadEvidence) {
 
 /// Whether pressing the button can mean something new: an event may be told twice, and a person may press twice. What
 /// was asked for a moment ago is not asked for again.
-fn may_be_pressed_again(run: &Run<'_>, source: &Asked) -> bool {
+fn may_be_pressed_again(run: &Execution<'_>, source: &Asked) -> bool {
     let Some(answered) = run.next.answered.iter().find(|answered| answered.source == *source) else { return true };
     answered.answers.iter().all(|answer| match &answer.outcome {
         AnswerOutcome::RunAgain { checks } | AnswerOutcome::Underway { checks } => {
             let asked = run.next.reruns.iter().filter(|rerun| !rerun.checks.is_disjoint(checks));
-            asked.map(|rerun| rerun.at).max().is_none_or(|at| run.now >= at + rerun::WINDOW)
+            asked.map(|rerun| rerun.at).max().is_none_or(|at| run.given.now >= at + rerun::WINDOW)
         }
         AnswerOutcome::LookedAgain | AnswerOutcome::NothingToRun { .. } => true,
         _ => false,
@@ -116,11 +147,11 @@ fn may_be_pressed_again(run: &Run<'_>, source: &Asked) -> bool {
 }
 
 /// Asks for evidence again: what is missing and what says nothing of the code; `retry` also for what fails.
-fn run_again(run: &mut Run<'_>, by: &Login, verb: Verb, evidence: &HeadEvidence) -> AnswerOutcome {
+fn run_again(run: &mut Execution<'_>, by: &Login, verb: Verb, evidence: &HeadEvidence) -> AnswerOutcome {
     let mut wanted: BTreeSet<CheckName> = evidence.missing().into_iter().collect();
-    let flaky = comparison::flaky(run.next.attempt_of(run.snapshot.pull_request.head.sha), evidence);
-    let changes = Changes::of(&run.snapshot.files);
-    let blames = blame::blames(evidence, &changes, run.snapshot.base_evidence.as_ref(), &flaky);
+    let flaky = comparison::flaky(run.next.attempt_of(run.given.snapshot.pull_request.head.sha), evidence);
+    let changes = Changes::of(&run.given.snapshot.files);
+    let blames = blame::blames(evidence, &changes, run.given.snapshot.base_evidence.as_ref(), &flaky);
     let again = |blame: &&CheckBlame| {
         verb == Verb::Retry || matches!(blame.blame, Blame::Infrastructure | Blame::Inconclusive | Blame::Flaky)
     };
@@ -129,7 +160,7 @@ fn run_again(run: &mut Run<'_>, by: &Login, verb: Verb, evidence: &HeadEvidence)
         return AnswerOutcome::LookedAgain;
     }
     let Wished { asked, underway, impossible } =
-        rerun::wish(run.snapshot, run.policy, &mut run.next, wanted, by, run.now);
+        rerun::wish(run.given.snapshot, run.given.policy, run.next, wanted, by, run.given.now);
     match (asked.is_empty(), underway.is_empty()) {
         (false, _) => AnswerOutcome::RunAgain { checks: asked },
         (true, false) => AnswerOutcome::Underway { checks: underway },
@@ -138,7 +169,7 @@ fn run_again(run: &mut Run<'_>, by: &Login, verb: Verb, evidence: &HeadEvidence)
 }
 
 /// None for what is nobody's own word (bots, Apps, hidden comments): it is not answered, lest two bots never stop.
-fn answer_to(run: &mut Run<'_>, word: &CommandWord, evidence: &HeadEvidence) -> Option<AnswerOutcome> {
+fn answer_to(run: &mut Execution<'_>, word: &CommandWord, evidence: &HeadEvidence) -> Option<AnswerOutcome> {
     match (&word.void, &word.command) {
         (Some(Refusal::Edited), _) => Some(AnswerOutcome::Refused(CommandRefusal::Edited)),
         (Some(_), _) => None,
@@ -156,7 +187,7 @@ fn refusal_of(problem: PhraseProblem) -> Option<CommandRefusal> {
     }
 }
 
-fn order(run: &mut Run<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
+fn order(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
     if let Err(refusal) = may(run, &word.by, command.verb()) {
         return AnswerOutcome::Refused(refusal);
     }
@@ -171,8 +202,8 @@ fn order(run: &mut Run<'_>, word: &CommandWord, command: &Command, evidence: &He
     outcome
 }
 
-fn may(run: &Run<'_>, person: &Account, verb: Verb) -> Result<(), CommandRefusal> {
-    let standing = run.snapshot.authority.people.get(&person.id);
+fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandRefusal> {
+    let standing = run.given.snapshot.authority.people.get(&person.id);
     let has = |least: Permission| match standing {
         Some(Standing::Known { permission, .. }) => Some(*permission >= least),
         Some(Standing::Gone) => Some(false),
@@ -184,16 +215,18 @@ fn may(run: &Run<'_>, person: &Account, verb: Verb) -> Result<(), CommandRefusal
         None => Err(CommandRefusal::RightsUnknown),
     };
     let cause = run.next.blocked.as_ref().map(|blocked| blocked.trigger);
-    let gates = cause.map(|cause| escalation_call::gates_of(cause, &run.next, run.policy, run.now)).unwrap_or_default();
+    let gates = cause
+        .map(|cause| escalation_call::gates_of(cause, run.next, run.given.policy, run.given.now))
+        .unwrap_or_default();
     match verb.right(&gates) {
         Right::Anyone => Ok(()),
-        Right::AuthorOrWrite if person.id == run.snapshot.pull_request.author.id => Ok(()),
+        Right::AuthorOrWrite if person.id == run.given.snapshot.pull_request.author.id => Ok(()),
         Right::AuthorOrWrite => needs(Permission::Write, CommandRefusal::NeedsAuthorOrWrite),
         Right::Write => needs(Permission::Write, CommandRefusal::NeedsWrite),
         Right::GateApprovers(gates) => {
             let decides = |name: &&GateName| {
-                let gate = run.policy.gates.get(*name);
-                gate.is_some_and(|gate| gate::may_decide(gate, run.snapshot, person).is_ok())
+                let gate = run.given.policy.gates.get(*name);
+                gate.is_some_and(|gate| gate::may_decide(gate, run.given.snapshot, person).is_ok())
             };
             let Some(gate) = gates.first().filter(|_| !gates.iter().any(|name| decides(&name))) else { return Ok(()) };
             let refusal = || CommandRefusal::NeedsApproverOf { gate: gate.clone() };
@@ -202,7 +235,7 @@ fn may(run: &Run<'_>, person: &Account, verb: Verb) -> Result<(), CommandRefusal
     }
 }
 
-fn execute(run: &mut Run<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
+fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
     match command {
         Command::Help
         | Command::Status
@@ -226,14 +259,14 @@ fn execute(run: &mut Run<'_>, word: &CommandWord, command: &Command, evidence: &
     }
 }
 
-fn resume(run: &mut Run<'_>, word: &CommandWord, accept: Option<Trigger>) -> AnswerOutcome {
+fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) -> AnswerOutcome {
     // Stopped by a person, or given up at the limit without calling anybody.
     let stopped = run.next.stop.reason == Some(StopReason::UserStop) || run.next.status == RunStatus::Failed;
-    let weakened = tamper::findings(&run.snapshot.files);
+    let weakened = run.tampering;
     match run.next.blocked.as_ref().map(|blocked| blocked.trigger) {
         None if !stopped => return AnswerOutcome::Refused(CommandRefusal::NothingToResume),
         // What was weakened and is as it was needs nobody to take responsibility.
-        Some(cause @ Trigger::Tampering) if tamper::not_accepted(&weakened, &run.next.accepted_tampering).is_some() => {
+        Some(cause @ Trigger::Tampering) if tamper::not_accepted(weakened, &run.next.accepted_tampering).is_some() => {
             if accept != Some(cause) {
                 return AnswerOutcome::Refused(CommandRefusal::NeedsAccept { cause });
             }
@@ -241,7 +274,7 @@ fn resume(run: &mut Run<'_>, word: &CommandWord, accept: Option<Trigger>) -> Ans
                 return AnswerOutcome::Refused(CommandRefusal::OwnWork);
             }
             run.next.accepted.insert(cause);
-            run.next.accepted_tampering = tamper::counts(&weakened);
+            run.next.accepted_tampering = tamper::counts(weakened);
         }
         _ => {}
     }
@@ -260,16 +293,16 @@ fn resume(run: &mut Run<'_>, word: &CommandWord, accept: Option<Trigger>) -> Ans
     AnswerOutcome::Resumed
 }
 
-fn skip(run: &mut Run<'_>, word: &CommandWord, check: &CheckName, reason: &str) -> AnswerOutcome {
-    let Some(configured) = run.policy.verify.checks.get(check) else {
-        let names = run.policy.verify.checks.keys();
+fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: &str) -> AnswerOutcome {
+    let Some(configured) = run.given.policy.verify.checks.get(check) else {
+        let names = run.given.policy.verify.checks.keys();
         let nearest = names.max_by(|one, other| likeness(check, one).total_cmp(&likeness(check, other))).cloned();
         return AnswerOutcome::Refused(CommandRefusal::UnknownCheck { check: check.clone(), nearest });
     };
     if wrote_it(run, word.by.id) {
         return AnswerOutcome::Refused(CommandRefusal::OwnWork);
     }
-    if is_execution(configured) && run.policy.retry.skipping == ExecutionSkips::NeverBuildOrTest {
+    if is_execution(configured) && run.given.policy.retry.skipping == ExecutionSkips::NeverBuildOrTest {
         return AnswerOutcome::Refused(CommandRefusal::NeverSkipped { check: check.clone() });
     }
     if run.next.skips.iter().all(|skip| &skip.check != check) {
@@ -289,8 +322,8 @@ const fn is_execution(check: &CheckPolicy) -> bool {
 }
 
 /// The pull request's author, and whoever authored or committed one of its commits.
-fn wrote_it(run: &Run<'_>, person: UserId) -> bool {
-    let snapshot = run.snapshot;
+fn wrote_it(run: &Execution<'_>, person: UserId) -> bool {
+    let snapshot = run.given.snapshot;
     let committed = snapshot.commits.items.iter().flat_map(|commit| [&commit.author, &commit.committer]);
     person == snapshot.pull_request.author.id || committed.flatten().any(|account| account.id == person)
 }

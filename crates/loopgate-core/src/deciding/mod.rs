@@ -1,17 +1,25 @@
 //! Deciding: from what was observed, remembered and configured to what comes next and how the pull request should look.
 
-pub mod command_execution;
+mod blocking;
+mod command_execution;
+mod counting;
 mod decide;
 mod decision;
 pub mod describe;
+mod given;
+mod history_lines;
 #[cfg(test)]
 mod interleavings;
 pub mod iteration;
 pub mod new_run;
+mod next_action;
+mod opening;
 #[cfg(test)]
 mod row_tests;
-mod run;
+mod settling;
 mod surface;
+mod verification;
+mod viewing;
 
 pub use self::{
     decide::decide,

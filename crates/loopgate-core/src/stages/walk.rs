@@ -48,11 +48,26 @@ pub struct Walk {
     pub held_by: Option<Blocker>,
 }
 
+/// Both walks over the same inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walks {
+    /// Without gates: what `loopgate / verify` says.
+    pub evidence: Walk,
+    /// With gates: what happens next.
+    pub stage: Walk,
+}
+
+impl Walks {
+    pub fn over(inputs: &StageInputs<'_>) -> Self {
+        Self { evidence: walk(inputs, WalkMode::EvidenceOnly), stage: walk(inputs, WalkMode::Gates) }
+    }
+}
+
 /// Walks from INIT until something holds.
-pub fn walk(inputs: &StageInputs<'_>, heed: WalkMode) -> Walk {
+pub fn walk(inputs: &StageInputs<'_>, mode: WalkMode) -> Walk {
     let mut stage = Stage::Init;
     loop {
-        let gate = match heed {
+        let gate = match mode {
             WalkMode::Gates => closed_gate(inputs.gates, stage),
             WalkMode::EvidenceOnly => None,
         };

@@ -1,0 +1,148 @@
+//! What speaks for calling a person: every cause that stands, whether one is called now, and what is repeated by itself
+//! meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::TimeDelta;
+
+use super::{counting::Counting, given::Given, verification::Verification};
+use crate::{
+    attempts::{
+        rerun::{self, NextRerun},
+        retry::Judgement,
+    },
+    escalation::{escalation_call, fix_request, senior_fixer},
+    failure::Blame,
+    gate::waiting,
+    ids::{CheckName, Timestamp},
+    policy::Trigger,
+    state::{LoopState, Outage, StopReason},
+    verdict::tamper::{self, Tampering},
+};
+
+/// How long something may be down before a person is called.
+const TOLERATED: TimeDelta = TimeDelta::hours(1);
+
+/// What stands in the way of going on by itself.
+pub(super) struct Blocking {
+    /// Everything that speaks for calling a human, the most urgent first, with what was recognised.
+    pub(super) causes: BTreeMap<Trigger, String>,
+    pub(super) call: Call,
+    /// Checks that are asked for again now, because they failed for reasons outside the code.
+    pub(super) repeated: BTreeSet<CheckName>,
+    /// The next repetition that comes by itself.
+    pub(super) next_rerun: Option<NextRerun>,
+}
+
+/// Whether this decision calls somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Call {
+    Nobody,
+    SeniorFixer,
+    Human,
+}
+
+/// Finds the causes, calls or releases, and repeats what failed for reasons outside the code.
+pub(super) fn block(
+    given: &Given<'_>,
+    next: &mut LoopState,
+    verification: &Verification,
+    counting: &Counting<'_>,
+    tampering: &[Tampering],
+) -> Blocking {
+    next.outage = outage(given, next, verification);
+    let causes = causes(given, next, &counting.judgement, tampering);
+    let call = call_or_release(given, next, &causes);
+    let (repeated, next_rerun) = repeat_outside(given, next);
+    Blocking { causes, call, repeated, next_rerun }
+}
+
+/// An outage begins with the first check that fails for outside reasons or ends without a result, and ends when all
+/// checks have ended and none does. While a check is repeated nothing is known, so it goes on.
+fn outage(given: &Given<'_>, next: &LoopState, verification: &Verification) -> Option<Outage> {
+    let blamed = |wanted: Blame| -> BTreeSet<CheckName> {
+        verification.blames.iter().filter(|blame| blame.blame == wanted).map(|blame| blame.check.clone()).collect()
+    };
+    let (checks, unclear) = (blamed(Blame::Infrastructure), blamed(Blame::Inconclusive));
+    if !(checks.is_empty() && unclear.is_empty()) {
+        let since = next.outage.as_ref().map_or(given.now, |outage| outage.since);
+        Some(Outage { since, checks, unclear })
+    } else if verification.evidence.missing().is_empty() {
+        None
+    } else {
+        next.outage.clone()
+    }
+}
+
+/// When trouble outside calls a person, if there is any: counted anew from a resume.
+pub(super) fn external_deadline(next: &LoopState) -> Option<Timestamp> {
+    let outage = next.outage.as_ref()?;
+    let resumed = next.resumes.iter().map(|resume| resume.at).max();
+    Some(resumed.map_or(outage.since, |resumed| resumed.max(outage.since)) + TOLERATED)
+}
+
+fn causes(
+    given: &Given<'_>,
+    next: &LoopState,
+    judgement: &Judgement,
+    tampering: &[Tampering],
+) -> BTreeMap<Trigger, String> {
+    let mut causes = judgement.causes.clone();
+    if judgement.streak > 0 && fix_request::is_budget_used_up(next, given.policy) {
+        let pattern = format!("{} attempts have failed, more than the fixer's budget allows", fix_request::asked(next));
+        causes.insert(Trigger::BudgetExhausted, pattern);
+    }
+    let is_overdue = external_deadline(next).is_some_and(|deadline| given.now >= deadline);
+    if let Some(outage) = next.outage.as_ref().filter(|_| is_overdue) {
+        causes.insert(Trigger::ExternalDependencyDown, outage.in_words());
+    }
+    if let Some(first) = tamper::not_accepted(tampering, &next.accepted_tampering) {
+        let more = tampering.len() - 1;
+        let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+        causes.insert(Trigger::Tampering, format!("{first}{more}"));
+    }
+    if let Some(pattern) = waiting::in_words(next, &given.policy.gates, given.now) {
+        causes.insert(Trigger::GateTimeout, pattern);
+    }
+    causes
+}
+
+/// Releases a cause that no longer stands and records a new one.
+fn call_or_release(given: &Given<'_>, next: &mut LoopState, causes: &BTreeMap<Trigger, String>) -> Call {
+    if !given.is_open() || next.stop.reason == Some(StopReason::UserStop) {
+        return Call::Nobody;
+    }
+    if let Some(blocked) = &next.blocked
+        && !escalation_call::still_stands(blocked, next, given.policy, given.now)
+    {
+        next.past_causes.push((blocked.trigger, blocked.attempt));
+        next.blocked = None;
+    }
+    if next.blocked.is_some() {
+        return Call::Nobody;
+    }
+    let mut stopping = escalation_call::stopping(causes.keys(), &given.policy.escalation);
+    if let Some(call) = senior_fixer::at_work(next, given.policy, given.now) {
+        stopping.retain(|trigger| *trigger != call.trigger && !call.also.contains(trigger));
+    } else if let Some(call) = senior_fixer::call_for(&stopping, given.snapshot, next, given.policy, given.now) {
+        next.senior = Some(call);
+        return Call::SeniorFixer;
+    }
+    if stopping.is_empty() {
+        return Call::Nobody;
+    }
+    next.blocked = escalation_call::block(&stopping, next, given.now);
+    Call::Human
+}
+
+/// Asks for what failed for outside reasons again when its time has come, and says when the next time is. Where a
+/// person has to decide first, nothing is repeated.
+fn repeat_outside(given: &Given<'_>, next: &mut LoopState) -> (BTreeSet<CheckName>, Option<NextRerun>) {
+    let held = next.blocked.is_some() || next.stop.reason == Some(StopReason::UserStop);
+    match next.outage.clone().filter(|_| given.is_open() && !held) {
+        Some(outage) => {
+            rerun::repeat_outside(given.snapshot, given.policy, next, &outage.checks, outage.since, given.now)
+        }
+        None => (BTreeSet::new(), None),
+    }
+}

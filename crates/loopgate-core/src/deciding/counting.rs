@@ -1,0 +1,157 @@
+//! The head as an attempt: counted once its verification has ended, and judged with those before it.
+
+use chrono::TimeDelta;
+
+use super::{given::Given, verification::Verification};
+use crate::{
+    attempts::{
+        attempt, comparison,
+        retry::{self, Judgement},
+    },
+    evidence::{CheckEvidence, Compare, Comparison, RetryClass},
+    failure::{self, Blame, ExaminedFailure},
+    ids::CheckName,
+    stage::Stage,
+    state::{AttemptDigest, BestAttempt, CheckLogEntry, FailureLog, FailureRecord, LastVerification, LoopState},
+    verdict::{FailureView, feedback, gather::HeadEvidence},
+};
+
+/// Failures of one attempt that the state remembers at most.
+const REMEMBERED_OF_AN_ATTEMPT: usize = 20;
+
+/// The head's attempt, when its verification has ended.
+pub(super) struct Counted {
+    pub(super) digest: AttemptDigest,
+    pub(super) compare: Compare,
+    /// Whether it is new, or its evidence was replaced.
+    pub(super) is_news: bool,
+}
+
+/// What the attempts of the run amount to with the head.
+pub(super) struct Counting<'v> {
+    pub(super) counted: Option<Counted>,
+    pub(super) judgement: Judgement,
+    /// The head's failures, the most telling first.
+    pub(super) failures: Vec<FailureView>,
+    /// What came of examining each, in the same order.
+    pub(super) examined: Vec<&'v ExaminedFailure>,
+}
+
+/// Counts the head, judges the run of attempts, and remembers what failed.
+///
+/// `reached` is how far the evidence carries the head.
+pub(super) fn count<'v>(
+    given: &Given<'_>,
+    next: &mut LoopState,
+    verification: &'v Verification,
+    reached: Stage,
+) -> Counting<'v> {
+    let head = next.head_sha;
+    if let Some(last) = next.attempts.last_mut().filter(|last| last.head_sha == head) {
+        last.flaky.clone_from(&verification.flaky);
+    }
+    let counted = given.is_open().then(|| attempt_of_head(given, next, verification)).flatten();
+    let judgement = retry::judge(&next.attempts, &next.resumes, &given.policy.retry);
+    let (failures, examined) = feedback::failures(&verification.evidence, &verification.blames, &judgement.regressed);
+    remember(given, next, &judgement, &failures, reached);
+    Counting { counted, judgement, failures, examined }
+}
+
+/// Counts the head as an attempt once its verification has ended, or replaces the evidence of a head that was counted
+/// before.
+fn attempt_of_head(given: &Given<'_>, next: &mut LoopState, verification: &Verification) -> Option<Counted> {
+    let Verification { evidence, evaluation, blames, flaky, rejections, .. } = verification;
+    let result = attempt::result(evidence, evaluation, blames)?;
+    let mut digest =
+        attempt::digest(given.snapshot, next, evidence, evaluation, result, blames, rejections.clone(), given.now);
+    digest.flaky.clone_from(flaky);
+    digest.tests = digest.tests.filter(|tests| tests.len() <= given.policy.state.most_tests());
+    let previous = next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
+    let Comparison { compare, regressed } =
+        comparison::compare(previous, &digest, evidence, given.snapshot.base_evidence.as_ref());
+    digest.regressed = regressed;
+    let is_news = next.attempt_of(digest.head_sha) != Some(&digest);
+    if is_news {
+        attempt::record(&mut next.attempts, digest.clone());
+        next.iteration = digest.number;
+        next.last_verification =
+            Some(LastVerification { at: given.now, result: digest.result, head_sha: digest.head_sha });
+        next.check_log = check_log(evidence, &digest.head_sha.short());
+        for (check, _) in ended(evidence) {
+            *next.check_usage.entry(check.clone()).or_default() += 1;
+        }
+    }
+    Some(Counted { digest, compare, is_news })
+}
+
+/// What failed in the head's attempt, which earlier failures it is rid of, and where the run stands.
+fn remember(given: &Given<'_>, next: &mut LoopState, judgement: &Judgement, failures: &[FailureView], stage: Stage) {
+    let mut history = std::mem::take(&mut next.failures.history);
+    let last = next.attempts.last().filter(|last| last.head_sha == next.head_sha).cloned();
+    if let Some(last) = last {
+        history.retain(|record| record.attempt != last.number);
+        if last.spent() {
+            history.extend(
+                failures.iter().filter(|view| view.blame == Blame::PrCode).take(REMEMBERED_OF_AN_ATTEMPT).map(|view| {
+                    FailureRecord {
+                        attempt: last.number,
+                        stage,
+                        capability: next.capabilities.current.clone(),
+                        error: view.failure.error_message.chars().take(300).collect(),
+                        category: view.category,
+                        retry_class: last.retry_class.unwrap_or(RetryClass::Code),
+                        blame: view.blame,
+                        fingerprint: view.failure.fingerprint.unwrap_or_else(|| failure::fingerprint(&view.failure)),
+                        timestamp: last.at,
+                        resolution: None,
+                        resolved_at: None,
+                    }
+                }),
+            );
+        }
+        for record in history.iter_mut().filter(|record| record.attempt < last.number && record.resolved_at.is_none()) {
+            if !last.fingerprints.contains(&record.fingerprint) {
+                record.resolution = Some(format!("gone in attempt {} ({})", last.number, last.head_sha.short()));
+                record.resolved_at = Some(last.at);
+            }
+        }
+    }
+    next.failures = FailureLog {
+        count: judgement.streak,
+        same_error: judgement.same_error,
+        total: judgement.total,
+        max_retries: given.policy.retry.max_attempts,
+        history,
+    };
+    next.stagnation_count = judgement.stagnation;
+    next.best_attempt = retry::best(&next.attempts).map(|best| BestAttempt {
+        attempt: best.number,
+        sha: best.head_sha,
+        score: best.score,
+    });
+    next.last_score = retry::previous_score(&next.attempts);
+}
+
+fn milliseconds(count: u64) -> TimeDelta {
+    TimeDelta::try_milliseconds(i64::try_from(count).unwrap_or(i64::MAX)).unwrap_or(TimeDelta::MAX)
+}
+
+fn check_log(evidence: &HeadEvidence, head: &str) -> Vec<CheckLogEntry> {
+    ended(evidence)
+        .map(|(name, found)| CheckLogEntry {
+            check: name.clone(),
+            reason: format!("head {head}"),
+            started_at: found.started_at,
+            completed_at: found.started_at.and_then(|at| at.checked_add_signed(milliseconds(found.duration_ms))),
+            duration_ms: found.duration_ms,
+            status: found.outcome,
+            deliverables: found.reports.iter().map(|report| report.path.clone()).collect(),
+            children: Vec::new(),
+        })
+        .collect()
+}
+
+/// The checks of which there is evidence.
+fn ended(evidence: &HeadEvidence) -> impl Iterator<Item = (&CheckName, &CheckEvidence)> {
+    evidence.checks.iter().filter_map(|(name, check)| Some((name, check.evidence()?)))
+}

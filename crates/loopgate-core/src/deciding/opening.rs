@@ -1,0 +1,36 @@
+//! The first stage: the state is continued with the pull request as it is now.
+
+use super::{describe, given::Given, new_run};
+use crate::{
+    attempts::{attempt, rerun},
+    gate::Assessment,
+    stages::capability,
+    state::LoopState,
+};
+
+/// The state of before, on the head that was observed and with what the gates saw of it.
+pub(super) fn open(given: &Given<'_>, assessment: &Assessment) -> LoopState {
+    let pull_request = &given.snapshot.pull_request;
+    let mut next = given.before.clone();
+    next.first_seen_heads.extend(assessment.sighting.clone());
+    next.edited_words.clone_from(&assessment.edited);
+    next.title.clone_from(&pull_request.title);
+    next.branch.clone_from(&pull_request.head.branch);
+    next.base_ref.clone_from(&pull_request.base.branch);
+    next.head_sha = pull_request.head.sha;
+    next.base_sha = pull_request.base.sha;
+    next.policy_sha = given.policy.origin.commit();
+    next.prerequisites = describe::prerequisites(given.policy);
+    next.linked_issues = describe::linked_issues(&pull_request.body);
+    next.agent = describe::agent(pull_request);
+    next.code_artifact = describe::artifact(given.snapshot, given.policy);
+    next.capabilities = capability::read(&pull_request.body);
+    next.execution_config = new_run::execution_config(given.policy);
+    next.retry_policy = new_run::retry_policy(given.policy);
+    next.max_iterations = given.policy.retry.max_attempts;
+    next.prepared_checks = given.policy.verify.checks.keys().cloned().collect();
+    next.iteration =
+        next.attempt_of(pull_request.head.sha).map_or_else(|| attempt::next_number(&next), |attempt| attempt.number);
+    rerun::forget_others(&mut next);
+    next
+}

@@ -1,0 +1,166 @@
+//! The end of a decision: what the walks and the action make of the state.
+
+use super::{given::Given, verification::Verification};
+use crate::{
+    attempts::retry::{self, Judgement},
+    deciding::NextAction,
+    escalation::escalation_call,
+    gate::GateReport,
+    ids::CheckName,
+    policy::{EscalationAction, Phase, Rule, Severity, Trigger},
+    stage::{Stage, StageStatus},
+    stages::walk::{Walk, Walks},
+    state::{CriteriaRule, EvaluationSummary, LoopState, PhaseCriteria, RunStatus, StageEvidence, StopReason},
+    verdict::{
+        CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome,
+        gather::{self, HeadEvidence},
+    },
+};
+
+/// Whether the run may try again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    Open,
+    /// The attempts are used up, and nobody is to be called.
+    GivenUp,
+}
+
+/// Writes the outcome into the state: stage, status, stop reason, summary of the evaluation.
+pub(super) fn settle(
+    given: &Given<'_>,
+    next: &mut LoopState,
+    verification: &Verification,
+    walks: &Walks,
+    gates: &[GateReport],
+    judgement: &Judgement,
+    action: &NextAction,
+) {
+    let Verification { evidence, evaluation, rules, .. } = verification;
+    let stage = match action {
+        NextAction::Complete => Stage::Complete,
+        _ => walks.stage.reached,
+    };
+    if stage != next.state {
+        next.state = stage;
+        next.state_entered_at = given.now;
+    }
+    settle_stages(given, next, stage, evidence);
+    next.evaluation = Some(EvaluationSummary {
+        score: evaluation.score,
+        passed: evaluation.passed(),
+        failed_rules: evaluation.failed_rules(),
+        warnings: evaluation.warnings(),
+    });
+    settle_criteria(given, next, rules);
+    let limit = match retry::has_given_up(judgement, &given.policy.retry) {
+        true => Limit::GivenUp,
+        false => Limit::Open,
+    };
+    if matches!(action, NextAction::Complete) {
+        complete(given, next, evaluation, gates);
+    } else {
+        next.status = status(given, next, action, limit, &walks.evidence);
+    }
+    settle_stop(next, action, evaluation, limit);
+}
+
+fn status(given: &Given<'_>, next: &LoopState, action: &NextAction, limit: Limit, evidence_walk: &Walk) -> RunStatus {
+    let aborts = next.blocked.as_ref().is_some_and(|blocked| {
+        escalation_call::action_of(blocked.trigger, &given.policy.escalation) == EscalationAction::AbortWithReport
+    });
+    match action {
+        NextAction::Stopped if limit == Limit::GivenUp => RunStatus::Failed,
+        NextAction::Stopped => RunStatus::Stopped,
+        _ if aborts => RunStatus::Aborted,
+        NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => RunStatus::Escalated,
+        _ if evidence_walk.reached >= Stage::Document => RunStatus::Passed,
+        _ => RunStatus::InProgress,
+    }
+}
+
+fn settle_stages(given: &Given<'_>, next: &mut LoopState, reached: Stage, evidence: &HeadEvidence) {
+    let now = given.now;
+    for stage in Stage::ALL {
+        let record = next.stages.entry(stage).or_default();
+        let status = match stage.cmp(&reached) {
+            std::cmp::Ordering::Less => StageStatus::Complete,
+            std::cmp::Ordering::Equal if stage == Stage::Complete => StageStatus::Complete,
+            std::cmp::Ordering::Equal => StageStatus::InProgress,
+            std::cmp::Ordering::Greater => StageStatus::Pending,
+        };
+        if record.status == status {
+            continue;
+        }
+        record.status = status;
+        match status {
+            StageStatus::Pending => (record.started_at, record.completed_at) = (None, None),
+            StageStatus::InProgress => (record.started_at, record.completed_at) = (Some(now), None),
+            StageStatus::Complete | StageStatus::Skipped => {
+                record.started_at = record.started_at.or(Some(now));
+                record.completed_at = Some(now);
+            }
+        }
+    }
+    let names = |wanted: fn(&gather::GatheredCheck) -> bool| -> Vec<CheckName> {
+        evidence.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
+    };
+    next.stage_evidence.clear();
+    next.stage_evidence.insert(
+        reached,
+        StageEvidence {
+            required: evidence.checks.keys().cloned().collect(),
+            completed: names(|check| check.evidence().is_some_and(|found| !found.outcome.is_failure())),
+            skipped: names(|check| matches!(check.standing, CheckStanding::Skipped { .. })),
+        },
+    );
+}
+
+fn settle_criteria(given: &Given<'_>, next: &mut LoopState, rules: &[Rule]) {
+    let thresholds = given.policy.evaluate.thresholds;
+    let criteria = &mut next.criteria;
+    criteria.phase = [(Phase::A, vec![Phase::A]), (Phase::B, vec![Phase::A, Phase::B])]
+        .map(|(phase, active_levels)| (phase, PhaseCriteria { threshold: thresholds.of(phase), active_levels }))
+        .into();
+    criteria.rules = rules
+        .iter()
+        .map(|rule| CriteriaRule {
+            id: rule.id.clone(),
+            description: rule.description.clone(),
+            severity: rule.severity,
+            weight: rule.weight,
+            phase: rule.phase,
+        })
+        .collect();
+}
+
+/// Merged: what was merged over is named, once.
+fn complete(given: &Given<'_>, next: &mut LoopState, evaluation: &Evaluation, gates: &[GateReport]) {
+    if given.before.status == RunStatus::Completed {
+        return;
+    }
+    let open_gates = gates.iter().filter(|gate| gate.is_closed()).map(|gate| format!("{} gate", gate.name));
+    let failing = evaluation
+        .rules
+        .iter()
+        .filter(|rule| rule.severity == Severity::Fail && matches!(rule.outcome, RuleOutcome::Failed { .. }));
+    next.bypassed = open_gates.chain(failing.map(|rule| format!("{} rule", rule.id))).collect();
+    next.status = RunStatus::Completed;
+    next.blocked = None;
+}
+
+fn settle_stop(next: &mut LoopState, action: &NextAction, evaluation: &Evaluation, limit: Limit) {
+    if next.stop.reason == Some(StopReason::UserStop) {
+        return;
+    }
+    use EvaluationVerdict::Passed;
+    next.stop.passed = evaluation.passed();
+    next.stop.reason = match (&evaluation.verdict, next.blocked.as_ref().map(|blocked| blocked.trigger)) {
+        (Passed(reason), _) if matches!(next.status, RunStatus::Passed | RunStatus::Completed) => Some(*reason),
+        (_, Some(Trigger::Stagnation)) => Some(StopReason::Stagnation),
+        (_, Some(Trigger::MaxAttemptsReached | Trigger::SameError | Trigger::TotalFailures)) => {
+            Some(StopReason::IterationLimit)
+        }
+        _ if limit == Limit::GivenUp && matches!(action, NextAction::Stopped) => Some(StopReason::IterationLimit),
+        _ => None,
+    };
+}

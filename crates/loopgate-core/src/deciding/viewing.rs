@@ -1,0 +1,221 @@
+//! Everything that is shown of a decision, the record of its attempt, and when it is looked at again.
+
+use chrono::TimeDelta;
+
+use super::{
+    blocking::{self, Blocking},
+    counting::Counting,
+    given::Given,
+    verification::{self, Verification},
+};
+use crate::{
+    deciding::{AttemptRecord, CheckView, CommandReply, DecisionWord, NextAction, Provenance, View, Warning},
+    escalation::{escalation_call, fix_request, senior_fixer},
+    evidence::CheckKind,
+    gate::{Assessment, GateReport, GateStanding, Holding, waiting},
+    ids::{CheckName, Timestamp},
+    observed::{ObservationProblem, ReceivedEvidence},
+    stages::walk::Walks,
+    state::{Answered, AttemptDigest, GateStatus, LoopState, RunStatus},
+    verdict::{
+        Evaluation,
+        blame::{self, CheckBlame},
+        evaluate, feedback,
+        gather::HeadEvidence,
+        review::ReviewStanding,
+        tamper::Tampering,
+    },
+};
+
+/// How often a triggered gate is read again: hiding a comment sends no event.
+const GATES_ARE_READ_AGAIN: TimeDelta = TimeDelta::minutes(15);
+
+/// What the stages of a decision returned.
+pub(super) struct Stages<'a> {
+    pub(super) given: &'a Given<'a>,
+    /// The state as it will be saved.
+    pub(super) next: &'a LoopState,
+    pub(super) assessment: &'a Assessment,
+    pub(super) tampering: &'a [Tampering],
+    pub(super) verification: &'a Verification,
+    pub(super) walks: &'a Walks,
+    pub(super) counting: &'a Counting<'a>,
+    pub(super) blocking: &'a Blocking,
+    pub(super) action: &'a NextAction,
+}
+
+impl Stages<'_> {
+    /// Everything a reader may be shown.
+    pub(super) fn view(&self) -> View {
+        let Self { given, next, assessment, verification, walks, counting, blocking, .. } = *self;
+        let Given { snapshot, policy, now, .. } = *given;
+        let Verification { evidence, evaluation, blames, .. } = verification;
+        let rejections = rejections(&assessment.gates, &verification.review);
+        let describe =
+            |blocked| escalation_call::describe(blocked, &blocking.causes, next, snapshot, policy, &counting.failures);
+        View {
+            origin: policy.origin.clone(),
+            stage: next.state,
+            evidence_stage: walks.evidence.reached,
+            held_by: walks.stage.held_by.clone(),
+            evidence_held_by: walks.evidence.held_by.clone(),
+            attempt: next.iteration,
+            max_attempts: policy.retry.max_attempts,
+            distance: has_stopped_short(next, evaluation).then(|| evaluate::distance(evaluation)),
+            escalation: next.blocked.as_ref().map(describe),
+            checks: check_views(evidence, blames),
+            capabilities: next.capabilities.clone(),
+            compare: counting.counted.as_ref().map(|counted| counted.compare.clone()),
+            coverage: evidence.coverage.clone(),
+            skips: next.skips.clone(),
+            reruns: next.reruns.clone(),
+            next_rerun: blocking.next_rerun.clone(),
+            flags: escalation_call::flagged(&blocking.causes, &policy.escalation),
+            tampering: self.tampering.to_vec(),
+            replies: replies(next),
+            warnings: self.warnings(),
+            unmatched: assessment.unmatched.clone(),
+            bypassed: next.bypassed.clone(),
+            feedback: feedback::feedback(
+                &counting.failures,
+                &counting.examined,
+                blames,
+                evaluation,
+                &rejections,
+                policy,
+            ),
+            fixing: fix_request::turn(snapshot, next, policy, self.action.retried(), now),
+            evaluation: evaluation.clone(),
+            failures: counting.failures.clone(),
+            gates: assessment.gates.clone(),
+        }
+    }
+
+    /// The attempt to write down, where one was counted or its evidence replaced.
+    pub(super) fn record(&self, view: &View) -> Option<AttemptRecord> {
+        let counted = self.counting.counted.as_ref().filter(|counted| counted.is_news)?;
+        let Verification { evidence, blames, .. } = self.verification;
+        Some(AttemptRecord {
+            decision: verdict_on(&counted.digest, self.action),
+            digest: counted.digest.clone(),
+            provenance: Provenance::of(self.given.snapshot, self.next.pull_request),
+            checks: blame::recorded(evidence, blames),
+            coverage: evidence.coverage.clone(),
+            compare: counted.compare.clone(),
+            analysis: view.failures.clone(),
+            feedback: view.feedback.clone(),
+        })
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let Given { snapshot, policy, .. } = *self.given;
+        let configured = |kind: CheckKind| policy.verify.checks.values().any(|check| check.kind == kind);
+        let mut warnings: Vec<Warning> = [CheckKind::Build, CheckKind::Test]
+            .into_iter()
+            .filter(|kind| !configured(*kind))
+            .map(Warning::NoCheckOfKind)
+            .collect();
+        warnings.extend(self.next.lost_record().map(Warning::RecordLost));
+        warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
+        warnings.extend(policy.overruled.iter().cloned().map(Warning::Overruled));
+        warnings.extend(self.verification.evidence.coverage_refused.iter().map(|reason| {
+            let (what, reason) = ("coverage in the evidence".to_owned(), reason.to_string());
+            Warning::NotObserved(ObservationProblem { what, reason })
+        }));
+        warnings.extend(
+            self.assessment
+                .tampered
+                .iter()
+                .map(|tampered| Warning::TamperedComment { by: tampered.by.login.clone(), url: tampered.url.clone() }),
+        );
+        warnings.extend(snapshot.forged_checks.iter().cloned().map(Warning::Forged));
+        warnings.extend(snapshot.evidence.iter().filter_map(|received| match received {
+            ReceivedEvidence::Refused { artifact, reason, .. } => {
+                Some(Warning::EvidenceRefused { artifact: artifact.clone(), reason: reason.clone() })
+            }
+            ReceivedEvidence::Accepted(_) => None,
+        }));
+        warnings
+    }
+
+    /// When time alone changes the decision next: evidence becomes overdue, an outside failure escalates, something is due
+    /// to be repeated or a fixer to be asked, an open gate is read again (hiding a comment sends no event).
+    pub(super) fn revisit_at(&self, view: &View) -> Option<Timestamp> {
+        let Self { given, next, .. } = *self;
+        if !given.is_open() {
+            return None;
+        }
+        let overdue = self
+            .verification
+            .evidence
+            .missing()
+            .iter()
+            .map(|check| verification::waiting_since(given, next, check))
+            .min();
+        let overdue = overdue.map(|since| since + given.policy.retry.evidence_timeout);
+        let external = blocking::external_deadline(next);
+        let gates = &self.assessment.gates;
+        let triggered =
+            gates.iter().any(|gate| gate.holding == Holding::Holds && gate.status() != GateStatus::NotApplicable);
+        let again = triggered.then_some(given.now + GATES_ARE_READ_AGAIN);
+        let waits = waiting::next(next, &given.policy.gates, given.now);
+        let due = [view.next_rerun.as_ref().map(|next| next.at), view.fixing.as_ref().map(|turn| turn.at)];
+        let senior = senior_fixer::revisit(next, given.policy);
+        let moments = [overdue, external, again, waits, senior].into_iter().chain(due);
+        moments.flatten().filter(|at| *at > given.now).min()
+    }
+}
+
+/// What an attempt comes to by itself: gates and people may still be waited for, but it passed or it did not.
+fn verdict_on(attempt: &AttemptDigest, action: &NextAction) -> DecisionWord {
+    match action.word() {
+        _ if attempt.passes() => DecisionWord::Proceed,
+        DecisionWord::Escalate => DecisionWord::Escalate,
+        _ => DecisionWord::Retry,
+    }
+}
+
+/// Whether a run stopped, or called a human, without passing.
+fn has_stopped_short(state: &LoopState, evaluation: &Evaluation) -> bool {
+    !evaluation.passed() && matches!(state.status, RunStatus::Escalated | RunStatus::Failed | RunStatus::Aborted)
+}
+
+fn check_views(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckView> {
+    let blame = |name: &CheckName| blames.iter().find(|blame| &blame.check == name).map(|blame| blame.blame);
+    evidence
+        .checks
+        .iter()
+        .map(|(name, check)| CheckView {
+            name: name.clone(),
+            kind: check.kind,
+            standing: check.standing.clone(),
+            blame: blame(name),
+        })
+        .collect()
+}
+
+/// Words of people who rejected the head, as feedback: (who, words).
+fn rejections(gates: &[GateReport], review: &ReviewStanding) -> Vec<(String, String)> {
+    let of_gates = gates.iter().filter_map(|gate| match &gate.standing {
+        GateStanding::Rejected { by, words, .. } if gate.is_closed() => {
+            Some((format!("@{by} ({} gate)", gate.name), words.clone()))
+        }
+        _ => None,
+    });
+    let of_review = match review {
+        ReviewStanding::Rejected { by, words, .. } => Some((format!("@{by} (review)"), words.clone())),
+        _ => None,
+    };
+    of_gates.chain(of_review).collect()
+}
+
+/// Answers given on this head.
+fn replies(next: &LoopState) -> Vec<CommandReply> {
+    let of = |answered: &Answered| {
+        let on_head = answered.answers.iter().filter(|answer| answer.head_sha == next.head_sha);
+        on_head
+            .map(|answer| CommandReply { source: answered.source.clone(), answer: answer.clone() })
+            .collect::<Vec<_>>()
+    };
+    next.answered.iter().flat_map(of).collect()
+}
