@@ -50,7 +50,7 @@ pub fn answers(subject: &Subject<'_>) -> Vec<LongAnswer> {
         };
         Some(LongAnswer { command: verb.usage(), body: Markdown::ours(body) })
     };
-    Verb::ALL.into_iter().filter(asked).filter_map(answer).collect()
+    Verb::ALL.iter().copied().filter(asked).filter_map(answer).collect()
 }
 
 /// System, state, failures, gates, last activity (loop.md, Reflex loop: `status`).
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn help_names_every_verb() {
         let help = templates::render("help.md", &());
-        for verb in Verb::ALL {
+        for &verb in Verb::ALL {
             assert!(help.contains(&format!("`/loop {verb}")), "{verb}");
         }
     }

@@ -1,8 +1,32 @@
 //! Which format a report is in, by its first bytes; its name tells nothing (a `report.xml` can be anything).
+//!
+//! Every format says in its own file by what it is recognised ([`Mark`]). The formats are asked in the order of their
+//! table.
 
 use loopgate_core::evidence::ReportFormat;
 
-use super::{formats::python_unittest, text};
+use super::{formats::MARKS, text};
+
+/// Names of keys, as far as the beginning of a report shows them.
+pub(super) type Keys<'a> = [&'a str];
+
+/// By what the beginning of a report is recognised.
+pub(super) enum Mark {
+    /// XML: the name of the outermost element, without its prefix, and its whole tag.
+    Root(fn(&str, &str) -> bool),
+    /// JSON: the beginning, and the keys of the first object in the outermost array.
+    Array(fn(&str, &Keys<'_>) -> bool),
+    /// JSON: the beginning, and the keys of the outermost object.
+    Object(fn(&str, &Keys<'_>) -> bool),
+    /// An object on each line, among other lines perhaps: the keys of one.
+    JsonLines(fn(&Keys<'_>) -> bool),
+    /// Text: a line that only this format has.
+    Line(fn(&str) -> bool),
+    /// Text: a line that other formats have too; it counts where no other format is recognised.
+    AnyLine(fn(&str) -> bool),
+    /// Only where it is configured.
+    Configured,
+}
 
 /// The format of a report that begins with `head`; none if it is in none that is read here.
 pub(super) fn detect(head: &str) -> Option<ReportFormat> {
@@ -13,7 +37,11 @@ pub(super) fn detect(head: &str) -> Option<ReportFormat> {
     }
 }
 
-/// XML by the name of its outermost element.
+/// The first format whose mark is there.
+fn first(is_there: impl Fn(&Mark) -> bool) -> Option<ReportFormat> {
+    MARKS.iter().find(|(_, mark)| is_there(mark)).map(|(format, _)| *format)
+}
+
 fn by_root(head: &str) -> Option<ReportFormat> {
     let mut rest = head;
     loop {
@@ -25,43 +53,43 @@ fn by_root(head: &str) -> Option<ReportFormat> {
         }
     }
     let name = rest.split(|c: char| c.is_whitespace() || matches!(c, '>' | '/')).next()?;
-    let tag = rest.split('>').next()?;
-    match name.rsplit(':').next()? {
-        "testsuites" | "testsuite" | "testcase" => Some(ReportFormat::Junit),
-        "TestRun" => Some(ReportFormat::Trx),
-        "checkstyle" => Some(ReportFormat::Checkstyle),
-        "report" => Some(ReportFormat::Jacoco),
-        "coverage" if tag.contains(" clover=") || (tag.contains(" generated=") && !tag.contains("-rate=")) => {
-            Some(ReportFormat::Clover)
-        }
-        "coverage" => Some(ReportFormat::Cobertura),
-        _ => None,
-    }
+    let (name, tag) = (name.rsplit(':').next()?, rest.split('>').next()?);
+    first(|mark| matches!(mark, Mark::Root(is) if is(name, tag)))
 }
 
-/// JSON by the keys of its outermost object, or of the first object in its outermost array.
 fn by_keys(head: &str) -> Option<ReportFormat> {
     let keys = outer_keys(head);
-    let has = |key: &str| keys.contains(&key);
     if head.trim_start().starts_with('[') {
-        let is_eslint = (has("filePath") && has("messages")) || head.split_whitespace().collect::<String>() == "[]";
-        return is_eslint.then_some(ReportFormat::EslintJson);
+        return first(|mark| matches!(mark, Mark::Array(is) if is(head, &keys)));
     }
-    if has("Action") && (has("Package") || has("ImportPath") || has("Time")) {
-        Some(ReportFormat::GoTestJson)
-    } else if has("reason") || has("$message_type") {
-        Some(ReportFormat::CargoMessages)
-    } else if has("type") && has("event") {
-        Some(ReportFormat::LibtestJson)
-    } else if has("runs") || (has("$schema") && head.contains("sarif")) {
-        Some(ReportFormat::Sarif)
-    } else if has("data") && (head.contains("\"segments\"") || head.contains("llvm.coverage.json.export")) {
-        Some(ReportFormat::LlvmCovJson)
-    } else if has("testResults") || (has("numTotalTests") && has("success")) {
-        Some(ReportFormat::JestJson)
-    } else {
-        None
+    first(|mark| match mark {
+        Mark::Object(is) => is(head, &keys),
+        Mark::JsonLines(is) => is(&keys),
+        _ => false,
+    })
+}
+
+/// Text by the first line that only one format has.
+fn by_lines(head: &str) -> Option<ReportFormat> {
+    let mut common = None;
+    for line in head.lines() {
+        let line = text::clean(line);
+        if let Some(format) = by_line(&line) {
+            return Some(format);
+        }
+        common = common.or_else(|| first(|mark| matches!(mark, Mark::AnyLine(is) if is(&line))));
     }
+    common
+}
+
+fn by_line(line: &str) -> Option<ReportFormat> {
+    let object = Some(line.trim_start()).filter(|line| line.starts_with('{') && line.ends_with('}'));
+    let keys = object.map(outer_keys);
+    first(|mark| match mark {
+        Mark::Line(is) => is(line),
+        Mark::JsonLines(is) => keys.as_deref().is_some_and(is),
+        _ => false,
+    })
 }
 
 /// Keys of the first object in a text that begins with one, or with an array of them. The text may be cut anywhere.
@@ -109,79 +137,6 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
         }
         at += 2;
     }
-}
-
-/// Text by the first line that only one format has.
-fn by_lines(head: &str) -> Option<ReportFormat> {
-    let mut annotations = None;
-    for line in head.lines() {
-        let line = text::clean(line);
-        if let Some(format) = by_line(&line) {
-            return Some(format);
-        }
-        if is_annotation(&line) {
-            annotations = Some(ReportFormat::GithubAnnotations);
-        }
-    }
-    annotations
-}
-
-fn by_line(line: &str) -> Option<ReportFormat> {
-    let starts = |mark: &str| line.starts_with(mark);
-    let trimmed = line.trim_start();
-    if starts("TAP version ") || is_tap_plan(line) || is_tap_point(line) {
-        Some(ReportFormat::Tap)
-    } else if starts("TN:") || starts("SF:") {
-        Some(ReportFormat::Lcov)
-    } else if matches!(line.trim_end(), "mode: set" | "mode: count" | "mode: atomic") {
-        Some(ReportFormat::GoCover)
-    } else if trimmed.starts_with('{') && trimmed.ends_with('}') {
-        by_keys(trimmed).filter(|format| {
-            use ReportFormat::{CargoMessages, GoTestJson, LibtestJson};
-            matches!(format, GoTestJson | CargoMessages | LibtestJson)
-        })
-    } else if is_cargo_line(line) {
-        Some(ReportFormat::CargoTest)
-    } else if python_unittest::is_line(line) {
-        Some(ReportFormat::PythonUnittest)
-    } else {
-        None
-    }
-}
-
-fn is_tap_plan(line: &str) -> bool {
-    let count = line.strip_prefix("1..").and_then(|rest| rest.split_whitespace().next());
-    count.is_some_and(|count| count.bytes().all(|b| b.is_ascii_digit()))
-}
-
-fn is_tap_point(line: &str) -> bool {
-    let point = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ");
-    point.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("- "))
-}
-
-fn is_cargo_line(line: &str) -> bool {
-    let starts = |mark: &str| line.starts_with(mark);
-    let runs_tests = || {
-        let rest = line.strip_prefix("running ").and_then(|rest| rest.split_once(' '));
-        rest.is_some_and(|(count, what)| count.parse::<u64>().is_ok() && (what == "test" || what == "tests"))
-    };
-    let announces = || {
-        let right_aligned =
-            ["   Compiling ", "    Checking ", "    Finished ", "     Running ", "   Doc-tests ", "    Blocking "];
-        right_aligned.iter().any(|mark| line.starts_with(mark))
-    };
-    starts("error[E") || starts("test result: ") || starts("error: could not compile") || runs_tests() || announces()
-}
-
-/// `::error file=a.rs,line=1::message`, or as the runner rewrites it, `##[error]message`.
-pub(super) fn is_annotation(line: &str) -> bool {
-    let line = line.trim_start();
-    ["error", "warning", "notice"].iter().any(|level| {
-        let command = line.strip_prefix("::").and_then(|rest| rest.strip_prefix(level));
-        let log = line.strip_prefix("##[").and_then(|rest| rest.strip_prefix(level));
-        command.is_some_and(|rest| rest.starts_with("::") || (rest.starts_with(' ') && rest.contains("::")))
-            || log.is_some_and(|rest| rest.starts_with(']'))
-    })
 }
 
 #[cfg(test)]

@@ -56,24 +56,6 @@ impl Acceptable {
     }
 }
 
-/// The verbs, as they are typed after `/loop`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verb {
-    Help,
-    Status,
-    Next,
-    Run,
-    Retry,
-    Resume,
-    Stop,
-    History,
-    Explain,
-    Skip,
-    Memory,
-    LintConfig,
-}
-
 /// Who may use a verb.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Right {
@@ -87,68 +69,64 @@ pub enum Right {
     GateApprovers(Vec<GateName>),
 }
 
-impl Verb {
-    pub const ALL: [Self; 12] = [
-        Self::Help,
-        Self::Status,
-        Self::Next,
-        Self::Run,
-        Self::Retry,
-        Self::Resume,
-        Self::Stop,
-        Self::History,
-        Self::Explain,
-        Self::Skip,
-        Self::Memory,
-        Self::LintConfig,
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Help => "help",
-            Self::Status => "status",
-            Self::Next => "next",
-            Self::Run => "run",
-            Self::Retry => "retry",
-            Self::Resume => "resume",
-            Self::Stop => "stop",
-            Self::History => "history",
-            Self::Explain => "explain",
-            Self::Skip => "skip",
-            Self::Memory => "memory",
-            Self::LintConfig => "lint-config",
+/// Makes the verbs and all that is known of each from one table: a command is one row, and what it carries out.
+macro_rules! verbs {
+    ($($verb:ident $typed:literal $usage:literal $right:ident $read:expr;)*) => {
+        /// The verbs, as they are typed after `/loop`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Verb {
+            $($verb,)*
         }
-    }
 
-    /// The whole form of the command.
-    pub const fn usage(self) -> &'static str {
-        match self {
-            Self::Help => "/loop help",
-            Self::Status => "/loop status",
-            Self::Next => "/loop next",
-            Self::Run => "/loop run",
-            Self::Retry => "/loop retry",
-            Self::Resume => "/loop resume [--accept tampering]",
-            Self::Stop => "/loop stop [reason]",
-            Self::History => "/loop history",
-            Self::Explain => "/loop explain",
-            Self::Skip => "/loop skip <check> --reason \"…\"",
-            Self::Memory => "/loop memory <words>",
-            Self::LintConfig => "/loop lint-config",
-        }
-    }
+        impl Verb {
+            pub const ALL: &[Self] = &[$(Self::$verb,)*];
 
-    /// Who may use it. Going on from a cause that belongs to gates (`gates`) is for those who may decide them.
-    pub fn right(self, gates: &[GateName]) -> Right {
-        match self {
-            Self::Help | Self::Status | Self::History | Self::Explain | Self::Memory | Self::LintConfig => {
-                Right::Anyone
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$verb => $typed,)*
+                }
             }
-            Self::Retry => Right::AuthorOrWrite,
-            Self::Resume if !gates.is_empty() => Right::GateApprovers(gates.to_vec()),
-            Self::Next | Self::Run | Self::Resume | Self::Stop | Self::Skip => Right::Write,
+
+            /// The whole form of the command.
+            pub const fn usage(self) -> &'static str {
+                match self {
+                    $(Self::$verb => $usage,)*
+                }
+            }
+
+            /// Who may use it. Going on from a cause that belongs to gates (`gates`) is for those who may decide them.
+            pub fn right(self, gates: &[GateName]) -> Right {
+                match self {
+                    Self::Resume if !gates.is_empty() => Right::GateApprovers(gates.to_vec()),
+                    $(Self::$verb => Right::$right,)*
+                }
+            }
+
+            /// The command with what follows the verb on its line; none if that is not what it takes.
+            fn with_arguments(self, rest: &str) -> Option<Command> {
+                let read: fn(&str) -> Option<Command> = match self {
+                    $(Self::$verb => $read,)*
+                };
+                read(rest)
+            }
         }
-    }
+    };
+}
+
+verbs! {
+    Help       "help"        "/loop help"                          Anyone         |_| Some(Command::Help);
+    Status     "status"      "/loop status"                        Anyone         |rest| alone(rest, Command::Status);
+    Next       "next"        "/loop next"                          Write          |rest| alone(rest, Command::Next);
+    Run        "run"         "/loop run"                           Write          |rest| alone(rest, Command::Run);
+    Retry      "retry"       "/loop retry"                         AuthorOrWrite  |rest| alone(rest, Command::Retry);
+    Resume     "resume"      "/loop resume [--accept tampering]"   Write          resume;
+    Stop       "stop"        "/loop stop [reason]"                 Write          stop;
+    History    "history"     "/loop history"                       Anyone         |rest| alone(rest, Command::History);
+    Explain    "explain"     "/loop explain"                       Anyone         |rest| alone(rest, Command::Explain);
+    Skip       "skip"        "/loop skip <check> --reason \"…\""   Write          skip;
+    Memory     "memory"      "/loop memory <words>"                Anyone         memory;
+    LintConfig "lint-config" "/loop lint-config"                   Anyone         |rest| alone(rest, Command::LintConfig);
 }
 
 impl fmt::Display for Verb {
@@ -206,27 +184,21 @@ pub fn read(rest: &str) -> Result<Command, CommandProblem> {
     if typed.is_empty() {
         return Ok(Command::Help);
     }
-    let verb = Verb::ALL.into_iter().find(|verb| verb.as_str().eq_ignore_ascii_case(typed));
+    let verb = Verb::ALL.iter().copied().find(|verb| verb.as_str().eq_ignore_ascii_case(typed));
     let verb = verb.ok_or_else(|| CommandProblem::Unknown { typed: shorten(typed), nearest: nearest(typed) })?;
-    with_arguments(verb, rest).ok_or(CommandProblem::Usage(verb))
+    verb.with_arguments(rest).ok_or(CommandProblem::Usage(verb))
 }
 
-fn with_arguments(verb: Verb, rest: &str) -> Option<Command> {
-    let alone = |command| rest.is_empty().then_some(command);
-    match verb {
-        Verb::Help => Some(Command::Help),
-        Verb::Status => alone(Command::Status),
-        Verb::Next => alone(Command::Next),
-        Verb::Run => alone(Command::Run),
-        Verb::Retry => alone(Command::Retry),
-        Verb::Resume => resume(rest),
-        Verb::Stop => Some(Command::Stop { reason: (!rest.is_empty()).then(|| bounded(rest)) }),
-        Verb::History => alone(Command::History),
-        Verb::Explain => alone(Command::Explain),
-        Verb::Skip => skip(rest),
-        Verb::Memory => (!rest.is_empty()).then(|| Command::Memory { words: bounded(rest) }),
-        Verb::LintConfig => alone(Command::LintConfig),
-    }
+fn alone(rest: &str, command: Command) -> Option<Command> {
+    rest.is_empty().then_some(command)
+}
+
+fn stop(rest: &str) -> Option<Command> {
+    Some(Command::Stop { reason: (!rest.is_empty()).then(|| bounded(rest)) })
+}
+
+fn memory(rest: &str) -> Option<Command> {
+    (!rest.is_empty()).then(|| Command::Memory { words: bounded(rest) })
 }
 
 fn resume(rest: &str) -> Option<Command> {
@@ -275,7 +247,7 @@ fn shorten(text: &str) -> String {
 fn nearest(typed: &str) -> Option<Verb> {
     let typed = shorten(typed).to_ascii_lowercase();
     let distance = |verb: &Verb| strsim::osa_distance(verb.as_str(), &typed);
-    let best = Verb::ALL.into_iter().min_by_key(distance)?;
+    let best = Verb::ALL.iter().copied().min_by_key(distance)?;
     (distance(&best) <= (best.as_str().len() / 2).min(3)).then_some(best)
 }
 
@@ -285,7 +257,7 @@ mod tests {
 
     #[test]
     fn every_verb_reads_as_itself() {
-        for verb in Verb::ALL {
+        for &verb in Verb::ALL {
             let rest = match verb {
                 Verb::Skip => "skip lint --reason \"flaky today\"".to_owned(),
                 Verb::Memory => "memory null check".to_owned(),

@@ -3,13 +3,16 @@
 
 use std::collections::HashSet;
 
+use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation, TestId};
 use serde::{Deserialize, de::IgnoredAny};
 
 use crate::{
     collect::{Collector, IsError},
+    detect::Mark,
     text::{self, MAX_MESSAGE, MAX_TRACE},
 };
-use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation, TestId};
+
+pub(super) const MARK: Mark = Mark::JsonLines(|keys| keys.contains(&"reason") || keys.contains(&"$message_type"));
 
 /// Diagnostics remembered to recognise one that comes again, for a library's tests after the library.
 const MAX_SEEN: usize = 20_000;

@@ -7,15 +7,32 @@
 use std::collections::HashMap;
 
 use indexmap::IndexMap;
+use loopgate_core::evidence::{ErrorType, TestFramework, TestState};
 
 use super::{cargo_failure, rustc_text::CompileErrors};
 use crate::{
     collect::{Case, Collector, Title},
+    detect::Mark,
     notes::Flaw,
     numbers,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
 };
-use loopgate_core::evidence::{ErrorType, TestFramework, TestState};
+
+pub(super) const MARK: Mark = Mark::Line(is_line);
+
+fn is_line(line: &str) -> bool {
+    let starts = |mark: &str| line.starts_with(mark);
+    let runs_tests = || {
+        let rest = line.strip_prefix("running ").and_then(|rest| rest.split_once(' '));
+        rest.is_some_and(|(count, what)| count.parse::<u64>().is_ok() && (what == "test" || what == "tests"))
+    };
+    let announces = || {
+        let right_aligned =
+            ["   Compiling ", "    Checking ", "    Finished ", "     Running ", "   Doc-tests ", "    Blocking "];
+        right_aligned.iter().any(|mark| line.starts_with(mark))
+    };
+    starts("error[E") || starts("test result: ") || starts("error: could not compile") || runs_tests() || announces()
+}
 
 /// Failing tests gathered per binary; of further ones the output is not looked for.
 const MAX_GATHERED: usize = 5_000;

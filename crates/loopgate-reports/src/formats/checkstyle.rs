@@ -1,15 +1,19 @@
 //! Checkstyle XML, which many linters of other languages write too.
 
+use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+
 use crate::{
     Unreadable,
     collect::{Collector, IsError},
+    detect::Mark,
     markup::{Tag, Token},
     notes::Flaw,
     numbers, severity,
     text::{self, MAX_MESSAGE},
     xml::Xml,
 };
-use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+
+pub(super) const MARK: Mark = Mark::Root(|name, _| name == "checkstyle");
 
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     let mut file = None;

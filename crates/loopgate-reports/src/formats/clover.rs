@@ -1,7 +1,11 @@
 //! Clover XML, as Clover, PHPUnit and Istanbul write it.
 
 use super::cobertura;
-use crate::{Unreadable, collect::Collector, markup::Token, notes::Flaw, xml::Xml};
+use crate::{Unreadable, collect::Collector, detect::Mark, markup::Token, notes::Flaw, xml::Xml};
+
+pub(super) const MARK: Mark = Mark::Root(|name, tag| {
+    name == "coverage" && (tag.contains(" clover=") || (tag.contains(" generated=") && !tag.contains("-rate=")))
+});
 
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.coverage.expect();

@@ -4,11 +4,14 @@
 use crate::{
     Unreadable,
     collect::Collector,
+    detect::Mark,
     markup::{Tag, Token},
     notes::Flaw,
     numbers,
     xml::Xml,
 };
+
+pub(super) const MARK: Mark = Mark::Root(|name, _| name == "coverage");
 
 /// Bytes of a source directory's name, give or take a piece of text.
 const LONGEST_SOURCE: usize = 4_096;

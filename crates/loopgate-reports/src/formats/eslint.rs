@@ -1,16 +1,21 @@
 //! ESLint's JSON: an array of files, each with its messages.
 
+use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
 use serde::{Deserialize, de::MapAccess};
 
 use crate::{
     Unreadable,
     collect::{Collector, IsError},
+    detect::Mark,
     json::{Keys, Member, Number, Text, read_objects},
     notes::Flaw,
     text::{self, MAX_MESSAGE},
     window::Window,
 };
-use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+
+pub(super) const MARK: Mark = Mark::Array(|head, keys| {
+    (keys.contains(&"filePath") && keys.contains(&"messages")) || head.split_whitespace().collect::<String>() == "[]"
+});
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     read_objects(window, &mut Files { path: None, out })

@@ -1,13 +1,28 @@
 //! The workflow commands by which tools annotate files on GitHub: `::error file=a.rs,line=1,title=T::message`.
 
+use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+
 use crate::{
     Unreadable,
     collect::{Collector, IsError},
+    detect::Mark,
     numbers,
     text::{self, MAX_MESSAGE},
     window::Window,
 };
-use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+
+pub(super) const MARK: Mark = Mark::AnyLine(is_annotation);
+
+/// `::error file=a.rs,line=1::message`, or as the runner rewrites it, `##[error]message`.
+pub(super) fn is_annotation(line: &str) -> bool {
+    let line = line.trim_start();
+    ["error", "warning", "notice"].iter().any(|level| {
+        let command = line.strip_prefix("::").and_then(|rest| rest.strip_prefix(level));
+        let log = line.strip_prefix("##[").and_then(|rest| rest.strip_prefix(level));
+        command.is_some_and(|rest| rest.starts_with("::") || (rest.starts_with(' ') && rest.contains("::")))
+            || log.is_some_and(|rest| rest.starts_with(']'))
+    })
+}
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     // Between `::stop-commands::token` and `::token::` lines are text, whatever they look like.

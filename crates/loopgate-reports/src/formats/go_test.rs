@@ -6,17 +6,22 @@
 use std::borrow::Cow;
 
 use indexmap::IndexMap;
+use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestState};
 use serde::Deserialize;
 
 use super::go_text;
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
+    detect::Mark,
     notes::Flaw,
     text::{Clip, MAX_TRACE},
     window::Window,
 };
-use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestState};
+
+pub(super) const MARK: Mark = Mark::JsonLines(|keys| {
+    keys.contains(&"Action") && ["Package", "ImportPath", "Time"].iter().any(|key| keys.contains(key))
+});
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();

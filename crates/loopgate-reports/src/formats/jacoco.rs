@@ -3,11 +3,14 @@
 use crate::{
     Unreadable,
     collect::Collector,
+    detect::Mark,
     markup::{Tag, Token},
     notes::Flaw,
     numbers,
     xml::Xml,
 };
+
+pub(super) const MARK: Mark = Mark::Root(|name, _| name == "report");
 
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.coverage.expect();

@@ -2,17 +2,22 @@
 //!
 //! A file's path stands behind its tests, so the tests of one file wait for it.
 
+use loopgate_core::evidence::{Failure, TestFramework, TestState};
 use serde::{Deserialize, de::MapAccess};
 
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
+    detect::Mark,
     json::{Keys, Member, Number, Text, read_object},
     notes::Flaw,
     text::{self, MAX_MESSAGE, MAX_TRACE},
     window::Window,
 };
-use loopgate_core::evidence::{Failure, TestFramework, TestState};
+
+pub(super) const MARK: Mark = Mark::Object(|_, keys| {
+    keys.contains(&"testResults") || (keys.contains(&"numTotalTests") && keys.contains(&"success"))
+});
 
 /// Tests of one file that wait for its path; further ones are counted without it.
 const MAX_WAITING: usize = 20_000;

@@ -4,16 +4,20 @@
 //! What they agree on is little: `testcase` elements somewhere below, and in them `error`, `failure` or `skipped`. That
 //! is what is believed (evidence.md, Rules for the ugly cases); declared totals are only compared.
 
+use loopgate_core::evidence::{TestFramework, TestState};
+
 use super::junit_failure::{Details, GoParents, describe, place_failure};
 use crate::{
     Unreadable,
     collect::{Case, Collector, Seen, Title},
+    detect::Mark,
     markup::{Tag, Token},
     notes::{Flaw, Notes},
     numbers,
     xml::Xml,
 };
-use loopgate_core::evidence::{TestFramework, TestState};
+
+pub(super) const MARK: Mark = Mark::Root(|name, _| matches!(name, "testsuites" | "testsuite" | "testcase"));
 
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();

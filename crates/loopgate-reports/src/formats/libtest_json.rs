@@ -3,15 +3,18 @@
 use std::borrow::Cow;
 
 use indexmap::IndexSet;
+use loopgate_core::evidence::{Failure, TestFramework, TestState};
 use serde::Deserialize;
 
 use super::cargo_failure;
 use crate::{
     collect::{Case, Collector, Title},
+    detect::Mark,
     notes::Flaw,
     text,
 };
-use loopgate_core::evidence::{Failure, TestFramework, TestState};
+
+pub(super) const MARK: Mark = Mark::JsonLines(|keys| keys.contains(&"type") && keys.contains(&"event"));
 
 /// Tests that may run at a time; the ends of further ones are counted all the same.
 const MAX_RUNNING: usize = 200_000;

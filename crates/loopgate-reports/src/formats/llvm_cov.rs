@@ -11,10 +11,15 @@ use serde::{
 use crate::{
     Unreadable,
     collect::Collector,
+    detect::Mark,
     json::{Keys, Member, Number, Text, read_object},
     notes::Flaw,
     window::Window,
 };
+
+pub(super) const MARK: Mark = Mark::Object(|head, keys| {
+    keys.contains(&"data") && (head.contains("\"segments\"") || head.contains("llvm.coverage.json.export"))
+});
 
 /// Lines between two segments at most; more is a damaged file, not a program.
 const MAX_GAP: u32 = 1_000_000;

@@ -19,7 +19,7 @@ mod junit_failure;
 mod lcov;
 mod libtest_json;
 mod llvm_cov;
-pub(super) mod python_unittest;
+mod python_unittest;
 mod regex_text;
 mod rust_lines;
 mod rust_panic;
@@ -29,39 +29,53 @@ mod tap;
 mod tap_yaml;
 mod trx;
 
-use crate::{ReadOptions, Unreadable, collect::Collector, window::Window, xml::Xml};
 use loopgate_core::evidence::ReportFormat;
 
-/// Reads the rest of the window as a report of that format.
-pub(super) fn parse(
-    format: ReportFormat,
-    window: &mut Window<'_>,
-    options: &ReadOptions,
-    out: &mut Collector<'_>,
-) -> Result<(), Unreadable> {
-    match format {
-        ReportFormat::Junit => junit::parse(&mut Xml::new(window), out),
-        ReportFormat::GoTestJson => go_test::parse(window, out),
-        ReportFormat::CargoTest | ReportFormat::LibtestJson | ReportFormat::CargoMessages => {
-            rust_lines::parse(window, out)
+use crate::{ReadOptions, Unreadable, collect::Collector, detect::Mark, window::Window, xml::Xml};
+
+/// Makes the table of formats: by what each is recognised, in this order, and how it is read.
+macro_rules! formats {
+    ($($format:ident $mark:expr, $parse:expr;)*) => {
+        /// By what each format is recognised; the first whose mark is there.
+        pub(super) const MARKS: &[(ReportFormat, Mark)] = &[$((ReportFormat::$format, $mark),)*];
+
+        /// Reads the rest of the window as a report of that format.
+        pub(super) fn parse(
+            format: ReportFormat,
+            window: &mut Window<'_>,
+            options: &ReadOptions,
+            out: &mut Collector<'_>,
+        ) -> Result<(), Unreadable> {
+            let read: fn(&mut Window<'_>, &ReadOptions, &mut Collector<'_>) -> Result<(), Unreadable> = match format {
+                $(ReportFormat::$format => $parse,)*
+            };
+            read(window, options, out)
         }
-        ReportFormat::Tap => tap::parse(window, out),
-        ReportFormat::Trx => trx::parse(&mut Xml::new(window), out),
-        ReportFormat::EslintJson => eslint::parse(window, out),
-        ReportFormat::Sarif => sarif::parse(window, out),
-        ReportFormat::Checkstyle => checkstyle::parse(&mut Xml::new(window), out),
-        ReportFormat::Lcov => lcov::parse(window, out),
-        ReportFormat::Cobertura => cobertura::parse(&mut Xml::new(window), out),
-        ReportFormat::Jacoco => jacoco::parse(&mut Xml::new(window), out),
-        ReportFormat::Clover => clover::parse(&mut Xml::new(window), out),
-        ReportFormat::LlvmCovJson => llvm_cov::parse(window, out),
-        ReportFormat::GoCover => go_cover::parse(window, out),
-        ReportFormat::GithubAnnotations => github_annotations::parse(window, out),
-        ReportFormat::JestJson => jest_json::parse(window, out),
-        ReportFormat::PythonUnittest => python_unittest::parse(window, out),
-        ReportFormat::Regex => match &options.pattern {
-            Some(pattern) => regex_text::parse(window, pattern, out),
-            None => Err(Unreadable::NoPattern),
-        },
-    }
+    };
+}
+
+formats! {
+    Junit             junit::MARK,              |window, _, out| junit::parse(&mut Xml::new(window), out);
+    Trx               trx::MARK,                |window, _, out| trx::parse(&mut Xml::new(window), out);
+    Checkstyle        checkstyle::MARK,         |window, _, out| checkstyle::parse(&mut Xml::new(window), out);
+    Jacoco            jacoco::MARK,             |window, _, out| jacoco::parse(&mut Xml::new(window), out);
+    Clover            clover::MARK,             |window, _, out| clover::parse(&mut Xml::new(window), out);
+    Cobertura         cobertura::MARK,          |window, _, out| cobertura::parse(&mut Xml::new(window), out);
+    EslintJson        eslint::MARK,             |window, _, out| eslint::parse(window, out);
+    Tap               tap::MARK,                |window, _, out| tap::parse(window, out);
+    Lcov              lcov::MARK,               |window, _, out| lcov::parse(window, out);
+    GoCover           go_cover::MARK,           |window, _, out| go_cover::parse(window, out);
+    GoTestJson        go_test::MARK,            |window, _, out| go_test::parse(window, out);
+    CargoMessages     cargo_messages::MARK,     |window, _, out| rust_lines::parse(window, out);
+    LibtestJson       libtest_json::MARK,       |window, _, out| rust_lines::parse(window, out);
+    Sarif             sarif::MARK,              |window, _, out| sarif::parse(window, out);
+    LlvmCovJson       llvm_cov::MARK,           |window, _, out| llvm_cov::parse(window, out);
+    JestJson          jest_json::MARK,          |window, _, out| jest_json::parse(window, out);
+    CargoTest         cargo_test::MARK,         |window, _, out| rust_lines::parse(window, out);
+    PythonUnittest    python_unittest::MARK,    |window, _, out| python_unittest::parse(window, out);
+    GithubAnnotations github_annotations::MARK, |window, _, out| github_annotations::parse(window, out);
+    Regex             Mark::Configured,         |window, options, out| match &options.pattern {
+        Some(pattern) => regex_text::parse(window, pattern, out),
+        None => Err(Unreadable::NoPattern),
+    };
 }

@@ -2,14 +2,18 @@
 //!
 //! Written with `-v`, each test has a line; without, only the failing ones and their number are known.
 
+use loopgate_core::evidence::{Failure, TestFramework, TestState};
+
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
+    detect::Mark,
     notes::Flaw,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
     window::Window,
 };
-use loopgate_core::evidence::{Failure, TestFramework, TestState};
+
+pub(super) const MARK: Mark = Mark::Line(is_line);
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     let mut unittest = Unittest { trace: Clip::new(MAX_TRACE), ..Unittest::default() };

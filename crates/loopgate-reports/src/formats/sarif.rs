@@ -5,18 +5,22 @@
 
 use std::collections::HashMap;
 
+use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
 use serde::{Deserialize, de::MapAccess};
 
 use crate::{
     Unreadable,
     collect::{Collector, IsError},
+    detect::Mark,
     json::{First, Keys, Member, Number, Text, read_object},
     notes::Flaw,
     severity,
     text::{self, MAX_MESSAGE, MAX_NAME},
     window::Window,
 };
-use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocation};
+
+pub(super) const MARK: Mark =
+    Mark::Object(|head, keys| keys.contains(&"runs") || (keys.contains(&"$schema") && head.contains("sarif")));
 
 /// Rules of a run that are remembered.
 const MAX_RULES: usize = 20_000;

@@ -4,16 +4,30 @@
 
 use std::collections::HashSet;
 
+use loopgate_core::evidence::{Failure, TestId, TestState};
+
 use super::tap_yaml::{Block, Yaml};
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
+    detect::Mark,
     notes::Flaw,
     numbers,
     text::{self, MAX_MESSAGE},
     window::Window,
 };
-use loopgate_core::evidence::{Failure, TestId, TestState};
+
+pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TAP version ") || is_plan(line) || is_point(line));
+
+fn is_plan(line: &str) -> bool {
+    let count = line.strip_prefix("1..").and_then(|rest| rest.split_whitespace().next());
+    count.is_some_and(|count| count.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn is_point(line: &str) -> bool {
+    let point = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ");
+    point.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("- "))
+}
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();

@@ -5,16 +5,20 @@
 
 use std::collections::HashMap;
 
+use loopgate_core::evidence::{Failure, TestId, TestState};
+
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
+    detect::Mark,
     markup::{Tag, Token},
     notes::Flaw,
     numbers,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
     xml::Xml,
 };
-use loopgate_core::evidence::{Failure, TestId, TestState};
+
+pub(super) const MARK: Mark = Mark::Root(|name, _| name == "TestRun");
 
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
