@@ -1,16 +1,17 @@
 //! A pull request to talk on: people say things, and what is shown of the security gate is compared.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chrono::{TimeDelta, TimeZone, Utc};
 use loopgate::{config, render};
 use loopgate_core::{
-    AppId, CommentId, Login, PrNumber, ReviewId, Sha, Timestamp, UserId,
+    CommentId, Login, ReviewId, Sha, Timestamp, UserId,
     deciding::{CheckRunPlan, Decision, decide},
+    fixtures,
     gate::{Reacted, ReactionKind},
     observed::{
-        Account, AccountKind, Actor, AppIdentity, Authority, Base, ChangedFile, ChangedFiles, Comment, Commit,
-        Conclusion, FileStatus, Head, Hint, Lifecycle, Listing, NamedAccount, Permission, PullRequest, Readiness,
+        Account, AccountKind, Actor, Authority, ChangedFile, ChangedFiles, Comment, Commit,
+        Conclusion, Head, Hint, Listing, NamedAccount, Permission,
         Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility,
     },
     policy::{Policy, PolicyOrigin},
@@ -288,67 +289,19 @@ pub fn auth_file(line: &str) -> ChangedFile {
 }
 
 pub fn file(path: &str, patch: &str) -> ChangedFile {
-    ChangedFile {
-        path: path.into(),
-        previous_path: None,
-        status: FileStatus::Modified,
-        additions: 1,
-        deletions: 0,
-        blob: Some(sha(0xbb)),
-        patch: Some(patch.into()),
-    }
+    fixtures::changed_file(path, patch)
 }
 
 pub fn snapshot() -> Snapshot {
     let author = account("author");
-    let by_author = Commit {
-        sha: sha(1),
-        message: "Log in".into(),
-        author: Some(author.clone()),
-        committer: Some(author.clone()),
-        author_email: "author@example.com".into(),
-        committer_email: "author@example.com".into(),
-    };
+    let head =
+        Head { sha: sha(1), tree: sha(0xaa), branch: "feature".into(), repository: None, known_since: Some(at(0)) };
+    let mut pull_request = fixtures::pull_request(1, "Log in", author.clone(), head);
+    pull_request.base.sha = sha(0xcc);
+    pull_request.created_at = at(0);
     Snapshot {
-        repository: "acme/widgets".parse().expect("a name"),
-        app: AppIdentity { id: AppId::new(7), bot: login("loopgate[bot]"), bot_id: Some(UserId::new(700)) },
-        pull_request: PullRequest {
-            number: PrNumber::new(1),
-            title: "Log in".into(),
-            body: String::new(),
-            author,
-            lifecycle: Lifecycle::Open,
-            readiness: Readiness::Ready,
-            head: Head {
-                sha: sha(1),
-                tree: sha(0xaa),
-                branch: "feature".into(),
-                repository: None,
-                known_since: Some(at(0)),
-            },
-            base: Base { branch: "main".into(), sha: sha(0xcc) },
-            labels: BTreeSet::new(),
-            declared_type: None,
-            requested_users: BTreeSet::new(),
-            requested_teams: BTreeSet::new(),
-            created_at: at(0),
-            url: "https://github.com/acme/widgets/pull/1".into(),
-        },
-        files: ChangedFiles::Complete(vec![auth_file("let a = 1;")]),
         base_folders: Some(BTreeSet::from(["src".to_owned()])),
-        commits: Listing::complete(vec![by_author]),
-        comments: Listing::complete(Vec::new()),
-        reviews: Listing::complete(Vec::new()),
-        inline: Listing::complete(Vec::new()),
-        checks: Vec::new(),
-        forged_checks: Vec::new(),
-        evidence: Vec::new(),
-        workflow_runs: Vec::new(),
-        base_evidence: None,
-        required_approvals: 0,
-        authority: Authority { people: BTreeMap::new(), logins: BTreeMap::new(), teams: BTreeMap::new() },
-        codeowners: None,
-        hints: Vec::new(),
-        problems: Vec::new(),
+        commits: Listing::complete(vec![fixtures::commit_by(&author, sha(1), "Log in")]),
+        ..fixtures::snapshot_of(pull_request, (7, 700), vec![auth_file("let a = 1;")])
     }
 }

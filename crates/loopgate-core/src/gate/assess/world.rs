@@ -8,19 +8,16 @@ use serde_json::json;
 use super::{Assessment, assess};
 use crate::{
     evidence::Finding,
+    fixtures,
     gate::{Considered, GateReport, GateStanding, Refusal, WordOutcome},
-    ids::{AppId, CommentId, GateName, Login, PrNumber, ReviewId, Sha, Timestamp, UserId},
+    ids::{CommentId, GateName, Login, ReviewId, Sha, Timestamp, UserId},
     observed::{
-        Account, AccountKind, AppIdentity, Base, ChangedFile, ChangedFiles, Comment, Commit, FileStatus, Head, Hint,
-        Lifecycle, Listing, NamedAccount, Permission, PullRequest, Readiness, Review, ReviewVerdict, Snapshot,
+        Account, AccountKind, ChangedFile, ChangedFiles, Comment, Head, Hint, Listing, NamedAccount, Permission, Review, ReviewVerdict, Snapshot,
         Standing, TeamStanding, Visibility,
     },
     policy::{
-        Activation, ApproveBy, Approvers, ChecklistMode, CoveragePolicy, EscalationPolicy, EvaluatePolicy, Exclusions,
-        FixerPolicy, GateDefinition, GatePolicy, GateTrigger, InvalidateOnPush, LabelPolicy, LoopPolicy, MemoryPolicy,
-        Mode, NameGlob, OnComplete, PathGlobs, Policy, PolicyOrigin, RequestTime, StateBackend, VerifyPolicy,
+        GatePolicy, GateTrigger, Policy,
     },
-    stage::Stage,
     state::{GateState, HeadObservation, LoopState, WordSource},
 };
 
@@ -217,97 +214,35 @@ pub(in crate::gate) fn auth_file(line: &str) -> ChangedFile {
 }
 
 pub(in crate::gate) fn file(path: &str, patch: &str) -> ChangedFile {
-    ChangedFile {
-        path: path.into(),
-        previous_path: None,
-        status: FileStatus::Modified,
-        additions: 1,
-        deletions: 0,
-        blob: Some(sha(0xbb)),
-        patch: Some(patch.into()),
-    }
+    fixtures::changed_file(path, patch)
 }
 
 fn snapshot() -> Snapshot {
     let author = account("author");
+    let head =
+        Head { sha: sha(1), tree: sha(0xaa), branch: "feature".into(), repository: None, known_since: Some(minute(0)) };
+    let mut pull_request = fixtures::pull_request(1, "Log in", author.clone(), head);
+    pull_request.base.sha = sha(0xcc);
+    pull_request.created_at = minute(0);
     Snapshot {
         base_folders: Some(BTreeSet::from(["src".to_owned()])),
-        commits: Listing::complete(vec![Commit {
-            sha: sha(1),
-            message: "Log in".into(),
-            author: Some(author.clone()),
-            committer: Some(author.clone()),
-            author_email: "author@example.com".into(),
-            committer_email: "author@example.com".into(),
-        }]),
-        ..Snapshot::of_files(
-            "acme/widgets".parse().unwrap(),
-            AppIdentity { id: AppId::new(7), bot: login("loopgate[bot]"), bot_id: Some(UserId::new(700)) },
-            PullRequest {
-                number: PrNumber::new(1),
-                title: "Log in".into(),
-                body: String::new(),
-                author,
-                lifecycle: Lifecycle::Open,
-                readiness: Readiness::Ready,
-                head: Head {
-                    sha: sha(1),
-                    tree: sha(0xaa),
-                    branch: "feature".into(),
-                    repository: None,
-                    known_since: Some(minute(0)),
-                },
-                base: Base { branch: "main".into(), sha: sha(0xcc) },
-                labels: BTreeSet::new(),
-                declared_type: None,
-                requested_users: BTreeSet::new(),
-                requested_teams: BTreeSet::new(),
-                created_at: minute(0),
-                url: "https://github.test/acme/widgets/pull/1".into(),
-            },
-            ChangedFiles::Complete(vec![auth_file("let a = 1;")]),
-        )
+        commits: Listing::complete(vec![fixtures::commit_by(&author, sha(1), "Log in")]),
+        ..fixtures::snapshot_of(pull_request, (7, 700), vec![auth_file("let a = 1;")])
     }
 }
 
 pub(in crate::gate) fn gate_policy(trigger: GateTrigger, users: &[&str]) -> GatePolicy {
-    GatePolicy {
-        definition: GateDefinition::Configured,
-        trigger,
-        holds: Stage::Validate,
-        approvers: Approvers { users: users.iter().map(|user| login(user)).collect(), ..Approvers::default() },
-        approve_by: ApproveBy::Comment,
-        invalidate_on_push: InvalidateOnPush::Matching,
-        exclusions: Exclusions::default(),
-        checklist: ChecklistMode::Optional,
-        request: RequestTime::Immediately,
-        label: "needs:security-review".into(),
-        remind_after: TimeDelta::hours(24),
-        escalate_after: TimeDelta::hours(72),
-    }
+    GatePolicy { label: "needs:security-review".into(), ..fixtures::gate_with(trigger, users) }
 }
 
 pub(in crate::gate) fn paths(glob: &str) -> GateTrigger {
-    GateTrigger::Paths { globs: PathGlobs::new(vec![NameGlob::path(glob).unwrap()]), except: PathGlobs::default() }
+    fixtures::paths(glob)
 }
 
 fn policy() -> Policy {
     Policy {
-        origin: PolicyOrigin::Defaults,
-        overruled: Vec::new(),
-        activation: Activation::Active,
-        mode: Mode::Hybrid,
-        verify: VerifyPolicy::default(),
-        retry: LoopPolicy::default(),
-        evaluate: EvaluatePolicy::default(),
-        coverage: CoveragePolicy::default(),
         gates: BTreeMap::from([(gate("security"), gate_policy(paths("src/auth/**"), &["alice", "bob"]))]),
-        escalation: EscalationPolicy::default(),
-        labels: LabelPolicy::default(),
-        fixer: FixerPolicy::default(),
-        memory: MemoryPolicy::default(),
-        state: StateBackend::default(),
-        on_complete: OnComplete::default(),
+        ..fixtures::empty_policy()
     }
 }
 
