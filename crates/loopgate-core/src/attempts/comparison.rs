@@ -1,5 +1,5 @@
-//! An attempt beside what came before it: the attempt before, or the base (loop.md, Retry policy; evidence.md, Results of
-//! an attempt). Tests are told apart by their identity where reports give one, else by name.
+//! Compares an attempt with what came before it: the attempt before, or the base (decisions.md, J10, B11 and B12).
+//! Tests are told apart by their identity where reports give one, else by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! The course of a row of attempts: what repeats, goes round, stands still or breaks. Set algebra over fingerprints and
-//! trees of all attempts (loop.md, Retry policy), without a policy.
+//! What a row of attempts shows: streaks, repeated errors, circles, stagnation and regressions (decisions.md, J). It is
+//! computed from the fingerprints and trees of all attempts, without a policy.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! The heart: what was observed, what is remembered, what governs and the time go in; one [`Decision`] comes out.
+//! `decide` takes what was observed, what is remembered, the policy and the time, and returns one [`Decision`].
 //!
 //! No I/O, no clock, no randomness: the same snapshot gives the same decision, in whatever order and however often
-//! events led to it. Reads top down like loop.md.
+//! events led to it. It reads top down, in the order of decisions.md.
 
 use super::{run::Run, surface};
 use crate::{
@@ -171,7 +171,7 @@ fn verdict_on(attempt: &AttemptDigest, action: &NextAction) -> DecisionWord {
     }
 }
 
-/// The order of loop.md, "What next?": the first that matches wins.
+/// What comes next: the first row that fits wins (decisions.md, A).
 fn next_action(
     run: &Run<'_>,
     evidence: &HeadEvidence,

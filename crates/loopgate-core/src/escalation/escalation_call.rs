@@ -1,5 +1,4 @@
-//! Calling a human: whether a cause stands, whom it concerns, and the one question to put to them (loop.md,
-//! Escalation).
+//! Calling a human: whether a cause stands, whom it concerns, and the one question to put to them (decisions.md, E).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -121,8 +120,8 @@ pub const fn in_words(trigger: Trigger) -> &'static str {
     }
 }
 
-/// Whom the trigger calls: its own recipients, else the defaults of loop.md, else `notify`, else the overdue gates'
-/// approvers, else the owners of the failing files.
+/// Whom the trigger calls: its own recipients, else the defaults of its cause (decisions.md, E), else `notify`, else
+/// the overdue gates' approvers, else the owners of the failing files.
 fn recipients(
     blocked: &Blocked,
     state: &LoopState,

@@ -1,8 +1,8 @@
 //! Asking a fixer that works elsewhere (kinds `mention` and `dispatch`) to mend a pull request: whom, when, and with
-//! what.
+//! what (decisions.md, F).
 //!
-//! Asked once for each failing attempt, found again by the marker of the comment that says so. Never on a fork: the
-//! fixer would push to a branch that is not the repository's, with rights its owner never gave (surfaces.md, The fixer).
+//! A fixer is asked once for each failing attempt; the marker of the comment that asks shows that it was asked. No
+//! fixer is asked on a fork: it would push to a branch that is not the repository's, with rights its owner never gave.
 
 use serde_json::{Value, json};
 

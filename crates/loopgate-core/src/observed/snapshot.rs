@@ -36,7 +36,7 @@ pub struct Snapshot {
     pub inline: Listing<Comment>,
     /// Check runs and commit statuses on the head commit that are not ours.
     pub checks: Vec<ExternalCheck>,
-    /// Check runs on the head that carry one of our names but another App's id (gates.md: reported, never believed).
+    /// Check runs on the head that carry one of our names but another App's id: they are reported, never believed.
     pub forged_checks: Vec<ForgedCheck>,
     /// Evidence artifacts produced for the head commit, accepted or refused.
     pub evidence: Vec<ReceivedEvidence>,
@@ -91,8 +91,9 @@ pub struct AppIdentity {
 }
 
 impl AppIdentity {
-    /// Whether we act with a workflow's own token, as every workflow of the repository does (surfaces.md, The Action):
-    /// nobody hears when a button is pressed, no team can be read or asked, and check runs of jobs bear our App's name.
+    /// Whether we act with a workflow's own token, as every workflow of the repository does. Then nobody hears when a
+    /// button is pressed, no team can be read or asked, and check runs of jobs bear our App's name (decisions.md, N1
+    /// and N2).
     pub fn is_actions(&self) -> bool {
         self.bot.as_str().eq_ignore_ascii_case("github-actions[bot]")
     }

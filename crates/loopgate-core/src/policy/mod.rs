@@ -80,7 +80,7 @@ impl Policy {
 }
 
 /// Whether Loopgate writes anything on the repository: it does where the repository has a file, or the organisation's
-/// says `enabled: true` (gates.md).
+/// says `enabled: true`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     Active,
@@ -133,7 +133,7 @@ impl PolicyOrigin {
     }
 }
 
-/// Which gates hold (loop.md, Stages).
+/// Which gates hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -147,8 +147,8 @@ pub enum Mode {
     Supervised,
 }
 
-/// `state.backend`: where the state of a pull request's run is kept (github.md, Loop state in hidden refs). A local loop
-/// keeps its own in a ref of the local repository, whatever this says.
+/// `state.backend`: where the state of a pull request's run is kept. A local loop keeps its own in a ref of the local
+/// repository, whatever this says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StateBackend {

@@ -1,4 +1,4 @@
-//! Why a human is called, and what is done about it (loop.md, Escalation).
+//! Why a human is called, and what is done about it (decisions.md, J and E).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ impl Trigger {
         }
     }
 
-    /// Whether a later passing push is not enough: a person must say `/loop resume` (loop.md, Retry policy).
+    /// Whether a later passing push is not enough: a person must say `/loop resume` (decisions.md, E5).
     pub const fn needs_a_decision(self) -> bool {
         matches!(self, Self::SecurityIssueFound | Self::Tampering | Self::AmbiguousRequirement)
     }

@@ -79,7 +79,7 @@ impl GatheredCheck {
     }
 }
 
-/// A scanner that reports findings fails on critical and high ones only; lower ones warn (loop.md, Evaluation).
+/// A scanner that reports findings fails on critical and high ones only; lower ones warn (decisions.md, H14).
 fn fails_on_security(evidence: &CheckEvidence) -> bool {
     use crate::evidence::FindingSeverity::High;
     if evidence.findings.is_empty() {

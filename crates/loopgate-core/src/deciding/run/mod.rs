@@ -112,8 +112,8 @@ impl<'a> Run<'a> {
         self.next.first_seen_heads.push(seen);
     }
 
-    /// The head of before, if another took its place before its verification ended: what comes of it now is a
-    /// `stale_head`, kept here and judged by nobody (loop.md, Retry policy).
+    /// The previous head, if a new one replaced it before its verification ended. Its result is noted as `stale_head`
+    /// and never judged (decisions.md, O11).
     fn superseded_unjudged(&self, head: Sha) -> Option<Sha> {
         let old = self.before.first_seen_heads.last()?.sha;
         (old != head && self.before.attempt_of(old).is_none()).then_some(old)

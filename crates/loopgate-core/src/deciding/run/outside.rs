@@ -15,7 +15,7 @@ use crate::{
     verdict::{blame::CheckBlame, gather::HeadEvidence},
 };
 
-/// How long something may be down before a person is called (loop.md, Retry policy).
+/// How long something may be down before a person is called (decisions.md, J21).
 const TOLERATED: TimeDelta = TimeDelta::hours(1);
 
 impl Run<'_> {

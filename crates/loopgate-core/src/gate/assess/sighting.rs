@@ -1,7 +1,7 @@
 //! Which head a person had before them: the record of heads and of each gate's diff, as first seen.
 //!
-//! A comment carries no commit. It is bound to the head that had been seen before it was written, so that a push that
-//! lands in between never inherits an approval (gates.md, What an approval is bound to).
+//! A comment carries no commit. It is bound to the head that was first seen before it was written, so that a push that
+//! lands in between never inherits an approval.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Comments that counted and read differently now (gates.md, When an approval stops counting).
+//! Comments that counted and were changed since: they stop counting.
 
 use std::collections::BTreeMap;
 

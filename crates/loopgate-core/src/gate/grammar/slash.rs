@@ -1,4 +1,4 @@
-//! Commands about gates (gates.md, How to approve), one per line:
+//! Commands about gates, one per line:
 //!
 //! ```text
 //! /approve gate {gate} [sha40]      /reject gate [reason]

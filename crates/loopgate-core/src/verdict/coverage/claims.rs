@@ -97,8 +97,8 @@ pub fn believe(claim: &ChangedCoverage, files: &ChangedFiles) -> Result<ChangedC
 }
 
 /// One coverage from those of several jobs and matrix legs: a line of a file is uncovered only if all that measured the
-/// file list it. Where they find different numbers of lines in it, the largest number stands, with what its leg covered.
-/// None when there is none.
+/// file list it. Where they find different numbers of lines in it, the largest number stands, with what its leg
+/// covered. None when there is none.
 pub fn combine(legs: &[ChangedCoverage]) -> Option<ChangedCoverage> {
     let (first, others) = legs.split_first()?;
     if others.is_empty() {
