@@ -1,5 +1,4 @@
-//! What a step tells the steps after it: the outputs of the Action (surfaces.md), written to the file that
-//! `GITHUB_OUTPUT` names.
+//! What a step tells the steps after it: the outputs of the Action, written to the file that `GITHUB_OUTPUT` names.
 //!
 //! Values may hold text from outside, so each stands between two lines that nobody can guess: a value cannot end itself
 //! and begin an output of its own
@@ -85,7 +84,7 @@ fn fenced(outputs: &[(&str, String)], fence: &str) -> String {
     })
 }
 
-/// `loopgate-evidence-<job>-<8 hex of the matrix's SHA-256>-<run attempt>`: unique within a run (surfaces.md).
+/// `loopgate-evidence-<job>-<8 hex of the matrix's SHA-256>-<run attempt>`: unique within a run.
 ///
 /// `LOOPGATE_EVIDENCE_NAME` replaces it, for a job with several verifications; the beginning stays, since reconcile
 /// looks for it.

@@ -1,4 +1,4 @@
-//! Hidden refs through GitHub's Git database API (github.md, Loop state in hidden refs).
+//! Hidden refs through GitHub's Git database API (<https://docs.github.com/en/rest/git>).
 //!
 //! A compare-and-swap is a fast-forward-only update: the new commit's parent is the tip that was read, so an update
 //! that is no fast-forward means that somebody else moved the ref. Ref reads may lag a write; that a tip was replaced

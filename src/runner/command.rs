@@ -27,7 +27,7 @@ use super::{
 const GRACE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(5) };
 /// How long output is still read after the whole group is gone: a process that left the group may hold the pipe.
 const DRAIN: Duration = Duration::from_secs(1);
-/// Bytes of output kept in the evidence of a check (evidence.md).
+/// Bytes of output kept in the evidence of a check.
 const KEPT_OUTPUT: usize = 256 * 1024;
 /// Bytes read at once, and chunks in flight to the reader of reports.
 const CHUNK: usize = 64 * 1024;
@@ -131,7 +131,8 @@ pub async fn run<T: Send + 'static>(
     // The shell is gone; whatever it left in its group goes too.
     group.kill();
     household.end();
-    // Where nothing is known of who left the group, somebody may hold the pipe still: what was written is what there is.
+    // Where nothing is known of who left the group, somebody may hold the pipe still: what was written is what there
+    // is.
     let _ = tokio::time::timeout(DRAIN, pumped).await;
     let output = std::mem::take(&mut *capture.lock().unwrap_or_else(PoisonError::into_inner)).finish(KEPT_OUTPUT);
     let read = tokio::time::timeout(DRAIN, read).await.ok().and_then(Result::ok);

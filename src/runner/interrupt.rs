@@ -2,8 +2,8 @@
 
 use tokio::sync::watch;
 
-/// Resolves when the process is asked to stop: Ctrl-C, and on Unix the signals by which a CI service cancels a job and a
-/// terminal goes away.
+/// Resolves when the process is asked to stop: Ctrl-C, and on Unix the signals by which a CI service cancels a job and
+/// a terminal goes away.
 ///
 /// Commands run in groups of their own, so these signals do not reach them: whoever runs commands listens, interrupts,
 /// and lets them be ended.

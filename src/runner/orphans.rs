@@ -8,9 +8,9 @@
 //!
 //! Not closed: an unmarked orphan while another command runs outlives its own command until that one has ended; a
 //! process that a person of another account started is none of ours. If Loopgate itself is killed with SIGKILL, nobody
-//! is left to end anything: what was editing for a local loop is ended when the loop is taken up again, by a mark of the
-//! loop's. Elsewhere than on Linux only the process group (macOS) or the tree that `taskkill /T`
-//! still finds (Windows) is ended, so what left it may live on.
+//! is left to end anything: what was editing for a local loop is ended when the loop is taken up again, by a mark of
+//! the loop's. Elsewhere than on Linux only the process group (macOS) or the tree that `taskkill /T` still finds
+//! (Windows) is ended, so what left it may live on.
 
 use std::{
     collections::BTreeSet,

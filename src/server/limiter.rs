@@ -1,8 +1,8 @@
 //! Refused requests per address.
 //!
 //! Whoever sends requests that are refused before they prove to come from GitHub may do so a few times a minute; then
-//! further ones are turned away unread. An address that proved itself is not limited for a while: behind a load balancer
-//! all requests come from one address, GitHub's among a stranger's.
+//! further ones are turned away unread. An address that proved itself is not limited for a while: behind a load
+//! balancer all requests come from one address, GitHub's among a stranger's.
 
 use std::{
     collections::HashMap,

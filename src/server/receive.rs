@@ -213,7 +213,7 @@ impl Receiver {
     }
 }
 
-/// The sender's log shows it, and the delivery can be sent again (server.md, Recovery).
+/// The sender's log shows it, and the delivery can be sent again.
 fn not_available() -> Answer {
     Answer::new(StatusCode::SERVICE_UNAVAILABLE, Received::Unavailable, "cannot store the delivery now; send it again")
 }

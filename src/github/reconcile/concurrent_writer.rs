@@ -38,8 +38,9 @@ impl ConcurrentWriter {
     }
 }
 
-/// The state commits that this process made last, by pull request. A young one that it did not make has a [`ConcurrentWriter`],
-/// unless it is older than the process: then it is likely that of the process before this one, which is dead.
+/// The state commits that this process made last, by pull request. A young one that it did not make has a
+/// [`ConcurrentWriter`], unless it is older than the process: then it is likely that of the process before this one,
+/// which is dead.
 #[derive(Debug)]
 pub(super) struct SaveMemory {
     since: Timestamp,
