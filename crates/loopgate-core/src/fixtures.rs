@@ -191,7 +191,7 @@ pub fn evidence(head: Sha, failing: &[&str], passing: &[&str]) -> ReceivedEviden
     }))
 }
 
-/// A pull request going round the loop: each verb changes the world and decides once.
+/// A pull request that goes through the loop: each method changes what is observed and decides once.
 pub struct Story {
     pub snapshot: Snapshot,
     pub policy: Policy,

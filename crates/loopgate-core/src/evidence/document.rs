@@ -42,7 +42,7 @@ pub struct Evidence {
     pub regression_proof: Option<RegressionTrial>,
 }
 
-/// Which workflow run, job and matrix leg an evidence document says it comes from.
+/// Which workflow run, job and matrix job an evidence document says it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkflowOrigin {
     /// Path of the workflow file, `.github/workflows/ci.yml`.
@@ -51,7 +51,7 @@ pub struct WorkflowOrigin {
     /// Counts from 1.
     pub run_attempt: u32,
     pub job: String,
-    /// The matrix leg's values as JSON, if the job has a matrix.
+    /// The values of the matrix as JSON, if the job has a matrix.
     pub matrix: Option<String>,
 }
 
@@ -238,8 +238,8 @@ impl CheckEvidence {
         }
     }
 
-    /// Whether tests were run here of whose single results nothing is known: only the exit status speaks. Of checks
-    /// that others ran, none is ever known.
+    /// Whether tests were run here whose single results are not known, so that only the exit status counts. Of checks
+    /// that others ran, single results are never known.
     pub fn has_unread_tests(&self) -> bool {
         let is_test = matches!(self.kind, CheckKind::Test | CheckKind::Integration);
         let ended = matches!(self.outcome, Outcome::Passed | Outcome::Failed);

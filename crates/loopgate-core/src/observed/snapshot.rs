@@ -1,4 +1,4 @@
-//! What was observed of one pull request, as plain data: the left-hand input of [`decide`](crate::deciding::decide).
+//! What was observed of one pull request, as plain data: an input of [`decide`](crate::deciding::decide).
 //!
 //! A snapshot holds what *is*, read from GitHub's API (or a local repository), never what an event claimed. The few
 //! facts that only events tell come as [`Hint`]s. Everything textual in it was written by somebody else.
@@ -42,7 +42,7 @@ pub struct Snapshot {
     pub evidence: Vec<ReceivedEvidence>,
     /// Runs on the head commit of the workflows that may bring evidence.
     pub workflow_runs: Vec<WorkflowRun>,
-    /// What is known of the checks on the merge base, else the base head: the ground for blame.
+    /// What is known of the checks on the merge base, else the base head. Blame is decided by it.
     pub base_evidence: Option<BaseEvidence>,
     /// Approvals that the base branch's rules ask for; 0 when they ask for none.
     pub required_approvals: u32,

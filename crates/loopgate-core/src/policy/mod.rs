@@ -1,9 +1,7 @@
-//! The validated configuration that governs a pull request: the right-hand input of
-//! [`decide`](crate::deciding::decide).
+//! The validated configuration that governs a pull request: an input of [`decide`](crate::deciding::decide).
 //!
-//! `config` makes it from `.github/loopgate.yml`; nothing in here can be out of range, and every
-//! default of the contract is written down here once, in a `Default` impl. A file of this folder is one section of
-//! the configuration.
+//! `config` makes it from `.github/loopgate.yml`. Nothing in it can be out of range, and every default stands here, in
+//! a `Default` impl. Each file of this folder is one section of the configuration.
 
 mod coverage;
 mod error;
@@ -174,7 +172,8 @@ impl StateBackend {
         }
     }
 
-    /// Tests of which a roster is kept, at eight bytes that cannot be packed: two rosters have to fit.
+    /// Tests whose outcomes are kept, at eight bytes each that cannot be packed: the outcomes of two attempts have to
+    /// fit.
     pub const fn most_tests(self) -> usize {
         match self {
             Self::Ref | Self::Artifact => 2_500,

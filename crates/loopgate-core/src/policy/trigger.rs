@@ -56,7 +56,8 @@ impl Trigger {
 
     pub const fn default_action(self) -> EscalationAction {
         match self {
-            // A silent check is mended by its report, not by a person at the second attempt: the limit calls one.
+            // A report helps a check that says nothing, and a person does not. So a person is called at the limit, not
+            // at the second attempt.
             Self::CoverageThresholdUnmet | Self::NoChange | Self::UnknownErrorType => EscalationAction::FlagAndContinue,
             _ => EscalationAction::HumanReview,
         }

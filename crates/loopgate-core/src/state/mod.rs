@@ -130,8 +130,8 @@ pub struct LoopState {
     pub lost_trace: Option<Trace>,
     /// The cause that called a human, while it stands.
     pub blocked: Option<Blocked>,
-    /// Causes that went away without anybody's word, by the attempt they were told of: one that comes back is told
-    /// anew.
+    /// Causes that went away by themselves, each with the attempt it called a human at. One that comes back calls
+    /// again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past_causes: Vec<(Trigger, u32)>,
     /// The cause that the senior fixer was asked to mend instead of a human: once in a run.
