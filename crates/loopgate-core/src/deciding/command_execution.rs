@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// Whether orders changed what is known of the head's checks.
+/// Whether commands changed what is known of the head's checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Affected {
     Evidence,
@@ -101,7 +101,7 @@ fn press(run: &mut Run<'_>, evidence: &HeadEvidence) {
     }
 }
 
-/// Whether pressing the button can mean something new: an event may be told twice, and a person may press twice. What
+/// Whether pressing the button can mean something new: an event may arrive twice, and a person may press twice. What
 /// was asked for a moment ago is not asked for again.
 fn may_be_pressed_again(run: &Run<'_>, source: &Asked) -> bool {
     let Some(answered) = run.next.answered.iter().find(|answered| answered.source == *source) else { return true };
@@ -137,7 +137,8 @@ fn run_again(run: &mut Run<'_>, by: &Login, verb: Verb, evidence: &HeadEvidence)
     }
 }
 
-/// None for what is nobody's own word (bots, Apps, hidden comments): it is not answered, lest two bots never stop.
+/// None where the words are not a person's own (bots, Apps, hidden comments): they are not answered, so that two bots
+/// do not answer each other for ever.
 fn answer_to(run: &mut Run<'_>, word: &CommandWord, evidence: &HeadEvidence) -> Option<AnswerOutcome> {
     match (&word.void, &word.command) {
         (Some(Refusal::Edited), _) => Some(AnswerOutcome::Refused(CommandRefusal::Edited)),
@@ -147,7 +148,7 @@ fn answer_to(run: &mut Run<'_>, word: &CommandWord, evidence: &HeadEvidence) -> 
     }
 }
 
-/// Problems of a line that meant a command; those of a line that meant an approval are the gates' to answer.
+/// The refusal for a line that was meant as a command. A line that was meant as an approval is answered by the gates.
 fn refusal_of(problem: PhraseProblem) -> Option<CommandRefusal> {
     match problem {
         PhraseProblem::UnknownCommand { typed, nearest } => Some(CommandRefusal::UnknownCommand { typed, nearest }),
@@ -232,7 +233,7 @@ fn resume(run: &mut Run<'_>, word: &CommandWord, accept: Option<Trigger>) -> Ans
     let weakened = tamper::findings(&run.snapshot.files);
     match run.next.blocked.as_ref().map(|blocked| blocked.trigger) {
         None if !stopped => return AnswerOutcome::Refused(CommandRefusal::NothingToResume),
-        // What was weakened and is as it was needs nobody to take responsibility.
+        // Where everything that was weakened has been put back, nobody has to take responsibility.
         Some(cause @ Trigger::Tampering) if tamper::not_accepted(&weakened, &run.next.accepted_tampering).is_some() => {
             if accept != Some(cause) {
                 return AnswerOutcome::Refused(CommandRefusal::NeedsAccept { cause });

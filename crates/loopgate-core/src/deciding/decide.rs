@@ -162,7 +162,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     Decision { action, next, events, attempt: record, view, surface, revisit_at }
 }
 
-/// What an attempt comes to by itself: gates and people may still be waited for, but it passed or it did not.
+/// The verdict on the attempt itself: it passed or it did not, although gates and people may still be waited for.
 fn verdict_on(attempt: &AttemptDigest, action: &NextAction) -> DecisionWord {
     match action.word() {
         _ if attempt.passes() => DecisionWord::Proceed,
@@ -220,7 +220,7 @@ fn is_rejected(run: &Run<'_>, gate: &GateName) -> bool {
     run.next.gates.get(gate).is_some_and(|state| state.status == GateStatus::Rejected)
 }
 
-/// Whether no failing check fails through this change: asking its author for a push would go on for ever.
+/// Whether no failing check fails because of this change. Asking the author for pushes would then never end.
 fn is_nothing_to_mend(blames: &[CheckBlame]) -> bool {
     !blames.is_empty() && blames.iter().all(|blame| blame.blame != Blame::PrCode)
 }

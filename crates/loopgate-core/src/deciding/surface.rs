@@ -32,7 +32,7 @@ pub struct SurfaceInputs<'a> {
     pub now: Timestamp,
 }
 
-/// How long after the merge the surface is still put right: long enough for a turn that was cut short. What is shown
+/// How long after the merge the surface is still corrected: long enough for a turn that was cut short. What is shown by
 /// then stays, whatever happens to checks and comments later.
 const HANDOFF: TimeDelta = TimeDelta::minutes(15);
 
@@ -67,7 +67,7 @@ pub fn surface(inputs: &SurfaceInputs<'_>, gatekeeping: gate_transitions::Outcom
     }
 }
 
-/// The head branch, where it goes after a merge. Never a fork's: it is not ours to tidy up.
+/// The head branch, where it is to be deleted after a merge. A branch of a fork never is.
 fn merged_branch(inputs: &SurfaceInputs<'_>) -> Option<MergedBranch> {
     let pull = &inputs.snapshot.pull_request;
     let is_merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
@@ -117,7 +117,7 @@ fn labels(inputs: &SurfaceInputs<'_>) -> BTreeMap<String, LabelWish> {
     wishes
 }
 
-/// Orange: somebody else's turn.
+/// Orange: somebody else has to act.
 const GATE_COLOUR: &str = "d93f0b";
 
 fn present(label: &LoopLabel, description: &str) -> LabelWish {
@@ -197,8 +197,7 @@ fn posts(inputs: &SurfaceInputs<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
     posts
 }
 
-/// The escalation on the channels that notify by themselves, for as long as it is fresh: whoever carries it out
-/// remembers what was sent.
+/// The escalation on the channels that notify by themselves, while it is new. Whoever sends it remembers what was sent.
 fn announcements(inputs: &SurfaceInputs<'_>) -> BTreeMap<Channel, String> {
     let fresh = inputs.next.blocked.as_ref().filter(|blocked| inputs.now < blocked.since + rerun::WINDOW);
     let Some(blocked) = fresh else { return BTreeMap::new() };

@@ -270,7 +270,7 @@ impl<'a> Run<'a> {
         counted.flaky.clone()
     }
 
-    /// Everything that speaks for calling a human now, the most urgent first, with what was recognised.
+    /// Every cause to call a human now, the most urgent first, with what was recognised.
     pub(crate) fn causes(&self, judgement: &Judgement, tampering: &[Tampering]) -> BTreeMap<Trigger, String> {
         let mut causes = judgement.causes.clone();
         if judgement.streak > 0 && fix_request::is_budget_used_up(&self.next, self.policy) {
@@ -326,7 +326,7 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// What is left for a human: nothing of what the senior fixer works on, or is asked to mend now.
+    /// Leaves for a human only the causes that the senior fixer neither works on nor is asked to mend now.
     fn leave_to_the_senior_fixer(&mut self, mut stopping: Vec<Trigger>) -> Vec<Trigger> {
         if let Some(call) = senior_fixer::at_work(&self.next, self.policy, self.now) {
             stopping.retain(|trigger| *trigger != call.trigger && !call.also.contains(trigger));
@@ -386,7 +386,7 @@ impl<'a> Run<'a> {
         self.next.answered.iter().flat_map(of).collect()
     }
 
-    /// Whether the run had ended before, with its pull request: what comes later does not rewrite it.
+    /// Whether the run had ended before, with its pull request: later events do not change it.
     pub(crate) fn had_ended(&self) -> bool {
         match self.snapshot.pull_request.lifecycle {
             Lifecycle::Open => false,

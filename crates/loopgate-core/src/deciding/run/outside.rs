@@ -20,7 +20,7 @@ const TOLERATED: TimeDelta = TimeDelta::hours(1);
 
 impl Run<'_> {
     /// An outage begins with the first check that fails for outside reasons or ends without a result, and ends when all
-    /// checks have ended and none does. While a check is repeated nothing is known, so it goes on.
+    /// checks have ended and none does. While a check is repeated nothing is known, so the outage goes on.
     pub(crate) fn note_outage(&mut self, evidence: &HeadEvidence, blames: &[CheckBlame]) {
         let blamed = |wanted: Blame| -> BTreeSet<CheckName> {
             blames.iter().filter(|blame| blame.blame == wanted).map(|blame| blame.check.clone()).collect()
