@@ -170,7 +170,7 @@ fn start(line: &CommandLine, mark: &str) -> io::Result<(Child, io::PipeReader)> 
     let mut child = command.spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         let input = line.input.clone();
-        // A program that does not read its input must not keep us waiting. The thread ends with the pipe.
+        // A program that does not read its input must not delay us. The thread ends with the pipe.
         thread::spawn(move || stdin.write_all(&input));
     }
     // `command` holds our ends of the pipe's input; the output ends only when they are closed.
@@ -331,7 +331,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn what_left_the_group_is_ended_too() {
-        // In a session of its own, deaf, its parent gone, and without a hold on the output.
+        // A process in a session of its own that ignores signals, has lost its parent, and does not hold the output.
         let away = "setsid sh -c 'trap \"\" TERM HUP; sleep 60; sleep 60' >/dev/null 2>&1 & echo $!";
         for (shell, ending) in [(away.to_owned(), Ending::Exited(0)), (format!("{away}; sleep 60"), Ending::TimedOut)] {
             let got = sh(&shell, Duration::from_millis(300)).await;
