@@ -204,8 +204,8 @@ pub(super) fn normalise(path: &str, repository: &RepoName) -> String {
     path.trim_start_matches("./").to_owned()
 }
 
-/// Of evidence for the same job and matrix leg only the newest counts: the later run, then its later attempt. A job
-/// that verifies several times in one attempt brings several documents, and all of them count.
+/// Of evidence for the same job of a matrix only the newest counts: the later run, then its later attempt. A job that
+/// verifies several times in one attempt brings several documents, and all of them count.
 pub(super) fn newest_of_each(accepted: Vec<Evidence>) -> Vec<Evidence> {
     type Leg = (String, String, Option<String>);
     let leg = |evidence: &Evidence| -> Option<Leg> {

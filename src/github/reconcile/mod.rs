@@ -141,7 +141,7 @@ impl From<RefsError> for Failed {
     }
 }
 
-/// Saves tried before the turn is given up to whoever keeps being faster.
+/// Saves tried before the turn is left to the process that keeps saving first.
 const MOST_SAVES: usize = 5;
 /// How long an answer of the API may be older than an event, and when it is asked again.
 const LAG_TOLERATED: TimeDelta = TimeDelta::minutes(2);
@@ -420,8 +420,8 @@ impl Reconcile {
                 Err(RefsError::RefMoved { .. }) => {
                     loaded = store.load().await?;
                     outrun = Some(ConcurrentWriter { saved_at: now });
-                    // Who was faster may have seen another head. Deciding on the older of the two would count it as
-                    // one that came back.
+                    // The process that saved first may have seen another head. Deciding on the older of the two heads
+                    // would count it as one that came back.
                     let head = observation.snapshot.pull_request.head.sha;
                     if loaded.intact().is_some_and(|state| state.head_sha != head) {
                         return Ok(None);
@@ -442,7 +442,7 @@ impl Reconcile {
 fn decide(observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopState, Decision) {
     let Observation { snapshot, policy, .. } = observation;
     let begin = || {
-        // A run whose record is gone left its traces: it is said, and the numbers go on.
+        // A run whose record is gone left traces: the loss is said, and the numbers go on.
         match observation.surface.traces(snapshot.pull_request.created_at).lost_record() {
             Some(lost) => LoopState::begin_after(lost, snapshot, policy, now),
             None => LoopState::begin(snapshot, policy, now),

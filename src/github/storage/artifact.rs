@@ -161,7 +161,7 @@ impl StateArtifact {
         }
         match listed.completeness {
             Completeness::Complete => Ok(()),
-            // A flood must not look like a beginning.
+            // A flood of artifacts must not make a run look as if it had just begun.
             Completeness::Incomplete => {
                 Err(RefsError::Refused(format!("too many artifacts of other workflows are named {NAME}")))
             }
