@@ -8,7 +8,7 @@
 //!
 //! Races: two writers that load the same tip both write a commit on it, and one of them moves the ref; the other gets
 //! [`RefsError::RefMoved`], loads again and decides again. A writer that dies between commit and ref leaves an
-//! unreachable commit, which git forgets. A reader that sees an old tip (reads may lag a write) decides on old ground
+//! unreachable commit, which git forgets. A reader that sees an old tip (reads may lag a write) decides on an old state
 //! and is refused when it saves.
 
 mod attempt;

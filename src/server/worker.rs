@@ -199,7 +199,7 @@ impl<R: Reconciler> Worker<R> {
             Ok(Report::Page { installation, page }) => self.dirty.paged(installation, page, self.shared.clock.now()),
             Ok(Report::Woken(next)) => self.next_wakeup = earlier(self.next_wakeup, next),
             Ok(Report::Pruned) => {}
-            // The reconciler's panics are caught in the job; one of our own would be a defect worth a noise.
+            // The reconciler's panics are caught in the job. A panic of our own is a defect, so it is not hidden.
             Err(error) => tracing::error!(%error, "a task of the worker was lost"),
         }
     }
