@@ -35,7 +35,7 @@ pub struct Files<'a> {
 }
 
 impl Outputs<'_> {
-    /// Tells them, where a step asks for it. What cannot be told is said, and changes nothing else.
+    /// Writes them, where a step asks for them. What cannot be written is reported, and changes nothing else.
     pub fn tell(&self) {
         tell(&self.values(ActionsRun::current().map(|run| artifact_name(&run))));
     }
