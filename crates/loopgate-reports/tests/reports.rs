@@ -1,7 +1,8 @@
 //! Every fixture in `tests/fixtures/reports/<format>/` is read as the JSON beside it says, whatever the pieces it comes
 //! in; and no damage done to any of them makes a parser panic, hang or keep more than it may.
 //!
-//! `BLESS=1 cargo test --test reports` writes the expected results anew; read the difference before keeping it.
+//! `BLESS=1 cargo test -p loopgate-reports --test reports` writes the expected results anew; read the difference before
+//! keeping it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
