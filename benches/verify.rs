@@ -1,4 +1,4 @@
-//! What `verify` costs beyond the commands it runs (quality.md: less than 30 ms, and reading the reports).
+//! What `verify` costs beyond the commands it runs (the budget: 30 ms, and the time to read the reports).
 //!
 //! A git repository with a few checks that do nothing; the same commands by `sh -c` beside it, in one run.
 //! `cargo bench --bench verify`

@@ -2,7 +2,8 @@
 //!
 //! The server runs in a process of its own, so that its CPU time can be told from the sender's; both share the
 //! machine's cores. Next to it, in the same run, stand a bare axum server that checks the HMAC and stores nothing, and
-//! the disk's own `fdatasync`. quality.md holds the budgets. Linux only, for the memory figures.
+//! the disk's own `fdatasync`. The budgets: 60 µs of server CPU for a delivery, 15,000 deliveries a second, 15 ms for
+//! the slowest in a hundred. Linux only, for the memory figures.
 
 use std::{
     env, fs,

@@ -1,13 +1,13 @@
 //! Loopgate closes the loop on pull requests: it reads the evidence of each push, and decides *proceed*, *retry with
-//! feedback* or *escalate to a human*. This page is the map of the house; `docs/architecture.md` is the guided tour,
-//! and `docs/decisions.md` the table of every decision.
+//! feedback* or *escalate to a human*. This page is the map of the code; `docs/architecture.md` is the guided tour, and
+//! `docs/decisions.md` the table of every decision.
 //!
 //! Three crates lie below, and the compiler keeps them there:
 //!
 //! - [`loopgate_core`] holds all that Loopgate knows, and is pure: no I/O, no clock, no randomness, no async. Its heart
-//!   is [`decide`](fn@loopgate_core::deciding::decide), which turns what was observed, what is remembered and what governs into
-//!   one decision. Around it stand gates and their grammar, rules and scores, attempts and the retry policy, failures
-//!   and their fingerprints.
+//!   is [`decide`](fn@loopgate_core::deciding::decide), which turns what was observed, what is remembered and what
+//!   governs into one decision. Around it stand gates and their grammar, rules and scores, attempts and the retry
+//!   policy, failures and their fingerprints.
 //! - [`loopgate_reports`] turns the bytes of test runners, compilers and linters into results, failures, findings and
 //!   coverage. It never fails and never trusts: the code under test wrote them.
 //! - `loopgate_simulator` is a GitHub on loopback for the demo and the tests (feature `demo`): one world of plain

@@ -1,7 +1,8 @@
-//! Where a call for a human goes beside the comment on the pull request: an incoming webhook of Slack, and e-mail.
+//! Where a call for a human is sent beside the comment on the pull request: to an incoming webhook of Slack, and by
+//! e-mail.
 //!
-//! Addresses and passwords come from the environment alone. What a channel refuses is told on the pull request; it
-//! turns nothing red.
+//! Addresses and passwords come from the environment alone. What a channel refuses is said on the pull request, and
+//! turns no check red.
 
 mod email;
 mod slack;
@@ -45,7 +46,7 @@ impl Channels {
         Ok(Self { slack: Slack::from_env(read)?, email: Email::from_env(read)? })
     }
 
-    /// Sends a message once. The comment on the pull request is none of this room's business.
+    /// Sends a message once. The comment on the pull request is written elsewhere.
     ///
     /// # Errors
     /// When the channel is not set up, or its other end does not take the message.

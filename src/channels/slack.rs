@@ -45,7 +45,7 @@ impl Slack {
     }
 }
 
-/// Slack reads `<…>` as links and mentions (`<!channel>`), and these three letters are how it is told not to.
+/// Slack reads `<…>` as links and mentions (`<!channel>`), unless these three characters are escaped.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -1,4 +1,4 @@
-//! Exit codes, the same for every subcommand (surfaces.md). Scripts and the Action depend on them.
+//! Exit codes, the same for every subcommand (README.md has the table). Scripts and the Action depend on them.
 
 use clap::ValueEnum;
 
@@ -33,8 +33,8 @@ pub const fn of(word: DecisionWord) -> u8 {
     }
 }
 
-/// Which decisions make a workflow's step fail (surfaces.md, The Action). What could not be carried out at all (exit
-/// codes from 64 on) always does.
+/// Which decisions make a workflow's step fail (decisions.md, N10). What could not be carried out at all (exit codes
+/// from 64 on) always fails it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// Whatever is neither proceed nor wait

@@ -1,4 +1,4 @@
-//! The working tree, seen as a pull request that nobody has opened yet: what `verify` and `loop` decide about.
+//! The working tree as a pull request that nobody has opened yet: what `verify` and `loop` decide about.
 
 use std::{collections::BTreeSet, path::Path};
 

@@ -1,5 +1,4 @@
-//! What a step tells the steps after it: the outputs of the Action (surfaces.md), written to the file that
-//! `GITHUB_OUTPUT` names.
+//! What a step tells the steps after it: the outputs of the Action, written to the file that `GITHUB_OUTPUT` names.
 //!
 //! Values may hold text from outside, so each stands between two lines that nobody can guess: a value cannot end itself
 //! and begin an output of its own
@@ -36,7 +35,7 @@ pub struct Files<'a> {
 }
 
 impl Outputs<'_> {
-    /// Tells them, where a step asks for it. What cannot be told is said, and changes nothing else.
+    /// Writes them, where a step asks for them. What cannot be written is reported, and changes nothing else.
     pub fn tell(&self) {
         tell(&self.values(ActionsRun::current().map(|run| artifact_name(&run))));
     }
@@ -85,7 +84,7 @@ fn fenced(outputs: &[(&str, String)], fence: &str) -> String {
     })
 }
 
-/// `loopgate-evidence-<job>-<8 hex of the matrix's SHA-256>-<run attempt>`: unique within a run (surfaces.md).
+/// `loopgate-evidence-<job>-<8 hex of the matrix's SHA-256>-<run attempt>`: unique within a run.
 ///
 /// `LOOPGATE_EVIDENCE_NAME` replaces it, for a job with several verifications; the beginning stays, since reconcile
 /// looks for it.

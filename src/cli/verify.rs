@@ -180,7 +180,7 @@ struct Advice<'a> {
 }
 
 impl Advice<'_> {
-    /// Asks about what failed. Whatever comes of it, the verification is what it is.
+    /// Asks about what failed. The answer does not change the outcome of the verification.
     async fn ask(&self, ran: &mut Ran, interrupt: Interrupt) {
         let Self { command, root, changes } = self;
         match runner::ask_analyzer(command, root, &mut ran.checks, changes, interrupt).await {
@@ -362,7 +362,7 @@ fn append_job_summary(text: &str) {
         file.write_all(text.as_bytes())
     });
     if let Err(error) = appended {
-        // The verification is what it is, shown or not.
+        // A summary that cannot be written does not change the outcome of the verification.
         eprintln!("the job summary cannot be written: {error}");
     }
 }

@@ -1,5 +1,5 @@
 //! One configuration out of several files: the presets below, the organisation's defaults on them, the repository's
-//! file on top (surfaces.md, Configuration). Maps are merged key by key; everything else is replaced.
+//! file on top. Maps are merged key by key; everything else is replaced.
 
 use super::{
     keys,

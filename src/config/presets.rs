@@ -30,7 +30,7 @@ pub(super) fn tree() -> &'static Node {
     &TREE
 }
 
-/// The team each preset prefers; it counts only where it exists and can read the repository (gates.md).
+/// The team each preset prefers; it counts only where it exists and can read the repository.
 const TEAMS: [(&str, &str); 5] = [
     ("architecture", "tech-leads"),
     ("security", "security"),

@@ -2,7 +2,7 @@
 //!
 //! Nothing in one is believed before its size, its shape and its origin are checked, and nothing of it is ever written
 //! to disk. The allow-list of workflow files proves where evidence comes from, not what it says: whoever edits such a
-//! file opens the security gate (surfaces.md, The Action).
+//! file opens the security gate.
 
 mod outline;
 
@@ -204,7 +204,7 @@ pub(super) fn normalise(path: &str, repository: &RepoName) -> String {
     path.trim_start_matches("./").to_owned()
 }
 
-/// Of evidence for the same job and matrix leg only the newest counts: the later run, then its later attempt. A job that
+/// Of evidence for the same job of a matrix only the newest counts: the later run, then its later attempt. A job that
 /// verifies several times in one attempt brings several documents, and all of them count.
 pub(super) fn newest_of_each(accepted: Vec<Evidence>) -> Vec<Evidence> {
     type Leg = (String, String, Option<String>);

@@ -38,7 +38,7 @@ fn needed(needs: Option<&str>) -> String {
     needs.map(|needs| format!(" — it needs {needs}")).unwrap_or_default()
 }
 
-/// The two kinds of error of this house, and the one that is neither: waiting.
+/// The two kinds of error, and the one that is neither: waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// Expected; said to the people concerned. Repeating it changes nothing.

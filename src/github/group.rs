@@ -1,8 +1,8 @@
 //! Merge groups: a queue merges pull requests onto a commit of its own and asks whether that commit may become the
-//! base (github.md, Events handled). Every pull request in it is looked at again, and the two check runs are written
-//! on the group's commit, so that the queue goes on.
+//! base. Every pull request in it is looked at again, and the two check runs are written on the group's commit, so that
+//! the queue goes on.
 //!
-//! Nothing of the pull requests themselves is changed here: what changed about them is their own look's to show.
+//! Nothing on the pull requests themselves is changed here. What changed about them is shown when they are looked at.
 
 use serde::Deserialize;
 

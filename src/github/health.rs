@@ -1,6 +1,6 @@
-//! What the answers tell of our own health: whether GitHub takes our key, and how far our clock is from GitHub's.
+//! What GitHub's answers tell about our own health: whether it takes our key, and how far our clock is from its clock.
 //!
-//! Nothing is asked for it. That GitHub does not answer is no illness of ours: deliveries are taken and kept meanwhile.
+//! No request is made for it. That GitHub does not answer is no fault of ours: deliveries are taken and kept meanwhile.
 
 use std::sync::{Mutex, PoisonError};
 

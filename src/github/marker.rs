@@ -1,4 +1,4 @@
-//! Hidden markers: how our own comments are found again (github.md, What appears on a PR).
+//! Hidden markers: how our own comments are found again.
 
 /// What one of our comments is.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,9 @@
-//! Hidden refs through GitHub's Git database API (github.md, Loop state in hidden refs).
+//! Hidden refs through GitHub's Git database API (<https://docs.github.com/en/rest/git>).
 //!
 //! A compare-and-swap is a fast-forward-only update: the new commit's parent is the tip that was read, so an update
-//! that is no fast-forward means that somebody else moved the ref. Ref reads may lag a write; that a tip was replaced
-//! by us is remembered, and going on from the newer one is right even if it was not: it is still a fast-forward.
+//! that is no fast-forward means that somebody else moved the ref. Ref reads may lag a write, so we remember which tip
+//! we have replaced, and go on from the newer one. That is right even where the read did not lag: our update is still a
+//! fast-forward.
 
 use std::fmt;
 

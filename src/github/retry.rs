@@ -181,7 +181,7 @@ mod tests {
             (403, vec![("x-ratelimit-remaining", "4000")], secondary, 2, 240),
             (403, vec![], abuse, 9, 960),
             (429, vec![], "", 0, 60),
-            // Hostile or broken headers do not stop us for ever, nor let us hammer.
+            // Hostile or broken headers neither stop us for ever nor make us send requests without a pause.
             (403, vec![("retry-after", "99999999")], "", 0, 3_900),
             (403, vec![("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1700000000")], "", 0, 1),
         ] {

@@ -9,7 +9,7 @@ use chrono::TimeDelta;
 
 use loopgate_core::Timestamp;
 
-/// How long what GitHub says of people, teams and branches is believed (gates.md, Who may approve).
+/// How long what GitHub says of people, teams and branches is believed.
 const LIFE: TimeDelta = TimeDelta::minutes(5);
 /// Answers remembered at most; beyond that all are asked for again.
 const MOST: usize = 10_000;

@@ -1,8 +1,8 @@
 //! Webhook payloads: which pull requests does a delivery concern?
 //!
-//! A payload says *which* pull request to look at, never what to do there: what is true is read from the API
-//! (github.md, "Events handled"). [`route`] is pure and makes one pass over the body. The caller has checked the
-//! signature, so the body is GitHub's; what people wrote into it is still hostile.
+//! A payload says *which* pull request to look at, never what to do there: what is true is read from the API. [`route`]
+//! is pure and makes one pass over the body. The caller has checked the signature, so the body is GitHub's; what people
+//! wrote into it is still hostile.
 
 mod events;
 mod payload;

@@ -14,7 +14,7 @@ use loopgate_core::{
 
 /// `schema` of an attempt.
 const ATTEMPT_SCHEMA: &str = "loopgate.attempt/v1";
-/// Bytes of one attempt at most (quality.md: the ref grows by no more than 20 KB per attempt).
+/// Bytes of one attempt at most, so that the ref grows by no more than 20 KB for each.
 const MOST_BYTES: usize = 16_000;
 /// Bytes of an attempt that are read at most.
 pub(super) const READ_LIMIT: usize = 1 << 20;
@@ -78,7 +78,7 @@ impl AttemptFile {
     }
 }
 
-/// What came before an attempt: it decides its feedback phase (contracts.md).
+/// What came before an attempt: it decides its feedback phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Follows {
     Nothing,

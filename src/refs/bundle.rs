@@ -1,4 +1,4 @@
-//! The documents of a run as one text, for places that hold no tree (github.md, `state.backend`).
+//! The documents of a run as one text, for places that hold no tree (`state.backend`; decisions.md, K).
 //!
 //! A bundle comes from where others can write: what it unpacks to is counted while it does, and one that cannot be read
 //! is damage, not an error.
@@ -26,8 +26,8 @@ const UNPACKED_LIMIT: u64 = (STATE_LIMIT + HISTORY_LIMIT) as u64;
 pub(super) struct Bundle(BTreeMap<String, String>);
 
 impl Bundle {
-    /// The same with these documents in place of those of the same path. The report of the last evaluation is no part of
-    /// it: where there is a bundle, the status comment is that report.
+    /// The same with these documents in place of those of the same path. The report of the last evaluation is no part
+    /// of it: where there is a bundle, the status comment is that report.
     pub fn with(&self, files: &[(String, String)]) -> Self {
         let mut all = self.0.clone();
         all.extend(files.iter().filter(|(path, _)| path != ARTIFACT_FILE).cloned());

@@ -98,7 +98,7 @@ impl GitObjects for FakeObjects {
     }
 }
 
-/// The example state of contracts.md, with a field of a newer writer.
+/// An example state, with a field of a newer writer.
 pub(crate) fn sample_state() -> LoopState {
     serde_json::from_str(include_str!("testdata/loop-state.json")).unwrap()
 }

@@ -1,14 +1,14 @@
 //! Loop state in hidden git refs: load, recover, save.
 //!
 //! A run lives in one ref, `refs/loopgate/pr/12` or `refs/loopgate/task/fix-login`, whose commits are its audit trail
-//! and whose compare-and-swap is the only lock there is: any number of servers, workflow runs and terminals may work
-//! on one run (loop.md, State). [`StateStore`] knows the documents; [`GitObjects`] is what it needs of a git database,
-//! implemented over GitHub's API by [`github`](crate::github) and over a local repository by [`LocalRepository`]. Where no
-//! ref may be written, [`PackedObjects`] keeps the same documents in a [`Slot`]: a place that holds one text.
+//! and whose compare-and-swap is the only lock there is: any number of servers, workflow runs and terminals may work on
+//! one run. [`StateStore`] knows the documents; [`GitObjects`] is what it needs of a git database, implemented over
+//! GitHub's API by [`github`](crate::github) and over a local repository by [`LocalRepository`]. Where no ref may be
+//! written, [`PackedObjects`] keeps the same documents in a [`Slot`]: a place that holds one text.
 //!
 //! Races: two writers that load the same tip both write a commit on it, and one of them moves the ref; the other gets
 //! [`RefsError::RefMoved`], loads again and decides again. A writer that dies between commit and ref leaves an
-//! unreachable commit, which git forgets. A reader that sees an old tip (reads may lag a write) decides on old ground
+//! unreachable commit, which git forgets. A reader that sees an old tip (reads may lag a write) decides on an old state
 //! and is refused when it saves.
 
 mod attempt;

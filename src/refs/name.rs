@@ -22,7 +22,7 @@ impl RefName {
     /// The state of a local loop.
     ///
     /// # Errors
-    /// When the alias is no lowercase hyphen slug of 3–64 characters (loop.md, Reflex loop).
+    /// When the alias is no lowercase hyphen slug of 3–64 characters.
     pub fn task(alias: &str) -> Result<Self, Malformed> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if (3..=64).contains(&alias.len()) && alias.chars().all(plain) && !alias.starts_with('-') {

@@ -1,4 +1,4 @@
-//! A run in a place that holds one text: what stands in for a git database where none may be written to.
+//! Keeps a run in a place that holds one text, where no git database may be written to.
 
 use std::{collections::HashMap, future::Future, sync::Mutex};
 
@@ -37,7 +37,7 @@ pub trait Slot: Sync {
 
 /// A run packed into a [`Slot`].
 ///
-/// There are no older commits to go back to, and what stands in for a commit's id is a digest of the text. How sure the
+/// There are no older commits to go back to, and a digest of the text takes the place of a commit's id. How sure the
 /// compare-and-swap is depends on the slot.
 #[derive(Debug)]
 pub struct PackedObjects<S> {

@@ -1,5 +1,5 @@
-//! What can be saved of a run whose state is unusable (loop.md, State): rebuilt from its history, else an older state,
-//! else a new run. Never a crash, never a silent reset.
+//! What can be saved of a run whose state is unusable (architecture.md, State refs and recovery): rebuilt from its
+//! history, else an older state, else a new run. Never a crash, never a silent reset.
 
 use std::{collections::BTreeSet, fmt};
 

@@ -1,4 +1,4 @@
-//! Who wrote a state?
+//! Seals tell who wrote a state.
 //!
 //! Whoever can push can rewrite a hidden ref, since no branch rule covers it. What such a rewrite could gain (a skip
 //! nobody granted, an earlier sight of a head, attempts that never were resumed) is therefore believed only under a

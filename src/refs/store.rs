@@ -35,13 +35,13 @@ pub struct StateStore<'g, G> {
     seal: Option<SealOf>,
 }
 
-/// Why a state is not gone on from as it stands.
+/// Why a state cannot be used as it stands.
 #[derive(Debug)]
 pub(super) enum Unusable {
     Broken(String),
     /// Readable, but not under our seal.
     Unsealed(Box<LoopState>),
-    /// That of another pull request: somebody put it there, and what is beside it is the other's too.
+    /// The state of another pull request: somebody put it there, and the documents beside it are that one's too.
     Foreign,
 }
 

@@ -3,7 +3,7 @@
 use super::sanitize::{block, clip, clip_lines, line, path_in_address};
 use loopgate_core::{deciding::View, failure::Blame, observed::AnnotationLevel, verdict::FailureView};
 
-/// At most so many are sent, in batches of 50 (github.md).
+/// At most so many are sent, in batches of 50, as many as GitHub takes at once.
 const MOST: usize = 200;
 /// Bytes of one message; the platform takes 64 KB.
 const MESSAGE: usize = 4_000;

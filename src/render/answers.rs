@@ -1,5 +1,5 @@
-//! Longer answers to commands that ask: help, status, history, explain, memory, lint-config. They stand, collapsed, in
-//! the status comment; never a chain of replies (github.md, Commands in comments).
+//! Longer answers to commands that ask: help, status, history, explain, memory, lint-config. They stand collapsed in
+//! the status comment, so that commands never cause a chain of replies.
 
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ pub fn answers(subject: &Subject<'_>) -> Vec<LongAnswer> {
     Verb::ALL.iter().copied().filter(asked).filter_map(answer).collect()
 }
 
-/// System, state, failures, gates, last activity (loop.md, Reflex loop: `status`).
+/// System, state, failures, gates, last activity.
 fn status(subject: &Subject<'_>) -> String {
     let (view, next) = (&subject.decision.view, &subject.decision.next);
     let capabilities = match view.capabilities.total {

@@ -14,7 +14,7 @@ use loopgate_core::{
     verdict::{RuleOutcome, RuleView},
 };
 
-/// Bytes: the state ref grows by at most 20 KB for an attempt, of which this is one file (quality.md).
+/// Bytes: the state ref grows by at most 20 KB for an attempt, of which this is one file.
 const LIMIT: usize = 12_000;
 /// Rules listed.
 const RULES: usize = 60;
@@ -72,7 +72,7 @@ fn rule(rule: &RuleView) -> Rule {
     }
 }
 
-/// Severities as people are shown them (loop.md, Evaluation).
+/// Severities as people are shown them.
 pub(super) const fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Fail => "High",

@@ -23,7 +23,7 @@ use loopgate_core::{
     verdict::CheckStanding,
 };
 
-/// Limits of a button (github.md, Limits of the platform), in characters.
+/// GitHub's limits of a button, in characters (<https://docs.github.com/en/rest/checks/runs>).
 const LABEL: usize = 20;
 const DESCRIPTION: usize = 40;
 const IDENTIFIER: usize = 20;

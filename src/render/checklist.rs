@@ -1,4 +1,4 @@
-//! The checklist of a passing run, each item ticked from evidence (contracts.md).
+//! The checklist of a passing run, each item ticked from evidence.
 
 use serde::Serialize;
 

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-/// UTF-8 bytes of a comment or of one check-run text (github.md, Limits: 65,535 characters, budget 65,000 bytes).
+/// UTF-8 bytes of a comment or of one check-run text (GitHub takes 65,535 characters).
 pub const LIMIT: usize = 65_000;
 
 /// What can be said with less.

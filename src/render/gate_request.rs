@@ -126,8 +126,8 @@ fn binds(subject: &Subject<'_>, report: &GateReport) -> &'static str {
     }
 }
 
-/// Review requests notify by themselves. Whoever may decide and is not asked that way is mentioned instead, except on
-/// a draft, where people are not called yet (gates.md, Requesting).
+/// Review requests notify by themselves. Whoever may decide and is not asked that way is mentioned instead, except on a
+/// draft, where people are not called yet.
 fn mentions(subject: &Subject<'_>, report: &GateReport) -> Markdown {
     let pull = &subject.snapshot.pull_request;
     if pull.readiness == Readiness::Draft {

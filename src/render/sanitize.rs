@@ -1,8 +1,8 @@
 //! Text from outside, made safe to show on GitHub.
 //!
-//! Test names, messages, branch names, titles: whoever opens a pull request chooses them. Shown as they are, they
-//! could mention people, close our code fences, forge our hidden markers, draw links, or hide words from the reader
-//! (github.md, What appears on a PR). Everything passes through here on its way into a [`Markdown`].
+//! Test names, messages, branch names, titles: whoever opens a pull request chooses them. Shown as they are, they could
+//! mention people, close our code fences, forge our hidden markers, draw links, or hide words from the reader.
+//! Everything passes through here on its way into a [`Markdown`].
 //!
 //! GitHub looks for mentions, issue numbers and bare addresses in the *rendered* text, where a backslash or an entity
 //! no longer shows; only code spans and an invisible joiner inside the token keep it from finding them. So names and

@@ -1,4 +1,4 @@
-//! The iteration summary: one exact form for terminal, job summary and comment (contracts.md).
+//! The iteration summary: one exact form for terminal, job summary and comment.
 
 use super::{
     sanitize::{self, Markdown, code},

@@ -209,7 +209,8 @@ pub fn failing(view: &View) -> Vec<CheckName> {
     view.checks.iter().filter(|check| fails(&check.standing)).map(|check| check.name.clone()).collect()
 }
 
-/// Who can open a gate, in plain words: "bob, carol or a member of team acme/security". Who is in a team is for its members to see.
+/// Who can open a gate, in plain words: "bob, carol or a member of team acme/security". Who is in a team is for its
+/// members to see.
 pub fn approvers(gate: &GateReport) -> String {
     let eligible = &gate.eligible;
     let mut who: Vec<String> = eligible.people.iter().map(ToString::to_string).collect();

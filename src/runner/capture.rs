@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Bytes kept of each end while a command runs: together the 1 MiB a stream may take (evidence.md).
+/// Bytes kept of each end while a command runs: together the 1 MiB a stream may take.
 const END_LIMIT: usize = 512 * 1024;
 
 /// Collects output as it arrives.

@@ -18,8 +18,9 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Compares the working tree around a directory with where it left the base branch: `base` if given, else the remote's default
-    /// branch, else `main` or `master`. None where there is no such branch, or it is what is checked out.
+    /// Compares the working tree around a directory with where it left the base branch: `base` if given, else the
+    /// remote's default branch, else `main` or `master`. None where there is no such branch, or it is what is checked
+    /// out.
     pub fn against(directory: &Path, base: Option<&str>) -> Option<Self> {
         let candidates = match base {
             Some(base) => vec![format!("refs/remotes/origin/{base}"), base.to_owned()],

@@ -76,7 +76,7 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<Report>) -> (CheckEvidence,
     if outcome == Outcome::Failed && gathered.failures.is_empty() && finished.ending != Ending::Exited(0) {
         gathered.failures.extend(told_by_log(&finished.output));
     }
-    // A command that failed by itself says why; that its report is missing is then the lesser news.
+    // A command that failed by itself says why. That its report is missing then adds nothing.
     let at = if finished.ending == Ending::Exited(0) { 0 } else { gathered.failures.len() };
     gathered.failures.splice(at..at, std::mem::take(&mut gathered.problems));
     let places = Places::new(ran.directory, ran.root);

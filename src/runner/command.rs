@@ -27,7 +27,7 @@ use super::{
 const GRACE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(5) };
 /// How long output is still read after the whole group is gone: a process that left the group may hold the pipe.
 const DRAIN: Duration = Duration::from_secs(1);
-/// Bytes of output kept in the evidence of a check (evidence.md).
+/// Bytes of output kept in the evidence of a check.
 const KEPT_OUTPUT: usize = 256 * 1024;
 /// Bytes read at once, and chunks in flight to the reader of reports.
 const CHUNK: usize = 64 * 1024;
@@ -131,7 +131,8 @@ pub async fn run<T: Send + 'static>(
     // The shell is gone; whatever it left in its group goes too.
     group.kill();
     household.end();
-    // Where nothing is known of who left the group, somebody may hold the pipe still: what was written is what there is.
+    // Where nothing is known of who left the group, somebody may hold the pipe still: what was written is what there
+    // is.
     let _ = tokio::time::timeout(DRAIN, pumped).await;
     let output = std::mem::take(&mut *capture.lock().unwrap_or_else(PoisonError::into_inner)).finish(KEPT_OUTPUT);
     let read = tokio::time::timeout(DRAIN, read).await.ok().and_then(Result::ok);
@@ -169,7 +170,7 @@ fn start(line: &CommandLine, mark: &str) -> io::Result<(Child, io::PipeReader)> 
     let mut child = command.spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         let input = line.input.clone();
-        // A program that does not read its input must not keep us waiting. The thread ends with the pipe.
+        // A program that does not read its input must not delay us. The thread ends with the pipe.
         thread::spawn(move || stdin.write_all(&input));
     }
     // `command` holds our ends of the pipe's input; the output ends only when they are closed.
@@ -330,7 +331,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn what_left_the_group_is_ended_too() {
-        // In a session of its own, deaf, its parent gone, and without a hold on the output.
+        // A process in a session of its own that ignores signals, has lost its parent, and does not hold the output.
         let away = "setsid sh -c 'trap \"\" TERM HUP; sleep 60; sleep 60' >/dev/null 2>&1 & echo $!";
         for (shell, ending) in [(away.to_owned(), Ending::Exited(0)), (format!("{away}; sleep 60"), Ending::TimedOut)] {
             let got = sh(&shell, Duration::from_millis(300)).await;

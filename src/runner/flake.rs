@@ -1,5 +1,5 @@
-//! The flake test (loop.md, Retry policy): before an attempt is spent, a check's few failing tests run once more on the
-//! same commit. One that passes now is flaky.
+//! The flake test (decisions.md, B): before an attempt is spent, a check's few failing tests run once more on the same
+//! commit. One that passes now is flaky.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use loopgate_core::{
     policy::CommandCheck,
 };
 
-/// More failing tests than these are no flakiness (loop.md).
+/// More failing tests than these are no flakiness.
 const MOST_TESTS: usize = 10;
 /// Bytes of report files kept aside for the time of the second run.
 const MOST_BYTES: u64 = 64 << 20;
@@ -38,9 +38,9 @@ pub fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Op
     failure::rerun(&command.run, &evidence.failures, &check)
 }
 
-/// Puts what the second run showed into the evidence of the first: any success makes a test pass, flakily
-/// (evidence.md). Where nothing but flaky tests failed, and the second run as a whole passed, the check passed; where
-/// that failed in another way, its failures stay, with the tests known as flaky.
+/// Puts what the second run showed into the evidence of the first: any success makes a test pass, as a flaky one. Where
+/// nothing but flaky tests failed, and the second run as a whole passed, the check passed; where that failed in another
+/// way, its failures stay, with the tests known as flaky.
 pub fn settle(evidence: &mut CheckEvidence, second: &CheckEvidence) {
     let (Some(tests), Some(again)) = (&evidence.tests, &second.tests) else { return };
     let passes = |failure: &Failure| {

@@ -2,11 +2,11 @@
 
 use tokio::sync::watch;
 
-/// Resolves when the process is asked to stop: Ctrl-C, and on Unix the signals by which a CI service cancels a job and a
-/// terminal goes away.
+/// Resolves when the process is asked to stop: Ctrl-C, and on Unix the signals by which a CI service cancels a job and
+/// a terminal goes away.
 ///
-/// Commands run in groups of their own, so these signals do not reach them: whoever runs commands listens, interrupts,
-/// and lets them be ended.
+/// Commands run in groups of their own, so these signals do not reach them. A caller that runs commands waits for this,
+/// and then interrupts them.
 pub async fn asked_to_stop() {
     #[cfg(unix)]
     {
@@ -27,11 +27,11 @@ pub async fn asked_to_stop() {
     }
 }
 
-/// Pulls the string.
+/// Interrupts everything that holds its [`Interrupt`].
 #[derive(Clone, Debug)]
 pub struct Interrupter(watch::Sender<bool>);
 
-/// Feels it.
+/// Tells when its [`Interrupter`] interrupts.
 #[derive(Clone, Debug)]
 pub struct Interrupt(watch::Receiver<bool>);
 

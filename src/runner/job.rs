@@ -1,4 +1,5 @@
-//! One check from its start to its evidence: again where something outside fails it, and its few failing tests once more.
+//! One check from its start to its evidence: again where something outside fails it, and its few failing tests once
+//! more.
 
 use std::{
     path::{Path, PathBuf},

@@ -59,7 +59,7 @@ pub enum LockError {
 #[derive(Debug)]
 pub struct Lock {
     file: File,
-    /// Who held it and died without letting go.
+    /// Who held it and died without releasing it.
     pub left_by: Option<Holder>,
 }
 
@@ -81,7 +81,7 @@ impl Lock {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) => {
                     let holder = read(&mut file);
-                    // Held and empty: whoever has it is about to write its name, or to let go.
+                    // Held and empty: its holder is about to write its name, or to release it.
                     if holder.is_none() && tries < MOMENTS {
                         tries += 1;
                         thread::sleep(MOMENT);
@@ -113,7 +113,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Emptied: let go in peace. The lock itself goes when the file is closed.
+        // An empty file shows that the lock was released in order. The lock itself goes when the file is closed.
         let _ = self.file.set_len(0);
     }
 }

@@ -1,16 +1,15 @@
-//! Processes that left the process group of their command, and are to end with it all the same.
+//! Ends processes that left the process group of their command when the command ends.
 //!
-//! A process that calls `setsid` is in no group of ours, and once its parent is gone nobody knows whose it was. On
-//! Linux two things find it again. Every command has a mark of its own in its environment, which its descendants
-//! inherit: whoever bears the mark is ended with the command. And this process adopts orphans
-//! (`PR_SET_CHILD_SUBREAPER`): one that threw its environment away is our child without being of our session, and is
-//! ended as soon as no command is running whose it may be.
+//! A process that calls `setsid` is in no group of ours, and once its parent has ended nothing tells which command
+//! started it. On Linux two things find it again. Each command has a mark of its own in its environment, which its
+//! descendants inherit: every process with the mark is ended with the command. And this process adopts orphans
+//! (`PR_SET_CHILD_SUBREAPER`): a descendant that cleared its environment becomes our child without being of our
+//! session, and is ended as soon as no command runs that may have started it.
 //!
-//! Not closed: an unmarked orphan while another command runs outlives its own command until that one has ended; a
-//! process that a person of another account started is none of ours. If Loopgate itself is killed with SIGKILL, nobody
-//! is left to end anything: what was editing for a local loop is ended when the loop is taken up again, by a mark of the
-//! loop's. Elsewhere than on Linux only the process group (macOS) or the tree that `taskkill /T`
-//! still finds (Windows) is ended, so what left it may live on.
+//! Not closed: an orphan without the mark outlives its command as long as another command runs, and a process of
+//! another account is never ended. If Loopgate itself is killed with SIGKILL, it can end nothing; a program that edited
+//! for a local loop is ended when the loop goes on, by the loop's own mark. On macOS only the process group is ended,
+//! and on Windows the tree that `taskkill /T` still finds, so a process that left these may live on.
 
 use std::{
     collections::BTreeSet,
@@ -51,14 +50,14 @@ impl ProcessTree {
     /// Those of `start`.
     pub fn begin<T>(start: impl FnOnce(&str) -> io::Result<(Child, T)>) -> io::Result<(Self, Child, T)> {
         let mark = uuid::Uuid::new_v4().simple().to_string();
-        // Listed under one lock with its start: until it is, it looks like an orphan.
+        // Started and listed under one lock: a command that is not listed yet looks like an orphan.
         let mut running = begun();
         let (child, rest) = start(&mark)?;
         running.insert(child.id());
         Ok((Self { mark, leader: child.id() }, child, rest))
     }
 
-    /// Ends whoever is left, after the command's group has been ended.
+    /// Ends the processes that are left, after the command's group has been ended.
     pub fn end(self) {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         running.remove(&self.leader);
@@ -105,15 +104,15 @@ mod linux {
     /// Rounds in which processes are looked for: one that forks while it is ended is found in the next.
     const ROUNDS: usize = 20;
 
-    /// Makes this process the parent of its descendants' orphans. Where the kernel refuses, marks are all there is:
-    /// then the answer is no.
+    /// Makes this process the parent of its descendants' orphans. False where the kernel refuses: then only marks find
+    /// them.
     pub fn adopt_orphans() -> bool {
         static ADOPTS: OnceLock<bool> = OnceLock::new();
         *ADOPTS.get_or_init(|| prctl::set_child_subreaper(true).is_ok())
     }
 
-    /// Whether nobody is left to look for, which spares most commands the look at every process of the machine: who
-    /// adopts all orphans of its descendants has none if it has no child. Asked while no command runs.
+    /// Whether there is no process to look for. A process that adopts all orphans has no descendant if it has no child,
+    /// so most commands need no search through all processes of the machine. Asked while no command runs.
     pub fn has_no_descendant() -> bool {
         let any = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         adopt_orphans() && waitid(Id::All, any) == Err(Errno::ECHILD)
@@ -152,9 +151,10 @@ mod linux {
             }
             ended.extend(found.iter().copied());
             for pid in found.into_iter().map(Pid::from_raw) {
-                // Gone already, or somebody else's: both are as well as can be.
+                // It fails if the process has ended already or is not ours; neither needs anything done.
                 let _ = kill(pid, Signal::SIGKILL);
-                // Ours to bury, if we adopted it; another's otherwise.
+                // Only its parent can reap it: that is us if we adopted it. Otherwise this call fails, and the parent
+                // does it.
                 let _ = waitpid(pid, Some(WaitPidFlag::WNOHANG));
             }
             std::thread::yield_now();

@@ -69,8 +69,8 @@ impl Plan {
         Ok(Self { checks: planned.collect(), root, parallel, repeats })
     }
 
-    /// The same plan, in which a check that fails for reasons outside the code is run again (loop.md, Retry policy):
-    /// as often as `repeats` says, as long as its runs and waits fit into its timeout.
+    /// The same plan, in which a check that fails for reasons outside the code is run again (decisions.md, X5a): as
+    /// often as `repeats` says, as long as its runs and waits fit into its timeout.
     #[must_use]
     pub fn repeating(self, repeats: Waits) -> Self {
         Self { repeats, ..self }

@@ -15,8 +15,8 @@ const ENTRY_LIMIT: usize = 500_000;
 /// Clocks of file systems may lag a little behind the clock of the system.
 const CLOCK_LAG: Duration = Duration::from_secs(2);
 
-/// A new, empty directory for the reports of one command; it goes with the value. None where nothing can be written: the
-/// command then fails by itself where it needs it.
+/// A new, empty directory for the reports of one command; it goes with the value. None where nothing can be written:
+/// the command then fails by itself where it needs it.
 pub fn directory() -> Option<TempDir> {
     tempfile::Builder::new().prefix("loopgate-reports-").tempdir().ok()
 }

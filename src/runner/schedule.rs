@@ -105,7 +105,7 @@ fn skip(
     ended.insert(name.clone(), evidence);
 }
 
-/// Feels whichever of the two comes first.
+/// An interrupt that comes when the first of the two does.
 fn either(mut one: Interrupt, mut other: Interrupt) -> Interrupt {
     let (interrupter, both) = Interrupter::new();
     tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! The environment contract of `loopgate serve` (server.md, Set-up).
+//! The environment contract of `loopgate serve` (README.md has the table of variables).
 
 use std::{fs, net::SocketAddr, path::PathBuf};
 

@@ -3,9 +3,9 @@
 //! One entry per target, however many events concern it. An entry is queued, running, or waiting for a retry, never two
 //! of these, so no target is worked on twice at once; what arrives while it runs makes it run once more.
 //!
-//! Every installation has a lane of its own, and lanes take turns, so that a busy one cannot starve another. A lane keeps
-//! a bounded number of entries in memory; the rest of its backlog stays on disk and is paged in as entries finish.
-//! So memory does not grow with the backlog.
+//! Every installation has a lane of its own, and lanes take turns, so that a busy one cannot starve another. A lane
+//! keeps a bounded number of entries in memory; the rest of its backlog stays on disk and is paged in as entries
+//! finish. So memory does not grow with the backlog.
 //!
 //! Races with paging: rows may be committed while a page is being read. A row whose target is in memory raises that
 //! entry's `newest`; any other row that arrives while the lane is not wholly in memory marks the pass as having missed

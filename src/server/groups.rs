@@ -21,7 +21,7 @@ const MOST: usize = 1_000;
 pub(super) struct Groups(Mutex<BTreeMap<(RepoName, Sha), MergeGroup>>);
 
 impl Groups {
-    /// Answers the group that some work is about, if it is about one.
+    /// Answers the merge group that some work is about, if it is about one.
     pub(super) async fn heed(&self, reconcile: &Reconcile, work: &Unresolved, now: Timestamp) -> Result<(), Failed> {
         let Some(group) = self.concerned(work) else { return Ok(()) };
         let answer = reconcile.merge_group(&group, now).await?;

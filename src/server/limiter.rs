@@ -1,8 +1,8 @@
 //! Refused requests per address.
 //!
 //! Whoever sends requests that are refused before they prove to come from GitHub may do so a few times a minute; then
-//! further ones are turned away unread. An address that proved itself is not limited for a while: behind a load balancer
-//! all requests come from one address, GitHub's among a stranger's.
+//! further ones are turned away unread. An address that proved itself is not limited for a while: behind a load
+//! balancer all requests come from one address, GitHub's among a stranger's.
 
 use std::{
     collections::HashMap,
@@ -18,7 +18,7 @@ use loopgate_core::Timestamp;
 const BURST: i64 = 30;
 const EARNED_EVERY: TimeDelta = TimeDelta::seconds(2);
 
-/// How long a good signature speaks for its address.
+/// How long an address is not limited after a good signature.
 const TRUSTED_FOR: TimeDelta = TimeDelta::minutes(10);
 
 /// More addresses than this are not remembered; then all start anew.
@@ -56,7 +56,8 @@ impl Limiter {
         record.clear_at = (record.clear_at.max(now) + EARNED_EVERY).min(now + EARNED_EVERY * BURST as i32);
     }
 
-    /// A good signature came from this address. Only remembered for one that also failed: others need no pardon.
+    /// A good signature came from this address. Only remembered for an address that also failed: others are not
+    /// limited.
     pub fn proved(&self, address: IpAddr, now: Timestamp) {
         let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(record) = records.get_mut(&site(address)) {

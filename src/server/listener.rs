@@ -81,7 +81,7 @@ fn connection(
     stream: TcpStream,
     app: Router,
 ) -> impl Future<Output = ()> + use<> {
-    // Answers are small and must not wait for company.
+    // Answers are small, so each is sent at once.
     stream.set_nodelay(true).ok();
     let peer = stream.peer_addr().map(|address| Peer(address.ip()));
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {

@@ -1,7 +1,7 @@
 //! `POST /webhook`: from bytes on a socket to a row on disk.
 //!
-//! The order of the checks is the order of their cost, and nothing is believed before the signature. What a sender is
-//! told before that names its own mistake and nothing of ours.
+//! The checks are ordered by their cost, and nothing is believed before the signature. What a sender is told before
+//! that names the sender's mistake and nothing about us.
 
 use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
 
@@ -213,7 +213,7 @@ impl Receiver {
     }
 }
 
-/// The sender's log shows it, and the delivery can be sent again (server.md, Recovery).
+/// The sender's log shows it, and the delivery can be sent again.
 fn not_available() -> Answer {
     Answer::new(StatusCode::SERVICE_UNAVAILABLE, Received::Unavailable, "cannot store the delivery now; send it again")
 }

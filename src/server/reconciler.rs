@@ -9,8 +9,8 @@ use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hin
 /// and calling once too often changes nothing.
 ///
 /// A call that fails is repeated with growing pauses, and given up after ten failures in a row. A failure with a
-/// `retry_at` is different: GitHub asked us to stay away until then (rate limits), or is down. It speaks for the whole
-/// installation, whose other work waits too, and brings nothing nearer to being given up.
+/// `retry_at` is different: GitHub asked us to stay away until then (rate limits), or is down. It holds for the whole
+/// installation, whose other work waits too, and does not count as a failure of the target.
 pub trait Reconciler: Send + Sync + 'static {
     /// Which open pull requests does this concern? Nobody else works on the same target meanwhile.
     fn resolve(&self, work: &Unresolved) -> impl Future<Output = Result<Vec<PullRequest>, Failed>> + Send;

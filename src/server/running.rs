@@ -29,7 +29,7 @@ use super::{
 };
 use crate::github::{SystemClock, webhook::OwnApp};
 
-/// `SIGTERM` gives what runs this long to finish (server.md, Recovery).
+/// `SIGTERM` gives what runs this long to finish.
 const STOP_WITHIN: TimeDelta = TimeDelta::seconds(25);
 
 /// Batches of new rows that may wait for the queue.

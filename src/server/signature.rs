@@ -1,4 +1,4 @@
-//! Is a delivery GitHub's?
+//! Whether a delivery comes from GitHub.
 
 use std::fmt;
 

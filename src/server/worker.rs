@@ -1,8 +1,8 @@
 //! Turns the dirty set into calls of the [`Reconciler`].
 //!
-//! One task owns the dirty set and does nothing that waits: it starts jobs, hears how they ended, and hears of new rows.
-//! A job reads its target's row, calls the reconciler, and hands the outcome to the inbox; only after that commit does the
-//! target leave the queue. If the process dies in between, the row is still there and the call is repeated.
+//! One task owns the dirty set and does nothing that waits: it starts jobs, hears how they ended, and hears of new
+//! rows. A job reads its target's row, calls the reconciler, and hands the outcome to the inbox; only after that commit
+//! does the target leave the queue. If the process dies in between, the row is still there and the call is repeated.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -25,7 +25,7 @@ use super::{
 use crate::github::{Failed, webhook::Target};
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
 
-/// Failures in a row after which a target is given up (server.md, Path of a delivery).
+/// Failures in a row after which a target is given up (architecture.md, The path of a delivery).
 const GIVE_UP_AFTER: u32 = 10;
 
 /// The first pause after a failure; each further one is three times as long.
@@ -199,7 +199,7 @@ impl<R: Reconciler> Worker<R> {
             Ok(Report::Page { installation, page }) => self.dirty.paged(installation, page, self.shared.clock.now()),
             Ok(Report::Woken(next)) => self.next_wakeup = earlier(self.next_wakeup, next),
             Ok(Report::Pruned) => {}
-            // The reconciler's panics are caught in the job; one of our own would be a defect worth a noise.
+            // The reconciler's panics are caught in the job. A panic of our own is a defect, so it is not hidden.
             Err(error) => tracing::error!(%error, "a task of the worker was lost"),
         }
     }

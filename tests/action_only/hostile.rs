@@ -1,5 +1,5 @@
-//! Evidence that a pull request's own code made up: refused one by one, with the reason on the pull request, by processes
-//! that have little memory (`actions.rs`).
+//! Evidence that a pull request's own code made up: refused one by one, with the reason on the pull request, by
+//! processes that have little memory (`actions.rs`).
 
 use loopgate_core::Sha;
 use loopgate_simulator::{Conclusion, Pr, PullSpec, RunSpec, Simulator};

@@ -36,8 +36,8 @@ gates:
 /// People of the tests; their place in this list makes their id.
 const PEOPLE: [&str; 8] = ["author", "alice", "bob", "carol", "dan", "erin", "outsider", "maintainer"];
 
-/// Pull request 1 of acme/widgets, by `author`, which changes `src/auth/login.rs`. Each verb takes a minute and is
-/// looked at once.
+/// Pull request 1 of acme/widgets, by `author`, which changes `src/auth/login.rs`. Each method takes a minute, and
+/// Loopgate looks once after it.
 pub struct Talk {
     pub snapshot: Snapshot,
     pub policy: Policy,

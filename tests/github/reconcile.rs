@@ -415,8 +415,8 @@ async fn retry_has_github_run_the_workflow_again_once() {
     assert!(pull.labels.contains(&"loop:verifying".to_owned()), "it runs: {:?}", pull.labels);
 }
 
-/// One process is about to save what it decided about a head, when there is another head, and another process saves what
-/// it decided about that.
+/// One process is about to save what it decided about a head, when there is another head, and another process saves
+/// what it decided about that.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_save_that_comes_second_looks_again_where_the_first_saw_another_head() {
     let bench = Bench::new().await;
@@ -449,7 +449,7 @@ async fn a_save_that_comes_second_looks_again_where_the_first_saw_another_head()
     assert_eq!(heads.count(), 1, "the older head did not come back: {state:#}");
 }
 
-/// Ten failing attempts, each with its own failures (quality.md, Performance: at most 20 KB an attempt).
+/// Ten failing attempts, each with its own failures (the ref may grow by 20 KB for each).
 #[tokio::test(flavor = "multi_thread")]
 async fn the_state_of_ten_attempts_stays_small_and_reads_as_a_log() {
     let bench = Bench::new().await;

@@ -1,5 +1,5 @@
-//! The state in the status comment (github.md, Loop state in hidden refs): who may write what, who writes first, and how
-//! a run moves when the configuration does.
+//! The state in the status comment (decisions.md, K): who may write what, who writes first, and how a run moves when
+//! the configuration does.
 
 use std::collections::BTreeMap;
 

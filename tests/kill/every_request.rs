@@ -4,8 +4,8 @@
 //! saving, between the blob, tree, commit and ref of a save, between saving and showing, and between two effects. In
 //! front of the N-th request everything is as after the one before it, so killing there covers both sides of each.
 //!
-//! `LOOPGATE_KILLS=all` kills at every request; `LOOPGATE_KILL=N` at one. Otherwise a few are picked, the others next time
-//! somebody looks.
+//! `LOOPGATE_KILLS=all` kills at every request; `LOOPGATE_KILL=N` at one. Otherwise a few are picked, the others next
+//! time somebody looks.
 
 use std::{collections::BTreeMap, path::Path};
 

@@ -43,7 +43,7 @@ async fn killed_between_accepting_and_acting_the_work_is_done_once() {
     };
     github.wait_until(done, Duration::from_secs(30)).await.expect("the work is taken up again");
 
-    // The events of the server's own deeds arrive too; none of them may lead to a second comment.
+    // Events that the server itself causes arrive too; none of them may lead to a second comment.
     github.settle().await;
     let pull = github.pull_request(&pr).unwrap();
     let starting = |marker: &str| pull.comments.iter().filter(|comment| comment.body.starts_with(marker)).count();

@@ -163,7 +163,7 @@ fn a_fixer_that_outlives_a_killed_loop_is_ended_by_the_next() {
     running.kill().unwrap();
     running.wait().unwrap();
     let pid = fs::read_to_string(project.beside("died")).unwrap();
-    // One that has ended and was not buried has no command line.
+    // A process that has ended and was not reaped has no command line.
     let lives = || fs::read(format!("/proc/{}/cmdline", pid.trim())).is_ok_and(|line| line.starts_with(b"sleep"));
     until("the shell to become `sleep`", lives);
     let ran = project.run(&["resume"]).ended_with(0);

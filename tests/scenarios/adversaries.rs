@@ -1,5 +1,5 @@
-//! Somebody who wants to go round for ever, or to talk around the loop: whatever they do, it ends or a person is called,
-//! and what stands on the pull request is true.
+//! Somebody who wants to go round for ever, or to talk around the loop: whatever they do, it ends or a person is
+//! called, and what stands on the pull request is true.
 //!
 //! Played on the simulator only: deleted refs, forced pushes onto a moved base and tokens of people are not the
 //! emulator's to show (its README says what it lacks), and what is decided is the same.

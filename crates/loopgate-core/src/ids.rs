@@ -365,7 +365,7 @@ impl fmt::Display for Fingerprint {
 
 written_as_text!(Fingerprint, "^[0-9a-f]{16}$");
 
-/// A score between 0 and 1 with two decimals (loop.md, Evaluation), kept in hundredths so that equal scores are equal.
+/// A score between 0 and 1 with two decimals, kept in hundredths so that equal scores are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Score(u8);
 

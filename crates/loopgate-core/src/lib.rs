@@ -1,12 +1,11 @@
-//! All that Loopgate knows, pure: no I/O, no clock, no randomness, no async, and nothing of our other rooms.
+//! All that Loopgate knows, as pure code: no I/O, no clock, no randomness, no async, and nothing of our other crates.
 //!
-//! [`decide`](fn@decide) is the heart: what was observed of a pull request, the state of its loop, the policy and the
-//! time go in; a decision comes out. The App, the Action, the command line, the demo and every test call the same
-//! function.
+//! [`decide`](fn@decide) is the heart: it takes what was observed of a pull request, the state of its loop, the policy
+//! and the time, and returns a decision. The App, the Action, the command line, the demo and every test call it.
 //!
-//! The rooms stand on each other, each on those before it: `ids`, `stage` → [`evidence`] → [`observed`] → [`policy`] →
-//! [`failure`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] → [`stages`] →
-//! [`deciding`] → [`reflex`].
+//! Each room may use those before it: `ids`, `stage` → [`evidence`] → [`observed`] → [`policy`] → [`failure`] →
+//! [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] → [`stages`] → [`deciding`] →
+//! [`reflex`].
 
 pub mod attempts;
 pub mod commands;

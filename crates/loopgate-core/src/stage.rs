@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The line of loop.md, in order.
+/// The stages of a pull request, in order.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]

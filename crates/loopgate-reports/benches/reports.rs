@@ -1,9 +1,9 @@
 //! How fast reports are read, beside what bare scanners do with the same bytes in the same run.
 //!
 //! `cargo bench --bench reports` makes its inputs in a temporary directory: a JUnit report of 528,000 cases (100 MB,
-//! one in a hundred failing with a trace of 40 lines), SARIF, lcov and `go test -json`. First every reader is run over its
-//! file once for the peak of resident memory, then timed; ratios come last. `REPORTS_BENCH_GB=1` adds a JUnit report
-//! ten times as large, whose memory should not differ.
+//! one in a hundred failing with a trace of 40 lines), SARIF, lcov and `go test -json`. First every reader is run over
+//! its file once for the peak of resident memory, then timed; ratios come last. `REPORTS_BENCH_GB=1` adds a JUnit
+//! report ten times as large, whose memory should not differ.
 
 use std::{
     fs::{self, File},

@@ -1,4 +1,4 @@
-//! The door: bytes in, a [`Report`] out, whatever the bytes are.
+//! The entry point: takes bytes and gives a [`Report`], whatever the bytes are.
 
 use std::{
     fs::File,

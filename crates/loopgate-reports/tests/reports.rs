@@ -1,7 +1,8 @@
 //! Every fixture in `tests/fixtures/reports/<format>/` is read as the JSON beside it says, whatever the pieces it comes
 //! in; and no damage done to any of them makes a parser panic, hang or keep more than it may.
 //!
-//! `BLESS=1 cargo test --test reports` writes the expected results anew; read the difference before keeping it.
+//! `BLESS=1 cargo test -p loopgate-reports --test reports` writes the expected results anew; read the difference before
+//! keeping it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -188,7 +189,7 @@ fn junit_of(tests: &[(u8, String, u8)]) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// What was written comes back: the roster holds every test with its state, and the counts are the roster's.
+    /// What was written comes back: the list of outcomes holds every test with its state, and the counts agree with it.
     #[test]
     fn generated_junit_round_trips(tests in generated_tests()) {
         let mut wanted: BTreeMap<TestId, TestState> = BTreeMap::new();
@@ -215,7 +216,7 @@ proptest! {
         prop_assert_eq!(results.errors, count(|state| state == TestState::Errored));
         prop_assert_eq!(results.skipped, count(|state| state == TestState::Skipped));
         prop_assert_eq!(results.flaky, count(|state| state == TestState::Flaky));
-        // Failures are those of the roster, and can be found in it.
+        // Every failure can be found in the list of outcomes.
         let failing: BTreeSet<_> = wanted.iter().filter(|(_, state)| state.is_failure()).map(|(id, _)| *id).collect();
         prop_assert_eq!(report.failures.iter().filter_map(|failure| failure.test_id).collect::<BTreeSet<_>>(), failing);
     }

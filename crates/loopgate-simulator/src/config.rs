@@ -90,7 +90,7 @@ pub enum StartError {
     Config(#[from] Refused),
 }
 
-/// The events the App under test subscribes to (github.md, Events handled).
+/// The events the App under test subscribes to: those that README.md asks people to choose.
 const EVENTS: &[&str] = &[
     "check_run",
     "check_suite",

@@ -49,7 +49,7 @@ pub enum Harm {
 }
 
 impl Harm {
-    /// `502 Bad Gateway` and its kin.
+    /// `502 Bad Gateway` and the like.
     pub fn status(status: StatusCode) -> Self {
         Self::Answer {
             status,

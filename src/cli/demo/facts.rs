@@ -1,4 +1,4 @@
-//! What came of the story, as a document for scripts (surfaces.md, Demo).
+//! What came of the story, as a document for scripts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,6 +1,6 @@
 //! `loopgate demo`: a pull request's whole life on a simulated GitHub, without an account.
 //!
-//! Nothing in it is staged but the people and their CI: the server is the real one, it hears of things by signed
+//! Only GitHub, the people and their CI are simulated. The server is the real one: it hears of things by signed
 //! webhooks over HTTP, and everything it says and does goes through its API client to the simulated GitHub.
 
 mod ci;

@@ -1,4 +1,4 @@
-//! The stage: a simulated GitHub on loopback, and the real server in front of it.
+//! What the demo runs on: a simulated GitHub on loopback, and the real server in front of it.
 
 use std::{future::Future, path::PathBuf, pin::Pin, time::Duration};
 

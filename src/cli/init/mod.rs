@@ -86,7 +86,7 @@ impl ActionReference {
         self.0.starts_with("OWNER/")
     }
 
-    /// A commit stays what it is; a tag or a branch is what its owner makes of it.
+    /// Whether it names a commit, which never changes. The owner of a tag or a branch can move it.
     fn is_pinned(&self) -> bool {
         let reference = self.0.rsplit('@').next().unwrap_or_default();
         reference.len() == 40 && reference.chars().all(|c| c.is_ascii_hexdigit())

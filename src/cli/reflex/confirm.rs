@@ -110,7 +110,7 @@ const fn word(code_type: CodeType) -> &'static str {
     }
 }
 
-/// The set-up questions (loop.md, Reflex loop).
+/// The set-up questions, for a task that says too little by itself.
 fn set_up<R: BufRead, W: Write>(proposal: &mut Proposal, terminal: &mut Terminal<R, W>) -> Result<(), CliError> {
     if proposal.task.prompt.trim().is_empty() {
         proposal.task.prompt = terminal.ask("What is to be done?")?;

@@ -21,7 +21,7 @@ use loopgate_core::{
 const ECHOED: usize = 2_000;
 const ECHOED_LINE: usize = 1_000;
 
-/// Speaks for one process.
+/// Prints what one process says.
 pub(super) struct ConsoleOutput {
     format: Format,
     pub colour: Colour,

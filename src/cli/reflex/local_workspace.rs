@@ -1,4 +1,4 @@
-//! What a loop stands on: the repository, its working tree, and the loops it holds.
+//! What a loop works in: the repository, its working tree, and the loops it holds.
 
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,10 @@
-//! `loopgate loop`: the reflex loop in a local repository (loop.md, Reflex loop).
+//! `loopgate loop`: the reflex loop in a local repository (decisions.md, L).
 //!
 //! What a step leads to is decided in [`core::reflex`](loopgate_core::reflex). Here it is executed: `new` begins a loop
 //! once `confirm` has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `produce` and
-//! `refine` let programs edit the working tree, `brief` says what a fixer is told, `leftovers` keeps what programs leave
-//! behind, `guard` keeps them from moving git, `workspace` knows repository and locks, `console` and `report` print.
+//! `refine` let programs edit the working tree, `brief` says what a fixer is told, `leftovers` keeps what programs
+//! leave behind, `guard` keeps them from moving git, `workspace` knows repository and locks, `console` and `report`
+//! print.
 
 mod brief;
 mod confirm;

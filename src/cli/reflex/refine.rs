@@ -37,7 +37,7 @@ impl Session<'_> {
 
     fn refiner(&self, policy: &Policy) -> Refiner {
         if actions::is_fork() {
-            // Its code would run beside a token and write to a branch that is not ours (surfaces.md, The fixer).
+            // Its code would run beside a token and write to a branch that is not ours (decisions.md, L24).
             return Refiner::Author(Some("a fixer never runs on a pull request from a fork"));
         }
         let senior = (self.reflex().senior == Senior::Next).then_some(policy.escalation.senior.as_ref()).flatten();

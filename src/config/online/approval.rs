@@ -49,7 +49,7 @@ impl Check<'_> {
         }
     }
 
-    /// As the walk through the stages judges it (gates.md, The five).
+    /// Whether the gate holds, as the walk through the stages judges it.
     fn holds(&self, name: &GateName, gate: &GatePolicy) -> bool {
         let always = || matches!(name.as_str(), "security" | "deploy");
         let has_team = || {

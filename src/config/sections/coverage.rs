@@ -68,7 +68,7 @@ impl CoverageSection {
         policy.bug_fix = target(CodeType::BugFix, self.bug_fix, policy.bug_fix);
         policy.refactor = target(CodeType::Refactor, self.refactor, policy.refactor);
         policy.api_endpoint = target(CodeType::ApiEndpoint, self.api_endpoint, policy.api_endpoint);
-        // "integration uses new_function's minimum" (contracts.md).
+        // Integration uses the minimum of new_function where it has none of its own.
         policy.integration = target(CodeType::Integration, self.integration, policy.new_function);
         policy.required_tests = required;
         policy.api_paths = self.api_paths.map_or_else(Vec::new, |paths| cx.plain_paths(&paths.0));

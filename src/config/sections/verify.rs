@@ -296,7 +296,7 @@ fn find_cycle<'a>(
     None
 }
 
-/// "A configuration without them is accepted with a visible warning" (loop.md, Stages).
+/// A configuration without a `build` or `test` check is accepted, with a warning that people see.
 fn warn_of_missing_kinds(checks: &IndexMap<CheckName, Lowered>, cx: &mut Lowering) {
     let Some(first) = checks.values().next() else { return };
     for kind in [CheckKind::Build, CheckKind::Test] {

@@ -1,7 +1,7 @@
-//! Deleting the head branch of a merged pull request (`on_complete.delete_branch`), where nobody can miss it.
+//! Deleting the head branch of a merged pull request (`on_complete.delete_branch`), where nobody needs it any more.
 //!
-//! GitHub deletes a ref whatever it points at by then. So the branch is looked at right before; a push in the instant
-//! between is accepted: its commit stays reachable through the push's own event, and GitHub offers *Restore branch*.
+//! GitHub deletes a ref whatever it points at by then, so the branch is looked at right before. A push between the two
+//! requests is accepted: its commit stays reachable through the push's own event, and GitHub offers *Restore branch*.
 
 use http::Method;
 use serde::Deserialize;

@@ -301,7 +301,7 @@ struct Author {
     slug: Option<String>,
 }
 
-/// A token of another App than we take ourselves for: going on would never find our own comments again.
+/// The token belongs to another App than the one we act as. If we went on, we would never find our own comments again.
 fn somebody_else(us: &AppIdentity, author: &Author) -> Error {
     let slug = author.slug.as_deref().unwrap_or("another App");
     Error::Setup(format!(

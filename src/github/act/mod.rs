@@ -1,10 +1,10 @@
 //! Makes a pull request look as it should: the difference between what was observed and what is wished, as data, and
 //! the one place that carries it out.
 //!
-//! Every effect is idempotent or looked up before: a crash anywhere is healed by the next reconcile, which observes
-//! what is there and plans the rest. Two writers at once can both find no status comment and both write one; the next
-//! reconcile keeps the older and deletes the other. A post by two writers at once is possible only before either's
-//! state was saved, and the state ref lets one of them save.
+//! Every effect is idempotent, or is looked up before it is made. So after a crash the next reconcile observes what is
+//! there and plans the rest. Two writers at once can both find no status comment and both write one; the next reconcile
+//! keeps the older and deletes the other. Two writers can make one post only before the state of either was saved, and
+//! the state ref lets one of them save.
 
 mod branch;
 mod check_run;
@@ -81,7 +81,7 @@ pub enum Effect {
     },
     /// A workflow run, a job or somebody's check run is to run again.
     Rerun(Ask),
-    /// The head branch of a merged pull request, if nobody can miss it.
+    /// The head branch of a merged pull request, if nobody needs it any more.
     DeleteBranch(MergedBranch),
 }
 

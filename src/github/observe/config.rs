@@ -1,6 +1,6 @@
 //! What governs: the configuration at the base branch's head, its code owners, and the branch's own rules.
 //!
-//! Never read from the pull request, so that it cannot relax its own gates (gates.md).
+//! None of them is read from the pull request, so that it cannot relax its own gates.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use loopgate_core::{
 pub(super) const FILE: &str = ".github/loopgate.yml";
 /// Bytes of it at most.
 pub(super) const FILE_LIMIT: usize = 256 << 10;
-/// Older versions tried when the newest does not validate (surfaces.md, Configuration).
+/// Older versions tried when the newest does not validate.
 const MOST_VERSIONS: usize = 20;
 /// Where GitHub looks for code owners, in its order
 /// (<https://docs.github.com/en/repositories/managing-your-repositorys-settings-and-features/customizing-your-repository/about-code-owners>).
@@ -168,7 +168,7 @@ pub(super) async fn owners_file(
     Ok(None)
 }
 
-/// The repository's own escalation report, in a commit (github.md, What appears on a PR).
+/// The repository's own escalation report, in a commit.
 const ESCALATION_TEMPLATE: &str = ".github/loopgate/escalation.md";
 
 /// Its text, where there is one that can be read.

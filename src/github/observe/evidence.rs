@@ -94,7 +94,7 @@ pub(super) fn listed<'r>(
 const EVENTS_OF_BRANCHES: [&str; 4] = ["push", "schedule", "workflow_dispatch", "merge_group"];
 
 /// What the newest evidence says of the first of these commits that has any: the merge base, else the base's head
-/// (loop.md, Retry policy). Only of runs for the branch itself: a fork's pull request may stand on the same commit.
+/// (decisions.md, B). Only of runs for the branch itself: a fork's pull request may stand on the same commit.
 pub(super) async fn of_base(
     client: &Client,
     repository: &RepoName,

@@ -56,7 +56,7 @@ pub(super) async fn declared_type(
             |event: &&Event| event.event == "labeled" && event.label.as_ref().is_some_and(|set| &set.name == label);
         let Some(event) = events.iter().rfind(set) else { continue };
         let by = account(event.actor.clone());
-        // Programs do not let each other off.
+        // A label that a program puts on must not lower what is asked of the change.
         if by.kind != AccountKind::User {
             continue;
         }

@@ -1,8 +1,8 @@
-//! What is: one pull request read from the API, concurrently and conditionally, and nothing that the decision does not
-//! need.
+//! Reads one pull request from the API, concurrently and conditionally, and nothing that the decision does not need.
 //!
-//! Reading goes in two steps. The [`PullRequestFacts`] is what must be known before anything may be written: the pull request,
-//! its head's checks and the policy. Then the rest, while the first visible trace is already being left:
+//! Reading goes in two steps. First come the [`PullRequestFacts`], which must be known before anything may be written:
+//! the pull request, its head's checks and the policy. Then comes the rest, while the first check runs are already
+//! being begun:
 //!
 //! ```text
 //! 1  pull request · comments · reviews

@@ -1,7 +1,7 @@
-//! The organisation's defaults: `loopgate.yml` in its `.github` repository (surfaces.md, Configuration).
+//! The organisation's defaults: `loopgate.yml` in its `.github` repository.
 //!
-//! Believed for five minutes. A push that changes the file makes us forget it at once; where that event is lost, or
-//! went to another process, the five minutes are how long the old defaults govern.
+//! They are believed for five minutes. A push that changes the file makes us forget them at once. Where that event is
+//! lost, or went to another process, the old defaults govern for the rest of the five minutes.
 
 use std::sync::Arc;
 

@@ -19,11 +19,12 @@ struct Suite {
     created_at: Option<Timestamp>,
 }
 
-/// When a server first knew the head, for pull requests whose events were missed (gates.md, What an approval is bound
-/// to): the creation of its first check suite, not before the pull request's own.
+/// When a server first knew the head, for pull requests whose events were missed: the creation of its first check
+/// suite, not before the pull request's own.
 ///
-/// Only where no other head is known. A commit may be pushed to another branch, its suite created, long before a pull
-/// request's branch is moved to it: where the head has changed unseen, nothing says when, so it counts as seen now.
+/// It is used only where no other head is known. A commit may be pushed to another branch, and its suite created, long
+/// before a pull request's branch is moved to it. So where the head has changed unseen, nothing says when, and it
+/// counts as seen now.
 pub(super) async fn known_since(
     client: &Client,
     repository: &RepoName,

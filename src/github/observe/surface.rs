@@ -1,5 +1,4 @@
-//! What of ours is on the pull request already: the other side of the difference that [`act`](super::super::act)
-//! applies.
+//! What Loopgate has put on the pull request already. [`act`](super::super::act) compares it with what should be there.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,11 +11,11 @@ use super::Job;
 use crate::{github::Effect, refs::Loaded};
 use loopgate_core::{PrNumber, RepoName, Sha, Timestamp};
 
-/// How long whoever saved a state has for making the posts that follow from it.
+/// How long the process that saved a state has to make the posts that follow from it.
 const RIVALS_TIME: TimeDelta = TimeDelta::seconds(10);
 
-/// Another process that saved the state of a pull request a moment ago. What follows from it, that process is about to
-/// show; what shows twice when both do is left to it, and looked after when it had its time.
+/// Another process that saved the state of a pull request a moment ago. That process is about to show what follows from
+/// the state. What both would show twice is left to it, and is looked at again when its time is over.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConcurrentWriter {
     pub saved_at: Timestamp,
@@ -38,8 +38,9 @@ impl ConcurrentWriter {
     }
 }
 
-/// The state commits that this process made last, by pull request. A young one that it did not make has a [`ConcurrentWriter`],
-/// unless it is older than the process: then it is likely that of the process before this one, which is dead.
+/// The state commits that this process made last, by pull request. A recent commit that it did not make has a
+/// [`ConcurrentWriter`], unless the commit is older than this process: then the process before this one most likely
+/// made it, and has ended.
 #[derive(Debug)]
 pub(super) struct SaveMemory {
     since: Timestamp,
@@ -56,7 +57,7 @@ impl SaveMemory {
 
     pub fn concurrent_writer(&self, job: &Job, loaded: &Loaded, now: Timestamp) -> Option<ConcurrentWriter> {
         let saved_at = loaded.intact()?.updated_at;
-        // Clocks of two processes may differ: a time to come is taken for now.
+        // Clocks of two processes may differ: a time in the future is taken for now.
         let saved_at = saved_at.min(now);
         let known = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
         let is_ours = known.get(&(job.repository.clone(), job.number)) == loaded.tip.as_ref();

@@ -1,4 +1,4 @@
-//! One turn of the controller: observe, decide, save, act (house.md, Idea).
+//! One turn of the controller: observe, decide, save, act (architecture.md, One turn).
 //!
 //! Races: a push between observing and acting makes the surface wrong until its own event is reconciled, which is
 //! accepted since check runs are bound to the head they were decided for. Two reconciles of one pull request (two
@@ -141,7 +141,7 @@ impl From<RefsError> for Failed {
     }
 }
 
-/// Saves tried before the turn is given up to whoever keeps being faster.
+/// Saves tried before the turn is left to the process that keeps saving first.
 const MOST_SAVES: usize = 5;
 /// How long an answer of the API may be older than an event, and when it is asked again.
 const LAG_TOLERATED: TimeDelta = TimeDelta::minutes(2);
@@ -420,8 +420,8 @@ impl Reconcile {
                 Err(RefsError::RefMoved { .. }) => {
                     loaded = store.load().await?;
                     outrun = Some(ConcurrentWriter { saved_at: now });
-                    // Who was faster may have seen another head. Deciding on the older of the two would count it as
-                    // one that came back.
+                    // The process that saved first may have seen another head. Deciding on the older of the two heads
+                    // would count it as one that came back.
                     let head = observation.snapshot.pull_request.head.sha;
                     if loaded.intact().is_some_and(|state| state.head_sha != head) {
                         return Ok(None);
@@ -442,7 +442,7 @@ impl Reconcile {
 fn decide(observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopState, Decision) {
     let Observation { snapshot, policy, .. } = observation;
     let begin = || {
-        // A run whose record is gone left its traces: it is said, and the numbers go on.
+        // A run whose record is gone left traces: the loss is said, and the numbers go on.
         match observation.surface.traces(snapshot.pull_request.created_at).lost_record() {
             Some(lost) => LoopState::begin_after(lost, snapshot, policy, now),
             None => LoopState::begin(snapshot, policy, now),
@@ -460,8 +460,8 @@ fn decide(observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopSt
     (state, decision)
 }
 
-/// With a workflow's own token no button would ever be answered (check runs of GitHub Actions start no workflow), and no
-/// team can be asked for a review (surfaces.md, The Action). The commands say the same as the buttons.
+/// With a workflow's own token no button would ever be answered (check runs of GitHub Actions start no workflow), and
+/// no team can be asked for a review (decisions.md, N1). The commands say the same as the buttons.
 fn leave_out_what_nobody_hears(surface: &mut Surface, texts: &mut Rendered) {
     texts.verify.actions.clear();
     texts.gates.actions.clear();
@@ -500,8 +500,8 @@ struct Decided {
     outrun: Option<ConcurrentWriter>,
 }
 
-/// When to look again because an event told of a head that the API does not show (gates.md, What an approval is bound
-/// to): it may lag behind. What was decided meanwhile is bound to the head that was observed, so nothing opens early.
+/// When to look again because an event told of a head that the API does not show: the API may lag behind. What was
+/// decided meanwhile is bound to the head that was observed, so nothing opens early.
 fn lagging(job: &Job, observation: &Observation, now: Timestamp) -> Option<Timestamp> {
     let newest = job.hints.iter().rev().find_map(|hint| match hint {
         Hint::HeadSeen { sha, at } => Some((*sha, *at)),

@@ -43,8 +43,8 @@ const ARCHIVE_LIMIT: usize = 64 << 20;
 const STATE_LIMIT: usize = 512 << 10;
 /// How much an archive may hold.
 const FILES: Limits = Limits { entries: 10_000, bytes_each: STATE_LIMIT as u64, bytes: 128 << 20 };
-/// An older artifact than this, or than half its life, is uploaded again although nothing has changed. How long artifacts
-/// live is for repositories and organisations to say: 90 days at most, a day at least.
+/// An older artifact than this, or than half its life, is uploaded again although nothing has changed. How long
+/// artifacts live is for repositories and organisations to say: 90 days at most, a day at least.
 const RENEWED_AFTER: TimeDelta = TimeDelta::days(7);
 
 /// Events whose runs take the workflow's file from the default branch, whatever a pull request changes
@@ -161,7 +161,7 @@ impl StateArtifact {
         }
         match listed.completeness {
             Completeness::Complete => Ok(()),
-            // A flood must not look like a beginning.
+            // A flood of artifacts must not make a run look as if it had just begun.
             Completeness::Incomplete => {
                 Err(RefsError::Refused(format!("too many artifacts of other workflows are named {NAME}")))
             }

@@ -1,5 +1,5 @@
-//! Where the state of a pull request is kept (github.md, Loop state in hidden refs): in a hidden ref, or, where the
-//! repository forbids contents: write, in the status comment or in an artifact of the workflow.
+//! Where the state of a pull request is kept (decisions.md, K): in a hidden ref, or, where the repository forbids
+//! contents: write, in the status comment or in an artifact of the workflow.
 //!
 //! A run follows its repository's configuration: where the configured place holds nothing and another one does, the run
 //! moves, with all its documents. The places differ in what they promise to two writers at once; see each.
@@ -20,7 +20,7 @@ use crate::{
 };
 use loopgate_core::{PrNumber, RepoName, Sha, deciding::StatusCommentWish, policy::StateBackend};
 
-/// How long the state of an ended run stays where it is (loop.md, State).
+/// How long the state of an ended run stays where it is.
 pub(super) const KEPT_AFTER_THE_END: TimeDelta = TimeDelta::days(14);
 
 /// The place of one pull request's state.

@@ -1,4 +1,4 @@
-//! One function per event of github.md's table.
+//! One function for each webhook event that concerns pull requests.
 
 use loopgate_core::{
     CheckRunId, CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, UserId,
@@ -213,7 +213,8 @@ pub(super) fn push(reader: &Reader<'_>) -> Answer {
     let Some(branch) = event.git_ref.strip_prefix("refs/heads/") else {
         return irrelevant(Irrelevant::NothingThatGoverns);
     };
-    // A branch just made is the base of nothing yet; one that is gone closes its pull requests, which has its own event.
+    // A branch just made is the base of nothing yet; one that is gone closes its pull requests, which has its own
+    // event.
     if event.created == Some(true) || event.deleted == Some(true) {
         return irrelevant(Irrelevant::NothingThatGoverns);
     }
@@ -231,7 +232,7 @@ pub(super) fn push(reader: &Reader<'_>) -> Answer {
     reader.work(event.common(), |repository| Target::Base { repository, branch: branch.to_owned() }, None)
 }
 
-/// The organisation's defaults are `loopgate.yml` in the repository `<org>/.github` (surfaces.md, Configuration).
+/// The organisation's defaults are `loopgate.yml` in the repository `<org>/.github`.
 fn is_org_defaults(repository: &Repository<'_>, branch: &str) -> bool {
     repository.full_name.ends_with("/.github") && repository.default_branch.as_deref() == Some(branch)
 }

@@ -1,7 +1,7 @@
 //! The report that calls a human: every attempt, every analysis, one question, and how to go on.
 //!
-//! It is a flat template over named texts (contracts.md, Escalation comment), so that a repository can write its own
-//! at `.github/loopgate/escalation.md`. Every text is safe to show as it stands.
+//! It is a flat template over named texts, so that a repository can write its own at `.github/loopgate/escalation.md`.
+//! Every text is safe to show as it stands.
 
 mod guidance;
 mod variables;

@@ -18,7 +18,7 @@ use loopgate_core::{Sha, failure::summarise};
 /// `schema` of the document.
 pub const STATUS_SCHEMA: &str = "loopgate.status/v1";
 
-/// Bytes of a feedback packet (evidence.md, Analysis of a failure).
+/// Bytes of a feedback packet at most.
 const PACKET: usize = 16 * 1024;
 
 /// Characters of the summary, whatever the configuration allows.

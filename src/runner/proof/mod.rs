@@ -1,5 +1,5 @@
-//! `coverage.prove_regression`: the tests that a change brings along are run without the change, where one must fail, and
-//! with it, where it must pass (evidence.md, Coverage by type of change).
+//! `coverage.prove_regression`: the tests that a change brings along are run without the change, where one must fail,
+//! and with it, where it must pass (decisions.md, V15).
 //!
 //! "Without" is the base in a git worktree of its own with the change's test files laid over it. The worktree is gone
 //! when the trial ends, however it ends. Nothing of the working tree is touched.

@@ -1,8 +1,9 @@
-//! What the server remembers: work not yet done, delivery ids, dead letters and wake-ups. Never the truth about a pull
-//! request, which lives in its repository: all of this could be lost and rebuilt from GitHub, only later.
+//! What the server remembers: work not yet done, delivery ids, dead letters and wake-ups. It never holds the truth
+//! about a pull request, which is in its repository. If all of it were lost, it would be rebuilt from GitHub, only
+//! later.
 //!
 //! All writes are [`Change`]s, applied in batches by one [`Writer`], each batch one transaction. Everybody else reads
-//! through [`Store`]. The embedded SQLite file is the one storage so far; another one answers the same calls.
+//! through [`Store`]. The embedded SQLite file is the one storage so far.
 
 mod names;
 mod sqlite;

@@ -25,7 +25,7 @@ pub use self::{
 };
 use crate::emulator_driver::Emulator;
 
-/// Whose comments and deeds are Loopgate's.
+/// The account that Loopgate acts as.
 const BOT: &str = "loopgate[bot]";
 /// Between two things that people do on the simulator, this much time passes.
 const PACE: TimeDelta = TimeDelta::minutes(7);

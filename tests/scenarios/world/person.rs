@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{GitHub, World, tree};
 
-/// Somebody who acts. Every deed is followed by waiting for all that comes of it.
+/// Somebody who acts. Each method waits for everything that follows from it.
 pub struct Person<'a> {
     world: &'a World,
     login: &'a str,

@@ -140,8 +140,8 @@ fn says_nothing(evidence: &HeadEvidence, check: &CheckName) -> bool {
     evidence.checks.get(check).and_then(GatheredCheck::evidence).is_none_or(|found| found.failures.is_empty())
 }
 
-/// Stands in for a check that failed without one failure in its reports. The end of its log is all that tells one
-/// such failure from another.
+/// The failure of a check that failed without one failure in its reports. Only the end of its log tells one such
+/// failure from another.
 fn silent_failure(evidence: &HeadEvidence, check: &CheckName) -> Failure {
     let found = evidence.checks.get(check).and_then(GatheredCheck::evidence);
     let log = found.map(last_words).filter(|words| !words.is_empty());
@@ -210,7 +210,7 @@ fn summary(
     }
 }
 
-/// Puts the digest in its place and keeps rosters of tests for the two newest attempts only.
+/// Puts the digest in its place. Outcomes of tests are kept for the two newest attempts only.
 pub fn record(attempts: &mut Vec<AttemptDigest>, digest: AttemptDigest) {
     match attempts.last_mut().filter(|last| last.number == digest.number) {
         Some(same) => *same = digest,

@@ -1,5 +1,5 @@
-//! An attempt beside what came before it: the attempt before, or the base (loop.md, Retry policy; evidence.md, Results of
-//! an attempt). Tests are told apart by their identity where reports give one, else by name.
+//! Compares an attempt with what came before it: the attempt before, or the base (decisions.md, J10, B11 and B12).
+//! Tests are told apart by their identity where reports give one, else by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,8 +58,8 @@ fn is_green(roster: &TestOutcomes, id: TestId) -> bool {
 
 /// Compares the head with the attempt before it, else with the base.
 ///
-/// The first attempt breaks nothing that a fix was to leave alone: it is held against the base, and called a regression
-/// by nobody. From the second on a test counts as regressed that did not fail in the attempt before.
+/// The first attempt is compared with the base, and nothing in it is called a regression, since no fix came before it.
+/// From the second attempt on, a failing test counts as regressed if it did not fail in the attempt before.
 pub fn compare(
     previous: Option<&AttemptDigest>,
     digest: &AttemptDigest,

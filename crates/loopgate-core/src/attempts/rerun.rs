@@ -3,7 +3,7 @@
 //! Evidence of a check comes from a run of a workflow, from a job of one, or from somebody's check run, and GitHub can
 //! be asked for each of them again. What was asked is remembered together with the very attempt it was asked of, so
 //! that any number of events, comments and looks leads to one repetition of an attempt. Asking itself is an effect that
-//! follows from the state for [`WINDOW`] (a process that dies between saving and asking loses nothing), and ends as
+//! follows from the state for [`WINDOW`], so a process that dies between saving and asking loses nothing. It ends as
 //! soon as GitHub shows another attempt.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,8 +18,8 @@ use crate::{
     state::{AskedBy, LoopState, Repeatable, Rerun},
 };
 
-/// How long one wish is carried out for; after that it may be wished again. Not longer than the executor remembers what
-/// it has asked for.
+/// How long one request is carried out; after that it may be made again. Not longer than the executor remembers what it
+/// has asked for.
 pub const WINDOW: TimeDelta = TimeDelta::minutes(5);
 
 /// The App in whose name GitHub Actions reports its jobs.
@@ -78,7 +78,7 @@ pub fn wish(
     now: Timestamp,
 ) -> Wished {
     let mut wished = Wished::default();
-    // Several checks may be brought by one run: what this wish itself records is no reason to turn the next one down.
+    // One run may bring several checks, so what this request has just recorded must not refuse its next check.
     let before = state.reruns.clone();
     for check in checks {
         let sources = sources(snapshot, policy, &check);
@@ -144,7 +144,7 @@ fn earlier(next: Option<NextRerun>, at: Timestamp, check: &CheckName, nth: u32, 
     }
 }
 
-/// What GitHub is to be asked for, as long as it still shows the attempts that were to be repeated.
+/// What to ask GitHub for, as long as it still shows the attempts that are to be repeated.
 pub fn asks(snapshot: &Snapshot, policy: &Policy, state: &LoopState, now: Timestamp) -> BTreeSet<Ask> {
     let current = state.reruns.iter().filter(|rerun| is_current(rerun, snapshot, now));
     let shown = |rerun: &&Rerun| {
@@ -153,7 +153,7 @@ pub fn asks(snapshot: &Snapshot, policy: &Policy, state: &LoopState, now: Timest
     current.filter(shown).map(|rerun| Ask { what: rerun.what, extent: extent(snapshot, rerun.what) }).collect()
 }
 
-/// Since when a check's evidence is waited for: the head's first sight, or the last time it was asked for again.
+/// When waiting for a check's evidence began: when the head was first seen, or when the check was last asked for again.
 pub fn waiting_since(state: &LoopState, head_since: Timestamp, check: &CheckName) -> Timestamp {
     let asked = state.reruns.iter().filter(|rerun| rerun.head_sha == state.head_sha && rerun.checks.contains(check));
     asked.map(|rerun| rerun.at).max().map_or(head_since, |asked| asked.max(head_since))

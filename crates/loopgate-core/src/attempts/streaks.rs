@@ -1,5 +1,5 @@
-//! The course of a row of attempts: what repeats, goes round, stands still or breaks. Set algebra over fingerprints and
-//! trees of all attempts (loop.md, Retry policy), without a policy.
+//! What a row of attempts shows: streaks, repeated errors, circles, stagnation and regressions (decisions.md, J). It is
+//! computed from the fingerprints and trees of all attempts, without a policy.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ pub fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Failing attempts at the end of the list, each with an error of the one before it, or neither saying what its error
-/// is: a log that reads otherwise may be the same failure with another time of day in it.
+/// Failing attempts at the end of the list that each share an error with the one before. Two attempts that both do not
+/// say what failed share one: their logs may differ in nothing but a time of day.
 pub fn streak(attempts: &[&AttemptDigest]) -> u32 {
     let silent = |attempt: &AttemptDigest| attempt.lacking == Some(Lacking::Explanation);
     let mut length = 0;
@@ -52,7 +52,7 @@ pub fn regressed(last: &AttemptDigest, earlier: &[&AttemptDigest]) -> BTreeSet<S
     failing.map(|(name, _)| name).chain(&last.regressed).cloned().collect()
 }
 
-/// A failure that was fixed, made room for another, and is back; or a tree that failed before and is back.
+/// A failure that was fixed, gave way to another, and is back; or a tree that failed before and is back.
 pub fn circle(spent: &[&AttemptDigest]) -> Option<String> {
     let (last, earlier) = spent.split_last()?;
     let (before, older) = earlier.split_last()?;

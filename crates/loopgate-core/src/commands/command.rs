@@ -1,6 +1,6 @@
-//! Commands in comments: the `/loop` grammar, and what each verb takes and asks for (github.md, Commands in comments).
+//! Commands in comments: the `/loop` grammar, and what each verb takes and asks for (decisions.md, C).
 //!
-//! One command per line, several per comment; which lines count is decided where the words of gates are read, in
+//! A line holds one command, and a comment may hold several. Which lines count is decided where approvals are read, in
 //! [`gate::read`](crate::gate::read).
 
 use std::fmt;

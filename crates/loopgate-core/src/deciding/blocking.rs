@@ -20,7 +20,7 @@ use crate::{
     verdict::tamper::{self, Tampering},
 };
 
-/// How long something may be down before a person is called.
+/// How long something may be down before a person is called (decisions.md, J21).
 const TOLERATED: TimeDelta = TimeDelta::hours(1);
 
 /// What stands in the way of going on by itself.
@@ -58,7 +58,7 @@ pub(super) fn block(
 }
 
 /// An outage begins with the first check that fails for outside reasons or ends without a result, and ends when all
-/// checks have ended and none does. While a check is repeated nothing is known, so it goes on.
+/// checks have ended and none does. While a check is repeated nothing is known, so the outage goes on.
 fn outage(given: &Given<'_>, next: &LoopState, verification: &Verification) -> Option<Outage> {
     let blamed = |wanted: Blame| -> BTreeSet<CheckName> {
         verification.blames.iter().filter(|blame| blame.blame == wanted).map(|blame| blame.check.clone()).collect()

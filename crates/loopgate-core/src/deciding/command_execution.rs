@@ -132,7 +132,7 @@ fn press(run: &mut Execution<'_>, evidence: &HeadEvidence) {
     }
 }
 
-/// Whether pressing the button can mean something new: an event may be told twice, and a person may press twice. What
+/// Whether pressing the button can mean something new: an event may arrive twice, and a person may press twice. What
 /// was asked for a moment ago is not asked for again.
 fn may_be_pressed_again(run: &Execution<'_>, source: &Asked) -> bool {
     let Some(answered) = run.next.answered.iter().find(|answered| answered.source == *source) else { return true };
@@ -168,7 +168,8 @@ fn run_again(run: &mut Execution<'_>, by: &Login, verb: Verb, evidence: &HeadEvi
     }
 }
 
-/// None for what is nobody's own word (bots, Apps, hidden comments): it is not answered, lest two bots never stop.
+/// None where the words are not a person's own (bots, Apps, hidden comments): they are not answered, so that two bots
+/// do not answer each other for ever.
 fn answer_to(run: &mut Execution<'_>, word: &CommandWord, evidence: &HeadEvidence) -> Option<AnswerOutcome> {
     match (&word.void, &word.command) {
         (Some(Refusal::Edited), _) => Some(AnswerOutcome::Refused(CommandRefusal::Edited)),
@@ -178,7 +179,7 @@ fn answer_to(run: &mut Execution<'_>, word: &CommandWord, evidence: &HeadEvidenc
     }
 }
 
-/// Problems of a line that meant a command; those of a line that meant an approval are the gates' to answer.
+/// The refusal for a line that was meant as a command. A line that was meant as an approval is answered by the gates.
 fn refusal_of(problem: PhraseProblem) -> Option<CommandRefusal> {
     match problem {
         PhraseProblem::UnknownCommand { typed, nearest } => Some(CommandRefusal::UnknownCommand { typed, nearest }),
@@ -265,7 +266,7 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
     let weakened = run.tampering;
     match run.next.blocked.as_ref().map(|blocked| blocked.trigger) {
         None if !stopped => return AnswerOutcome::Refused(CommandRefusal::NothingToResume),
-        // What was weakened and is as it was needs nobody to take responsibility.
+        // Where everything that was weakened has been put back, nobody has to take responsibility.
         Some(cause @ Trigger::Tampering) if tamper::not_accepted(weakened, &run.next.accepted_tampering).is_some() => {
             if accept != Some(cause) {
                 return AnswerOutcome::Refused(CommandRefusal::NeedsAccept { cause });

@@ -1,4 +1,4 @@
-//! The heart: what was observed, what is remembered, what governs and the time go in; one [`Decision`] comes out.
+//! `decide` takes what was observed, what is remembered, the policy and the time, and returns one [`Decision`].
 //!
 //! No I/O, no clock, no randomness: the same snapshot gives the same decision, in whatever order and however often
 //! events led to it. Each stage takes what the stages before it returned, and changes the part of the state that is its

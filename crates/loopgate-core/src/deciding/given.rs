@@ -22,7 +22,7 @@ impl Given<'_> {
         self.snapshot.pull_request.lifecycle == Lifecycle::Open
     }
 
-    /// Whether the run had ended before, with its pull request: what comes later does not rewrite it.
+    /// Whether the run had ended before, with its pull request: later events do not change it.
     pub(super) fn had_ended(&self) -> bool {
         match self.snapshot.pull_request.lifecycle {
             Lifecycle::Open => false,

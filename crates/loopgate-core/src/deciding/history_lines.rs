@@ -98,8 +98,8 @@ impl Lines<'_> {
         }
     }
 
-    /// The head of before, if another took its place before its verification ended: what comes of it now is a
-    /// `stale_head`, kept here and judged by nobody.
+    /// The previous head, if a new one replaced it before its verification ended. Its result is noted as `stale_head`
+    /// and never judged (decisions.md, O11).
     fn superseded_unjudged(&self, head: Sha) -> Option<Sha> {
         let old = self.given.before.first_seen_heads.last()?.sha;
         (old != head && self.given.before.attempt_of(old).is_none()).then_some(old)

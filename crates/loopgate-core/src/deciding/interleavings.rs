@@ -1,7 +1,7 @@
-//! Random interleavings on a world in memory: pushes (forwards, back, of the same code), results (late, repeated, for old
-//! heads, of every kind of failure), words (edited, deleted, a bot's), reviews, drafts, other bases, weakened tests, time,
-//! closing, reopening and merging on one side, and on the other processes that look, race for the saved state, and die
-//! between any two steps.
+//! Random interleavings on a world in memory: pushes (forwards, back, of the same code), results (late, repeated, for
+//! old heads, of every kind of failure), words (edited, deleted, a bot's), reviews, drafts, other bases, weakened
+//! tests, time, closing, reopening and merging on one side, and on the other processes that look, race for the saved
+//! state, and die between any two steps.
 //!
 //! One number reproduces a run. `LOOPGATE_INTERLEAVINGS` sets how many are tried (24: a decision costs a millisecond
 //! without optimisation, and there are some hundred in each), `LOOPGATE_INTERLEAVING` plays a single one.

@@ -1,7 +1,6 @@
-//! Iteration control as a contract of its own: one check in, one decision out (contracts.md, `loopgate decide`).
+//! Iteration control as a contract of its own: one check in, one decision out (`loopgate decide`; decisions.md, I).
 //!
-//! This is the same rule the loop follows, for programs that keep their own state: tests and review decide between
-//! proceed, retry, escalate and wait.
+//! It is for programs that keep their own state: tests and review decide between proceed, retry, escalate and wait.
 
 use serde::{Deserialize, Serialize};
 
@@ -229,7 +228,7 @@ fn escalate(check: &Check, understood: &Understood) -> IterationDecision {
         },
         TestStatus::Pass => format!("review rejects — {}", first_line(&check.review_result.feedback)),
     };
-    // The caller's number may be any: a line each as long as they can be read.
+    // The caller may give any number: the last ten iterations have a line each, and the earlier ones share one.
     let listed = check.current_iteration.saturating_sub(*MAX_ITERATIONS.end()).max(1);
     let unlisted = (listed > 1).then(|| format!("Iterations 1 to {listed}: did not pass"));
     let from = if listed > 1 { listed + 1 } else { 1 };

@@ -104,7 +104,7 @@ fn labels(stages: &Stages<'_>) -> BTreeMap<String, LabelWish> {
     wishes
 }
 
-/// Orange: somebody else's turn.
+/// Orange: somebody else has to act.
 const GATE_COLOUR: &str = "d93f0b";
 
 fn present(label: &LoopLabel, description: &str) -> LabelWish {

@@ -1,5 +1,4 @@
-//! Calling a human: whether a cause stands, whom it concerns, and the one question to put to them (loop.md,
-//! Escalation).
+//! Calling a human: whether a cause stands, whom it concerns, and the one question to put to them (decisions.md, E).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,17 +30,17 @@ pub fn flagged(causes: &BTreeMap<Trigger, String>, policy: &EscalationPolicy) ->
     causes.iter().filter(|(trigger, _)| flags(trigger)).map(|(trigger, pattern)| (*trigger, pattern.clone())).collect()
 }
 
-/// Whether the cause that blocks the run still stands: a resume lifts any; a passing attempt lifts those that need no
-/// person's decision.
+/// Whether the cause that blocks the run still stands. A resume releases every cause; a passing attempt releases those
+/// that need no person's decision.
 pub fn still_stands(blocked: &Blocked, state: &LoopState, policy: &Policy, now: Timestamp) -> bool {
     if blocked.trigger == Trigger::GateTimeout {
-        // It is about people: no push lifts it, and their decision does.
+        // Only the approvers' decision releases this cause; no push does.
         return waiting::overdue(state, &policy.gates, now).next().is_some();
     }
     let resumed = state.resumes.iter().any(|resume| resume.at > blocked.since);
     let head = state.attempt_of(state.head_sha);
     let is_over = match blocked.trigger {
-        // A head that passed and is run again may meet the trouble now: only its end counts.
+        // A head that passed may be run again and meet the outage now, so only how that run ends counts.
         Trigger::ExternalDependencyDown => state.outage.is_none(),
         cause => !cause.needs_a_decision() && head.is_some_and(AttemptDigest::passes),
     };
@@ -121,8 +120,8 @@ pub const fn in_words(trigger: Trigger) -> &'static str {
     }
 }
 
-/// Whom the trigger calls: its own recipients, else the defaults of loop.md, else `notify`, else the overdue gates'
-/// approvers, else the owners of the failing files.
+/// Whom the trigger calls: its own recipients, else the defaults of its cause (decisions.md, E), else `notify`, else
+/// the overdue gates' approvers, else the owners of the failing files.
 fn recipients(
     blocked: &Blocked,
     state: &LoopState,
@@ -142,7 +141,7 @@ fn recipients(
     {
         return approvers.into_iter().collect();
     }
-    // Where no approver is named they may be nobody in particular: then somebody else is called beside them.
+    // Where no approver is named, the approvers may be nobody in particular. Then somebody else is called, too.
     let escalation = &policy.escalation;
     let default = match trigger {
         Trigger::ExternalDependencyDown if !escalation.ops.is_empty() => &escalation.ops,
@@ -180,7 +179,7 @@ fn security_gate(policy: &Policy) -> Option<(&GateName, &crate::policy::GatePoli
     policy.gates.iter().find(|(name, _)| name.as_str() == "security")
 }
 
-/// Failures in which two sides are looked for.
+/// How many failures are searched for two sides.
 const LOOKED_AT: usize = 20;
 
 /// One specific decision to take. Where the failure shows two sides, they are the options.

@@ -1,8 +1,8 @@
 //! Asking a fixer that works elsewhere (kinds `mention` and `dispatch`) to mend a pull request: whom, when, and with
-//! what.
+//! what (decisions.md, F).
 //!
-//! Asked once for each failing attempt, found again by the marker of the comment that says so. Never on a fork: the
-//! fixer would push to a branch that is not the repository's, with rights its owner never gave (surfaces.md, The fixer).
+//! A fixer is asked once for each failing attempt; the marker of the comment that asks shows that it was asked. No
+//! fixer is asked on a fork: it would push to a branch that is not the repository's, with rights its owner never gave.
 
 use serde_json::{Value, json};
 
@@ -90,9 +90,9 @@ pub fn may_push(snapshot: &Snapshot) -> bool {
     snapshot.pull_request.head.repository.as_ref() == Some(&snapshot.repository)
 }
 
-/// The fixer whose turn it is, if it is any's. Between automatic attempts `loop.backoff` waits, in the steps of
-/// `loop.external_retry.workflows`: what is asked here takes minutes, not seconds.
-/// `retried` is the attempt that is to be mended, where one is.
+/// The fixer that is to work on the head now, if one is. Between automatic attempts `loop.backoff` waits, in the steps
+/// of `loop.external_retry.workflows`: what is asked here takes minutes, not seconds. `retried` is the attempt that is
+/// to be mended, where one is.
 pub fn turn(
     snapshot: &Snapshot,
     state: &LoopState,
@@ -140,7 +140,7 @@ pub fn request(
 fn payload(snapshot: &Snapshot, attempt: u32, policy: &Policy, head: Sha, feedback: &[FeedbackLine]) -> Value {
     let short = |text: &str| cut_at_sentence(text, TEXT);
     let item = |item: &FeedbackLine| {
-        // Half a command is another command.
+        // A command that is cut is another command.
         let reproduce = item.reproduce.as_deref().filter(|command| command.chars().nth(TEXT).is_none());
         json!({ "location": short(&item.location), "problem": short(&item.problem), "action": short(&item.action),
                 "reason": short(&item.reason), "reproduce": reproduce })

@@ -1,8 +1,9 @@
 //! The action `senior_agent` on a pull request: a second, stronger fixer is asked once, then a human is called
-//! (loop.md, Escalation).
+//! (decisions.md, E13 to E16).
 //!
 //! The cause is kept as it would be for a human, but it does not block while the senior fixer works: until its push is
-//! judged, or until `loop.evidence_timeout` has passed without one. An agent that never answers must not swallow a call.
+//! judged, or until `loop.evidence_timeout` has passed without a push. So an agent that never answers only delays the
+//! call of a human.
 
 use super::fix_request;
 use crate::{

@@ -1,11 +1,11 @@
-//! Why code fails, in the thirteen words of evidence.md, and how sure Loopgate is.
+//! Why code fails, in one of thirteen words, and how sure Loopgate is of it.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de};
 
-/// Category of a failure's root cause (evidence.md, Analysis of a failure).
+/// Category of a failure's root cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RootCauseCategory {

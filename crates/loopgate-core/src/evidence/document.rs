@@ -1,9 +1,8 @@
 //! What was observed of a commit's checks: outcomes, test results, failures, coverage, findings.
 //!
-//! These are the types of `evidence.json` (contracts.md). They are written by the runner, read back from artifacts
-//! that a pull request's own code may have produced, and so are hostile until
-//! `github::artifacts` has checked their origin. Reports of tools are turned into [`CheckResults`],
-//! [`Failure`]s, [`Finding`]s and [`FileCoverage`] by `reports`.
+//! These are the types of `evidence.json`. The runner writes them, and they are read back from artifacts that a pull
+//! request's own code may have produced. So they are hostile until `github::artifacts` has checked their origin.
+//! Reports of tools are turned into [`CheckResults`], [`Failure`]s, [`Finding`]s and [`FileCoverage`] by `reports`.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +42,7 @@ pub struct Evidence {
     pub regression_proof: Option<RegressionTrial>,
 }
 
-/// Which workflow run, job and matrix leg an evidence document says it comes from.
+/// Which workflow run, job and matrix job an evidence document says it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkflowOrigin {
     /// Path of the workflow file, `.github/workflows/ci.yml`.
@@ -52,7 +51,7 @@ pub struct WorkflowOrigin {
     /// Counts from 1.
     pub run_attempt: u32,
     pub job: String,
-    /// The matrix leg's values as JSON, if the job has a matrix.
+    /// The values of the matrix as JSON, if the job has a matrix.
     pub matrix: Option<String>,
 }
 
@@ -65,7 +64,7 @@ pub struct Environment {
     pub framework: Option<TestFramework>,
 }
 
-/// Test frameworks Loopgate tells apart (contracts.md).
+/// Test frameworks that Loopgate tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestFramework {
@@ -79,7 +78,7 @@ pub enum TestFramework {
     Other,
 }
 
-/// What a check is evidence of (evidence.md).
+/// What a check is evidence of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckKind {
@@ -147,7 +146,7 @@ impl Outcome {
     }
 }
 
-/// How a failing check may be retried (loop.md, Retry policy).
+/// How a failing check may be retried (decisions.md, B).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RetryClass {
@@ -239,8 +238,8 @@ impl CheckEvidence {
         }
     }
 
-    /// Whether tests were run here of whose single results nothing is known: only the exit status speaks. Of checks
-    /// that others ran, none is ever known.
+    /// Whether tests were run here whose single results are not known, so that only the exit status counts. Of checks
+    /// that others ran, single results are never known.
     pub fn has_unread_tests(&self) -> bool {
         let is_test = matches!(self.kind, CheckKind::Test | CheckKind::Integration);
         let ended = matches!(self.outcome, Outcome::Passed | Outcome::Failed);
@@ -300,7 +299,7 @@ pub enum ReportQuality {
     Invalid,
 }
 
-/// The report formats Loopgate reads (evidence.md).
+/// The report formats that Loopgate reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportFormat {
@@ -356,7 +355,7 @@ impl ReportFormat {
     }
 }
 
-/// The normalised type of an error (evidence.md); the tool's own class is kept in [`Failure::error_class`].
+/// The normalised type of an error; the tool's own class is kept in [`Failure::error_class`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ErrorType {
     AssertionError,
@@ -413,7 +412,8 @@ pub struct Failure {
     pub source: Option<SourceLocation>,
     /// Absent until [`failure::fingerprint`](crate::failure) has been computed.
     pub fingerprint: Option<Fingerprint>,
-    /// Finds the test in the [`TestOutcomes`](crate::evidence::TestOutcomes) of another attempt; none for what is not a test.
+    /// Finds the test in the [`TestOutcomes`](crate::evidence::TestOutcomes) of another attempt; none for what is not a
+    /// test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_id: Option<TestId>,
     /// What an analyzer command made of it: advice, which decides nothing about blame, retries or gates.
@@ -579,7 +579,7 @@ pub fn framework_of(command: &str) -> TestFramework {
     WORDS.iter().find(|(word, _)| command.contains(word)).map_or(TestFramework::Other, |(_, framework)| *framework)
 }
 
-/// SHA-256 over a tree id, in hex: the *hash* of an artifact everywhere (loop.md, State).
+/// SHA-256 over a tree id, in hex: what every document calls the *hash* of an artifact.
 pub fn tree_hash(tree: Sha) -> String {
     hex::encode(Sha256::digest(tree.to_string().as_bytes()))
 }

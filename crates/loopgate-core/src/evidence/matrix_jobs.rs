@@ -1,4 +1,4 @@
-//! One check that several jobs brought: the legs of a matrix, several workflows, several check runs of one name.
+//! One check that several jobs brought: the jobs of a matrix, several workflows, several check runs of one name.
 
 use crate::evidence::{CheckEvidence, Outcome};
 

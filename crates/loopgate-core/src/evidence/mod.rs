@@ -1,7 +1,7 @@
 //! What the checks of a head commit brought: documents, results, failures, findings, tests and coverage.
 //!
-//! These are data with a written form. What they amount to is the business of [`verdict`](crate::verdict); what a failure
-//! means, of [`failure`](crate::failure).
+//! These are data with a written form. [`verdict`](crate::verdict) says what they amount to, and
+//! [`failure`](crate::failure) what a failure means.
 
 mod analysis;
 mod category;

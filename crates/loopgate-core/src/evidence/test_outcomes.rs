@@ -81,7 +81,8 @@ impl TestState {
         matches!(self, Self::Failed | Self::Errored)
     }
 
-    /// The state of a test that was run again: any success makes it pass, flakily if it failed too (evidence.md).
+    /// The state of a test that was run again: any success makes it pass, and a failure beside it makes it flaky
+    /// (decisions.md, B11).
     pub fn rerun(self, again: Self) -> Self {
         use TestState::{Flaky, Passed};
         let succeeded = |state| matches!(state, Passed | Flaky);
@@ -148,13 +149,13 @@ impl fmt::Debug for TestOutcome {
 pub enum OutcomesExtent {
     #[default]
     Whole,
-    /// The report had more tests than are remembered, or gave some of them no name: what is not in the roster may
-    /// have run all the same, so it says nothing about added and removed tests.
+    /// The report had more tests than are remembered, or gave some of them no name: a test that is not in the list may
+    /// have run all the same, so the list says nothing about added and removed tests.
     Partial,
 }
 
 impl OutcomesExtent {
-    /// The extent of two rosters put together.
+    /// The extent of two lists put together.
     const fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Whole, Self::Whole) => Self::Whole,
@@ -232,7 +233,7 @@ impl TestOutcomes {
         *self = Self { entries, extent };
     }
 
-    /// What changed from `before` to this attempt. Added and removed tests are known only between whole rosters.
+    /// What changed from `before` to this attempt. Added and removed tests are known only between whole lists.
     pub fn changes_since(&self, before: &Self) -> OutcomeChanges {
         let mut changes = OutcomeChanges::default();
         for now in self.iter() {
@@ -267,7 +268,7 @@ pub struct OutcomeChanges {
     pub removed: Vec<TestId>,
 }
 
-/// The marker in front of a roster that is not whole.
+/// The marker in front of a list that is not whole.
 const PARTIAL: &str = "partial:";
 
 impl Serialize for TestOutcomes {
@@ -311,7 +312,7 @@ mod tests {
     fn identity_tells_the_parts_apart_and_stays_what_it_is() {
         assert_ne!(TestId::of("a", "b", "c"), TestId::of("a", "", "bc"));
         assert_ne!(TestId::of("a", "b", "c"), TestId::of("b", "a", "c"));
-        // Rosters are kept between versions of Loopgate: this value must never change.
+        // Lists are kept between versions of Loopgate: this value must never change.
         assert_eq!(TestId::of("src/a.rs", "a::tests", "adds").to_string(), "16a56a0cf08415a3");
     }
 

@@ -1,10 +1,11 @@
 //! Understanding a failure: what makes it the same as another, where it comes from, and what would mend it.
 //!
-//! A failure comes in as the text of some tool. [`complete`] fills in what its report left out; [`fingerprint()`]
-//! tells whether it is the same error as another; [`blame_check`] and [`retry_class`] say whose it is and whether trying
-//! again can help; [`analyse`] finds the root cause, and [`FeedbackPacket`] tells the next attempt what to do. Whoever
-//! asks more than one of these examines the failure once ([`ExaminedFailure`]). All of it is pure, bounded whatever the
-//! text, and rests on tables: one row per form of stack frame ([`frames`]), headline, comparison or known message.
+//! A failure comes in as the text of some tool. [`complete`] fills in what its report left out; [`fingerprint()`] tells
+//! whether it is the same error as another; [`blame_check`] and [`retry_class`] say whose it is and whether trying
+//! again can help; [`analyse`] finds the root cause, and [`FeedbackPacket`] tells the next attempt what to do. A caller
+//! that needs more than one of these examines the failure once ([`ExaminedFailure`]). All of it is pure, bounded
+//! whatever the text, and rests on tables: one row per form of stack frame ([`frames`]), headline, comparison or known
+//! message.
 
 mod classify;
 mod explain;

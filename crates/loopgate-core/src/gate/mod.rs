@@ -1,4 +1,4 @@
-//! Gates: what opens them, who may approve, what an approval is bound to, and when it stops counting.
+//! Gates: what opens them, who may approve them, what an approval is bound to, and when it stops counting.
 
 mod assess;
 mod authority;

@@ -1,4 +1,4 @@
-//! The reaction each comment about gates deserves (github.md: 👍 done, 😕 not accepted).
+//! The reaction to each comment about gates: 👍 done, 😕 not accepted.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ impl Reacted {
     }
 }
 
-/// Reactions on commands and approvals (github.md): seen, done, not accepted.
+/// Reactions on commands and approvals: seen, done, not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ReactionKind {
     #[serde(rename = "eyes")]

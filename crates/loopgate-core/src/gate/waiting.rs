@@ -1,5 +1,5 @@
-//! How long gates have waited for their approvers: when these are reminded, and when a human is called (gates.md,
-//! Requesting).
+//! How long gates have waited for their approvers: when approvers are reminded, and when a human is called
+//! (decisions.md, S17 and J23).
 
 use std::collections::BTreeMap;
 

@@ -21,8 +21,8 @@ pub struct Actor {
 #[serde(tag = "hint", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Hint {
-    /// The pull request's head was this commit when the delivery was received, or a little before: never later. Binds
-    /// approvals to the head that people saw (gates.md, "What an approval is bound to").
+    /// The pull request's head was this commit when the delivery was received, or a little before: never later. It
+    /// binds approvals to the head that people saw.
     HeadSeen { sha: Sha, at: Timestamp },
     /// Somebody edited a comment; the REST API tells that, but not who.
     CommentEdited { comment: CommentId, by: Actor, at: Timestamp },

@@ -1,4 +1,4 @@
-//! What was observed of one pull request, as plain data: the left-hand input of [`decide`](crate::deciding::decide).
+//! What was observed of one pull request, as plain data: an input of [`decide`](crate::deciding::decide).
 //!
 //! A snapshot holds what *is*, read from GitHub's API (or a local repository), never what an event claimed. The few
 //! facts that only events tell come as [`Hint`]s. Everything textual in it was written by somebody else.
@@ -36,13 +36,13 @@ pub struct Snapshot {
     pub inline: Listing<Comment>,
     /// Check runs and commit statuses on the head commit that are not ours.
     pub checks: Vec<ExternalCheck>,
-    /// Check runs on the head that carry one of our names but another App's id (gates.md: reported, never believed).
+    /// Check runs on the head that carry one of our names but another App's id: they are reported, never believed.
     pub forged_checks: Vec<ForgedCheck>,
     /// Evidence artifacts produced for the head commit, accepted or refused.
     pub evidence: Vec<ReceivedEvidence>,
     /// Runs on the head commit of the workflows that may bring evidence.
     pub workflow_runs: Vec<WorkflowRun>,
-    /// What is known of the checks on the merge base, else the base head: the ground for blame.
+    /// What is known of the checks on the merge base, else the base head. Blame is decided by it.
     pub base_evidence: Option<BaseEvidence>,
     /// Approvals that the base branch's rules ask for; 0 when they ask for none.
     pub required_approvals: u32,
@@ -91,8 +91,9 @@ pub struct AppIdentity {
 }
 
 impl AppIdentity {
-    /// Whether we act with a workflow's own token, as every workflow of the repository does (surfaces.md, The Action):
-    /// nobody hears when a button is pressed, no team can be read or asked, and check runs of jobs bear our App's name.
+    /// Whether we act with a workflow's own token, as every workflow of the repository does. Then nobody hears when a
+    /// button is pressed, no team can be read or asked, and check runs of jobs bear our App's name (decisions.md, N1
+    /// and N2).
     pub fn is_actions(&self) -> bool {
         self.bot.as_str().eq_ignore_ascii_case("github-actions[bot]")
     }

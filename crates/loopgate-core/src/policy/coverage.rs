@@ -1,4 +1,4 @@
-//! The `coverage:` section: what each type of change must reach (evidence.md, Coverage by type of change).
+//! The `coverage:` section: what each type of change must reach (decisions.md, V).
 
 use crate::observed::CodeType;
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ pub enum CoverageTarget {
     MatchBase,
 }
 
-/// Tests a type of change must come with (contracts.md).
+/// Tests that a type of change must come with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RequiredTest {

@@ -1,4 +1,4 @@
-//! The `escalation:` section: who is called, where, and with what (loop.md, Escalation).
+//! The `escalation:` section: who is called, where, and with what (decisions.md, E).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The `evaluate:` section: rules, weights, phases (loop.md, Evaluation).
+//! The `evaluate:` section: rules, weights, phases.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -35,7 +35,7 @@ pub struct GatePolicy {
     pub escalate_after: TimeDelta,
 }
 
-/// Where a gate's definition comes from: it decides whether the gate holds in each mode (gates.md).
+/// Where a gate's definition comes from: it decides whether the gate holds in each [`Mode`](crate::policy::Mode).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateDefinition {
     /// A preset the configuration does not mention.

@@ -202,11 +202,11 @@ impl PartialEq for LinePatterns {
     }
 }
 
-/// A pattern that matches, with `^` and `$` at the ends of lines, every text with a line that the given one matches. None
-/// for one that asks for the ends of the text, or for those of lines that end otherwise.
+/// A pattern that matches, with `^` and `$` at the ends of lines, every text with a line that the given one matches.
+/// None for one that asks for the ends of the text, or for those of lines that end otherwise.
 ///
-/// It asks for no boundaries of words: automata cannot tell those of Unicode, so that one letter beyond ASCII would send
-/// the search of the whole text to an engine a thousand times slower.
+/// It asks for no boundaries of words: automata cannot tell those of Unicode, so that one letter beyond ASCII would
+/// send the search of the whole text to an engine a thousand times slower.
 fn for_texts(pattern: &str) -> Option<Cow<'_, str>> {
     let parsed = regex_syntax::ParserBuilder::new().multi_line(true).build().parse(pattern).ok()?;
     let looks = parsed.properties().look_set();

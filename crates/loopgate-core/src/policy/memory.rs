@@ -1,4 +1,4 @@
-//! The `memory:` section (evidence.md, Debug memory).
+//! The `memory:` section: what is to be remembered of failures. It is read and checked; nothing acts on it yet.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

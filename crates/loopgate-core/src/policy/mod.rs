@@ -1,9 +1,7 @@
-//! The validated configuration that governs a pull request: the right-hand input of
-//! [`decide`](crate::deciding::decide).
+//! The validated configuration that governs a pull request: an input of [`decide`](crate::deciding::decide).
 //!
-//! `config` makes it from `.github/loopgate.yml`; nothing in here can be out of range, and every
-//! default of the contract is written down here once, in a `Default` impl. A file of this folder is one section of
-//! the configuration.
+//! `config` makes it from `.github/loopgate.yml`. Nothing in it can be out of range, and every default stands here, in
+//! a `Default` impl. Each file of this folder is one section of the configuration.
 
 mod coverage;
 mod error;
@@ -80,7 +78,7 @@ impl Policy {
 }
 
 /// Whether Loopgate writes anything on the repository: it does where the repository has a file, or the organisation's
-/// says `enabled: true` (gates.md).
+/// says `enabled: true`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     Active,
@@ -133,7 +131,7 @@ impl PolicyOrigin {
     }
 }
 
-/// Which gates hold (loop.md, Stages).
+/// Which gates hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -147,8 +145,8 @@ pub enum Mode {
     Supervised,
 }
 
-/// `state.backend`: where the state of a pull request's run is kept (github.md, Loop state in hidden refs). A local loop
-/// keeps its own in a ref of the local repository, whatever this says.
+/// `state.backend`: where the state of a pull request's run is kept. A local loop keeps its own in a ref of the local
+/// repository, whatever this says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StateBackend {
@@ -174,7 +172,8 @@ impl StateBackend {
         }
     }
 
-    /// Tests of which a roster is kept, at eight bytes that cannot be packed: two rosters have to fit.
+    /// Tests whose outcomes are kept, at eight bytes each that cannot be packed: the outcomes of two attempts have to
+    /// fit.
     pub const fn most_tests(self) -> usize {
         match self {
             Self::Ref | Self::Artifact => 2_500,

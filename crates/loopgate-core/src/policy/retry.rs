@@ -1,10 +1,10 @@
-//! The `loop:` section (loop.md, Retry policy; defaults of contracts.md).
+//! The `loop:` section: when a failing run is retried, and when a human is called (decisions.md, J).
 
 use chrono::TimeDelta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The `loop:` section (loop.md, Retry policy; defaults of contracts.md).
+/// The `loop:` section.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoopPolicy {
     /// Failing attempts of one streak before a person is called, 1–10.

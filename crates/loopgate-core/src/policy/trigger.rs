@@ -1,4 +1,4 @@
-//! Why a human is called, and what is done about it (loop.md, Escalation).
+//! Why a human is called, and what is done about it (decisions.md, J and E).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,14 +49,15 @@ impl Trigger {
         }
     }
 
-    /// Whether a later passing push is not enough: a person must say `/loop resume` (loop.md, Retry policy).
+    /// Whether a later passing push is not enough: a person must say `/loop resume` (decisions.md, E5).
     pub const fn needs_a_decision(self) -> bool {
         matches!(self, Self::SecurityIssueFound | Self::Tampering | Self::AmbiguousRequirement)
     }
 
     pub const fn default_action(self) -> EscalationAction {
         match self {
-            // A silent check is mended by its report, not by a person at the second attempt: the limit calls one.
+            // A report helps a check that says nothing, and a person does not. So a person is called at the limit, not
+            // at the second attempt.
             Self::CoverageThresholdUnmet | Self::NoChange | Self::UnknownErrorType => EscalationAction::FlagAndContinue,
             _ => EscalationAction::HumanReview,
         }

@@ -1,4 +1,4 @@
-//! What a fixer's edits amount to, and the commit they become (surfaces.md, The fixer).
+//! What a fixer's edits amount to, and the commit they become (decisions.md, L14 to L19).
 
 use std::{collections::BTreeSet, fmt};
 

@@ -1,5 +1,5 @@
 //! The reflex loop: a local loop that produces, evaluates, criticises and refines until a stop condition holds
-//! (loop.md, Reflex loop).
+//! (decisions.md, L).
 //!
 //! ```text
 //! PLAN → (PRODUCE ∥ PREPARE) → EVALUATE ─ fails ─► CRITIQUE → REFINE → the next iteration
@@ -7,10 +7,10 @@
 //!                     └─ PREPARE ◄─┴─ passes phase A: phase B, on the same head
 //! ```
 //!
-//! A state machine over [`LoopState`](super::state::LoopState): [`Turn`] takes the output of a step and gives the
-//! state to save, the lines to append to the history and the subject of the commit. Whoever drives it executes
-//! [`current_step`](super::state::LoopState::current_step), saves, and asks again; a step that was interrupted is
-//! simply executed once more. What an evaluation amounts to is decided by [`decide`](fn@crate::deciding::decide), as on a pull
+//! A state machine over [`LoopState`](super::state::LoopState): [`Turn`] takes the output of a step and gives the state
+//! to save, the lines to append to the history and the subject of the commit. Its caller executes
+//! [`current_step`](super::state::LoopState::current_step), saves, and asks again. A step that was interrupted is
+//! executed once more. What an evaluation amounts to is decided by [`decide`](fn@crate::deciding::decide), as on a pull
 //! request.
 
 mod alias;

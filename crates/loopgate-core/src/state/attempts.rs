@@ -49,7 +49,7 @@ pub struct FailureRecord {
     pub stage: Stage,
     pub capability: Option<String>,
     pub error: String,
-    /// Root-cause category (evidence.md).
+    /// Root-cause category.
     pub category: RootCauseCategory,
     pub retry_class: RetryClass,
     pub blame: Blame,

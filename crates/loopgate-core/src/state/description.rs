@@ -13,7 +13,7 @@ pub struct Agent {
     pub version: Option<String>,
 }
 
-/// Agent types of contracts.md.
+/// What a coding agent is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
@@ -39,7 +39,7 @@ pub struct CodeArtifact {
     pub requirements_ref: Vec<String>,
 }
 
-/// Languages of contracts.md.
+/// The language of a change, as far as the state tells languages apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{CommentId, Login, ReviewId, Timestamp, UserId};
 
-/// Gate statuses of contracts.md.
+/// The status of a gate, as the state keeps it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateStatus {

@@ -19,7 +19,7 @@ pub struct HistoryLine {
     pub payload: Map<String, Value>,
 }
 
-/// Events of contracts.md.
+/// What a line of the history tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {

@@ -1,8 +1,8 @@
 //! `loop-state.json`: the only truth about where a loop stands, carried from one reconcile to the next.
 //!
-//! Written in camelCase (contracts.md). Fields this version does not know survive, however deep ([`UnknownFields`]),
-//! so an older writer never drops what a newer one wrote. Everything derivable is derived again at each reconcile; what is kept is
-//! what only the past knows: attempts, first sightings of heads, skips, blocks, what was acknowledged.
+//! It is written in camelCase. Fields that this version does not know survive, however deep ([`UnknownFields`]), so an
+//! older writer never drops what a newer one wrote. Everything derivable is derived again at each reconcile. The state
+//! keeps what only the past knows: attempts, first sightings of heads, skips, blocks, what was answered.
 
 mod attempts;
 mod description;
@@ -130,7 +130,8 @@ pub struct LoopState {
     pub lost_trace: Option<Trace>,
     /// The cause that called a human, while it stands.
     pub blocked: Option<Blocked>,
-    /// Causes that went away without anybody's word, by the attempt they were told of: one that comes back is told anew.
+    /// Causes that went away by themselves, each with the attempt it called a human at. One that comes back calls
+    /// again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past_causes: Vec<(Trigger, u32)>,
     /// The cause that the senior fixer was asked to mend instead of a human: once in a run.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::Login;
 
-/// Status of a run (loop.md).
+/// Status of a run (decisions.md, A).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
@@ -72,7 +72,7 @@ pub struct Stop {
     pub by: Option<Login>,
 }
 
-/// Stop reasons (loop.md).
+/// Why a run stopped (decisions.md, L for local loops).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {

@@ -1,4 +1,5 @@
-//! Evaluation: rules, weights and phases become a score and a verdict (loop.md, Evaluation).
+//! Evaluation: rules, weights and phases become a score and a verdict. The score is the weight of the passed active
+//! rules divided by the weight of all active rules.
 
 use super::{
     coverage::{TOLERATED_LOSS, TestStanding},

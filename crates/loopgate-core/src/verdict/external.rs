@@ -36,7 +36,7 @@ pub fn standing(
         }
     }
     match (merged, not_started) {
-        // What failed is known to have; only what passed is not all there is.
+        // A failure is final although something did not start. A pass is not, since part of the check is missing.
         (Some(evidence), Some(url)) if !evidence.outcome.is_failure() => without_start(url, files),
         (Some(evidence), _) => CheckStanding::Done(Box::new(evidence)),
         (None, Some(url)) => without_start(url, files),

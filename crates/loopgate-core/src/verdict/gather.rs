@@ -79,7 +79,7 @@ impl GatheredCheck {
     }
 }
 
-/// A scanner that reports findings fails on critical and high ones only; lower ones warn (loop.md, Evaluation).
+/// A scanner that reports findings fails on critical and high ones only; lower ones warn (decisions.md, H14).
 fn fails_on_security(evidence: &CheckEvidence) -> bool {
     use crate::evidence::FindingSeverity::High;
     if evidence.findings.is_empty() {
@@ -268,13 +268,13 @@ fn accepted(snapshot: &Snapshot) -> impl Iterator<Item = &Evidence> {
     })
 }
 
-/// A command check's evidence comes in the artifacts of workflow runs; matrix legs and several workflows merge.
+/// A command check's evidence comes in the artifacts of workflow runs; matrix jobs and several workflows merge.
 fn from_artifacts(snapshot: &Snapshot, name: &CheckName) -> CheckStanding {
     let standing = accepted(snapshot).filter(|evidence| !is_being_repeated(snapshot, evidence));
     let found = standing.flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name).cloned();
     let running = snapshot.workflow_runs.iter().find(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
     match (found.reduce(matrix_jobs::merge), running) {
-        // A leg that is still running can only make a merged result worse, never better.
+        // A job that is still running can only make a merged result worse, never better.
         (Some(merged), Some(run)) if !merged.outcome.is_failure() => CheckStanding::Running { url: run.url.clone() },
         (Some(merged), _) => CheckStanding::Done(Box::new(merged)),
         (None, Some(run)) => CheckStanding::Running { url: run.url.clone() },

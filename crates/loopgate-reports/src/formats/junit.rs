@@ -1,8 +1,8 @@
 //! JUnit XML, which is a family: pytest, jest-junit, vitest, mocha, nextest, gotestsum, Surefire, Gradle, PHPUnit,
 //! RSpec, the .NET converters and many others write what they need and leave out what they like.
 //!
-//! What they agree on is little: `testcase` elements somewhere below, and in them `error`, `failure` or `skipped`. That
-//! is what is believed (evidence.md, Rules for the ugly cases); declared totals are only compared.
+//! What they agree on is little: `testcase` elements somewhere below, and in them `error`, `failure` or `skipped`. Only
+//! these elements are believed; declared totals are compared with them, and a difference is noted.
 
 use loopgate_core::evidence::{TestFramework, TestState};
 

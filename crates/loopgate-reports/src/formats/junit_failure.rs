@@ -50,8 +50,8 @@ impl Details {
     }
 }
 
-/// Go's tests with subtests fail when one of those does, and gotestsum writes a `testcase` for both. Such a failure is
-/// not a second one (evidence.md) as long as the parent has nothing of its own to say.
+/// Go's tests with subtests fail when one of those does, and gotestsum writes a `testcase` for both. The parent's
+/// failure is not counted as a second one, unless the parent says something of its own.
 #[derive(Default)]
 pub(super) struct GoParents {
     of_failures: HashSet<TestId>,

@@ -1,4 +1,4 @@
-//! The simulator's own verbs: set-up, inspection, waiting.
+//! What a test does to the simulator itself: set-up, inspection, waiting.
 
 use std::time::Duration;
 

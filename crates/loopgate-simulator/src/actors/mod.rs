@@ -1,4 +1,4 @@
-//! How tests and the demo act in the world and look at it: verbs that read like a conversation on a pull request.
+//! How tests and the demo act in the world and look at it. Their methods read like a conversation on a pull request.
 
 mod admin;
 mod ci;

@@ -1,4 +1,4 @@
-//! What verbs are told.
+//! The arguments of what actors do: pull requests, commits, check runs, workflow runs.
 
 use std::fmt;
 

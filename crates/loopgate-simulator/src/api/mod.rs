@@ -1,4 +1,4 @@
-//! The REST face of the world: a table of routes per area, each answered by a plain function over the world.
+//! The REST API of the world: a table of routes per area, each answered by a plain function over the world.
 
 mod actions;
 mod app;

@@ -89,7 +89,7 @@ pub struct Outbox {
     pub voice: Voice,
 }
 
-/// Whether operations are told.
+/// Whether the webhooks of an operation are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Voice {
     #[default]

@@ -1,4 +1,4 @@
-//! Webhooks: what happened, told to the Apps that asked.
+//! Webhooks: what happened, sent to the Apps that subscribed.
 //!
 //! A payload is rendered when its cause happens, so it shows the world as it was then. Deliveries leave one at a time
 //! in the order of their causes; [`sender`] carries them out.

@@ -1,5 +1,5 @@
-//! What can be done in the world: each operation checks the rights of who does it, changes the world, records it and sends
-//! the events that GitHub would send. The API handlers and the verbs of people share them.
+//! What can be done in the world: each operation checks the rights of who does it, changes the world, records it and
+//! sends the events that GitHub would send. The API handlers and the actors share them.
 
 pub mod apps;
 pub mod checks;

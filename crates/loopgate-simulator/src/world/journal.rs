@@ -1,4 +1,4 @@
-//! What a person watching would see happen, in order: the demo narrates it and draws its timelines from it.
+//! What a person who watches would see happen, in order. The demo tells its story from it.
 
 use serde_json::Value;
 

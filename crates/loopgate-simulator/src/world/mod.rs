@@ -1,6 +1,6 @@
 //! All that the simulated GitHub knows: one world of plain structs.
 //!
-//! The API handlers and the verbs of people change it through the same [operations](super::operations), and tests inspect it.
+//! The API handlers and the actors change it through the same [operations](super::operations), and tests inspect it.
 
 pub mod access;
 pub mod account;

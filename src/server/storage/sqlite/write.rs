@@ -8,10 +8,10 @@ use uuid::Uuid;
 
 use super::{super::*, Lock, by_key, key};
 
-/// GitHub's delivery log reaches back 3 days, and ids must be remembered for 4 at least (server.md, Recovery).
+/// GitHub's delivery log reaches back 3 days, and ids are remembered longer than that.
 const REMEMBER_IDS: TimeDelta = TimeDelta::days(5);
 
-/// A dead letter that nobody replayed for so long has been healed by many a resync.
+/// How long a dead letter is kept that nobody replays.
 const KEEP_DEAD_LETTERS: TimeDelta = TimeDelta::days(30);
 
 /// So many ids, or wake-ups, per change: a few milliseconds of the writer's time.
@@ -161,7 +161,7 @@ impl Batch<'_> {
     }
 
     /// A delivery that was accepted before changes nothing, unless what it asked for was given up: then it is accepted
-    /// again (server.md, Recovery).
+    /// again.
     async fn repeated(&mut self, delivery: &Delivery) -> Result<Applied, StoreError> {
         let mut revived = Vec::new();
         for target in &delivery.work.targets {
@@ -343,7 +343,8 @@ impl Batch<'_> {
 }
 
 /// The id as it is indexed. A UUID of version 1, which is what GitHub sends, has the time in it, but its fastest digits
-/// first; turned round (as version 6 has it), ids that arrive together lie together. Any other id is as good, only dearer.
+/// first; turned round (as version 6 has it), ids that arrive together lie together. Any other id works as well, at a
+/// higher cost.
 pub(super) fn ordered(id: &DeliveryId) -> Vec<u8> {
     let Ok(uuid) = Uuid::parse_str(&id.0) else {
         // Longer than any UUID.

@@ -1,4 +1,5 @@
-//! What [`decide`](crate::deciding::decide) says: the next action, the next state, what happened, what people should see.
+//! What [`decide`](crate::deciding::decide) says: the next action, the next state, what happened, what people should
+//! see.
 //!
 //! A decision is data. `render` turns it into text, `refs` saves its state, and
 //! `github::act` makes the pull request look like its [`Surface`]; none of them decides anything.
@@ -86,7 +87,7 @@ impl NextAction {
         }
     }
 
-    /// The four words scripts see (loop.md, What next?).
+    /// The word that scripts see (decisions.md, A).
     pub const fn word(&self) -> DecisionWord {
         match self {
             Self::Retry { .. } => DecisionWord::Retry,

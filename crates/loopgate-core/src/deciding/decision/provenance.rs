@@ -8,9 +8,9 @@ use crate::{
     observed::{ReceivedEvidence, Snapshot},
 };
 
-/// What `attempts/NNN.json` says of its origin, as `evidence.json` says it (contracts.md). Of evidence of several jobs
-/// the first names workflow and environment, and all of them together the times; checks that were read from GitHub alone
-/// have neither.
+/// What `attempts/NNN.json` says of its origin, in the words of `evidence.json`. Where the evidence comes from several
+/// jobs, the first names the workflow and the environment, and the times span all of them. Checks that were read from
+/// GitHub alone have neither.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     pub repository: RepoName,

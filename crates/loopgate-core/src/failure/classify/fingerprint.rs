@@ -1,4 +1,4 @@
-//! What makes two failures the same error (evidence.md, Fingerprint).
+//! The fingerprint: what makes two failures the same error.
 //!
 //! The hash covers the error's class, its message without everything that differs between two runs or two machines,
 //! and the file and function of the innermost frame of the repository's own code, never a line. Two assertions in

@@ -1,4 +1,4 @@
-//! The analysis of a failure that is always present before a retry (evidence.md): root cause, category, fix strategy.
+//! The analysis of a failure: root cause, category, fix strategy. Every failure has one before a retry is asked for.
 
 use super::{
     diagnosis::{Diagnosis, Touch},

@@ -1,8 +1,8 @@
-//! Whose failure it is, and whether trying again can help (loop.md, Retry policy).
+//! Whose failure it is, and whether trying again can help (decisions.md, B).
 //!
 //! The texts come from checks that run the pull request's code, which can print what it likes. So words alone never
-//! free a change of blame: a check counts as an outage only if *all* of its failures do, and re-runs are bounded by
-//! the policy.
+//! free a change of blame: a check counts as an outage only if *all* of its failures do, and the policy limits the
+//! re-runs.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 

@@ -1,4 +1,4 @@
-//! A failure examined once, for everybody who asks: blame, analysis and feedback.
+//! A failure that is examined once, for blame, analysis and feedback.
 
 use super::{
     analysis,

@@ -1,7 +1,7 @@
 //! Text of tools, made small and plain before anything reads it.
 //!
-//! Every entrance of this room cuts its input here first, so that a message of many megabytes costs what a message
-//! of [`MAX_TEXT`] bytes costs.
+//! Every function that reads a failure cuts its input here first, so that a message of many megabytes costs what a
+//! message of [`MAX_TEXT`] bytes costs.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,8 @@
 //! One failure as something to act on: where, what was observed, the one thing to do, and why.
 //!
-//! Vague feedback fails (evidence.md): every item names all four, and none of the words that leave the reader to guess
-//! stands in any sentence of ours. Names and values from outside appear as code spans that cannot be closed from
-//! within, or on lines of their own; making them safe for Markdown is the business of `render`.
+//! Vague feedback does not help: every item names all four, and no sentence of ours holds a word that leaves the reader
+//! to guess. Names and values from outside appear as code spans that cannot be closed from within, or on lines of their
+//! own; making them safe for Markdown is the business of `render`.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! What an approval is bound to, and whether it still covers what stands there now (gates.md, What an approval is
-//! bound to; When an approval stops counting).
+//! What an approval is bound to, and whether it still covers the present head: a commit, the gate's own diff, and the
+//! base.
 
 use super::sighting;
 use crate::{

@@ -1,4 +1,4 @@
-//! The boxes of a gate's request comment (gates.md, How to approve: checklist).
+//! The checklist in a gate's request comment: where it is required, approvals wait until every box is ticked.
 
 use pulldown_cmark::{Event, Options, Parser};
 

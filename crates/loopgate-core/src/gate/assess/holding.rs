@@ -1,4 +1,4 @@
-//! Whether a gate holds in the mode in force (loop.md, Stages; gates.md, The five).
+//! Whether a gate holds in the mode in force, see [`Mode`](crate::policy::Mode).
 
 use crate::{
     gate::{authority::preset_team, report::Holding},
@@ -22,8 +22,8 @@ fn always(name: &GateName) -> bool {
     matches!(name.as_str(), "security" | "deploy")
 }
 
-/// A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to us
-/// one that is not there.
+/// A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to
+/// us one that is not there.
 fn has_team(policy: &GatePolicy, snapshot: &Snapshot) -> bool {
     let standing = preset_team(policy, snapshot).and_then(|team| snapshot.authority.teams.get(&team));
     matches!(standing, Some(TeamStanding::Usable { .. } | TeamStanding::Unknown(_)))

@@ -1,4 +1,4 @@
-//! Rejections of one gate: whose stand, what ends them, and that silencing somebody ends nothing.
+//! Rejections of one gate: which of them stand, and what ends them. Deleting, hiding or editing a comment ends none.
 
 use super::{
     weighing::Weighing,
@@ -64,7 +64,8 @@ impl Weighing<'_> {
         }
     }
 
-    /// Objections whose comment is gone, hidden or edited stand: deleting somebody's words does not speak for them.
+    /// Objections whose comment is gone, hidden or edited stand: only their writer can take them back, not whoever
+    /// removed the comment.
     pub(super) fn remember_objections(&mut self) {
         let Some(remembered) = self.remembered else { return };
         for objection in &remembered.objections {

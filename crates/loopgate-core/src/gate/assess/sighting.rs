@@ -1,7 +1,7 @@
-//! Which head a person had before them: the record of heads and of each gate's diff, as first seen.
+//! Which head a person saw: the record of heads and of each gate's diff, as first seen.
 //!
-//! A comment carries no commit. It is bound to the head that had been seen before it was written, so that a push that
-//! lands in between never inherits an approval (gates.md, What an approval is bound to).
+//! A comment carries no commit. It is bound to the head that was first seen before it was written, so that a push that
+//! lands in between never inherits an approval.
 
 use std::collections::BTreeMap;
 
@@ -38,13 +38,13 @@ pub(super) fn next(
 
 /// When the present head was first seen.
 ///
-/// An event says it best. Without one (it was lost, or this is the first look) GitHub's own time of first knowing the
-/// commit serves, unless it lies before the head it replaced: then the commit was known from elsewhere, or is being
-/// returned to, and only *now* is certain.
+/// An event says it best. Without one (it was lost, or this is the first look), the time at which GitHub first knew the
+/// commit counts, unless it is earlier than that of the head it replaced. Then the commit was known from elsewhere, or
+/// the branch returned to it, and only *now* is certain.
 fn first_seen(snapshot: &Snapshot, last: Option<&HeadObservation>, now: Timestamp) -> Timestamp {
     let head = &snapshot.pull_request.head;
     let known_since = head.known_since.filter(|&since| last.is_none_or(|last| since > last.at));
-    // The last run of events that name it: a head that was left and returned to is a new sight.
+    // The last unbroken row of events that name it: a head that was left and returned to is seen anew.
     let told = told(snapshot).into_iter().rev().take_while(|(_, sha)| *sha == head.sha).last();
     match (told, last) {
         (Some((told, _)), Some(_)) => told,

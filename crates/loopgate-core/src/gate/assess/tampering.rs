@@ -1,4 +1,4 @@
-//! Comments that counted and read differently now (gates.md, When an approval stops counting).
+//! Comments that counted and were changed since: they stop counting.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ impl Weighing<'_> {
     pub(super) fn counted(&self) -> BTreeMap<CommentId, String> {
         let comments = by_id(self.scene.snapshot);
         let earlier = self.remembered.map(|gate| gate.counted.clone()).unwrap_or_default();
-        // Who edits their own comment is told to write anew; nothing is left to be compared with.
+        // Whoever edits their own comment is told to write a new one, so the old text is not kept for comparison.
         let kept =
             |id: &CommentId| comments.get(id).is_some_and(|comment| !edited_by_writer(comment, self.scene.snapshot));
         let mut counted: BTreeMap<_, _> = earlier.into_iter().filter(|(id, _)| kept(id)).collect();

@@ -1,5 +1,5 @@
-//! One gate: every word about it weighed, and what they come to. Rejections are weighed in `objections`, what was
-//! changed after it counted in `tampering`.
+//! Weighs every word about one gate, and says what they come to. `objections` weighs rejections, and `tampering` finds
+//! what was changed after it counted.
 
 use std::collections::BTreeSet;
 
@@ -134,8 +134,8 @@ impl<'a> Weighing<'a> {
         self.remember_objections();
     }
 
-    /// The gate does not apply (any more). What counted while it did needs no answer, and objections are kept for when
-    /// it applies again.
+    /// The gate does not apply, or no longer does. What counted while it did needs no answer, and objections are kept
+    /// for when it applies again.
     fn leave_alone(&mut self) {
         let counted = self.remembered.map(|gate| gate.counted.keys().copied().collect::<BTreeSet<_>>());
         let counted = counted.unwrap_or_default();
@@ -146,7 +146,7 @@ impl<'a> Weighing<'a> {
         self.objections = self.remembered.map(|gate| gate.objections.clone()).unwrap_or_default();
     }
 
-    /// Who has since said it in a way that counts needs no answer to what did not.
+    /// Whoever has said it since in a way that counts needs no answer to what did not count.
     fn forget_mended(&mut self) {
         let mut mended = BTreeSet::new();
         for (word, outcome) in self.said.iter().zip(&mut self.outcomes).rev() {
@@ -291,9 +291,9 @@ impl<'a> Weighing<'a> {
     fn considered(&self) -> Vec<Considered> {
         let shown = |word: &Said| match word.what {
             What::ReviewDismissed => false,
-            // Talk about a gate that does not apply is talk.
+            // A near miss about a gate that does not apply needs no answer.
             What::NearMiss(_) => self.own.triggered.is_some(),
-            // So is an ordinary review.
+            // Nor does an ordinary review.
             What::ReviewApproved { .. } | What::ReviewRejected { .. } | What::ApprovedElsewhere => {
                 self.own.triggered.is_some()
             }

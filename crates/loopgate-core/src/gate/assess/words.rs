@@ -165,7 +165,7 @@ fn of_review<'a>(review: &'a Review, snapshot: &Snapshot, gates: &BTreeSet<GateN
     })
 }
 
-/// Our own words are never anybody's.
+/// Whether we wrote it: our own words never count as a person's.
 fn is_own(author: &Account, via_app: Option<AppId>, app: &AppIdentity) -> bool {
     author.login == app.bot || app.bot_id == Some(author.id) || via_app == Some(app.id)
 }

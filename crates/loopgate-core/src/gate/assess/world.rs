@@ -262,7 +262,7 @@ fn state() -> LoopState {
         "failures": { "count": 0, "sameError": 0, "total": 0, "maxRetries": 3 }, "stagnationCount": 0,
         "stop": { "passed": false, "reason": "" }, "createdAt": minute(0), "updatedAt": minute(0)
     }))
-    .expect("a state as contracts.md shows it")
+    .expect("a state as it is written")
 }
 
 /// An entry of the record of heads.

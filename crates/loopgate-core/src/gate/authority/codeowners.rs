@@ -18,12 +18,12 @@ const LARGEST: usize = 3 * 1024 * 1024;
 pub enum Owner {
     User(Login),
     Team(TeamSlug),
-    /// Who bears it only GitHub knows.
+    /// Only GitHub knows whose address it is.
     Email(String),
 }
 
-/// The people and teams that own any of these paths, to be called. Addresses are left out: whose they are only GitHub
-/// knows.
+/// The people and teams that own any of these paths, to be called. Addresses are left out: only GitHub knows whose they
+/// are.
 pub(crate) fn owners_of<'p>(codeowners: &str, paths: impl Iterator<Item = &'p str>) -> BTreeSet<Recipient> {
     let rules = Rules::parse(codeowners);
     let mut owners = BTreeSet::new();

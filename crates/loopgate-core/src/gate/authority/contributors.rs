@@ -76,7 +76,7 @@ impl Contributors {
     }
 }
 
-/// Why nobody can be told to be no contributor, if the list of commits is not whole.
+/// Why it cannot be known of anybody that they are no contributor, if the list of commits is not whole.
 pub(in crate::gate) fn not_all_read(commits: &Listing<Commit>) -> Option<&'static str> {
     (commits.completeness == Completeness::Incomplete).then_some("the commits")
 }

@@ -103,7 +103,7 @@ impl<'a> Authority<'a> {
             Some((team, None)) => self.cannot_tell(&team.to_string(), "not looked up"),
             Some((team, Some(TeamStanding::Missing))) => self.stand_in(team, Absence::Missing),
             Some((team, Some(TeamStanding::NoAccess))) => self.stand_in(team, Absence::NoAccess),
-            // A team that we may never read is to us one that is not there (gates.md, The five).
+            // A team that we may never read counts as one that does not exist: people with maintain stand in for it.
             Some((team, Some(TeamStanding::Unreadable(reason)))) => {
                 self.stand_in(team, Absence::Unreadable(reason.clone()));
             }

@@ -210,7 +210,7 @@ enum Role {
     Hides(Inside),
 }
 
-/// gates.md counts a paragraph "at top level, in a list item or in `<details open>`": any other element hides.
+/// A paragraph counts at top level, in a list item or in `<details open>`. Any other element hides it.
 fn role(name: &str) -> Role {
     match name {
         "details" => Role::Details,

@@ -1,7 +1,7 @@
-//! Lines that talk about approving a gate without being the phrase: what is wrong with them (gates.md, Near misses).
+//! Near misses: lines that talk about approving a gate without being the phrase, and what is wrong with them.
 //!
-//! A guess here costs a puzzled reaction, never an approval. So it is made where a gate and a verdict stand close
-//! together, and not in running prose that happens to hold both words.
+//! A wrong guess here costs a 😕 reaction, never an approval. So a line is taken for a near miss where a gate and a
+//! verdict stand close together, and not where running prose happens to hold both words.
 
 use super::phrase::{Vocabulary, words};
 use crate::{gate::report::PhraseProblem, ids::GateName};

@@ -1,4 +1,4 @@
-//! The approval phrase, exactly (gates.md, How to approve):
+//! The approval phrase, exactly:
 //!
 //! ```text
 //! line    = [@bot] gate verdict [sha40] [end]

@@ -39,7 +39,7 @@ fn any_case(word: &str) -> String {
         .collect()
 }
 
-/// The rules of gates.md, written down a second time.
+/// The rules of the grammar, written down a second time.
 fn reference(line: &str) -> Option<Meaning> {
     const B: &str = r"[ \t\u{a0}]";
     const SHA: &str = "[0-9a-fA-F]{40}";

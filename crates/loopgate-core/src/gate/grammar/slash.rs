@@ -1,4 +1,4 @@
-//! Commands about gates (gates.md, How to approve), one per line:
+//! Commands about gates, one per line:
 //!
 //! ```text
 //! /approve gate {gate} [sha40]      /reject gate [reason]
@@ -124,7 +124,7 @@ fn in_the_loop(text: &str) -> Result<Form, PhraseProblem> {
     Ok(Form { intents: vec![Intent::Command(command)], plain })
 }
 
-/// Slash commands of other bots are none of our business; ours with a slip of the finger are.
+/// Slash commands of other bots are left alone; misspelt ones of ours are answered.
 fn misspelt(name: &str, text: &str) -> Result<Option<Vec<Intent>>, PhraseProblem> {
     const SLIPS: [(&str, &str); 14] = [
         ("/aprove", "/approve"),

@@ -1,7 +1,7 @@
-//! What a reader of a comment sees as its writer's own plain words, line by line (gates.md, How to approve).
+//! What a reader of a comment sees as its writer's own plain words, line by line.
 //!
 //! Only lines of paragraphs count: at top level, in a list item, or in `<details open>`. Everything else is read too,
-//! with what it stands in, because an approval standing there deserves an answer.
+//! with what it stands in, because whoever writes an approval there deserves an answer.
 
 use std::ops::Range;
 

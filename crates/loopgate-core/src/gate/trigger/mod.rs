@@ -138,8 +138,8 @@ pub fn matches(policy: &GatePolicy, snapshot: &Snapshot, findings: &[Finding]) -
     Scene::new(snapshot, findings).triggered(policy, &BTreeSet::new()).map(|found| found.matches).unwrap_or_default()
 }
 
-/// Files that govern gates themselves: a pull request that edits one opens the security gate, whatever its own
-/// trigger says (gates.md, the configuration is read from the base).
+/// Files that govern gates themselves (configuration, code owners, workflows). A pull request that edits one opens the
+/// security gate, whatever the gate's own trigger says.
 pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Triggered> {
     const FILES: [&str; 5] =
         [".github/loopgate.yml", ".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".github/loopgate/"];

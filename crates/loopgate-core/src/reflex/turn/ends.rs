@@ -117,8 +117,8 @@ impl Turn {
         if turn.state.iteration >= turn.state.max_iterations {
             turn.state.max_iterations = turn.state.iteration + limit;
         }
-        // What passed is evaluated once more, as a person sees it now; so is what something outside kept from passing,
-        // which no fixer mends.
+        // What passed is evaluated once more, as a person sees it now. So is what something outside kept from passing,
+        // since no fixer can mend that.
         let passed = turn.state.evaluation.as_ref().is_some_and(|evaluation| evaluation.passed);
         let again = passed || cause == Some(Trigger::ExternalDependencyDown);
         if turn.state.current_step == Step::Evaluate && !again {

@@ -37,7 +37,7 @@ impl Turn {
         Self { state, lines: Vec::new(), subject: String::new(), now }
     }
 
-    /// On to the next step; what was broken is mended.
+    /// Goes on to the next step, and forgets that a step broke its contract.
     fn go_to(&mut self, step: Step) {
         self.state.current_step = step;
         let reflex = self.reflex();

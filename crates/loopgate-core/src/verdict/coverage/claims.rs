@@ -96,9 +96,9 @@ pub fn believe(claim: &ChangedCoverage, files: &ChangedFiles) -> Result<ChangedC
     Ok(believed)
 }
 
-/// One coverage from those of several jobs and matrix legs: a line of a file is uncovered only if all that measured the
-/// file list it. Where they find different numbers of lines in it, the largest number stands, with what its leg covered.
-/// None when there is none.
+/// One coverage from those of several jobs: a line of a file is uncovered only if all that measured the file list it.
+/// Where they find different numbers of lines in it, the largest number stands, with what its job covered. None when
+/// there is none.
 pub fn combine(legs: &[ChangedCoverage]) -> Option<ChangedCoverage> {
     let (first, others) = legs.split_first()?;
     if others.is_empty() {
@@ -142,7 +142,7 @@ pub fn combine(legs: &[ChangedCoverage]) -> Option<ChangedCoverage> {
         measure::list(&mut all, path, uncovered.iter().take(left));
         all.files.insert(path.clone(), tally);
     }
-    // More changed lines than the largest leg has lines in all: the legs measured different parts.
+    // More changed lines than the largest job has lines in all: the jobs measured different parts.
     all.lines_total = all.lines_total.max(all.changed_total);
     let unmeasured: BTreeSet<&String> = legs.iter().flat_map(|leg| &leg.unmeasured).collect();
     let unmeasured = unmeasured.into_iter().filter(|path| !all.files.contains_key(*path)).take(MOST_UNMEASURED);

@@ -1,5 +1,5 @@
-//! Coverage by type of change (evidence.md): which type a change is, which of its lines tests executed, which sorts of
-//! tests it came with.
+//! Coverage by type of change (decisions.md, V): which type a change is, which of its lines tests executed, which sorts
+//! of tests it came with.
 //!
 //! ```text
 //! title, branch, body, files ───────► change_type  the row of the table that holds
@@ -26,5 +26,5 @@ pub use code_lines::coverable_lines;
 pub use measure::measure;
 pub use required::{TestStanding, standings};
 
-/// Coverage may lose this many percentage points against the base and still match it (evidence.md).
+/// Coverage may lose this many percentage points against the base and still match it (decisions.md, V4).
 pub const TOLERATED_LOSS: f64 = 0.1;

@@ -20,7 +20,8 @@ pub enum TestStanding {
 /// Most names in an instruction.
 const MOST_NAMES: usize = 3;
 
-/// Judges the sorts of tests of which something is known; the others are unknown, which never fails (contracts.md).
+/// Judges the sorts of tests of which something is known; the others are unknown, which never fails (decisions.md, V11
+/// to V14).
 ///
 /// - `regression_test` and `original_bug_reproduction` by the proof, where one was tried;
 /// - `existing_tests_pass` by comparison with the base: none of its tests fails now, none is gone;

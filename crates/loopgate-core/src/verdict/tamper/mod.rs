@@ -1,4 +1,4 @@
-//! Tampering: a change that makes checks pass by weakening them (loop.md, Retry policy).
+//! Tampering: a change that makes checks pass by weakening them (decisions.md, J22).
 //!
 //! Read from a diff alone: tests removed, skipped or left with fewer assertions, snapshots rewritten wholesale,
 //! thresholds lowered. What is moved or renamed is not removed. Words of a language count in its own files only:

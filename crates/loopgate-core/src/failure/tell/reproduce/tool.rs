@@ -56,8 +56,8 @@ pub fn tool(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<Tool>
             TestFramework::Junit => Some(Tool::Maven),
             TestFramework::Other => None,
         })
-        // A command line that names no tool runs whatever it likes, unless it is a script of a package: a guess from the
-        // failure would be another program than the check's.
+        // A command line that names no tool runs whatever it likes, unless it is a script of a package: a guess from
+        // the failure would be another program than the check's.
         .or_else(|| (command.is_empty() || is_package_script(command)).then(|| by_traces(failure)).flatten())
 }
 

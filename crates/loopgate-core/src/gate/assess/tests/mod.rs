@@ -1,4 +1,4 @@
-//! The cases of gates.md, "Cases that must hold", as conversations on a pull request.
+//! The cases of gates, as conversations on a pull request.
 
 mod binding;
 mod objections;

@@ -1,4 +1,5 @@
-//! What is said, edited, hidden, deleted and looked at in any order, against a reading of the rules that is slow and plain.
+//! What is said, edited, hidden, deleted and looked at in any order, against a reading of the rules that is slow and
+//! plain.
 
 use std::collections::BTreeMap;
 
@@ -81,8 +82,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The rules of gates.md: who approves, rejects or revokes by their newest word that stands there as it was written; a
-/// rejection that was once seen stands, whatever becomes of its comment, until its writer says otherwise later.
+/// The rules of gates, written down a second time. The newest word of a person that stands there as it was written says
+/// whether they approve, reject or revoke. A rejection that was once seen stands, whatever becomes of its comment,
+/// until its writer says otherwise.
 #[derive(Default)]
 struct Reference {
     /// The newest rejection seen of each approver, by when and as which comment it was written.

@@ -193,7 +193,7 @@ impl Reader {
             self.section = Section::Unseen;
             return None;
         }
-        // What others need indirectly is dragged along, not chosen.
+        // An indirect dependency is one that nobody here chose.
         if self.section == Section::Other || text.ends_with("// indirect") {
             return None;
         }

@@ -84,8 +84,8 @@ pub(super) fn manifests_changed(files: &[ChangedFile]) -> BTreeSet<Ecosystem> {
 
 /// The dependencies a file adds.
 ///
-/// Lock files follow their manifests and name what those drag along, so they are read only where no manifest of their
-/// ecosystem is changed: then the lock file alone brings in new code.
+/// Lock files follow their manifests and also name indirect dependencies. So they are read only where no manifest of
+/// their ecosystem is changed: then the lock file alone brings in new code.
 pub(super) fn added(file: &ChangedFile, manifests: &BTreeSet<Ecosystem>) -> Added {
     let Some((ecosystem, form)) = form(&file.path) else { return Added::NotAManifest };
     if matches!(form, Form::Lock(_)) && manifests.contains(&ecosystem) {

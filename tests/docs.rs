@@ -1,0 +1,160 @@
+//! The documents speak of what is there: their paths exist, their tables are whole, and comments in the code cite no
+//! other documents than these.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The documents whose paths and tables are checked.
+const DOCUMENTS: [&str; 3] = ["README.md", "docs/architecture.md", "docs/decisions.md"];
+
+/// Documents that a comment may cite.
+const CITABLE: [&str; 3] = ["README.md", "architecture.md", "decisions.md"];
+
+/// What the documents write for a crate's folder.
+const SHORTHANDS: [(&str, &str); 3] = [
+    ("core/", "crates/loopgate-core/src/"),
+    ("reports/", "crates/loopgate-reports/src/"),
+    ("simulator/", "crates/loopgate-simulator/src/"),
+];
+
+/// Folders that hold nothing of ours.
+const NOT_OURS: [&str; 4] = [".git", "target", "node_modules", "loopgate-evidence"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn text_of(document: &str) -> String {
+    fs::read_to_string(root().join(document)).expect("a document")
+}
+
+/// Every file and folder below a folder, folders with a `/` at their end.
+fn entries(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() && !NOT_OURS.iter().any(|name| path.ends_with(name)) {
+            entries(&path, found);
+        }
+        found.push(path);
+    }
+}
+
+/// Whether a path in a document is one of the repository, or the end of one.
+fn exists(written: &str, entries: &[PathBuf]) -> bool {
+    let written = written.trim_end_matches('/');
+    for (short, long) in SHORTHANDS {
+        if let Some(rest) = format!("{written}/").strip_prefix(short) {
+            return root().join(long).join(rest.trim_end_matches('/')).exists();
+        }
+    }
+    entries.iter().any(|path| path.ends_with(written))
+}
+
+#[test]
+fn every_path_in_the_documents_exists() {
+    let mut found = Vec::new();
+    entries(root(), &mut found);
+    let mut wrong = Vec::new();
+    for document in DOCUMENTS {
+        let text = text_of(document);
+        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with("<!--")) {
+            let words = line.split(|c: char| c.is_whitespace() || "`,()|;:\"'".contains(c));
+            for word in words.map(|word| word.trim_end_matches('.')) {
+                let is_path = word.ends_with(".rs") || (word.len() > 1 && word.ends_with('/'));
+                let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
+                if is_path && is_plain && !word.starts_with("refs/loopgate/") && !exists(word, &found) {
+                    wrong.push(format!("{document}:{}: {word}", index + 1));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "no such file or folder: {wrong:#?}");
+}
+
+#[test]
+fn no_empty_line_cuts_a_table() {
+    for document in DOCUMENTS {
+        let text = text_of(document);
+        let lines: Vec<&str> = text.lines().collect();
+        for index in (0..lines.len()).filter(|index| lines[*index].starts_with('|')) {
+            let goes_on = index > 0 && lines[index - 1].starts_with('|');
+            let is_head = lines.get(index + 1).is_some_and(|next| next.starts_with("|:") || next.starts_with("|-"));
+            assert!(goes_on || is_head, "{document}:{}: a row without the head of its table", index + 1);
+        }
+    }
+}
+
+/// The comments of a source file, each run of comment lines as one text.
+fn comments(source: &str) -> Vec<String> {
+    let mut texts = vec![String::new()];
+    for line in source.lines().map(str::trim) {
+        match line.strip_prefix("//") {
+            Some(rest) => {
+                let text = texts.last_mut().expect("there is always one");
+                text.push_str(rest.trim_start_matches(['/', '!']));
+            }
+            None => texts.push(String::new()),
+        }
+    }
+    texts.retain(|text| !text.is_empty());
+    texts
+}
+
+/// Numbers of rows, and letters of sections, in the decision table.
+fn rows() -> BTreeSet<String> {
+    let table = text_of("docs/decisions.md");
+    let cells = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next());
+    let sections = table.lines().filter_map(|line| line.strip_prefix("## ")?.split(':').next());
+    cells.chain(sections).map(str::to_owned).collect()
+}
+
+/// Rows and sections that a text cites after `decisions.md,`: `J22`, `E13 to E16`, `J`.
+fn cited(text: &str) -> Vec<String> {
+    let is_row = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().is_some_and(|first| first.is_ascii_uppercase())
+            && letters.all(|c| c.is_ascii_digit() || c.is_ascii_lowercase())
+    };
+    let mut rows = Vec::new();
+    for (at, mark) in text.match_indices("decisions.md,") {
+        let words = text[at + mark.len()..].split(' ').filter(|word| !word.is_empty());
+        for word in words {
+            let bare = word.trim_end_matches([',', '.', ';', ':', ')']);
+            if is_row(bare) {
+                rows.push(bare.to_owned());
+            }
+            if !(is_row(bare) || ["and", "to"].contains(&bare)) || word.ends_with([')', '.', ';', ':']) {
+                break;
+            }
+        }
+    }
+    rows
+}
+
+#[test]
+fn comments_cite_documents_of_the_repository() {
+    let mut found = Vec::new();
+    entries(root(), &mut found);
+    let rows = rows();
+    let mut wrong = Vec::new();
+    for path in found.iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+        let source = fs::read_to_string(path).expect("a source file");
+        for comment in comments(&source) {
+            let outside_code = comment.split('`').step_by(2);
+            for word in outside_code.flat_map(|text| text.split(|c: char| c.is_whitespace() || "(,;:)".contains(c))) {
+                // Any other path is one in a repository that Loopgate looks after.
+                let name = word.trim_end_matches('.').trim_start_matches("docs/");
+                if name.ends_with(".md") && !name.contains('/') && !CITABLE.contains(&name) {
+                    wrong.push(format!("{}: {name} is no document to cite", path.display()));
+                }
+            }
+            for row in cited(&comment).iter().filter(|row| !rows.contains(*row)) {
+                wrong.push(format!("{}: decisions.md has no {row}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
