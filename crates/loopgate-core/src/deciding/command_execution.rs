@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-
 use super::run::Run;
 use crate::{
     attempts::{
@@ -20,7 +18,7 @@ use crate::{
     policy::{CheckPolicy, ExecutionSkips, Trigger},
     state::{
         Answer, AnswerOutcome, Answered, Asked, CommandRefusal, Resume, RunStatus, Skip, Stop, StopReason,
-        history::Event,
+        history::{CommandRun, Event, Resumed},
     },
     verdict::{
         blame::{self, CheckBlame},
@@ -92,7 +90,8 @@ fn press(run: &mut Run<'_>, evidence: &HeadEvidence) {
         };
         let verb = button.verb().as_str();
         if matches!(outcome, AnswerOutcome::RunAgain { .. }) {
-            run.happened(Event::CommandRun, json!({ "command": verb, "by": by.login, "button": true }));
+            let (command, by) = (verb.to_owned(), by.login.clone());
+            run.happened(Event::CommandRun(CommandRun::Pressed { command, by, button: true }));
         }
         let Some(source) = source else { continue };
         let answer = Answer { by: by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
@@ -162,11 +161,14 @@ fn order(run: &mut Run<'_>, word: &CommandWord, command: &Command, evidence: &He
     }
     let outcome = execute(run, word, command, evidence);
     if !matches!(outcome, AnswerOutcome::Refused(_)) {
-        run.happened(
-            Event::CommandRun,
-            json!({ "command": command.verb().as_str(), "by": word.by.login, "url": word.url, "answer": outcome,
-                    "source": word.source, "head": run.next.head_sha }),
-        );
+        run.happened(Event::CommandRun(CommandRun::Written {
+            command: command.verb().as_str().to_owned(),
+            by: word.by.login.clone(),
+            url: word.url.clone(),
+            answer: outcome.clone(),
+            source: word.source,
+            head: run.next.head_sha,
+        }));
     }
     outcome
 }
@@ -250,13 +252,16 @@ fn resume(run: &mut Run<'_>, word: &CommandWord, accept: Option<Trigger>) -> Ans
         run.next.status = RunStatus::InProgress;
     }
     run.next.blocked = None;
-    run.next.resumes.push(Resume {
+    let resume = Resume {
         after_attempt: run.next.attempts.last().map_or(0, |last| last.number),
         by: word.by.login.clone(),
         by_id: word.by.id,
         at: word.at,
-    });
-    run.happened(Event::Resumed, json!({ "by": word.by.login, "resume": run.next.resumes.last(), "accepted": accept }));
+    };
+    run.next.resumes.push(resume.clone());
+    let accepted_tampering = accept.map(|_| run.next.accepted_tampering.clone()).unwrap_or_default();
+    let by = word.by.login.clone();
+    run.happened(Event::Resumed(Resumed::PullRequest { by, resume, accepted: accept, accepted_tampering }));
     AnswerOutcome::Resumed
 }
 
@@ -274,7 +279,7 @@ fn skip(run: &mut Run<'_>, word: &CommandWord, check: &CheckName, reason: &str) 
     }
     if run.next.skips.iter().all(|skip| &skip.check != check) {
         let skip = Skip { check: check.clone(), reason: reason.to_owned(), by: word.by.login.clone(), at: word.at };
-        run.happened(Event::CheckSkipped, json!(skip));
+        run.happened(Event::CheckSkipped(skip.clone()));
         run.next.skips.push(skip);
     }
     AnswerOutcome::Skipped { check: check.clone() }

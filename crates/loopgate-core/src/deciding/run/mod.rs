@@ -5,9 +5,6 @@ mod settle;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::TimeDelta;
-use serde_json::{Map, Value, json};
-
 use super::describe;
 use crate::{
     attempts::{
@@ -27,7 +24,9 @@ use crate::{
     state::{
         Answered, AttemptDigest, BestAttempt, CheckLogEntry, FailureLog, FailureRecord, HeadObservation,
         LastVerification, LoopState, Rejection, RunStatus, StopReason,
-        history::{Event, EventStatus, HistoryLine},
+        history::{
+            ArtifactCreated, ByNobody, CommandRun, Escalated, Event, EventStatus, HistoryLine, OwnCommand, RunStarted,
+        },
     },
     verdict::{
         Evaluation, FailureView,
@@ -37,6 +36,7 @@ use crate::{
         tamper::{self, Tampering},
     },
 };
+use chrono::TimeDelta;
 
 /// One decision in the making: the state as it becomes, and the events on the way.
 pub(crate) struct Run<'a> {
@@ -65,37 +65,24 @@ impl<'a> Run<'a> {
     ) -> Self {
         let mut run = Self { snapshot, policy, now, before, next: before.clone(), events: Vec::new() };
         if before.first_seen_heads.is_empty() {
-            let mut payload = json!({ "title": snapshot.pull_request.title });
-            if let (Some(trace), Value::Object(payload)) = (before.lost_trace, &mut payload) {
-                payload.insert("lost_attempts".to_owned(), json!(before.lost_attempts));
-                payload.insert("lost_trace".to_owned(), json!(trace));
-            }
-            run.happened(Event::RunStarted, payload);
+            let title = snapshot.pull_request.title.clone();
+            run.happened(Event::RunStarted(match before.lost_trace {
+                Some(lost_trace) => {
+                    RunStarted::AfterLostRecord { title, lost_attempts: before.lost_attempts, lost_trace }
+                }
+                None => RunStarted::PullRequest { title },
+            }));
         }
         run
     }
 
     /// Appends a line to the history.
-    pub(crate) fn happened(&mut self, event: Event, payload: Value) {
-        let Value::Object(payload) = payload else { return };
-        self.push_event(event, payload);
-    }
-
-    pub(crate) fn push_event(&mut self, event: Event, payload: Map<String, Value>) {
+    pub(crate) fn happened(&mut self, event: Event) {
         let status = match event {
-            Event::Escalated | Event::Failed | Event::PhaseError | Event::GateRejected => EventStatus::Fail,
+            Event::Escalated(_) | Event::Failed(_) | Event::GateRejected { .. } => EventStatus::Fail,
             _ => EventStatus::Ok,
         };
-        self.events.push(HistoryLine {
-            ts: self.now,
-            run_id: self.next.run_id.clone(),
-            iteration: self.next.iteration,
-            phase: self.next.phase,
-            step: self.next.current_step,
-            event,
-            status,
-            payload,
-        });
+        self.events.push(HistoryLine::of(&self.next, self.now, event, status));
     }
 
     /// Appends what the gates saw to the record of heads.
@@ -103,11 +90,13 @@ impl<'a> Run<'a> {
         let Some(seen) = sighting else { return };
         let is_new_head = self.next.first_seen_heads.iter().all(|before| before.sha != seen.sha);
         if is_new_head {
-            let mut payload = json!({ "head": seen.sha, "base": seen.base, "gates": seen.gates, "at": seen.at });
-            if let Some(stale) = self.superseded_unjudged(seen.sha) {
-                payload["stale_head"] = json!(stale);
-            }
-            self.happened(Event::ArtifactCreated, payload);
+            self.happened(Event::ArtifactCreated(ArtifactCreated::HeadSeen {
+                head: seen.sha,
+                base: seen.base.clone(),
+                gates: seen.gates.clone(),
+                at: seen.at,
+                stale_head: self.superseded_unjudged(seen.sha),
+            }));
         }
         self.next.first_seen_heads.push(seen);
     }
@@ -149,7 +138,7 @@ impl<'a> Run<'a> {
     pub(crate) fn switch_phase(&mut self, evaluation: &Evaluation) {
         if self.next.phase != evaluation.phase {
             self.next.phase = evaluation.phase;
-            self.happened(Event::PhaseSwitched, json!({ "to": evaluation.phase }));
+            self.happened(Event::PhaseSwitched { to: evaluation.phase });
         }
     }
 
@@ -186,11 +175,13 @@ impl<'a> Run<'a> {
                 *self.next.check_usage.entry(check.clone()).or_default() += 1;
             }
             let passed = digest.passes();
-            self.happened(
-                Event::EvaluationDone,
-                json!({ "attempt": digest.number, "head": digest.head_sha, "score": evaluation.score, "passed": passed,
-                        "failed_rules": digest.failed_rules }),
-            );
+            self.happened(Event::EvaluationDone {
+                attempt: digest.number,
+                head: digest.head_sha,
+                score: evaluation.score,
+                passed,
+                failed_rules: digest.failed_rules.clone(),
+            });
         }
         Some(Counted { digest, compare, is_news })
     }
@@ -318,11 +309,8 @@ impl<'a> Run<'a> {
             return false;
         }
         self.next.blocked = escalation_call::block(&stopping, &self.next, self.now);
-        let pattern = causes.values().next();
-        self.happened(
-            Event::Escalated,
-            json!({ "triggers": stopping, "pattern": pattern, "blocked": self.next.blocked }),
-        );
+        let (pattern, blocked) = (causes.values().next().cloned(), self.next.blocked.clone());
+        self.happened(Event::Escalated(Escalated::PullRequest { triggers: stopping, pattern, blocked }));
         true
     }
 
@@ -331,7 +319,8 @@ impl<'a> Run<'a> {
         if let Some(call) = senior_fixer::at_work(&self.next, self.policy, self.now) {
             stopping.retain(|trigger| *trigger != call.trigger && !call.also.contains(trigger));
         } else if let Some(call) = senior_fixer::call_for(&stopping, self.snapshot, &self.next, self.policy, self.now) {
-            self.happened(Event::CommandRun, json!({ "command": "senior_fixer", "by": null, "senior": call }));
+            let asked = OwnCommand::SeniorFixer { by: ByNobody, senior: call.clone() };
+            self.happened(Event::CommandRun(CommandRun::Own(asked)));
             self.next.senior = Some(call);
             stopping.clear();
         }
@@ -345,8 +334,8 @@ impl<'a> Run<'a> {
         for (name, state) in &outcome.states {
             self.next.gates.insert(name.clone(), state.clone());
         }
-        for (event, payload) in &outcome.events {
-            self.push_event(*event, payload.clone());
+        for event in &outcome.events {
+            self.happened(event.clone());
         }
     }
 

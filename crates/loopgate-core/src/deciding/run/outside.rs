@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
-use serde_json::json;
 
 use super::Run;
 use crate::{
@@ -11,7 +10,10 @@ use crate::{
     failure::Blame,
     ids::{CheckName, Timestamp},
     observed::Lifecycle,
-    state::{Outage, StopReason, history::Event},
+    state::{
+        Outage, StopReason,
+        history::{ByNobody, CommandRun, Event, OwnCommand},
+    },
     verdict::{blame::CheckBlame, gather::HeadEvidence},
 };
 
@@ -50,7 +52,8 @@ impl Run<'_> {
         let (asked, next) =
             rerun::repeat_outside(self.snapshot, self.policy, &mut self.next, &outage.checks, outage.since, self.now);
         if !asked.is_empty() {
-            self.happened(Event::CommandRun, json!({ "command": "rerun", "by": null, "checks": asked }));
+            let asked = OwnCommand::Rerun { by: ByNobody, checks: asked };
+            self.happened(Event::CommandRun(CommandRun::Own(asked)));
         }
         next
     }

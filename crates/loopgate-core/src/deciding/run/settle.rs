@@ -1,7 +1,5 @@
 //! The end of a decision: what the walks and the action make of the state.
 
-use serde_json::json;
-
 use super::Run;
 use crate::{
     attempts::retry,
@@ -13,7 +11,10 @@ use crate::{
     policy::{EscalationAction, Phase, Rule, Severity, Trigger},
     stage::{Stage, StageStatus},
     stages::walk::Walk,
-    state::{CriteriaRule, EvaluationSummary, PhaseCriteria, RunStatus, StageEvidence, StopReason, history::Event},
+    state::{
+        CriteriaRule, EvaluationSummary, PhaseCriteria, RunStatus, StageEvidence, StopReason,
+        history::{Completed, Event, Failed, StatusChange, Stopped},
+    },
     verdict::{
         CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome,
         gather::{self, HeadEvidence},
@@ -149,7 +150,7 @@ impl Run<'_> {
                 Lifecycle::Merged { by, .. } => by.clone(),
                 _ => None,
             };
-            self.happened(Event::MergedWithOpenGates, json!({ "bypassed": self.next.bypassed, "by": by }));
+            self.happened(Event::MergedWithOpenGates { bypassed: self.next.bypassed.clone(), by });
         }
     }
 
@@ -177,12 +178,12 @@ impl Run<'_> {
         if was == is {
             return;
         }
-        let event = match is {
-            RunStatus::Completed => Event::Completed,
-            RunStatus::Stopped => Event::Stopped,
-            RunStatus::Failed | RunStatus::Aborted => Event::Failed,
+        let change = StatusChange { from: was, reason: self.next.stop.reason, words: self.next.stop.words.clone() };
+        self.happened(match is {
+            RunStatus::Completed => Event::Completed(Completed::PullRequest(change)),
+            RunStatus::Stopped => Event::Stopped(Stopped::PullRequest(change)),
+            RunStatus::Failed | RunStatus::Aborted => Event::Failed(Failed::PullRequest(change)),
             RunStatus::InProgress | RunStatus::Passed | RunStatus::Escalated => return,
-        };
-        self.happened(event, json!({ "from": was, "reason": self.next.stop.reason, "words": self.next.stop.words }));
+        });
     }
 }
