@@ -58,7 +58,7 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
         )));
     };
     let (decision, snapshot, policy) = (&looked.decision, &looked.snapshot, &looked.policy);
-    let is_unknown = decision.events.iter().any(|line| line.event == Event::RunStarted);
+    let is_unknown = decision.events.iter().any(|line| matches!(line.event, Event::RunStarted(_)));
     if policy.state == StateBackend::Artifact && is_unknown {
         // Whose artifact counts is known to its workflow alone.
         eprintln!(

@@ -5,17 +5,15 @@ use std::{
     sync::Mutex,
 };
 
-use serde_json::Map;
-
 use super::{GitObjects, NewCommit, RefName, RefsError};
 use loopgate_core::{
-    Sha,
+    Score, Sha,
     deciding::{AttemptRecord, DecisionWord, Provenance},
     evidence::Compare,
     policy::Phase,
     state::{
         LoopState, Step,
-        history::{Event, EventStatus, HistoryLine},
+        history::{Event, EventStatus, HistoryLine, RunStarted},
     },
 };
 
@@ -105,17 +103,19 @@ pub(crate) fn sample_state() -> LoopState {
 
 /// A line of its history.
 pub(crate) fn line(event: Event, iteration: u32) -> HistoryLine {
-    let state = sample_state();
-    HistoryLine {
-        ts: state.updated_at,
-        run_id: state.run_id,
-        iteration,
-        phase: Phase::A,
-        step: Step::Evaluate,
-        event,
-        status: EventStatus::Ok,
-        payload: Map::new(),
-    }
+    let state = LoopState { iteration, phase: Phase::A, current_step: Step::Evaluate, ..sample_state() };
+    HistoryLine::of(&state, state.updated_at, event, EventStatus::Ok)
+}
+
+/// The run began.
+pub(crate) fn begun() -> Event {
+    Event::RunStarted(RunStarted::PullRequest { title: sample_state().title })
+}
+
+/// The head was judged.
+pub(crate) fn judged() -> Event {
+    let (head, failed_rules) = (sample_state().head_sha, Vec::new());
+    Event::EvaluationDone { attempt: 1, head, score: Score::ZERO, passed: false, failed_rules }
 }
 
 /// An attempt's record with nothing in it but its number.

@@ -3,17 +3,17 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-
 use super::{GitObjects, RefsError, StateStore, attempt, store::Unusable};
 use loopgate_core::{
-    Sha,
-    policy::Trigger,
+    Sha, Timestamp,
+    deciding::new_run::workflow_id,
+    reflex,
     state::{
-        Answer, AnswerOutcome, Answered, Asked, AttemptDigest, HeadObservation, LoopState, Resume, RunStatus, Skip,
-        Stop, StopReason,
-        history::{Event, HistoryLine},
+        Answer, AnswerOutcome, Answered, Asked, AttemptDigest, HeadObservation, LoopState, RunStatus, Stop, StopReason,
+        history::{
+            ArtifactCreated, CommandRun, Escalated, Event, HistoryLine, LocalLoopStarted, OwnCommand, Resumed,
+            RunStarted, Stopped,
+        },
     },
 };
 
@@ -31,6 +31,7 @@ enum Found {
     History {
         lines: Vec<HistoryLine>,
         attempts: Vec<AttemptDigest>,
+        basis: Basis,
     },
     Older {
         state: Box<LoopState>,
@@ -39,6 +40,17 @@ enum Found {
     /// The state as it stands, without what somebody could have forged for their own good.
     Stripped(Box<LoopState>),
     Nothing,
+}
+
+/// What the lines of a history are told on top of.
+#[derive(Debug)]
+enum Basis {
+    /// A new run of a pull request: everything else is derived at the next decision.
+    PullRequest,
+    /// A new local loop, with what its first line tells was confirmed.
+    LocalLoop,
+    /// An older state of the local loop, which knows what no line tells. The first `told` lines made it.
+    Older { state: Box<LoopState>, commit: Sha, told: usize },
 }
 
 /// Older commits looked at for a good state.
@@ -67,7 +79,9 @@ pub(super) async fn salvage<G: GitObjects>(
         };
         if !lines.is_empty() {
             let attempts = attempts(store, tip, &lines).await?;
-            return Ok(Damaged { why, found: Found::History { lines, attempts } });
+            let basis =
+                if store.is_of_local_loop() { local_basis(store, tip, &lines).await? } else { Basis::PullRequest };
+            return Ok(Damaged { why, found: Found::History { lines, attempts, basis } });
         }
     }
     let mut commit = tip;
@@ -83,6 +97,30 @@ pub(super) async fn salvage<G: GitObjects>(
         }
     }
     Ok(Damaged { why, found: left })
+}
+
+/// The newest good state of the loop that the history ends with, among the older ones.
+async fn local_basis<G: GitObjects>(
+    store: &StateStore<'_, G>,
+    tip: Sha,
+    lines: &[HistoryLine],
+) -> Result<Basis, RefsError> {
+    let run_id = lines.last().map(|line| &line.run_id);
+    let mut commit = tip;
+    for _ in 0..MOST_PARENTS {
+        let Some(parent) = store.objects.parent(commit).await? else { break };
+        commit = parent;
+        let Ok(state) = store.state_at(commit).await? else { continue };
+        if Some(&state.run_id) != run_id || state.reflex.is_none() {
+            continue;
+        }
+        return match store.history(commit).await {
+            Ok(before) => Ok(Basis::Older { state: Box::new(state), commit, told: before.len() }),
+            Err(RefsError::TooLarge { .. }) => Ok(Basis::LocalLoop),
+            Err(error) => Err(error),
+        };
+    }
+    Ok(Basis::LocalLoop)
 }
 
 /// A state without what grants something: attempts and answers stay, so nothing is spent or said twice.
@@ -102,9 +140,8 @@ async fn attempts<G: GitObjects>(
     tip: Sha,
     lines: &[HistoryLine],
 ) -> Result<Vec<AttemptDigest>, RefsError> {
-    let last_run = lines.last().map(|line| line.run_id.as_str());
-    let of_run = lines.iter().filter(|line| Some(line.run_id.as_str()) == last_run);
-    let counted = of_run.filter(|line| line.event == Event::EvaluationDone).map(|line| line.iteration).max();
+    let judged = last_run(lines).filter(|line| matches!(line.event, Event::EvaluationDone { .. }));
+    let counted = judged.map(|line| line.iteration).max();
     let mut attempts = Vec::new();
     for number in 1..=counted.unwrap_or(0).min(MOST_ATTEMPTS) {
         let bytes = match store.objects.read_file(tip, &attempt::path(number), attempt::READ_LIMIT).await {
@@ -119,6 +156,12 @@ async fn attempts<G: GitObjects>(
     Ok(attempts)
 }
 
+/// The lines of the run that the history ends with.
+fn last_run(lines: &[HistoryLine]) -> impl Iterator<Item = &HistoryLine> {
+    let last = lines.last().map(|line| &line.run_id);
+    lines.iter().filter(move |line| Some(&line.run_id) == last)
+}
+
 /// The lines that are lines of a history.
 pub(super) fn readable_lines(bytes: &[u8]) -> Vec<HistoryLine> {
     let lines = bytes.split(|byte| *byte == b'\n');
@@ -129,98 +172,134 @@ impl Damaged {
     /// The state to go on from, and a sentence for the people who are told.
     pub(super) fn rebuild(&self, begin: impl FnOnce() -> LoopState) -> (LoopState, String) {
         let state = match &self.found {
-            Found::History { lines, attempts } => replay(begin(), lines, attempts),
+            Found::History { lines, attempts, basis: Basis::Older { state, told, .. } } => {
+                go_on_from(state, lines.get(*told..).unwrap_or_default(), attempts)
+            }
+            Found::History { lines, attempts, .. } => replay(begin(), lines, attempts),
             Found::Older { state, .. } | Found::Stripped(state) => state.as_ref().clone(),
             Found::Nothing => begin(),
         };
         (state, self.to_string())
     }
+
+    /// What the history tells of the beginning of the local loop.
+    pub(super) fn begun(&self) -> Option<&LocalLoopStarted> {
+        let Found::History { lines, .. } = &self.found else { return None };
+        last_run(lines).find_map(|line| match &line.event {
+            Event::RunStarted(RunStarted::LocalLoop(begun)) => Some(begun.as_ref()),
+            _ => None,
+        })
+    }
+}
+
+/// An older state of a local loop, led on by the lines that were written since.
+fn go_on_from(state: &LoopState, since: &[HistoryLine], attempts: &[AttemptDigest]) -> LoopState {
+    let mut state = state.clone();
+    let known = state.attempts.last().map_or(0, |last| last.number);
+    state.attempts.extend(attempts.iter().filter(|attempt| attempt.number > known).cloned());
+    state.last_score = state.attempts.last().map(|attempt| attempt.score).or(state.last_score);
+    for line in since {
+        reflex::replay(&mut state, line);
+    }
+    state
 }
 
 /// What the history and the attempts tell, on top of a new run. Everything derivable is derived at the next decision.
 fn replay(fresh: LoopState, lines: &[HistoryLine], attempts: &[AttemptDigest]) -> LoopState {
     let Some(last) = lines.last() else { return fresh };
-    let of_run = || lines.iter().filter(|line| line.run_id == last.run_id);
     let mut state = LoopState {
+        workflow_id: workflow_id(&fresh.repository, &last.run_id),
         run_id: last.run_id.clone(),
-        created_at: of_run().next().unwrap_or(last).ts,
+        created_at: last_run(lines).next().unwrap_or(last).ts,
         phase: last.phase,
         iteration: last.iteration,
         attempts: attempts.to_vec(),
         last_score: attempts.last().map(|attempt| attempt.score),
         ..fresh
     };
-    for line in of_run() {
+    let retell = if state.reflex.is_some() { reflex::replay } else { retell };
+    for line in last_run(lines) {
         retell(&mut state, line);
     }
     state
 }
 
-/// What only a person or the past could say, put back as the line says it. A line that does not say it (of an older
-/// writer) is left out: then the same is asked of people again.
+/// What only a person or the past could say of a pull request, put back as the line says it. A line that does not say it
+/// (of an older writer) is left out: then the same is asked of people again.
 fn retell(state: &mut LoopState, line: &HistoryLine) {
-    match line.event {
-        Event::ArtifactCreated => state.first_seen_heads.extend(seen(line)),
-        Event::CheckSkipped => state.skips.extend(part::<Skip>(line, None)),
-        Event::Escalated => state.blocked = part(line, Some("blocked")),
-        Event::Resumed => {
-            state.blocked = None;
-            state.stop = Stop::default();
-            state.resumes.extend(part::<Resume>(line, Some("resume")));
-            state.accepted.extend(part::<Trigger>(line, Some("accepted")));
-        }
-        Event::CommandRun if line.payload.contains_key("senior") => state.senior = part(line, Some("senior")),
-        Event::CommandRun => {
-            let Some(answered) = answered(line) else { return };
-            if let AnswerOutcome::Stopped = answered.1.outcome {
-                let by = Some(answered.1.by.clone());
-                state.stop = Stop { passed: false, reason: Some(StopReason::UserStop), words: None, by };
-                state.status = RunStatus::Stopped;
-            }
-            match state.answered.iter_mut().find(|known| known.source == answered.0) {
-                Some(known) => known.answers.push(answered.1),
-                None => state.answered.push(Answered { source: answered.0, answers: vec![answered.1] }),
+    match &line.event {
+        Event::ArtifactCreated(seen) => state.first_seen_heads.extend(observation(seen, line.ts)),
+        Event::CheckSkipped(skip) => state.skips.push(skip.clone()),
+        Event::Escalated(Escalated::PullRequest { blocked, .. }) => state.blocked.clone_from(blocked),
+        Event::Resumed(Resumed::PullRequest { resume, accepted, accepted_tampering, .. }) => {
+            release(state);
+            state.resumes.push(resume.clone());
+            if let Some(cause) = accepted {
+                state.accepted.insert(*cause);
+                state.accepted_tampering.clone_from(accepted_tampering);
             }
         }
-        Event::Completed => state.status = RunStatus::Completed,
+        // The first versions told who resumed, and nothing else.
+        Event::Resumed(Resumed::LocalLoop { .. }) => release(state),
+        Event::CommandRun(CommandRun::Own(OwnCommand::SeniorFixer { senior, .. })) => {
+            state.senior = Some(senior.clone());
+        }
+        Event::CommandRun(CommandRun::Written { command, by, answer, source, head, .. }) => {
+            let (verb, source) = (command.clone(), Asked::InWords(*source));
+            answered(state, source, Answer { by: by.clone(), verb, outcome: answer.clone(), head_sha: *head });
+        }
+        // The command's own line does not say why the person stopped the run.
+        Event::Stopped(Stopped::PullRequest(change)) if state.stop.reason == change.reason => {
+            state.stop.words.clone_from(&change.words);
+        }
+        Event::Completed(_) => state.status = RunStatus::Completed,
         _ => {}
     }
 }
 
-fn seen(line: &HistoryLine) -> Option<HeadObservation> {
-    Some(HeadObservation {
-        sha: part(line, Some("head"))?,
-        at: part(line, Some("at")).unwrap_or(line.ts),
-        gates: part(line, Some("gates")).unwrap_or_default(),
-        base: part(line, Some("base")),
-    })
+/// What held the run holds it no longer.
+fn release(state: &mut LoopState) {
+    state.blocked = None;
+    state.stop = Stop::default();
+    state.status = RunStatus::InProgress;
 }
 
-fn answered(line: &HistoryLine) -> Option<(Asked, Answer)> {
-    let answer = Answer {
-        by: part(line, Some("by"))?,
-        verb: part(line, Some("command"))?,
-        outcome: part(line, Some("answer"))?,
-        head_sha: part(line, Some("head"))?,
-    };
-    Some((part(line, Some("source"))?, answer))
+fn answered(state: &mut LoopState, source: Asked, answer: Answer) {
+    if let AnswerOutcome::Stopped = answer.outcome {
+        let by = Some(answer.by.clone());
+        state.stop = Stop { passed: false, reason: Some(StopReason::UserStop), words: None, by };
+        state.status = RunStatus::Stopped;
+    }
+    match state.answered.iter_mut().find(|known| known.source == source) {
+        Some(known) => known.answers.push(answer),
+        None => state.answered.push(Answered { source, answers: vec![answer] }),
+    }
 }
 
-/// A field of the payload, or all of it, as what it was written from.
-fn part<T: DeserializeOwned>(line: &HistoryLine, field: Option<&str>) -> Option<T> {
-    let value = match field {
-        Some(field) => line.payload.get(field)?.clone(),
-        None => Value::Object(line.payload.clone()),
-    };
-    serde_json::from_value(value).ok()
+/// When a head was first seen.
+fn observation(created: &ArtifactCreated, written: Timestamp) -> Option<HeadObservation> {
+    match created {
+        ArtifactCreated::HeadSeen { head, base, gates, at, .. } => {
+            Some(HeadObservation { sha: *head, at: *at, gates: gates.clone(), base: base.clone() })
+        }
+        ArtifactCreated::Head { head } => {
+            Some(HeadObservation { sha: *head, at: written, gates: Default::default(), base: None })
+        }
+        ArtifactCreated::Produced { .. } => None,
+    }
 }
 
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; ", self.why)?;
         match &self.found {
-            Found::History { lines, attempts } => {
-                write!(f, "rebuilt from {} lines of history and {} attempts", lines.len(), attempts.len())
+            Found::History { lines, attempts, basis } => {
+                write!(f, "rebuilt from {} lines of history and {} attempts", lines.len(), attempts.len())?;
+                match basis {
+                    Basis::PullRequest => Ok(()),
+                    Basis::Older { commit, .. } => write!(f, ", on the state of commit {}", commit.short()),
+                    Basis::LocalLoop => f.write_str(criteria_of(self.begun())),
+                }
             }
             Found::Older { commit, .. } => write!(f, "went back to the state of commit {}", commit.short()),
             Found::Stripped(_) => {
@@ -228,6 +307,19 @@ impl fmt::Display for Damaged {
             }
             Found::Nothing => f.write_str("nothing of it could be saved, so a new run was begun"),
         }
+    }
+}
+
+/// By what a local loop is measured whose criteria had to be rebuilt.
+fn criteria_of(begun: Option<&LocalLoopStarted>) -> &'static str {
+    match begun {
+        Some(LocalLoopStarted { confirmed: Some(_), .. }) => {
+            "; its limit, thresholds and checks are those that were confirmed when it began"
+        }
+        Some(LocalLoopStarted { confirmed: None, .. }) => {
+            "; its limit is that of its beginning, its thresholds and checks are those of the configuration"
+        }
+        None => "; its limit, thresholds and checks are those of the configuration",
     }
 }
 
@@ -239,6 +331,7 @@ mod tests {
         evidence::CheckKind,
         fixtures::Story,
         policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck},
+        state::history::EventStatus,
     };
 
     #[test]
@@ -264,7 +357,18 @@ mod tests {
         assert_eq!(rebuilt.blocked, story.state.blocked);
         let decision = decide(&story.snapshot, &rebuilt, &story.policy, story.now);
         assert_eq!(decision.action, story.last.as_ref().unwrap().action);
-        let twice = [Event::RunStarted, Event::CommandRun, Event::Resumed, Event::CheckSkipped, Event::Escalated];
-        assert!(decision.events.iter().all(|line| !twice.contains(&line.event)), "{:?}", decision.events);
+        assert_eq!(rebuilt.stop, story.state.stop, "with the words of the person who stopped it");
+        assert_eq!(rebuilt.workflow_id, story.state.workflow_id);
+        let is_told_twice = |line: &HistoryLine| {
+            use Event::{CheckSkipped, CommandRun, Escalated, Resumed, RunStarted};
+            matches!(line.event, RunStarted(_) | CommandRun(_) | Resumed(_) | CheckSkipped(_) | Escalated(_))
+        };
+        assert!(!decision.events.iter().any(is_told_twice), "{:?}", decision.events);
+
+        // The note of a recovery releases nothing, when the state is damaged once more.
+        let note = Event::Resumed(Resumed::Recovered { recovered: "damaged; rebuilt".into() });
+        lines.push(HistoryLine::of(&story.state, story.now, note, EventStatus::Fail));
+        let fresh = LoopState::begin(&story.snapshot, &story.policy, story.now);
+        assert_eq!(replay(fresh, &lines, &story.state.attempts), rebuilt);
     }
 }

@@ -15,7 +15,7 @@ use loopgate_core::{
     evidence::CheckEvidence,
     state::{
         LOOP_STATE_SCHEMA, LoopState,
-        history::{Event, EventStatus, HistoryLine},
+        history::{Event, EventStatus, HistoryLine, LocalLoopStarted, Resumed},
     },
 };
 
@@ -76,6 +76,14 @@ impl Loaded {
         }
     }
 
+    /// How the local loop began, where its state is damaged and its history tells.
+    pub fn begun(&self) -> Option<&LocalLoopStarted> {
+        match &self.remembered {
+            Remembered::Damaged(damaged) => damaged.begun(),
+            Remembered::Nothing | Remembered::State(_) => None,
+        }
+    }
+
     /// The state as it was found, if it was whole.
     pub fn intact(&self) -> Option<&LoopState> {
         match &self.remembered {
@@ -110,6 +118,10 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
 
     pub(super) const fn is_sealing(&self) -> bool {
         self.seal.is_some()
+    }
+
+    pub(super) fn is_of_local_loop(&self) -> bool {
+        self.name.number().is_none()
     }
 
     /// Reads the state, or what can be saved of it.
@@ -261,19 +273,8 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     fn lines_to_append(&self, loaded: &Loaded, save: &Save<'_>) -> Vec<HistoryLine> {
         let mut lines = save.lines.to_vec();
         if let Remembered::Damaged(damaged) = &loaded.remembered {
-            let payload = [("recovered".to_owned(), damaged.to_string().into())].into_iter().collect();
-            let state = save.state;
-            let note = HistoryLine {
-                ts: state.updated_at,
-                run_id: state.run_id.clone(),
-                iteration: state.iteration,
-                phase: state.phase,
-                step: state.current_step,
-                event: Event::Resumed,
-                status: EventStatus::Fail,
-                payload,
-            };
-            lines.insert(0, note);
+            let note = Event::Resumed(Resumed::Recovered { recovered: damaged.to_string() });
+            lines.insert(0, HistoryLine::of(save.state, save.state.updated_at, note, EventStatus::Fail));
         }
         lines
     }

@@ -10,9 +10,8 @@ use loopgate_core::{
     fixtures,
     gate::{Reacted, ReactionKind},
     observed::{
-        Account, AccountKind, Actor, Authority, ChangedFile, ChangedFiles, Comment, Commit,
-        Conclusion, Head, Hint, Listing, NamedAccount, Permission,
-        Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility,
+        Account, AccountKind, Actor, Authority, ChangedFile, ChangedFiles, Comment, Commit, Conclusion, Head, Hint,
+        Listing, NamedAccount, Permission, Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility,
     },
     policy::{Policy, PolicyOrigin},
     state::{GateStatus, LoopState},

@@ -2,6 +2,7 @@
 //! nothing or never end; killed, interrupted, and taken up again.
 #![cfg(unix)]
 
+mod damage;
 mod endings;
 mod inspecting;
 mod interruptions;

@@ -98,28 +98,3 @@ fn what_is_wrong_is_said() {
         assert!(ran.err.contains(said), "{arguments:?}: {}", ran.err);
     }
 }
-
-#[test]
-fn a_damaged_state_is_rebuilt_and_told() {
-    let project = Project::fixed_by(REPAIRS, "");
-    project.begin(&[]);
-    for _ in 0..3 {
-        project.run(&["next"]).ended_with(0);
-    }
-    let name = "refs/loopgate/task/calc";
-    let blob = std::process::Command::new("sh")
-        .current_dir(project.root())
-        .args(["-c", "echo '{broken' | git hash-object -w --stdin"])
-        .output()
-        .unwrap();
-    let blob = String::from_utf8_lossy(&blob.stdout).trim().to_owned();
-    let script = format!(
-        "tree=$(git ls-tree {name} | sed 's/^.*\\tloop-state.json$/100644 blob {blob}\\tloop-state.json/' | git mktree) && \
-         commit=$(git -c user.name=x -c user.email=x@y commit-tree $tree -p {name} -m damaged) && git update-ref {name} $commit"
-    );
-    let damaged = std::process::Command::new("sh").current_dir(project.root()).args(["-c", &script]).output().unwrap();
-    assert!(damaged.status.success(), "{damaged:?}");
-    let ran = project.run(&["run", "calc"]).ended_with(0);
-    assert!(ran.err.contains("The state of this loop was damaged"), "{}", ran.err);
-    assert!(ran.err.contains("rebuilt from"), "{}", ran.err);
-}

@@ -46,6 +46,11 @@ impl ConsoleOutput {
         eprintln!("{text}");
     }
 
+    /// The state could not be gone on from as it was saved; `how` is what was done about it.
+    pub fn was_damaged(&self, how: &str) {
+        self.note(&format!("The state of this loop was damaged: {how}."));
+    }
+
     /// Only the steps that take time are worth a line.
     pub fn step(&self, state: &LoopState) {
         let doing = match state.current_step {

@@ -79,15 +79,12 @@ impl<'g> Session<'g> {
         if loaded.tip.is_none() && begun.is_none() {
             return Err(super::local_workspace::no_such(alias));
         }
-        let (mut state, recovered) = match begun {
+        let (state, recovered) = match begun {
             Some(state) => (state, None),
-            None => loaded.state(|| workspace.unknown(alias)),
+            None => workspace.remembered(alias, &loaded),
         };
-        if state.reflex.is_none() {
-            state.reflex = workspace.unknown(alias).reflex;
-        }
         if let Some(how) = recovered {
-            console.note(&format!("The state of this loop was damaged: {how}."));
+            console.was_damaged(&how);
         }
         let policy = workspace.policy(settings(&state).config.as_deref())?;
         let artifact = match loaded.tip {

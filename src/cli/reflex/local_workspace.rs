@@ -10,7 +10,7 @@ use crate::{
         local::{self, Shown},
     },
     config,
-    refs::{GitObjects, LocalRepository, RefName, StateStore},
+    refs::{GitObjects, Loaded, LocalRepository, RefName, StateStore},
     runner::{Checkout, Holder, Lock, LockError, Worktree},
 };
 use loopgate_core::{
@@ -18,8 +18,8 @@ use loopgate_core::{
     evidence::Evidence,
     observed::{ChangedFiles, Snapshot},
     policy::{Policy, PolicyOrigin},
-    reflex::Alias,
-    state::LoopState,
+    reflex::{self, Alias, Settings},
+    state::{LoopState, Task, history::LocalLoopStarted},
 };
 
 /// A repository, and the working tree a loop works in.
@@ -94,27 +94,54 @@ impl LocalWorkspace {
 
     /// The state of a loop as it is saved.
     pub async fn state(&self, alias: &Alias) -> Result<LoopState, CliError> {
+        Ok(self.load(alias).await?.0)
+    }
+
+    /// The same, and how it was rebuilt where it had to be.
+    pub async fn load(&self, alias: &Alias) -> Result<(LoopState, Option<String>), CliError> {
         let loaded = self.store(alias).load().await.map_err(CliError::unavailable)?;
         if loaded.tip.is_none() {
             return Err(no_such(alias));
         }
-        let fallback = || self.unknown(alias);
-        let (mut state, _) = loaded.state(fallback);
-        if state.reflex.is_none() {
-            state.reflex = fallback().reflex;
-        }
-        Ok(state)
+        Ok(self.remembered(alias, &loaded))
     }
 
-    /// The state a loop is rebuilt on when its own cannot be read.
-    pub fn unknown(&self, alias: &Alias) -> LoopState {
-        let policy = self.policy(None).unwrap_or_else(|_| config::presets().with_origin(PolicyOrigin::Defaults));
-        let settings = super::new::settings_of(&policy);
-        let shown = Shown { head: self.checkout.head, tree: self.checkout.tree, base: self.checkout.head };
+    /// The state to go on from, and how it was rebuilt where it had to be.
+    pub fn remembered(&self, alias: &Alias, loaded: &Loaded) -> (LoopState, Option<String>) {
+        let (mut state, rebuilt) = loaded.state(|| self.begun_again(alias, loaded.begun()));
+        if state.reflex.is_some() {
+            return (state, rebuilt);
+        }
+        state.reflex = self.begun_again(alias, None).reflex;
+        let how = "what was confirmed is missing; its limit, thresholds and checks are those of the configuration";
+        (state, Some(rebuilt.unwrap_or_else(|| how.to_owned())))
+    }
+
+    /// The state a loop is rebuilt on when its own cannot be read: what its history tells was confirmed, else what the
+    /// configuration says.
+    fn begun_again(&self, alias: &Alias, begun: Option<&LocalLoopStarted>) -> LoopState {
+        let confirmed = begun.and_then(|begun| begun.confirmed.as_ref());
+        let own = confirmed.and_then(|confirmed| confirmed.settings.config.as_deref());
+        let policy = self.policy(own).unwrap_or_else(|_| config::presets().with_origin(PolicyOrigin::Defaults));
+        let settings = confirmed.map_or_else(|| super::new::settings_of(&policy), |known| known.settings.clone());
+        let settings = Settings { limit: begun.map_or(settings.limit, |begun| begun.max_iterations), ..settings };
+        let shown = Shown {
+            head: confirmed.map_or(self.checkout.head, |confirmed| confirmed.began_at),
+            tree: self.checkout.tree,
+            base: confirmed.map_or(self.checkout.head, |confirmed| confirmed.base_sha),
+        };
         let nothing = ChangedFiles::Complete(Vec::new());
-        let snapshot = self.snapshot(shown, alias.as_str(), None, nothing, None);
-        let task = loopgate_core::state::Task { prompt: alias.to_string(), ideal_result: None };
-        loopgate_core::reflex::begin(&snapshot, &policy, alias, task, settings, Utc::now())
+        let snapshot = self.snapshot(shown, alias.as_str(), settings.base.as_deref(), nothing, None);
+        let task = Task {
+            prompt: begun.map_or_else(|| alias.to_string(), |begun| begun.task.clone()),
+            ideal_result: confirmed.and_then(|confirmed| confirmed.ideal_result.clone()),
+        };
+        let governed = reflex::govern(&policy, &settings, settings.limit);
+        let mut state = reflex::begin(&snapshot, &governed, alias, task, settings, Utc::now());
+        if let Some(begun) = begun {
+            state.title.clone_from(&begun.title);
+        }
+        state
     }
 
     /// Takes the locks of a loop: its own, and that of the working tree, which two loops must not edit at once.

@@ -251,7 +251,10 @@ async fn asked_to_end() {
 async fn status(arguments: &StatusArguments, format: Format) -> Outcome {
     let workspace = LocalWorkspace::open().await?;
     let alias = workspace.looked_at(arguments.which.alias.as_ref()).await?;
-    let state = workspace.state(&alias).await?;
+    let (state, rebuilt) = workspace.load(&alias).await?;
+    if let Some(how) = rebuilt {
+        ConsoleOutput::new(format).was_damaged(&how);
+    }
     match format {
         Format::Json => output::json(&report::document(&state))?,
         Format::Human if arguments.full => {

@@ -3,7 +3,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::refs::{
     Save, StateStore,
-    fake::{line, sample_state},
+    fake::{begun, line, sample_state},
 };
 use loopgate_core::PrNumber;
 
@@ -87,7 +87,7 @@ async fn a_whole_run_is_kept_in_real_git() {
     let (_directory, git) = repository().await;
     let store = StateStore::new(&git, RefName::task("fix-login").unwrap());
     let state = sample_state();
-    let lines = [line(loopgate_core::state::history::Event::RunStarted, 1)];
+    let lines = [line(begun(), 1)];
     let save = Save { state: &state, lines: &lines, attempt: None, artifact: "", subject: "run started" };
     store.save(&store.load().await.unwrap(), &save).await.unwrap().unwrap();
     assert_eq!(store.load().await.unwrap().intact(), Some(&state));

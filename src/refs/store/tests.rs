@@ -3,7 +3,7 @@ use serde_json::Value;
 use super::*;
 use crate::refs::{
     Follows, Seal,
-    fake::{FakeObjects, line, record, sample_state},
+    fake::{FakeObjects, begun, judged, line, record, sample_state},
 };
 use loopgate_core::{PrNumber, evidence::CheckEvidence, state::RunStatus};
 
@@ -39,7 +39,7 @@ async fn a_run_is_saved_and_loaded_as_it_was_unknown_fields_included() {
     let nothing = store.load().await.unwrap();
     assert!(nothing.tip.is_none() && matches!(nothing.remembered, Remembered::Nothing));
     let state = sample_state();
-    store.save(&nothing, &save(&state, &[line(Event::RunStarted, 1)])).await.unwrap().unwrap();
+    store.save(&nothing, &save(&state, &[line(begun(), 1)])).await.unwrap().unwrap();
     let loaded = store.load().await.unwrap();
     assert_eq!(loaded.intact(), Some(&state));
     assert_eq!(loaded.intact().unwrap().extra["fromTheFuture"]["kept"], true);
@@ -52,7 +52,7 @@ async fn the_state_of_another_pull_request_is_not_gone_on_from_nor_is_what_lies_
     let store = StateStore::new(&objects, name());
     let nothing = store.load().await.unwrap();
     let mine = other("mine");
-    store.save(&nothing, &save(&mine, &[line(Event::RunStarted, 1)])).await.unwrap();
+    store.save(&nothing, &save(&mine, &[line(begun(), 1)])).await.unwrap();
     let foreign = LoopState { pull_request: Some(PrNumber::new(99)), title: "theirs".into(), ..sample_state() };
     meddle(&objects, &[(STATE_FILE, &serde_json::to_string(&foreign).unwrap())]).await;
     let (state, told) = store.load().await.unwrap().state(|| other("fresh"));
@@ -69,7 +69,7 @@ async fn nothing_is_saved_when_only_the_time_has_passed() {
     let loaded = store.load().await.unwrap();
     let later = LoopState { updated_at: state.updated_at + chrono::TimeDelta::hours(1), ..state };
     assert_eq!(store.save(&loaded, &save(&later, &[])).await.unwrap(), None);
-    assert!(store.save(&loaded, &save(&later, &[line(Event::CommandRun, 1)])).await.unwrap().is_some());
+    assert!(store.save(&loaded, &save(&later, &[line(judged(), 1)])).await.unwrap().is_some());
     assert_eq!(objects.log(&name()).len(), 2);
 }
 
@@ -78,7 +78,7 @@ async fn the_history_only_grows_and_attempts_stay() {
     let objects = FakeObjects::default();
     let store = StateStore::new(&objects, name());
     let state = sample_state();
-    for (number, event) in [(1, Event::RunStarted), (2, Event::EvaluationDone)] {
+    for (number, event) in [(1, begun()), (2, judged())] {
         let loaded = store.load().await.unwrap();
         let lines = [line(event, number)];
         let save = Save { attempt: Some(attempt(number)), ..save(&state, &lines) };
@@ -112,7 +112,7 @@ async fn a_broken_state_is_rebuilt_from_history_and_attempts() {
     let objects = FakeObjects::default();
     let store = StateStore::new(&objects, name());
     let state = sample_state();
-    let lines = [line(Event::RunStarted, 1), line(Event::EvaluationDone, 1)];
+    let lines = [line(begun(), 1), line(judged(), 1)];
     let first = Save { attempt: Some(attempt(1)), ..save(&state, &lines) };
     store.save(&store.load().await.unwrap(), &first).await.unwrap();
     for broken in ["{", "[]", r#"{"schema":"loopgate.loop-state/v9"}"#, "\u{0}"] {
@@ -127,7 +127,8 @@ async fn a_broken_state_is_rebuilt_from_history_and_attempts() {
     let loaded = store.load().await.unwrap();
     store.save(&loaded, &save(&state, &[])).await.unwrap().expect("a recovery is always saved");
     let history = store.history(store.load().await.unwrap().tip.unwrap()).await.unwrap();
-    assert!(history.last().unwrap().payload["recovered"].as_str().unwrap().contains("rebuilt"), "and noted");
+    let Event::Resumed(Resumed::Recovered { recovered }) = &history.last().unwrap().event else { panic!("noted") };
+    assert!(recovered.contains("rebuilt"), "{recovered}");
 }
 
 #[tokio::test]
@@ -168,7 +169,7 @@ async fn a_rewritten_state_gives_way_to_the_last_sealed_one() {
     let objects = FakeObjects::default();
     let store = StateStore::new(&objects, name()).sealed(sealing());
     let honest = LoopState { skips: Vec::new(), ..sample_state() };
-    store.save(&store.load().await.unwrap(), &save(&honest, &[line(Event::RunStarted, 1)])).await.unwrap();
+    store.save(&store.load().await.unwrap(), &save(&honest, &[line(begun(), 1)])).await.unwrap();
     assert_eq!(store.load().await.unwrap().intact(), Some(&honest), "our own is believed");
 
     let rewritten = serde_json::to_string(&forged()).unwrap();

@@ -4,9 +4,15 @@ use std::fmt::Write;
 
 use super::{score, status_word, time};
 use crate::render::sanitize::{clip, line};
-use loopgate_core::state::{
-    LoopState, RunStatus,
-    history::{EventStatus, HistoryLine},
+use loopgate_core::{
+    Score,
+    state::{
+        LoopState, RunStatus, StopReason,
+        history::{
+            ArtifactCreated, CommandRun, Completed, Escalated, Event, EventStatus, Failed, HistoryLine, OwnCommand,
+            RunStarted, Stopped,
+        },
+    },
 };
 
 /// `status`: one loop with everything in its columns.
@@ -52,8 +58,7 @@ pub fn loop_history(lines: &[HistoryLine]) -> String {
     let rows: Vec<Vec<String>> = lines
         .iter()
         .map(|entry| {
-            let event = serde_json::to_value(entry.event).ok();
-            let event = event.as_ref().and_then(|event| event.as_str()).unwrap_or_default().to_owned();
+            let event = entry.event.name();
             vec![
                 time(entry.ts),
                 entry.iteration.to_string(),
@@ -63,36 +68,57 @@ pub fn loop_history(lines: &[HistoryLine]) -> String {
                     EventStatus::Ok => event,
                     EventStatus::Fail => format!("{event} ✗"),
                 },
-                told(entry),
+                clip(&line(&told(&entry.event)), 90).into_owned(),
             ]
         })
         .collect();
     table(&["time (UTC)", "it.", "phase", "step", "event", "what"], &rows)
 }
 
-/// The one thing of a payload that people look for.
-fn told(entry: &HistoryLine) -> String {
-    let text = |key: &str| {
-        let told = entry.payload.get(key).map(plain).filter(|text| !text.is_empty());
+/// The one thing of an event that people look for.
+fn told(event: &Event) -> String {
+    match event {
+        Event::RunStarted(RunStarted::LocalLoop(begun)) => begun.title.clone(),
+        Event::RunStarted(RunStarted::AfterLostRecord { title, .. } | RunStarted::PullRequest { title }) => {
+            title.clone()
+        }
+        Event::PlanCreated { plan } => plan.join(", "),
         // As much of a hash as is shown elsewhere.
-        if key == "hash" { told.map(|hash| hash.chars().take(8).collect()) } else { told }
-    };
-    let keys =
-        ["why", "subject", "words", "trigger", "reason", "failed_rules", "checks", "plan", "to", "title", "hash"];
-    let said: Vec<String> = match text("score") {
-        Some(score) => std::iter::once(format!("score {score}")).chain(text("failed_rules")).collect(),
-        None => keys.into_iter().filter_map(text).take(1).collect(),
-    };
-    clip(&line(&said.join(", ")), 90).into_owned()
+        Event::ArtifactCreated(ArtifactCreated::Produced { hash, .. }) => hash.chars().take(8).collect(),
+        Event::ChecksPrepared { checks } => listed(checks),
+        Event::EvaluationDone { score, failed_rules, .. } if failed_rules.is_empty() => points(*score),
+        Event::EvaluationDone { score, failed_rules, .. } => format!("{}, {}", points(*score), listed(failed_rules)),
+        Event::RefinementDone { subject, .. } => subject.clone(),
+        Event::PhaseSwitched { to } => format!("{to:?}"),
+        Event::IterationAdvanced { to } => to.to_string(),
+        Event::CheckSkipped(skip) => skip.reason.clone(),
+        Event::CommandRun(CommandRun::Own(OwnCommand::Rerun { checks, .. })) => listed(checks),
+        Event::Escalated(Escalated::LocalLoop { trigger, .. }) => trigger.as_str().to_owned(),
+        Event::PhaseError { why, .. } => why.clone(),
+        Event::Stopped(Stopped::ByPerson { reason, words, .. }) => {
+            words.clone().filter(|words| !words.is_empty()).unwrap_or_else(|| reason.as_str().to_owned())
+        }
+        Event::Stopped(Stopped::ShortOfPassing { reason, .. }) => reason.as_str().to_owned(),
+        Event::Failed(Failed::Aborted { reason }) => reason.as_str().to_owned(),
+        Event::Failed(Failed::Broken { .. }) => StopReason::PhaseError.as_str().to_owned(),
+        Event::Completed(Completed::LocalLoop { reason, .. }) => reason.as_str().to_owned(),
+        Event::Stopped(Stopped::PullRequest(change))
+        | Event::Failed(Failed::PullRequest(change))
+        | Event::Completed(Completed::PullRequest(change)) => {
+            let reason = change.reason.map_or("", StopReason::as_str);
+            change.words.clone().filter(|words| !words.is_empty()).unwrap_or_else(|| reason.to_owned())
+        }
+        _ => String::new(),
+    }
 }
 
-fn plain(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
-        serde_json::Value::Null => String::new(),
-        other => other.to_string(),
-    }
+/// `score 0.5`
+fn points(score: Score) -> String {
+    format!("score {:?}", score.as_f64())
+}
+
+fn listed<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
+    names.into_iter().map(|name| name.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Columns as wide as their widest cell; the last one is not padded.

@@ -9,7 +9,10 @@ use crate::{
     ids::{CheckRunId, WorkflowRunId},
     observed::{Actor, ExternalCheck, Hint},
     policy::Trigger,
-    state::{AnswerOutcome, CommandRefusal},
+    state::{
+        AnswerOutcome, CommandRefusal,
+        history::{CommandRun, Event, HistoryLine},
+    },
 };
 
 fn check(name: &str) -> CheckName {
@@ -138,7 +141,7 @@ fn a_button_pressed_again_minutes_later_is_heard() {
     for (minutes, asked_for) in [(0, 1), (1, 1), (5, 2), (1, 2)] {
         story.now += TimeDelta::minutes(minutes);
         story.decide();
-        let told = |line: &crate::state::history::HistoryLine| line.payload.get("button").is_some();
+        let told = |line: &HistoryLine| matches!(line.event, Event::CommandRun(CommandRun::Pressed { .. }));
         let again = usize::from(story.last.as_ref().unwrap().events.iter().any(told));
         assert_eq!(again, usize::from((minutes, asked_for) == (0, 1) || minutes == 5), "after {minutes} min");
         assert_eq!(story.state.answered.len(), 1, "one answer under one button");

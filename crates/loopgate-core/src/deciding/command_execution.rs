@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
 use super::{given::Given, verification};
 use crate::{
     attempts::{
@@ -20,7 +18,7 @@ use crate::{
     policy::{CheckPolicy, ExecutionSkips, Trigger},
     state::{
         Answer, AnswerOutcome, Answered, Asked, CommandRefusal, LoopState, Resume, RunStatus, Skip, Stop, StopReason,
-        history::Event,
+        history::{CommandRun, Event, Resumed},
     },
     verdict::{
         blame::{self, CheckBlame},
@@ -29,21 +27,18 @@ use crate::{
     },
 };
 
-/// What happened, before it is a line of the history.
-pub(super) type Happened = (Event, Value);
-
 /// Commands under execution: the state as they make it, and what happened.
 struct Execution<'a> {
     given: &'a Given<'a>,
     /// How the change weakens what checks it.
     tampering: &'a [Tampering],
     next: &'a mut LoopState,
-    events: Vec<Happened>,
+    events: Vec<Event>,
 }
 
 impl Execution<'_> {
-    fn happened(&mut self, event: Event, payload: Value) {
-        self.events.push((event, payload));
+    fn happened(&mut self, event: Event) {
+        self.events.push(event);
     }
 }
 
@@ -51,7 +46,7 @@ impl Execution<'_> {
 pub(super) struct Executed {
     /// What is known of the head's checks after them.
     pub(super) evidence: HeadEvidence,
-    pub(super) events: Vec<Happened>,
+    pub(super) events: Vec<Event>,
 }
 
 /// Carries out the commands that were not answered yet, in the order they were written.
@@ -123,7 +118,8 @@ fn press(run: &mut Execution<'_>, evidence: &HeadEvidence) {
         };
         let verb = button.verb().as_str();
         if matches!(outcome, AnswerOutcome::RunAgain { .. }) {
-            run.happened(Event::CommandRun, json!({ "command": verb, "by": by.login, "button": true }));
+            let (command, by) = (verb.to_owned(), by.login.clone());
+            run.happened(Event::CommandRun(CommandRun::Pressed { command, by, button: true }));
         }
         let Some(source) = source else { continue };
         let answer = Answer { by: by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
@@ -194,11 +190,14 @@ fn order(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evidenc
     }
     let outcome = execute(run, word, command, evidence);
     if !matches!(outcome, AnswerOutcome::Refused(_)) {
-        run.happened(
-            Event::CommandRun,
-            json!({ "command": command.verb().as_str(), "by": word.by.login, "url": word.url, "answer": outcome,
-                    "source": word.source, "head": run.next.head_sha }),
-        );
+        run.happened(Event::CommandRun(CommandRun::Written {
+            command: command.verb().as_str().to_owned(),
+            by: word.by.login.clone(),
+            url: word.url.clone(),
+            answer: outcome.clone(),
+            source: word.source,
+            head: run.next.head_sha,
+        }));
     }
     outcome
 }
@@ -284,13 +283,16 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
         run.next.status = RunStatus::InProgress;
     }
     run.next.blocked = None;
-    run.next.resumes.push(Resume {
+    let resume = Resume {
         after_attempt: run.next.attempts.last().map_or(0, |last| last.number),
         by: word.by.login.clone(),
         by_id: word.by.id,
         at: word.at,
-    });
-    run.happened(Event::Resumed, json!({ "by": word.by.login, "resume": run.next.resumes.last(), "accepted": accept }));
+    };
+    run.next.resumes.push(resume.clone());
+    let accepted_tampering = accept.map(|_| run.next.accepted_tampering.clone()).unwrap_or_default();
+    let by = word.by.login.clone();
+    run.happened(Event::Resumed(Resumed::PullRequest { by, resume, accepted: accept, accepted_tampering }));
     AnswerOutcome::Resumed
 }
 
@@ -308,7 +310,7 @@ fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: 
     }
     if run.next.skips.iter().all(|skip| &skip.check != check) {
         let skip = Skip { check: check.clone(), reason: reason.to_owned(), by: word.by.login.clone(), at: word.at };
-        run.happened(Event::CheckSkipped, json!(skip));
+        run.happened(Event::CheckSkipped(skip.clone()));
         run.next.skips.push(skip);
     }
     AnswerOutcome::Skipped { check: check.clone() }

@@ -1,10 +1,7 @@
 //! What happened, as lines of the history: told once, from what the stages of a decision returned.
 
-use serde_json::{Value, json};
-
 use super::{
     blocking::{Blocking, Call},
-    command_execution::Happened,
     counting::Counting,
     given::Given,
     verification::Verification,
@@ -16,7 +13,10 @@ use crate::{
     policy::Phase,
     state::{
         LoopState, RunStatus,
-        history::{Event, EventStatus, HistoryLine},
+        history::{
+            ArtifactCreated, ByNobody, CommandRun, Completed, Escalated, Event, EventStatus, Failed, HistoryLine,
+            OwnCommand, RunStarted, StatusChange, Stopped,
+        },
     },
 };
 
@@ -24,7 +24,7 @@ use crate::{
 pub(super) fn lines(
     given: &Given<'_>,
     next: &LoopState,
-    commands: Vec<Happened>,
+    commands: Vec<Event>,
     verification: &Verification,
     counting: &Counting<'_>,
     gates: &gate_transitions::Outcome,
@@ -32,13 +32,13 @@ pub(super) fn lines(
 ) -> Vec<HistoryLine> {
     let mut history = Lines { given, next, lines: Vec::new() };
     history.opening();
-    for (event, payload) in commands {
-        history.add(event, payload, next.iteration, given.before.phase);
+    for event in commands {
+        history.add(event, next.iteration, given.before.phase);
     }
     history.verified(verification, counting);
     if given.is_open() {
-        for (event, payload) in &gates.events {
-            history.happened(*event, Value::Object(payload.clone()));
+        for event in &gates.events {
+            history.happened(event.clone());
         }
     }
     history.called(blocking);
@@ -53,48 +53,44 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    fn happened(&mut self, event: Event, payload: Value) {
-        self.add(event, payload, self.next.iteration, self.next.phase);
+    fn happened(&mut self, event: Event) {
+        self.add(event, self.next.iteration, self.next.phase);
     }
 
-    fn add(&mut self, event: Event, payload: Value, iteration: u32, phase: Phase) {
-        let Value::Object(payload) = payload else { return };
+    fn add(&mut self, event: Event, iteration: u32, phase: Phase) {
         let status = match event {
-            Event::Escalated | Event::Failed | Event::PhaseError | Event::GateRejected => EventStatus::Fail,
+            Event::Escalated(_) | Event::Failed(_) | Event::GateRejected { .. } => EventStatus::Fail,
             _ => EventStatus::Ok,
         };
-        self.lines.push(HistoryLine {
-            ts: self.given.now,
-            run_id: self.next.run_id.clone(),
-            iteration,
-            phase,
-            step: self.next.current_step,
-            event,
-            status,
-            payload,
-        });
+        let line = HistoryLine::of(self.next, self.given.now, event, status);
+        self.lines.push(HistoryLine { iteration, phase, ..line });
     }
 
     /// A run that begins, and a head that is seen for the first time.
     fn opening(&mut self) {
         let (before, snapshot) = (self.given.before, self.given.snapshot);
         if before.first_seen_heads.is_empty() {
-            let mut payload = json!({ "title": snapshot.pull_request.title });
-            if let (Some(trace), Value::Object(payload)) = (before.lost_trace, &mut payload) {
-                payload.insert("lost_attempts".to_owned(), json!(before.lost_attempts));
-                payload.insert("lost_trace".to_owned(), json!(trace));
-            }
-            self.add(Event::RunStarted, payload, before.iteration, before.phase);
+            let title = snapshot.pull_request.title.clone();
+            let started = match before.lost_trace {
+                Some(lost_trace) => {
+                    RunStarted::AfterLostRecord { title, lost_attempts: before.lost_attempts, lost_trace }
+                }
+                None => RunStarted::PullRequest { title },
+            };
+            self.add(Event::RunStarted(started), before.iteration, before.phase);
         }
         for seen in &self.next.first_seen_heads[before.first_seen_heads.len()..] {
             if before.first_seen_heads.iter().any(|known| known.sha == seen.sha) {
                 continue;
             }
-            let mut payload = json!({ "head": seen.sha, "base": seen.base, "gates": seen.gates, "at": seen.at });
-            if let Some(stale) = self.superseded_unjudged(seen.sha) {
-                payload["stale_head"] = json!(stale);
-            }
-            self.add(Event::ArtifactCreated, payload, before.iteration, before.phase);
+            let created = ArtifactCreated::HeadSeen {
+                head: seen.sha,
+                base: seen.base.clone(),
+                gates: seen.gates.clone(),
+                at: seen.at,
+                stale_head: self.superseded_unjudged(seen.sha),
+            };
+            self.add(Event::ArtifactCreated(created), before.iteration, before.phase);
         }
     }
 
@@ -108,38 +104,40 @@ impl Lines<'_> {
     fn verified(&mut self, verification: &Verification, counting: &Counting<'_>) {
         let evaluation = &verification.evaluation;
         if self.given.before.phase != evaluation.phase {
-            self.happened(Event::PhaseSwitched, json!({ "to": evaluation.phase }));
+            self.happened(Event::PhaseSwitched { to: evaluation.phase });
         }
         if let Some(counted) = counting.counted.as_ref().filter(|counted| counted.is_news) {
             let digest = &counted.digest;
-            self.happened(
-                Event::EvaluationDone,
-                json!({ "attempt": digest.number, "head": digest.head_sha, "score": evaluation.score,
-                        "passed": digest.passes(), "failed_rules": digest.failed_rules }),
-            );
+            self.happened(Event::EvaluationDone {
+                attempt: digest.number,
+                head: digest.head_sha,
+                score: evaluation.score,
+                passed: digest.passes(),
+                failed_rules: digest.failed_rules.clone(),
+            });
         }
     }
 
     fn called(&mut self, blocking: &Blocking) {
-        match (blocking.call, &self.next.blocked) {
-            (Call::SeniorFixer, _) => {
-                let payload = json!({ "command": "senior_fixer", "by": null, "senior": self.next.senior });
-                self.happened(Event::CommandRun, payload);
+        match (blocking.call, &self.next.blocked, &self.next.senior) {
+            (Call::SeniorFixer, _, Some(senior)) => {
+                self.own_command(OwnCommand::SeniorFixer { by: ByNobody, senior: senior.clone() });
             }
-            (Call::Human, Some(blocked)) => {
-                let triggers: Vec<_> = std::iter::once(&blocked.trigger).chain(&blocked.also).collect();
-                let pattern = blocking.causes.values().next();
-                self.happened(
-                    Event::Escalated,
-                    json!({ "triggers": triggers, "pattern": pattern, "blocked": blocked }),
-                );
+            (Call::Human, Some(blocked), _) => {
+                let triggers = std::iter::once(blocked.trigger).chain(blocked.also.iter().copied()).collect();
+                let pattern = blocking.causes.values().next().cloned();
+                let blocked = Some(blocked.clone());
+                self.happened(Event::Escalated(Escalated::PullRequest { triggers, pattern, blocked }));
             }
             _ => {}
         }
         if !blocking.repeated.is_empty() {
-            let payload = json!({ "command": "rerun", "by": null, "checks": blocking.repeated });
-            self.happened(Event::CommandRun, payload);
+            self.own_command(OwnCommand::Rerun { by: ByNobody, checks: blocking.repeated.clone() });
         }
+    }
+
+    fn own_command(&mut self, command: OwnCommand) {
+        self.happened(Event::CommandRun(CommandRun::Own(command)));
     }
 
     /// What was merged over, and how the run ended.
@@ -151,16 +149,15 @@ impl Lines<'_> {
         if let (RunStatus::Completed, Lifecycle::Merged { by, .. }) = (is, &self.given.snapshot.pull_request.lifecycle)
             && !self.next.bypassed.is_empty()
         {
-            let payload = json!({ "bypassed": self.next.bypassed, "by": by });
-            self.happened(Event::MergedWithOpenGates, payload);
+            self.happened(Event::MergedWithOpenGates { bypassed: self.next.bypassed.clone(), by: by.clone() });
         }
-        let event = match is {
-            RunStatus::Completed => Event::Completed,
-            RunStatus::Stopped => Event::Stopped,
-            RunStatus::Failed | RunStatus::Aborted => Event::Failed,
-            RunStatus::InProgress | RunStatus::Passed | RunStatus::Escalated => return,
-        };
         let stop = &self.next.stop;
-        self.happened(event, json!({ "from": was, "reason": stop.reason, "words": stop.words }));
+        let change = StatusChange { from: was, reason: stop.reason, words: stop.words.clone() };
+        self.happened(match is {
+            RunStatus::Completed => Event::Completed(Completed::PullRequest(change)),
+            RunStatus::Stopped => Event::Stopped(Stopped::PullRequest(change)),
+            RunStatus::Failed | RunStatus::Aborted => Event::Failed(Failed::PullRequest(change)),
+            RunStatus::InProgress | RunStatus::Passed | RunStatus::Escalated => return,
+        });
     }
 }

@@ -23,7 +23,7 @@ use crate::{
     stage::Stage,
     state::{
         LoopState, RunStatus,
-        history::{Event, HistoryLine},
+        history::{Escalated, Event, HistoryLine},
     },
 };
 
@@ -343,22 +343,18 @@ impl World {
             let post = Post::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call };
             assert!(self.posted.contains_key(&post.key()), "a lost escalation: {}", post.key());
         }
-        let count = |event| self.history.iter().filter(|line| line.event == event).count();
-        assert_eq!(count(Event::RunStarted), 1);
-        assert!(count(Event::Completed) <= 1);
+        let count = |is_meant: fn(&Event) -> bool| self.history.iter().filter(|line| is_meant(&line.event)).count();
+        assert_eq!(count(|event| matches!(event, Event::RunStarted(_))), 1);
+        assert!(count(|event| matches!(event, Event::Completed(_))) <= 1);
         // A cause is told once until somebody resumes, or a pass releases it; each telling is one line.
         let mut told = BTreeSet::new();
         for line in &self.history {
-            match line.event {
-                Event::Escalated => {
-                    let cause = (
-                        line.payload["blocked"]["trigger"].to_string(),
-                        line.payload["blocked"]["attempt"].to_string(),
-                    );
+            match &line.event {
+                Event::Escalated(Escalated::PullRequest { blocked, .. }) => {
+                    let cause = blocked.as_ref().map(|blocked| (blocked.trigger, blocked.attempt));
                     assert!(told.insert(cause), "told twice: {line:?}");
                 }
-                Event::Resumed => told.clear(),
-                Event::EvaluationDone if line.payload["passed"] == true => told.clear(),
+                Event::Resumed(_) | Event::EvaluationDone { passed: true, .. } => told.clear(),
                 _ => {}
             }
         }

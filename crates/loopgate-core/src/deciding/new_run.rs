@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::describe;
 use crate::{
     evidence::{CheckKind, TestFramework, framework_of},
-    ids::Timestamp,
+    ids::{RepoName, Timestamp},
     observed::Snapshot,
     policy::{CheckSource, OnMax, OnRegression, Policy},
     stage::Stage,
@@ -26,10 +26,9 @@ impl LoopState {
         let pull_request = &snapshot.pull_request;
         let alias = format!("pr-{}", pull_request.number);
         let run_id = format!("{alias}-{}", now.format("%Y%m%d-%H%M%S"));
-        let name = format!("{}/{run_id}", snapshot.repository);
         Self {
             schema: LOOP_STATE_SCHEMA.to_owned(),
-            workflow_id: Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()),
+            workflow_id: workflow_id(&snapshot.repository, &run_id),
             run_id,
             repository: snapshot.repository.clone(),
             pull_request: Some(pull_request.number),
@@ -109,6 +108,11 @@ impl LoopState {
         let LostRecord { attempts, trace } = lost;
         Self { lost_attempts: attempts, lost_trace: Some(trace), ..Self::begin(snapshot, policy, now) }
     }
+}
+
+/// The id of a run among those of all repositories.
+pub fn workflow_id(repository: &RepoName, run_id: &str) -> Uuid {
+    Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{repository}/{run_id}").as_bytes())
 }
 
 /// How tests are executed, by the first command check of kind test.

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-
 use super::waiting;
 use crate::{
     gate::{self, Assessment, GateReport, GateStanding, Holding, Reviewer, Tampered},
@@ -12,14 +10,17 @@ use crate::{
     observed::{Readiness, Snapshot},
     policy::{GatePolicy, RequestTime},
     stage::Stage,
-    state::{GateState, GateStatus, LoopState, history::Event},
+    state::{
+        GateState, GateStatus, LoopState,
+        history::{Event, GateInvalidated},
+    },
 };
 
 /// What the gates change: their remembered state, their events, and reviewers to ask or to let go.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub states: Vec<(GateName, GateState)>,
-    pub events: Vec<(Event, serde_json::Map<String, serde_json::Value>)>,
+    pub events: Vec<Event>,
     pub request: BTreeSet<Reviewer>,
     pub withdraw: BTreeSet<Reviewer>,
 }
@@ -131,44 +132,35 @@ fn wait(after: &mut GateState, policy: &GatePolicy, readiness: Readiness, now: T
 }
 
 /// Each counted comment that somebody else changed is told in the history once.
-fn tampering<'a>(
-    after: &mut GateState,
-    tampered: impl Iterator<Item = &'a Tampered>,
-) -> Vec<(Event, serde_json::Map<String, serde_json::Value>)> {
+fn tampering<'a>(after: &mut GateState, tampered: impl Iterator<Item = &'a Tampered>) -> Vec<Event> {
     let fresh = tampered.filter(|one| after.tampered.insert(one.comment));
-    let line = |one: &Tampered| {
-        let payload = json!({ "gate": one.gate, "tampered_comment": one.url, "written_by": one.by.login });
-        payload.as_object().cloned().map(|payload| (Event::GateInvalidated, payload))
+    let event = |one: &Tampered| {
+        Event::GateInvalidated(GateInvalidated::CommentChanged {
+            gate: one.gate.clone(),
+            tampered_comment: one.url.clone(),
+            written_by: one.by.login.clone(),
+        })
     };
-    fresh.filter_map(line).collect()
+    fresh.map(event).collect()
 }
 
-fn events_between(
-    report: &GateReport,
-    before: Option<&GateState>,
-    after: &GateState,
-    events: &mut Vec<(Event, serde_json::Map<String, serde_json::Value>)>,
-) {
+fn events_between(report: &GateReport, before: Option<&GateState>, after: &GateState, events: &mut Vec<Event>) {
     let was = before.map_or(GateStatus::Pending, |before| before.status);
-    let mut happened = |event: Event, mut more: serde_json::Value| {
-        more["gate"] = json!(report.name);
-        if let serde_json::Value::Object(payload) = more {
-            events.push((event, payload));
-        }
-    };
+    let gate = || report.name.clone();
     if was == GateStatus::Approved && after.status != GateStatus::Approved {
-        happened(Event::GateInvalidated, json!({ "was_bound_to": before.and_then(|before| before.head_sha) }));
+        let was_bound_to = before.and_then(|before| before.head_sha);
+        events.push(Event::GateInvalidated(GateInvalidated::Unbound { was_bound_to, gate: gate() }));
     }
     if after.round > before.map_or(0, |before| before.round) {
-        happened(Event::GateRequested, json!({ "round": after.round, "holds": report.holds }));
+        events.push(Event::GateRequested { round: after.round, holds: report.holds, gate: gate() });
     }
     if was != after.status {
         match &report.standing {
             GateStanding::Approved { by } => {
-                let people: Vec<_> = by.iter().map(|approval| approval.by.to_string()).collect();
-                happened(Event::GateApproved, json!({ "by": people, "head": after.head_sha }));
+                let by = by.iter().map(|approval| approval.by.clone()).collect();
+                events.push(Event::GateApproved { by, head: after.head_sha, gate: gate() });
             }
-            GateStanding::Rejected { by, .. } => happened(Event::GateRejected, json!({ "by": by })),
+            GateStanding::Rejected { by, .. } => events.push(Event::GateRejected { by: by.clone(), gate: gate() }),
             GateStanding::Open | GateStanding::NotApplicable => {}
         }
     }

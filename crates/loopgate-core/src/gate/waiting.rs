@@ -75,7 +75,10 @@ mod tests {
         fixtures::*,
         observed::{Conclusion, Readiness},
         policy::{Recipient, Trigger},
-        state::{GateStatus, RunStatus, history::Event},
+        state::{
+            GateStatus, RunStatus,
+            history::{Event, GateInvalidated, HistoryLine},
+        },
     };
 
     /// A green pull request whose security gate bob has been asked for a minute or two ago.
@@ -202,14 +205,12 @@ mod tests {
         story.comment("bob", "security approved");
         story.snapshot.comments.items[0].body = "security approved, and all else".into();
         let told = |story: &mut Story| {
-            let lines = &story.decide().events;
-            lines
-                .iter()
-                .filter(|line| line.payload.contains_key("tampered_comment"))
-                .map(|line| line.event)
-                .collect::<Vec<_>>()
+            let changed = |line: &&HistoryLine| {
+                matches!(line.event, Event::GateInvalidated(GateInvalidated::CommentChanged { .. }))
+            };
+            story.decide().events.iter().filter(changed).count()
         };
-        assert_eq!(told(&mut story), [Event::GateInvalidated]);
-        assert_eq!(told(&mut story), []);
+        assert_eq!(told(&mut story), 1);
+        assert_eq!(told(&mut story), 0);
     }
 }

@@ -1,7 +1,6 @@
 //! The one decision a person is asked for when something other than an evaluation calls them.
 
-use super::state::Ask;
-use crate::policy::Trigger;
+use crate::{policy::Trigger, state::Ask};
 
 /// What is asked, with numbered options.
 pub(super) fn about(cause: Trigger) -> Ask {

@@ -1,17 +1,12 @@
 //! The state of a local loop that has just been confirmed.
 
-use uuid::Uuid;
-
-use super::{
-    alias::Alias,
-    govern,
-    state::{ReflexState, Senior, Settings, Spent},
-};
+use super::{alias::Alias, govern};
 use crate::{
+    deciding::new_run::workflow_id,
     ids::Timestamp,
     observed::Snapshot,
     policy::{Phase, Policy},
-    state::{CriteriaRule, LoopState, PhaseCriteria, Step, Task},
+    state::{CriteriaRule, LoopState, PhaseCriteria, ReflexState, Senior, Settings, Spent, Step, Task},
     verdict::evaluate,
 };
 
@@ -27,8 +22,7 @@ pub fn begin(
     let mut state = LoopState::begin(snapshot, policy, now);
     state.pull_request = None;
     state.run_id = format!("{alias}-{}", now.format("%Y%m%d-%H%M%S"));
-    let name = format!("{}/{}", state.repository, state.run_id);
-    state.workflow_id = Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes());
+    state.workflow_id = workflow_id(&state.repository, &state.run_id);
     state.task_alias = alias.to_string();
     state.title =
         if task.prompt.trim().is_empty() { alias.to_string() } else { govern::title(settings.task_type, &task.prompt) };

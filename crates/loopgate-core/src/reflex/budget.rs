@@ -2,8 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::state::Spent;
-use crate::policy::FixerBudget;
+use crate::{policy::FixerBudget, state::Spent};
 
 /// Which part of the budget is used up, in words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

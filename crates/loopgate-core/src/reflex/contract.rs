@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::critique::CritiqueItem;
 use crate::{
     evidence::{CheckEvidence, Outcome},
     ids::{CheckName, RuleId, Sha},
+    state::CritiqueItem,
 };
 
 /// How a contract was broken, in words.

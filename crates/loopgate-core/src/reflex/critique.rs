@@ -1,26 +1,6 @@
 //! CRITIQUE: what is wrong and what to do about it, one item for each failed rule at least.
 
-use serde::{Deserialize, Serialize};
-
-use crate::{deciding::View, policy::Severity, verdict::RuleOutcome};
-
-/// One thing to mend.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CritiqueItem {
-    /// The rule that failed.
-    pub rule: String,
-    /// Where and what.
-    pub issue: String,
-    /// The one thing to do.
-    pub fix: String,
-}
-
-impl CritiqueItem {
-    /// As one line.
-    pub fn line(&self) -> String {
-        format!("{}: {} → {}", self.rule, self.issue, self.fix)
-    }
-}
+use crate::{deciding::View, policy::Severity, state::CritiqueItem, verdict::RuleOutcome};
 
 /// Failures named for one rule; the feedback has them all.
 const PER_RULE: usize = 3;

@@ -2,13 +2,12 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::state::FixMaker;
 use crate::{
     deciding::View,
     evidence::{CheckEvidence, CheckKind},
     observed::ChangedFiles,
     policy::Trigger,
-    state::LoopState,
+    state::{FixMaker, LoopState},
     verdict::{
         evaluate::is_test,
         tamper::{self, Tampering},

@@ -4,7 +4,6 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use regex::Regex;
 
-use super::state::{Major, Settings};
 use crate::{
     evidence::CheckKind,
     ids::CheckName,
@@ -13,6 +12,7 @@ use crate::{
         CapabilityMode, CheckPolicy, CheckPresence, CheckSource, CommandCheck, Phase, Policy, ReviewRequirement, Rule,
         RuleCheck, Severity,
     },
+    state::{Major, Settings},
     verdict::evaluate,
 };
 

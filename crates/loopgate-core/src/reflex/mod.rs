@@ -23,17 +23,21 @@ mod ending;
 mod fix;
 mod govern;
 mod plan;
-mod state;
+mod replay;
 mod turn;
 
 pub use alias::Alias;
 pub use begin::begin;
 pub use budget::{Exhausted, time_left};
 pub use contract::{Breach, Produced};
-pub use critique::{CritiqueItem, critique};
+pub use critique::critique;
 pub use ending::{Standing, standing};
 pub use fix::{EditVerdict, FixMessage, Refusal, failing_scope, fewer_tests, fix_message, judge_edits};
 pub use govern::{govern, infer_limit, infer_type, kind_of_check, prepared_checks, title};
 pub use plan::plan;
-pub use state::{Ask, Broken, Calling, FixMaker, FixRecord, Major, ReflexState, Senior, Settings, Spent};
+pub use replay::replay;
 pub use turn::{Evaluated, Turn};
+
+pub use crate::state::{
+    Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, Major, ReflexState, Senior, Settings, Spent,
+};

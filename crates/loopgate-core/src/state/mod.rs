@@ -8,6 +8,7 @@ mod attempts;
 mod description;
 mod gates;
 pub mod history;
+mod local_loop;
 mod lost;
 mod people;
 mod progress;
@@ -28,10 +29,14 @@ pub use self::{
     },
     description::{Agent, AgentKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
     gates::{GateStatus, Objection, WordSource},
+    local_loop::{
+        Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, Major, ReflexState, Senior, Settings, Spent,
+    },
     lost::{LostRecord, Trace},
     people::{Answer, AnswerOutcome, Answered, Asked, Blocked, CommandRefusal, GateState, Resume, Skip},
     progress::{
-        CapabilityProgress, Criteria, CriteriaRule, EvaluationSummary, PhaseCriteria, StageEvidence, StageRecord,
+        CapabilityProgress, Criteria, CriteriaRule, DistanceToSuccess, EvaluationSummary, PhaseCriteria, StageEvidence,
+        StageRecord,
     },
     reruns::{AskedBy, Repeatable, Rerun},
     status::{RunStatus, Step, Stop, StopReason},
@@ -160,7 +165,7 @@ pub struct LoopState {
     pub edited_words: BTreeSet<WordSource>,
     /// What only a local loop keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reflex: Option<super::reflex::ReflexState>,
+    pub reflex: Option<ReflexState>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// Fields of newer writers.

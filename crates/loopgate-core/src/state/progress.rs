@@ -70,3 +70,15 @@ pub struct EvaluationSummary {
     pub failed_rules: Vec<RuleId>,
     pub warnings: Vec<RuleId>,
 }
+
+/// How far a run that stopped is from passing (loop.md).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DistanceToSuccess {
+    pub threshold: Score,
+    pub score: Score,
+    pub gap: Score,
+    pub failed_fail_rules: usize,
+    pub blocking_rule_ids: Vec<RuleId>,
+    pub passed_rules: usize,
+    pub total_rules: usize,
+}

@@ -1,7 +1,6 @@
 //! What the rules came to on one head.
 
-use serde::{Deserialize, Serialize};
-
+pub use crate::state::DistanceToSuccess;
 use crate::{
     ids::{RuleId, Score},
     policy::{Phase, Severity},
@@ -69,16 +68,4 @@ pub enum RuleOutcome {
     },
     /// What it looks at is not known yet, or does not exist here: it has no weight.
     Unknown,
-}
-
-/// How far a run that stopped is from passing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DistanceToSuccess {
-    pub threshold: Score,
-    pub score: Score,
-    pub gap: Score,
-    pub failed_fail_rules: usize,
-    pub blocking_rule_ids: Vec<RuleId>,
-    pub passed_rules: usize,
-    pub total_rules: usize,
 }

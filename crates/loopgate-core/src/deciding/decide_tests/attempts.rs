@@ -9,7 +9,7 @@ fn an_opened_pull_request_waits_for_its_evidence() {
     let missing = ["build", "unit"].map(|name| name.parse().unwrap()).into();
     assert_eq!(decision.action, NextAction::WaitForEvidence { missing });
     assert_eq!(decision.surface.verify, Some(CheckRunPlan::InProgress));
-    assert_eq!(decision.events[0].event, Event::RunStarted);
+    assert!(matches!(decision.events[0].event, Event::RunStarted(_)));
     assert_eq!(shown_label(&story), ["loop:verifying"]);
     assert!(story.state.attempts.is_empty(), "nothing was attempted yet");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::state::history::Event;
+use crate::state::history::{ArtifactCreated, Event, HistoryLine, RunStarted};
 
 #[test]
 fn j21_what_ends_without_a_result_is_put_to_a_person_too() {
@@ -135,14 +135,17 @@ fn o9_a_head_that_comes_back_is_a_new_attempt() {
 #[test]
 fn o11_what_comes_of_a_superseded_head_is_noted_and_judged_by_nobody() {
     let noted = |decision: &Decision| {
-        let seen = decision.events.iter().find(|line| line.event == Event::ArtifactCreated).expect("a new head");
-        seen.payload.get("stale_head").cloned()
+        let seen = |line: &HistoryLine| match line.event {
+            Event::ArtifactCreated(ArtifactCreated::HeadSeen { stale_head, .. }) => Some(stale_head),
+            _ => None,
+        };
+        decision.events.iter().find_map(seen).expect("a new head")
     };
     let mut story = Story::opened();
     story.set_head(1);
     assert_eq!(noted(story.decide()), None, "the first there is");
     story.set_head(2);
-    assert_eq!(noted(story.decide()), Some(json!(sha(1))));
+    assert_eq!(noted(story.decide()), Some(sha(1)));
     story.snapshot.evidence = vec![evidence(sha(1), &["rounds"], &[])];
     assert!(story.decide().attempt.is_none());
     assert_eq!(story.state.failures.total, 0);
@@ -177,8 +180,10 @@ fn j9a_attempts_that_are_not_on_record_count_as_failed() {
     let mut story = Story::opened();
     let lost = LostRecord { attempts: 8, trace: Trace::Post };
     story.state = LoopState::begin_after(lost, &story.snapshot, &story.policy, story.now);
-    let started = &story.decide().events[0];
-    assert_eq!((started.payload["lost_attempts"].as_u64(), &started.payload["lost_trace"]), (Some(8), &json!("post")));
+    let started = story.decide().events[0].event.clone();
+    let told =
+        RunStarted::AfterLostRecord { title: story.state.title.clone(), lost_attempts: 8, lost_trace: Trace::Post };
+    assert_eq!(started, Event::RunStarted(told));
     story.push(1, &["a"], &[]);
     let decision = story.last.as_ref().unwrap();
     assert_eq!((decision.view.attempt, story.state.failures.total), (9, 9));

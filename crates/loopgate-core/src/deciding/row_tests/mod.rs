@@ -6,7 +6,6 @@ mod evidence;
 mod stages;
 
 use chrono::TimeDelta;
-use serde_json::json;
 
 use crate::{
     deciding::{CheckRunPlan, Decision, DecisionWord, LabelWish, MergedBranch, NextAction, Post, Warning},

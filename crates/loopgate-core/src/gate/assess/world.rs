@@ -12,12 +12,10 @@ use crate::{
     gate::{Considered, GateReport, GateStanding, Refusal, WordOutcome},
     ids::{CommentId, GateName, Login, ReviewId, Sha, Timestamp, UserId},
     observed::{
-        Account, AccountKind, ChangedFile, ChangedFiles, Comment, Head, Hint, Listing, NamedAccount, Permission, Review, ReviewVerdict, Snapshot,
-        Standing, TeamStanding, Visibility,
+        Account, AccountKind, ChangedFile, ChangedFiles, Comment, Head, Hint, Listing, NamedAccount, Permission,
+        Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility,
     },
-    policy::{
-        GatePolicy, GateTrigger, Policy,
-    },
+    policy::{GatePolicy, GateTrigger, Policy},
     state::{GateState, HeadObservation, LoopState, WordSource},
 };
 

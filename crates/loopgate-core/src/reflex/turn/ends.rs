@@ -2,22 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
-
 use super::{Turn, one_line};
 use crate::{
     UserId,
     escalation::escalation_call,
     ids::{Login, Timestamp},
     policy::{EscalationAction, Fixer, Policy, Trigger},
-    reflex::{
-        ask,
-        contract::Breach,
-        state::{Broken, Senior},
-    },
+    reflex::{ask, contract::Breach},
     state::{
-        LoopState, Resume, RunStatus, Step, Stop, StopReason,
-        history::{Event, EventStatus},
+        Broken, LoopState, Resume, RunStatus, Senior, Step, Stop, StopReason,
+        history::{Completed, Escalated, Event, EventStatus, Failed, PhaseFailure, Resumed, Stopped},
     },
     verdict::{Evaluation, evaluate},
 };
@@ -67,15 +61,15 @@ impl Turn {
         reflex.calling = None;
         reflex.broken = Some(Broken { step, iteration, why: breach.to_string() });
         let why = breach.to_string();
-        let payload = json!({ "step": step, "why": why, "retried": again });
-        turn.happened(Event::PhaseError, EventStatus::Fail, payload);
+        turn.happened(Event::PhaseError { step, why: why.clone(), retried: again }, EventStatus::Fail);
         if !again {
             turn.subject = turn.said(&format!("{} went wrong, once more: {}", word(step), one_line(&why)));
             return turn;
         }
         turn.state.status = RunStatus::Failed;
         turn.state.stop = Stop { passed: false, reason: Some(StopReason::PhaseError), words: Some(why), by: None };
-        turn.happened(Event::Failed, EventStatus::Fail, json!({ "reason": StopReason::PhaseError }));
+        let failed = Failed::Broken { reason: PhaseFailure::PhaseError };
+        turn.happened(Event::Failed(failed), EventStatus::Fail);
         turn.subject = turn.said(&format!("failed, {} went wrong twice", word(step)));
         turn
     }
@@ -85,11 +79,8 @@ impl Turn {
         let mut turn = Self::on(state, now);
         turn.state.status = RunStatus::Stopped;
         turn.state.blocked = None;
-        turn.happened(
-            Event::Stopped,
-            EventStatus::Ok,
-            json!({ "reason": StopReason::UserStop, "words": words, "by": by }),
-        );
+        let stopped = Stopped::ByPerson { reason: StopReason::UserStop, words: words.clone(), by: by.clone() };
+        turn.happened(Event::Stopped(stopped), EventStatus::Ok);
         turn.subject = format!("stopped: {}", words.as_deref().map_or_else(|| "by a person".to_owned(), one_line));
         turn.state.stop = Stop { passed: false, reason: Some(StopReason::UserStop), words, by: Some(by) };
         turn
@@ -124,8 +115,13 @@ impl Turn {
         if turn.state.current_step == Step::Evaluate && !again {
             turn.state.current_step = Step::Critique;
         }
-        let accepted = accepted.map(|_| Trigger::Tampering);
-        turn.happened(Event::Resumed, EventStatus::Ok, json!({ "by": by, "cause": cause, "accepted": accepted }));
+        let resumed = Resumed::LocalLoop {
+            by,
+            cause,
+            accepted: accepted.as_ref().map(|_| Trigger::Tampering),
+            accepted_tampering: accepted.unwrap_or_default(),
+        };
+        turn.happened(Event::Resumed(resumed), EventStatus::Ok);
         turn.subject = turn.said("resumed by a person");
         turn
     }
@@ -136,8 +132,8 @@ impl Turn {
         reflex.ask = None;
         self.state.status = RunStatus::Completed;
         self.state.stop = Stop { passed: true, reason: Some(reason), words: None, by: None };
-        let attempts = self.state.iteration;
-        self.happened(Event::Completed, EventStatus::Ok, json!({ "reason": reason, "iterations": attempts }));
+        let completed = Completed::LocalLoop { reason, iterations: self.state.iteration };
+        self.happened(Event::Completed(completed), EventStatus::Ok);
         self.subject = self.said(&format!("completed, {}", reason_word(reason)));
     }
 
@@ -145,8 +141,8 @@ impl Turn {
         self.state.blocked = None;
         self.state.status = RunStatus::Stopped;
         self.state.stop = Stop { passed: false, reason: Some(reason), words: None, by: None };
-        let distance = evaluate::distance(evaluation);
-        self.happened(Event::Stopped, EventStatus::Ok, json!({ "reason": reason, "distance_to_success": distance }));
+        let stopped = Stopped::ShortOfPassing { reason, distance_to_success: evaluate::distance(evaluation) };
+        self.happened(Event::Stopped(stopped), EventStatus::Ok);
         self.subject = self.said(&format!("stopped, {}: {}", reason_word(reason), failed(evaluation)));
     }
 
@@ -166,11 +162,11 @@ impl Turn {
         }
         let also = self.state.blocked.as_ref().map(|blocked| blocked.also.clone()).unwrap_or_default();
         let notes = self.reflex().notes.clone();
-        let payload = json!({ "trigger": cause, "also": also, "notes": notes });
-        self.happened(Event::Escalated, EventStatus::Fail, payload);
+        let escalated = Escalated::LocalLoop { trigger: cause, also, notes };
+        self.happened(Event::Escalated(escalated), EventStatus::Fail);
         if action == EscalationAction::AbortWithReport {
             self.state.status = RunStatus::Aborted;
-            self.happened(Event::Failed, EventStatus::Fail, json!({ "reason": cause }));
+            self.happened(Event::Failed(Failed::Aborted { reason: cause }), EventStatus::Fail);
             self.subject = self.said(&format!("aborted, {}", cause.as_str()));
         } else {
             self.state.status = RunStatus::Escalated;

@@ -1,7 +1,5 @@
 //! EVALUATE: phase B, CRITIQUE, the end, or somebody who is called.
 
-use serde_json::json;
-
 use super::{Turn, ends::failed};
 use crate::{
     deciding::Decision,
@@ -12,11 +10,10 @@ use crate::{
     reflex::{
         ask,
         contract::{self, Breach},
-        critique::{CritiqueItem, critique},
-        state::Ask,
+        critique::critique,
     },
     state::{
-        EvaluationSummary, LoopState, RunStatus, Step, Stop, StopReason,
+        Ask, CritiqueItem, EvaluationSummary, LoopState, RunStatus, Step, Stop, StopReason,
         history::{Event, EventStatus},
     },
     verdict::{Evaluation, EvaluationVerdict, evaluate},
@@ -57,7 +54,7 @@ impl Turn {
     fn passed_phase_a(&mut self, evaluation: &Evaluation) {
         self.evaluation_done(evaluation);
         self.state.phase = Phase::B;
-        self.happened(Event::PhaseSwitched, EventStatus::Ok, json!({ "to": Phase::B }));
+        self.happened(Event::PhaseSwitched { to: Phase::B }, EventStatus::Ok);
         self.state.current_step = Step::Prepare;
         self.subject = self.said(&format!("phase A passes, {}", evaluation.score));
     }
@@ -119,19 +116,21 @@ impl Turn {
             warnings: evaluation.warnings(),
         });
         let status = if passed { EventStatus::Ok } else { EventStatus::Fail };
-        self.happened(
-            Event::EvaluationDone,
-            status,
-            json!({ "attempt": self.state.iteration, "head": self.state.head_sha, "score": evaluation.score,
-                    "passed": passed, "failed_rules": evaluation.failed_rules() }),
-        );
+        let done = Event::EvaluationDone {
+            attempt: self.state.iteration,
+            head: self.state.head_sha,
+            score: evaluation.score,
+            passed,
+            failed_rules: evaluation.failed_rules(),
+        };
+        self.happened(done, status);
     }
 
     /// An evaluation that came out as it did because a fixer took tests away: a person is called, whatever else holds.
     #[must_use]
     pub fn tampered(mut self, words: String, policy: &Policy) -> Self {
         let now = self.now;
-        self.lines.retain(|line| line.event == Event::EvaluationDone);
+        self.lines.retain(|line| matches!(line.event, Event::EvaluationDone { .. }));
         self.state.stop = Stop::default();
         self.state.current_step = Step::Evaluate;
         self.state.blocked = escalation_call::block(&[Trigger::Tampering], &self.state, now);

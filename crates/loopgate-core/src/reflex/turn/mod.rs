@@ -6,14 +6,11 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use serde_json::Value;
-
 pub use self::evaluation::Evaluated;
-use super::state::ReflexState;
 use crate::{
     ids::Timestamp,
     state::{
-        LoopState, Step,
+        LoopState, ReflexState, Step,
         history::{Event, EventStatus, HistoryLine},
     },
 };
@@ -53,18 +50,8 @@ impl Turn {
         format!("iteration {}: {what}", self.state.iteration)
     }
 
-    fn happened(&mut self, event: Event, status: EventStatus, payload: Value) {
-        let Value::Object(payload) = payload else { return };
-        self.lines.push(HistoryLine {
-            ts: self.now,
-            run_id: self.state.run_id.clone(),
-            iteration: self.state.iteration,
-            phase: self.state.phase,
-            step: self.state.current_step,
-            event,
-            status,
-            payload,
-        });
+    fn happened(&mut self, event: Event, status: EventStatus) {
+        self.lines.push(HistoryLine::of(&self.state, self.now, event, status));
     }
 }
 

@@ -1,20 +1,15 @@
 //! The steps on the way: from the beginning to EVALUATE, and from CRITIQUE to the next iteration.
 
 use chrono::TimeDelta;
-use serde_json::json;
 
 use super::{Turn, one_line};
 use crate::{
     ids::{CheckName, Timestamp},
     policy::Policy,
-    reflex::{
-        contract::{self, Breach, Produced},
-        critique::CritiqueItem,
-        state::{Calling, FixMaker, FixRecord, Senior},
-    },
+    reflex::contract::{self, Breach, Produced},
     state::{
-        Checkpoint, LoopState, Step,
-        history::{Event, EventStatus},
+        Calling, Checkpoint, CritiqueItem, FixMaker, FixRecord, LoopState, Senior, Step,
+        history::{ArtifactCreated, Confirmed, Event, EventStatus, LocalLoopStarted, RunStarted},
     },
     verdict::Evaluation,
 };
@@ -24,13 +19,20 @@ impl Turn {
     pub fn begun(state: LoopState, now: Timestamp) -> Self {
         let mut turn = Self::on(&state, now);
         turn.state.current_step = Step::Plan;
-        let task = turn.state.task.prompt.clone();
-        let limit = turn.state.max_iterations;
-        turn.happened(
-            Event::RunStarted,
-            EventStatus::Ok,
-            json!({ "title": turn.state.title, "task": task, "max_iterations": limit }),
-        );
+        let reflex = turn.reflex();
+        let (began_at, settings) = (reflex.began_at, reflex.settings.clone());
+        let begun = LocalLoopStarted {
+            title: turn.state.title.clone(),
+            task: turn.state.task.prompt.clone(),
+            max_iterations: turn.state.max_iterations,
+            confirmed: Some(Confirmed {
+                ideal_result: turn.state.task.ideal_result.clone(),
+                began_at,
+                base_sha: turn.state.base_sha,
+                settings,
+            }),
+        };
+        turn.happened(Event::RunStarted(RunStarted::LocalLoop(Box::new(begun))), EventStatus::Ok);
         turn.subject = format!("begin: {}", one_line(&turn.state.title));
         turn
     }
@@ -42,7 +44,7 @@ impl Turn {
     pub fn planned(state: &LoopState, plan: Vec<String>, now: Timestamp) -> Result<Self, Breach> {
         contract::plan(&plan)?;
         let mut turn = Self::on(state, now);
-        turn.happened(Event::PlanCreated, EventStatus::Ok, json!({ "plan": plan }));
+        turn.happened(Event::PlanCreated { plan: plan.clone() }, EventStatus::Ok);
         turn.state.plan = plan;
         turn.go_to(Step::ProducePrepare);
         turn.subject = turn.said("plan");
@@ -80,14 +82,11 @@ impl Turn {
             turn.state.head_sha = produced.head;
             turn.state.code_artifact.content_hash.clone_from(&produced.hash);
             if is_new {
-                turn.happened(
-                    Event::ArtifactCreated,
-                    EventStatus::Ok,
-                    json!({ "head": produced.head, "hash": produced.hash }),
-                );
+                let (head, hash) = (produced.head, produced.hash.clone());
+                turn.happened(Event::ArtifactCreated(ArtifactCreated::Produced { head, hash }), EventStatus::Ok);
             }
         }
-        turn.happened(Event::ChecksPrepared, EventStatus::Ok, json!({ "checks": checks }));
+        turn.happened(Event::ChecksPrepared { checks: checks.clone() }, EventStatus::Ok);
         turn.state.prepared_checks = checks;
         turn.go_to(Step::Evaluate);
         let count = turn.state.prepared_checks.len();
@@ -113,7 +112,7 @@ impl Turn {
         let mut turn = Self::on(state, now);
         turn.reflex().broken = None;
         turn.state.critique = Some(items.iter().map(CritiqueItem::line).collect());
-        turn.happened(Event::CritiqueDone, EventStatus::Ok, json!({ "items": items }));
+        turn.happened(Event::CritiqueDone { items: items.to_vec() }, EventStatus::Ok);
         turn.go_to(Step::Refine);
         let count = items.len();
         turn.subject =
@@ -124,14 +123,17 @@ impl Turn {
     /// REFINE: the tree has changed, so the next iteration begins.
     pub fn refined(state: &LoopState, fix: FixRecord, now: Timestamp) -> Self {
         let mut turn = Self::on(state, now);
-        let previous = turn.state.code_artifact.content_hash.clone();
-        turn.happened(
-            Event::RefinementDone,
-            EventStatus::Ok,
-            json!({ "previous_artifact_hash": previous, "by": fix.by, "head": fix.head_sha, "subject": fix.subject,
-                    "diff_summary": fix.diff_summary, "files_modified": fix.files_modified,
-                    "outside_scope": fix.outside_scope, "cost_usd": fix.cost_usd }),
-        );
+        let refined = Event::RefinementDone {
+            previous_artifact_hash: turn.state.code_artifact.content_hash.clone(),
+            by: fix.by,
+            head: fix.head_sha,
+            subject: fix.subject.clone(),
+            diff_summary: fix.diff_summary.clone(),
+            files_modified: fix.files_modified.clone(),
+            outside_scope: fix.outside_scope.clone(),
+            cost_usd: fix.cost_usd,
+        };
+        turn.happened(refined, EventStatus::Ok);
         turn.subject = turn.said(&one_line(&fix.subject));
         if fix.by != FixMaker::Person {
             turn.state.checkpoints.push(Checkpoint {
@@ -151,7 +153,7 @@ impl Turn {
         turn.state.iteration += 1;
         turn.state.current_step = Step::Plan;
         let to = turn.state.iteration;
-        turn.happened(Event::IterationAdvanced, EventStatus::Ok, json!({ "to": to }));
+        turn.happened(Event::IterationAdvanced { to }, EventStatus::Ok);
         turn
     }
 

@@ -10,7 +10,7 @@ use crate::{
     policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
     reflex::{
         Alias, Breach, FixMaker, FixRecord, Major, Produced, Senior, Settings, Standing, begin, critique as items_of,
-        govern, plan, prepared_checks, standing,
+        govern, plan, prepared_checks, replay, standing,
     },
     state::{RunStatus, StopReason, Task},
     verdict::{
@@ -25,6 +25,8 @@ struct Story {
     policy: Policy,
     lines: Vec<HistoryLine>,
     subjects: Vec<String>,
+    /// Each state that was saved, and how many lines there were then.
+    saved: Vec<(LoopState, usize)>,
     now: Timestamp,
 }
 
@@ -49,7 +51,14 @@ impl Story {
         let alias = Alias::of_task("round numbers");
         let state = begin(&fixtures::snapshot(), &policy, &alias, task, settings, fixtures::start());
         let now = fixtures::start();
-        let mut story = Self { state: state.clone(), policy, lines: Vec::new(), subjects: Vec::new(), now };
+        let mut story = Self {
+            state: state.clone(),
+            policy,
+            lines: Vec::new(),
+            subjects: Vec::new(),
+            saved: vec![(state.clone(), 0)],
+            now,
+        };
         story.take(Turn::begun(state, now));
         story
     }
@@ -59,6 +68,7 @@ impl Story {
         self.state = turn.state;
         self.lines.extend(turn.lines);
         self.subjects.push(turn.subject);
+        self.saved.push((self.state.clone(), self.lines.len()));
     }
 
     fn evidence(&self, failing: &[&str], passing: &[&str]) -> (crate::observed::Snapshot, Vec<CheckEvidence>) {
@@ -116,9 +126,7 @@ impl Story {
     }
 
     fn events(&self) -> Vec<String> {
-        let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
-        let events = self.lines.iter().map(|line| word(serde_json::to_value(line.event).unwrap()));
-        events.collect()
+        self.lines.iter().map(|line| line.event.name()).collect()
     }
 }
 
@@ -235,6 +243,7 @@ fn a_step_may_break_its_contract_once() {
             policy: story.policy.clone(),
             lines: Vec::new(),
             subjects: Vec::new(),
+            saved: Vec::new(),
             now: story.now,
         };
         story.iteration(&["a"], &[]);
@@ -284,4 +293,65 @@ fn refused_edits_call_a_person_and_abort_where_that_is_wished_for() {
     story.policy.escalation.triggers.insert(Trigger::Tampering, own);
     let aborted = Turn::refused(&story.state, &[Trigger::Tampering], notes, &story.policy, story.now);
     assert_eq!(aborted.state.status, RunStatus::Aborted);
+}
+
+/// What a person decided, and where the loop stands.
+fn standing_of(state: &LoopState) -> serde_json::Value {
+    serde_json::json!([
+        [state.iteration, state.max_iterations, state.phase, state.current_step, state.head_sha],
+        [state.status, state.stop, state.resumes, state.accepted, state.accepted_tampering],
+        [state.plan, state.prepared_checks, state.checkpoints, state.blocked.as_ref().map(|blocked| blocked.trigger)],
+        state.reflex.as_ref().map(|reflex| (&reflex.settings, &reflex.broken, &reflex.notes, reflex.spent.cost_usd)),
+    ])
+}
+
+/// Whatever older state is left, the lines since then lead to the same place; so do all lines from the beginning.
+fn is_told_by_its_history(story: &Story) {
+    for (saved, told) in &story.saved {
+        let mut state = saved.clone();
+        for line in &story.lines[*told..] {
+            state.attempts.clone_from(&story.state.attempts);
+            replay(&mut state, line);
+        }
+        assert_eq!(standing_of(&state), standing_of(&story.state), "from line {told} of {:?}", story.events());
+    }
+}
+
+#[test]
+fn a_damaged_loop_is_led_on_by_its_history() {
+    let mut passed = Story::begun(4);
+    passed.iteration(&["up"], &["down"]).iteration(&[], &["up", "down"]);
+    is_told_by_its_history(&passed);
+    let mut limited = Story::begun(2);
+    limited.iteration(&["a"], &[]);
+    is_told_by_its_history(&limited);
+    is_told_by_its_history(limited.iteration(&["b"], &[]));
+
+    let mut resumed = Story::begun(3);
+    resumed.iteration(&["a"], &[]).iteration(&["a"], &[]).iteration(&["a"], &[]);
+    is_told_by_its_history(&resumed);
+    let accepted = [("tests/a.py: removed".to_owned(), 1)].into();
+    let turn = Turn::resumed(&resumed.state, "alice".parse().unwrap(), Some(accepted), resumed.now);
+    resumed.take(turn);
+    assert_eq!(resumed.state.accepted_tampering.len(), 1);
+    is_told_by_its_history(&resumed);
+    let turn = Turn::stopped(&resumed.state, Some("enough".into()), "alice".parse().unwrap(), resumed.now);
+    resumed.take(turn);
+    is_told_by_its_history(&resumed);
+
+    let mut broken = Story::begun(4);
+    for _ in 0..2 {
+        let turn = Turn::broke(&broken.state, &Breach("the plan is empty".into()), broken.now);
+        broken.take(turn);
+        is_told_by_its_history(&broken);
+    }
+
+    let mut aborted = Story::begun(4);
+    let own = crate::policy::TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
+    aborted.policy.escalation.triggers.insert(Trigger::Tampering, own);
+    let notes = vec!["tests/a.py is removed".to_owned()];
+    let turn = Turn::refused(&aborted.state, &[Trigger::Tampering], notes, &aborted.policy, aborted.now);
+    aborted.take(turn);
+    assert_eq!(aborted.state.status, RunStatus::Aborted);
+    is_told_by_its_history(&aborted);
 }

@@ -1,4 +1,4 @@
-//! What only a local loop keeps in its state.
+//! What only a local loop keeps in its state, and what its history tells of it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,8 +6,7 @@ use serde_json::{Map, Value};
 use crate::{
     ids::{CheckName, Score, Sha, Timestamp},
     observed::CodeType,
-    state::Step,
-    verdict::DistanceToSuccess,
+    state::{DistanceToSuccess, Step},
 };
 
 /// What only a local loop keeps, in `loop-state.json` under `reflex`.
@@ -169,4 +168,22 @@ pub enum Senior {
     /// The next refinement is its.
     Next,
     Used,
+}
+
+/// One thing to mend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CritiqueItem {
+    /// The rule that failed.
+    pub rule: String,
+    /// Where and what.
+    pub issue: String,
+    /// The one thing to do.
+    pub fix: String,
+}
+
+impl CritiqueItem {
+    /// As one line.
+    pub fn line(&self) -> String {
+        format!("{}: {} → {}", self.rule, self.issue, self.fix)
+    }
 }
