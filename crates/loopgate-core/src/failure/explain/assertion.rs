@@ -1,9 +1,9 @@
 //! What a failed assertion says of the code it tests: both sides compared, and the changed file it is about.
 
-use super::diagnosis::Conclusion;
+use super::conclusion::Conclusion;
 use crate::{
     evidence::{
-        Failure, RetryClass,
+        Confidence, Failure, RetryClass,
         RootCauseCategory::{LogicError, NullUndefinedAccess, OffByOne, TypeMismatch},
         SourceLocation,
     },
@@ -30,10 +30,10 @@ pub(in crate::failure) fn comparison(
         Extent::Differences => format!("{who} compares two values that differ: {wanted} is expected, {got} is there."),
     };
     let place = in_suspect(failure, at, changes);
-    let conclude = |category, certainty, action, reason: String| Conclusion {
+    let conclude = |category, hundredths, action, reason: String| Conclusion {
         category,
         retry: RetryClass::Code,
-        certainty,
+        certainty: Confidence::percent(hundredths),
         cause,
         action,
         reason,

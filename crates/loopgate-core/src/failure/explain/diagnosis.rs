@@ -3,14 +3,11 @@
 
 use super::{
     assertion::{comparison, in_suspect},
-    known::{self, Explanation},
+    conclusion::Conclusion,
+    known::Explanation,
 };
 use crate::{
-    evidence::{
-        Confidence, ErrorType, Failure, RetryClass,
-        RootCauseCategory::{self, *},
-        SourceLocation,
-    },
+    evidence::{Confidence, ErrorType, Failure, RetryClass, RootCauseCategory::*, SourceLocation},
     failure::read::{
         changes::{Changes, Origin},
         expected::Sides,
@@ -33,20 +30,6 @@ pub(in crate::failure) struct Diagnosis {
     pub patterns: Vec<String>,
 }
 
-/// The sentences and classes of a diagnosis.
-#[derive(Clone, Debug)]
-pub(in crate::failure) struct Conclusion {
-    pub category: RootCauseCategory,
-    pub retry: RetryClass,
-    /// Hundredths.
-    pub certainty: u8,
-    /// What was observed, as one or two sentences.
-    pub cause: String,
-    /// The one thing to do.
-    pub action: String,
-    pub reason: String,
-}
-
 /// How a pull request touches a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::failure) enum Touch {
@@ -56,7 +39,7 @@ pub(in crate::failure) enum Touch {
 }
 
 impl Diagnosis {
-    pub fn of(failure: &Failure, reading: &Reading, known: &Explanation, changes: &Changes) -> Self {
+    pub(super) fn of(failure: &Failure, reading: &Reading, known: &Explanation, changes: &Changes) -> Self {
         let at = best_place(failure, reading, changes);
         let touch = at.as_ref().map_or(Touch::Untouched, |place| touch(place, changes));
         let patterns = known.matched.clone();
@@ -65,7 +48,7 @@ impl Diagnosis {
             (None, Some(known)) => explained(known.clone(), reading),
             (None, None) => derived(failure, reading, at.as_ref(), changes),
         };
-        let base = Confidence::percent(conclusion.certainty);
+        let base = conclusion.certainty;
         let confidence = match (&at, touch) {
             (None, _) => base.lowered(15),
             (Some(_), Touch::AddsLine) => base.raised(8),
@@ -77,19 +60,22 @@ impl Diagnosis {
 }
 
 /// What a known message means for this failure.
-fn explained(known: known::Match, reading: &Reading) -> Conclusion {
-    let known::Match { category, retry, confidence, mut cause, mut action, reason } = known;
+fn explained(known: Conclusion, reading: &Reading) -> Conclusion {
     match &reading.sides {
-        Some(Sides { expected, actual, .. }) if category == TypeMismatch => {
+        Some(Sides { expected, actual, .. }) if known.category == TypeMismatch => {
             let (wanted, got) = (code(expected), code(actual));
-            cause = format!("{got} stands where {wanted} is expected: {}.", said(reading));
-            action = format!("Convert {got} to {wanted} at this line.");
+            Conclusion {
+                cause: format!("{got} stands where {wanted} is expected: {}.", said(reading)),
+                action: format!("Convert {got} to {wanted} at this line."),
+                ..known
+            }
         }
         // A sentence that names nothing of this failure is followed by the error itself.
-        _ if !cause.contains('`') => cause = format!("{}: {}.", cause.trim_end_matches('.'), said(reading)),
-        _ => {}
+        _ if !known.cause.contains('`') => {
+            Conclusion { cause: format!("{}: {}.", known.cause.trim_end_matches('.'), said(reading)), ..known }
+        }
+        _ => known,
     }
-    Conclusion { category, retry, certainty: confidence, cause, action, reason }
 }
 
 fn touch(place: &SourceLocation, changes: &Changes) -> Touch {
@@ -126,7 +112,7 @@ fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option
 }
 
 /// A failure inside a library: what is wrong is how the repository calls it.
-fn inside_dependency(reading: &Reading, known: Option<&known::Match>) -> Option<Conclusion> {
+fn inside_dependency(reading: &Reading, known: Option<&Conclusion>) -> Option<Conclusion> {
     if matches!(reading.error_type, ErrorType::AssertionError | ErrorType::CompileError | ErrorType::LintError) {
         return None;
     }
@@ -147,7 +133,7 @@ fn inside_dependency(reading: &Reading, known: Option<&known::Match>) -> Option<
     Some(Conclusion {
         category: known.map_or(ApiMisuse, |known| known.category),
         retry: RetryClass::Code,
-        certainty: 65,
+        certainty: Confidence::percent(65),
         cause: format!("{package} fails with {} when {called} is called at {}.", said(reading), code(&shown(caller))),
         action: format!("Check the arguments of {called} before this call, and handle there the case that it rejects."),
         reason: "The library is not part of this repository; this call is the last place in it that can prevent the \
@@ -174,10 +160,10 @@ pub(in crate::failure) fn said(reading: &Reading) -> String {
 
 /// What follows from the kind of the error alone.
 fn derived(failure: &Failure, reading: &Reading, at: Option<&SourceLocation>, changes: &Changes) -> Conclusion {
-    let conclude = |category, certainty, action: String, reason: &str| Conclusion {
+    let conclude = |category, hundredths, action: String, reason: &str| Conclusion {
         category,
         retry: RetryClass::Code,
-        certainty,
+        certainty: Confidence::percent(hundredths),
         cause: format!("{}.", said(reading)),
         action,
         reason: reason.to_owned(),
@@ -264,7 +250,7 @@ fn derived(failure: &Failure, reading: &Reading, at: Option<&SourceLocation>, ch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::read::changes::ChangedFile;
+    use crate::failure::{explain::known, read::changes::ChangedFile};
 
     fn diagnose(message: &str, trace: &str, changed: &[(&str, u32)]) -> Diagnosis {
         let file = |(path, line): &(&str, u32)| ChangedFile { path: (*path).to_owned(), added: vec![*line..=*line] };

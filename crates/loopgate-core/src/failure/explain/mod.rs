@@ -3,6 +3,7 @@
 pub(super) mod analysis;
 pub(super) mod assertion;
 pub(super) mod blame;
+pub(super) mod conclusion;
 pub(super) mod diagnosis;
 pub(super) mod examined;
 pub(super) mod inspect;
