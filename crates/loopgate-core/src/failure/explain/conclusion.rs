@@ -15,6 +15,13 @@ pub(in crate::failure) struct Conclusion {
     pub reason: String,
 }
 
+impl RetryClass {
+    /// What a row of data says that names no class.
+    pub(super) const fn ordinary() -> Self {
+        Self::Code
+    }
+}
+
 /// `template` with each `{name}` replaced by what `value` gives for the name.
 pub(super) fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
     let mut out = String::with_capacity(template.len() + 32);

@@ -1,11 +1,7 @@
 //! From what a failure says to what is wrong, where, and what mends it: the one conclusion that analysis and feedback
 //! both tell.
 
-use super::{
-    assertion::{comparison, in_suspect},
-    conclusion::Conclusion,
-    known::Explanation,
-};
+use super::{conclusion::Conclusion, error_kind::by_kind, known::Explanation};
 use crate::{
     evidence::{Confidence, ErrorType, Failure, RetryClass, RootCauseCategory::*, SourceLocation},
     failure::read::{
@@ -14,7 +10,7 @@ use crate::{
         paths,
         reading::Reading,
         stack::Frame,
-        text::{self, code},
+        text::code,
     },
 };
 
@@ -46,7 +42,7 @@ impl Diagnosis {
         let conclusion = match (inside_dependency(reading, known.by.as_ref()), &known.by) {
             (Some(conclusion), _) => conclusion,
             (None, Some(known)) => explained(known.clone(), reading),
-            (None, None) => derived(failure, reading, at.as_ref(), changes),
+            (None, None) => by_kind(failure, reading, at.as_ref(), changes),
         };
         let base = conclusion.certainty;
         let confidence = match (&at, touch) {
@@ -65,14 +61,14 @@ fn explained(known: Conclusion, reading: &Reading) -> Conclusion {
         Some(Sides { expected, actual, .. }) if known.category == TypeMismatch => {
             let (wanted, got) = (code(expected), code(actual));
             Conclusion {
-                cause: format!("{got} stands where {wanted} is expected: {}.", said(reading)),
+                cause: format!("{got} stands where {wanted} is expected: {}.", reading.said()),
                 action: format!("Convert {got} to {wanted} at this line."),
                 ..known
             }
         }
         // A sentence that names nothing of this failure is followed by the error itself.
         _ if !known.cause.contains('`') => {
-            Conclusion { cause: format!("{}: {}.", known.cause.trim_end_matches('.'), said(reading)), ..known }
+            Conclusion { cause: format!("{}: {}.", known.cause.trim_end_matches('.'), reading.said()), ..known }
         }
         _ => known,
     }
@@ -134,7 +130,7 @@ fn inside_dependency(reading: &Reading, known: Option<&Conclusion>) -> Option<Co
         category: known.map_or(ApiMisuse, |known| known.category),
         retry: RetryClass::Code,
         certainty: Confidence::percent(65),
-        cause: format!("{package} fails with {} when {called} is called at {}.", said(reading), code(&shown(caller))),
+        cause: format!("{package} fails with {} when {called} is called at {}.", reading.said(), code(&shown(caller))),
         action: format!("Check the arguments of {called} before this call, and handle there the case that it rejects."),
         reason: "The library is not part of this repository; this call is the last place in it that can prevent the \
                  failure."
@@ -144,107 +140,6 @@ fn inside_dependency(reading: &Reading, known: Option<&Conclusion>) -> Option<Co
 
 fn shown(frame: &Frame) -> String {
     frame.line.map_or_else(|| frame.file.clone(), |line| format!("{}:{line}", frame.file))
-}
-
-/// What the error says of itself, as one code span.
-pub(in crate::failure) fn said(reading: &Reading) -> String {
-    let first = reading.message.lines().map(str::trim).find(|line| !line.is_empty());
-    let class = reading.class.as_deref().filter(|class| !matches!(*class, "panic" | "Error" | "AssertionError"));
-    match (class, first.map(text::without_advice).filter(|first| !first.is_empty())) {
-        (Some(class), Some(first)) if !first.contains(class) => code(&format!("{class}: {first}")),
-        (_, Some(first)) => code(first),
-        (Some(class), None) => code(class),
-        (None, None) => code(reading.error_type.as_str()),
-    }
-}
-
-/// What follows from the kind of the error alone.
-fn derived(failure: &Failure, reading: &Reading, at: Option<&SourceLocation>, changes: &Changes) -> Conclusion {
-    let conclude = |category, hundredths, action: String, reason: &str| Conclusion {
-        category,
-        retry: RetryClass::Code,
-        certainty: Confidence::percent(hundredths),
-        cause: format!("{}.", said(reading)),
-        action,
-        reason: reason.to_owned(),
-    };
-    match (reading.error_type, &reading.sides) {
-        (ErrorType::CompileError, _) => conclude(
-            Other,
-            60,
-            "Correct this line as the compiler's message asks.".to_owned(),
-            "Nothing that needs this file can be built or tested before it compiles.",
-        ),
-        (ErrorType::LintError, _) => conclude(
-            Other,
-            75,
-            format!(
-                "Rewrite this line so that the rule {} accepts it.",
-                reading.class.as_deref().map_or_else(String::new, code)
-            ),
-            "The check fails while one report of this rule is left; disabling the rule takes a reviewer's consent.",
-        ),
-        (ErrorType::SyntaxError, _) => conclude(
-            Other,
-            80,
-            "Correct the syntax at this line.".to_owned(),
-            "Nothing of a file that does not parse can run.",
-        ),
-        (ErrorType::TimeoutError, _) => Conclusion {
-            retry: RetryClass::Logic,
-            ..conclude(
-                LogicError,
-                55,
-                "Find what the innermost own frame waits for, and make the code under test deliver it on this path."
-                    .to_owned(),
-                "The limit was reached because the awaited result did not come.",
-            )
-        },
-        (ErrorType::NetworkError, _) => Conclusion {
-            retry: RetryClass::External,
-            ..conclude(
-                Environment,
-                60,
-                "Run the check again; nothing in the code has to change for it.".to_owned(),
-                "The service or the network between was not available at that moment.",
-            )
-        },
-        (_, Some(sides)) => comparison(failure, sides, at, changes),
-        (ErrorType::AssertionError, None) => conclude(
-            LogicError,
-            45,
-            format!("Make the asserted condition hold: correct the computation {}.", in_suspect(failure, at, changes)),
-            "The test states the requirement; it stays as it is unless the requirement itself changed.",
-        ),
-        (ErrorType::TypeError, None) => conclude(
-            TypeMismatch,
-            50,
-            "Give this line a value of the type that the message asks for.".to_owned(),
-            "The value has another type here than the operation needs.",
-        ),
-        (ErrorType::ReferenceError, None) => conclude(
-            ApiMisuse,
-            55,
-            "Bring the name into scope before this line, spelt as it is used here.".to_owned(),
-            "The name is looked up when the line runs, and there is none in scope.",
-        ),
-        (ErrorType::ValidationError, None) => conclude(
-            MissingValidation,
-            50,
-            "Validate the input before this line, and handle the case that the message names.".to_owned(),
-            "The value reached this line unchecked.",
-        ),
-        (ErrorType::RuntimeError | ErrorType::Other, None) => conclude(
-            if failure.error_message.is_empty() && failure.stack_trace.is_none() {
-                Other
-            } else {
-                MissingErrorHandling
-            },
-            if at.is_some() { 35 } else { 20 },
-            "Mend the state in which this line raises the error.".to_owned(),
-            "The error reached the test unhandled.",
-        ),
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,6 @@
 //! A failure examined once, for everybody who asks: blame, analysis and feedback.
 
-use super::{
-    analysis,
-    diagnosis::{self, Diagnosis},
-    known,
-};
+use super::{analysis, diagnosis::Diagnosis, known};
 use crate::{
     Fingerprint,
     evidence::{ErrorType, Failure, RetryClass},
@@ -48,7 +44,7 @@ impl ExaminedFailure {
             fingerprint,
             retry,
             error_type: reading.error_type,
-            reported: diagnosis::said(&reading),
+            reported: reading.said(),
             test_file: reading.test_frame().map(|frame| frame.file.clone()),
             diagnosis: Diagnosis::of(failure, &reading, &known, changes),
             error_class: reading.class,

@@ -59,7 +59,7 @@ struct Known {
     /// One of them matches.
     patterns: Vec<String>,
     category: RootCauseCategory,
-    #[serde(default = "ordinary")]
+    #[serde(default = "RetryClass::ordinary")]
     retry: RetryClass,
     #[serde(default)]
     about: About,
@@ -71,10 +71,6 @@ struct Known {
     /// Only the test of the file reads them.
     #[cfg(test)]
     examples: Vec<Example>,
-}
-
-const fn ordinary() -> RetryClass {
-    RetryClass::Code
 }
 
 impl Known {

@@ -5,6 +5,7 @@ pub(super) mod assertion;
 pub(super) mod blame;
 pub(super) mod conclusion;
 pub(super) mod diagnosis;
+pub(super) mod error_kind;
 pub(super) mod examined;
 pub(super) mod inspect;
 pub(super) mod known;

@@ -94,6 +94,18 @@ impl Reading {
         let mut own = self.frames.iter().filter(|frame| frame.origin.in_repository() && !is_finding);
         own.find(|frame| paths::is_test(&frame.file))
     }
+
+    /// What the error says of itself, as one code span.
+    pub fn said(&self) -> String {
+        let first = self.message.lines().map(str::trim).find(|line| !line.is_empty());
+        let class = self.class.as_deref().filter(|class| !matches!(*class, "panic" | "Error" | "AssertionError"));
+        match (class, first.map(text::without_advice).filter(|first| !first.is_empty())) {
+            (Some(class), Some(first)) if !first.contains(class) => text::code(&format!("{class}: {first}")),
+            (_, Some(first)) => text::code(first),
+            (Some(class), None) => text::code(class),
+            (None, None) => text::code(self.error_type.as_str()),
+        }
+    }
 }
 
 /// Whoever ran the tests knows where a file is that the trace names by its end (`com/acme/Cart.java`) only. A bare name

@@ -192,7 +192,10 @@ mod tests {
     use regex::Regex;
 
     use super::*;
-    use crate::failure::{explain::known, read::changes::ChangedFile};
+    use crate::failure::{
+        explain::{error_kind, known},
+        read::changes::ChangedFile,
+    };
 
     /// Words that leave the reader to guess.
     const VAGUE: &str = r"(?i)\b(?:consider(?:ing)?|maybe|perhaps|possibly|probably|might|may|could|should|would|better|improve|try|try to|look into|somehow|seems?|appears?|properly|appropriate(?:ly)?|as needed|if possible|etc)\b";
@@ -213,7 +216,7 @@ mod tests {
 
     #[test]
     fn no_sentence_of_ours_is_vague() {
-        known::sentences().for_each(assert_firm);
+        known::sentences().chain(error_kind::sentences()).for_each(assert_firm);
         let sources = [
             include_str!("../explain/diagnosis.rs"),
             include_str!("feedback.rs"),
