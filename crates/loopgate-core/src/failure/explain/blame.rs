@@ -13,8 +13,8 @@ use crate::{
     Fingerprint,
     evidence::{CheckEvidence, CheckKind, Confidence, Failure, Outcome, RetryClass},
     failure::{
-        classify::{fingerprint::fingerprint, test_key::TestKey},
-        read::changes::Changes,
+        classify::{TestKey, fingerprint},
+        read::Changes,
     },
 };
 

@@ -4,14 +4,7 @@
 use super::{conclusion::Conclusion, error_kind::by_kind, known::Explanation};
 use crate::{
     evidence::{Confidence, ErrorType, Failure, RetryClass, RootCauseCategory::*, SourceLocation},
-    failure::read::{
-        changes::{Changes, Origin},
-        expected::Sides,
-        paths,
-        reading::Reading,
-        stack::Frame,
-        text::code,
-    },
+    failure::read::{Changes, Frame, Origin, Reading, Sides, paths, text::code},
 };
 
 /// What is wrong, where, and what mends it.
@@ -145,7 +138,7 @@ fn shown(frame: &Frame) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::{explain::known, read::changes::ChangedFile};
+    use crate::failure::{explain::known, read::ChangedFile};
 
     fn diagnose(message: &str, trace: &str, changed: &[(&str, u32)]) -> Diagnosis {
         let file = |(path, line): &(&str, u32)| ChangedFile { path: (*path).to_owned(), added: vec![*line..=*line] };

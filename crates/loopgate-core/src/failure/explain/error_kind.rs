@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     evidence::{Confidence, ErrorType, Failure, RetryClass, RootCauseCategory, SourceLocation},
-    failure::read::{changes::Changes, reading::Reading, text::code},
+    failure::read::{Changes, Reading, text::code},
 };
 
 const FILE: &str = include_str!("../../../data/error_types.toml");
@@ -119,9 +119,8 @@ fn of_any_error(conclusion: Conclusion, failure: &Failure, at: Option<&SourceLoc
     }
 }
 
-/// Every sentence that people read, for the test that no vague word is among them.
 #[cfg(test)]
-pub(in crate::failure) fn sentences() -> impl Iterator<Item = &'static str> {
+pub(super) fn sentences() -> impl Iterator<Item = &'static str> {
     every_advice().flat_map(|advice| [advice.action.as_str(), &advice.reason])
 }
 

@@ -1,12 +1,12 @@
 //! A failure examined once, for everybody who asks: blame, analysis and feedback.
 
-use super::{analysis, diagnosis::Diagnosis, known};
+use super::{diagnosis::Diagnosis, known};
 use crate::{
     Fingerprint,
     evidence::{ErrorType, Failure, RetryClass},
     failure::{
-        classify::fingerprint,
-        read::{changes::Changes, expected::Sides, reading::Reading},
+        classify::{fingerprint, known_as},
+        read::{Changes, Reading, Sides},
     },
 };
 
@@ -40,7 +40,7 @@ impl ExaminedFailure {
         let retry = Diagnosis::of(failure, &reading, &known, &Changes::default()).conclusion.retry;
         reading.look_up(failure, changes);
         Self {
-            name: analysis::name(failure, fingerprint),
+            name: known_as(failure, fingerprint),
             fingerprint,
             retry,
             error_type: reading.error_type,

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::conclusion::{Conclusion, fill};
 use crate::{
     evidence::{Confidence, ErrorType, RetryClass, RootCauseCategory},
-    failure::read::{patterns::Patterns, reading::Reading, text},
+    failure::read::{Patterns, Reading, text},
 };
 
 const FILE: &str = include_str!("../../../data/known_messages.toml");
@@ -191,9 +191,8 @@ fn look_up(haystack: &str, kind: Kind) -> Explanation {
     Explanation { by, matched: matched.into_iter().map(|row| rows[row].name.clone()).collect() }
 }
 
-/// Every sentence that people read, for the test that no vague word is among them.
 #[cfg(test)]
-pub(in crate::failure) fn sentences() -> impl Iterator<Item = &'static str> {
+pub(super) fn sentences() -> impl Iterator<Item = &'static str> {
     TABLE.rows.iter().flat_map(Known::sentences)
 }
 

@@ -50,7 +50,7 @@ impl Reading {
         let error_type = known(failure.error_type)
             .or(known(headline.error_type))
             .unwrap_or_else(|| error_type::type_of(class.as_deref(), &headline.message));
-        let found = expected::sides(&whole);
+        let found = expected::sides_in(&whole);
         let sides = match (&failure.expected, &failure.actual) {
             (Some(expected), Some(actual)) => {
                 let (expected, actual) = (text::one_line(expected, 400), text::one_line(actual, 400));
