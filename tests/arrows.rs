@@ -25,6 +25,9 @@ const CORE: &[&str] = &[
     "reflex",
 ];
 
+/// The rooms of `failure`, in the order in which a failure goes through them: each may enter those before it.
+const FAILURE: &[&str] = &["read", "classify", "explain", "tell"];
+
 /// The rooms each room may enter, beside itself.
 const ARROWS: &[(&str, &[&str])] = &[
     ("config", &[]),
@@ -48,11 +51,11 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The rooms a text names after `crate::`, alone or in braces.
-fn rooms_named(text: &str) -> Vec<String> {
+/// The rooms a text names after the path of what holds them (`crate::`), alone or in braces.
+fn rooms_named(text: &str, holder: &str) -> Vec<String> {
     let mut named = Vec::new();
-    for (at, _) in text.match_indices("crate::") {
-        let rest = &text[at + "crate::".len()..];
+    for (at, _) in text.match_indices(holder) {
+        let rest = &text[at + holder.len()..];
         let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
         match rest.strip_prefix('{') {
             None => named.push(word(rest)),
@@ -109,7 +112,7 @@ fn climbing<'a>(src: &Path, rooms: impl IntoIterator<Item = (&'a str, Vec<&'a st
     let mut wrong = Vec::new();
     for (room, may_enter) in &rooms {
         for file in files_of(&src.join(room)) {
-            for named in rooms_named(&text_of(&file)) {
+            for named in rooms_named(&text_of(&file), "crate::") {
                 if is_room(&named) && named != *room && !may_enter.contains(&named.as_str()) {
                     wrong.push(format!("{} enters {named}: {room} must not", file.display()));
                 }
@@ -125,6 +128,21 @@ fn arrows_point_down_only() {
     let core = CORE.iter().enumerate().map(|(at, room)| (*room, CORE[..at].to_vec()));
     let mut wrong = climbing(&root.join("crates/loopgate-core/src"), core);
     wrong.extend(climbing(&root.join("src"), ARROWS.iter().map(|(room, may_enter)| (*room, may_enter.to_vec()))));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Names that `failure` shows outside would hide which room an arrow leads to, so its own rooms do not use them.
+#[test]
+fn a_failure_goes_through_its_rooms_in_their_order() {
+    let failure = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/loopgate-core/src/failure");
+    let mut wrong = Vec::new();
+    for (at, room) in FAILURE.iter().enumerate() {
+        for file in files_of(&failure.join(room)) {
+            let named = rooms_named(&text_of(&file), "failure::");
+            let out_of_order = named.into_iter().filter(|named| !FAILURE[..=at].contains(&named.as_str()));
+            wrong.extend(out_of_order.map(|named| format!("{} enters {named}: {room} must not", file.display())));
+        }
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -144,5 +162,7 @@ fn every_room_is_on_the_map() {
 #[test]
 fn braces_are_read() {
     let text = "use crate::{config::{Source, x::Y}, github::Client};\nlet x = crate::render::fit();";
-    assert_eq!(rooms_named(text), ["config", "github", "render"]);
+    assert_eq!(rooms_named(text, "crate::"), ["config", "github", "render"]);
+    let nested = "use crate::{failure::{read::{Changes, text}, tell}, state};";
+    assert_eq!(rooms_named(nested, "failure::"), ["read", "tell"]);
 }

@@ -12,14 +12,14 @@ mod explain;
 mod read;
 mod tell;
 
-pub use classify::fingerprint;
+pub use classify::{complete, fingerprint, read_failure};
 pub use explain::{
-    AnalysisContext, Blame, Circumstances, ExaminedCheck, ExaminedFailure, FailureInspection, Verdict, analyse,
-    analyse_all, blame_check, complete, inspect, read_failure, retry_class, retry_class_of, sides,
+    AnalysisContext, Blame, Circumstances, ExaminedCheck, ExaminedFailure, Verdict, analyse, analyse_all, blame_check,
+    retry_class, retry_class_of,
 };
-pub use read::{ChangedFile, Changes, Excerpt, Frame, Origin, frames};
+pub use read::{ChangedFile, Changes, Excerpt, Frame, Origin, frames, sides};
 pub use tell::{
-    CheckContext, Entry, EntryKind, FEEDBACK_SCHEMA, FailingCheck, FeedbackItem, FeedbackLine, FeedbackPacket,
-    MAX_PACKET, PacketInput, PastFailure, Place, Priority, SinceLast, Tried, cut_at_sentence, highest_priority,
-    quoted_word, reproduce, rerun, summarise,
+    CheckContext, Entry, EntryKind, FEEDBACK_SCHEMA, FailingCheck, FailureInspection, FeedbackItem, FeedbackLine,
+    FeedbackPacket, MAX_PACKET, PacketInput, PastFailure, Place, Priority, SinceLast, Tried, cut_at_sentence,
+    highest_priority, inspect, quoted_word, reproduce, rerun, summarise,
 };

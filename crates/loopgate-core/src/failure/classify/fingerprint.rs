@@ -11,7 +11,7 @@ use super::normalise::{self, Quotes, tokens};
 use crate::{
     Fingerprint,
     evidence::Failure,
-    failure::read::{message, paths, reading::Reading, stack, text},
+    failure::read::{Reading, is_source_excerpt, is_trace_line, paths, text},
 };
 
 /// Hashed first, so that a change of these rules changes every fingerprint rather than some.
@@ -103,8 +103,8 @@ fn failing_statement(whole: &str) -> Option<String> {
     })?;
     let depth = |open: &[char], close: &[char]| shown.matches(open).count() == shown.matches(close).count();
     // Half a statement would change with the formatting of the code.
-    let is_whole = depth(&['(', '[', '{'], &[')', ']', '}']) && !shown.is_empty() && !message::is_source_excerpt(shown);
-    (is_whole && !stack::is_trace_line(shown)).then(|| tokens(shown, Quotes::ByContext).replace(' ', ""))
+    let is_whole = depth(&['(', '[', '{'], &[')', ']', '}']) && !shown.is_empty() && !is_source_excerpt(shown);
+    (is_whole && !is_trace_line(shown)).then(|| tokens(shown, Quotes::ByContext).replace(' ', ""))
 }
 
 #[cfg(test)]

@@ -1,7 +1,11 @@
-//! Classifying: what makes two failures the same one.
+//! Classifying: what makes two failures the same one, and what a report left out of a failure.
 
+mod complete;
 pub(super) mod fingerprint;
 pub(super) mod normalise;
-pub(super) mod test_key;
+mod test_key;
 
+pub use complete::{complete, read_failure};
 pub use fingerprint::fingerprint;
+
+pub(super) use test_key::{TestKey, known_as};

@@ -6,7 +6,7 @@ use regex::{Captures, Regex};
 
 use crate::{
     evidence::ErrorType,
-    failure::read::{paths, reading::Reading, text},
+    failure::read::{Reading, paths, text},
 };
 
 /// Most bytes of a message that count.

@@ -5,9 +5,8 @@ use super::{
     examined::ExaminedFailure,
 };
 use crate::{
-    Fingerprint,
     evidence::{Analysis, Failure, RootCauseCategory},
-    failure::read::{changes::Changes, text},
+    failure::read::{Changes, paths, text},
 };
 
 /// Most related failures that are named.
@@ -59,7 +58,7 @@ impl ExaminedFailure {
     fn shares_cause(&self, other: &Self) -> bool {
         let (one, two) = (&self.diagnosis, &other.diagnosis);
         let same_line = one.at.as_ref().is_some_and(|place| {
-            place.line.is_some() && two.at.as_ref() == Some(place) && !crate::failure::read::paths::is_test(&place.file)
+            place.line.is_some() && two.at.as_ref() == Some(place) && !paths::is_test(&place.file)
         });
         let same_thing = !one.patterns.is_empty()
             && one.patterns.first() == two.patterns.first()
@@ -84,13 +83,6 @@ impl ExaminedFailure {
         };
         format!(" It shows at {}{whose}.", text::code(&format!("{file}{line}")))
     }
-}
-
-/// What people call the failure: its test, else its place, else its fingerprint.
-pub(in crate::failure) fn name(failure: &Failure, fingerprint: Fingerprint) -> String {
-    let place = || failure.location().map(|(file, line)| line.map_or(file.to_owned(), |line| format!("{file}:{line}")));
-    let name = failure.test_name.clone().or_else(place).unwrap_or_else(|| fingerprint.to_string());
-    text::one_line(&name, 200)
 }
 
 impl Analysis {

@@ -1,22 +1,17 @@
 //! What a failed assertion says of the code it tests: both sides compared, and the changed file it is about.
 
-use super::diagnosis::Conclusion;
+use super::conclusion::Conclusion;
 use crate::{
     evidence::{
-        Failure, RetryClass,
+        Confidence, Failure, RetryClass,
         RootCauseCategory::{LogicError, NullUndefinedAccess, OffByOne, TypeMismatch},
         SourceLocation,
     },
-    failure::read::{
-        changes::Changes,
-        expected::{Extent, Sides},
-        paths,
-        text::code,
-    },
+    failure::read::{Changes, Extent, Sides, paths, text::code},
 };
 
 /// Two values that a test compares.
-pub(in crate::failure) fn comparison(
+pub(super) fn comparison(
     failure: &Failure,
     sides: &Sides,
     at: Option<&SourceLocation>,
@@ -30,10 +25,10 @@ pub(in crate::failure) fn comparison(
         Extent::Differences => format!("{who} compares two values that differ: {wanted} is expected, {got} is there."),
     };
     let place = in_suspect(failure, at, changes);
-    let conclude = |category, certainty, action, reason: String| Conclusion {
+    let conclude = |category, hundredths, action, reason: String| Conclusion {
         category,
         retry: RetryClass::Code,
-        certainty,
+        certainty: Confidence::percent(hundredths),
         cause,
         action,
         reason,
@@ -96,7 +91,7 @@ fn bare(value: &str) -> &str {
 }
 
 /// `in src/cart.ts (changed …)`: the changed code that a failing test is about, else the code it calls.
-pub(in crate::failure) fn in_suspect(failure: &Failure, at: Option<&SourceLocation>, changes: &Changes) -> String {
+pub(super) fn in_suspect(failure: &Failure, at: Option<&SourceLocation>, changes: &Changes) -> String {
     let here = at.map(|place| place.file.as_str());
     if let Some(file) = here.filter(|file| !paths::is_test(file) && changes.contains(file)) {
         return format!("in {} (part of this change)", code(file));
@@ -131,7 +126,7 @@ fn is_code(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::{ChangedFile, FeedbackItem};
+    use crate::failure::{explain::ExaminedFailure, read::ChangedFile};
 
     #[test]
     fn values_that_differ_by_one_have_two_readings() {
@@ -142,8 +137,8 @@ mod tests {
             error_message: "assertion `left == right` failed\n  left: 4\n right: 3".into(),
             ..Failure::default()
         };
-        let item = FeedbackItem::of(&failure, &changes, None);
-        insta::assert_snapshot!(format!("{}\n{}\n{}", item.problem, item.action, item.reason), @"
+        let told = ExaminedFailure::new(&failure, &changes).diagnosis.conclusion;
+        insta::assert_snapshot!(format!("{}\n{}\n{}", told.cause, told.action, told.reason), @"
         `pages_of_ten` expects `3` and gets `4`.
         If `3` is required, correct the boundary in `src/cart.rs` (part of this change), where one step too many is counted; if `4` is, correct the value that the test expects.
         `4` and `3` differ by exactly one, and that alone does not tell which side is wrong.

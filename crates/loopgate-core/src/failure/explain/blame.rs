@@ -13,8 +13,8 @@ use crate::{
     Fingerprint,
     evidence::{CheckEvidence, CheckKind, Confidence, Failure, Outcome, RetryClass},
     failure::{
-        classify::{fingerprint::fingerprint, test_key::TestKey},
-        read::changes::Changes,
+        classify::{TestKey, fingerprint},
+        read::Changes,
     },
 };
 
@@ -233,7 +233,7 @@ fn logged_class(check: &CheckEvidence) -> Option<RetryClass> {
         return None;
     }
     let log = if check.log_tail.is_empty() { &check.log_head } else { &check.log_tail };
-    known::explain_log(log).map(|found| found.retry)
+    known::retry_class_of_log(log)
 }
 
 /// How one failure may be retried.

@@ -1,24 +1,10 @@
 //! From what a failure says to what is wrong, where, and what mends it: the one conclusion that analysis and feedback
 //! both tell.
 
-use super::{
-    assertion::{comparison, in_suspect},
-    known::{self, Explanation},
-};
+use super::{conclusion::Conclusion, error_kind::by_kind, known::Explanation};
 use crate::{
-    evidence::{
-        Confidence, ErrorType, Failure, RetryClass,
-        RootCauseCategory::{self, *},
-        SourceLocation,
-    },
-    failure::read::{
-        changes::{Changes, Origin},
-        expected::Sides,
-        paths,
-        reading::Reading,
-        stack::Frame,
-        text::{self, code},
-    },
+    evidence::{Confidence, ErrorType, Failure, RetryClass, RootCauseCategory::*, SourceLocation},
+    failure::read::{Changes, Frame, Origin, Reading, Sides, paths, text::code},
 };
 
 /// What is wrong, where, and what mends it.
@@ -33,20 +19,6 @@ pub(in crate::failure) struct Diagnosis {
     pub patterns: Vec<String>,
 }
 
-/// The sentences and classes of a diagnosis.
-#[derive(Clone, Debug)]
-pub(in crate::failure) struct Conclusion {
-    pub category: RootCauseCategory,
-    pub retry: RetryClass,
-    /// Hundredths.
-    pub certainty: u8,
-    /// What was observed, as one or two sentences.
-    pub cause: String,
-    /// The one thing to do.
-    pub action: String,
-    pub reason: String,
-}
-
 /// How a pull request touches a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::failure) enum Touch {
@@ -56,16 +28,16 @@ pub(in crate::failure) enum Touch {
 }
 
 impl Diagnosis {
-    pub fn of(failure: &Failure, reading: &Reading, known: &Explanation, changes: &Changes) -> Self {
+    pub(super) fn of(failure: &Failure, reading: &Reading, known: &Explanation, changes: &Changes) -> Self {
         let at = best_place(failure, reading, changes);
         let touch = at.as_ref().map_or(Touch::Untouched, |place| touch(place, changes));
         let patterns = known.matched.clone();
         let conclusion = match (inside_dependency(reading, known.by.as_ref()), &known.by) {
             (Some(conclusion), _) => conclusion,
             (None, Some(known)) => explained(known.clone(), reading),
-            (None, None) => derived(failure, reading, at.as_ref(), changes),
+            (None, None) => by_kind(failure, reading, at.as_ref(), changes),
         };
-        let base = Confidence::percent(conclusion.certainty);
+        let base = conclusion.certainty;
         let confidence = match (&at, touch) {
             (None, _) => base.lowered(15),
             (Some(_), Touch::AddsLine) => base.raised(8),
@@ -77,19 +49,22 @@ impl Diagnosis {
 }
 
 /// What a known message means for this failure.
-fn explained(known: known::Match, reading: &Reading) -> Conclusion {
-    let known::Match { category, retry, confidence, mut cause, mut action, reason } = known;
+fn explained(known: Conclusion, reading: &Reading) -> Conclusion {
     match &reading.sides {
-        Some(Sides { expected, actual, .. }) if category == TypeMismatch => {
+        Some(Sides { expected, actual, .. }) if known.category == TypeMismatch => {
             let (wanted, got) = (code(expected), code(actual));
-            cause = format!("{got} stands where {wanted} is expected: {}.", said(reading));
-            action = format!("Convert {got} to {wanted} at this line.");
+            Conclusion {
+                cause: format!("{got} stands where {wanted} is expected: {}.", reading.said()),
+                action: format!("Convert {got} to {wanted} at this line."),
+                ..known
+            }
         }
         // A sentence that names nothing of this failure is followed by the error itself.
-        _ if !cause.contains('`') => cause = format!("{}: {}.", cause.trim_end_matches('.'), said(reading)),
-        _ => {}
+        _ if !known.cause.contains('`') => {
+            Conclusion { cause: format!("{}: {}.", known.cause.trim_end_matches('.'), reading.said()), ..known }
+        }
+        _ => known,
     }
-    Conclusion { category, retry, certainty: confidence, cause, action, reason }
 }
 
 fn touch(place: &SourceLocation, changes: &Changes) -> Touch {
@@ -126,7 +101,7 @@ fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option
 }
 
 /// A failure inside a library: what is wrong is how the repository calls it.
-fn inside_dependency(reading: &Reading, known: Option<&known::Match>) -> Option<Conclusion> {
+fn inside_dependency(reading: &Reading, known: Option<&Conclusion>) -> Option<Conclusion> {
     if matches!(reading.error_type, ErrorType::AssertionError | ErrorType::CompileError | ErrorType::LintError) {
         return None;
     }
@@ -147,8 +122,8 @@ fn inside_dependency(reading: &Reading, known: Option<&known::Match>) -> Option<
     Some(Conclusion {
         category: known.map_or(ApiMisuse, |known| known.category),
         retry: RetryClass::Code,
-        certainty: 65,
-        cause: format!("{package} fails with {} when {called} is called at {}.", said(reading), code(&shown(caller))),
+        certainty: Confidence::percent(65),
+        cause: format!("{package} fails with {} when {called} is called at {}.", reading.said(), code(&shown(caller))),
         action: format!("Check the arguments of {called} before this call, and handle there the case that it rejects."),
         reason: "The library is not part of this repository; this call is the last place in it that can prevent the \
                  failure."
@@ -160,111 +135,10 @@ fn shown(frame: &Frame) -> String {
     frame.line.map_or_else(|| frame.file.clone(), |line| format!("{}:{line}", frame.file))
 }
 
-/// What the error says of itself, as one code span.
-pub(in crate::failure) fn said(reading: &Reading) -> String {
-    let first = reading.message.lines().map(str::trim).find(|line| !line.is_empty());
-    let class = reading.class.as_deref().filter(|class| !matches!(*class, "panic" | "Error" | "AssertionError"));
-    match (class, first.map(text::without_advice).filter(|first| !first.is_empty())) {
-        (Some(class), Some(first)) if !first.contains(class) => code(&format!("{class}: {first}")),
-        (_, Some(first)) => code(first),
-        (Some(class), None) => code(class),
-        (None, None) => code(reading.error_type.as_str()),
-    }
-}
-
-/// What follows from the kind of the error alone.
-fn derived(failure: &Failure, reading: &Reading, at: Option<&SourceLocation>, changes: &Changes) -> Conclusion {
-    let conclude = |category, certainty, action: String, reason: &str| Conclusion {
-        category,
-        retry: RetryClass::Code,
-        certainty,
-        cause: format!("{}.", said(reading)),
-        action,
-        reason: reason.to_owned(),
-    };
-    match (reading.error_type, &reading.sides) {
-        (ErrorType::CompileError, _) => conclude(
-            Other,
-            60,
-            "Correct this line as the compiler's message asks.".to_owned(),
-            "Nothing that needs this file can be built or tested before it compiles.",
-        ),
-        (ErrorType::LintError, _) => conclude(
-            Other,
-            75,
-            format!(
-                "Rewrite this line so that the rule {} accepts it.",
-                reading.class.as_deref().map_or_else(String::new, code)
-            ),
-            "The check fails while one report of this rule is left; disabling the rule takes a reviewer's consent.",
-        ),
-        (ErrorType::SyntaxError, _) => conclude(
-            Other,
-            80,
-            "Correct the syntax at this line.".to_owned(),
-            "Nothing of a file that does not parse can run.",
-        ),
-        (ErrorType::TimeoutError, _) => Conclusion {
-            retry: RetryClass::Logic,
-            ..conclude(
-                LogicError,
-                55,
-                "Find what the innermost own frame waits for, and make the code under test deliver it on this path."
-                    .to_owned(),
-                "The limit was reached because the awaited result did not come.",
-            )
-        },
-        (ErrorType::NetworkError, _) => Conclusion {
-            retry: RetryClass::External,
-            ..conclude(
-                Environment,
-                60,
-                "Run the check again; nothing in the code has to change for it.".to_owned(),
-                "The service or the network between was not available at that moment.",
-            )
-        },
-        (_, Some(sides)) => comparison(failure, sides, at, changes),
-        (ErrorType::AssertionError, None) => conclude(
-            LogicError,
-            45,
-            format!("Make the asserted condition hold: correct the computation {}.", in_suspect(failure, at, changes)),
-            "The test states the requirement; it stays as it is unless the requirement itself changed.",
-        ),
-        (ErrorType::TypeError, None) => conclude(
-            TypeMismatch,
-            50,
-            "Give this line a value of the type that the message asks for.".to_owned(),
-            "The value has another type here than the operation needs.",
-        ),
-        (ErrorType::ReferenceError, None) => conclude(
-            ApiMisuse,
-            55,
-            "Bring the name into scope before this line, spelt as it is used here.".to_owned(),
-            "The name is looked up when the line runs, and there is none in scope.",
-        ),
-        (ErrorType::ValidationError, None) => conclude(
-            MissingValidation,
-            50,
-            "Validate the input before this line, and handle the case that the message names.".to_owned(),
-            "The value reached this line unchecked.",
-        ),
-        (ErrorType::RuntimeError | ErrorType::Other, None) => conclude(
-            if failure.error_message.is_empty() && failure.stack_trace.is_none() {
-                Other
-            } else {
-                MissingErrorHandling
-            },
-            if at.is_some() { 35 } else { 20 },
-            "Mend the state in which this line raises the error.".to_owned(),
-            "The error reached the test unhandled.",
-        ),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::read::changes::ChangedFile;
+    use crate::failure::{explain::known, read::ChangedFile};
 
     fn diagnose(message: &str, trace: &str, changed: &[(&str, u32)]) -> Diagnosis {
         let file = |(path, line): &(&str, u32)| ChangedFile { path: (*path).to_owned(), added: vec![*line..=*line] };

@@ -1,16 +1,12 @@
 //! A failure that is examined once, for blame, analysis and feedback.
 
-use super::{
-    analysis,
-    diagnosis::{self, Diagnosis},
-    known,
-};
+use super::{diagnosis::Diagnosis, known};
 use crate::{
     Fingerprint,
     evidence::{ErrorType, Failure, RetryClass},
     failure::{
-        classify::fingerprint,
-        read::{changes::Changes, expected::Sides, reading::Reading},
+        classify::{fingerprint, known_as},
+        read::{Changes, Reading, Sides},
     },
 };
 
@@ -44,11 +40,11 @@ impl ExaminedFailure {
         let retry = Diagnosis::of(failure, &reading, &known, &Changes::default()).conclusion.retry;
         reading.look_up(failure, changes);
         Self {
-            name: analysis::name(failure, fingerprint),
+            name: known_as(failure, fingerprint),
             fingerprint,
             retry,
             error_type: reading.error_type,
-            reported: diagnosis::said(&reading),
+            reported: reading.said(),
             test_file: reading.test_frame().map(|frame| frame.file.clone()),
             diagnosis: Diagnosis::of(failure, &reading, &known, changes),
             error_class: reading.class,

@@ -1,14 +1,22 @@
 //! Explaining: what is wrong, whose failure it is, whether trying again can help, and what would mend it.
 
-pub(super) mod analysis;
-pub(super) mod assertion;
-pub(super) mod blame;
-pub(super) mod diagnosis;
-pub(super) mod examined;
-pub(super) mod inspect;
-pub(super) mod known;
+mod analysis;
+mod assertion;
+mod blame;
+mod conclusion;
+mod diagnosis;
+mod error_kind;
+mod examined;
+mod known;
 
 pub use analysis::{AnalysisContext, analyse, analyse_all};
 pub use blame::{Blame, Circumstances, ExaminedCheck, Verdict, blame_check, retry_class, retry_class_of};
 pub use examined::ExaminedFailure;
-pub use inspect::{FailureInspection, complete, inspect, read_failure, sides};
+
+pub(super) use diagnosis::{Diagnosis, Touch};
+
+/// Every sentence of the data that people read, for the test that no vague word is among them.
+#[cfg(test)]
+pub(super) fn sentences() -> impl Iterator<Item = &'static str> {
+    known::sentences().chain(error_kind::sentences())
+}

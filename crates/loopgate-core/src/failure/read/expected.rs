@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::{patterns::Patterns, text};
+use crate::evidence::Failure;
 
 /// Longest value kept, in characters.
 const MAX_VALUE: usize = 400;
@@ -70,7 +71,7 @@ const FORMS: &[&str] = &[
 static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(FORMS.iter().copied()));
 
 /// Both sides of the assertion that a cleaned text tells of.
-pub(in crate::failure) fn sides(cleaned: &str) -> Option<Sides> {
+pub(super) fn sides_in(cleaned: &str) -> Option<Sides> {
     let head = text::prefix(cleaned, 12 * 1024);
     let inline = PATTERNS.matching(head).into_iter().find_map(|row| {
         let captures = PATTERNS.captures(row, head)?;
@@ -80,6 +81,14 @@ pub(in crate::failure) fn sides(cleaned: &str) -> Option<Sides> {
     });
     // Where the values on the first line are cut off, the difference below them says more.
     inline.filter(|sides| !sides.expected.contains('…') && !sides.actual.contains('…')).or_else(|| diff_block(head))
+}
+
+/// What an assertion expected and what it found: as the report gives them, else as the message tells them.
+pub fn sides(failure: &Failure) -> Option<(String, String)> {
+    if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
+        return Some((expected.clone(), actual.clone()));
+    }
+    sides_in(&text::clean(&failure.error_message)).map(|sides| (sides.expected, sides.actual))
 }
 
 /// `- Expected … + Received` of Jest, Vitest and PHPUnit, `+ expected - actual` of mocha, `(-want +got)` of go-cmp.
@@ -189,9 +198,9 @@ mod tests {
             ("Expected 30 but got 20", "30", "20"),
         ];
         for (text, expected, actual) in cases {
-            let found = sides(&text::clean(text)).map(|sides| (sides.expected, sides.actual));
+            let found = sides_in(&text::clean(text)).map(|sides| (sides.expected, sides.actual));
             assert_eq!(found, Some((expected.to_owned(), actual.to_owned())), "{text}");
         }
-        assert_eq!(sides("connection refused"), None);
+        assert_eq!(sides_in("connection refused"), None);
     }
 }

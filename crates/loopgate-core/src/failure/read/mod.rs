@@ -1,15 +1,22 @@
 //! Reading: the texts of a failure made small and plain, and what stands in them: headline, frames, both sides, paths.
 
-pub(super) mod changes;
-pub(super) mod error_type;
-pub(super) mod expected;
-pub(super) mod message;
+mod changes;
+mod error_type;
+mod expected;
+mod message;
 pub(super) mod paths;
-pub(super) mod patterns;
-pub(super) mod reading;
-pub(super) mod stack;
+mod patterns;
+mod reading;
+mod stack;
 pub(super) mod text;
 
 pub use changes::{ChangedFile, Changes, Origin};
+pub use expected::sides;
 pub use stack::{Frame, frames};
 pub use text::Excerpt;
+
+pub(super) use expected::{Extent, Sides};
+pub(super) use message::is_source_excerpt;
+pub(super) use patterns::Patterns;
+pub(super) use reading::Reading;
+pub(super) use stack::is_trace_line;

@@ -11,14 +11,15 @@ pub(in crate::failure) struct Patterns {
     each: Vec<OnceLock<Regex>>,
 }
 
-const PROOF: &str = "every pattern is a constant that a test compiles";
+const PROOF: &str = "every pattern is part of the program, and a test compiles it";
 
 impl Patterns {
     /// Compiles the set.
-    pub fn new(patterns: impl IntoIterator<Item = &'static str>) -> Self {
+    pub fn new(patterns: impl IntoIterator<Item: AsRef<str>>) -> Self {
         // Unicode's word boundaries cannot be decided by an automaton: one letter outside ASCII in a log would send the
         // whole search to an engine a hundred times slower.
-        let sources: Vec<String> = patterns.into_iter().map(|pattern| pattern.replace(r"\b", r"(?-u:\b)")).collect();
+        let sources: Vec<String> =
+            patterns.into_iter().map(|pattern| pattern.as_ref().replace(r"\b", r"(?-u:\b)")).collect();
         let set = RegexSet::new(&sources).expect(PROOF);
         let each = sources.iter().map(|_| OnceLock::new()).collect();
         Self { sources, set, each }

@@ -50,7 +50,7 @@ impl Reading {
         let error_type = known(failure.error_type)
             .or(known(headline.error_type))
             .unwrap_or_else(|| error_type::type_of(class.as_deref(), &headline.message));
-        let found = expected::sides(&whole);
+        let found = expected::sides_in(&whole);
         let sides = match (&failure.expected, &failure.actual) {
             (Some(expected), Some(actual)) => {
                 let (expected, actual) = (text::one_line(expected, 400), text::one_line(actual, 400));
@@ -93,6 +93,18 @@ impl Reading {
         let is_finding = matches!(self.error_type, ErrorType::CompileError | ErrorType::LintError);
         let mut own = self.frames.iter().filter(|frame| frame.origin.in_repository() && !is_finding);
         own.find(|frame| paths::is_test(&frame.file))
+    }
+
+    /// What the error says of itself, as one code span.
+    pub fn said(&self) -> String {
+        let first = self.message.lines().map(str::trim).find(|line| !line.is_empty());
+        let class = self.class.as_deref().filter(|class| !matches!(*class, "panic" | "Error" | "AssertionError"));
+        match (class, first.map(text::without_advice).filter(|first| !first.is_empty())) {
+            (Some(class), Some(first)) if !first.contains(class) => text::code(&format!("{class}: {first}")),
+            (_, Some(first)) => text::code(first),
+            (Some(class), None) => text::code(class),
+            (None, None) => text::code(self.error_type.as_str()),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    feedback_line::FeedbackLine,
     reproduce::{CheckContext, reproduce},
     summary::cut_at_sentence,
 };
@@ -16,13 +17,9 @@ use crate::{
     CheckName, Fingerprint,
     evidence::{ErrorType, Failure, RetryClass, SourceLocation},
     failure::{
-        FeedbackLine,
-        explain::{
-            diagnosis::{Diagnosis, Touch},
-            examined::ExaminedFailure,
-        },
+        explain::{Diagnosis, ExaminedFailure, Touch},
         read::{
-            changes::Changes,
+            Changes,
             text::{self, code},
         },
     },
@@ -192,7 +189,7 @@ mod tests {
     use regex::Regex;
 
     use super::*;
-    use crate::failure::{explain::known, read::changes::ChangedFile};
+    use crate::failure::{explain, read::ChangedFile};
 
     /// Words that leave the reader to guess.
     const VAGUE: &str = r"(?i)\b(?:consider(?:ing)?|maybe|perhaps|possibly|probably|might|may|could|should|would|better|improve|try|try to|look into|somehow|seems?|appears?|properly|appropriate(?:ly)?|as needed|if possible|etc)\b";
@@ -213,7 +210,7 @@ mod tests {
 
     #[test]
     fn no_sentence_of_ours_is_vague() {
-        known::sentences().for_each(assert_firm);
+        explain::sentences().for_each(assert_firm);
         let sources = [
             include_str!("../explain/diagnosis.rs"),
             include_str!("feedback.rs"),

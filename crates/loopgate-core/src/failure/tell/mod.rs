@@ -1,13 +1,15 @@
 //! Telling: one failure as something to act on, the command that shows it again, and the packet for the next attempt.
 
-pub(super) mod feedback;
-pub(super) mod feedback_line;
-pub(super) mod packet;
-pub(super) mod reproduce;
-pub(super) mod summary;
+mod feedback;
+mod feedback_line;
+mod inspect;
+mod packet;
+mod reproduce;
+mod summary;
 
 pub use feedback::{FeedbackItem, Place, Priority, summarise};
 pub use feedback_line::FeedbackLine;
+pub use inspect::{FailureInspection, inspect};
 pub use packet::{
     Entry, EntryKind, FEEDBACK_SCHEMA, FailingCheck, FeedbackPacket, MAX_PACKET, PacketInput, PastFailure, SinceLast,
     Tried, highest_priority,

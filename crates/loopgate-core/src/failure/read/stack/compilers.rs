@@ -1,6 +1,6 @@
 //! Places that compilers, type checkers and linters name: the forms most tools share.
 
-use super::{Line, Order, Says};
+use super::line::{Line, Order, Says};
 
 pub(super) const LINES: &[Line] = &[
     // tsc and the C# compiler

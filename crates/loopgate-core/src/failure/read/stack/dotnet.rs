@@ -1,6 +1,6 @@
 //! C# and F#: frames that name a source file; those of the framework have none.
 
-use super::Line;
+use super::line::Line;
 
 pub(super) const LINES: &[Line] = &[
     // `at Acme.Cart.Total(Int32 count) in /src/Cart.cs:line 12`, and the Mono and localised forms with `:12`.

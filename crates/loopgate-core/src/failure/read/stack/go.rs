@@ -1,6 +1,6 @@
 //! Go: goroutine traces (function on one line, place on the next) and the lines that tests log.
 
-use super::Line;
+use super::line::Line;
 
 pub(super) const LINES: &[Line] = &[
     Line::function(

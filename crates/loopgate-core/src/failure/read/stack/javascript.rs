@@ -1,7 +1,7 @@
 //! JavaScript and TypeScript: V8, Firefox and Safari, Vitest's arrows, Node's header lines.
 
-use super::Line;
-use crate::failure::read::paths;
+use super::super::paths;
+use super::line::Line;
 
 pub(super) const LINES: &[Line] = &[
     Line::frame(

@@ -1,6 +1,6 @@
 //! Java, Kotlin, Scala, Groovy: frames name a class and a file; the class's package gives the directory.
 
-use super::Line;
+use super::line::Line;
 
 pub(super) const LINES: &[Line] = &[
     // `at app//com.acme.Cart.total(Cart.java:12)`, `at java.base/java.util.List.of(List.java:3)`
@@ -48,8 +48,8 @@ pub(super) fn path_of(class: &str, file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::changes::{ChangedFile, Origin};
     use super::super::{Changes, frames, tests::shown};
-    use crate::failure::read::changes::{ChangedFile, Origin};
 
     const TRACE: &str = "\
 org.opentest4j.AssertionFailedError: expected: <30> but was: <20>

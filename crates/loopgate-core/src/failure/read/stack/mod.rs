@@ -8,6 +8,7 @@ mod dotnet;
 mod go;
 mod javascript;
 mod jvm;
+mod line;
 mod native;
 mod php;
 mod python;
@@ -20,6 +21,7 @@ use std::sync::LazyLock;
 use regex::Captures;
 use serde::{Deserialize, Serialize};
 
+use self::line::{Line, Order, Says};
 use super::{
     changes::{Changes, Origin},
     paths,
@@ -52,43 +54,6 @@ impl Frame {
 
     pub fn location(&self) -> SourceLocation {
         SourceLocation { file: self.file.clone(), line: self.line, function: self.function.clone() }
-    }
-}
-
-/// What a line that matches says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Says {
-    /// A place; `fun`, if the row captures it, contains it.
-    Frame,
-    /// A place whose function, if captured, was called *from* it (PHP): it contains the frame before.
-    Callee,
-    /// The function of the place that the very next line names.
-    Function,
-    /// The function or file (`fun`, `file`) of a place further down.
-    Heading,
-}
-
-/// The order in which a language prints its frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    InnermostFirst,
-    InnermostLast,
-}
-
-/// One form of line. The pattern's groups `file`, `line`, `col` and `fun` are what it captures.
-struct Line {
-    pattern: &'static str,
-    says: Says,
-    order: Order,
-}
-
-impl Line {
-    const fn frame(pattern: &'static str) -> Self {
-        Self { pattern, says: Says::Frame, order: Order::InnermostFirst }
-    }
-
-    const fn function(pattern: &'static str) -> Self {
-        Self { pattern, says: Says::Function, order: Order::InnermostFirst }
     }
 }
 

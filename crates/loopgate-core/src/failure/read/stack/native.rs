@@ -1,6 +1,6 @@
 //! C and C++: debuggers and sanitizers, `assert`, GoogleTest and Catch2.
 
-use super::Line;
+use super::line::Line;
 
 pub(super) const LINES: &[Line] = &[
     // gdb `#1  0x0000555 in f (x=3) at a.c:12`, AddressSanitizer `#0 0x55 in f(int) /src/a.c:12:5`

@@ -1,6 +1,6 @@
 //! PHP: numbered traces, whose function is the one called *at* the place, and the places of fatal errors.
 
-use super::{Line, Order, Says};
+use super::line::{Line, Order, Says};
 
 pub(super) const LINES: &[Line] = &[
     Line {

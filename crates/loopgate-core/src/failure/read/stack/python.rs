@@ -1,6 +1,6 @@
 //! Python: tracebacks (outermost frame first) and pytest's long and short styles.
 
-use super::{Line, Order, Says};
+use super::line::{Line, Order, Says};
 
 pub(super) const LINES: &[Line] = &[
     Line {

@@ -1,6 +1,6 @@
 //! Ruby: backtraces of either quoting, RSpec's commented ones, minitest's headings.
 
-use super::Line;
+use super::line::Line;
 
 pub(super) const LINES: &[Line] = &[
     Line::frame(

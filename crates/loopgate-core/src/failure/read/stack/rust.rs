@@ -1,6 +1,6 @@
 //! Rust: panics of either wording, backtraces, and the arrows of compiler messages.
 
-use super::Line;
+use super::line::Line;
 
 pub(super) const LINES: &[Line] = &[
     Line::frame(

@@ -1,6 +1,6 @@
 //! Swift: XCTest, Swift Testing and the runtime's fatal errors.
 
-use super::Line;
+use super::line::Line;
 
 pub(super) const LINES: &[Line] = &[
     Line::frame(r"^(?P<file>[^:]+\.swift):(?P<line>[0-9]+): error: -?\[?(?P<fun>[A-Za-z0-9_. ]+)\]? : "),

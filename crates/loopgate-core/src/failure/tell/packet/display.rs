@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use super::{Entry, FeedbackPacket, PastFailure};
+use super::{
+    FeedbackPacket,
+    entry::{Entry, PastFailure},
+};
 
 /// The packet as plain text. Lines of traces stand behind `|`, so that nothing in them reads as ours.
 impl fmt::Display for FeedbackPacket {

@@ -1,10 +1,12 @@
 //! Packets as their receivers get them, one per kind of failure that comes most often: as text and as JSON. Read them
 //! as a tired person would before accepting a change: what is wrong, where, what to do, and why must be there at once.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::{
-    evidence::{CheckKind, Failure, Outcome},
-    failure::read::changes::ChangedFile,
+    evidence::{CheckEvidence, CheckKind, Failure, Outcome},
+    failure::read::{ChangedFile, Changes},
 };
 
 /// The packet for one failing check of a pull request that changes the cart.

@@ -2,23 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use super::{Entry, EntryKind, FailingCheck, MAX_ENTRIES, MAX_TESTS, PacketInput, PastFailure};
+use super::{
+    super::{
+        feedback::{FeedbackItem, Place},
+        reproduce::{CheckContext, reproduce},
+    },
+    entry::{Entry, EntryKind, PastFailure},
+    input::{FailingCheck, PacketInput},
+};
 use crate::{
     Fingerprint,
     evidence::{CheckKind, Comparison, ErrorType, Failure, Outcome},
     failure::{
         classify::fingerprint,
-        explain::examined::ExaminedFailure,
+        explain::ExaminedFailure,
         read::{
-            reading::Reading,
+            Reading,
             text::{self, Excerpt, Trace, code},
-        },
-        tell::{
-            feedback::{FeedbackItem, Place},
-            reproduce::{CheckContext, reproduce},
         },
     },
 };
+
+/// Most entries of a packet; no reader works through more.
+const MAX_ENTRIES: usize = 50;
+
+/// Most tests named per entry.
+const MAX_TESTS: usize = 8;
 
 /// Bytes at the end of a log in which the error is looked for.
 const MAX_LOG: usize = 24 * 1024;

@@ -4,21 +4,19 @@
 //! fingerprint are one entry with several tests. Traces give way before failures do, and what is left out is counted.
 
 mod display;
+mod entry;
 mod gather;
-
-use std::collections::BTreeMap;
+mod input;
 
 use serde::{Deserialize, Serialize};
 
 use self::gather::{Draft, Gathered, gather};
 use super::feedback::{FeedbackItem, Priority};
-use crate::{
-    Fingerprint, PrNumber, Sha,
-    evidence::{CheckEvidence, Comparison, TestFramework},
-    failure::read::{
-        changes::Changes,
-        text::{self, Excerpt},
-    },
+use crate::failure::read::text;
+
+pub use self::{
+    entry::{Entry, EntryKind, PastFailure},
+    input::{FailingCheck, PacketInput, SinceLast, Tried},
 };
 
 /// `schema` of a packet.
@@ -26,12 +24,6 @@ pub const FEEDBACK_SCHEMA: &str = "loopgate.feedback/v1";
 
 /// Largest packet, as JSON and as text, in bytes.
 pub const MAX_PACKET: usize = 16 * 1024;
-
-/// Most entries of a packet; no reader works through more.
-const MAX_ENTRIES: usize = 50;
-
-/// Most tests named per entry.
-const MAX_TESTS: usize = 8;
 
 /// Lines of trace per entry, from the most generous packet to the tightest.
 const TRACE_LINES: [usize; 5] = [40, 20, 10, 4, 0];
@@ -54,97 +46,6 @@ pub struct FeedbackPacket {
     pub not_shown: u64,
     /// Where the whole text is: a link or a path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub full_text: Option<String>,
-}
-
-/// What kind of failure an entry is; the order of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EntryKind {
-    CompileError,
-    Regression,
-    Failure,
-}
-
-impl EntryKind {
-    const fn words(self) -> &'static str {
-        match self {
-            Self::CompileError => "compile error",
-            Self::Regression => "regression: passed before",
-            Self::Failure => "failure",
-        }
-    }
-}
-
-/// One error and the tests that show it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    pub kind: EntryKind,
-    #[serde(flatten)]
-    pub item: FeedbackItem,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tests: Vec<String>,
-    /// Tests with this error beyond those in `tests`.
-    #[serde(default)]
-    pub more_tests: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actual: Option<String>,
-    #[serde(default, skip_serializing_if = "Excerpt::is_empty")]
-    pub trace: Excerpt,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub similar: Option<PastFailure>,
-}
-
-/// What changed since the last attempt.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SinceLast {
-    /// `+5/-2`
-    pub diff_summary: String,
-    pub files_modified: Vec<String>,
-}
-
-/// A fix that an earlier attempt tried.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tried {
-    pub attempt: u32,
-    pub description: String,
-    /// How that attempt ended: `same error`, `other tests broke`.
-    pub outcome: String,
-}
-
-/// The same or a similar failure of the past, from the debug memory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PastFailure {
-    pub times_seen: u32,
-    pub last_in: Option<PrNumber>,
-    pub fixed_by: Option<Sha>,
-    /// What the fix was: `+5/-2 in src/auth.rs: added a null check`.
-    pub fix: Option<String>,
-}
-
-/// A failing check and what is known of how it is run.
-#[derive(Clone, Copy, Debug)]
-pub struct FailingCheck<'a> {
-    pub evidence: &'a CheckEvidence,
-    pub framework: Option<TestFramework>,
-    pub command: Option<&'a str>,
-    /// Where it runs, relative to the top of the repository; none for the top.
-    pub directory: Option<&'a str>,
-}
-
-/// What a packet is made of.
-#[derive(Clone, Debug)]
-pub struct PacketInput<'a> {
-    pub attempt: u32,
-    pub max_attempts: u32,
-    pub checks: &'a [FailingCheck<'a>],
-    pub changes: &'a Changes,
-    pub comparison: Option<&'a Comparison>,
-    pub since_last: Option<SinceLast>,
-    pub tried: Vec<Tried>,
-    pub past: &'a BTreeMap<Fingerprint, PastFailure>,
     pub full_text: Option<String>,
 }
 
@@ -193,31 +94,6 @@ impl FeedbackPacket {
     }
 }
 
-impl SinceLast {
-    fn bounded(&self) -> Self {
-        Self {
-            diff_summary: text::one_line(&self.diff_summary, 40),
-            files_modified: self.files_modified.iter().take(20).map(|file| text::one_line(file, 120)).collect(),
-        }
-    }
-}
-
-impl Tried {
-    fn bounded(&self) -> Self {
-        Self {
-            attempt: self.attempt,
-            description: text::one_line(&self.description, 240),
-            outcome: text::one_line(&self.outcome, 120),
-        }
-    }
-}
-
-impl PastFailure {
-    fn bounded(&self) -> Self {
-        Self { fix: self.fix.as_deref().map(|fix| text::one_line(fix, 240)), ..self.clone() }
-    }
-}
-
 fn summary(input: &PacketInput<'_>, drafts: &[Draft], total: u64) -> String {
     let count = |kind: EntryKind| drafts.iter().filter(|draft| draft.kind() == kind).count();
     let mut parts = Vec::new();
@@ -261,10 +137,12 @@ pub fn highest_priority<'a>(items: impl IntoIterator<Item = &'a FeedbackItem>) -
 mod examples;
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::{
-        evidence::{CheckKind, Failure, Outcome},
-        failure::read::changes::ChangedFile,
+        evidence::{CheckEvidence, CheckKind, Comparison, Failure, Outcome, TestFramework},
+        failure::read::{ChangedFile, Changes},
     };
 
     fn failing(name: &str, kind: CheckKind, failures: Vec<Failure>) -> CheckEvidence {

@@ -3,6 +3,7 @@
 //! People and agents paste these lines into a shell, and the names in them come from the pull request. A name is
 //! quoted so that no shell reads anything into it; one that cannot be quoted yields no command.
 
+mod check;
 #[cfg(test)]
 mod fixtures;
 mod names;
@@ -17,25 +18,12 @@ use std::borrow::Cow;
 
 use self::{own::Start, source::of_source, tool::tool};
 use crate::{
-    CheckName,
-    evidence::{CheckKind, ErrorType, Failure, TestFramework},
+    evidence::{ErrorType, Failure},
     failure::read::text,
     policy::REPORTS_VARIABLE,
 };
 
-pub use self::{rerun::rerun, word::word as quoted_word};
-
-/// The check a failure belongs to, as far as it is known.
-#[derive(Clone, Copy, Debug)]
-pub struct CheckContext<'a> {
-    pub name: &'a CheckName,
-    pub kind: CheckKind,
-    pub framework: Option<TestFramework>,
-    /// The configured command line, `cargo test --workspace`.
-    pub command: Option<&'a str>,
-    /// Where it runs, relative to the top of the repository; none for the top.
-    pub directory: Option<&'a str>,
-}
+pub use self::{check::CheckContext, rerun::rerun, word::word as quoted_word};
 
 /// The command that runs this one failure again, from the top of the repository, started as the check starts its tool;
 /// without a better one, the check's own.

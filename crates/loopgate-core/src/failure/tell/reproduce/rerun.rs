@@ -4,7 +4,7 @@
 //! the same place. Where the filter misses, the run says nothing of the tests, and nothing follows from it.
 
 use super::{
-    CheckContext,
+    check::CheckContext,
     names::{class_and_method, leaf, pattern},
     own::is_simple,
     tool::{Tool, tool},

@@ -1,6 +1,6 @@
 //! The tool that runs a failing test.
 
-use super::CheckContext;
+use super::check::CheckContext;
 use crate::{
     evidence::{Failure, TestFramework},
     failure::read::{paths, text},

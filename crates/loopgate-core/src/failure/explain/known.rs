@@ -1,0 +1,274 @@
+//! Known messages: what a message means, what mends it, and whether trying again can help.
+//!
+//! The rows are data, and `data/known_messages.toml` says how to add one. Rows are tried in the order of the file; the
+//! first that matches explains the failure, the others are named as matched too.
+
+use std::sync::LazyLock;
+
+use regex::Captures;
+use serde::Deserialize;
+
+use super::conclusion::{Conclusion, fill};
+use crate::{
+    evidence::{Confidence, ErrorType, RetryClass, RootCauseCategory},
+    failure::read::{Patterns, Reading, text},
+};
+
+const FILE: &str = include_str!("../../../data/known_messages.toml");
+const PROOF: &str = "the file is part of the program, and a test reads it";
+
+/// What kind of failure the table is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Something broke.
+    Error,
+    /// A test says that a condition does not hold.
+    Assertion,
+    /// A test compares two values: its words are mostly theirs, and tell nothing of the failure.
+    Comparison,
+}
+
+/// Which failures a row speaks of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum About {
+    /// All but comparisons.
+    #[default]
+    Failures,
+    /// Errors alone: in an assertion the same words are what the test is about (`status 503`).
+    Errors,
+    Everything,
+}
+
+impl About {
+    const fn includes(self, kind: Kind) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Failures => !matches!(kind, Kind::Comparison),
+            Self::Errors => matches!(kind, Kind::Error),
+        }
+    }
+}
+
+/// A known message: one row of the file.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, serde(deny_unknown_fields))]
+struct Known {
+    /// Shown among the matched patterns.
+    name: String,
+    /// One of them matches.
+    patterns: Vec<String>,
+    category: RootCauseCategory,
+    #[serde(default = "RetryClass::ordinary")]
+    retry: RetryClass,
+    #[serde(default)]
+    about: About,
+    confidence: Confidence,
+    /// A whole sentence, as `action` and `reason` are; `{x}` stands for the pattern's group `x`, shown as code.
+    cause: String,
+    action: String,
+    reason: String,
+    /// Only the test of the file reads them.
+    #[cfg(test)]
+    examples: Vec<Example>,
+}
+
+impl Known {
+    /// What the row says where its groups captured what `captured` gives.
+    fn conclusion<'t>(&self, captured: impl Fn(&str) -> &'t str) -> Conclusion {
+        let as_code = |name: &str| text::code(captured(name));
+        Conclusion {
+            category: self.category,
+            retry: self.retry,
+            certainty: self.confidence,
+            cause: fill(&self.cause, as_code),
+            action: fill(&self.action, as_code),
+            reason: fill(&self.reason, as_code),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Known {
+    fn sentences(&self) -> [&str; 3] {
+        [&self.cause, &self.action, &self.reason]
+    }
+}
+
+/// A message as a tool prints it.
+#[cfg(test)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Example {
+    text: String,
+    /// What each group captures.
+    #[serde(default)]
+    captures: std::collections::BTreeMap<String, String>,
+}
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, serde(deny_unknown_fields))]
+struct Rows {
+    message: Vec<Known>,
+}
+
+struct Table {
+    rows: Vec<Known>,
+    /// The patterns of all rows, in the order of the rows.
+    patterns: Patterns,
+    /// The row of each pattern.
+    row_of: Vec<usize>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let Rows { message: rows } = toml::from_str(FILE).expect(PROOF);
+    let patterns = Patterns::new(rows.iter().flat_map(|row| &row.patterns));
+    let row_of = rows.iter().enumerate().flat_map(|(at, row)| row.patterns.iter().map(move |_| at)).collect();
+    Table { rows, patterns, row_of }
+});
+
+impl Table {
+    /// What a row captures in a text, of whose patterns `matching` are found there: the one that begins first counts.
+    fn captures<'t>(&self, row: usize, matching: &[usize], text: &'t str) -> Option<Captures<'t>> {
+        let of_row = matching.iter().filter(|pattern| self.row_of[**pattern] == row);
+        let found = of_row.filter_map(|pattern| self.patterns.captures(*pattern, text));
+        found.min_by_key(|captures| captures.get_match().start())
+    }
+}
+
+/// Most bytes of a text that are searched; what explains a failure stands near the top of it.
+const MAX_SEARCHED: usize = 12 * 1024;
+
+/// Bytes at the end of a log that are searched: the names of tests that passed may well speak of refused connections.
+const MAX_LOG: usize = 4 * 1024;
+
+/// What the table says of a failure.
+#[derive(Clone, Debug)]
+pub(super) struct Explanation {
+    /// By the row that explains it.
+    pub by: Option<Conclusion>,
+    /// The names of all rows that match.
+    pub matched: Vec<String>,
+}
+
+/// What the table says of a failure; the files of a pull request make no difference.
+pub(super) fn explain(reading: &Reading) -> Explanation {
+    let kind = match (reading.error_type, &reading.sides) {
+        (ErrorType::AssertionError, Some(_)) => Kind::Comparison,
+        (ErrorType::AssertionError, None) => Kind::Assertion,
+        _ => Kind::Error,
+    };
+    // The class is part of what is known: `NullPointerException` may come without a message.
+    let headline = match &reading.class {
+        Some(class) => format!("{class}: {}", reading.message),
+        None => reading.message.clone(),
+    };
+    let of_headline = look_up(&headline, kind);
+    // A row that matches the error's own words is worth more than one that matches somewhere in its trace; and around
+    // a finding of a compiler or linter stand its other findings.
+    let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
+    let is_all = of_headline.by.is_some() || is_finding || kind != Kind::Error;
+    if is_all { of_headline } else { look_up(&reading.whole, kind) }
+}
+
+/// How a check without known failures may be retried, by the row that explains the end of its log.
+pub(super) fn retry_class_of_log(log: &str) -> Option<RetryClass> {
+    look_up(&text::clean(text::suffix(log, MAX_LOG)), Kind::Error).by.map(|found| found.retry)
+}
+
+fn look_up(haystack: &str, kind: Kind) -> Explanation {
+    let Table { rows, patterns, row_of } = &*TABLE;
+    let haystack = text::prefix(haystack, MAX_SEARCHED);
+    let mut matching = patterns.matching(haystack);
+    matching.retain(|pattern| rows[row_of[*pattern]].about.includes(kind));
+    let mut matched: Vec<usize> = matching.iter().map(|pattern| row_of[*pattern]).collect();
+    matched.dedup();
+    let by = matched.first().and_then(|first| {
+        let captures = TABLE.captures(*first, &matching, haystack)?;
+        Some(rows[*first].conclusion(|name| captures.name(name).map_or("", |found| found.as_str())))
+    });
+    Explanation { by, matched: matched.into_iter().map(|row| rows[row].name.clone()).collect() }
+}
+
+#[cfg(test)]
+pub(super) fn sentences() -> impl Iterator<Item = &'static str> {
+    TABLE.rows.iter().flat_map(Known::sentences)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use regex::Regex;
+
+    use super::{super::conclusion::placeholders, *};
+
+    impl Known {
+        fn placeholders(&self) -> impl Iterator<Item = &str> {
+            self.sentences().into_iter().flat_map(placeholders)
+        }
+    }
+
+    #[test]
+    fn the_file_can_be_read() {
+        if let Err(error) = toml::from_str::<Rows>(FILE) {
+            panic!("{error}");
+        }
+    }
+
+    #[test]
+    fn rows_are_well_formed() {
+        let mut names = BTreeSet::new();
+        for row in &TABLE.rows {
+            let name = &row.name;
+            assert!(names.insert(name), "{name} twice");
+            let confidence = row.confidence;
+            assert!((Confidence::percent(10)..=Confidence::percent(95)).contains(&confidence), "{name}: {confidence}");
+            assert!(
+                row.retry != RetryClass::External || row.about == About::Errors,
+                "{name} takes words for an outage"
+            );
+            for sentence in row.sentences() {
+                let begins = |c: char| c.is_uppercase() || c.is_numeric() || "`{".contains(c);
+                assert!(sentence.ends_with('.') && sentence.starts_with(begins), "{name}: {sentence}");
+            }
+            let used: BTreeSet<&str> = row.placeholders().collect();
+            assert!(!row.patterns.is_empty(), "{name} has no pattern");
+            for pattern in &row.patterns {
+                let compiled = Regex::new(pattern).unwrap_or_else(|error| panic!("{name}: {error}"));
+                let groups: BTreeSet<&str> = compiled.capture_names().flatten().collect();
+                assert_eq!(groups, used, "{name}: groups of {pattern} and braces in its sentences");
+            }
+        }
+    }
+
+    #[test]
+    fn the_row_of_each_example_explains_it() {
+        for (at, row) in TABLE.rows.iter().enumerate() {
+            assert!(!row.examples.is_empty(), "{} has no example", row.name);
+            for Example { text, captures } in &row.examples {
+                let found = look_up(text, Kind::Error);
+                assert_eq!(found.matched.first(), Some(&row.name), "{text}\nmatched {:?}", found.matched);
+                let groups = TABLE.captures(at, &TABLE.patterns.matching(text), text).expect("the row matches");
+                let captured: BTreeMap<String, String> = row
+                    .placeholders()
+                    .filter_map(|name| Some((name.to_owned(), groups.name(name)?.as_str().to_owned())))
+                    .collect();
+                assert_eq!(&captured, captures, "{text}");
+                let by = found.by.expect("the row matches");
+                let told = [by.cause, by.action, by.reason].join(" ");
+                assert!(!told.contains("(empty)"), "{}: {told}", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn values_that_a_test_compares_are_no_outage() {
+        let outage = "status 503 Service Unavailable";
+        assert!(look_up(outage, Kind::Error).by.is_some_and(|found| found.retry == RetryClass::External));
+        assert!(look_up(outage, Kind::Assertion).by.is_none());
+        let null = "expected 'x' to be \"Cannot read properties of undefined (reading 'y')\"";
+        assert!(look_up(null, Kind::Assertion).by.is_some() && look_up(null, Kind::Comparison).by.is_none());
+    }
+}

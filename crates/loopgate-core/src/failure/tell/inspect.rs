@@ -1,0 +1,129 @@
+//! What Loopgate understands of a failure pasted as text: `loopgate inspect failure`.
+
+use serde::{Deserialize, Serialize};
+
+use super::feedback::FeedbackItem;
+use crate::{
+    Fingerprint,
+    evidence::{Analysis, Failure, RetryClass},
+    failure::{
+        classify::{normalise, read_failure},
+        explain::ExaminedFailure,
+        read::{Changes, Frame, Reading},
+    },
+};
+
+/// A failure as it is understood.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailureInspection {
+    pub failure: Failure,
+    /// Innermost first.
+    pub frames: Vec<Frame>,
+    pub fingerprint: Fingerprint,
+    /// The message as the fingerprint sees it.
+    pub normalised_message: String,
+    pub retry_class: RetryClass,
+    pub analysis: Analysis,
+    pub feedback: FeedbackItem,
+}
+
+/// Reads the text of one failure: a message, a trace, the end of a log.
+pub fn inspect(text: &str) -> FailureInspection {
+    let changes = Changes::default();
+    let failure = read_failure(text, &changes);
+    let reading = Reading::of(&failure);
+    let examined = ExaminedFailure::of_reading(&failure, reading.clone(), &changes);
+    FailureInspection {
+        fingerprint: examined.fingerprint,
+        normalised_message: normalise::message(&reading),
+        retry_class: examined.retry,
+        analysis: examined.analysis(&[]),
+        feedback: FeedbackItem::of_examined(&failure, &examined, None),
+        frames: reading.frames,
+        failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pasted_panic() {
+        let text = "\
+running 1 test
+test cart::tests::total ... FAILED
+
+thread 'cart::tests::total' (77) panicked at src/cart.rs:48:9:
+assertion `left == right` failed: tax is added
+  left: 20
+ right: 24
+note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace";
+        let mut inspection = inspect(text);
+        inspection.failure.stack_trace = None;
+        insta::assert_json_snapshot!(inspection, @r#"
+        {
+          "failure": {
+            "test_name": "cart::tests::total",
+            "test_file": null,
+            "error_type": "AssertionError",
+            "error_class": "panic",
+            "error_message": "assertion `left == right` failed: tax is added\n  left: 20\n right: 24",
+            "stack_trace": null,
+            "line_number": null,
+            "expected": "24",
+            "actual": "20",
+            "source": {
+              "file": "src/cart.rs",
+              "line": 48,
+              "function": null
+            },
+            "fingerprint": "29d3fcbee6cbbc17"
+          },
+          "frames": [
+            {
+              "file": "src/cart.rs",
+              "line": 48,
+              "column": 9,
+              "function": null,
+              "origin": "repository"
+            }
+          ],
+          "fingerprint": "29d3fcbee6cbbc17",
+          "normalised_message": "assertion'left==right'failed:tax is added left:right:",
+          "retry_class": "code",
+          "analysis": {
+            "root_cause": "`cart::tests::total` expects `24` and gets `20`. It shows at `src/cart.rs:48`.",
+            "category": "logic_error",
+            "fix_strategy": "Correct the computation that `cart::tests::total` exercises so that it gives `24` for this input.",
+            "confidence": 0.5,
+            "patterns_matched": [],
+            "related": []
+          },
+          "feedback": {
+            "id": "29d3fcbee6cbbc17",
+            "location": {
+              "file": "src/cart.rs",
+              "line": 48,
+              "function": null
+            },
+            "problem": "`cart::tests::total` expects `24` and gets `20`.",
+            "action": "Correct the computation that `cart::tests::total` exercises so that it gives `24` for this input.",
+            "reason": "The test states the requirement; it stays as it is unless the requirement itself changed.",
+            "reported": "`assertion 'left == right' failed: tax is added`",
+            "priority": "high",
+            "reproduce": "cargo test cart::tests::total"
+          }
+        }
+        "#);
+    }
+
+    #[test]
+    fn huge_and_hostile_text_is_read_all_the_same() {
+        let huge = "thread 'a' panicked at src/a.rs:1:1:\n".repeat(300_000);
+        assert_eq!(inspect(&huge).failure.test_name.as_deref(), Some("a"));
+        for text in ["", "\0", "\u{1b}[", &"`".repeat(100_000), &"(".repeat(100_000), &"expected ".repeat(100_000)] {
+            inspect(text);
+        }
+    }
+}
