@@ -10,7 +10,7 @@ mod payload;
 mod tests;
 mod workflow;
 
-use serde::{Deserialize, de::IgnoredAny};
+use serde::Deserialize;
 
 use self::events::RoutedEvent;
 pub use self::workflow::{InWorkflow, Unsuitable, route_in_workflow};
@@ -141,7 +141,7 @@ pub enum Misread {
 /// # Errors
 /// [`Misread`] when the body is not JSON, or lacks a field that GitHub documents as always there.
 pub fn route(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Result<Routed, Misread> {
-    Ok(match tell(event, body, own, received_at)? {
+    Ok(match events::read(&Reader { event, body, own, received_at })? {
         RoutedEvent::Concerns { installation: Some(installation), targets, hints } => {
             Routed::Work(Work { installation, targets, hints })
         }
@@ -149,29 +149,6 @@ pub fn route(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> 
         RoutedEvent::Irrelevant(why) => Routed::Irrelevant(why),
         RoutedEvent::Ping => Routed::Ping,
     })
-}
-
-/// What an event says, whoever it was sent to.
-fn tell(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Result<RoutedEvent, Misread> {
-    let reader = Reader { event, body, own, received_at };
-    match event {
-        "pull_request" => events::pull_request(&reader),
-        "issue_comment" => events::issue_comment(&reader),
-        "pull_request_review" => events::review(&reader),
-        "pull_request_review_comment" => events::review_comment(&reader),
-        "check_run" => events::check_run(&reader),
-        "check_suite" => events::check_suite(&reader),
-        "status" => events::status(&reader),
-        "workflow_run" => events::workflow_run(&reader),
-        "push" => events::push(&reader),
-        "merge_group" => events::merge_group(&reader),
-        "installation" => events::installation(&reader),
-        "installation_repositories" => events::installation_repositories(&reader),
-        "repository" => events::repository(&reader),
-        "team" | "membership" | "organization" => events::organization(&reader),
-        "ping" => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Ping),
-        _ => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Irrelevant(Irrelevant::UnknownEvent)),
-    }
 }
 
 /// One delivery while it is being routed.

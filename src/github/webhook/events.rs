@@ -6,6 +6,8 @@ use loopgate_core::{
     observed::{Actor, Hint},
 };
 
+use serde::de::IgnoredAny;
+
 use super::{
     Irrelevant, Misread, OwnApp, Reader, Target,
     payload::{
@@ -15,7 +17,7 @@ use super::{
     },
 };
 
-type Answer = Result<RoutedEvent, Misread>;
+type RouteResult = Result<RoutedEvent, Misread>;
 
 /// What an event says.
 pub(super) enum RoutedEvent {
@@ -38,7 +40,29 @@ const PUSH_COMMITS: usize = 2048;
 /// More added repositories than this are looked at as the whole installation.
 const ADDED_REPOSITORIES: usize = 100;
 
-pub(super) fn pull_request(reader: &Reader<'_>) -> Answer {
+/// What an event says, whoever it was sent to. An event that is routed has its line here.
+pub(super) fn read(reader: &Reader<'_>) -> RouteResult {
+    match reader.event {
+        "pull_request" => pull_request(reader),
+        "issue_comment" => issue_comment(reader),
+        "pull_request_review" => review(reader),
+        "pull_request_review_comment" => review_comment(reader),
+        "check_run" => check_run(reader),
+        "check_suite" => check_suite(reader),
+        "status" => status(reader),
+        "workflow_run" => workflow_run(reader),
+        "push" => push(reader),
+        "merge_group" => merge_group(reader),
+        "installation" => installation(reader),
+        "installation_repositories" => installation_repositories(reader),
+        "repository" => repository(reader),
+        "team" | "membership" | "organization" => organization(reader),
+        "ping" => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Ping),
+        _ => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Irrelevant(Irrelevant::UnknownEvent)),
+    }
+}
+
+fn pull_request(reader: &Reader<'_>) -> RouteResult {
     let event: PullRequestEvent<'_> = reader.read()?;
     match event.common().action {
         "opened" | "reopened" | "synchronize" => {
@@ -66,7 +90,7 @@ fn head_seen(pull_request: &PullRequest<'_>, received_at: Timestamp) -> Option<H
     Some(Hint::HeadSeen { sha, at })
 }
 
-pub(super) fn issue_comment(reader: &Reader<'_>) -> Answer {
+fn issue_comment(reader: &Reader<'_>) -> RouteResult {
     let event: IssueCommentEvent<'_> = reader.read()?;
     if !matches!(event.common().action, "created" | "edited" | "deleted") {
         return irrelevant(Irrelevant::UnknownAction);
@@ -94,7 +118,7 @@ pub(super) fn issue_comment(reader: &Reader<'_>) -> Answer {
     reader.work(event.common(), |repository| pull(repository, event.issue.number), hint)
 }
 
-pub(super) fn review(reader: &Reader<'_>) -> Answer {
+fn review(reader: &Reader<'_>) -> RouteResult {
     let event: ReviewEvent<'_> = reader.read()?;
     let hint = match event.common().action {
         "submitted" | "dismissed" => None,
@@ -109,7 +133,7 @@ pub(super) fn review(reader: &Reader<'_>) -> Answer {
     reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hint)
 }
 
-pub(super) fn review_comment(reader: &Reader<'_>) -> Answer {
+fn review_comment(reader: &Reader<'_>) -> RouteResult {
     let event: ReviewCommentEvent<'_> = reader.read()?;
     if event.common().action != "created" {
         return irrelevant(Irrelevant::UnknownAction);
@@ -123,7 +147,7 @@ pub(super) fn review_comment(reader: &Reader<'_>) -> Answer {
     reader.work(event.common(), |repository| pull(repository, event.pull_request.number), None)
 }
 
-pub(super) fn check_run(reader: &Reader<'_>) -> Answer {
+fn check_run(reader: &Reader<'_>) -> RouteResult {
     let event: CheckRunEvent<'_> = reader.read()?;
     let run = &event.check_run;
     let ours = reader.own.owns(run.app.as_ref());
@@ -145,7 +169,7 @@ pub(super) fn check_run(reader: &Reader<'_>) -> Answer {
     reader.head(event.common(), &run.head_sha, hint)
 }
 
-pub(super) fn check_suite(reader: &Reader<'_>) -> Answer {
+fn check_suite(reader: &Reader<'_>) -> RouteResult {
     let event: CheckSuiteEvent<'_> = reader.read()?;
     let suite = &event.check_suite;
     let ours = reader.own.owns(suite.app.as_ref());
@@ -161,7 +185,7 @@ pub(super) fn check_suite(reader: &Reader<'_>) -> Answer {
     reader.head(event.common(), &suite.head_sha, hint)
 }
 
-pub(super) fn status(reader: &Reader<'_>) -> Answer {
+fn status(reader: &Reader<'_>) -> RouteResult {
     let event: StatusEvent<'_> = reader.read()?;
     if reader.own.acted(event.common().sender) {
         return irrelevant(Irrelevant::OwnEvent);
@@ -169,7 +193,7 @@ pub(super) fn status(reader: &Reader<'_>) -> Answer {
     reader.head(event.common(), &event.sha, None)
 }
 
-pub(super) fn workflow_run(reader: &Reader<'_>) -> Answer {
+fn workflow_run(reader: &Reader<'_>) -> RouteResult {
     let event: WorkflowRunEvent<'_> = reader.read()?;
     if !matches!(event.common().action, "requested" | "completed") {
         return irrelevant(Irrelevant::UnknownAction);
@@ -208,7 +232,7 @@ fn queued(run: &WorkflowRun<'_>) -> Option<Queued> {
     })
 }
 
-pub(super) fn push(reader: &Reader<'_>) -> Answer {
+fn push(reader: &Reader<'_>) -> RouteResult {
     let event: PushEvent<'_> = reader.read()?;
     let Some(branch) = event.git_ref.strip_prefix("refs/heads/") else {
         return irrelevant(Irrelevant::NothingThatGoverns);
@@ -248,7 +272,7 @@ fn governs(path: &str) -> bool {
     matches!(path, ".github/loopgate.yml" | ".github/CODEOWNERS" | "CODEOWNERS" | "docs/CODEOWNERS")
 }
 
-pub(super) fn merge_group(reader: &Reader<'_>) -> Answer {
+fn merge_group(reader: &Reader<'_>) -> RouteResult {
     let event: MergeGroupEvent<'_> = reader.read()?;
     if event.common().action != "checks_requested" {
         return irrelevant(Irrelevant::UnknownAction);
@@ -262,7 +286,7 @@ pub(super) fn merge_group(reader: &Reader<'_>) -> Answer {
     reader.work(event.common(), |repository| Target::MergeGroup { repository, head, base, base_ref }, Some(hint))
 }
 
-pub(super) fn installation(reader: &Reader<'_>) -> Answer {
+fn installation(reader: &Reader<'_>) -> RouteResult {
     let event: InstallationEvent<'_> = reader.read()?;
     match event.common().action {
         "created" | "deleted" | "suspend" | "unsuspend" | "new_permissions_accepted" => {
@@ -272,7 +296,7 @@ pub(super) fn installation(reader: &Reader<'_>) -> Answer {
     }
 }
 
-pub(super) fn installation_repositories(reader: &Reader<'_>) -> Answer {
+fn installation_repositories(reader: &Reader<'_>) -> RouteResult {
     let event: InstallationEvent<'_> = reader.read()?;
     match event.common().action {
         "added" if event.repositories_added.len() <= ADDED_REPOSITORIES => {
@@ -289,7 +313,7 @@ pub(super) fn installation_repositories(reader: &Reader<'_>) -> Answer {
     }
 }
 
-pub(super) fn repository(reader: &Reader<'_>) -> Answer {
+fn repository(reader: &Reader<'_>) -> RouteResult {
     let event: InstallationEvent<'_> = reader.read()?;
     match event.common().action {
         "renamed" | "transferred" | "deleted" => reader.work(event.common(), Target::Repository, None),
@@ -299,7 +323,7 @@ pub(super) fn repository(reader: &Reader<'_>) -> Answer {
 
 /// `team`, `membership` and `organization`: who may approve has changed. Which open pull requests that affects is
 /// found later, with the hint.
-pub(super) fn organization(reader: &Reader<'_>) -> Answer {
+fn organization(reader: &Reader<'_>) -> RouteResult {
     let event: OrganizationEvent<'_> = reader.read()?;
     let hint = match (reader.event, event.common().action) {
         ("team", "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository") => {
@@ -329,18 +353,18 @@ fn team(event: &OrganizationEvent<'_>) -> Option<Hint> {
 
 impl Reader<'_> {
     /// Work on one target of the payload's repository.
-    fn work(&self, common: Common<'_, '_>, target: impl FnOnce(RepoName) -> Target, hint: Option<Hint>) -> Answer {
+    fn work(&self, common: Common<'_, '_>, target: impl FnOnce(RepoName) -> Target, hint: Option<Hint>) -> RouteResult {
         let name = common.repository.ok_or_else(|| self.lacking("repository"))?;
         let repository = name.full_name.parse().map_err(|_| self.lacking("repository.full_name"))?;
         self.anywhere(common, vec![target(repository)], hint)
     }
 
-    fn head(&self, common: Common<'_, '_>, head_sha: &str, hint: Option<Hint>) -> Answer {
+    fn head(&self, common: Common<'_, '_>, head_sha: &str, hint: Option<Hint>) -> RouteResult {
         let sha = sha(head_sha).ok_or_else(|| self.lacking("head commit"))?;
         self.work(common, |repository| Target::Head { repository, sha }, hint)
     }
 
-    fn anywhere(&self, common: Common<'_, '_>, targets: Vec<Target>, hint: Option<Hint>) -> Answer {
+    fn anywhere(&self, common: Common<'_, '_>, targets: Vec<Target>, hint: Option<Hint>) -> RouteResult {
         let installation = common.installation.map(|installation| InstallationId::new(installation.id));
         Ok(RoutedEvent::Concerns { installation, targets, hints: hint.into_iter().collect() })
     }
@@ -357,7 +381,7 @@ impl OwnApp {
     }
 }
 
-fn irrelevant(why: Irrelevant) -> Answer {
+fn irrelevant(why: Irrelevant) -> RouteResult {
     Ok(RoutedEvent::Irrelevant(why))
 }
 

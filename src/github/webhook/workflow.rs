@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::{Irrelevant, Misread, OwnApp, Reader, RoutedEvent, Target, tell};
+use super::{Irrelevant, Misread, OwnApp, Reader, RoutedEvent, Target, events};
 use loopgate_core::{PrNumber, RepoName, Timestamp, observed::Hint};
 
 /// What a workflow was started for.
@@ -63,7 +63,7 @@ pub fn route_in_workflow(
         "issue_comment" | "workflow_run" | "merge_group" | "push" | "check_run" | "check_suite" | "status" => event,
         _ => return Ok(InWorkflow::Unsuitable(Unsuitable::Unknown)),
     };
-    Ok(match tell(event, body, own, at)? {
+    Ok(match events::read(&Reader { event, body, own, received_at: at })? {
         RoutedEvent::Concerns { targets, hints, .. } => InWorkflow::Look { targets, hints },
         RoutedEvent::Irrelevant(why) => InWorkflow::Irrelevant(why),
         RoutedEvent::Ping => InWorkflow::Unsuitable(Unsuitable::Unknown),

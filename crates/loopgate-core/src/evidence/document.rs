@@ -299,60 +299,52 @@ pub enum ReportQuality {
     Invalid,
 }
 
-/// The report formats that Loopgate reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ReportFormat {
-    Junit,
-    GoTestJson,
-    CargoTest,
-    LibtestJson,
-    CargoMessages,
-    Tap,
-    Trx,
-    EslintJson,
-    Sarif,
-    Checkstyle,
-    Lcov,
-    Cobertura,
-    Jacoco,
-    Clover,
-    LlvmCovJson,
-    GoCover,
-    GithubAnnotations,
-    /// What `jest --json` and Vitest's `json` reporter write.
-    JestJson,
-    /// The text of Python's `unittest`, and of Django's tests.
-    PythonUnittest,
-    /// Plain text read with a configured regular expression.
-    Regex,
+/// Makes the enumeration of report formats: a format is one line, its variant and its name in documents.
+macro_rules! report_formats {
+    ($($(#[$about:meta])* $format:ident $name:literal;)*) => {
+        /// The report formats Loopgate reads.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum ReportFormat {
+            $($(#[$about])* $format,)*
+        }
+
+        impl ReportFormat {
+            pub const ALL: &[Self] = &[$(Self::$format,)*];
+
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$format => $name,)*
+                }
+            }
+        }
+    };
 }
 
-impl ReportFormat {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Junit => "junit",
-            Self::GoTestJson => "go_test_json",
-            Self::CargoTest => "cargo_test",
-            Self::LibtestJson => "libtest_json",
-            Self::CargoMessages => "cargo_messages",
-            Self::Tap => "tap",
-            Self::Trx => "trx",
-            Self::EslintJson => "eslint_json",
-            Self::Sarif => "sarif",
-            Self::Checkstyle => "checkstyle",
-            Self::Lcov => "lcov",
-            Self::Cobertura => "cobertura",
-            Self::Jacoco => "jacoco",
-            Self::Clover => "clover",
-            Self::LlvmCovJson => "llvm_cov_json",
-            Self::GoCover => "go_cover",
-            Self::GithubAnnotations => "github_annotations",
-            Self::JestJson => "jest_json",
-            Self::PythonUnittest => "python_unittest",
-            Self::Regex => "regex",
-        }
-    }
+report_formats! {
+    Junit "junit";
+    GoTestJson "go_test_json";
+    CargoTest "cargo_test";
+    LibtestJson "libtest_json";
+    CargoMessages "cargo_messages";
+    Tap "tap";
+    Trx "trx";
+    EslintJson "eslint_json";
+    Sarif "sarif";
+    Checkstyle "checkstyle";
+    Lcov "lcov";
+    Cobertura "cobertura";
+    Jacoco "jacoco";
+    Clover "clover";
+    LlvmCovJson "llvm_cov_json";
+    GoCover "go_cover";
+    GithubAnnotations "github_annotations";
+    /// What `jest --json` and Vitest's `json` reporter write.
+    JestJson "jest_json";
+    /// The text of Python's `unittest`, and of Django's tests.
+    PythonUnittest "python_unittest";
+    /// Plain text read with a configured regular expression.
+    Regex "regex";
 }
 
 /// The normalised type of an error; the tool's own class is kept in [`Failure::error_class`].
