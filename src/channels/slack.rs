@@ -1,7 +1,13 @@
 //! Slack's incoming webhooks: one POST of a text to a secret address.
 
+use bytes::Bytes;
 use http::Request;
-use octocrab::Octocrab;
+use http_body_util::Full;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::TokioExecutor,
+};
 use serde_json::json;
 
 use super::{ChannelError, Message};
@@ -11,7 +17,7 @@ pub(super) const VARIABLE: &str = "LOOPGATE_SLACK_WEBHOOK_URL";
 const MOST: usize = 3_000;
 
 pub(super) struct Slack {
-    client: Octocrab,
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     /// The address is the secret.
     address: http::Uri,
 }
@@ -24,8 +30,10 @@ impl Slack {
         if !matches!(address.scheme_str(), Some("https" | "http")) || address.host().is_none() {
             return Err(malformed("it is no http address"));
         }
-        let client = Octocrab::builder().build().map_err(|_| malformed("there is no HTTP client"))?;
-        Ok(Some(Self { client, address }))
+        let connector =
+            HttpsConnectorBuilder::new().with_native_roots().map_err(|_| malformed("there is no HTTP client"))?;
+        let connector = connector.https_or_http().enable_http1().build();
+        Ok(Some(Self { client: Client::builder(TokioExecutor::new()).build(connector), address }))
     }
 
     pub(super) async fn send(&self, message: &Message) -> Result<(), ChannelError> {
@@ -33,10 +41,10 @@ impl Slack {
         let body = json!({ "text": text.chars().take(MOST).collect::<String>() }).to_string();
         let request = Request::post(self.address.clone())
             .header(http::header::CONTENT_TYPE, "application/json")
-            .body(body)
+            .body(Full::from(body))
             .map_err(|_| ChannelError::Refused("the message could not be written".to_owned()))?;
         // Errors of the client quote the address, which is the secret: only what kind they are is told.
-        let answer = self.client.send(request.map(Into::into)).await;
+        let answer = self.client.request(request).await;
         let answer = answer.map_err(|_| ChannelError::Refused("Slack did not answer".to_owned()))?;
         match answer.status() {
             status if status.is_success() => Ok(()),

@@ -165,11 +165,6 @@ impl Simulator {
         self.look(|world| world.journal.iter().skip(after).cloned().collect())
     }
 
-    /// The name of a repository of the journal, unless it was deleted.
-    pub fn repo_name(&self, id: RepoId) -> Option<RepoName> {
-        self.look(|world| world.full_name(world.repos.get(&id)?).parse().ok())
-    }
-
     /// The login behind an account id of the journal.
     pub fn login(&self, id: UserId) -> String {
         self.look(|world| world.login(id).to_owned())

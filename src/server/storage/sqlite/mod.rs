@@ -22,7 +22,8 @@ use std::{
 
 use chrono::DateTime;
 use sqlx::{
-    ConnectOptions, Connection, Row, Sqlite, SqliteConnection,
+    ConnectOptions, Connection, Row, SqlSafeStr as _, Sqlite, SqliteConnection,
+    migrate::{Migration, MigrationType, Migrator},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous},
 };
 
@@ -30,7 +31,9 @@ pub(in crate::server) use self::{read::Store, write::Writer};
 use super::{Key, StoreError, names};
 use loopgate_core::{InstallationId, Timestamp};
 
-static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("migrations/sqlite");
+/// The steps to the tables of today, oldest first. The database keeps the digest of each that it took, so a released one
+/// stays as it is.
+const MIGRATIONS: [(&str, &str); 1] = [("inbox", include_str!("../../../../migrations/sqlite/0001_inbox.sql"))];
 
 /// The right to use the data directory; lasts as long as somebody holds it.
 type Lock = Arc<File>;
@@ -49,11 +52,19 @@ pub(in crate::server) async fn open(directory: &Path) -> Result<(Store, Writer),
         .statement_cache_capacity(256)
         .disable_statement_logging();
     let mut connection = SqliteConnection::connect_with(&options).await?;
-    MIGRATIONS.run_direct(None, &mut connection, false).await?;
+    migrator().run_direct(None, &mut connection, false).await?;
     let newest = "SELECT MAX(COALESCE((SELECT MAX(newest) FROM work), 0), COALESCE((SELECT MAX(seq) FROM seen), 0))";
     let newest: i64 = sqlx::query(newest).fetch_one(&mut connection).await?.try_get(0)?;
     let readers = SqlitePoolOptions::new().max_connections(2).connect_with(options.read_only(true)).await?;
     Ok((Store::new(readers, lock.clone()), Writer::new(connection, newest + 1, lock)))
+}
+
+/// Built here and not by the macro of sqlx, which needs sqlx compiled a second time for the machine that builds.
+fn migrator() -> Migrator {
+    let steps = (1..).zip(MIGRATIONS).map(|(version, (name, sql))| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    });
+    Migrator::with_migrations(steps.collect())
 }
 
 fn lock(directory: &Path) -> Result<File, StoreError> {
