@@ -9,8 +9,10 @@ use super::{
     layer,
     load::{ConfigErrors, load},
     node::{Kind, Node},
-    presets,
-    source::{Layer, Source},
+    place::Layer,
+    presets::Presets,
+    source::Source,
+    yaml,
 };
 use loopgate_core::policy::Activation;
 
@@ -60,8 +62,8 @@ pub fn effective(
 ) -> Result<Vec<Setting>, ConfigErrors> {
     let policy = load(organisation, repository)?.policy;
     // Valid a moment ago, and read in the same way.
-    let read = |source: Option<Source<'_>>, layer| source.and_then(|source| Node::read(source, layer).ok());
-    let builtin = layer::merged(defaults(), presets::tree().clone(), &mut Vec::new());
+    let read = |source: Option<Source<'_>>, layer| source.and_then(|source| yaml::read(source, layer).ok());
+    let builtin = layer::merged(defaults(), Presets::builtin().tree.clone(), &mut Vec::new());
     let organisation = read(organisation, Layer::Organisation);
     let tree = layer::layered(builtin, organisation, read(repository, Layer::Repository)).tree;
 
@@ -78,7 +80,7 @@ pub fn effective(
 fn defaults() -> Node {
     const EXAMPLE: Source<'static> =
         Source::new("config/loopgate.example.yml", include_str!("../../config/loopgate.example.yml"));
-    Node::read(EXAMPLE, Layer::Builtin).expect("the example is part of the program, and tests read it")
+    yaml::read(EXAMPLE, Layer::Builtin).expect("the example is part of the program, and tests read it")
 }
 
 fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {

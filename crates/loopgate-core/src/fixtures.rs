@@ -22,8 +22,8 @@ use crate::{
         Standing, Visibility,
     },
     policy::{
-        ApproveBy, Approvers, ChecklistMode, Exclusions, GateDefinition, GatePolicy, GateTrigger, InvalidateOnPush,
-        RequestTime,
+        ApproveBy, Approvers, ChecklistMode, Exclusions, GateDefinition, GatePolicy, GatePreset, GateRole, GateTrigger,
+        HybridHold, InvalidateOnPush, RequestTime,
     },
 };
 
@@ -73,10 +73,22 @@ pub fn policy() -> Policy {
     }
 }
 
+/// What Loopgate says of a gate, if it is one of the five presets.
+pub fn preset(gate: &str) -> Option<GatePreset> {
+    let (hybrid, role) = match gate {
+        "security" => (HybridHold::Always, Some(GateRole::Security)),
+        "deploy" => (HybridHold::Always, Some(GateRole::Deploy)),
+        "architecture" | "database" | "external" => (HybridHold::WithTeam, None),
+        _ => return None,
+    };
+    Some(GatePreset { template: gate.parse().expect("a template's name"), hybrid, role })
+}
+
 /// A gate over src/ that bob and carol may open.
 pub fn gate(holds: Stage) -> GatePolicy {
     GatePolicy {
         definition: GateDefinition::Configured,
+        preset: None,
         trigger: GateTrigger::Paths {
             globs: PathGlobs::new(vec![NameGlob::path("src/**").expect("a glob")]),
             except: PathGlobs::default(),
@@ -213,6 +225,7 @@ impl Story {
         let approvers = Approvers { users: [login(approver)].into(), ..Approvers::default() };
         let gate = GatePolicy {
             definition: GateDefinition::Configured,
+            preset: preset(name),
             trigger: GateTrigger::Always,
             holds: Stage::Validate,
             approvers,

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use crate::config::{
     leaf::{UpTo, Whole, Yes},
     lower::Lowering,
+    place::Place,
     problem::Problem,
-    source::Place,
     suggest,
     wrappers::{Located, NonEmpty, OneOrMany},
 };

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::{leaf::WrittenColour, lower::Lowering, source::Place, wrappers::Located};
+use crate::config::{leaf::WrittenColour, lower::Lowering, place::Place, wrappers::Located};
 use loopgate_core::policy::{LabelPolicy, LoopLabel, LoopLabels};
 
 /// The labels that tell where the loop stands. A pull request carries exactly one of them.

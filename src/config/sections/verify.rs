@@ -10,8 +10,8 @@ use serde::Deserialize;
 use crate::config::{
     leaf::{EnvName, EnvValue, Timeout, Whole},
     lower::{Lowering, meaning},
+    place::Place,
     problem::{Problem, shorten},
-    source::Place,
     suggest,
     wrappers::{Located, OneOrMany},
 };

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{Assessment, assess};
 use crate::{
     evidence::Finding,
+    fixtures,
     gate::{Considered, GateReport, GateStanding, Refusal, WordOutcome},
     ids::{AppId, CommentId, GateName, Login, PrNumber, ReviewId, Sha, Timestamp, UserId},
     observed::{
@@ -273,6 +274,7 @@ fn snapshot() -> Snapshot {
 pub(in crate::gate) fn gate_policy(trigger: GateTrigger, users: &[&str]) -> GatePolicy {
     GatePolicy {
         definition: GateDefinition::Configured,
+        preset: None,
         trigger,
         holds: Stage::Validate,
         approvers: Approvers { users: users.iter().map(|user| login(user)).collect(), ..Approvers::default() },
@@ -292,6 +294,8 @@ pub(in crate::gate) fn paths(glob: &str) -> GateTrigger {
 }
 
 fn policy() -> Policy {
+    let security =
+        GatePolicy { preset: fixtures::preset("security"), ..gate_policy(paths("src/auth/**"), &["alice", "bob"]) };
     Policy {
         origin: PolicyOrigin::Defaults,
         overruled: Vec::new(),
@@ -301,7 +305,7 @@ fn policy() -> Policy {
         retry: LoopPolicy::default(),
         evaluate: EvaluatePolicy::default(),
         coverage: CoveragePolicy::default(),
-        gates: BTreeMap::from([(gate("security"), gate_policy(paths("src/auth/**"), &["alice", "bob"]))]),
+        gates: BTreeMap::from([(gate("security"), security)]),
         escalation: EscalationPolicy::default(),
         labels: LabelPolicy::default(),
         fixer: FixerPolicy::default(),
