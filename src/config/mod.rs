@@ -5,12 +5,13 @@
 //! filled in and every number in its range. Whatever is wrong on the way is told with line, column, the line itself, and
 //! what was probably meant.
 //!
-//! The files import each other in one direction only: `place`, `problem`, `source`, `node`, `yaml`; then `de`, `lower`
+//! The files import each other in one direction only: `place`, `problem`, `source`, `node`, `yaml`, `defaults`; then `de`, `lower`
 //! and `sections`; then `schema` and `keys`, `presets`, `layer` and `collect_errors`; then `load`; then `pointer`,
 //! `effective` and `online`.
 
 mod collect_errors;
 mod de;
+mod defaults;
 mod effective;
 mod keys;
 mod layer;

@@ -2,6 +2,7 @@
 //! made, from this tree.
 
 use indexmap::IndexMap;
+use serde_json::{Value, json};
 
 use super::{place::Place, problem::shorten, scalar::Scalar};
 
@@ -65,6 +66,19 @@ impl Node {
         match &self.kind {
             Kind::Text(text) => Some(text),
             _ => None,
+        }
+    }
+
+    pub fn to_json(&self) -> Value {
+        match &self.kind {
+            Kind::Null => Value::Null,
+            Kind::Bool(value) => json!(value),
+            Kind::Whole(value) => json!(value),
+            Kind::Huge(value) => json!(value),
+            Kind::Float(value) => json!(value),
+            Kind::Text(text) => json!(text),
+            Kind::List(items) => items.iter().map(Self::to_json).collect(),
+            Kind::Map(map) => map.iter().map(|(key, entry)| (key.clone(), entry.node.to_json())).collect(),
         }
     }
 

@@ -39,7 +39,7 @@ pub(in crate::config) struct File {
     pub enabled: Option<bool>,
     /// Only in an organisation's file: what its repositories cannot change.
     pub policy: Option<Located<PolicySection>>,
-    /// Which gates hold. Default: hybrid.
+    /// Which gates hold.
     pub mode: Option<Mode>,
     /// The checks, and whose evidence counts.
     pub verify: VerifySection,
@@ -87,7 +87,7 @@ pub(in crate::config) struct StateSection {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct OnCompleteSection {
-    /// Delete the head branch. Default: false.
+    /// Delete the head branch.
     delete_branch: Option<bool>,
 }
 

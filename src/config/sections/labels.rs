@@ -10,7 +10,7 @@ use loopgate_core::policy::{LabelPolicy, LoopLabel, LoopLabels};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct LabelsSection {
-    /// What each name begins with. Default: "loop:".
+    /// What each name begins with.
     prefix: Option<Located<String>>,
     /// Checks are running.
     verifying: LabelSection,

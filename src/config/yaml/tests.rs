@@ -6,20 +6,7 @@ use super::*;
 
 fn read_text(text: &str) -> Result<Value, String> {
     let node = read(Source::new("f", text), Layer::Repository);
-    node.map(|node| value(&node)).map_err(|problem| problem.to_string())
-}
-
-fn value(node: &Node) -> Value {
-    match &node.kind {
-        Kind::Null => Value::Null,
-        Kind::Bool(value) => json!(value),
-        Kind::Whole(value) => json!(value),
-        Kind::Huge(value) => json!(value),
-        Kind::Float(value) => json!(value),
-        Kind::Text(text) => json!(text),
-        Kind::List(items) => items.iter().map(value).collect(),
-        Kind::Map(map) => map.iter().map(|(key, entry)| (key.clone(), value(&entry.node))).collect(),
-    }
+    node.map(|node| node.to_json()).map_err(|problem| problem.to_string())
 }
 
 #[test]
