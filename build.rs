@@ -1,11 +1,16 @@
-//! Tells the program what it was built from: `loopgate --version` names the commit and the target.
+//! Tells the program what it was built from (`loopgate --version` names the commit and the target), and lists the
+//! templates to embed.
 //!
 //! The commit is that of `LOOPGATE_COMMIT`, of a published package, or of git, in this order; a source tree without any
 //! of these builds too. Only release builds ask git: other builds would begin anew with every commit.
 
-use std::{env, fs, process::Command};
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
-fn main() {
+fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=LOOPGATE_COMMIT");
     let release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
@@ -18,6 +23,37 @@ fn main() {
     };
     println!("cargo:rustc-env=LOOPGATE_BUILT_FROM={built}");
     println!("cargo:rustc-env=LOOPGATE_TARGET={}", env::var("TARGET").unwrap_or_default());
+    embed_templates()
+}
+
+/// Writes the table of `config/templates/` that `src/render/templates.rs` includes: a new template is a new file.
+fn embed_templates() -> io::Result<()> {
+    let root = env::current_dir()?.join("config/templates");
+    println!("cargo:rerun-if-changed=config/templates");
+    let mut files = Vec::new();
+    collect_files(&root, &mut files)?;
+    files.sort();
+    let mut table = "const EMBEDDED: &[(&str, &str)] = &[\n".to_owned();
+    for file in files {
+        let below: Vec<_> =
+            file.strip_prefix(&root).unwrap_or(&file).iter().map(|part| part.to_string_lossy()).collect();
+        table += &format!("    ({:?}, include_str!({:?})),\n", below.join("/"), file.to_string_lossy());
+    }
+    table += "];\n";
+    let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
+    fs::write(out.join("templates.rs"), table)
+}
+
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect_files(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            files.push(path);
+        }
+    }
+    Ok(())
 }
 
 fn named() -> Option<String> {

@@ -4,12 +4,14 @@ use std::collections::HashSet;
 
 use super::{
     de,
-    load::MOST_ERRORS,
     node::{Kind, Map, Node},
+    place::Place,
     problem::{Problem, What},
     sections::file::File,
-    source::Place,
 };
+
+/// More than anybody fixes at once.
+pub(super) const MOST_ERRORS: usize = 20;
 
 /// The tree as a file, or all that does not fit: each misfit is put aside, and the rest is tried again.
 pub(super) fn typed(tree: &Node) -> Result<File, Vec<Problem>> {

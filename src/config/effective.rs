@@ -6,11 +6,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    layer,
+    defaults, layer,
     load::{ConfigErrors, load},
     node::{Kind, Node},
-    presets,
-    source::{Layer, Source},
+    place::Layer,
+    presets::Presets,
+    source::Source,
+    yaml,
 };
 use loopgate_core::policy::Activation;
 
@@ -60,25 +62,17 @@ pub fn effective(
 ) -> Result<Vec<Setting>, ConfigErrors> {
     let policy = load(organisation, repository)?.policy;
     // Valid a moment ago, and read in the same way.
-    let read = |source: Option<Source<'_>>, layer| source.and_then(|source| Node::read(source, layer).ok());
-    let builtin = layer::merged(defaults(), presets::tree().clone(), &mut Vec::new());
+    let read = |source: Option<Source<'_>>, layer| source.and_then(|source| yaml::read(source, layer).ok());
+    let builtin = layer::merged(defaults::tree().clone(), Presets::builtin().tree.clone(), &mut Vec::new());
     let organisation = read(organisation, Layer::Organisation);
     let tree = layer::layered(builtin, organisation, read(repository, Layer::Repository)).tree;
 
     let mut settings = Vec::new();
     collect(&tree, String::new(), &mut settings);
-    if let Some(enabled) = settings.iter_mut().find(|setting| setting.key == "enabled") {
-        // The one default that depends on which files there are.
+    if let Some(enabled) = settings.iter_mut().find(|setting| setting.key == defaults::ENABLED) {
         enabled.value = json!(policy.activation == Activation::Active);
     }
     Ok(settings)
-}
-
-/// The example shows every key that has a default, with its default.
-fn defaults() -> Node {
-    const EXAMPLE: Source<'static> =
-        Source::new("config/loopgate.example.yml", include_str!("../../config/loopgate.example.yml"));
-    Node::read(EXAMPLE, Layer::Builtin).expect("the example is part of the program, and tests read it")
 }
 
 fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {
@@ -98,7 +92,7 @@ fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {
                 Layer::Organisation => Origin::Organisation { line },
                 Layer::Repository => Origin::Repository { line },
             };
-            settings.push(Setting { key: path, value: json(node), origin });
+            settings.push(Setting { key: path, value: node.to_json(), origin });
         }
     }
 }
@@ -106,19 +100,6 @@ fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {
 /// A gate's condition is read as a whole.
 fn is_one_value(path: &str) -> bool {
     path.starts_with("gates.") && path.ends_with(".when")
-}
-
-fn json(node: &Node) -> Value {
-    match &node.kind {
-        Kind::Null => Value::Null,
-        Kind::Bool(value) => json!(value),
-        Kind::Whole(value) => json!(value),
-        Kind::Huge(value) => json!(value),
-        Kind::Float(value) => json!(value),
-        Kind::Text(text) => json!(text),
-        Kind::List(items) => items.iter().map(json).collect(),
-        Kind::Map(map) => map.iter().map(|(key, entry)| (key.clone(), json(&entry.node))).collect(),
-    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,19 @@
 //! From texts to a policy, or to everything that is wrong with them.
 
 use super::{
-    collect_errors,
+    collect_errors::{self, MOST_ERRORS},
+    keys,
     layer::{self, Layered},
     lower::Lowering,
     node::Node,
-    presets,
-    problem::Problem,
-    sections::file::Presence,
-    source::{Layer, Place, Source},
+    place::{Layer, Place},
+    presets::Presets,
+    problem::{Hint, Problem},
+    sections::{file::Presence, gates::KnownGates},
+    source::Source,
+    suggest, yaml,
 };
-use loopgate_core::policy::{ConfigError, Policy};
+use loopgate_core::policy::{Activation, ConfigError, Policy};
 
 /// A policy, and what is worth a look although it is accepted.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,14 +33,29 @@ pub fn parse(file: &str, text: &str) -> Result<Policy, ConfigError> {
     }
 }
 
+/// The policy of a repository without any file: every preset and every default.
+pub fn presets() -> Policy {
+    let loaded = load(None, None).expect("the presets are part of the program, and tests read them");
+    Policy { activation: Activation::Active, ..loaded.policy }
+}
+
 /// Reads a repository's file on top of its organisation's. Without the former, the policy is
 /// [`Activation::Off`](loopgate_core::policy::Activation::Off) unless the organisation says `enabled: true`.
 ///
 /// # Errors
 /// Everything that is wrong, in the order of the files.
 pub fn load(organisation: Option<Source<'_>>, repository: Option<Source<'_>>) -> Result<Loaded, ConfigErrors> {
-    let sources = Sources { organisation, repository };
-    let read = |source: Option<Source<'_>>, layer| source.map(|source| Node::read(source, layer)).transpose();
+    load_on(Presets::builtin(), organisation, repository)
+}
+
+/// [`load`] on these presets.
+pub(super) fn load_on(
+    presets: &Presets,
+    organisation: Option<Source<'_>>,
+    repository: Option<Source<'_>>,
+) -> Result<Loaded, ConfigErrors> {
+    let sources = Sources { builtin: presets.source, organisation, repository };
+    let read = |source: Option<Source<'_>>, layer| source.map(|source| yaml::read(source, layer)).transpose();
     let alone = |problem: Problem| sources.errors(vec![problem], None);
     let organisation = read(organisation, Layer::Organisation).map_err(alone)?;
     let repository_tree = read(repository, Layer::Repository).map_err(alone)?;
@@ -51,11 +69,12 @@ pub fn load(organisation: Option<Source<'_>>, repository: Option<Source<'_>>) ->
         }
     }
     let Layered { tree, configured_gates, overruled } =
-        layer::layered(presets::tree().clone(), organisation, repository_tree);
+        layer::layered(presets.tree.clone(), organisation, repository_tree);
     let file = collect_errors::typed(&tree).map_err(|problems| sources.errors(problems, Some(&tree)))?;
     let presence = if repository.is_some() { Presence::Present } else { Presence::Absent };
     let mut cx = Lowering::default();
-    let mut policy = file.lower(presence, &configured_gates, &mut cx);
+    let mut policy =
+        file.lower(presence, KnownGates { presets: &presets.gates, configured: &configured_gates }, &mut cx);
     if !cx.problems.is_empty() {
         return Err(sources.errors(cx.problems, Some(&tree)));
     }
@@ -64,9 +83,6 @@ pub fn load(organisation: Option<Source<'_>>, repository: Option<Source<'_>>) ->
     let warnings = policy.overruled.iter().cloned().chain(told(cx.warnings)).collect();
     Ok(Loaded { policy, warnings })
 }
-
-/// More than anybody fixes at once.
-pub(super) const MOST_ERRORS: usize = 20;
 
 /// Errors of a configuration: at least one and at most 20, in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +102,7 @@ impl ConfigErrors {
 /// The texts, to quote from.
 #[derive(Clone, Copy)]
 pub(super) struct Sources<'a> {
+    pub builtin: Source<'static>,
     pub organisation: Option<Source<'a>>,
     pub repository: Option<Source<'a>>,
 }
@@ -103,11 +120,22 @@ impl Sources<'_> {
         let place = problem.place.unwrap_or(Place::start(Layer::Repository));
         let path = tree.and_then(|tree| tree.path_of(place)).unwrap_or_default();
         let source = match place.layer {
-            Layer::Builtin => Some(presets::SOURCE),
+            Layer::Builtin => Some(self.builtin),
             Layer::Organisation => self.organisation,
             Layer::Repository => self.repository,
         };
         let source = source.unwrap_or(Source::new("", ""));
-        source.error(place.line as usize, place.column as usize, problem.message(&path), problem.hint.clone())
+        let hint = problem.hint.as_ref().map(words_of);
+        source.error(place.line as usize, place.column as usize, problem.message(&path), hint)
+    }
+}
+
+fn words_of(hint: &Hint) -> String {
+    match hint {
+        Hint::Said(words) => words.clone(),
+        Hint::Misplaced { key, known } => match keys::home_of(key) {
+            Some(path) => format!("did you mean `{path}`?"),
+            None => suggest::among(key, known),
+        },
     }
 }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
+    place::{Layer, Place},
     problem::{Problem, shorten},
-    source::{Layer, Place},
     wrappers::Located,
 };
 use loopgate_core::policy::{LinePatterns, NameGlob, PathGlobs, Pattern, Switch};

@@ -1,16 +1,10 @@
-//! A configuration as a tree in which every key and value knows where it was written: what `serde_yaml` read, put
-//! on the skeleton of [`places`](super::places). Layers are merged, and types are made, from this tree.
-
-use std::rc::Rc;
+//! A configuration as a tree in which every key and value knows where it was written. Layers are merged, and types are
+//! made, from this tree.
 
 use indexmap::IndexMap;
-use serde_yaml::Value;
+use serde_json::{Value, json};
 
-use super::{
-    places::{Inside, KeyPlace, Places},
-    problem::{Problem, shorten},
-    source::{Layer, Place, Source},
-};
+use super::{place::Place, problem::shorten, scalar::Scalar};
 
 /// A value, and where it was written.
 #[derive(Clone, Debug)]
@@ -33,6 +27,19 @@ pub(super) enum Kind {
     Map(Map),
 }
 
+impl From<Scalar> for Kind {
+    fn from(scalar: Scalar) -> Self {
+        match scalar {
+            Scalar::Null => Self::Null,
+            Scalar::Bool(value) => Self::Bool(value),
+            Scalar::Whole(value) => Self::Whole(value),
+            Scalar::Huge(value) => Self::Huge(value),
+            Scalar::Float(value) => Self::Float(value),
+            Scalar::Text(text) => Self::Text(text),
+        }
+    }
+}
+
 pub(super) type Map = IndexMap<String, Entry>;
 
 /// A key's value, and where the key was written.
@@ -43,27 +50,6 @@ pub(super) struct Entry {
 }
 
 impl Node {
-    /// Reads a text of a layer.
-    pub fn read(source: Source<'_>, layer: Layer) -> Result<Self, Problem> {
-        let start = Place::start(layer);
-        let text = source.checked(layer)?;
-        let Some(places) = Places::of(text, layer)? else {
-            return Ok(Self::empty(start));
-        };
-        let value: Value = serde_yaml::from_str(text).map_err(|error| {
-            let place = error.location().map_or(start, |at| Place::at(layer, at.line(), at.column()));
-            refused_value(place, &error.to_string())
-        })?;
-        let node = Self::build(value, &places)?;
-        match node.kind {
-            Kind::Map(_) | Kind::Null => Ok(node),
-            _ => {
-                Err(Problem::unreadable(node.place, "a configuration is keys with values")
-                    .hint("begin with `version: 1`"))
-            }
-        }
-    }
-
     /// A configuration in which nothing is written.
     pub fn empty(place: Place) -> Self {
         Self { place, kind: Kind::Map(Map::new()) }
@@ -83,6 +69,19 @@ impl Node {
         }
     }
 
+    pub fn to_json(&self) -> Value {
+        match &self.kind {
+            Kind::Null => Value::Null,
+            Kind::Bool(value) => json!(value),
+            Kind::Whole(value) => json!(value),
+            Kind::Huge(value) => json!(value),
+            Kind::Float(value) => json!(value),
+            Kind::Text(text) => json!(text),
+            Kind::List(items) => items.iter().map(Self::to_json).collect(),
+            Kind::Map(map) => map.iter().map(|(key, entry)| (key.clone(), entry.node.to_json())).collect(),
+        }
+    }
+
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.as_map()?.get(key)
     }
@@ -97,35 +96,6 @@ impl Node {
             Kind::Null => None,
             _ => map.shift_remove(key),
         }
-    }
-
-    /// Puts a value on its place. Both parsers read the same text, so both see the same shape; should they ever
-    /// disagree, the text is refused.
-    fn build(value: Value, places: &Rc<Places>) -> Result<Self, Problem> {
-        let place = places.at;
-        let kind = match (value, &places.inside) {
-            (Value::Null, Inside::Scalar) => Kind::Null,
-            (Value::Bool(value), Inside::Scalar) => Kind::Bool(value),
-            (Value::String(text), Inside::Scalar) => Kind::Text(text),
-            (Value::Number(number), Inside::Scalar) => number_kind(&number),
-            (Value::Sequence(values), Inside::List(items)) if values.len() == items.len() => {
-                let items = values.into_iter().zip(items).map(|(value, places)| Self::build(value, places));
-                Kind::List(items.collect::<Result<_, _>>()?)
-            }
-            (Value::Mapping(values), Inside::Map(keys)) if values.len() == keys.len() => {
-                let mut map = Map::with_capacity(values.len());
-                for ((_, value), KeyPlace { key, at, value: places }) in values.into_iter().zip(keys) {
-                    map.insert(key.clone(), Entry { key: *at, node: Self::build(value, places)? });
-                }
-                Kind::Map(with_merge_key(map)?)
-            }
-            _ => {
-                return Err(
-                    Problem::unreadable(place, "this YAML can be read in two ways").hint("write it more plainly")
-                );
-            }
-        };
-        Ok(Self { place, kind })
     }
 
     /// The dotted path of a place as people would say it, `gates.security.label`: of the value that stands there, or
@@ -169,39 +139,4 @@ impl Path {
         }
         found
     }
-}
-
-/// What is well-formed for the one parser and not for the other: in practice, numbers of 65 bits and more.
-fn refused_value(place: Place, error: &str) -> Problem {
-    let error = error.split(" at line ").next().unwrap_or_default();
-    match error {
-        _ if error.contains("128") => Problem::unreadable(place, "this number is too large"),
-        _ if error.contains("repetition") => Problem::unreadable(place, "the aliases in here unfold to too much"),
-        _ => Problem::unreadable(place, format!("this cannot be read: {}", shorten(error))),
-    }
-}
-
-fn number_kind(number: &serde_yaml::Number) -> Kind {
-    match (number.as_i64(), number.as_u64()) {
-        (Some(whole), _) => Kind::Whole(whole),
-        (None, Some(huge)) => Kind::Huge(huge),
-        (None, None) => Kind::Float(number.as_f64().unwrap_or(f64::NAN)),
-    }
-}
-
-/// `<<: *anchor` and `<<: [*a, *b]`: their keys stand in for those that are not written here.
-fn with_merge_key(mut map: Map) -> Result<Map, Problem> {
-    let Some(merged) = map.shift_remove("<<") else { return Ok(map) };
-    let refused = |place| Problem::unreadable(place, "`<<` takes an alias of a map, or a list of them");
-    let parts = match merged.node {
-        Node { kind: Kind::List(items), .. } => items,
-        node => vec![node],
-    };
-    for part in parts {
-        let Kind::Map(entries) = part.kind else { return Err(refused(part.place)) };
-        for (key, entry) in entries {
-            map.entry(key).or_insert(entry);
-        }
-    }
-    Ok(map)
 }

@@ -4,9 +4,11 @@ use super::{
     layer::{self, Layered},
     load::Sources,
     node::{Kind, Node},
-    presets,
+    place::{Layer, Place},
+    presets::Presets,
     problem::Problem,
-    source::{Layer, Place, Source},
+    source::Source,
+    yaml,
 };
 use loopgate_core::policy::ConfigError;
 
@@ -19,10 +21,11 @@ pub(super) struct Pointer<'a> {
 impl<'a> Pointer<'a> {
     /// Of texts that [`load`](super::load) accepts; what it does not is as if it were not there.
     pub fn new(organisation: Option<Source<'a>>, repository: Option<Source<'a>>) -> Self {
-        let read = |source: Option<Source<'_>>, layer| source.and_then(|source| Node::read(source, layer).ok());
+        let read = |source: Option<Source<'_>>, layer| source.and_then(|source| yaml::read(source, layer).ok());
         let layers = (read(organisation, Layer::Organisation), read(repository, Layer::Repository));
-        let Layered { tree, .. } = layer::layered(presets::tree().clone(), layers.0, layers.1);
-        Self { sources: Sources { organisation, repository }, tree }
+        let presets = Presets::builtin();
+        let Layered { tree, .. } = layer::layered(presets.tree.clone(), layers.0, layers.1);
+        Self { sources: Sources { builtin: presets.source, organisation, repository }, tree }
     }
 
     /// Whether somebody wrote what stands at a path, rather than us.

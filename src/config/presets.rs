@@ -1,52 +1,78 @@
-//! The gates every repository starts with.
+//! The gates every repository starts with: what `config/presets/gates.yml` says of them.
 
 use std::sync::LazyLock;
 
+use indexmap::IndexMap;
+use serde::Deserialize;
+
 use super::{
-    load::load,
-    node::Node,
-    source::{Layer, Source},
+    de,
+    node::{Kind, Node},
+    place::Layer,
+    problem::Problem,
+    source::Source,
+    yaml,
 };
 use loopgate_core::{
-    GateName,
-    policy::{Activation, Policy},
+    GateName, TemplateName,
+    policy::{GatePreset, GateRole, HybridHold},
 };
 
-/// The policy of a repository without any file: every preset and every default.
-pub fn presets() -> Policy {
-    let loaded = load(None, None).expect("the presets are part of the program, and tests read them");
-    Policy { activation: Activation::Active, ..loaded.policy }
+/// The presets, written like any configuration, each with its own key `preset` beside.
+const SOURCE: Source<'static> = Source::new("config/presets/gates.yml", include_str!("../../config/presets/gates.yml"));
+
+/// What lies below every configuration.
+#[derive(Debug)]
+pub(super) struct Presets {
+    pub source: Source<'static>,
+    /// The gates as a configuration of the lowest layer.
+    pub tree: Node,
+    /// What only the presets say of gates.
+    pub gates: IndexMap<GateName, PresetSection>,
 }
 
-/// The presets, written like any configuration.
-pub(super) const SOURCE: Source<'static> =
-    Source::new("config/presets/gates.yml", include_str!("../../config/presets/gates.yml"));
-
-/// The presets as a tree, read once.
-pub(super) fn tree() -> &'static Node {
-    static TREE: LazyLock<Node> = LazyLock::new(|| {
-        Node::read(SOURCE, Layer::Builtin).expect("the presets are part of the program, and tests read them")
-    });
-    &TREE
+/// The key `preset` of a gate: what a preset says, and no configuration can.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PresetSection {
+    /// The team that approves where nobody is named, if it exists: a slug without its organisation.
+    pub team: String,
+    template: TemplateName,
+    hybrid: HybridHold,
+    role: Option<GateRole>,
 }
 
-/// The team each preset prefers; it counts only where it exists and can read the repository.
-const TEAMS: [(&str, &str); 5] = [
-    ("architecture", "tech-leads"),
-    ("security", "security"),
-    ("database", "dba"),
-    ("external", "tech-leads"),
-    ("deploy", "release-managers"),
-];
-
-/// The team a gate prefers, if it is a preset.
-pub(super) fn team(gate: &GateName) -> Option<&'static str> {
-    TEAMS.iter().find(|(name, _)| *name == gate.as_str()).map(|(_, team)| *team)
+impl PresetSection {
+    pub fn lower(&self) -> GatePreset {
+        GatePreset { template: self.template.clone(), hybrid: self.hybrid, role: self.role }
+    }
 }
 
-/// The names of the presets.
-pub(super) fn names() -> [&'static str; 5] {
-    TEAMS.map(|(name, _)| name)
+impl Presets {
+    /// The presets that come with Loopgate, read once.
+    pub fn builtin() -> &'static Self {
+        static BUILTIN: LazyLock<Presets> =
+            LazyLock::new(|| Presets::read(SOURCE).expect("the presets are part of the program, and tests read them"));
+        &BUILTIN
+    }
+
+    /// # Errors
+    /// When a gate lacks what every preset says of itself. What else is wrong is told when the tree is made a policy.
+    pub fn read(source: Source<'static>) -> Result<Self, Problem> {
+        let mut tree = yaml::read(source, Layer::Builtin)?;
+        let mut gates = IndexMap::new();
+        if let Kind::Map(root) = &mut tree.kind
+            && let Some(Kind::Map(entries)) = root.get_mut("gates").map(|entry| &mut entry.node.kind)
+        {
+            for (name, gate) in entries {
+                let place = gate.key;
+                let name = name.parse().map_err(|_| Problem::wrong(place, "this is no name of a gate"))?;
+                let preset = gate.node.take("preset").ok_or_else(|| Problem::missing(place, "preset"))?;
+                gates.insert(name, de::from_node(&preset.node)?);
+            }
+        }
+        Ok(Self { source, tree, gates })
+    }
 }
 
 #[cfg(test)]

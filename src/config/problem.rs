@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de;
 
-use super::{keys, source::Place, suggest};
+use super::{place::Place, suggest};
 
 /// One thing that is wrong, at a place.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +12,18 @@ pub(super) struct Problem {
     /// Known as soon as the problem has left the value it was found in.
     pub place: Option<Place>,
     pub what: What,
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
+}
+
+/// What probably helps.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Hint {
+    Said(String),
+    /// The key is like none of those known in its place; perhaps it belongs elsewhere.
+    Misplaced {
+        key: String,
+        known: &'static [&'static str],
+    },
 }
 
 /// The sentence about it depends on where the place is in the configuration's tree.
@@ -55,7 +66,7 @@ impl Problem {
 
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+        Self { hint: Some(Hint::Said(hint.into())), ..self }
     }
 
     /// Keeps the innermost place.
@@ -65,7 +76,7 @@ impl Problem {
     }
 
     fn placeless(what: What, hint: Option<String>) -> Self {
-        Self { place: None, what, hint }
+        Self { place: None, what, hint: hint.map(Hint::Said) }
     }
 
     /// The sentence for people, given the dotted path of the place.
@@ -131,12 +142,11 @@ impl de::Error for Problem {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        let elsewhere = match suggest::nearest(field, expected.iter().copied()).is_empty() {
-            true => keys::home_of(field),
-            false => None,
+        let hint = match suggest::nearest(field, expected.iter().copied()).is_empty() {
+            true => Hint::Misplaced { key: field.to_owned(), known: expected },
+            false => Hint::Said(suggest::among(field, expected)),
         };
-        let hint = elsewhere.map_or_else(|| suggest::among(field, expected), |path| format!("did you mean `{path}`?"));
-        Self::placeless(What::UnknownKey(field.to_owned()), Some(hint))
+        Self { place: None, what: What::UnknownKey(field.to_owned()), hint: Some(hint) }
     }
 
     fn missing_field(field: &'static str) -> Self {

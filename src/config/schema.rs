@@ -3,7 +3,11 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::sections::file::File;
+use super::{
+    defaults,
+    node::{Kind, Node},
+    sections::file::File,
+};
 
 /// The schema as pretty-printed JSON with a final line break: `config/loopgate.schema.json`.
 pub fn schema() -> String {
@@ -18,6 +22,7 @@ pub(super) fn value() -> Value {
     let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<File>();
     let mut schema = schema.to_value();
     tidy(&mut schema);
+    tell_defaults(&mut schema, String::new(), defaults::tree());
     if let Value::Object(root) = &mut schema {
         root.insert("title".to_owned(), json!("Loopgate configuration"));
     }
@@ -36,6 +41,67 @@ fn tidy(schema: &mut Value) {
             }
         }
         _ => {}
+    }
+}
+
+/// Says of each key which default the example shows, as a keyword and at the end of its description. A description that
+/// says its default in words of its own stays as it is.
+fn tell_defaults(root: &mut Value, at: String, node: &Node) {
+    let Kind::Map(map) = &node.kind else { return };
+    for (key, entry) in map.iter().filter(|(key, _)| *key != defaults::ENABLED) {
+        let Some(found) = property(root, &at, key) else { continue };
+        match &entry.node.kind {
+            Kind::Map(_) => tell_defaults(root, found, &entry.node),
+            _ => tell_default(root, &found, &entry.node.to_json()),
+        }
+    }
+}
+
+fn tell_default(root: &mut Value, at: &str, value: &Value) {
+    let Some(Value::Object(map)) = root.pointer_mut(at) else { return };
+    if let Some(Value::String(description)) = map.get_mut("description")
+        && !description.contains("Default:")
+    {
+        *description = format!("{description} Default: {}.", in_words(value));
+        map.insert("default".to_owned(), value.clone());
+    }
+}
+
+fn in_words(value: &Value) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    match value {
+        Value::String(text) if text.chars().all(is_plain) => text.clone(),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Array(items) => format!("`[{}]`", items.iter().map(in_words).collect::<Vec<_>>().join(", ")),
+        other => other.to_string(),
+    }
+}
+
+/// The pointer to a key of the map that a pointer leads to. A type that several keys share has no default of its own.
+fn property(root: &Value, at: &str, key: &str) -> Option<String> {
+    let schema = root.pointer(at)?;
+    let own = format!("{at}/properties/{key}");
+    if root.pointer(&own).is_some() {
+        return Some(own);
+    }
+    let referred = schema.get("$ref").and_then(Value::as_str).filter(|path| references(root, path) == 1);
+    if let Some(path) = referred.and_then(|path| path.strip_prefix('#')) {
+        return property(root, path, key);
+    }
+    ["anyOf", "allOf"].iter().find_map(|keyword| {
+        let parts = schema.get(keyword)?.as_array()?.len();
+        (0..parts).find_map(|part| property(root, &format!("{at}/{keyword}/{part}"), key))
+    })
+}
+
+fn references(schema: &Value, path: &str) -> usize {
+    match schema {
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, inside)| usize::from(key == "$ref" && inside == path) + references(inside, path))
+            .sum(),
+        Value::Array(items) => items.iter().map(|item| references(item, path)).sum(),
+        _ => 0,
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{
     de::{self, SeqAccess, Visitor},
 };
 
-use super::source::{Layer, Place};
+use super::place::{Layer, Place};
 
 pub(super) const LOCATED: &str = "$loopgate::Located";
 pub(super) const ONE_OR_MANY: &str = "$loopgate::OneOrMany";

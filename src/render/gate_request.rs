@@ -52,19 +52,17 @@ pub(super) fn request(subject: &Subject<'_>, gate: &GateName, post: &Post) -> St
         return format!("{}\n### 🔒 The {gate} gate needs a decision\n", marker(post));
     };
     let mut model = Request::of(subject, report, post);
-    let render = |model: &Request| templates::render(template(gate), model);
+    let template = template(subject, gate);
+    let render = |model: &Request| templates::render(&template, model);
     fit::fit(&mut model, fit::LIMIT, render)
         .unwrap_or_else(|| format!("{}\n### 🔒 The {gate} gate needs a decision\n", marker(post)))
 }
 
-fn template(gate: &GateName) -> &'static str {
-    match gate.as_str() {
-        "architecture" => "gates/architecture.md",
-        "security" => "gates/security.md",
-        "database" => "gates/database.md",
-        "external" => "gates/external.md",
-        "deploy" => "gates/deploy.md",
-        _ => "gates/custom.md",
+/// The template of a gate's own, or what is asked of any gate.
+fn template(subject: &Subject<'_>, gate: &GateName) -> String {
+    match subject.policy.gates.get(gate).and_then(|gate| gate.preset.as_ref()) {
+        Some(preset) => format!("gates/{}.md", preset.template),
+        None => "gates/custom.md".to_owned(),
     }
 }
 

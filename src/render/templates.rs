@@ -13,44 +13,12 @@ use serde::Serialize;
 
 use super::sanitize;
 
-macro_rules! embedded {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../config/templates/", $name)))),*]
-    };
-}
-
-/// Every template, by its path below `config/templates/`.
-const EMBEDDED: &[(&str, &str)] = &embedded![
-    "artifact.md",
-    "bypassed.md",
-    "check_run/configuration.md",
-    "check_run/gates.md",
-    "check_run/gates_explained.md",
-    "check_run/verify.md",
-    "escalation.md",
-    "explain.md",
-    "gates/architecture.md",
-    "gates/custom.md",
-    "gates/database.md",
-    "gates/deploy.md",
-    "gates/external.md",
-    "gates/reminder.md",
-    "gates/request.md",
-    "gates/security.md",
-    "help.md",
-    "job_summary.md",
-    "parts/checks.md",
-    "parts/distance.md",
-    "parts/failures.md",
-    "parts/gate.md",
-    "parts/gate_explained.md",
-    "parts/notes.md",
-    "status.md",
-];
+// Every template, by its path below `config/templates/`: `build.rs` lists the folder.
+include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
 static BUILT_IN: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = environment();
-    for (name, source) in EMBEDDED {
+    for &(name, source) in EMBEDDED {
         environment.add_template(name, source).expect("embedded templates parse: a test adds each of them");
     }
     environment
@@ -118,20 +86,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_embedded_template_parses_and_every_file_is_embedded() {
-        assert_eq!(BUILT_IN.templates().count(), EMBEDDED.len());
-        let mut files = Vec::new();
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("config/templates");
-        let mut folders = vec![root.clone()];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() { folders.push(path) } else { files.push(path) }
-            }
-        }
-        let mut names: Vec<_> = files.iter().map(|f| f.strip_prefix(&root).unwrap().to_str().unwrap()).collect();
-        names.sort_unstable();
-        assert_eq!(names, EMBEDDED.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    fn every_embedded_template_parses() {
+        let names: Vec<_> = BUILT_IN.templates().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), EMBEDDED.len());
+        assert!(names.contains(&"status.md") && names.contains(&"gates/request.md"), "{names:?}");
     }
 
     #[test]

@@ -71,6 +71,12 @@ fn gate_requests() {
         assert!(text.starts_with(&format!("{}\n", marker(&post))), "{text}");
         shown!(format!("gate_request_{gate}"), text);
     }
+    let payments = policy.gates.get_mut(&fixtures::gate_name("payments")).unwrap();
+    payments.preset = loopgate_core::fixtures::preset("database");
+    let posts = pull_request(&decision, &snapshot, &policy).posts;
+    let request = posts.iter().find(|(_, text)| text.contains("payments approved")).map(|(_, text)| text.as_str());
+    let question = "- What does the migration do to existing data, and how long does it lock what?";
+    assert!(request.unwrap().contains(question), "a preset's template is the one it names: {request:?}");
     snapshot.pull_request.readiness = loopgate_core::observed::Readiness::Draft;
     for (_, text) in pull_request(&decision, &snapshot, &policy).posts {
         assert!(!text.contains(" @"), "nobody is called on a draft: {text}");

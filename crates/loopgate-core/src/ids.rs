@@ -321,6 +321,11 @@ slug! {
 }
 
 slug! {
+    /// The name of a template for the comment that asks for a gate: `security` for `gates/security.md`.
+    TemplateName, "a template's name (lower-case letters, digits, - and _, at most 40)"
+}
+
+slug! {
     /// The name of a check in the configuration: `unit`, `api/test`. At most 40 characters of `a-z 0-9 - _`, with `/`
     /// between the parts of a path.
     path CheckName, "a check name (lower-case letters, digits, -, _ and / between words, at most 40)"

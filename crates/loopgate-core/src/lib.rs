@@ -28,5 +28,5 @@ pub mod verdict;
 pub use deciding::decide;
 pub use ids::{
     AppId, CheckName, CheckRunId, CommentId, Fingerprint, GateName, InstallationId, Login, Malformed, PrNumber,
-    RepoName, ReviewId, RuleId, Score, Sha, TeamSlug, Timestamp, UserId, WorkflowRunId,
+    RepoName, ReviewId, RuleId, Score, Sha, TeamSlug, TemplateName, Timestamp, UserId, WorkflowRunId,
 };

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::{Check, names::is_bot, people};
 use loopgate_core::{
     GateName, Login, UserId,
-    gate::{ACTIONS, Owner, online_facts::preset_team, owner_mentions},
+    gate::{ACTIONS, Holding, Owner, holding, owner_mentions},
     observed::{Account, AccountKind, NamedAccount, Permission, Standing, TeamStanding},
-    policy::{Codeowners, Exclusion, GateDefinition, GatePolicy, Mode},
+    policy::{Codeowners, Exclusion, GatePolicy},
 };
 
 /// The people whose word could count.
@@ -21,7 +21,7 @@ struct Audience {
 impl Check<'_> {
     /// Whether enough people can approve a gate that holds.
     pub(super) fn approvable(&mut self, name: &GateName, gate: &GatePolicy) {
-        if !self.holds(name, gate) {
+        if holding(gate, self.policy.mode, &self.survey.repository, &self.survey.authority) == Holding::Advisory {
             return;
         }
         let Audience { people: able, open_ended } = self.audience(gate);
@@ -46,21 +46,6 @@ impl Check<'_> {
                 _ => format!("the gate `{name}` needs all of {who}, so a pull request by one of them never passes"),
             };
             self.warn(spot, message, "name one more person, or set `allow_author: true` on the gate");
-        }
-    }
-
-    /// Whether the gate holds, as the walk through the stages judges it.
-    fn holds(&self, name: &GateName, gate: &GatePolicy) -> bool {
-        let always = || matches!(name.as_str(), "security" | "deploy");
-        let has_team = || {
-            let standing = preset_team(gate, &self.survey.repository);
-            let standing = standing.and_then(|team| self.survey.authority.teams.get(&team));
-            matches!(standing, Some(TeamStanding::Usable { .. } | TeamStanding::Unknown(_)))
-        };
-        match self.policy.mode {
-            Mode::Supervised => true,
-            Mode::Autonomous => gate.definition == GateDefinition::Configured,
-            Mode::Hybrid => gate.definition == GateDefinition::Configured || always() || has_team(),
         }
     }
 
@@ -93,7 +78,7 @@ impl Check<'_> {
         match approvers.codeowners {
             Codeowners::MayApprove => self.add_owners(&mut audience, gate),
             Codeowners::Ignored if !named && permission.is_none() => {
-                let team = preset_team(gate, &self.survey.repository);
+                let team = gate.preset_team(&self.survey.repository);
                 match team.and_then(|team| self.survey.authority.teams.get(&team)) {
                     Some(usable @ TeamStanding::Usable { .. }) => self.add_team(&mut audience, Some(usable), gate),
                     Some(TeamStanding::Unknown(_)) => audience.open_ended = true,

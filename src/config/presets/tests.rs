@@ -1,12 +1,14 @@
 //! What the presets open, and what they leave alone.
 
+use std::{collections::BTreeMap, path::Path};
+
 use super::*;
-use crate::config::node::Kind;
+use crate::config::load::{load_on, presets};
 use loopgate_core::{
     fixtures,
-    gate::matches,
+    gate::{Holding, holding, matches},
     observed::{ChangedFile, ChangedFiles, FileStatus},
-    policy::{ApproveBy, GateDefinition, GateTrigger, Pattern},
+    policy::{ApproveBy, GateDefinition, GateTrigger, Mode, Pattern, Policy},
     stage::Stage,
 };
 
@@ -274,5 +276,53 @@ fn every_matcher_of_the_presets_compiles() {
         };
         list("paths") + list("patterns") + list("except") + inside
     }
-    assert_eq!(presets().gates.values().map(|gate| count(&gate.trigger)).sum::<usize>(), written(tree()));
+    assert_eq!(
+        presets().gates.values().map(|gate| count(&gate.trigger)).sum::<usize>(),
+        written(&Presets::builtin().tree)
+    );
+}
+
+#[test]
+fn every_preset_has_its_template_and_no_role_is_given_twice() {
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/templates/gates");
+    let mut roles = BTreeMap::new();
+    for (name, gate) in presets().gates {
+        let preset = gate.preset.unwrap();
+        assert!(templates.join(format!("{}.md", preset.template)).is_file(), "{name} has no template");
+        if let Some(role) = preset.role {
+            assert_eq!(roles.insert(role, name), None, "{role:?}");
+        }
+    }
+    assert_eq!(roles.keys().copied().collect::<Vec<_>>(), [GateRole::Security, GateRole::Deploy]);
+}
+
+/// Nothing else knows gates by their names: a preset more is an entry more.
+#[test]
+fn a_sixth_preset_is_one_entry() {
+    let text = concat!(
+        include_str!("../../../config/presets/gates.yml"),
+        "\n  payments:\n    preset: { team: treasury, template: database, hybrid: always }\n    blocks: REVIEW -> SHIP\n",
+        "    label: money\n    when: { paths: [\"src/billing/**\"] }\n",
+    );
+    let six = Presets::read(Source::new("six.yml", text)).unwrap();
+    let load = |text| load_on(&six, None, Some(Source::new("f", text)));
+
+    let gates = load("").unwrap().policy.gates;
+    let payments = &gates[&"payments".parse().unwrap()];
+    assert_eq!((gates.len(), payments.definition), (6, GateDefinition::Preset));
+    assert_eq!((payments.label.as_str(), payments.holds), ("money", Stage::Review));
+    assert_eq!(payments.preset.as_ref().unwrap().template.as_str(), "database");
+    let snapshot = fixtures::snapshot();
+    assert_eq!(payments.preset_team(&snapshot.repository), "acme/treasury".parse().ok());
+    let held = |gate| holding(gate, Mode::Hybrid, &snapshot.repository, &snapshot.authority);
+    assert_eq!(held(payments), Holding::Holds);
+    assert_eq!(held(&gates[&"external".parse().unwrap()]), Holding::Advisory);
+
+    let gates = load("gates: { payments: { approvers: { users: [alice] } } }\n").unwrap().policy.gates;
+    let payments = &gates[&"payments".parse().unwrap()];
+    assert_eq!((payments.definition, &payments.approvers.preset_team), (GateDefinition::Configured, &None));
+    assert_eq!(payments.preset.as_ref().unwrap().template.as_str(), "database");
+
+    let hint = load("gates: { paymets: {} }\n").unwrap_err().into_first().hint;
+    assert_eq!(hint.as_deref(), Some("say when it opens, or did you mean the preset `payments`?"));
 }

@@ -28,11 +28,11 @@ pub(in crate::config) struct CoverageSection {
     api_endpoint: Option<Written>,
     /// Work with another system. Default: as new_function.
     integration: Option<Written>,
-    /// Touching one of these files makes a change an api_endpoint. Default: none.
+    /// Touching one of these files makes a change an api_endpoint.
     api_paths: Option<OneOrMany<Located<String>>>,
     /// Regular expressions over test names that tell a required sort of test. A sort without any is not judged.
     test_names: IndexMap<RequiredTest, NonEmpty<Located<String>>>,
-    /// Run the tests of a bug fix on the base too, where they must fail. Default: false.
+    /// Run the tests of a bug fix on the base too, where they must fail.
     prove_regression: Option<bool>,
 }
 

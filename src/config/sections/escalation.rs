@@ -28,14 +28,13 @@ pub(in crate::config) struct EscalationSection {
     ops: Option<OneOrMany<WrittenRecipient>>,
     /// Whom to call when it is unclear what is wanted. Default: as notify.
     product_owner: Option<OneOrMany<WrittenRecipient>>,
-    /// Where it is said. Default: `[issue_comment]`.
+    /// Where it is said.
     channels: Option<OneOrMany<Channel>>,
     /// What the report holds. Default: all but stack_traces.
     include_in_report: Option<Vec<ReportSection>>,
     /// What each cause does, and whom it calls.
     triggers: IndexMap<Trigger, TriggerSection>,
-    /// A template in the repository that replaces the built-in one if it exists. Default:
-    /// .github/loopgate/escalation.md.
+    /// A template in the repository that replaces the built-in one if it exists.
     template: Option<Located<String>>,
     /// The second, stronger fixer of the action senior_agent. Default: none.
     senior: Option<FixerSection>,

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use crate::config::{
     leaf::{UpTo, Whole, Yes},
     lower::Lowering,
+    place::Place,
     problem::Problem,
-    source::Place,
     suggest,
     wrappers::{Located, NonEmpty, OneOrMany},
 };
@@ -25,9 +25,9 @@ use loopgate_core::{
 pub(in crate::config) struct EvaluateSection {
     /// The score each phase must reach, from 0 to 1.
     phases: PhasesSection,
-    /// Phases in which it is enough that no rule of severity fail failed. Default: `[B]`.
+    /// Phases in which it is enough that no rule of severity fail failed.
     no_major_issues: Option<Vec<Phase>>,
-    /// Rules beside those that each check brings. Default: none.
+    /// Rules beside those that each check brings.
     rules: Option<Vec<RuleSection>>,
 }
 

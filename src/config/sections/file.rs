@@ -9,7 +9,7 @@ use super::{
     escalation::EscalationSection,
     evaluate::EvaluateSection,
     fixer::FixerSection,
-    gates::{self, GateSection},
+    gates::{self, GateSection, KnownGates},
     labels::LabelsSection,
     memory::MemorySection,
     retry::LoopSection,
@@ -18,8 +18,8 @@ use super::{
 use crate::config::{
     leaf::Version,
     lower::{Lowering, meaning},
+    place::Layer,
     problem::Problem,
-    source::Layer,
     wrappers::{Located, OffOr, ShortOr},
 };
 use loopgate_core::{
@@ -39,7 +39,7 @@ pub(in crate::config) struct File {
     pub enabled: Option<bool>,
     /// Only in an organisation's file: what its repositories cannot change.
     pub policy: Option<Located<PolicySection>>,
-    /// Which gates hold. Default: hybrid.
+    /// Which gates hold.
     pub mode: Option<Mode>,
     /// The checks, and whose evidence counts.
     pub verify: VerifySection,
@@ -87,7 +87,7 @@ pub(in crate::config) struct StateSection {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct OnCompleteSection {
-    /// Delete the head branch. Default: false.
+    /// Delete the head branch.
     delete_branch: Option<bool>,
 }
 
@@ -99,8 +99,8 @@ pub(in crate::config) enum Presence {
 }
 
 impl File {
-    /// The policy this file means. `configured` names the gates that are written outside the presets.
-    pub fn lower(self, repository: Presence, configured: &[GateName], cx: &mut Lowering) -> Policy {
+    /// The policy this file means.
+    pub fn lower(self, repository: Presence, known: KnownGates<'_>, cx: &mut Lowering) -> Policy {
         if let Some(policy) = &self.policy
             && policy.place.layer == Layer::Repository
         {
@@ -122,7 +122,7 @@ impl File {
             retry: self.retry.lower(cx),
             evaluate: self.evaluate.lower(&verify, cx),
             coverage: self.coverage.lower(cx),
-            gates: gates::lower(self.gates, configured, cx),
+            gates: gates::lower(self.gates, known, cx),
             escalation: self.escalation.lower(cx),
             labels: match self.labels {
                 None => LabelPolicy::default(),

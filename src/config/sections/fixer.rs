@@ -11,8 +11,8 @@ use super::verify::environment;
 use crate::config::{
     leaf::{EnvName, EnvValue, Handle, Period, Timeout, UpTo, Whole},
     lower::Lowering,
+    place::Place,
     problem::Problem,
-    source::Place,
     wrappers::Located,
 };
 use loopgate_core::policy::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy};

@@ -11,9 +11,9 @@ use super::trigger::When;
 use crate::config::{
     leaf::{Handle, Period, Transition, Whole},
     lower::Lowering,
-    presets,
+    place::Place,
+    presets::PresetSection,
     problem::Problem,
-    source::Place,
     suggest,
     wrappers::{Located, OffOr, OneOrMany, ShortOr},
 };
@@ -97,11 +97,18 @@ enum ApprovalWay {
 /// A pull request with more gates than this has other problems.
 const MOST_GATES: usize = 100;
 
-/// Makes the gates' policies; those that are `off` are gone. `configured` names the gates that are written outside
-/// the presets.
+/// What is known of gates beside what the file says of them.
+#[derive(Clone, Copy)]
+pub(in crate::config) struct KnownGates<'a> {
+    pub presets: &'a IndexMap<GateName, PresetSection>,
+    /// The gates that are written outside the presets.
+    pub configured: &'a [GateName],
+}
+
+/// Makes the gates' policies; those that are `off` are gone.
 pub(in crate::config) fn lower(
     written: IndexMap<GateName, OffOr<Located<GateSection>>>,
-    configured: &[GateName],
+    known: KnownGates<'_>,
     cx: &mut Lowering,
 ) -> BTreeMap<GateName, GatePolicy> {
     let mut gates = BTreeMap::new();
@@ -112,12 +119,8 @@ pub(in crate::config) fn lower(
     let mut labels = HashMap::new();
     for (name, gate) in written {
         let ShortOr::Long(gate) = gate else { continue };
-        let definition = match configured.contains(&name) {
-            true => GateDefinition::Configured,
-            false => GateDefinition::Preset,
-        };
         let label_place = gate.value.label.as_ref().map(|label| label.place);
-        let Some(gate) = gate.lower(&name, definition, cx) else { continue };
+        let Some(gate) = gate.lower(&name, known, cx) else { continue };
         refuse_shared_label(&name, &gate.label, label_place, &mut labels, cx);
         gates.insert(name, gate);
     }
@@ -139,21 +142,26 @@ fn refuse_shared_label(
 }
 
 impl Located<GateSection> {
-    fn lower(self, name: &GateName, definition: GateDefinition, cx: &mut Lowering) -> Option<GatePolicy> {
+    fn lower(self, name: &GateName, known: KnownGates<'_>, cx: &mut Lowering) -> Option<GatePolicy> {
         let Self { value: gate, place } = self;
         let Some(when) = gate.when else {
-            let hint = match suggest::nearest(name.as_str(), presets::names().into_iter()).first() {
+            let hint = match suggest::nearest(name.as_str(), known.presets.keys().map(GateName::as_str)).first() {
                 Some(preset) => format!("say when it opens, or did you mean the preset `{preset}`?"),
                 None => "say when it opens, for example `when: { paths: [\"src/billing/**\"] }`".to_owned(),
             };
             cx.refuse(Problem::missing(place, "when").hint(hint));
             return None;
         };
+        let preset = known.presets.get(name);
         Some(GatePolicy {
-            definition,
+            definition: match known.configured.contains(name) {
+                true => GateDefinition::Configured,
+                false => GateDefinition::Preset,
+            },
+            preset: preset.map(PresetSection::lower),
             trigger: when.value.lower(cx),
             holds: gate.blocks.map_or(Stage::Validate, |transition| transition.from),
-            approvers: approvers(gate.approvers, name, cx),
+            approvers: approvers(gate.approvers, preset, cx),
             approve_by: gate.approve_by.map_or(ApproveBy::Comment, |ways| approve_by(&ways, cx)),
             invalidate_on_push: gate.invalidate_on_push.unwrap_or_default(),
             exclusions: Exclusions {
@@ -170,8 +178,12 @@ impl Located<GateSection> {
     }
 }
 
-fn approvers(written: Option<Located<ApproversSection>>, name: &GateName, cx: &mut Lowering) -> Approvers {
-    let preset_team = presets::team(name).map(str::to_owned);
+fn approvers(
+    written: Option<Located<ApproversSection>>,
+    preset: Option<&PresetSection>,
+    cx: &mut Lowering,
+) -> Approvers {
+    let preset_team = preset.map(|preset| preset.team.clone());
     let Some(Located { value: written, place }) = written else {
         return Approvers { preset_team, ..Approvers::default() };
     };

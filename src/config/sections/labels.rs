@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::{leaf::WrittenColour, lower::Lowering, source::Place, wrappers::Located};
+use crate::config::{leaf::WrittenColour, lower::Lowering, place::Place, wrappers::Located};
 use loopgate_core::policy::{LabelPolicy, LoopLabel, LoopLabels};
 
 /// The labels that tell where the loop stands. A pull request carries exactly one of them.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct LabelsSection {
-    /// What each name begins with. Default: "loop:".
+    /// What each name begins with.
     prefix: Option<Located<String>>,
     /// Checks are running.
     verifying: LabelSection,

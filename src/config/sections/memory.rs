@@ -10,17 +10,17 @@ use loopgate_core::policy::{MemoryPolicy, PatternSource};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct MemorySection {
-    /// Days an ordinary failure is remembered. Default: 30.
+    /// Days an ordinary failure is remembered.
     retention_days: Option<Whole<1, 3650>>,
-    /// How many earlier runs are looked at. Default: 10.
+    /// How many earlier runs are looked at.
     lookback: Option<Whole<0, 1000>>,
-    /// Look up known failures before and after an attempt. Default: true.
+    /// Look up known failures before and after an attempt.
     check_history: Option<bool>,
-    /// Offer fixes that have worked before. Default: true.
+    /// Offer fixes that have worked before.
     apply_learnings: Option<bool>,
-    /// Save after each iteration of a local loop. Default: true.
+    /// Save after each iteration of a local loop.
     persist_per_iteration: Option<bool>,
-    /// What one iteration found out is known to the next. Default: true.
+    /// What one iteration found out is known to the next.
     cross_iteration_learning: Option<bool>,
     /// Where earlier failures are looked for. Default: all.
     patterns_to_check: Option<Vec<PatternSource>>,

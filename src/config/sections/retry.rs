@@ -18,35 +18,35 @@ use loopgate_core::policy::{
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct LoopSection {
-    /// Failing attempts in a row before a person is called. Default: 3.
+    /// Failing attempts in a row before a person is called.
     max_attempts: Option<Whole<1, 10>>,
-    /// How often the same error may repeat; once more calls a person. Default: 2.
+    /// How often the same error may repeat; once more calls a person.
     same_error: Option<Whole<1, 10>>,
-    /// Failures in one run that block it whatever else happens. Default: 10.
+    /// Failures in one run that block it whatever else happens.
     total_failures: Option<Whole<1, 100>>,
-    /// Iterations of a local loop. Default: 4.
+    /// Iterations of a local loop.
     max_iterations: Option<Whole<1, 10>>,
-    /// Waiting between automatic fix attempts. Default: none.
+    /// Waiting between automatic fix attempts.
     backoff: Option<Backoff>,
-    /// Call a person at the limit; false ends the run as failed. Default: true.
+    /// Call a person at the limit; false ends the run as failed.
     escalation_on_max: Option<bool>,
-    /// Call a person when a test that passed fails. Default: true.
+    /// Call a person when a test that passed fails.
     abort_on_regression: Option<bool>,
-    /// Retry failing tests; false calls a person at once. Default: true.
+    /// Retry failing tests; false calls a person at once.
     auto_retry_on_test_fail: Option<bool>,
-    /// Retry after a rejected review; false calls a person at once. Default: true.
+    /// Retry after a rejected review; false calls a person at once.
     auto_retry_on_review_reject: Option<bool>,
-    /// Show the diff in an escalation. Default: true.
+    /// Show the diff in an escalation.
     escalation_includes_diff: Option<bool>,
-    /// Characters of one text of feedback, and of the summary of all. Default: 500.
+    /// Characters of one text of feedback, and of the summary of all.
     feedback_max_length: Option<Whole<80, 10000>>,
-    /// How long a missing check is waited for. Default: 60m.
+    /// How long a missing check is waited for.
     evidence_timeout: Option<Period>,
-    /// Whether a review is needed. Default: auto.
+    /// Whether a review is needed.
     review: Option<ReviewRequirement>,
-    /// Which failures count. Default: all.
+    /// Which failures count.
     baseline: Option<Baseline>,
-    /// What unticked capabilities of the description do. Default: hold.
+    /// What unticked capabilities of the description do.
     capabilities: Option<CapabilityMode>,
     /// What may be skipped.
     execution_gate: ExecutionGateSection,
@@ -60,9 +60,9 @@ pub(in crate::config) struct LoopSection {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ExecutionGateSection {
-    /// Whether a failing test holds the loop. Default: true.
+    /// Whether a failing test holds the loop.
     require_passing_tests: Option<bool>,
-    /// Whether build and test checks may be skipped with a reason, as others may. Default: false.
+    /// Whether build and test checks may be skipped with a reason, as others may.
     allow_skip: Option<bool>,
 }
 
@@ -70,7 +70,7 @@ struct ExecutionGateSection {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ProgressSection {
-    /// Share of the tests' pass rate; the rest is the score's. Default: 0.3.
+    /// Share of the tests' pass rate; the rest is the score's.
     weight: Option<UpTo<1>>,
 }
 
@@ -78,11 +78,11 @@ struct ProgressSection {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ExternalRetrySection {
-    /// Before the first repetition. Default: 1s.
+    /// Before the first repetition.
     first_wait: Option<Located<Period>>,
-    /// No wait is longer. Default: 30s.
+    /// No wait is longer.
     longest_wait: Option<Located<Period>>,
-    /// Repetitions. Default: 5.
+    /// Repetitions.
     times: Option<Whole<0, 20>>,
     /// The same for workflow runs and other Apps' checks, which GitHub is asked to repeat.
     workflows: WorkflowRetrySection,
@@ -92,11 +92,11 @@ struct ExternalRetrySection {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct WorkflowRetrySection {
-    /// Before the first repetition. Default: 1m.
+    /// Before the first repetition.
     first_wait: Option<Located<Period>>,
-    /// No wait is longer. Default: 15m.
+    /// No wait is longer.
     longest_wait: Option<Located<Period>>,
-    /// Repetitions. Default: 5.
+    /// Repetitions.
     times: Option<Whole<0, 20>>,
 }
 

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use crate::config::{
     leaf::{EnvName, EnvValue, Timeout, Whole},
     lower::{Lowering, meaning},
+    place::Place,
     problem::{Problem, shorten},
-    source::Place,
     suggest,
     wrappers::{Located, OneOrMany},
 };
@@ -28,11 +28,11 @@ use loopgate_core::{
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct VerifySection {
-    /// Workflow files whose evidence is accepted, for example .github/workflows/ci.yml. Default: none.
+    /// Workflow files whose evidence is accepted, for example .github/workflows/ci.yml.
     workflows: Option<OneOrMany<Located<String>>>,
     /// Checks by name. Default: none; without any, the usual ones of the project's ecosystem are run locally.
     checks: IndexMap<CheckName, Located<CheckSection>>,
-    /// The longest timeout a check may have, in seconds. Default: 600.
+    /// The longest timeout a check may have, in seconds.
     max_timeout_seconds: Option<Whole<600, 21600>>,
     /// A command, one shell line, that is asked what it makes of the failures: it reads JSON and prints JSON within 60
     /// seconds. Default: none, Loopgate's own analysis stands.

@@ -7,7 +7,7 @@ use crate::render::{
 use loopgate_core::{
     Login, TeamSlug,
     escalation::EscalationView,
-    policy::{Recipient, Trigger},
+    policy::{GateRole, Recipient, Trigger},
 };
 
 /// What only a person can do about it.
@@ -50,7 +50,7 @@ pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
         }
         Trigger::SecurityIssueFound | Trigger::AmbiguousRequirement => {
             steps.push(format!("Answer in a comment, push a fix to {branch} if one is needed."));
-            let gate = subject.policy.gates.keys().find(|name| name.as_str() == "security");
+            let gate = subject.policy.gate_with_role(GateRole::Security);
             let who = match (cause, gate) {
                 (Trigger::SecurityIssueFound, Some(_)) => {
                     "an approver of the security gate or a maintainer, not whoever wrote the code"

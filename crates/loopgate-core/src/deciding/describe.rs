@@ -6,7 +6,7 @@ use regex::Regex;
 
 use crate::{
     observed::{AccountKind, PullRequest, Snapshot},
-    policy::Policy,
+    policy::{GateRole, Policy},
     state::{Agent, AgentKind, CodeArtifact, Language},
     verdict::{coverage, evaluate::is_test},
 };
@@ -14,7 +14,7 @@ use crate::{
 /// What a run needs beside its checks, and whether it is there. Nothing deploys without somebody who approves it, so
 /// `deploy` is configured where its gate is.
 pub fn prerequisites(policy: &Policy) -> BTreeMap<String, String> {
-    let deploys = policy.gates.keys().any(|gate| gate.as_str() == "deploy");
+    let deploys = policy.gate_with_role(GateRole::Deploy).is_some();
     let deploy = if deploys { "configured" } else { "skipped" };
     [("git", "configured"), ("deploy", deploy)].map(|(what, word)| (what.to_owned(), word.to_owned())).into()
 }

@@ -8,7 +8,7 @@ use crate::{
     gate::{self, waiting},
     ids::{GateName, Score, Sha, Timestamp},
     observed::Snapshot,
-    policy::{EscalationAction, EscalationPolicy, Policy, Recipient, Trigger},
+    policy::{EscalationAction, EscalationPolicy, GateRole, Policy, Recipient, Trigger},
     state::{AttemptDigest, Blocked, LoopState},
     verdict::FailureView,
 };
@@ -65,7 +65,9 @@ pub fn block(triggers: &[Trigger], state: &LoopState, now: Timestamp) -> Option<
 /// The gates that a cause belongs to: whoever may decide one of them may release it.
 pub fn gates_of(trigger: Trigger, state: &LoopState, policy: &Policy, now: Timestamp) -> Vec<GateName> {
     match trigger {
-        Trigger::SecurityIssueFound => security_gate(policy).map(|(name, _)| name.clone()).into_iter().collect(),
+        Trigger::SecurityIssueFound => {
+            policy.gate_with_role(GateRole::Security).map(|(name, _)| name.clone()).into_iter().collect()
+        }
         Trigger::GateTimeout => waiting::overdue(state, &policy.gates, now).cloned().collect(),
         _ => Vec::new(),
     }
@@ -134,7 +136,8 @@ fn recipients(
     if !own.is_empty() {
         return own.iter().cloned().collect();
     }
-    let security = (trigger == Trigger::SecurityIssueFound).then(|| security_gate(policy)).flatten();
+    let security =
+        (trigger == Trigger::SecurityIssueFound).then(|| policy.gate_with_role(GateRole::Security)).flatten();
     let approvers = security.map(|(gate, _)| Recipient::GateApprovers(gate.clone()));
     if let Some((_, gate)) = security
         && !(gate.approvers.users.is_empty() && gate.approvers.teams.is_empty())
@@ -173,10 +176,6 @@ fn owners(snapshot: &Snapshot, failures: &[FailureView]) -> BTreeSet<Recipient> 
         return owners;
     }
     gate::owners_of(codeowners, snapshot.files.known().iter().map(|file| file.path.as_str()))
-}
-
-fn security_gate(policy: &Policy) -> Option<(&GateName, &crate::policy::GatePolicy)> {
-    policy.gates.iter().find(|(name, _)| name.as_str() == "security")
 }
 
 /// How many failures are searched for two sides.

@@ -6,7 +6,7 @@ use crate::{
     gate::{self, AuthorityQuestions, Owner},
     ids::{Login, RepoName, TeamSlug},
     observed::{Account, Authority, Permission},
-    policy::{Codeowners, Fixer, GatePolicy, GateTrigger, Policy, Recipient},
+    policy::{Codeowners, Fixer, GateTrigger, Policy, Recipient},
 };
 
 /// Most names that are looked up, of people and of teams each.
@@ -44,7 +44,7 @@ pub fn questions(policy: &Policy, repository: &RepoName, codeowners: Option<&Own
     for gate in policy.gates.values() {
         names.logins.extend(gate.approvers.users.iter().cloned());
         names.teams.extend(gate.approvers.teams.iter().cloned());
-        names.teams.extend(preset_team(gate, repository));
+        names.teams.extend(gate.preset_team(repository));
         names.authors(&gate.trigger);
     }
     for recipient in recipients(policy) {
@@ -74,12 +74,6 @@ pub fn recipients(policy: &Policy) -> impl Iterator<Item = &Recipient> {
     let escalation = &policy.escalation;
     let general = escalation.notify.iter().chain(&escalation.ops).chain(&escalation.product_owner);
     general.chain(escalation.triggers.values().flat_map(|trigger| &trigger.to))
-}
-
-/// The team a preset prefers where nobody is named, in the organisation that owns the repository.
-pub fn preset_team(gate: &GatePolicy, repository: &RepoName) -> Option<TeamSlug> {
-    let slug = gate.approvers.preset_team.as_ref()?;
-    format!("{}/{slug}", repository.owner()).parse().ok()
 }
 
 /// Whether the owners of files may approve some gate.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     assess::{Utterance, triggers, utterances},
-    authority::{Owner, Rules, is_unset, preset_team},
+    authority::{Owner, Rules, is_unset},
     grammar::Intent,
     report::MatchReason,
     trigger::Triggered,
@@ -15,7 +15,7 @@ use crate::{
     evidence::Finding,
     ids::{GateName, Login, TeamSlug, UserId},
     observed::{ReviewVerdict, Snapshot},
-    policy::{Codeowners, GatePolicy, Policy, Trigger},
+    policy::{Codeowners, GatePolicy, GateRole, Policy, Trigger},
     state::LoopState,
 };
 
@@ -57,7 +57,7 @@ pub fn questions(
     // Its approvers may release a security finding, also where nothing of the diff opens the gate.
     let found = state.and_then(|state| state.blocked.as_ref()).map(|blocked| blocked.trigger);
     if found == Some(Trigger::SecurityIssueFound)
-        && let Some((_, gate)) = policy.gates.iter().find(|(name, _)| name.as_str() == "security")
+        && let Some((_, gate)) = policy.gate_with_role(GateRole::Security)
     {
         ask_about_names(&mut asked, gate, &Triggered::whole(MatchReason::Mode), snapshot);
     }
@@ -124,7 +124,7 @@ fn ask_about_names(asked: &mut AuthorityQuestions, gate: &GatePolicy, found: &Tr
     asked.logins.extend(gate.approvers.users.iter().cloned());
     asked.teams.extend(gate.approvers.teams.iter().cloned());
     if is_unset(gate) {
-        asked.teams.extend(preset_team(gate, snapshot));
+        asked.teams.extend(gate.preset_team(&snapshot.repository));
     }
     if let (Codeowners::MayApprove, Some(text)) = (gate.approvers.codeowners, &snapshot.codeowners) {
         let rules = Rules::parse(text);

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     evidence::FindingSeverity,
-    ids::{Login, TeamSlug},
+    ids::{Login, RepoName, TeamSlug},
     observed::Permission,
-    policy::{LinePatterns, NameGlob, PathGlobs},
+    policy::{GatePreset, GateRole, LinePatterns, NameGlob, PathGlobs},
     stage::Stage,
 };
 
@@ -18,6 +18,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatePolicy {
     pub definition: GateDefinition,
+    /// What Loopgate says of the gate, if it is a preset.
+    pub preset: Option<GatePreset>,
     pub trigger: GateTrigger,
     /// The gate holds the transition out of this stage.
     pub holds: Stage,
@@ -33,6 +35,18 @@ pub struct GatePolicy {
     pub remind_after: TimeDelta,
     /// Pending longer than this escalates as `gate_timeout`.
     pub escalate_after: TimeDelta,
+}
+
+impl GatePolicy {
+    pub fn has_role(&self, role: GateRole) -> bool {
+        self.preset.as_ref().is_some_and(|preset| preset.role == Some(role))
+    }
+
+    /// The team a preset prefers where nobody is named, in the organisation that owns the repository.
+    pub fn preset_team(&self, repository: &RepoName) -> Option<TeamSlug> {
+        let slug = self.approvers.preset_team.as_ref()?;
+        format!("{}/{slug}", repository.owner()).parse().ok()
+    }
 }
 
 /// Where a gate's definition comes from: it decides whether the gate holds in each [`Mode`](crate::policy::Mode).

@@ -12,6 +12,7 @@ mod gate;
 mod labels;
 mod matchers;
 mod memory;
+mod preset;
 mod retry;
 mod trigger;
 mod verify;
@@ -34,6 +35,7 @@ pub use self::{
     labels::{Colour, LabelPolicy, LoopLabel, LoopLabels},
     matchers::{LinePatterns, NameGlob, PathGlobs, Pattern},
     memory::{MemoryPolicy, PatternSource},
+    preset::{GatePreset, GateRole, HybridHold},
     retry::{
         AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionSkips, ExternalRetry, LoopPolicy, OnMax,
         OnRegression, PassingTests, ReviewRequirement, Waits, backoff,
@@ -74,6 +76,11 @@ impl Policy {
     #[must_use]
     pub fn with_origin(self, origin: PolicyOrigin) -> Self {
         Self { origin, ..self }
+    }
+
+    /// The gate with a role, unless it is `off`.
+    pub fn gate_with_role(&self, role: GateRole) -> Option<(&GateName, &GatePolicy)> {
+        self.gates.iter().find(|(_, gate)| gate.has_role(role))
     }
 }
 

@@ -1,30 +1,27 @@
 //! Whether a gate holds in the mode in force, see [`Mode`](crate::policy::Mode).
 
 use crate::{
-    gate::{authority::preset_team, report::Holding},
-    ids::GateName,
-    observed::{Snapshot, TeamStanding},
-    policy::{GateDefinition, GatePolicy, Mode},
+    gate::report::Holding,
+    ids::RepoName,
+    observed::{Authority, TeamStanding},
+    policy::{GateDefinition, GatePolicy, HybridHold, Mode},
 };
 
-pub(super) fn holding(name: &GateName, policy: &GatePolicy, mode: Mode, snapshot: &Snapshot) -> Holding {
+/// Whether a gate stands in the way of a pull request, or is only shown.
+pub fn holding(policy: &GatePolicy, mode: Mode, repository: &RepoName, authority: &Authority) -> Holding {
     let configured = policy.definition == GateDefinition::Configured;
+    let always = || policy.preset.as_ref().is_some_and(|preset| preset.hybrid == HybridHold::Always);
     let holds = match mode {
         Mode::Supervised => true,
         Mode::Autonomous => configured,
-        Mode::Hybrid => configured || always(name) || has_team(policy, snapshot),
+        Mode::Hybrid => configured || always() || has_team(policy, repository, authority),
     };
     if holds { Holding::Holds } else { Holding::Advisory }
 }
 
-/// The presets that hold in `hybrid` whether or not their approvers exist here.
-fn always(name: &GateName) -> bool {
-    matches!(name.as_str(), "security" | "deploy")
-}
-
-/// A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to
-/// us one that is not there.
-fn has_team(policy: &GatePolicy, snapshot: &Snapshot) -> bool {
-    let standing = preset_team(policy, snapshot).and_then(|team| snapshot.authority.teams.get(&team));
+/// A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to us
+/// one that is not there.
+fn has_team(policy: &GatePolicy, repository: &RepoName, authority: &Authority) -> bool {
+    let standing = policy.preset_team(repository).and_then(|team| authority.teams.get(&team));
     matches!(standing, Some(TeamStanding::Usable { .. } | TeamStanding::Unknown(_)))
 }

@@ -22,11 +22,13 @@ use crate::{
     evidence::Finding,
     ids::{CommentId, GateName, Timestamp},
     observed::{Account, Snapshot},
-    policy::{Mode, Policy},
+    policy::{GateRole, Mode, Policy},
     state::{HeadObservation, LoopState, WordSource},
 };
 
 pub(super) use self::words::{Utterance, utterances};
+
+pub use self::holding::holding;
 
 /// All that gates and comments come to at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +120,7 @@ pub(super) fn triggers(
     for (name, gate) in &policy.gates {
         let remembered = state.and_then(|state| state.gates.get(name)).map_or(&nothing, |gate| &gate.labels);
         let mut found = scene.triggered(gate, remembered);
-        if name.as_str() == "security" {
+        if gate.has_role(GateRole::Security) {
             let governing = trigger::governing(snapshot, &policy.verify.workflows);
             found = match (found, governing) {
                 (Some(mut found), Some(governing)) => {

@@ -56,7 +56,7 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> (GateReport, Vec<Tampe
     let report = GateReport {
         name: own.name.clone(),
         holds: own.policy.holds,
-        holding: holding(own.name, own.policy, own.mode, scene.snapshot),
+        holding: holding(own.policy, own.mode, &scene.snapshot.repository, &scene.snapshot.authority),
         standing,
         matches,
         matches_not_kept,

@@ -238,10 +238,9 @@ pub(in crate::gate) fn paths(glob: &str) -> GateTrigger {
 }
 
 fn policy() -> Policy {
-    Policy {
-        gates: BTreeMap::from([(gate("security"), gate_policy(paths("src/auth/**"), &["alice", "bob"]))]),
-        ..fixtures::empty_policy()
-    }
+    let security =
+        GatePolicy { preset: fixtures::preset("security"), ..gate_policy(paths("src/auth/**"), &["alice", "bob"]) };
+    Policy { gates: BTreeMap::from([(gate("security"), security)]), ..fixtures::empty_policy() }
 }
 
 fn state() -> LoopState {

@@ -93,7 +93,7 @@ impl<'a> Authority<'a> {
 
     /// Nobody is named: a preset's team if it is usable here, else whoever has permission maintain.
     fn resolve_default(&mut self) {
-        let team = preset_team(self.policy, self.snapshot);
+        let team = self.policy.preset_team(&self.snapshot.repository);
         match team.as_ref().map(|team| (team, self.snapshot.authority.teams.get(team))) {
             Some((team, Some(TeamStanding::Usable { members }))) => {
                 self.teams.insert(team.clone(), members);
@@ -352,10 +352,4 @@ pub(super) fn is_unset(policy: &GatePolicy) -> bool {
         && approvers.teams.is_empty()
         && approvers.permission.is_none()
         && approvers.codeowners == Codeowners::Ignored
-}
-
-/// The team a preset prefers, in the organisation that owns the repository.
-pub(super) fn preset_team(policy: &GatePolicy, snapshot: &Snapshot) -> Option<TeamSlug> {
-    let slug = policy.approvers.preset_team.as_ref()?;
-    format!("{}/{slug}", snapshot.repository.owner()).parse().ok()
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::super::world::*;
 use crate::{
     commands::Command,
+    fixtures,
     gate::{Holding, MatchReason, PhraseProblem, Reacted, ReactionKind, Reviewer, questions, reviewers},
     observed::{Authority, ChangedFiles, Readiness, TeamStanding},
     policy::{GateDefinition, GateTrigger, Mode},
@@ -28,6 +29,7 @@ fn modes_decide_which_gates_hold() {
         world.policy.mode = mode;
         let mut policy = gate_policy(GateTrigger::Always, &[]);
         policy.definition = definition;
+        policy.preset = fixtures::preset(name);
         policy.approvers.preset_team = (definition == Preset).then(|| "leads".into());
         world.policy.gates.insert(gate(name), policy);
         let standing = TeamStanding::Usable { members: [].into() };

@@ -1,16 +1,18 @@
-//! Where everything stands in a YAML text, and whether the text is one we are willing to read.
+//! YAML text → [`Node`]: one pass over the events of `saphyr-parser`, each of which knows its line and column.
 //!
-//! `serde_yaml` reads the values but forgets where they stood; this is the skeleton of the same document, made from
-//! the events of `saphyr-parser`, in which every key and every value has its line and column. It is built first, and
-//! refuses what could hurt: deep nesting, aliases that unfold to more than they are worth, keys written twice.
+//! Hostile texts are refused on the way: deep nesting, aliases that unfold to more than they are worth, keys written
+//! twice. Until all of that is checked, aliases share what they refer to ([`Written`]); then the tree is unfolded.
 
 use std::{collections::HashMap, rc::Rc};
 
-use saphyr_parser::{Event, Parser, Span};
+use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::{
+    node::{Entry, Kind, Map, Node},
+    place::{Layer, Place},
     problem::{Problem, shorten},
-    source::{Layer, Place},
+    scalar::{Scalar, TooLarge},
+    source::Source,
 };
 
 /// Levels of nesting, aliases unfolded.
@@ -20,11 +22,36 @@ const MAX_UNFOLDED: usize = 4 * 1024 * 1024;
 /// What a value costs beside its text.
 const VALUE_COST: usize = 16;
 
-/// One value's place, and those of what it contains.
+/// Reads the text of a layer.
+///
+/// # Errors
+/// When the text is not YAML, is YAML that is refused, or is not keys with values.
+pub(super) fn read(source: Source<'_>, layer: Layer) -> Result<Node, Problem> {
+    let text = without_blank_end(source.checked(layer)?);
+    let builder = Builder { layer, text, open: Vec::new(), anchors: HashMap::new(), root: None };
+    let Some(root) = builder.run()? else {
+        return Ok(Node::empty(Place::start(layer)));
+    };
+    let node = root.unfold()?;
+    match node.kind {
+        Kind::Map(_) | Kind::Null => Ok(node),
+        _ => {
+            Err(Problem::unreadable(node.place, "a configuration is keys with values").hint("begin with `version: 1`"))
+        }
+    }
+}
+
+/// Spaces after the last line break say nothing; the parser would take them for a line of a block scalar.
+fn without_blank_end(text: &str) -> &str {
+    let trimmed = text.trim_end_matches(' ');
+    if trimmed.ends_with(['\n', '\r']) { trimmed } else { text }
+}
+
+/// A value as it is written, which aliases may share.
 #[derive(Debug)]
-pub(super) struct Places {
-    pub at: Place,
-    pub inside: Inside,
+struct Written {
+    at: Place,
+    inside: Inside,
     /// Levels below this one.
     height: usize,
     /// Bytes, aliases unfolded.
@@ -32,33 +59,25 @@ pub(super) struct Places {
 }
 
 #[derive(Debug)]
-pub(super) enum Inside {
-    Scalar,
-    List(Vec<Rc<Places>>),
+enum Inside {
+    Scalar(Scalar),
+    List(Vec<Rc<Written>>),
     /// In the order of the text.
-    Map(Vec<KeyPlace>),
+    Map(Vec<WrittenEntry>),
 }
 
-/// A key as it is written, and where.
+/// A key as it is written, where, and its value.
 #[derive(Debug)]
-pub(super) struct KeyPlace {
-    pub key: String,
-    pub at: Place,
-    pub value: Rc<Places>,
+struct WrittenEntry {
+    key: String,
+    at: Place,
+    value: Rc<Written>,
 }
 
-impl Places {
-    /// The skeleton of a text; none where the document is empty.
-    ///
-    /// # Errors
-    /// When the text is not YAML, or YAML that is refused.
-    pub fn of(text: &str, layer: Layer) -> Result<Option<Rc<Self>>, Problem> {
-        Builder { layer, open: Vec::new(), anchors: HashMap::new(), root: None }.run(text)
-    }
-
+impl Written {
     fn new(at: Place, inside: Inside, text_len: usize) -> Self {
         let children: Vec<&Rc<Self>> = match &inside {
-            Inside::Scalar => Vec::new(),
+            Inside::Scalar(_) => Vec::new(),
             Inside::List(items) => items.iter().collect(),
             Inside::Map(entries) => entries.iter().map(|entry| &entry.value).collect(),
         };
@@ -66,6 +85,39 @@ impl Places {
         let weight = children.iter().fold(VALUE_COST + text_len, |sum, child| sum.saturating_add(child.weight));
         Self { at, inside, height, weight }
     }
+
+    /// The value with a copy of its target for each alias.
+    fn unfold(&self) -> Result<Node, Problem> {
+        let kind = match &self.inside {
+            Inside::Scalar(scalar) => Kind::from(scalar.clone()),
+            Inside::List(items) => Kind::List(items.iter().map(|item| item.unfold()).collect::<Result<_, _>>()?),
+            Inside::Map(entries) => {
+                let mut map = Map::with_capacity(entries.len());
+                for WrittenEntry { key, at, value } in entries {
+                    map.insert(key.clone(), Entry { key: *at, node: value.unfold()? });
+                }
+                Kind::Map(with_merge_key(map)?)
+            }
+        };
+        Ok(Node { place: self.at, kind })
+    }
+}
+
+/// `<<: *anchor` and `<<: [*a, *b]`: their keys stand in for those that are not written here.
+fn with_merge_key(mut map: Map) -> Result<Map, Problem> {
+    let Some(merged) = map.shift_remove("<<") else { return Ok(map) };
+    let refused = |place| Problem::unreadable(place, "`<<` takes an alias of a map, or a list of them");
+    let parts = match merged.node {
+        Node { kind: Kind::List(items), .. } => items,
+        node => vec![node],
+    };
+    for part in parts {
+        let Kind::Map(entries) = part.kind else { return Err(refused(part.place)) };
+        for (key, entry) in entries {
+            map.entry(key).or_insert(entry);
+        }
+    }
+    Ok(map)
 }
 
 /// A collection whose end has not been seen.
@@ -77,26 +129,27 @@ struct Open {
 }
 
 enum Items {
-    List(Vec<Rc<Places>>),
+    List(Vec<Rc<Written>>),
     /// `key` waits for its value.
     Map {
-        done: Vec<KeyPlace>,
+        done: Vec<WrittenEntry>,
         key: Option<(String, Place)>,
         seen: HashMap<String, Place>,
     },
 }
 
-struct Builder {
+struct Builder<'a> {
     layer: Layer,
+    text: &'a str,
     open: Vec<Open>,
-    anchors: HashMap<usize, Rc<Places>>,
-    root: Option<Rc<Places>>,
+    anchors: HashMap<usize, Rc<Written>>,
+    root: Option<Rc<Written>>,
 }
 
-impl Builder {
-    fn run(mut self, text: &str) -> Result<Option<Rc<Places>>, Problem> {
+impl Builder<'_> {
+    fn run(mut self) -> Result<Option<Rc<Written>>, Problem> {
         let mut documents = 0;
-        for event in Parser::new_from_str(text) {
+        for event in Parser::new_from_str(self.text) {
             let (event, span) = event.map_err(|error| {
                 let place = self.place_of(error.marker().line(), error.marker().col());
                 unreadable(place, error.info())
@@ -120,9 +173,12 @@ impl Builder {
                 Err(Problem::unreadable(at, "YAML tags (`!…`) mean nothing here")
                     .hint("quote a text that begins with `!`"))
             }
-            Event::Scalar(text, _, anchor, None) => {
-                let places = Rc::new(Places::new(at, Inside::Scalar, text.len()));
-                self.value(places, anchor, Some(text.as_ref()), at)
+            Event::Scalar(text, style, anchor, None) => {
+                let text = self.without_added_break(&text, style, span);
+                let scalar = Scalar::resolve(text, style)
+                    .map_err(|TooLarge| Problem::unreadable(at, "this number is too large"))?;
+                let written = Rc::new(Written::new(at, Inside::Scalar(scalar), text.len()));
+                self.value(written, anchor, Some(text), at)
             }
             Event::SequenceStart(anchor, None) => self.enter(at, anchor, Items::List(Vec::new())),
             Event::MappingStart(anchor, None) => {
@@ -138,6 +194,17 @@ impl Builder {
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd => {
                 Ok(())
             }
+        }
+    }
+
+    /// The parser ends each block scalar with a line break, also one whose last line has none because the whole text
+    /// ends there.
+    fn without_added_break<'t>(&self, scalar: &'t str, style: ScalarStyle, span: Span) -> &'t str {
+        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        if is_block && !self.text.ends_with(['\n', '\r']) && span.end.index() >= self.text.chars().count() {
+            scalar.strip_suffix('\n').unwrap_or(scalar)
+        } else {
+            scalar
         }
     }
 
@@ -159,30 +226,30 @@ impl Builder {
             Items::List(items) => Inside::List(items),
             Items::Map { done, .. } => Inside::Map(done),
         };
-        let places = Rc::new(Places::new(open.at, inside, open.keys_len));
-        self.value(places, open.anchor, None, open.at)
+        let written = Rc::new(Written::new(open.at, inside, open.keys_len));
+        self.value(written, open.anchor, None, open.at)
     }
 
     /// A whole value was read: it is a key or an item of the innermost open collection, or the document.
-    fn value(&mut self, places: Rc<Places>, anchor: usize, text: Option<&str>, at: Place) -> Result<(), Problem> {
-        if self.open.len() + places.height > MAX_DEPTH {
+    fn value(&mut self, written: Rc<Written>, anchor: usize, text: Option<&str>, at: Place) -> Result<(), Problem> {
+        if self.open.len() + written.height > MAX_DEPTH {
             return Err(too_deep(at));
         }
-        if places.weight > MAX_UNFOLDED {
-            let problem = Problem::unreadable(places.at, "the aliases in here unfold to more than 4 MiB");
+        if written.weight > MAX_UNFOLDED {
+            let problem = Problem::unreadable(written.at, "the aliases in here unfold to more than 4 MiB");
             return Err(problem.hint("write fewer aliases of aliases"));
         }
         if anchor != 0 {
-            self.anchors.insert(anchor, Rc::clone(&places));
+            self.anchors.insert(anchor, Rc::clone(&written));
         }
         let Some(open) = self.open.last_mut() else {
-            self.root = Some(places);
+            self.root = Some(written);
             return Ok(());
         };
         match &mut open.items {
-            Items::List(items) => items.push(places),
+            Items::List(items) => items.push(written),
             Items::Map { done, key, seen } => match key.take() {
-                Some((key, key_at)) => done.push(KeyPlace { key, at: key_at, value: places }),
+                Some((key, key_at)) => done.push(WrittenEntry { key, at: key_at, value: written }),
                 None => {
                     let Some(text) = text else {
                         return Err(Problem::unreadable(at, "a key must be written out, not an alias"));
@@ -249,3 +316,6 @@ fn unreadable(place: Place, info: &str) -> Problem {
     };
     Problem::unreadable(place, message).hint(hint)
 }
+
+#[cfg(test)]
+mod tests;
