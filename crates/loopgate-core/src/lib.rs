@@ -4,7 +4,7 @@
 //! time go in; a decision comes out. The App, the Action, the command line, the demo and every test call the same
 //! function.
 //!
-//! The rooms stand on each other, each on those before it: `ids`, `stage` → [`evidence`] → [`observed`] → [`policy`] →
+//! The rooms stand on each other, each on those before it: `ids`, `stage`, [`source_files`] → [`evidence`] → [`observed`] → [`policy`] →
 //! [`failure`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] → [`stages`] →
 //! [`deciding`] → [`reflex`].
 
@@ -21,6 +21,7 @@ mod ids;
 pub mod observed;
 pub mod policy;
 pub mod reflex;
+pub mod source_files;
 pub mod stage;
 pub mod stages;
 pub mod state;

@@ -8,7 +8,11 @@ use std::{
 };
 
 use super::Trial;
-use loopgate_core::{Sha, observed::FileStatus, verdict::evaluate::is_test};
+use loopgate_core::{
+    Sha,
+    observed::FileStatus,
+    source_files::{in_test_folder, is_test},
+};
 
 /// Largest file laid over the base, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;
@@ -113,12 +117,7 @@ fn git(root: &Path, arguments: &[&str]) -> Result<(), String> {
 
 /// Whether a file belongs to the tests: data and snapshots beside them do too.
 fn is_of_tests(path: &str) -> bool {
-    let folders = path.split('/').rev().skip(1);
-    is_test(path)
-        || folders.into_iter().any(|folder| {
-            matches!(
-                folder,
-                "test" | "tests" | "__tests__" | "__snapshots__" | "spec" | "specs" | "testdata" | "fixtures"
-            )
-        })
+    let in_data_folder =
+        || path.rsplit('/').skip(1).any(|folder| matches!(folder, "__snapshots__" | "testdata" | "fixtures"));
+    is_test(path) || in_test_folder(path) || in_data_folder()
 }

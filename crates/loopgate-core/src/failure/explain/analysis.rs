@@ -8,6 +8,7 @@ use crate::{
     Fingerprint,
     evidence::{Analysis, Failure, RootCauseCategory},
     failure::read::{changes::Changes, text},
+    source_files::is_test,
 };
 
 /// Most related failures that are named.
@@ -58,9 +59,10 @@ impl ExaminedFailure {
     /// Same error, same line of code, or the same missing thing.
     fn shares_cause(&self, other: &Self) -> bool {
         let (one, two) = (&self.diagnosis, &other.diagnosis);
-        let same_line = one.at.as_ref().is_some_and(|place| {
-            place.line.is_some() && two.at.as_ref() == Some(place) && !crate::failure::read::paths::is_test(&place.file)
-        });
+        let same_line = one
+            .at
+            .as_ref()
+            .is_some_and(|place| place.line.is_some() && two.at.as_ref() == Some(place) && !is_test(&place.file));
         let same_thing = !one.patterns.is_empty()
             && one.patterns.first() == two.patterns.first()
             && one.conclusion.cause == two.conclusion.cause

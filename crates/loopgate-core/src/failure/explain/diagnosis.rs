@@ -14,11 +14,11 @@ use crate::{
     failure::read::{
         changes::{Changes, Origin},
         expected::Sides,
-        paths,
         reading::Reading,
         stack::Frame,
         text::{self, code},
     },
+    source_files::is_test,
 };
 
 /// What is wrong, where, and what mends it.
@@ -111,7 +111,7 @@ fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option
             Touch::ChangesFile => 1,
             Touch::Untouched => 2,
         };
-        (paths::is_test(&frame.file), by_touch)
+        (is_test(&frame.file), by_touch)
     };
     let frame = reading.frames.iter().filter(|frame| frame.origin.in_repository()).min_by_key(rank);
     let located = |file: &str, line: Option<u32>, function: Option<&String>| {

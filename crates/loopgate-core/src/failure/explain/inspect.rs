@@ -13,6 +13,7 @@ use crate::{
         read::{changes::Changes, expected, paths, patterns::Patterns, reading::Reading, stack::Frame, text},
         tell::feedback::FeedbackItem,
     },
+    source_files::is_test,
 };
 
 /// A failure as it is understood.
@@ -91,7 +92,7 @@ pub fn complete(failure: &mut Failure, changes: &Changes) {
     }
     let in_file = |file: &String| reading.frames.iter().find(|frame| frame.file == *file);
     // Some reports take the file that fails for the test's.
-    let named = failure.test_file.as_ref().filter(|file| paths::is_test(file) || reading.test_frame().is_none());
+    let named = failure.test_file.as_ref().filter(|file| is_test(file) || reading.test_frame().is_none());
     if let Some(frame) = named.map_or_else(|| reading.test_frame(), in_file) {
         if failure.test_file.as_deref() != Some(&frame.file) {
             failure.test_file = Some(frame.file.clone());
