@@ -101,7 +101,7 @@ impl Conventions {
         let (name, stem) = (file_name(path), stem(path));
         let is = |known: &&str| stem.eq_ignore_ascii_case(known);
         let common = &OF_EVERY_LANGUAGE;
-        common.names.iter().any(|known| is(known))
+        common.names.iter().any(is)
             || common.starts.iter().any(|start| after(stem, start).is_some())
             || common.ends.iter().any(|end| before(stem, end).is_some())
             || has_middle_part(name, common.middles)
