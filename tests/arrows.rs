@@ -29,11 +29,12 @@ const CORE: &[&str] = &[
 /// The rooms each room may enter, beside itself.
 const ARROWS: &[(&str, &[&str])] = &[
     ("config", &[]),
+    ("git", &[]),
     ("channels", &[]),
     ("render", &[]),
-    ("refs", &["render", "config"]),
+    ("refs", &["render", "config", "git"]),
     ("github", &["channels", "refs", "render", "config"]),
-    ("runner", &["refs", "render", "config"]),
+    ("runner", &["refs", "render", "config", "git"]),
     ("server", &["github", "channels", "refs", "render", "config"]),
     ("cli", &["server", "github", "runner", "channels", "refs", "render", "config"]),
 ];

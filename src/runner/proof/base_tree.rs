@@ -3,11 +3,11 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
     time::SystemTime,
 };
 
 use super::Trial;
+use crate::git::GitCommand;
 use loopgate_core::{
     Sha,
     observed::FileStatus,
@@ -107,12 +107,11 @@ impl Drop for BaseTree {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> Result<(), String> {
-    let output = Command::new("git").arg("-C").arg(root).args(arguments).output().map_err(|error| error.to_string())?;
+    let output = GitCommand::new(root, arguments).run().map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(said.lines().last().unwrap_or("git failed").chars().take(200).collect())
+    Err(output.said.lines().last().unwrap_or("git failed").chars().take(200).collect())
 }
 
 /// Whether a file belongs to the tests: data and snapshots beside them do too.
