@@ -270,10 +270,19 @@ fn document(
 fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, CliError> {
     let path = directory.join("evidence.json");
     let text = serde_json::to_string_pretty(evidence).map_err(CliError::bad_data)?;
-    std::fs::create_dir_all(directory)
+    make_folder(directory)
         .and_then(|()| std::fs::write(&path, text + "\n"))
         .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))?;
     Ok(path)
+}
+
+/// A folder that we make is one git need not see. One that was there before belongs to somebody, and stays as it is.
+fn make_folder(directory: &Path) -> std::io::Result<()> {
+    if directory.exists() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(directory)?;
+    std::fs::write(directory.join(".gitignore"), "*\n")
 }
 
 /// The pull request there is or may be: in the Action with its title and text, elsewhere named after the branch.

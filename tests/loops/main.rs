@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod endings;
+mod evidence_folder;
 mod inspecting;
 mod interruptions;
 mod kit;

@@ -25,6 +25,7 @@ use crate::git::GitError;
 use loopgate_core::{Sha, observed::ChangedFiles, policy::CommitAuthor};
 
 /// Where `loopgate verify` writes evidence: no part of the change.
+const EVIDENCE: &str = "loopgate-evidence";
 const NOT_OURS: &str = ":(exclude,top)loopgate-evidence";
 
 /// What of the working tree is looked at.
@@ -97,10 +98,17 @@ impl Worktree {
         }
         let add: &[&str] = match extent {
             Extent::Tracked => &["add", "-u", "--", ":/", NOT_OURS],
+            // Git takes nothing untracked of an ignored folder, and refuses to be told to leave it out.
+            Extent::Everything if self.ignores(EVIDENCE)? => &["add", "-A", "--", ":/"],
             Extent::Everything => &["add", "-A", "--", ":/", NOT_OURS],
         };
         self.run(add, Some(&index), None)?;
         Ok(self.command(&["write-tree"], Some(&index)).run()?.object_id()?)
+    }
+
+    /// Whether git ignores a path below the top.
+    fn ignores(&self, path: &str) -> Result<bool, WorktreeError> {
+        Ok(self.command(&["check-ignore", "--quiet", "--", path], None).run()?.status.success())
     }
 
     /// Paths of tracked files that differ between two trees.
