@@ -13,12 +13,13 @@
 //! - `loopgate_simulator` is a GitHub on loopback for the demo and the tests (feature `demo`): one world of plain
 //!   structs, which people and the REST API change by the same operations.
 //!
-//! Arrows between the rooms here point down only: `cli, server → github, runner → refs → render, config, channels`.
+//! Arrows between the rooms here point down only: `cli, server → github, runner → refs → render, config, channels, git`.
 //!
 //! - [`config`] turns `.github/loopgate.yml` into a [`Policy`](loopgate_core::policy::Policy): every default filled in,
 //!   every number in its range, and whatever is wrong told with line, column and what was probably meant.
 //! - [`render`] turns decisions into what people read: the status comment, check runs, gate requests, escalations, the
 //!   job summary, the terminal. Whatever came from outside is made safe here, and every page fits GitHub's limits.
+//! - [`git`] starts git, in the only place: without hooks, and without what the surroundings say.
 //! - [`refs`] keeps a run in a hidden git ref: loads it, recovers it when it is damaged, and saves it by
 //!   compare-and-swap, the only lock there is. It works over GitHub's API and over a local repository alike.
 //! - [`channels`] carries a call for a human to Slack and by e-mail, for those who do not watch the pull request.
@@ -35,6 +36,7 @@
 pub mod channels;
 pub mod cli;
 pub mod config;
+pub mod git;
 pub mod github;
 pub mod refs;
 pub mod render;

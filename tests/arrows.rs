@@ -10,6 +10,7 @@ use std::{
 const CORE: &[&str] = &[
     "ids",
     "stage",
+    "source_files",
     "evidence",
     "observed",
     "policy",
@@ -31,11 +32,12 @@ const FAILURE: &[&str] = &["read", "classify", "explain", "tell"];
 /// The rooms each room may enter, beside itself.
 const ARROWS: &[(&str, &[&str])] = &[
     ("config", &[]),
+    ("git", &[]),
     ("channels", &[]),
     ("render", &[]),
-    ("refs", &["render", "config"]),
+    ("refs", &["render", "config", "git"]),
     ("github", &["channels", "refs", "render", "config"]),
-    ("runner", &["refs", "render", "config"]),
+    ("runner", &["refs", "render", "config", "git"]),
     ("server", &["github", "channels", "refs", "render", "config"]),
     ("cli", &["server", "github", "runner", "channels", "refs", "render", "config"]),
 ];

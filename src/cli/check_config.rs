@@ -138,13 +138,13 @@ fn show(checked: &Checked, format: Format) -> Result<(), CliError> {
         Format::Human => {
             for (word, problems) in [("error", errors), ("warning", warnings)] {
                 for problem in problems {
-                    println!("{word}: {problem}\n");
+                    output::line(format_args!("{word}: {problem}\n"));
                 }
             }
             match repository {
                 _ if !errors.is_empty() => {}
-                None => println!("{name} is a valid configuration."),
-                Some(repository) => println!("{name} is a valid configuration for {repository}."),
+                None => output::line(format_args!("{name} is a valid configuration.")),
+                Some(repository) => output::line(format_args!("{name} is a valid configuration for {repository}.")),
             }
         }
         Format::Json => {

@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     let response =
         answer(&text).map_err(|error| CliError::bad_data(format!("{}: {error}", output::shown(&arguments.file))))?;
     match format {
-        Format::Human => print!("{}", serde_yaml::to_string(&response).map_err(CliError::bad_data)?),
+        Format::Human => output::text(serde_yaml::to_string(&response).map_err(CliError::bad_data)?),
         Format::Json => output::json(&response)?,
     }
     Ok(exit::of(response.decision.word()))

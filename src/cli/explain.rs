@@ -61,13 +61,13 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     let is_unknown = decision.events.iter().any(|line| matches!(line.event, Event::RunStarted(_)));
     if policy.state == StateBackend::Artifact && is_unknown {
         // Whose artifact counts is known to its workflow alone.
-        eprintln!(
-            "note: the state is in an artifact (`state.backend`), so earlier attempts and skips are not known here"
+        output::note_line(
+            "note: the state is in an artifact (`state.backend`), so earlier attempts and skips are not known here",
         );
     }
     match format {
         Format::Json => output::json(&render::explanation(decision, snapshot, policy))?,
-        Format::Human => println!("{}", render::plain(&render::explain(decision, snapshot, policy))),
+        Format::Human => output::line(render::plain(&render::explain(decision, snapshot, policy))),
     }
     Ok(exit::of(decision.word()))
 }

@@ -128,7 +128,7 @@ fn settings(arguments: &ConfigArguments, format: Format) -> Outcome {
         }))?,
         Format::Human => {
             for setting in &settings {
-                println!("{} = {}  ({})", setting.key, setting.value, setting.origin);
+                output::line(format_args!("{} = {}  ({})", setting.key, setting.value, setting.origin));
             }
         }
     }
@@ -139,7 +139,7 @@ fn settings(arguments: &ConfigArguments, format: Format) -> Outcome {
 fn show(document: &impl Serialize, format: Format) -> Outcome {
     match format {
         Format::Json => output::json(document)?,
-        Format::Human => print!("{}", serde_yaml::to_string(document).map_err(CliError::bad_data)?),
+        Format::Human => output::text(serde_yaml::to_string(document).map_err(CliError::bad_data)?),
     }
     Ok(exit::OK)
 }

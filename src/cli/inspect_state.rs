@@ -34,7 +34,7 @@ pub fn run(what: Option<&str>, format: Format) -> Outcome {
         Format::Json => output::json(&state)?,
         Format::Human => {
             let colour = if output::colours_on(&std::io::stdout()) { render::Colour::On } else { render::Colour::Off };
-            print!("{}", render::loop_report(&state, colour));
+            output::text(render::loop_report(&state, colour));
         }
     }
     Ok(exit::OK)

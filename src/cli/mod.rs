@@ -1,6 +1,9 @@
 //! The command line: one file per subcommand, each a thin layer that reads its input, calls a room below and prints.
 //!
-//! Results go to standard output, progress and errors to standard error. Exit codes are in [`exit`].
+//! Results go to standard output, progress and errors to standard error, both through [`output`]. Exit codes are in
+//! [`exit`].
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod actions;
 mod check_config;
@@ -120,11 +123,12 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
         }
     };
-    match run(cli) {
+    let ended = run(cli).and_then(|code| output::all_written().map(|()| code));
+    match ended {
         Ok(code) => ExitCode::from(code),
         Err(stop) => {
             // It may quote a file of the repository.
-            eprintln!("{}", crate::render::defused(&format!("error: {}", stop.message)));
+            output::note_line(crate::render::defused(&format!("error: {}", stop.message)));
             ExitCode::from(stop.code)
         }
     }
@@ -145,7 +149,9 @@ fn run(cli: Cli) -> Outcome {
         #[cfg(feature = "demo")]
         Command::Demo(arguments) => demo::run(&arguments, cli.format),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "loopgate", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "loopgate", &mut script);
+            output::text(String::from_utf8_lossy(&script));
             Ok(exit::OK)
         }
     }

@@ -1,8 +1,13 @@
 //! Printing: formats, colours, and reading what a subcommand was given.
+//!
+//! Everything the command line prints goes through here. Whoever reads it may stop early (`loopgate … | head -1`): the
+//! rest is then dropped in silence, the work goes on, and the exit code is the same as if all had been read.
 
 use std::{
-    io::{self, IsTerminal, Read},
+    fmt::{Arguments, Display},
+    io::{self, ErrorKind, IsTerminal, Read, Write},
     path::Path,
+    sync::OnceLock,
 };
 
 use clap::ValueEnum;
@@ -19,11 +24,53 @@ pub enum Format {
     Json,
 }
 
+/// Why results could not be written, if something other than a reader who stopped kept them back: a full disk.
+static UNWRITTEN: OnceLock<String> = OnceLock::new();
+
+/// Prints a line of results.
+pub fn line(text: impl Display) {
+    results(format_args!("{text}\n"));
+}
+
+/// Prints results that bring their own line ends.
+pub fn text(text: impl Display) {
+    results(format_args!("{text}"));
+}
+
+/// Prints a line of progress or of an error.
+pub fn note_line(text: impl Display) {
+    // Whoever hears no progress misses nothing of the results.
+    let _ = io::stderr().lock().write_fmt(format_args!("{text}\n"));
+}
+
+/// Prints progress that brings its own line ends.
+pub fn note_text(text: impl Display) {
+    // As above.
+    let _ = io::stderr().lock().write_fmt(format_args!("{text}"));
+}
+
+fn results(text: Arguments<'_>) {
+    let mut out = io::stdout().lock();
+    if let Err(error) = out.write_fmt(text).and_then(|()| out.flush())
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        // The first reason is the one to tell.
+        let _ = UNWRITTEN.set(error.to_string());
+    }
+}
+
+/// # Errors
+/// When results were lost that somebody may be waiting for.
+pub fn all_written() -> Result<(), CliError> {
+    let lost = |error| Err(CliError::unavailable(format!("the results cannot be written: {error}")));
+    UNWRITTEN.get().map_or(Ok(()), lost)
+}
+
 /// Prints a document for programs.
 pub fn json(document: &impl Serialize) -> Result<(), CliError> {
     let text = serde_json::to_string_pretty(document).map_err(CliError::bad_data)?;
     // The same document, in which the runner of GitHub Actions finds no command: it looks for these marks everywhere.
-    println!("{}", text.replace("##[", "\\u0023#["));
+    line(text.replace("##[", "\\u0023#["));
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use std::{fmt::Write as _, fs::OpenOptions, io::Write as _, path::Path};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::actions::ActionsRun;
+use super::{actions::ActionsRun, output};
 use loopgate_core::{RuleId, Score, deciding::DecisionWord, stage::Stage, state::RunStatus};
 
 /// What came of a decision.
@@ -70,7 +70,7 @@ fn tell(outputs: &[(&str, String)]) {
     let told = OpenOptions::new().append(true).create(true).open(&file);
     let text = fenced(outputs, &Uuid::new_v4().to_string());
     if let Err(error) = told.and_then(|mut file| file.write_all(text.as_bytes())) {
-        eprintln!("the outputs of the step cannot be written: {error}");
+        output::note_line(format_args!("the outputs of the step cannot be written: {error}"));
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::actions;
+use super::{actions, output};
 use crate::{
     render,
     runner::{Detected, Observer, Project},
@@ -31,16 +31,18 @@ pub fn tell_detected(detected: &Detected) {
     };
     let projects = detected.projects.iter().map(place).collect::<Vec<_>>().join(", ");
     // Names of directories come from the repository.
-    eprintln!("{}", render::defused(&format!("No checks are configured. Found {projects}; running the usual checks:")));
+    output::note_line(render::defused(&format!(
+        "No checks are configured. Found {projects}; running the usual checks:"
+    )));
     for (name, check) in &detected.checks {
         if let CheckSource::Command(command) = &check.source {
-            eprintln!("  {name}: {}", command.run);
+            output::note_line(format_args!("  {name}: {}", command.run));
         }
     }
     for (name, program) in &detected.left_out {
-        eprintln!("  {name} is left out: {program} is not installed");
+        output::note_line(format_args!("  {name} is left out: {program} is not installed"));
     }
-    eprintln!("`loopgate init` writes them down, to be changed.");
+    output::note_line("`loopgate init` writes them down, to be changed.");
 }
 
 /// One spinning line for each running check.
@@ -101,19 +103,19 @@ pub struct Lines;
 
 impl Observer for Lines {
     fn started(&self, check: &CheckName) {
-        eprintln!("{check} …");
+        output::note_line(format_args!("{check} …"));
     }
 
     fn again(&self, check: &CheckName, tests: usize) {
-        eprintln!("{}", again(check, tests));
+        output::note_line(again(check, tests));
     }
 
     fn repeating(&self, check: &CheckName, nth: u32, wait: Duration) {
-        eprintln!("{}", repeating(check, nth, wait));
+        output::note_line(repeating(check, nth, wait));
     }
 
     fn ended(&self, evidence: &CheckEvidence) {
-        eprintln!("{}", ended(evidence));
+        output::note_line(ended(evidence));
     }
 }
 
@@ -122,11 +124,11 @@ pub struct Groups;
 
 impl Observer for Groups {
     fn again(&self, check: &CheckName, tests: usize) {
-        eprintln!("{}", again(check, tests));
+        output::note_line(again(check, tests));
     }
 
     fn repeating(&self, check: &CheckName, nth: u32, wait: Duration) {
-        eprintln!("{}", repeating(check, nth, wait));
+        output::note_line(repeating(check, nth, wait));
     }
 
     fn ended(&self, evidence: &CheckEvidence) {

@@ -20,7 +20,7 @@ use self::{
     plan::{Budget, in_turn},
     report::{Answered, Ended, Looked, Report},
 };
-use super::{CliError, Outcome, exit, output::Format, runtime};
+use super::{CliError, Outcome, exit, output, output::Format, runtime};
 use crate::{
     channels::Channels,
     github::{
@@ -244,7 +244,7 @@ async fn trying<T>(
     loop {
         match once().await {
             Err(failed) if failed.retry_at.is_none() && tries < MOST_TRIES => {
-                eprintln!("{what}: {failed}; trying again");
+                output::note_line(format_args!("{what}: {failed}; trying again"));
                 pause(Duration::from_secs(1 << tries)).await;
                 tries += 1;
             }

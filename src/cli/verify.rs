@@ -108,7 +108,7 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     });
     let (Executed { ran, environment, proof }, ending) = execute(&plan, trial.as_ref(), advice.as_ref())?;
     if ending == Ending::Interrupted {
-        eprintln!("interrupted: what was running has been ended");
+        output::note_line("interrupted: what was running has been ended");
         return Ok(exit::INTERRUPTED);
     }
     let evidence =
@@ -120,7 +120,7 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
     report(&local, &decision, &path, format)?;
     if actions::is_here() {
         // Beside the results, not among them: a program may be reading those.
-        eprint!("{}", render::annotation_commands(&decision.view));
+        output::note_text(render::annotation_commands(&decision.view));
     }
     let summary = render::job_summary(&decision, &local.snapshot, &local.policy);
     append_job_summary(&summary);
@@ -185,8 +185,10 @@ impl Advice<'_> {
         let Self { command, root, changes } = self;
         match runner::ask_analyzer(command, root, &mut ran.checks, changes, interrupt).await {
             Ok(0) => {}
-            Ok(count) => eprintln!("the analyzer explained {count} of the failures"),
-            Err(why) => eprintln!("the analyzer was of no use: {why}. Loopgate's own analysis stands."),
+            Ok(count) => output::note_line(format_args!("the analyzer explained {count} of the failures")),
+            Err(why) => {
+                output::note_line(format_args!("the analyzer was of no use: {why}. Loopgate's own analysis stands."))
+            }
         }
     }
 }
@@ -221,7 +223,7 @@ fn execute(
         }
         let proof = match trial {
             Some(trial) if !pressed.is_interrupted() => {
-                eprintln!("running the tests of this change on the base and on the head");
+                output::note_line("running the tests of this change on the base and on the head");
                 Some(runner::prove(trial, interrupt).await)
             }
             _ => None,
@@ -270,10 +272,19 @@ fn document(
 fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, CliError> {
     let path = directory.join("evidence.json");
     let text = serde_json::to_string_pretty(evidence).map_err(CliError::bad_data)?;
-    std::fs::create_dir_all(directory)
+    make_folder(directory)
         .and_then(|()| std::fs::write(&path, text + "\n"))
         .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))?;
     Ok(path)
+}
+
+/// A folder that we make is one git need not see. One that was there before belongs to somebody, and stays as it is.
+fn make_folder(directory: &Path) -> std::io::Result<()> {
+    if directory.exists() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(directory)?;
+    std::fs::write(directory.join(".gitignore"), "*\n")
 }
 
 /// The pull request there is or may be: in the Action with its title and text, elsewhere named after the branch.
@@ -300,7 +311,10 @@ impl Local {
         evidence: Evidence,
     ) -> Self {
         if checkout.cleanliness == Cleanliness::Changed {
-            eprintln!("The working tree differs from {}: the evidence is of what is here.", checkout.head.short());
+            output::note_line(format_args!(
+                "The working tree differs from {}: the evidence is of what is here.",
+                checkout.head.short()
+            ));
         }
         let (base_sha, files) = match changes {
             Some(Changes { merge_base, files }) => (merge_base, files),
@@ -331,11 +345,11 @@ fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Re
             let colour = if output::colours_on(&std::io::stdout()) { render::Colour::On } else { render::Colour::Off };
             let report = render::terminal_report(decision, &local.snapshot, &local.policy, colour);
             if actions::is_here() {
-                print!("{}", actions::silenced(&report))
+                output::text(actions::silenced(&report))
             } else {
-                print!("{report}")
+                output::text(report)
             }
-            println!("Evidence: {}", path.display());
+            output::line(format_args!("Evidence: {}", path.display()));
             Ok(())
         }
         Format::Json => output::json(&json!({
@@ -363,7 +377,7 @@ fn append_job_summary(text: &str) {
     });
     if let Err(error) = appended {
         // A summary that cannot be written does not change the outcome of the verification.
-        eprintln!("the job summary cannot be written: {error}");
+        output::note_line(format_args!("the job summary cannot be written: {error}"));
     }
 }
 

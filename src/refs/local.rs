@@ -1,13 +1,9 @@
 //! The git database of a repository on this machine, through the `git` command.
 
-use std::{
-    path::{Path, PathBuf},
-    process::{Output, Stdio},
-};
-
-use tokio::{io::AsyncWriteExt as _, process::Command};
+use std::path::{Path, PathBuf};
 
 use super::{GitObjects, NewCommit, RefName, RefsError};
+use crate::git::{GitCommand, GitOutput, object_id};
 use loopgate_core::Sha;
 
 /// A local repository.
@@ -15,19 +11,6 @@ use loopgate_core::Sha;
 pub struct LocalRepository {
     directory: PathBuf,
 }
-
-/// Variables by which the surroundings (a hook, a rebase) could point git at another repository or index.
-const FOREIGN: [&str; 9] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_CEILING_DIRECTORIES",
-];
 
 const NAME: &str = "Loopgate";
 const EMAIL: &str = "loopgate@localhost";
@@ -48,52 +31,30 @@ impl LocalRepository {
         Ok(outside)
     }
 
-    async fn run(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<Output, RefsError> {
-        let mut command = Command::new("git");
-        command.current_dir(&self.directory).args(arguments).kill_on_drop(true);
-        for name in FOREIGN {
-            command.env_remove(name);
+    async fn run(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<GitOutput, RefsError> {
+        let mut command = GitCommand::new(&self.directory, arguments);
+        for role in ["AUTHOR", "COMMITTER"] {
+            command = command.env(&format!("GIT_{role}_NAME"), NAME).env(&format!("GIT_{role}_EMAIL"), EMAIL);
         }
-        command
-            .env("LC_ALL", "C")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_AUTHOR_NAME", NAME)
-            .env("GIT_AUTHOR_EMAIL", EMAIL)
-            .env("GIT_COMMITTER_NAME", NAME)
-            .env("GIT_COMMITTER_EMAIL", EMAIL)
-            .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        // Not with the terminal's Ctrl-C: what git has begun to write it finishes.
-        #[cfg(unix)]
-        command.process_group(0);
-        let fault = |error| RefsError::Fault { message: format!("git could not be run: {error}"), retry_at: None };
-        let mut child = command.spawn().map_err(fault)?;
-        if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
-            // Our inputs are written whole before git answers, so this cannot wait for its output.
-            stdin.write_all(input).await.map_err(fault)?;
+        if let Some(input) = input {
+            command = command.input(input);
         }
-        child.wait_with_output().await.map_err(fault)
+        Ok(command.run_async().await?)
     }
 
     /// Standard output of a git command that must succeed.
     async fn git(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<Vec<u8>, RefsError> {
-        let answer = self.run(arguments, input).await?;
-        if answer.status.success() { Ok(answer.stdout) } else { Err(failed(arguments, &answer)) }
+        Ok(self.run(arguments, input).await?.success()?)
     }
 
     async fn sha(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<Sha, RefsError> {
-        let output = self.git(arguments, input).await?;
-        parse_sha(&output).ok_or_else(|| RefsError::Fault {
-            message: format!("git {} answered no object id (only SHA-1 repositories are supported)", arguments[0]),
-            retry_at: None,
-        })
+        Ok(self.run(arguments, input).await?.object_id()?)
     }
 
     /// Resolves a revision; `None` when it names nothing.
     async fn resolve(&self, revision: &str) -> Result<Option<Sha>, RefsError> {
         let answer = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", revision], None).await?;
-        Ok(if answer.status.success() { parse_sha(&answer.stdout) } else { None })
+        Ok(if answer.status.success() { object_id(&answer.stdout) } else { None })
     }
 
     /// The entries of a tree as `git mktree` reads them: `mode type sha\tpath`.
@@ -125,15 +86,6 @@ struct TreeEntry {
 fn put(entries: &mut Vec<TreeEntry>, what: String, name: &str) {
     entries.retain(|entry| entry.name != name);
     entries.push(TreeEntry { what, name: name.to_owned() });
-}
-
-fn parse_sha(output: &[u8]) -> Option<Sha> {
-    std::str::from_utf8(output).ok()?.trim().parse().ok()
-}
-
-fn failed(arguments: &[&str], answer: &Output) -> RefsError {
-    let said: String = String::from_utf8_lossy(&answer.stderr).trim().chars().take(300).collect();
-    RefsError::Fault { message: format!("git {} failed: {said}", arguments.first().unwrap_or(&"")), retry_at: None }
 }
 
 impl GitObjects for LocalRepository {
@@ -202,7 +154,7 @@ impl GitObjects for LocalRepository {
         }
         // The message may be anything; what counts is where the ref is now.
         if self.read_ref(name).await?.unwrap_or(NO_COMMIT).to_string() == old {
-            return Err(failed(&arguments, &answer));
+            return Err(answer.failure().into());
         }
         Err(RefsError::RefMoved { name: name.clone() })
     }

@@ -3,6 +3,7 @@
 use std::future::Future;
 
 use super::RefName;
+use crate::git::GitError;
 use loopgate_core::{Sha, Timestamp};
 
 /// A git database with refs: the one a repository has on GitHub, or the one on this machine.
@@ -67,4 +68,10 @@ pub enum RefsError {
     /// Unexpected; worth another try, not before `retry_at`.
     #[error("{message}")]
     Fault { message: String, retry_at: Option<Timestamp> },
+}
+
+impl From<GitError> for RefsError {
+    fn from(error: GitError) -> Self {
+        Self::Fault { message: error.to_string(), retry_at: None }
+    }
 }

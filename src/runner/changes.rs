@@ -1,7 +1,8 @@
 //! What the working tree changes against the base branch, as git says.
 
-use std::{path::Path, process::Command};
+use std::path::Path;
 
+use crate::git::{GitCommand, GitError, GitOutput};
 use loopgate_core::{
     Sha,
     observed::{ChangedFile, ChangedFiles, FileStatus},
@@ -28,7 +29,7 @@ impl Changes {
         };
         let merge_base = candidates.iter().find_map(|branch| git(directory, &["merge-base", branch, "HEAD"]))?;
         let merge_base: Sha = merge_base.trim().parse().ok()?;
-        let diff = git(
+        let diff = GitCommand::new(
             directory,
             &[
                 "diff",
@@ -41,13 +42,9 @@ impl Changes {
                 "--dst-prefix=b/",
                 &merge_base.to_string(),
             ],
-        )?;
-        let files = if diff.len() > DIFF_LIMIT {
-            ChangedFiles::TooLarge { known: Vec::new(), reason: format!("the diff has {} bytes", diff.len()) }
-        } else {
-            ChangedFiles::Complete(parse(&diff))
-        };
-        Some(Self { merge_base, files })
+        );
+        let diff = diff.run().and_then(GitOutput::success);
+        Some(Self { merge_base, files: in_diff(diff).ok()? })
     }
 }
 
@@ -68,14 +65,26 @@ fn default_branches(directory: &Path) -> Option<Vec<String>> {
 }
 
 fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
-    let mut git = Command::new("git");
-    let output = git.arg("-c").arg("core.quotePath=false").arg("-C").arg(directory).args(arguments).output();
-    let output = output.ok().filter(|output| output.status.success())?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    let printed = GitCommand::new(directory, arguments).run().and_then(GitOutput::success).ok()?;
+    Some(String::from_utf8_lossy(&printed).into_owned())
+}
+
+/// The files of the diff that git printed, or why they cannot be told.
+///
+/// # Errors
+/// When git failed. A diff that is too large is none: something changed, and nobody can say what.
+pub(super) fn in_diff(printed: Result<Vec<u8>, GitError>) -> Result<ChangedFiles, GitError> {
+    let too_large = |reason| ChangedFiles::TooLarge { known: Vec::new(), reason };
+    Ok(match printed {
+        Ok(diff) if diff.len() > DIFF_LIMIT => too_large(format!("the diff has {} bytes", diff.len())),
+        Ok(diff) => ChangedFiles::Complete(parse(&String::from_utf8_lossy(&diff))),
+        Err(GitError::TooMuch { limit, .. }) => too_large(format!("the diff has more than {limit} bytes")),
+        Err(error) => return Err(error),
+    })
 }
 
 /// The files of a git diff, with their hunks as patches.
-pub(super) fn parse(diff: &str) -> Vec<ChangedFile> {
+fn parse(diff: &str) -> Vec<ChangedFile> {
     let mut files: Vec<ChangedFile> = Vec::new();
     let mut patch: Option<String> = None;
     for line in diff.split_inclusive('\n') {

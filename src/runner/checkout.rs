@@ -2,9 +2,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    thread,
 };
 
+use crate::git::{GitCommand, GitError};
 use loopgate_core::{RepoName, Sha};
 
 /// A git working tree.
@@ -41,8 +42,8 @@ pub enum CheckoutError {
     Refused { here: PathBuf, said: String },
     #[error("the repository has no commit yet; commit once, then try again")]
     NoCommit,
-    #[error("git could not be run: {0}; install git, then try again")]
-    NoGit(std::io::Error),
+    #[error(transparent)]
+    Git(#[from] GitError),
     #[error("git {0} printed what is not understood")]
     Unreadable(&'static str),
 }
@@ -81,13 +82,11 @@ impl Checkout {
 /// Why git names no top of a working tree here.
 fn why_not(directory: &Path) -> CheckoutError {
     let here = directory.to_owned();
-    let asked = Command::new("git").arg("-C").arg(directory).args(["rev-parse", "--is-bare-repository"]).output();
-    match asked {
-        Err(error) => CheckoutError::NoGit(error),
+    match GitCommand::new(directory, &["rev-parse", "--is-bare-repository"]).run() {
+        Err(error) => CheckoutError::Git(error),
         Ok(answer) if answer.stdout.starts_with(b"true") => CheckoutError::Bare(here),
         Ok(answer) => {
-            let said = String::from_utf8_lossy(&answer.stderr);
-            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            let said = answer.said.split_whitespace().collect::<Vec<_>>().join(" ");
             if said.is_empty() || said.contains("not a git repository") {
                 return CheckoutError::NoRepository(here);
             }
@@ -119,18 +118,16 @@ impl<'a> Status<'a> {
 /// What git prints for each of some questions, without the line end; none where it says no. They are asked side by
 /// side: each starts a process, and people wait for them before the first check begins.
 fn together<const N: usize>(directory: &Path, questions: [&[&str]; N]) -> Result<[Option<String>; N], CheckoutError> {
-    let started = questions.map(|arguments| {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(directory).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        git.spawn()
-    });
     let mut answers = [const { None }; N];
-    for (answer, child) in answers.iter_mut().zip(started) {
-        let output = child.and_then(Child::wait_with_output).map_err(CheckoutError::NoGit)?;
-        let text = || String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
-        *answer = output.status.success().then(text);
-    }
-    Ok(answers)
+    thread::scope(|scope| {
+        let asked = questions.map(|arguments| scope.spawn(move || GitCommand::new(directory, arguments).run()));
+        for (answer, asked) in answers.iter_mut().zip(asked) {
+            let output = asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            let text = || String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+            *answer = output.status.success().then(text);
+        }
+        Ok(answers)
+    })
 }
 
 /// `owner/name` from `https://host/owner/name.git` or `git@host:owner/name.git`.
@@ -143,6 +140,8 @@ fn repository_of(url: &str) -> Option<RepoName> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]

@@ -8,8 +8,9 @@ use std::{
     cell::OnceCell,
     collections::HashMap,
     path::{Component, Path, PathBuf},
-    process::Command,
 };
+
+use crate::git::{GitCommand, GitOutput};
 
 /// Usual places, by what is written there. Of a folder's reports only the first counts: the others say the same again.
 const USUAL: [&[&str]; 9] = [
@@ -144,8 +145,7 @@ fn normal(path: &Path) -> PathBuf {
 
 fn tracked(root: &Path) -> HashMap<String, Vec<String>> {
     let listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-    let output = Command::new("git").arg("-C").arg(root).args(listed).output();
-    let output = output.map(|output| output.stdout).unwrap_or_default();
+    let output = GitCommand::new(root, &listed).run().and_then(GitOutput::success).unwrap_or_default();
     let mut files: HashMap<String, Vec<String>> = HashMap::new();
     for file in String::from_utf8_lossy(&output).split('\0').filter(|file| !file.is_empty()) {
         let name = file.rsplit('/').next().unwrap_or(file);
@@ -156,6 +156,8 @@ fn tracked(root: &Path) -> HashMap<String, Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]

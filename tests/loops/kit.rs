@@ -135,10 +135,15 @@ impl Project {
         self.git(&["-c", "user.name=alice", "-c", "user.email=alice@example.com", "commit", "-qm", message]);
     }
 
-    /// `loopgate loop …`, not yet started, without the surroundings of the machine that runs the tests.
+    /// `loopgate loop …`, not yet started.
     pub fn command(&self, arguments: &[&str]) -> Command {
+        self.loopgate(&[&["loop"], arguments].concat())
+    }
+
+    /// `loopgate …`, not yet started, without the surroundings of the machine that runs the tests.
+    pub fn loopgate(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(LOOPGATE);
-        command.current_dir(self.root()).arg("loop").args(arguments).stdin(Stdio::null());
+        command.current_dir(self.root()).args(arguments).stdin(Stdio::null());
         for name in ["GITHUB_ACTIONS", "GITHUB_EVENT_PATH", "GITHUB_REPOSITORY", "GITHUB_ACTOR"] {
             command.env_remove(name);
         }

@@ -4,6 +4,7 @@
 
 mod damage;
 mod endings;
+mod evidence_folder;
 mod inspecting;
 mod interruptions;
 mod kit;

@@ -3,9 +3,9 @@
 //! [`decide`](fn@decide) is the heart: it takes what was observed of a pull request, the state of its loop, the policy
 //! and the time, and returns a decision. The App, the Action, the command line, the demo and every test call it.
 //!
-//! Each room may use those before it: `ids`, `stage` → [`evidence`] → [`observed`] → [`policy`] → [`failure`] →
-//! [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] → [`stages`] → [`deciding`] →
-//! [`reflex`].
+//! Each room may use those before it: `ids`, `stage`, [`source_files`] → [`evidence`] → [`observed`] → [`policy`] →
+//! [`failure`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] → [`stages`] →
+//! [`deciding`] → [`reflex`].
 
 pub mod attempts;
 pub mod commands;
@@ -20,6 +20,7 @@ mod ids;
 pub mod observed;
 pub mod policy;
 pub mod reflex;
+pub mod source_files;
 pub mod stage;
 pub mod stages;
 pub mod state;

@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments, format: Format) -> Outcome {
         output::json(&facts)?;
     }
     for surprise in &played.surprises {
-        eprintln!("the story went another way: {surprise}");
+        output::note_line(format_args!("the story went another way: {surprise}"));
     }
     Ok(if played.surprises.is_empty() { exit::OK } else { exit::RETRY })
 }

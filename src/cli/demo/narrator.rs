@@ -147,7 +147,7 @@ impl Narrator {
 
     fn print(&self, line: &str) {
         if self.style.is_some() {
-            println!("{line}");
+            output::line(line);
         }
     }
 }

@@ -201,19 +201,19 @@ fn tell(
         }));
     }
     for (file, standing) in files.iter().zip(standing) {
-        println!("{:9} {}", standing.deed(), file.path);
+        output::line(format_args!("{:9} {}", standing.deed(), file.path));
         if arguments.dry_run {
             for line in file.text.lines() {
-                println!("{}", format!("  | {line}").trim_end());
+                output::line(format!("  | {line}").trim_end());
             }
         }
     }
     if !limits.is_empty() {
-        println!("\nWithout the App:");
-        limits.iter().for_each(|limit| println!("- {limit}"));
+        output::line("\nWithout the App:");
+        limits.iter().for_each(|limit| output::line(format_args!("- {limit}")));
     }
-    println!("\nNext:");
-    next.iter().enumerate().for_each(|(index, step)| println!("{}. {step}", index + 1));
+    output::line("\nNext:");
+    next.iter().enumerate().for_each(|(index, step)| output::line(format_args!("{}. {step}", index + 1)));
     Ok(())
 }
 

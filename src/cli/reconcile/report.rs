@@ -67,7 +67,7 @@ impl Report {
 
     pub(super) fn print(&self, format: Format) -> Result<(), CliError> {
         match format {
-            Format::Human => print!("{}", self.lines()),
+            Format::Human => output::text(self.lines()),
             Format::Json => output::json(&self.document())?,
         }
         self.append_to_summary();
@@ -144,7 +144,7 @@ impl Report {
         });
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(&file);
         if let Err(error) = opened.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())) {
-            eprintln!("the job summary cannot be written: {error}");
+            output::note_line(format_args!("the job summary cannot be written: {error}"));
         }
     }
 }

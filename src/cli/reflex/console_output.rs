@@ -36,14 +36,14 @@ impl ConsoleOutput {
     /// A result for people; where programs read standard output, it is progress.
     pub fn say(&self, text: &str) {
         match self.format {
-            Format::Human => println!("{text}"),
-            Format::Json => eprintln!("{text}"),
+            Format::Human => output::line(format_args!("{text}")),
+            Format::Json => output::note_line(format_args!("{text}")),
         }
     }
 
     /// Something people should know while it runs.
     pub fn note(&self, text: &str) {
-        eprintln!("{text}");
+        output::note_line(format_args!("{text}"));
     }
 
     /// The state could not be gone on from as it was saved; `how` is what was done about it.
@@ -59,7 +59,7 @@ impl ConsoleOutput {
             Step::Refine => "refine",
             Step::Plan | Step::Prepare | Step::Critique => return,
         };
-        eprintln!("iteration {}, phase {:?}: {doing}", state.iteration, state.phase);
+        output::note_line(format_args!("iteration {}, phase {:?}: {doing}", state.iteration, state.phase));
     }
 
     /// After each judged iteration.
@@ -123,7 +123,7 @@ impl ConsoleOutput {
     /// Passes on what a program prints, line by line, without what could drive the terminal.
     pub fn echo(&self) -> impl FnMut(&[u8]) + Send + 'static {
         let mut echo = Echo::default();
-        move |bytes| echo.hear(bytes, |line| eprintln!("  │ {line}"))
+        move |bytes| echo.hear(bytes, |line| output::note_line(format_args!("  │ {line}")))
     }
 }
 

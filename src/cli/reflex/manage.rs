@@ -76,7 +76,7 @@ pub async fn stop(arguments: &StopArguments, format: Format) -> Outcome {
     }
     match format {
         Format::Json => output::json(&report::document(&session.state))?,
-        Format::Human => println!("{alias}: {}", render::loop_verdict(&session.state)),
+        Format::Human => output::line(format_args!("{alias}: {}", render::loop_verdict(&session.state))),
     }
     Ok(exit::OK)
 }
@@ -123,8 +123,8 @@ pub async fn list(format: Format) -> Outcome {
             let loops: Vec<_> = states.iter().map(report::document).collect();
             output::json(&json!({ "schema": "loopgate.loops/v1", "current": current, "loops": loops }))?;
         }
-        Format::Human if states.is_empty() => println!("There is no loop here; `loopgate loop new` begins one."),
-        Format::Human => print!("{}", render::loop_list(&states, current.as_deref())),
+        Format::Human if states.is_empty() => output::line("There is no loop here; `loopgate loop new` begins one."),
+        Format::Human => output::text(render::loop_list(&states, current.as_deref())),
     }
     Ok(exit::OK)
 }
@@ -140,7 +140,7 @@ pub async fn history(which: &Which, format: Format) -> Outcome {
         Format::Json => {
             output::json(&json!({ "schema": "loopgate.history/v1", "alias": alias.as_str(), "events": lines }))?
         }
-        Format::Human => print!("{}", render::loop_history(&lines)),
+        Format::Human => output::text(render::loop_history(&lines)),
     }
     Ok(exit::OK)
 }
@@ -164,7 +164,7 @@ pub async fn clean(arguments: &CleanArguments, format: Format) -> Outcome {
                 if reflex::standing(&state) == Standing::Ended && Lock::holder(&workspace.lock_path(&alias)).is_none() {
                     doomed.push(alias);
                 } else {
-                    eprintln!("{alias} is not over and stays.");
+                    output::note_line(format_args!("{alias} is not over and stays."));
                     kept.push(alias);
                 }
             }
@@ -177,7 +177,7 @@ pub async fn clean(arguments: &CleanArguments, format: Format) -> Outcome {
             output::json(&document)
         }
         Format::Human => {
-            println!("{words}");
+            output::line(words);
             Ok(())
         }
     };
@@ -203,13 +203,13 @@ pub async fn clean(arguments: &CleanArguments, format: Format) -> Outcome {
 }
 
 fn agrees(question: &str) -> bool {
-    eprint!("{question} ");
+    output::note_text(format_args!("{question} "));
     let _ = std::io::stderr().flush();
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
     if !answer.ends_with('\n') {
         // Nobody pressed return: what is said next begins a line of its own.
-        eprintln!();
+        output::note_line("");
     }
     read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }

@@ -191,7 +191,7 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> Outcome {
 fn over(state: &loopgate_core::state::LoopState, format: Format) -> Outcome {
     match format {
         Format::Json => output::json(&report::document(state))?,
-        Format::Human => println!("{}", report::is_over(state)),
+        Format::Human => output::line(report::is_over(state)),
     }
     Ok(report::code(state))
 }
@@ -258,9 +258,9 @@ async fn status(arguments: &StatusArguments, format: Format) -> Outcome {
     match format {
         Format::Json => output::json(&report::document(&state))?,
         Format::Human if arguments.full => {
-            print!("{}", render::loop_report(&state, ConsoleOutput::new(format).colour));
+            output::text(render::loop_report(&state, ConsoleOutput::new(format).colour));
         }
-        Format::Human => print!("{}", render::loop_status(&state)),
+        Format::Human => output::text(render::loop_status(&state)),
     }
     Ok(exit::OK)
 }

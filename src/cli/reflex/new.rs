@@ -14,7 +14,7 @@ use crate::{
     cli::{
         CliError, Outcome, exit,
         local::{self, Shown},
-        output::Format,
+        output::{self, Format},
     },
     runner::{Changes, Interrupter},
 };
@@ -195,7 +195,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> Outcome {
     let now = Utc::now();
     let _locks = workspace.lock(&alias, now)?;
     if arguments.yes && format == Format::Human {
-        println!("{}\n", confirm::criteria(&proposal).trim());
+        output::line(format_args!("{}\n", confirm::criteria(&proposal).trim()));
     }
     let state = begun(&workspace, &policy, &alias, proposal, now)?;
     let console = ConsoleOutput::new(format);

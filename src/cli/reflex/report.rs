@@ -73,8 +73,8 @@ pub(super) fn began(state: &LoopState, format: Format) -> Result<(), CliError> {
     match format {
         Format::Json => output::json(&document(state)),
         Format::Human => {
-            println!("{} is set up: at most {} iterations.", state.task_alias, state.max_iterations);
-            println!("Run it: loopgate loop run");
+            output::line(format_args!("{} is set up: at most {} iterations.", state.task_alias, state.max_iterations));
+            output::line("Run it: loopgate loop run");
             Ok(())
         }
     }
@@ -91,13 +91,15 @@ pub(super) fn ended(
     match format {
         Format::Json => output::json(&document(state))?,
         Format::Human if progress == Progress::Over => {
-            println!("{}", render::loop_report(state, console.colour).trim_end())
+            output::line(render::loop_report(state, console.colour).trim_end())
         }
-        Format::Human if progress == Progress::On => print!("{}", render::loop_status(state)),
+        Format::Human if progress == Progress::On => output::text(render::loop_status(state)),
         Format::Human => {}
     }
     if progress == Progress::Interrupted {
-        eprintln!("interrupted: what was running has been ended. Go on: loopgate loop resume {alias}");
+        output::note_line(format_args!(
+            "interrupted: what was running has been ended. Go on: loopgate loop resume {alias}"
+        ));
     }
     let code = match progress {
         Progress::Interrupted => exit::INTERRUPTED,

@@ -3,12 +3,16 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
     time::SystemTime,
 };
 
 use super::Trial;
-use loopgate_core::{Sha, observed::FileStatus, verdict::evaluate::is_test};
+use crate::git::GitCommand;
+use loopgate_core::{
+    Sha,
+    observed::FileStatus,
+    source_files::{in_test_folder, is_test},
+};
 
 /// Largest file laid over the base, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;
@@ -103,22 +107,16 @@ impl Drop for BaseTree {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> Result<(), String> {
-    let output = Command::new("git").arg("-C").arg(root).args(arguments).output().map_err(|error| error.to_string())?;
+    let output = GitCommand::new(root, arguments).run().map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(said.lines().last().unwrap_or("git failed").chars().take(200).collect())
+    Err(output.said.lines().last().unwrap_or("git failed").chars().take(200).collect())
 }
 
 /// Whether a file belongs to the tests: data and snapshots beside them do too.
 fn is_of_tests(path: &str) -> bool {
-    let folders = path.split('/').rev().skip(1);
-    is_test(path)
-        || folders.into_iter().any(|folder| {
-            matches!(
-                folder,
-                "test" | "tests" | "__tests__" | "__snapshots__" | "spec" | "specs" | "testdata" | "fixtures"
-            )
-        })
+    let in_data_folder =
+        || path.rsplit('/').skip(1).any(|folder| matches!(folder, "__snapshots__" | "testdata" | "fixtures"));
+    is_test(path) || in_test_folder(path) || in_data_folder()
 }

@@ -15,7 +15,7 @@ use loopgate_core::{
     Sha,
     evidence::{ProofEnd, ProofRun, ProofVerdict, RegressionTrial},
     observed::{ChangedFile, ChangedFiles, FileStatus},
-    verdict::evaluate::is_test,
+    source_files::is_test,
 };
 
 /// Test files tried at most.

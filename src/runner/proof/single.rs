@@ -12,7 +12,7 @@ use crate::runner::{
     command::{self, CommandLine, Ending},
     interrupt::Interrupt,
 };
-use loopgate_core::{evidence::ProofEnd, failure::quoted_word};
+use loopgate_core::{evidence::ProofEnd, failure::quoted_word, source_files::SourceLanguage};
 
 /// How long one run of one file may take: it may have to be built first.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -37,9 +37,9 @@ enum Tool {
 impl Single {
     pub fn of(trial: &Trial<'_>, path: &str) -> Option<Self> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let (stem, extension) = name.rsplit_once('.')?;
-        match extension {
-            "rs" => {
+        let (stem, _) = name.rsplit_once('.')?;
+        match SourceLanguage::of(path)? {
+            SourceLanguage::Rust => {
                 let package = above(trial.root, folder, "Cargo.toml")?;
                 let inside = Path::new(path).strip_prefix(&package).ok()?.strip_prefix("tests").ok()?;
                 let target = match inside.components().count() {
@@ -50,7 +50,7 @@ impl Single {
                 let shell = format!("cargo test --test {}", quoted_word(&target)?);
                 Some(Self { tool: Tool::Cargo, shell, directory: package })
             }
-            "py" => {
+            SourceLanguage::Python => {
                 let pytest = trial.commands.iter().find_map(|command| up_to(command, "pytest"));
                 let pytest = pytest.unwrap_or_else(|| "python -m pytest".to_owned());
                 Some(Self {
@@ -59,7 +59,7 @@ impl Single {
                     directory: PathBuf::new(),
                 })
             }
-            "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => {
+            SourceLanguage::JavaScript | SourceLanguage::TypeScript => {
                 let package = above(trial.root, folder, "package.json")?;
                 let manifest = fs::read_to_string(trial.root.join(&package).join("package.json")).ok()?;
                 let inside = Path::new(path).strip_prefix(&package).ok()?.to_string_lossy().into_owned();
@@ -75,7 +75,7 @@ impl Single {
                 };
                 Some(Self { tool, shell, directory: package })
             }
-            "go" => {
+            SourceLanguage::Go => {
                 let module = above(trial.root, folder, "go.mod")?;
                 let inside = Path::new(folder).strip_prefix(&module).ok()?.to_string_lossy().into_owned();
                 let package = if inside.is_empty() { "./".to_owned() } else { format!("./{inside}") };

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs};
 
-use super::{Extent, Head, Worktree, WorktreeError, git::parse};
+use super::{Extent, Head, Worktree, WorktreeError};
 use loopgate_core::{Sha, observed::ChangedFiles, policy::CommitAuthor};
 
 /// One path that differs between two trees.
@@ -154,6 +154,6 @@ impl Worktree {
             lines.extend_from_slice(format!("{mode} {blob}\t{}\0", edit.path).as_bytes());
         }
         self.run(&["update-index", "-z", "--index-info"], Some(&index), Some(&lines))?;
-        parse(&self.run(&["write-tree"], Some(&index), None)?, "write-tree")
+        Ok(self.command(&["write-tree"], Some(&index)).run()?.object_id()?)
     }
 }

@@ -14,22 +14,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use self::edits::Edit;
 pub use self::{
     anchor::{Anchor, Moved},
     edits::Edits,
     git::WorktreeError,
 };
-use self::{
-    edits::Edit,
-    git::{finish, parse},
-};
 use super::changes;
+use crate::git::GitError;
 use loopgate_core::{Sha, observed::ChangedFiles, policy::CommitAuthor};
 
 /// Where `loopgate verify` writes evidence: no part of the change.
+const EVIDENCE: &str = "loopgate-evidence";
 const NOT_OURS: &str = ":(exclude,top)loopgate-evidence";
-/// Largest diff that is read, in bytes.
-const DIFF_LIMIT: usize = 64 * 1024 * 1024;
 
 /// What of the working tree is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,10 +98,17 @@ impl Worktree {
         }
         let add: &[&str] = match extent {
             Extent::Tracked => &["add", "-u", "--", ":/", NOT_OURS],
+            // Git takes nothing untracked of an ignored folder, and refuses to be told to leave it out.
+            Extent::Everything if self.ignores(EVIDENCE)? => &["add", "-A", "--", ":/"],
             Extent::Everything => &["add", "-A", "--", ":/", NOT_OURS],
         };
         self.run(add, Some(&index), None)?;
-        parse(&self.run(&["write-tree"], Some(&index), None)?, "write-tree")
+        Ok(self.command(&["write-tree"], Some(&index)).run()?.object_id()?)
+    }
+
+    /// Whether git ignores a path below the top.
+    fn ignores(&self, path: &str) -> Result<bool, WorktreeError> {
+        Ok(self.command(&["check-ignore", "--quiet", "--", path], None).run()?.status.success())
     }
 
     /// Paths of tracked files that differ between two trees.
@@ -121,12 +125,7 @@ impl Worktree {
 
     /// What changed from one tree to another.
     pub fn changes(&self, from: Sha, to: Sha) -> Result<ChangedFiles, WorktreeError> {
-        let diff = self.diff(from, to)?;
-        Ok(if diff.len() > DIFF_LIMIT {
-            ChangedFiles::TooLarge { known: Vec::new(), reason: format!("the diff has {} bytes", diff.len()) }
-        } else {
-            ChangedFiles::Complete(changes::parse(&diff))
-        })
+        Ok(changes::in_diff(self.printed_diff(from, to))?)
     }
 
     /// The tree of a commit.
@@ -136,6 +135,10 @@ impl Worktree {
 
     /// The same as a unified diff.
     pub fn diff(&self, from: Sha, to: Sha) -> Result<String, WorktreeError> {
+        Ok(String::from_utf8_lossy(&self.printed_diff(from, to)?).into_owned())
+    }
+
+    fn printed_diff(&self, from: Sha, to: Sha) -> Result<Vec<u8>, GitError> {
         let arguments = [
             "diff",
             "--no-color",
@@ -147,7 +150,7 @@ impl Worktree {
             &from.to_string(),
             &to.to_string(),
         ];
-        Ok(String::from_utf8_lossy(&self.run(&arguments, None, None)?).into_owned())
+        self.command(&arguments, None).run()?.success()
     }
 
     /// Deletes a ref; fine if it is gone.
@@ -202,14 +205,15 @@ impl Worktree {
         date: Option<&str>,
     ) -> Result<Sha, WorktreeError> {
         let arguments = ["commit-tree", &tree.to_string(), "-p", &parent.to_string(), "-F", "-"];
-        let mut command = self.command(&arguments, None);
+        let mut command = self.command(&arguments, None).input(message.as_bytes());
         for role in ["AUTHOR", "COMMITTER"] {
-            command.env(format!("GIT_{role}_NAME"), &author.name).env(format!("GIT_{role}_EMAIL"), &author.email);
+            command =
+                command.env(&format!("GIT_{role}_NAME"), &author.name).env(&format!("GIT_{role}_EMAIL"), &author.email);
             if let Some(date) = date {
-                command.env(format!("GIT_{role}_DATE"), date);
+                command = command.env(&format!("GIT_{role}_DATE"), date);
             }
         }
-        parse(&finish(command, &arguments, Some(message.as_bytes()))?, "commit-tree")
+        Ok(command.run()?.object_id()?)
     }
 }
 

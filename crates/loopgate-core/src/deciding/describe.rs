@@ -7,8 +7,9 @@ use regex::Regex;
 use crate::{
     observed::{AccountKind, PullRequest, Snapshot},
     policy::{GateRole, Policy},
+    source_files::{SourceLanguage, is_test},
     state::{Agent, AgentKind, CodeArtifact, Language},
-    verdict::{coverage, evaluate::is_test},
+    verdict::coverage,
 };
 
 /// What a run needs beside its checks, and whether it is there. Nothing deploys without somebody who approves it, so
@@ -34,13 +35,13 @@ pub fn artifact(snapshot: &Snapshot, policy: &Policy) -> CodeArtifact {
 }
 
 fn language(path: &str) -> Language {
-    match path.rsplit_once('.').map(|(_, extension)| extension) {
-        Some("ts" | "tsx" | "mts" | "cts") => Language::Typescript,
-        Some("js" | "jsx" | "mjs" | "cjs") => Language::Javascript,
-        Some("py" | "pyi") => Language::Python,
-        Some("go") => Language::Go,
-        Some("rs") => Language::Rust,
-        Some("java") => Language::Java,
+    match SourceLanguage::of(path) {
+        Some(SourceLanguage::TypeScript) => Language::Typescript,
+        Some(SourceLanguage::JavaScript) => Language::Javascript,
+        Some(SourceLanguage::Python) => Language::Python,
+        Some(SourceLanguage::Go) => Language::Go,
+        Some(SourceLanguage::Rust) => Language::Rust,
+        Some(SourceLanguage::Java) => Language::Java,
         _ => Language::Other,
     }
 }

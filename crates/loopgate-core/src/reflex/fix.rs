@@ -7,11 +7,9 @@ use crate::{
     evidence::{CheckEvidence, CheckKind},
     observed::ChangedFiles,
     policy::Trigger,
+    source_files::is_test,
     state::{FixMaker, LoopState},
-    verdict::{
-        evaluate::is_test,
-        tamper::{self, Tampering},
-    },
+    verdict::tamper::{self, Tampering},
 };
 
 /// What is done with the edits of a fixer.

@@ -10,6 +10,7 @@ use crate::{
     ids::{RuleId, Score},
     observed::{ChangedFile, ChangedFiles, CodeType, FileStatus},
     policy::{CoverageTarget, NameGlob, Phase, Policy, RequiredTest, Rule, RuleCheck, Severity},
+    source_files::{is_code, is_test},
     state::StopReason,
     verdict::{DistanceToSuccess, Evaluation, EvaluationVerdict, RuleOutcome, RuleView},
 };
@@ -316,38 +317,6 @@ fn tests_added(files: &[ChangedFile]) -> RuleOutcome {
     };
     let test = files.iter().filter(changed).any(|file| is_test(&file.path) || inline_test(file));
     verdict(!code || test, || "add or change a test that covers the changed code".to_owned())
-}
-
-/// Whether a path is source code, by its extension.
-pub fn is_code(path: &str) -> bool {
-    const CODE: [&str; 26] = [
-        "rs", "py", "js", "jsx", "mjs", "cjs", "ts", "tsx", "go", "java", "kt", "kts", "scala", "cs", "rb", "php", "c",
-        "h", "cc", "cpp", "hpp", "swift", "m", "ex", "exs", "dart",
-    ];
-    path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).is_some_and(|(_, ext)| CODE.contains(&ext))
-}
-
-/// Whether a path is a test by the conventions of the common languages.
-pub fn is_test(path: &str) -> bool {
-    const FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "spec", "specs", "e2e"];
-    if !is_code(path) {
-        return false;
-    }
-    let mut parts = path.split('/').rev();
-    let name = parts.next().unwrap_or(path).to_ascii_lowercase();
-    let stem = name.split('.').next().unwrap_or(&name);
-    parts.any(|folder| FOLDERS.iter().any(|known| folder.eq_ignore_ascii_case(known)))
-        || matches!(stem, "test" | "tests" | "conftest")
-        || stem.starts_with("test_")
-        || stem.ends_with("_test")
-        || stem.ends_with("_tests")
-        || stem.ends_with("_spec")
-        || name.contains(".test.")
-        || name.contains(".spec.")
-        || path.ends_with("Test.java")
-        || path.ends_with("Tests.java")
-        || path.ends_with("Test.kt")
-        || path.ends_with("Tests.cs")
 }
 
 /// How far a head that has not passed is from passing.

@@ -124,6 +124,32 @@ fn o3a_a_test_that_fails_on_the_base_and_passes_is_one_for_the_change() {
 }
 
 #[test]
+fn o3b_code_and_tests_are_told_by_the_names_of_their_language() {
+    let judged = |paths: &[&str]| {
+        let mut story = Story::opened();
+        story.snapshot.pull_request.title = "fix: round half up".to_owned();
+        let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
+        let file = files.swap_remove(0);
+        *files = paths.iter().map(|path| ChangedFile { path: (*path).to_owned(), ..file.clone() }).collect();
+        let decision = story.push(1, &[], &["rounds"]);
+        let rule = decision.view.evaluation.rules.iter().find(|rule| rule.id.as_str() == "tests_added");
+        (rule.map(|rule| rule.outcome == RuleOutcome::Passed), decision.word())
+    };
+    let (passes, fails) = ((Some(true), DecisionWord::Proceed), (Some(false), DecisionWord::Retry));
+    for code in ["src/lib.rs", "App.vue", "App.svelte", "app.mts", "app.cts", "Shop/Cart.cs"] {
+        assert_eq!(judged(&[code]), fails, "{code}");
+    }
+    for test in ["Shop.Tests/CartTest.cs", "shop/CartTest.php", "CartSpec.scala", "web/cart.test.mts"] {
+        assert_eq!(judged(&["src/lib.rs", test]), passes, "{test}");
+    }
+    for neither in ["docs/testing.md", "spec/openapi.yaml", "tests/data.json", "deploy.sh"] {
+        assert_eq!(judged(&[neither]), passes, "{neither}");
+        assert_eq!(judged(&["src/lib.rs", neither]), fails, "{neither}");
+    }
+    assert_eq!(judged(&["src/lib.rs", "src/contest.rs"]), fails);
+}
+
+#[test]
 fn o9_a_head_that_comes_back_is_a_new_attempt() {
     let mut story = Story::opened();
     for head in [1, 2, 1] {

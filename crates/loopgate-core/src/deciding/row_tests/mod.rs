@@ -14,8 +14,8 @@ use crate::{
     fixtures::*,
     ids::{CheckName, CheckRunId, UserId, WorkflowRunId},
     observed::{
-        BaseEvidence, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, Lifecycle, NamedAccount, Permission,
-        Readiness, ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
+        BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, Lifecycle, NamedAccount,
+        Permission, Readiness, ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
     },
     policy::{
         AutoRetry, Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, CommandCheck, ConfigError,

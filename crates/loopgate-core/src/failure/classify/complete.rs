@@ -6,6 +6,7 @@ use super::fingerprint;
 use crate::{
     evidence::Failure,
     failure::read::{Changes, Frame, Patterns, Reading, paths, text},
+    source_files::is_test,
 };
 
 /// The failure that a text tells of, all of whose fields come from the text.
@@ -45,7 +46,7 @@ pub fn complete(failure: &mut Failure, changes: &Changes) {
     }
     let in_file = |file: &String| reading.frames.iter().find(|frame| frame.file == *file);
     // Some reports take the file that fails for the test's.
-    let named = failure.test_file.as_ref().filter(|file| paths::is_test(file) || reading.test_frame().is_none());
+    let named = failure.test_file.as_ref().filter(|file| is_test(file) || reading.test_frame().is_none());
     if let Some(frame) = named.map_or_else(|| reading.test_frame(), in_file) {
         if failure.test_file.as_deref() != Some(&frame.file) {
             failure.test_file = Some(frame.file.clone());

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     evidence::{Analysis, Failure, RootCauseCategory},
-    failure::read::{Changes, paths, text},
+    failure::read::{Changes, text},
+    source_files::is_test,
 };
 
 /// Most related failures that are named.
@@ -57,9 +58,10 @@ impl ExaminedFailure {
     /// Same error, same line of code, or the same missing thing.
     fn shares_cause(&self, other: &Self) -> bool {
         let (one, two) = (&self.diagnosis, &other.diagnosis);
-        let same_line = one.at.as_ref().is_some_and(|place| {
-            place.line.is_some() && two.at.as_ref() == Some(place) && !paths::is_test(&place.file)
-        });
+        let same_line = one
+            .at
+            .as_ref()
+            .is_some_and(|place| place.line.is_some() && two.at.as_ref() == Some(place) && !is_test(&place.file));
         let same_thing = !one.patterns.is_empty()
             && one.patterns.first() == two.patterns.first()
             && one.conclusion.cause == two.conclusion.cause

@@ -7,7 +7,8 @@ use crate::{
         RootCauseCategory::{LogicError, NullUndefinedAccess, OffByOne, TypeMismatch},
         SourceLocation,
     },
-    failure::read::{Changes, Extent, Sides, paths, text::code},
+    failure::read::{Changes, Extent, Sides, text::code},
+    source_files::{is_code, is_test, subject},
 };
 
 /// Two values that a test compares.
@@ -93,12 +94,12 @@ fn bare(value: &str) -> &str {
 /// `in src/cart.ts (changed …)`: the changed code that a failing test is about, else the code it calls.
 pub(super) fn in_suspect(failure: &Failure, at: Option<&SourceLocation>, changes: &Changes) -> String {
     let here = at.map(|place| place.file.as_str());
-    if let Some(file) = here.filter(|file| !paths::is_test(file) && changes.contains(file)) {
+    if let Some(file) = here.filter(|file| !is_test(file) && changes.contains(file)) {
         return format!("in {} (part of this change)", code(file));
     }
     let test = here.or(failure.test_file.as_deref()).unwrap_or_default();
     let mut code_files =
-        changes.files().iter().map(|file| file.path.as_str()).filter(|path| is_code(path) && !paths::is_test(path));
+        changes.files().iter().map(|file| file.path.as_str()).filter(|path| is_code(path) && !is_test(path));
     let namesake = code_files.clone().find(|path| same_subject(path, test));
     let only = || code_files.next().filter(|_| code_files.next().is_none());
     match namesake.or_else(only) {
@@ -111,16 +112,8 @@ pub(super) fn in_suspect(failure: &Failure, at: Option<&SourceLocation>, changes
 }
 
 fn same_subject(path: &str, test: &str) -> bool {
-    let (subject, tested) = (paths::subject(path), paths::subject(test));
+    let (subject, tested) = (subject(path), subject(test));
     !tested.is_empty() && subject.eq_ignore_ascii_case(tested)
-}
-
-fn is_code(path: &str) -> bool {
-    const CODE: [&str; 24] = [
-        "rs", "py", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "vue", "svelte", "go", "java", "kt", "kts", "cs",
-        "rb", "php", "c", "cc", "cpp", "h", "hpp", "swift",
-    ];
-    paths::file_name(path).rsplit_once('.').is_some_and(|(_, extension)| CODE.contains(&extension))
 }
 
 #[cfg(test)]

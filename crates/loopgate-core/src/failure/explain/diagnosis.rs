@@ -4,7 +4,8 @@
 use super::{conclusion::Conclusion, error_kind::by_kind, known::Explanation};
 use crate::{
     evidence::{Confidence, ErrorType, Failure, RetryClass, RootCauseCategory::*, SourceLocation},
-    failure::read::{Changes, Frame, Origin, Reading, Sides, paths, text::code},
+    failure::read::{Changes, Frame, Origin, Reading, Sides, text::code},
+    source_files::is_test,
 };
 
 /// What is wrong, where, and what mends it.
@@ -86,7 +87,7 @@ fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option
             Touch::ChangesFile => 1,
             Touch::Untouched => 2,
         };
-        (paths::is_test(&frame.file), by_touch)
+        (is_test(&frame.file), by_touch)
     };
     let frame = reading.frames.iter().filter(|frame| frame.origin.in_repository()).min_by_key(rank);
     let located = |file: &str, line: Option<u32>, function: Option<&String>| {

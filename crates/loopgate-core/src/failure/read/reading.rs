@@ -8,7 +8,10 @@ use super::{
     stack::{self, Frame, Printed},
     text,
 };
-use crate::evidence::{ErrorType, Failure};
+use crate::{
+    evidence::{ErrorType, Failure},
+    source_files::is_test,
+};
 
 /// What the message and the trace of a failure say, within the bounds of [`text::clean`].
 #[derive(Clone, Debug)]
@@ -92,7 +95,7 @@ impl Reading {
     pub fn test_frame(&self) -> Option<&Frame> {
         let is_finding = matches!(self.error_type, ErrorType::CompileError | ErrorType::LintError);
         let mut own = self.frames.iter().filter(|frame| frame.origin.in_repository() && !is_finding);
-        own.find(|frame| paths::is_test(&frame.file))
+        own.find(|frame| is_test(&frame.file))
     }
 
     /// What the error says of itself, as one code span.

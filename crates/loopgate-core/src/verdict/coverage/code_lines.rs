@@ -4,13 +4,16 @@
 //! included, Go's also the brace that ends one. Nobody can write a test for those, and a change of nothing but comments
 //! has no coverable line. So they are left out, whatever a report says (decisions.md, V8).
 
-use crate::observed::{ChangedFile, hunk_start};
+use crate::{
+    observed::{ChangedFile, hunk_start},
+    source_files::SourceLanguage,
+};
 
 /// Added lines of the file, by their number at the head, that can be code; none when there is no patch to read.
 pub fn coverable_lines(file: &ChangedFile) -> Option<Vec<u32>> {
     let patch = file.patch.as_deref()?;
     let comments = Comments::of(&file.path);
-    let is_go = file.path.ends_with(".go");
+    let is_go = SourceLanguage::of(&file.path) == Some(SourceLanguage::Go);
     let lines: Vec<&str> = patch.split('\n').collect();
     let (mut coverable, mut number, mut inside) = (Vec::new(), 0_u32, false);
     for (index, text) in lines.iter().enumerate() {
@@ -49,14 +52,16 @@ struct Comments {
 impl Comments {
     fn of(path: &str) -> Self {
         const C: Comments = Comments { line: &["//"], block: Some(("/*", "*/")) };
-        let name = path.rsplit('/').next().unwrap_or(path);
-        match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
-            "py" | "pyi" | "rb" | "sh" | "bash" | "pl" | "r" | "ex" | "exs" | "yml" | "yaml" | "toml" => {
-                Self { line: &["#"], block: None }
-            }
-            "php" => Self { line: &["//", "#"], ..C },
-            "sql" | "lua" | "hs" => Self { line: &["--"], block: None },
-            "html" | "xml" | "vue" | "svelte" => Self { line: &["//"], block: Some(("<!--", "-->")) },
+        const MARKUP: Comments = Comments { line: &["//"], block: Some(("<!--", "-->")) };
+        const HASH: Comments = Comments { line: &["#"], block: None };
+        use SourceLanguage as L;
+        match SourceLanguage::of(path) {
+            Some(L::Python | L::Ruby | L::Shell | L::Perl | L::R | L::Elixir) => HASH,
+            Some(L::Php) => Self { line: &["//", "#"], ..C },
+            Some(L::Sql | L::Lua | L::Haskell) => Self { line: &["--"], block: None },
+            Some(L::Vue | L::Svelte) => MARKUP,
+            None if [".yml", ".yaml", ".toml"].iter().any(|end| path.ends_with(end)) => HASH,
+            None if [".html", ".xml"].iter().any(|end| path.ends_with(end)) => MARKUP,
             _ => C,
         }
     }

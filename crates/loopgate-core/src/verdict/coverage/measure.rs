@@ -6,7 +6,7 @@ use super::coverable_lines;
 use crate::{
     evidence::{ChangedCoverage, FileCoverage, LineTally},
     observed::{ChangedFiles, FileStatus},
-    verdict::evaluate::{is_code, is_test},
+    source_files::{is_code, is_test},
 };
 
 /// Ranges of uncovered lines listed at most; the lines of the others are counted.

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use crate::{
     observed::{ChangedFile, ChangedFiles, FileStatus},
-    verdict::evaluate::is_test,
+    source_files::is_test,
 };
 
 /// Names collected at most, and bytes of a line looked at.

@@ -4,7 +4,7 @@
 //! thresholds lowered. What is moved or renamed is not removed. Words of a language count in its own files only:
 //! `.skip(` skips a test in JavaScript and elements in Rust.
 
-mod language;
+mod syntax;
 
 use std::{
     cell::LazyCell,
@@ -15,9 +15,11 @@ use std::{
 
 use regex::{Captures, Regex};
 
-use self::language::Language;
-use super::evaluate::is_test;
-use crate::observed::{ChangedFile, ChangedFiles, FileStatus, hunk_start};
+use self::syntax::TestSyntax;
+use crate::{
+    observed::{ChangedFile, ChangedFiles, FileStatus, hunk_start},
+    source_files::is_test,
+};
 
 /// One way in which a change weakens what checks it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,7 +128,7 @@ pub fn findings(files: &ChangedFiles) -> Vec<Tampering> {
     let mut found = Vec::new();
     for patch in &patches {
         let path = &patch.file.path;
-        if patch.file.status == FileStatus::Removed && is_test_file(path) {
+        if patch.file.status == FileStatus::Removed && is_test(path) {
             // Its tests may have been moved, one and all, into other files.
             let tests = patch.removed_tests();
             let moved = !tests.is_empty() && tests.iter().all(|name| !name.is_empty() && arriving.contains(name));
@@ -142,17 +144,6 @@ pub fn findings(files: &ChangedFiles) -> Vec<Tampering> {
     }
     found.extend(snapshots(files.known()));
     found
-}
-
-/// Whether a file holds tests, by its name: those of evaluations, and scripts in a folder of tests.
-fn is_test_file(path: &str) -> bool {
-    let in_tests = || {
-        let mut folders = path.rsplit('/').skip(1);
-        folders.any(|folder| matches!(folder, "test" | "tests" | "__tests__" | "spec" | "specs" | "e2e"))
-    };
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let script = [".sh", ".bats", ".pl", ".t", ".lua"].iter().any(|extension| name.ends_with(extension));
-    is_test(path) || script && (in_tests() || name.contains("test"))
 }
 
 /// A changed line: its number in the new file (of a removed one: where it was), and its text.
@@ -197,7 +188,7 @@ impl<'a> Patch<'a> {
 }
 
 fn tests_in(path: &str, lines: &[Line<'_>]) -> Vec<String> {
-    let Some(language) = Language::of(path) else { return Vec::new() };
+    let Some(language) = TestSyntax::of(path) else { return Vec::new() };
     let mut tests = Vec::new();
     let mut without_attribute = VecDeque::new();
     let mut lines = lines.iter().peekable();
@@ -237,7 +228,7 @@ fn fewer_tests(patch: &Patch<'_>, arrives: impl Fn(&String) -> bool) -> Option<T
 }
 
 fn skipped(patch: &Patch<'_>) -> Vec<Tampering> {
-    let Some(language) = Language::of(&patch.file.path) else { return Vec::new() };
+    let Some(language) = TestSyntax::of(&patch.file.path) else { return Vec::new() };
     let marked = |lines: &[Line<'_>]| -> Vec<(u32, String, String)> {
         let marker = |line: &Line<'_>| Some((line.number, line.text.trim().to_owned(), language.skip(line.text)?));
         lines.iter().filter_map(marker).collect()
@@ -253,7 +244,7 @@ fn skipped(patch: &Patch<'_>) -> Vec<Tampering> {
 /// Assertions of a file of tests only: elsewhere they are part of the code.
 fn fewer_assertions(patch: &Patch<'_>) -> Option<Tampering> {
     let path = &patch.file.path;
-    let language = Language::of(path).filter(|_| is_test_file(path))?;
+    let language = TestSyntax::of(path).filter(|_| is_test(path))?;
     let count = |lines: &[Line<'_>]| lines.iter().filter(|line| language.asserts(line.text)).count();
     let (before, after) = (count(&patch.removed), count(&patch.added));
     (after < before).then(|| Tampering::FewerAssertions { path: path.clone(), before, after })

@@ -1,7 +1,7 @@
 //! JavaScript and TypeScript: V8, Firefox and Safari, Vitest's arrows, Node's header lines.
 
-use super::super::paths;
 use super::line::Line;
+use crate::source_files::{SourceLanguage, is_test};
 
 pub(super) const LINES: &[Line] = &[
     Line::frame(
@@ -17,8 +17,8 @@ pub(super) const LINES: &[Line] = &[
 /// Whether a printed path is one of a JavaScript or TypeScript test.
 pub(super) fn is_test_file(printed: &str) -> bool {
     let path = printed.split('?').next().unwrap_or(printed);
-    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    matches!(extension, "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts") && paths::is_test(path)
+    let language = SourceLanguage::of(path);
+    matches!(language, Some(SourceLanguage::JavaScript | SourceLanguage::TypeScript)) && is_test(path)
 }
 
 #[cfg(test)]

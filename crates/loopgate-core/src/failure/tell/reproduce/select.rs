@@ -9,6 +9,7 @@ use super::{
 use crate::{
     evidence::Failure,
     failure::{classify::fingerprint::without_case, read::paths},
+    source_files::is_test,
 };
 
 pub fn of_test(tool: Tool, failure: &Failure, start: &Start) -> Option<String> {
@@ -16,7 +17,7 @@ pub fn of_test(tool: Tool, failure: &Failure, start: &Start) -> Option<String> {
     if name.is_empty() || Some(name) == failure.test_file.as_deref() {
         return None;
     }
-    let file = test_file(failure).map(paths::tidy).filter(|file| paths::is_test(file));
+    let file = test_file(failure).map(paths::tidy).filter(|file| is_test(file));
     let file = file.as_deref();
     let in_file = file.and_then(word).map_or_else(String::new, |file| format!(" {file}"));
     let Start { program, options, .. } = start;
@@ -60,7 +61,7 @@ fn names_tests(task: &str) -> bool {
 
 /// All tests of the file, for a failure that stopped it before any test had a name.
 pub fn of_file(tool: Tool, failure: &Failure, start: &Start) -> Option<String> {
-    let file = word(&test_file(failure).map(paths::tidy).filter(|file| paths::is_test(file))?)?;
+    let file = word(&test_file(failure).map(paths::tidy).filter(|file| is_test(file))?)?;
     let Start { program, options, .. } = start;
     match tool {
         Tool::Pytest => Some(format!("{program}{options} {file} -x")),

@@ -4,6 +4,7 @@ use super::check::CheckContext;
 use crate::{
     evidence::{Failure, TestFramework},
     failure::read::{paths, text},
+    source_files::SourceLanguage,
 };
 
 /// How the tests of a failure are run.
@@ -143,16 +144,16 @@ pub fn is_package_script(command: &str) -> bool {
 fn by_traces(failure: &Failure) -> Option<Tool> {
     let trace = failure.stack_trace.as_deref().map_or("", |trace| text::prefix(trace, 16 * 1024));
     let file = printed_file(failure)?;
-    match paths::file_name(file).rsplit_once('.')?.1 {
-        "rs" => Some(Tool::Cargo),
-        "py" => Some(Tool::Pytest),
-        "go" => Some(Tool::Go),
-        "rb" => Some(Tool::Rspec),
-        "cs" | "fs" => Some(Tool::Dotnet),
-        "php" => Some(Tool::Phpunit),
-        "swift" => Some(Tool::Swift),
-        "kt" | "kts" => Some(Tool::Gradle),
-        "java" => Some(if trace.contains("org.gradle") { Tool::Gradle } else { Tool::Maven }),
+    match SourceLanguage::of(file) {
+        Some(SourceLanguage::Rust) => Some(Tool::Cargo),
+        Some(SourceLanguage::Python) => Some(Tool::Pytest),
+        Some(SourceLanguage::Go) => Some(Tool::Go),
+        Some(SourceLanguage::Ruby) => Some(Tool::Rspec),
+        Some(SourceLanguage::CSharp | SourceLanguage::FSharp | SourceLanguage::VisualBasic) => Some(Tool::Dotnet),
+        Some(SourceLanguage::Php) => Some(Tool::Phpunit),
+        Some(SourceLanguage::Swift) => Some(Tool::Swift),
+        Some(SourceLanguage::Kotlin) => Some(Tool::Gradle),
+        Some(SourceLanguage::Java) => Some(if trace.contains("org.gradle") { Tool::Gradle } else { Tool::Maven }),
         _ if trace.contains("vitest") || trace.contains('❯') => Some(Tool::Vitest),
         _ if trace.contains("mocha") => Some(Tool::Mocha),
         _ if trace.contains("jest") => Some(Tool::Jest),

@@ -4,9 +4,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A language whose tests are known.
+use crate::source_files::SourceLanguage;
+
+/// Languages that write tests alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
+pub(super) enum TestSyntax {
     Rust,
     Python,
     Script,
@@ -28,19 +30,19 @@ struct Words {
     assertion: Regex,
 }
 
-impl Language {
-    /// By the extension of a path.
+impl TestSyntax {
+    /// By the language of a path.
     pub(super) fn of(path: &str) -> Option<Self> {
-        let name = path.rsplit('/').next()?;
-        Some(match name.rsplit_once('.')?.1 {
-            "rs" => Self::Rust,
-            "py" => Self::Python,
-            "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => Self::Script,
-            "go" => Self::Go,
-            "java" | "kt" | "kts" | "scala" | "groovy" => Self::Jvm,
-            "cs" | "fs" | "vb" => Self::DotNet,
-            "rb" => Self::Ruby,
-            "sh" | "bash" | "bats" => Self::Shell,
+        use SourceLanguage as L;
+        Some(match SourceLanguage::of(path)? {
+            L::Rust => Self::Rust,
+            L::Python => Self::Python,
+            L::JavaScript | L::TypeScript => Self::Script,
+            L::Go => Self::Go,
+            L::Java | L::Kotlin | L::Scala | L::Groovy => Self::Jvm,
+            L::CSharp | L::FSharp | L::VisualBasic => Self::DotNet,
+            L::Ruby => Self::Ruby,
+            L::Shell => Self::Shell,
             _ => return None,
         })
     }
@@ -79,7 +81,7 @@ impl Language {
     }
 }
 
-/// In the order of [`Language`]: test, function, skip, assertion.
+/// In the order of [`TestSyntax`]: test, function, skip, assertion.
 const ROWS: [[&str; 4]; 8] = [
     // Rust
     [

@@ -1,0 +1,224 @@
+//! Starting git. Nothing else in this package starts it.
+//!
+//! A repository is not trusted: its hooks do not run, its settings start no file system monitor, and no variable of the
+//! surroundings (a hook, a rebase) points git at another repository, index or identity. What a caller sets with
+//! [`GitCommand::env`] does count, and so does `GIT_CONFIG_*`, by which people and CI say which configuration is read.
+//! Git asks nothing, pages nothing, and speaks English, since some of its messages are read.
+//!
+//! Output is read into bounded memory while it comes.
+
+use std::{
+    ffi::OsStr,
+    io::{self, Read, Write as _},
+    path::Path,
+    process::{ChildStdin, Command, ExitStatus, Stdio},
+    thread,
+};
+
+use loopgate_core::Sha;
+
+#[cfg(test)]
+mod tests;
+
+/// Most bytes of standard output that are read.
+const MOST_OUTPUT: u64 = 256 << 20;
+/// Most bytes of standard error that are kept.
+const MOST_SAID: u64 = 64 << 10;
+/// Characters of standard error that an error quotes.
+const QUOTED: usize = 300;
+
+/// Settings of every command; they win over those of files and of the environment.
+const SETTINGS: [&str; 4] =
+    ["core.hooksPath=/dev/null", "core.fsmonitor=false", "core.quotePath=false", "log.showSignature=false"];
+
+/// Why git did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    #[error("git could not be run: {0}; install git, then try again")]
+    NoGit(#[source] io::Error),
+    /// `said` is what it printed on standard error, shortened.
+    #[error("git {command} failed: {said}")]
+    Failed { command: String, said: String },
+    #[error("git {command} printed more than {limit} bytes")]
+    TooMuch { command: String, limit: u64 },
+    #[error("git {command} answered no object id (only SHA-1 repositories are supported)")]
+    NoObjectId { command: String },
+}
+
+/// One git command, not yet started.
+#[derive(Debug)]
+pub struct GitCommand {
+    command: Command,
+    /// What git is asked to do, for errors: `commit-tree`.
+    name: String,
+    input: Option<Vec<u8>>,
+    most_output: u64,
+}
+
+/// How a git command ended, and what it printed.
+#[derive(Debug)]
+pub struct GitOutput {
+    command: String,
+    pub status: ExitStatus,
+    pub stdout: Vec<u8>,
+    /// Standard error, at most 64 KB of it.
+    pub said: String,
+}
+
+impl GitCommand {
+    /// Git with these arguments, in a directory.
+    pub fn new(directory: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new("git");
+        let foreign = std::env::vars_os().map(|(name, _)| name).filter(|name| is_foreign(name));
+        foreign.for_each(|name| {
+            command.env_remove(name);
+        });
+        command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        command.arg("--no-pager");
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        command.arg("-C").arg(directory).args(arguments);
+        in_own_group(&mut command);
+        let name = arguments.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default().to_owned();
+        Self { command, name, input: None, most_output: MOST_OUTPUT }
+    }
+
+    /// Sets a variable on purpose, such as `GIT_INDEX_FILE`.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// What it reads from standard input; nothing unless it is said.
+    #[must_use]
+    pub fn input(mut self, input: &[u8]) -> Self {
+        self.input = Some(input.to_owned());
+        self
+    }
+
+    /// Reads no more than this of its output.
+    #[cfg(test)]
+    fn reading_at_most(mut self, bytes: u64) -> Self {
+        self.most_output = bytes;
+        self
+    }
+
+    /// Runs it to its end, however it ends.
+    ///
+    /// # Errors
+    /// [`GitError::NoGit`] and [`GitError::TooMuch`].
+    pub fn run(self) -> Result<GitOutput, GitError> {
+        let Self { mut command, name, input, most_output } = self;
+        command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(GitError::NoGit)?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        // All three at once: git may fill one pipe while it waits on another.
+        let (printed, said) = thread::scope(|scope| {
+            scope.spawn(|| feed(stdin, input.as_deref()));
+            let said = scope.spawn(|| beginning(stderr, MOST_SAID));
+            let printed = read_up_to(stdout, most_output);
+            if matches!(printed, Ok(None)) {
+                // It would wait for ever to be read on. One that is gone already is what was wanted.
+                let _ = child.kill();
+            }
+            (printed, said.join().unwrap_or_default())
+        });
+        let status = child.wait().map_err(GitError::NoGit)?;
+        match printed.map_err(GitError::NoGit)? {
+            None => Err(GitError::TooMuch { command: name, limit: most_output }),
+            Some(stdout) => {
+                let said = String::from_utf8_lossy(&said).into_owned();
+                Ok(GitOutput { command: name, status, stdout, said })
+            }
+        }
+    }
+
+    /// The same without blocking the task that waits for it. What git has begun it finishes, even if nobody waits on.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub async fn run_async(self) -> Result<GitOutput, GitError> {
+        let running = tokio::task::spawn_blocking(|| self.run());
+        running.await.unwrap_or_else(|stopped| Err(GitError::NoGit(io::Error::other(stopped))))
+    }
+}
+
+impl GitOutput {
+    /// Standard output of a command that must succeed.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`], with what git said.
+    pub fn success(self) -> Result<Vec<u8>, GitError> {
+        if self.status.success() { Ok(self.stdout) } else { Err(self.failure()) }
+    }
+
+    /// The command and what it said, as an error.
+    pub fn failure(&self) -> GitError {
+        GitError::Failed { command: self.command.clone(), said: self.said.trim().chars().take(QUOTED).collect() }
+    }
+
+    /// The object id that a command which must succeed answers.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] and [`GitError::NoObjectId`].
+    pub fn object_id(self) -> Result<Sha, GitError> {
+        let command = self.command.clone();
+        let text = self.success()?;
+        object_id(&text).ok_or(GitError::NoObjectId { command })
+    }
+}
+
+/// The object id that git printed.
+pub fn object_id(printed: &[u8]) -> Option<Sha> {
+    std::str::from_utf8(printed).ok()?.trim().parse().ok()
+}
+
+/// Whether a variable could point git elsewhere or change what it prints. Which configuration is read, and how far up a
+/// repository is looked for, is for people and CI to say; what a calling git hands down is not.
+fn is_foreign(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let says_what_is_read = name.starts_with("GIT_CONFIG_") && name != "GIT_CONFIG_PARAMETERS";
+    name.starts_with("GIT_") && !says_what_is_read && name != "GIT_DISCOVERY_ACROSS_FILESYSTEM"
+}
+
+/// Not with the terminal's Ctrl-C: what git has begun it finishes.
+fn in_own_group(command: &mut Command) {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    #[cfg(windows)]
+    {
+        const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
+        std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
+    }
+}
+
+fn feed(stdin: Option<ChildStdin>, input: Option<&[u8]>) {
+    if let (Some(mut stdin), Some(input)) = (stdin, input) {
+        // A command that ends before it has read everything says why itself.
+        let _ = stdin.write_all(input);
+    }
+}
+
+/// Everything that is printed; none where it is more than the limit.
+fn read_up_to(source: Option<impl Read>, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    if let Some(source) = source {
+        source.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    }
+    let is_all = u64::try_from(bytes.len()).is_ok_and(|length| length <= limit);
+    Ok(is_all.then_some(bytes))
+}
+
+/// The beginning of what is printed; the rest is read and dropped, so that nobody waits.
+fn beginning(source: Option<impl Read>, limit: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut source) = source {
+        // What cannot be read is no more than a message that is missing.
+        let _ = source.by_ref().take(limit).read_to_end(&mut bytes);
+        let _ = io::copy(&mut source, &mut io::sink());
+    }
+    bytes
+}
