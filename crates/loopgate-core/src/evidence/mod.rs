@@ -20,5 +20,5 @@ pub use self::{
         RegressionTrial, ReportFormat, ReportNote, ReportQuality, RetryClass, SourceLocation, TestFramework,
         WorkflowOrigin, framework_of, tree_hash,
     },
-    test_outcomes::{OutcomeChanges, OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},
+    test_outcomes::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},
 };

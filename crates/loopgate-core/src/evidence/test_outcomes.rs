@@ -231,40 +231,6 @@ impl TestOutcomes {
         });
         *self = Self { entries, extent };
     }
-
-    /// What changed from `before` to this attempt. Added and removed tests are known only between whole rosters.
-    pub fn changes_since(&self, before: &Self) -> OutcomeChanges {
-        let mut changes = OutcomeChanges::default();
-        for now in self.iter() {
-            match (before.state(now.id()), now.state()) {
-                (_, TestState::Flaky) => changes.flaky.push(now.id()),
-                (Some(then), state) if then.is_failure() && state.is_failure() => changes.still_failing.push(now.id()),
-                (_, state) if state.is_failure() => changes.newly_failing.push(now.id()),
-                (Some(then), TestState::Passed) if then.is_failure() => changes.fixed.push(now.id()),
-                _ => {}
-            }
-        }
-        if (self.extent, before.extent) == (OutcomesExtent::Whole, OutcomesExtent::Whole) {
-            let missing_in = |other: &Self, here: &Self| -> Vec<TestId> {
-                here.iter().map(TestOutcome::id).filter(|id| other.state(*id).is_none()).collect()
-            };
-            changes.added = missing_in(before, self);
-            changes.removed = missing_in(self, before);
-        }
-        changes
-    }
-}
-
-/// The difference of two [`TestOutcomes`]s. A test that is new and fails is both added and newly failing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OutcomeChanges {
-    pub newly_failing: Vec<TestId>,
-    pub still_failing: Vec<TestId>,
-    pub fixed: Vec<TestId>,
-    /// Flaky in the later attempt.
-    pub flaky: Vec<TestId>,
-    pub added: Vec<TestId>,
-    pub removed: Vec<TestId>,
 }
 
 /// The marker in front of a roster that is not whole.
@@ -334,26 +300,6 @@ mod tests {
         for (first, again, expected) in table {
             assert_eq!(first.rerun(again), expected, "{first:?} then {again:?}");
         }
-    }
-
-    #[test]
-    fn changes_between_two_attempts() {
-        use TestState::*;
-        let before = roster(&[("stays", Failed), ("mended", Failed), ("breaks", Passed), ("gone", Passed)]);
-        let after = roster(&[("stays", Errored), ("mended", Passed), ("breaks", Failed), ("fresh", Flaky)]);
-        let id = |name| vec![TestId::of("f", "c", name)];
-        let expected = OutcomeChanges {
-            newly_failing: id("breaks"),
-            still_failing: id("stays"),
-            fixed: id("mended"),
-            flaky: id("fresh"),
-            added: id("fresh"),
-            removed: id("gone"),
-        };
-        assert_eq!(after.changes_since(&before), expected);
-        let partial = TestOutcomes { extent: OutcomesExtent::Partial, ..before };
-        let changes = after.changes_since(&partial);
-        assert_eq!((changes.added, changes.removed), (vec![], vec![]));
     }
 
     #[test]

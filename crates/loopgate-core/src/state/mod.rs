@@ -214,11 +214,6 @@ impl LoopState {
     pub fn attempt_of(&self, head: Sha) -> Option<&AttemptDigest> {
         self.attempts.last().filter(|attempt| attempt.head_sha == head)
     }
-
-    /// The head commit that was known when something was written at `moment`: the last one first seen before it.
-    pub fn head_at(&self, moment: Timestamp) -> Option<&HeadObservation> {
-        self.first_seen_heads.iter().rev().find(|seen| seen.at < moment)
-    }
 }
 
 /// A head commit, when it was first seen, and what each gate's diff looked like then.

@@ -62,11 +62,6 @@ impl Admin {
         self.act(|world, _| world.set_standing(world.user_id(login)?, Standing::Deleted))
     }
 
-    /// Renames an account; its old login can be taken by somebody else then.
-    pub fn rename_user(&self, login: &str, to: &str) -> Result<(), Refused> {
-        self.act(|world, _| world.rename_account(world.user_id(login)?, to))
-    }
-
     /// Replaces the addresses by which commits are recognised as an account's.
     pub fn set_emails(&self, login: &str, emails: &[&str]) -> Result<(), Refused> {
         self.act(|world, _| world.set_emails(login, emails))
@@ -206,10 +201,6 @@ impl Admin {
 
     pub fn unsuspend_app(&self) -> Result<(), Refused> {
         self.act(|world, actor| world.unsuspend(actor, self.sim.installation))
-    }
-
-    pub fn uninstall_app(&self) -> Result<(), Refused> {
-        self.act(|world, actor| world.uninstall(actor, self.sim.installation))
     }
 
     /// Gives the App under test other permissions: tokens made before keep theirs.

@@ -10,7 +10,7 @@ use crate::{
     hooks::Voice,
     operations::apps::NewApp,
     world::{
-        RepoId, World,
+        World,
         app::{Actor, App, Permissions, Selection, Webhook},
         repo::Visibility,
     },
@@ -163,11 +163,6 @@ impl Simulator {
     /// What happened, from the `after`th happening on.
     pub fn journal(&self, after: usize) -> Vec<Happening> {
         self.look(|world| world.journal.iter().skip(after).cloned().collect())
-    }
-
-    /// The name of a repository of the journal, unless it was deleted.
-    pub fn repo_name(&self, id: RepoId) -> Option<RepoName> {
-        self.look(|world| world.full_name(world.repos.get(&id)?).parse().ok())
     }
 
     /// The login behind an account id of the journal.

@@ -7,7 +7,7 @@ use crate::{
     operations::{
         merging::MergeOrder,
         pulls::{NewPull, PullEdit},
-        reviews::{NewInlineComment, NewReview, Reviewer},
+        reviews::{NewInlineComment, NewReview},
     },
     world::{
         RepoId, World,
@@ -15,7 +15,7 @@ use crate::{
         issue::{ReactionContent, Readiness, Verdict},
     },
 };
-use loopgate_core::{CheckRunId, CommentId, PrNumber, RepoName, ReviewId, Sha, TeamSlug};
+use loopgate_core::{CheckRunId, CommentId, PrNumber, RepoName, ReviewId, Sha};
 
 /// Somebody with an account. Everything they do is refused as GitHub would refuse it, and sends its webhooks unless
 /// they do it [`silently`](Self::silently).
@@ -191,16 +191,7 @@ impl Person {
 
     /// Reviews the head.
     pub fn review(&self, pr: &Pr, verdict: Verdict, body: &str) -> Result<ReviewId, Refused> {
-        self.submit(pr, verdict, body, None)
-    }
-
-    /// Reviews a commit, which need not be the head any more.
-    pub fn review_at(&self, pr: &Pr, verdict: Verdict, body: &str, commit: Sha) -> Result<ReviewId, Refused> {
-        self.submit(pr, verdict, body, Some(commit))
-    }
-
-    fn submit(&self, pr: &Pr, verdict: Verdict, body: &str, commit: Option<Sha>) -> Result<ReviewId, Refused> {
-        let new = NewReview { verdict: Some(verdict), body: body.to_owned(), commit, comments: Vec::new() };
+        let new = NewReview { verdict: Some(verdict), body: body.to_owned(), commit: None, comments: Vec::new() };
         self.on(pr, |world, actor, repo, number| world.review(actor, repo, number, new))
     }
 
@@ -223,13 +214,6 @@ impl Person {
         self.on(pr, |world, actor, repo, number| {
             let reviewers = world.reviewers(repo, number, (&people, &[]))?;
             world.request_review(actor, repo, number, &reviewers)
-        })
-    }
-
-    pub fn request_team_review(&self, pr: &Pr, team: &TeamSlug) -> Result<(), Refused> {
-        self.on(pr, |world, actor, repo, number| {
-            let team = Reviewer::Team(world.team_by_name(team)?.id);
-            world.request_review(actor, repo, number, &[team])
         })
     }
 
@@ -269,11 +253,6 @@ impl Person {
 
     pub fn edit_title(&self, pr: &Pr, title: &str) -> Result<(), Refused> {
         let edit = PullEdit { title: Some(title.to_owned()), ..PullEdit::default() };
-        self.on(pr, |world, actor, repo, number| world.edit_pull(actor, repo, number, edit))
-    }
-
-    pub fn edit_body(&self, pr: &Pr, body: &str) -> Result<(), Refused> {
-        let edit = PullEdit { body: Some(body.to_owned()), ..PullEdit::default() };
         self.on(pr, |world, actor, repo, number| world.edit_pull(actor, repo, number, edit))
     }
 

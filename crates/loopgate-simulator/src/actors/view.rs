@@ -106,11 +106,6 @@ impl PullView {
         self.check_runs.iter().rev().find(|run| run.name == name)
     }
 
-    /// The last comment of an author.
-    pub fn last_comment_by(&self, login: &str) -> Option<&CommentView> {
-        self.comments.iter().rev().find(|comment| comment.author == login)
-    }
-
     pub fn has_label(&self, name: &str) -> bool {
         self.labels.iter().any(|label| label == name)
     }

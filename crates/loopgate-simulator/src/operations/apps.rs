@@ -67,13 +67,6 @@ impl World {
         self.installation_event("created", actor, id)
     }
 
-    pub fn uninstall(&mut self, actor: Actor, id: InstallationId) -> Result<(), Refused> {
-        self.installation_event("deleted", actor, id)?;
-        self.installations.remove(&id);
-        self.tokens.retain(|_, token| !matches!(&token.holder, Holder::Installation { id: of, .. } if *of == id));
-        Ok(())
-    }
-
     pub fn suspend(&mut self, actor: Actor, id: InstallationId) -> Result<(), Refused> {
         let suspension = Suspension { by: self.account_of(actor), at: self.now() };
         self.installation_mut(id)?.suspended = Some(suspension);

@@ -58,15 +58,6 @@ impl World {
         Ok(())
     }
 
-    /// The old login is free for anybody afterwards.
-    pub fn rename_account(&mut self, user: UserId, login: &str) -> Result<(), Refused> {
-        if login.parse::<Login>().is_err() || self.account(login).is_some() {
-            return Err(Refused::custom("User", "login", "Login is invalid or already taken"));
-        }
-        login.clone_into(&mut self.accounts.get_mut(&user).ok_or_else(Refused::not_found)?.login);
-        Ok(())
-    }
-
     fn org_mut(&mut self, org: UserId) -> Result<&mut Org, Refused> {
         match self.accounts.get_mut(&org).map(|account| &mut account.kind) {
             Some(AccountKind::Organization(org)) => Ok(org),
