@@ -1,6 +1,7 @@
 # syntax=docker/dockerfile:1
-# The released program, in an image without a shell. Anybody can build it from here; the release workflow builds its
-# Linux programs in the first stage, and hands them to the last one for both architectures (`--build-context program=…`).
+# The server, in an image without a shell. Anybody can build it from here. The release workflow builds it in the stage
+# `program` on a machine of each architecture and hands both to the last stage (`--build-context program=…`); the Linux
+# programs of the release, which have the demo too, it builds in the stage `archive`.
 
 FROM rust:1.95-slim-bookworm AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends clang cmake make && rm -rf /var/lib/apt/lists/*
@@ -9,7 +10,13 @@ COPY . .
 # No .git comes along: the builder names the commit.
 ARG LOOPGATE_COMMIT
 ARG SOURCE_DATE_EPOCH
+RUN .ci/build-release "$(rustc -vV | sed -n 's/^host: //p')" /out --no-default-features
+
+FROM build AS build-with-demo
 RUN .ci/build-release "$(rustc -vV | sed -n 's/^host: //p')" /out
+
+FROM scratch AS archive
+COPY --from=build-with-demo /out/loopgate /loopgate
 
 FROM scratch AS program
 ARG TARGETARCH
