@@ -1,8 +1,8 @@
-// Checks a transcript of the simulator (see src/simulator/transcript.rs) against GitHub's OpenAPI description and
-// webhook schemas: every request that was accepted, every answer, every payload.
+// Checks a transcript of the simulator (see crates/loopgate-simulator/src/transcript.rs) against GitHub's OpenAPI
+// description and webhook schemas: every request that was accepted, every answer, every payload.
 //
 //   npm ci --prefix tests/contract
-//   LOOPGATE_SIMULATOR_TRANSCRIPT=target/simulator.jsonl cargo test --lib simulator::
+//   LOOPGATE_SIMULATOR_TRANSCRIPT=target/simulator.jsonl cargo test -p loopgate-simulator
 //   node tests/contract/check.mjs target/simulator.jsonl
 //
 // Exits 1 if something differs, or if the transcript is too small to mean anything.
