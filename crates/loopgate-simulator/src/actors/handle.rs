@@ -10,7 +10,7 @@ use crate::{
     hooks::Voice,
     operations::apps::NewApp,
     world::{
-        RepoId, World,
+        World,
         app::{Actor, App, Permissions, Selection, Webhook},
         repo::Visibility,
     },

@@ -7,7 +7,7 @@ use crate::{
     operations::{
         merging::MergeOrder,
         pulls::{NewPull, PullEdit},
-        reviews::{NewInlineComment, NewReview, Reviewer},
+        reviews::{NewInlineComment, NewReview},
     },
     world::{
         RepoId, World,
@@ -15,7 +15,7 @@ use crate::{
         issue::{ReactionContent, Readiness, Verdict},
     },
 };
-use loopgate_core::{CheckRunId, CommentId, PrNumber, RepoName, ReviewId, Sha, TeamSlug};
+use loopgate_core::{CheckRunId, CommentId, PrNumber, RepoName, ReviewId, Sha};
 
 /// Somebody with an account. Everything they do is refused as GitHub would refuse it, and sends its webhooks unless
 /// they do it [`silently`](Self::silently).
