@@ -8,3 +8,4 @@ mod inspecting;
 mod interruptions;
 mod kit;
 mod setting_up;
+mod surroundings;
