@@ -9,3 +9,4 @@ mod inspecting;
 mod interruptions;
 mod kit;
 mod setting_up;
+mod surroundings;
