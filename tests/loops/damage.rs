@@ -49,8 +49,8 @@ fn noted(project: &Project) -> String {
     let ran = project.run(&["history", "calc", "--format", "json"]);
     let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
     let notes = document["events"].as_array().cloned().unwrap_or_default();
-    let notes = notes.iter().filter_map(|line| line["payload"]["recovered"].as_str());
-    notes.last().expect("a note of the recovery").to_owned()
+    let mut notes = notes.iter().filter_map(|line| line["payload"]["recovered"].as_str());
+    notes.next_back().expect("a note of the recovery").to_owned()
 }
 
 #[test]
