@@ -156,6 +156,10 @@ fn every_room_is_on_the_map() {
         for entry in fs::read_dir(root.join(src)).expect(src) {
             let path = entry.expect("an entry of src").path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+            if name == "fixtures" {
+                // Builders for tests may enter every room.
+                continue;
+            }
             assert!(!path.is_dir() || on_the_map.contains(&name.as_str()), "{name} has no place on the map");
         }
     }

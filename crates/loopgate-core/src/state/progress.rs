@@ -71,7 +71,7 @@ pub struct EvaluationSummary {
     pub warnings: Vec<RuleId>,
 }
 
-/// How far a run that stopped is from passing (loop.md).
+/// How far a run that stopped is from passing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DistanceToSuccess {
     pub threshold: Score,

@@ -1,4 +1,4 @@
-//! The events of contracts.md, each with what it tells.
+//! The events of the history, each with what it tells.
 //!
 //! The order of fields is the order in which they are written. Pull requests and local loops share the names of events
 //! and tell some of them with other data: such an event has a variant for each, told apart by the fields it must have.

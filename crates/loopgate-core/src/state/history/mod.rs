@@ -1,6 +1,6 @@
 //! `history.jsonl`: what happened, one line per event, append-only.
 //!
-//! A line is `ts`, `run_id`, `iteration`, `phase`, `step`, `event`, `status` and `payload` (contracts.md). The name in
+//! A line is `ts`, `run_id`, `iteration`, `phase`, `step`, `event`, `status` and `payload`. The name in
 //! `event` says what `payload` holds: each [`Event`] is read and written with its data. A state that is damaged is
 //! rebuilt from these lines, so what a person decided must be found again in what any version of ours wrote. Events and
 //! fields of newer writers survive being read and written.
