@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
-use super::{counting::Counting, given::Given, verification::Verification};
+use super::{counting::Counting, opening::Given, verification::Verification};
 use crate::{
     attempts::{
         rerun::{self, NextRerun},

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{given::Given, verification};
+use super::{opening::Given, verification};
 use crate::{
     attempts::{
         comparison,

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::{given::Given, verification::Verification};
+use super::{opening::Given, verification::Verification};
 use crate::{
     attempts::{
         attempt, comparison,

@@ -5,8 +5,16 @@
 //! own; what is shown, recorded and remembered is assembled once, at the end.
 
 use super::{
-    blocking::block, command_execution, counting::count, given::Given, history_lines, next_action::next_action,
-    opening::open, settling::settle, surface::surface, verification::verify, viewing::Stages,
+    blocking::block,
+    command_execution,
+    counting::count,
+    history_lines,
+    next_action::next_action,
+    opening::{Given, open},
+    settling::settle,
+    surface::surface,
+    verification::verify,
+    viewing::Stages,
 };
 use crate::{
     deciding::{Decision, DecisionWord},

@@ -3,7 +3,7 @@
 use super::{
     blocking::{Blocking, Call},
     counting::Counting,
-    given::Given,
+    opening::Given,
     verification::Verification,
 };
 use crate::{

@@ -6,10 +6,7 @@ mod counting;
 mod decide;
 mod decision;
 pub mod describe;
-mod given;
 mod history_lines;
-#[cfg(test)]
-mod interleavings;
 pub mod iteration;
 pub mod new_run;
 mod next_action;

@@ -1,6 +1,6 @@
 //! What comes next, and who acts.
 
-use super::{blocking::Call, given::Given, verification::Verification};
+use super::{blocking::Call, opening::Given, verification::Verification};
 use crate::{
     attempts::retry::{self, Judgement},
     deciding::NextAction,

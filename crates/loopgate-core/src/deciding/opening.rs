@@ -1,12 +1,40 @@
-//! The first stage: the state is continued with the pull request as it is now.
+//! What a decision is made from, and its first stage: the state is continued with the pull request as it is now.
 
-use super::{describe, given::Given, new_run};
+use super::{describe, new_run};
 use crate::{
     attempts::{attempt, rerun},
     gate::Assessment,
+    ids::Timestamp,
+    observed::{Lifecycle, Snapshot},
+    policy::Policy,
     stages::capability,
-    state::LoopState,
+    state::{LoopState, RunStatus},
 };
+
+/// What was observed, what is remembered, what governs, and the time: the same for every stage of a decision.
+#[derive(Clone, Copy)]
+pub(super) struct Given<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    /// The state as it was saved last.
+    pub(super) before: &'a LoopState,
+    pub(super) policy: &'a Policy,
+    pub(super) now: Timestamp,
+}
+
+impl Given<'_> {
+    pub(super) fn is_open(&self) -> bool {
+        self.snapshot.pull_request.lifecycle == Lifecycle::Open
+    }
+
+    /// Whether the run had ended before, with its pull request: later events do not change it.
+    pub(super) fn had_ended(&self) -> bool {
+        match self.snapshot.pull_request.lifecycle {
+            Lifecycle::Open => false,
+            Lifecycle::Closed => self.before.status == RunStatus::Stopped,
+            Lifecycle::Merged { .. } => self.before.status == RunStatus::Completed,
+        }
+    }
+}
 
 /// The state of before, on the head that was observed and with what the gates saw of it.
 pub(super) fn open(given: &Given<'_>, assessment: &Assessment) -> LoopState {

@@ -1,6 +1,6 @@
 //! The end of a decision: what the walks and the action make of the state.
 
-use super::{given::Given, verification::Verification};
+use super::{opening::Given, verification::Verification};
 use crate::{
     attempts::retry::{self, Judgement},
     deciding::NextAction,

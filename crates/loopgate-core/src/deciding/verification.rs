@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::given::Given;
+use super::opening::Given;
 use crate::{
     attempts::{comparison, rerun},
     failure::{Blame, Changes},

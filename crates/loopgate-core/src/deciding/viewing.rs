@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::{
     blocking::{self, Blocking},
     counting::Counting,
-    given::Given,
+    opening::Given,
     verification::{self, Verification},
 };
 use crate::{

@@ -2,6 +2,7 @@
 
 mod attempts;
 mod ends;
+mod interleavings;
 mod people;
 mod properties;
 
