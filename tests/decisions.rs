@@ -13,7 +13,7 @@ const FILES: [(&str, &[&str]); 14] = [
     ("C", &["crates/loopgate-core/src/attempts/comparison.rs"]),
     ("I", &["crates/loopgate-core/src/deciding/iteration.rs"]),
     ("V", &["crates/loopgate-core/src/verdict/coverage"]),
-    ("N", &["crates/loopgate-core/src/deciding/decide_tests/interleavings.rs"]),
+    ("N", &["crates/loopgate-core/src/deciding/interleavings"]),
     ("P", &["src/runner/proof/mod.rs"]),
     ("Q", &["crates/loopgate-core/src/escalation/fix_request.rs"]),
     ("Y", &["crates/loopgate-core/src/escalation/senior_fixer.rs"]),

@@ -7,6 +7,8 @@ mod decide;
 mod decision;
 pub mod describe;
 mod history_lines;
+#[cfg(test)]
+mod interleavings;
 pub mod iteration;
 pub mod new_run;
 mod next_action;

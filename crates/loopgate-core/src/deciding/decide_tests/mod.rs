@@ -2,7 +2,6 @@
 
 mod attempts;
 mod ends;
-mod interleavings;
 mod people;
 mod properties;
 
