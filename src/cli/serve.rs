@@ -30,8 +30,9 @@ The environment:
   LOOPGATE_GITHUB_API_URL           https://api.github.com, or your GitHub Enterprise Server's /api/v3
   LOOPGATE_GITHUB_WEB_URL           https://github.com
   LOOPGATE_LISTEN                   0.0.0.0:8080     where webhooks are received
-  LOOPGATE_ADMIN_LISTEN             127.0.0.1:9090   /healthz, /readyz, /metrics
+  LOOPGATE_ADMIN_LISTEN             127.0.0.1:9090   /healthz, /readyz, /metrics, and what operators ask for
   LOOPGATE_DATA_DIR                 ./loopgate-data  the inbox, one SQLite file
+  LOOPGATE_RESYNC                   6                hours between looks for what no webhook told, or off
   LOOPGATE_LOG                      info             a filter such as loopgate=debug
 Every secret can also be the path of a file, in the variable of the same name with _FILE.
 
@@ -80,6 +81,7 @@ async fn serve(config: ServerConfig) -> CommandResult {
     let reconciler = GithubReconciler::new(github.clone(), SystemClock).sealing(config.state_seal()).calling(channels);
     let server =
         readiness.into_iter().fold(Server::new(config, own), |server, (name, check)| server.check(name, check));
+    let server = server.recovering(github.clone());
     let running = server.start(reconciler).await.map_err(CliError::unavailable)?;
     tracing::info!(webhooks = %running.public_address(), admin = %running.admin_address(), "ready");
     let learned = async {

@@ -6,6 +6,7 @@
 //! is one turn of all of them.
 
 mod act;
+mod app;
 mod artifacts;
 mod auth;
 mod cache;
@@ -33,6 +34,7 @@ pub mod webhook;
 mod wire;
 
 pub use act::{Effect, Executed, Executor, Presence, Problem, plan};
+pub use app::DeliveryAttempt;
 pub use auth::{AppCredentials, AppSlug, Credentials};
 pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
 pub use check_names::OwnCheck;
@@ -45,7 +47,8 @@ pub use objects::GithubObjects;
 pub use observe::{
     Governing, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, PullRequestFacts, Target,
 };
-pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Settled, Summary};
+pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary};
+pub use resolve::ListedPull;
 pub use retry::Patience;
 pub use secret::Secret;
 pub use storage::{StateArtifact, StateArtifactError};

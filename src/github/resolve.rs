@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::{Client, Error, error::OrAbsent as _, paging::wrapped_pages, path, webhook::Target};
-use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, WorkflowRunId};
+use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, WorkflowRunId, observed::Listing};
 
 /// Pages of open pull requests read at most: 3,000 of them.
 const MOST_PAGES: usize = 30;
@@ -19,9 +19,18 @@ struct Pull {
     base: Side,
 }
 
-#[derive(Deserialize)]
-struct Tip {
-    sha: Sha,
+/// What a list says of an open pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ListedPull {
+    pub number: PrNumber,
+    pub updated_at: Timestamp,
+    pub head: Tip,
+}
+
+/// The commit at the tip of a branch.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Tip {
+    pub sha: Sha,
 }
 
 #[derive(Deserialize)]
@@ -99,6 +108,15 @@ impl Client {
         let path = format!("{}/pulls?state=open{base}", path::repo(repository));
         let pulls = self.list::<Vec<Pull>>(&path, MOST_PAGES).await?;
         Ok(pulls.items.into_iter().map(|pull| pull.number).collect())
+    }
+
+    /// The open pull requests of a repository, those that changed last first.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn open_pulls_by_update(&self, repository: &RepoName) -> Result<Listing<ListedPull>, Error> {
+        let path = format!("{}/pulls?state=open&sort=updated&direction=desc", path::repo(repository));
+        self.list::<Vec<ListedPull>>(&path, MOST_PAGES).await
     }
 
     /// When a workflow run was created, by GitHub's clock: when the event that started it happened. None if there is no

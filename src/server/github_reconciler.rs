@@ -3,7 +3,7 @@
 use super::{
     ReadinessCheck,
     groups::Groups,
-    reconciler::{Job, PullRequest, Reconciler, Requeue, Unresolved},
+    reconciler::{Job, LookOutcome, PullRequest, Reconciler, Requeue, Unresolved},
 };
 use crate::{
     channels::Channels,
@@ -68,7 +68,7 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
         Ok(found.into_iter().map(|(repository, number)| PullRequest { repository, number }).collect())
     }
 
-    async fn reconcile(&self, job: Job) -> Result<Requeue, Failed> {
+    async fn reconcile(&self, job: Job) -> Result<LookOutcome, Failed> {
         let job = github::ReconcileRequest {
             installation: Some(job.installation),
             repository: job.repository,
@@ -77,7 +77,8 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
         };
         let outcome = self.reconcile.run(&job, self.clock.now()).await?;
         log(&outcome.result);
-        Ok(outcome.revisit_at.map_or(Requeue::OnEvent, Requeue::At))
+        let requeue = outcome.revisit_at.map_or(Requeue::OnEvent, Requeue::At);
+        Ok(LookOutcome { requeue, seen: outcome.seen })
     }
 }
 

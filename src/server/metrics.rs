@@ -83,6 +83,10 @@ pub(super) struct Metrics {
     pub reconciles_waiting: Count,
     pub resolved: Count,
     pub dead: Count,
+    pub redelivered: Count,
+    pub resyncs: Count,
+    /// Looks that a resync asked for.
+    pub resynced: Count,
 }
 
 impl Metrics {
@@ -129,6 +133,11 @@ impl Metrics {
             "Targets resolved to pull requests.",
             &[("", self.resolved.get())],
         );
+        let redelivered = self.redelivered.get();
+        family("loopgate_redeliveries_total", "counter", "Failed deliveries asked for again.", &[("", redelivered)]);
+        family("loopgate_resyncs_total", "counter", "Times that all lists were read.", &[("", self.resyncs.get())]);
+        let resynced = self.resynced.get();
+        family("loopgate_resynced_total", "counter", "Looks that a resync asked for.", &[("", resynced)]);
         family("loopgate_given_up_total", "counter", "Targets given up after ten failures.", &[("", self.dead.get())]);
         family("loopgate_dead_letters", "gauge", "Dead letters now.", &[("", dead_letters)]);
         text

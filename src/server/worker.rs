@@ -19,7 +19,7 @@ use super::{
     dirty::{DirtySet, Ended, Start},
     inbox::Inbox,
     metrics::Metrics,
-    reconciler::{Job, Reconciler, Requeue, Unresolved},
+    reconciler::{Job, LookOutcome, Reconciler, Requeue, Unresolved},
     storage::{Applied, Arrival, Change, Key, Page, Store, TargetWork, Trouble, Urgency, WorkEnd},
 };
 use crate::{
@@ -293,8 +293,11 @@ impl<R: Reconciler> Shared<R> {
                 Err(failed) => self.failed(failed, &loaded),
             }
         };
-        let wakeup = if let WorkEnd::Done(Requeue::At(at)) = how { Some(at) } else { None };
-        let change = Change::Settle { key: key.clone(), covered, how };
+        let wakeup = match how {
+            WorkEnd::Done(LookOutcome { requeue: Requeue::At(at), .. }) => Some(at),
+            _ => None,
+        };
+        let change = Change::Settle { key: key.clone(), covered, how, now: self.clock.now() };
         let ended = match self.inbox.apply(change).await {
             Ok(_) => ended,
             Err(_) => Ended::Retry(self.clock.now() + STORAGE_PAUSE),
@@ -307,10 +310,10 @@ impl<R: Reconciler> Shared<R> {
         let hints = loaded.hints.clone();
         if let Target::PullRequest { repository, number } = target {
             let job = Job { installation, repository, pull_request: number, hints };
-            let again = caught(self.reconciler.reconcile(job)).await?;
+            let outcome = caught(self.reconciler.reconcile(job)).await?;
             self.metrics.reconciles_done.add(1);
-            tracing::info!(?again, "reconciled");
-            return Ok(WorkEnd::Done(again));
+            tracing::info!(again = ?outcome.requeue, "reconciled");
+            return Ok(WorkEnd::Done(outcome));
         }
         let urgency = match target {
             Target::Base { .. } | Target::Repository(_) | Target::Installation => Urgency::Spread,

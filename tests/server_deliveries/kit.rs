@@ -18,7 +18,8 @@ use loopgate::{
     github::{self, Failed, webhook::OwnApp},
     refs::Retry,
     server::{
-        Clock, Job, Limits, PullRequest, Reconciler, Requeue, Running, Server, ServerConfig, StartError, Unresolved,
+        Clock, Job, Limits, LookOutcome, PullRequest, Reconciler, Requeue, Running, Server, ServerConfig, StartError,
+        Unresolved,
     },
 };
 use loopgate_core::{AppId, PrNumber, Timestamp, observed::Hint};
@@ -117,7 +118,7 @@ impl Reconciler for Fake {
             .collect())
     }
 
-    async fn reconcile(&self, job: Job) -> Result<Requeue, Failed> {
+    async fn reconcile(&self, job: Job) -> Result<LookOutcome, Failed> {
         let (installation, number) = (job.installation.get(), job.pull_request.get());
         {
             let mut running = self.notes.running.lock().unwrap();
@@ -135,11 +136,12 @@ impl Reconciler for Fake {
         self.notes.running.lock().unwrap().remove(&(installation, number));
         assert_ne!(number, 666, "the reconciler has a defect");
         let mut answers = self.notes.answers.lock().unwrap();
-        match answers.get_mut(&number) {
+        let answer = match answers.get_mut(&number) {
             Some(answers) if answers.len() > 1 => answers.pop().unwrap(),
             Some(answers) => answers[0].clone(),
             None => Ok(Requeue::OnEvent),
-        }
+        };
+        answer.map(LookOutcome::from)
     }
 }
 

@@ -43,7 +43,7 @@ pub use self::{
 };
 use super::{Client, Error, Github, path, ttl_cache::TtlCache};
 use loopgate_core::{
-    CheckRunId, PrNumber, RepoName, Sha,
+    CheckRunId, PrNumber, RepoName, Sha, Timestamp,
     gate::{AuthorityQuestions, questions},
     observed::{
         AppIdentity, Authority, ChangedFiles, CheckProgress, Commit, Completeness, Hint, Listing, ObservationProblem,
@@ -398,6 +398,11 @@ impl PullRequestFacts {
     /// The pull request, its head's tree and the base branch's head known.
     pub const fn pull_request(&self) -> &PullRequest {
         &self.pull.pull_request
+    }
+
+    /// When something changed last, as lists of pull requests tell it too.
+    pub const fn updated_at(&self) -> Option<Timestamp> {
+        self.pull.updated_at
     }
 
     /// Our status comments, the oldest first.

@@ -47,6 +47,7 @@ struct Wire {
     #[serde(default)]
     requested_teams: Vec<Team>,
     created_at: Timestamp,
+    updated_at: Option<Timestamp>,
     html_url: String,
     #[serde(default)]
     changed_files: usize,
@@ -105,6 +106,7 @@ pub(super) struct Pull {
     /// The base commit it is compared with. The base branch may have moved on.
     pub compared_base: Sha,
     pub inline: Inline,
+    pub updated_at: Option<Timestamp>,
 }
 
 pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Pull, Error> {
@@ -139,7 +141,13 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
         url: wire.html_url,
     };
     let inline = if wire.review_comments > 0 { Inline::Some } else { Inline::None };
-    Ok(Pull { pull_request, changed_files: wire.changed_files, compared_base: wire.base.sha, inline })
+    Ok(Pull {
+        pull_request,
+        changed_files: wire.changed_files,
+        compared_base: wire.base.sha,
+        inline,
+        updated_at: wire.updated_at,
+    })
 }
 
 /// A file as listed, and as kept: the cache holds no more than what is used.

@@ -35,7 +35,7 @@ use crate::{
 };
 use loopgate_core::{
     self, InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
-    deciding::{Decision, DecisionWord, Post, Surface},
+    deciding::{Decision, DecisionWord, NextAction, Post, Surface},
     gate::Reviewer,
     observed::{Hint, Lifecycle, ObservationProblem, Snapshot},
     policy::Policy,
@@ -81,6 +81,22 @@ pub struct ReconcileOutcome {
     /// The next moment at which time alone changes something.
     pub revisit_at: Option<Timestamp>,
     pub result: Settled,
+    pub seen: Seen,
+}
+
+/// What a look saw, to tell later from a list whether anything has happened since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing was looked at.
+    Nothing,
+    Open {
+        updated_at: Timestamp,
+        head: Sha,
+        /// Whether every check had ended: check results do not change `updated_at`.
+        is_final: bool,
+    },
+    /// It has ended, or there is none.
+    Ended,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -269,6 +285,7 @@ impl Reconcile {
             store.move_to(&RefName::archive(job.number), tip).await?;
             return Ok(Some(nothing(Settled::Archived)));
         }
+        let (updated_at, head) = (facts.updated_at(), facts.pull_request().head.sha);
         let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
         let told = problems
             .iter()
@@ -292,6 +309,14 @@ impl Reconcile {
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
         let doubt = Doubt::of(&observation.snapshot, stays && !executed.problems.is_empty());
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
+        let is_final = decision.next.attempt_of(head).is_some()
+            && !matches!(decision.action, NextAction::WaitForEvidence { .. })
+            && unseen.is_empty();
+        let seen = match updated_at {
+            Some(updated_at) if open => Seen::Open { updated_at, head, is_final },
+            _ if open => Seen::Nothing,
+            _ => Seen::Ended,
+        };
         let revisit_at = decision
             .revisit_at
             .into_iter()
@@ -313,7 +338,7 @@ impl Reconcile {
             effects: executed.done,
             problems: refused.into_iter().chain(executed.problems).collect(),
         };
-        Ok(Some(ReconcileOutcome { revisit_at, result: Settled::Decided(summary) }))
+        Ok(Some(ReconcileOutcome { revisit_at, result: Settled::Decided(summary), seen }))
     }
 
     fn store<'g>(&self, job: &ReconcileRequest, storage: &'g Storage) -> StateStore<'g, Storage> {
@@ -536,7 +561,11 @@ struct Decided {
 }
 
 const fn nothing(result: Settled) -> ReconcileOutcome {
-    ReconcileOutcome { revisit_at: None, result }
+    let seen = match result {
+        Settled::Dormant | Settled::Decided(_) => Seen::Nothing,
+        Settled::Nothing | Settled::Archived => Seen::Ended,
+    };
+    ReconcileOutcome { revisit_at: None, result, seen }
 }
 
 /// The texts of a decision; a repository's own escalation report is read only when one is about to be posted.

@@ -12,6 +12,7 @@
 //! later deliveries update, so a busy pull request stays on one page.
 
 mod read;
+mod recovery;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -38,9 +39,10 @@ use loopgate_core::{InstallationId, Timestamp};
 
 /// The steps to the tables of today, oldest first. The database keeps the digest of each that it took, so a released one
 /// stays as it is.
-const MIGRATIONS: [(&str, &str); 2] = [
+const MIGRATIONS: [(&str, &str); 3] = [
     ("inbox", include_str!("../../../../migrations/sqlite/0001_inbox.sql")),
     ("healing", include_str!("../../../../migrations/sqlite/0002_healing.sql")),
+    ("recovery", include_str!("../../../../migrations/sqlite/0003_recovery.sql")),
 ];
 
 const FILE: &str = "inbox.sqlite";

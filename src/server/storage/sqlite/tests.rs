@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use uuid::Uuid;
 
 use super::{super::*, write::ordered, *};
-use loopgate_core::{CheckRunId, PrNumber};
+use loopgate_core::{CheckRunId, PrNumber, Sha};
 
 struct Kept {
     store: Store,
@@ -30,7 +30,7 @@ impl Kept {
     /// Settles what is there now.
     async fn settle(&mut self, number: u64, how: WorkEnd) {
         let covered = self.loaded(number).await.unwrap().covered;
-        self.one(Change::Settle { key: key(number), covered, how }).await;
+        self.one(Change::Settle { key: key(number), covered, how, now: at(0) }).await;
     }
 }
 
@@ -87,9 +87,15 @@ async fn what_comes_while_a_job_runs_stays_with_its_own_hints() {
     assert_eq!(loaded.hints, [hint("ä"), hint("b"), hint("c")]);
     assert_eq!(loaded.origin.delivery, "b");
     kept.one(delivery("d", 1, vec![hint("d")])).await;
-    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: WorkEnd::Done(Requeue::OnEvent) }).await;
+    kept.one(Change::Settle {
+        key: key(1),
+        covered: loaded.covered,
+        how: WorkEnd::Done(Requeue::OnEvent.into()),
+        now: at(0),
+    })
+    .await;
     assert_eq!(kept.loaded(1).await.unwrap().hints, [hint("d")]);
-    kept.settle(1, WorkEnd::Done(Requeue::OnEvent)).await;
+    kept.settle(1, WorkEnd::Done(Requeue::OnEvent.into())).await;
     assert_eq!(kept.loaded(1).await, None);
     assert_eq!(kept.store.counts().await.unwrap(), (0, 0));
 }
@@ -118,7 +124,13 @@ async fn failures_add_up_until_something_ends_well() {
     assert_eq!(page.pending[0].retry_at, Some(at(60)));
     let loaded = kept.loaded(1).await.unwrap();
     kept.one(delivery("c", 1, vec![])).await;
-    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: WorkEnd::Done(Requeue::OnEvent) }).await;
+    kept.one(Change::Settle {
+        key: key(1),
+        covered: loaded.covered,
+        how: WorkEnd::Done(Requeue::OnEvent.into()),
+        now: at(0),
+    })
+    .await;
     assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
 }
 
@@ -138,7 +150,7 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
         assert_eq!(letters, [DeadLetter { key: key(1), failures: 10, reason: "no".into(), died_at: at(9) }]);
         assert!(is_fresh(&kept.one(revival()).await));
         assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
-        kept.settle(1, WorkEnd::Done(Requeue::OnEvent)).await;
+        kept.settle(1, WorkEnd::Done(Requeue::OnEvent.into())).await;
         assert!(!is_fresh(&kept.one(Change::Replay(key(1))).await), "there is nothing to replay");
         sqlx::query("DELETE FROM seen").execute(kept.writer.connection()).await.unwrap();
     }
@@ -146,7 +158,7 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
     kept.one(delivery("x", 1, vec![])).await;
     let covered = kept.loaded(1).await.unwrap().covered;
     kept.one(delivery("y", 1, vec![])).await;
-    kept.one(Change::Settle { key: key(1), covered, how: dead() }).await;
+    kept.one(Change::Settle { key: key(1), covered, how: dead(), now: at(0) }).await;
     assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
     assert!(kept.store.dead_letters().await.unwrap().is_empty());
 }
@@ -177,7 +189,7 @@ async fn wakeups_become_work_when_they_are_due() {
     let mut kept = Kept::new().await;
     for number in [1, 2] {
         kept.one(delivery(&number.to_string(), number, vec![])).await;
-        kept.settle(number, WorkEnd::Done(Requeue::At(at(60 * number as i64)))).await;
+        kept.settle(number, WorkEnd::Done(Requeue::At(at(60 * number as i64)).into())).await;
     }
     assert_eq!(kept.store.next_wakeup().await.unwrap(), Some(at(60)));
     assert!(is_fresh(&kept.one(Change::Wake { now: at(60) }).await));
@@ -186,7 +198,7 @@ async fn wakeups_become_work_when_they_are_due() {
     assert_eq!(kept.loaded(2).await, None);
     // An answer without a time takes an older one back.
     kept.one(delivery("x", 2, vec![])).await;
-    kept.settle(2, WorkEnd::Done(Requeue::OnEvent)).await;
+    kept.settle(2, WorkEnd::Done(Requeue::OnEvent.into())).await;
     assert_eq!(kept.store.next_wakeup().await.unwrap(), None);
 }
 
@@ -264,4 +276,98 @@ async fn a_writer_that_failed_works_again_as_soon_as_there_is_room() {
     assert_eq!(kept.store.counts().await.unwrap(), (1, 0), "nothing of the batch was kept");
     kept.writer.apply(&many).await.unwrap();
     assert_eq!(kept.store.counts().await.unwrap(), (399, 0));
+}
+
+#[tokio::test]
+async fn a_failed_delivery_is_due_at_once_and_then_ever_later_until_one_is_taken() {
+    let mut kept = Kept::new().await;
+    let attempt = |id, minutes: i64, status_code| {
+        let delivered_at = at(60 * minutes);
+        Change::Log {
+            attempts: vec![DeliveryAttempt { id, guid: "g".into(), delivered_at, status_code }],
+            until: delivered_at,
+        }
+    };
+    let due = async |kept: &Kept, minutes: i64| kept.store.redeliveries(at(60 * minutes), 9).await.unwrap();
+    assert_eq!(kept.store.log_known_until().await.unwrap(), None);
+    kept.one(attempt(1, 0, 0)).await;
+    assert_eq!(kept.store.log_known_until().await.unwrap(), Some(at(0)));
+    assert_eq!(due(&kept, 0).await, [1]);
+    kept.one(Change::Redelivery { attempt: 1, due_at: None }).await;
+    kept.one(attempt(1, 0, 0)).await;
+    assert_eq!(due(&kept, 600).await, [0; 0], "asked for, however often the log shows it");
+    kept.one(attempt(2, 1, 502)).await;
+    assert_eq!((due(&kept, 5).await, due(&kept, 6).await), (vec![], vec![2]));
+    kept.one(attempt(3, 10, 502)).await;
+    assert_eq!((due(&kept, 19).await, due(&kept, 20).await), (vec![], vec![3]));
+    kept.one(attempt(1, 0, 0)).await;
+    assert_eq!(due(&kept, 20).await, [3], "an older attempt tells nothing new");
+    kept.one(attempt(4, 21, 202)).await;
+    assert_eq!(due(&kept, 600).await, [0; 0]);
+    kept.one(attempt(5, 30, 502)).await;
+    kept.one(Change::Prune { now: at(8 * 86_400) }).await;
+    assert_eq!(due(&kept, 100_000).await, [0; 0], "GitHub keeps it no longer");
+}
+
+#[tokio::test]
+async fn a_resync_wants_looks_at_what_a_list_says_something_new_of() {
+    let mut kept = Kept::new().await;
+    let installation = InstallationId::new(u64::MAX);
+    let sha = |digit: char| digit.to_string().repeat(40).parse().unwrap();
+    // Each is `(number, minute of the last change, digit of the head)`.
+    let listed = |hours: i64, pulls: &[(u64, i64, char)], is_complete| Change::Listed {
+        installation,
+        repository: "acme/widgets".parse().unwrap(),
+        pulls: pulls
+            .iter()
+            .map(|&(number, minute, head)| {
+                let (number, updated_at) = (PrNumber::new(number), at(60 * minute));
+                serde_json::from_value(serde_json::json!({
+                    "number": number, "updated_at": updated_at, "head": { "sha": Sha::to_string(&sha(head)) },
+                }))
+                .unwrap()
+            })
+            .collect(),
+        is_complete,
+        now: at(3_600 * hours),
+    };
+    let asked = async |kept: &mut Kept, hours: i64, most| {
+        let change = Change::Resync { installation, most, now: at(3_600 * hours) };
+        let Applied::New(arrivals) = kept.one(change).await else { panic!("arrivals") };
+        assert!(arrivals.iter().all(|it| it.urgency == Urgency::Spread));
+        let number =
+            |it: Arrival| if let Target::PullRequest { number, .. } = it.key.target { number.get() } else { 0 };
+        arrivals.into_iter().map(number).collect::<Vec<_>>()
+    };
+    let looked = async |kept: &mut Kept, number: u64, hours: i64, seen| {
+        let covered = kept.loaded(number).await.unwrap().covered;
+        let how = WorkEnd::Done(LookOutcome { requeue: Requeue::OnEvent, seen });
+        kept.one(Change::Settle { key: key(number), covered, how, now: at(3_600 * hours) }).await;
+    };
+    let open = |minute: i64, head, is_final| Seen::Open { updated_at: at(60 * minute), head: sha(head), is_final };
+
+    let all = [(1, 1, 'a'), (2, 2, 'a'), (3, 3, 'a'), (4, 0, 'a')];
+    kept.one(listed(0, &all, true)).await;
+    assert_eq!(asked(&mut kept, 0, 2).await, [3, 2], "what changed last comes first");
+    assert_eq!(asked(&mut kept, 1, 9).await, [1, 4], "each is asked for once");
+    looked(&mut kept, 1, 1, open(1, 'a', true)).await;
+    looked(&mut kept, 2, 1, Seen::Nothing).await;
+    looked(&mut kept, 3, 1, open(3, 'a', false)).await;
+    kept.settle(4, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
+    kept.one(listed(6, &all, true)).await;
+    assert_eq!(asked(&mut kept, 6, 9).await, [3], "its verdict was not final; what was given up stays so");
+    looked(&mut kept, 3, 6, open(3, 'a', true)).await;
+    kept.one(listed(12, &[(1, 9, 'a'), (3, 3, 'b')], false)).await;
+    assert_eq!(asked(&mut kept, 12, 9).await, [1, 3], "something changed, or the head did");
+    // A look that had begun before the list was read saw something older.
+    looked(&mut kept, 1, 12, open(1, 'a', true)).await;
+    looked(&mut kept, 3, 12, open(3, 'b', true)).await;
+    kept.one(listed(18, &[(1, 9, 'a'), (3, 3, 'b')], true)).await;
+    assert_eq!(asked(&mut kept, 18, 9).await, [1, 2], "the second is open no more");
+    looked(&mut kept, 1, 18, open(9, 'a', true)).await;
+    looked(&mut kept, 2, 18, Seen::Ended).await;
+    kept.one(listed(24, &[(1, 9, 'a'), (3, 3, 'b')], true)).await;
+    assert_eq!(asked(&mut kept, 24, 9).await, [0; 0]);
+    kept.one(listed(31, &[(1, 9, 'a'), (3, 3, 'b')], true)).await;
+    assert_eq!(asked(&mut kept, 31, 9).await, [3], "once a day, whatever the list says");
 }

@@ -115,8 +115,8 @@ impl Writer {
 }
 
 /// One transaction.
-struct Batch<'c> {
-    transaction: Transaction<'c, Sqlite>,
+pub(super) struct Batch<'c> {
+    pub(super) transaction: Transaction<'c, Sqlite>,
     next_seq: i64,
 }
 
@@ -136,10 +136,17 @@ impl Batch<'_> {
         for change in changes {
             applied.push(match change {
                 Change::Accept(_) => accepted.next().expect("one answer per accepted delivery"),
-                Change::Settle { key, covered, how } => self.settle(key, *covered, how).await?,
+                Change::Settle { key, covered, how, now } => self.settle(key, *covered, how, *now).await?,
                 Change::Begin(key) => self.begin(key).await?,
                 Change::Probe { now } => self.probe(*now).await?,
                 Change::Replay(key) => self.replay(key).await?,
+                Change::Look { key, now } => self.ask([key.clone()], "request", Urgency::Direct, *now).await?,
+                Change::Log { attempts, until } => self.log(attempts, *until).await?,
+                Change::Redelivery { attempt, due_at } => self.redelivery(*attempt, *due_at).await?,
+                Change::Listed { installation, repository, pulls, is_complete, now } => {
+                    self.listed((*installation, repository), pulls, *is_complete, *now).await?
+                }
+                Change::Resync { installation, most, now } => self.resync(*installation, *most, *now).await?,
                 Change::Wake { now } => self.wake(*now).await?,
                 Change::Prune { now } => self.prune(*now).await?,
             });
@@ -255,11 +262,18 @@ impl Batch<'_> {
         Ok(Applied::Recorded)
     }
 
-    async fn settle(&mut self, key: &Key, covered: Covered, how: &WorkEnd) -> Result<Applied, StoreError> {
+    async fn settle(
+        &mut self,
+        key: &Key,
+        covered: Covered,
+        how: &WorkEnd,
+        now: Timestamp,
+    ) -> Result<Applied, StoreError> {
         match how {
-            WorkEnd::Done(again) => {
+            WorkEnd::Done(LookOutcome { requeue, seen }) => {
                 self.finish(key, covered).await?;
-                self.set_wakeup(key, *again).await?;
+                self.set_wakeup(key, *requeue).await?;
+                self.looked(key, *seen, now).await?;
             }
             WorkEnd::Resolved { into, origin, hints, urgency } => {
                 self.finish(key, covered).await?;
@@ -373,14 +387,25 @@ impl Batch<'_> {
         .bind(SLICE)
         .fetch_all(&mut *self.transaction)
         .await?;
-        let origin = WorkOrigin { delivery: String::new(), event: "wakeup".to_owned(), received_at: now };
-        let mut additions = Vec::with_capacity(due.len());
+        let mut keys = Vec::with_capacity(due.len());
         for row in due {
-            if let Some(key) = key(&row)? {
-                let (seq, origin) = (self.take_seq(), origin.clone());
-                additions.push(Addition { key, seq, origin, hints: String::new(), urgency: Urgency::Direct });
-            }
+            keys.extend(key(&row)?);
         }
+        self.ask(keys, "wakeup", Urgency::Direct, now).await
+    }
+
+    /// Looks that no delivery asked for.
+    pub(super) async fn ask(
+        &mut self,
+        keys: impl IntoIterator<Item = Key>,
+        event: &str,
+        urgency: Urgency,
+        now: Timestamp,
+    ) -> Result<Applied, StoreError> {
+        let origin = WorkOrigin { delivery: String::new(), event: event.to_owned(), received_at: now };
+        let addition =
+            |key| Addition { key, seq: self.take_seq(), origin: origin.clone(), hints: String::new(), urgency };
+        let additions = keys.into_iter().map(addition).collect();
         Ok(Applied::New(self.add(additions).await?))
     }
 
@@ -396,6 +421,7 @@ impl Batch<'_> {
             .bind((now - KEEP_DEAD_LETTERS).timestamp_millis())
             .execute(&mut *self.transaction)
             .await?;
+        self.forget_recovered(now).await?;
         Ok(Applied::Pruned(ids.rows_affected()))
     }
 }
