@@ -1,10 +1,6 @@
 //! `loopgate serve`: the App. Puts the parts together and stays until it is told to stop.
 
-use std::{
-    io::{IsTerminal, Read, Write},
-    net::{SocketAddr, TcpStream},
-    time::Duration,
-};
+use std::{io::IsTerminal, net::SocketAddr, time::Duration};
 
 use clap::Args;
 use tokio::time::timeout;
@@ -128,34 +124,5 @@ async fn learn(github: &Github) -> OwnApp {
             Ok(own) => return own,
             Err(error) => tracing::warn!(%error, "GitHub does not say who we are"),
         }
-    }
-}
-
-#[derive(Debug, Args)]
-pub struct HealthArguments {
-    /// The server's webhook address; an unspecified host is asked on the loopback
-    #[arg(long, env = "LOOPGATE_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
-    listen: SocketAddr,
-}
-
-/// One plain HTTP request, so that an image without a shell or curl can check itself.
-pub fn health(arguments: &HealthArguments) -> CommandResult {
-    let mut address = arguments.listen;
-    if address.ip().is_unspecified() {
-        address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
-    }
-    let ask = || -> std::io::Result<String> {
-        let wait = Duration::from_secs(2);
-        let mut stream = TcpStream::connect_timeout(&address, wait)?;
-        stream.set_read_timeout(Some(wait))?;
-        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
-        let mut answer = String::new();
-        stream.take(4096).read_to_string(&mut answer)?;
-        Ok(answer)
-    };
-    let answer = ask().map_err(|error| CliError::unavailable(format!("no answer from {address}: {error}")))?;
-    match answer.split(' ').nth(1) {
-        Some("200") => Ok(exit::OK),
-        status => Err(CliError::unavailable(format!("{address} answers {}", status.unwrap_or("nothing")))),
     }
 }

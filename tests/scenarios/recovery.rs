@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
-use loopgate_simulator::{Attempt, DeliveryFault, Mishap, Pr};
+use http::{Method, StatusCode};
+use loopgate_simulator::{Attempt, DeliveryFault, Harm, Mishap, Pr, RequestFault};
 
 use crate::world::{
     Look,
@@ -84,7 +85,14 @@ async fn deliveries_that_failed_while_the_server_was_down_are_asked_for_again() 
     story.world.stops().await;
     story.goes_on().await;
     let down = story.looks();
+    // GitHub itself does not answer at first.
+    let away = RequestFault::on("/app/hook/", Harm::status(StatusCode::BAD_GATEWAY)).unwrap();
+    story.world.simulator().add_fault(away);
     story.world.starts().await;
+    story.world.settle().await;
+    assert_eq!(story.looks(), down);
+    story.world.simulator().heal();
+    story.world.wait(TimeDelta::minutes(5));
     story.world.settle().await;
     let up = story.looks();
     for ((expected, down), up) in undisturbed.looks().iter().zip(&down).zip(&up) {
@@ -146,5 +154,43 @@ async fn what_was_lost_for_good_is_found_by_one_resync() {
     story.world.settle().await;
     for (expected, found) in undisturbed.looks().iter().zip(&story.looks()) {
         assert_eq!(found, expected);
+    }
+    // What nothing happened on since is left alone, but for the head whose checks have not ended.
+    let looks_at = |pr: &Pr| {
+        let path = format!("/issues/{}/comments", pr.number);
+        github.requests().iter().filter(|it| it.method == Method::GET && it.path.ends_with(&path)).count()
+    };
+    let pulls = [&story.pushed, &story.checked, &story.approved, &story.merged];
+    let looks = || pulls.map(looks_at);
+    story.world.wait(TimeDelta::minutes(1));
+    assert_eq!(story.world.asks("/resync", "{}").await, 202);
+    story.world.settle().await;
+    let before = looks();
+    assert_eq!(story.world.asks("/resync", "{}").await, 202);
+    story.world.settle().await;
+    let [pushed, others @ ..] = before;
+    assert_eq!(looks(), [pushed + 1, others[0], others[1], others[2]]);
+
+    // A person asks for one pull request, which needs no list to differ.
+    let named = format!(r#"{{"repository":"acme/widgets","pull_request":{}}}"#, story.approved.number);
+    assert_eq!(story.world.asks("/resync", &named).await, 202);
+    story.world.settle().await;
+    assert_eq!(looks_at(&story.approved), others[1] + 1);
+    assert_eq!(story.world.asks("/resync", r#"{"repository":"acme/elsewhere"}"#).await, 404);
+    assert_eq!(story.world.asks("/resync", r#"{"pull_request":1}"#).await, 400);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_six_hours_a_resync_comes_by_itself() {
+    for (resync, is_found) in [("6", true), ("off", false)] {
+        let story = Story::begins(Some(resync)).await;
+        let github = story.world.simulator();
+        github.add_delivery_fault(DeliveryFault::any(Mishap::Lose));
+        story.world.person("olga").merges(&story.merged).await;
+        github.heal();
+        let lost = story.looks();
+        story.world.wait(TimeDelta::hours(6));
+        story.world.settle().await;
+        assert_eq!(story.looks()[3] != lost[3], is_found, "{resync}");
     }
 }
