@@ -365,6 +365,10 @@ impl Reconciler for Idle {
         }
         Ok(Requeue::OnEvent.into())
     }
+
+    async fn tell_given_up(&self, _: Job, _: u32) -> Result<(), Failed> {
+        Ok(())
+    }
 }
 
 fn config(directory: &Path) -> ServerConfig {

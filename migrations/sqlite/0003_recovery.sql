@@ -27,3 +27,6 @@ CREATE TABLE open_pull (
     PRIMARY KEY (installation, repository, what)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX wanted_pull ON open_pull (installation, updated_at) WHERE looked_at IS NULL;
+
+-- When the oldest delivery came that is not yet dealt with. NULL: before this was noted.
+ALTER TABLE work ADD COLUMN waiting_since INTEGER;

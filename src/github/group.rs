@@ -86,14 +86,7 @@ impl Reconcile {
             .map(|c| c.sha)
             .collect();
         let [(verify, verify_text), (gates, gates_text)] = render::merge_group(&members, &unknown);
-        let texts = Rendered {
-            announcement: None,
-            status_comment: String::new(),
-            verify: verify_text,
-            gates: gates_text,
-            posts: Vec::new(),
-            artifact: String::new(),
-        };
+        let texts = Rendered::of_check_runs(verify_text, gates_text);
         let observed = self.group_surface(&client, group, &first.snapshot).await?;
         let wished = Surface { verify: Some(verify), gates: Some(gates), ..Surface::default() };
         let effects = plan(&observed, &wished, &texts);
@@ -137,22 +130,9 @@ impl Reconcile {
         of: &Snapshot,
     ) -> Result<ObservedSurface, Failed> {
         let check_runs = self.observer.own_check_runs(client, &group.repository, group.head).await?;
-        Ok(ObservedSurface {
-            repository: group.repository.clone(),
-            number: of.pull_request.number,
-            head: group.head,
-            labels: Default::default(),
-            requested_users: Default::default(),
-            requested_teams: Default::default(),
-            author: of.pull_request.author.login.clone(),
-            reviewed: Default::default(),
-            status_comments: Vec::new(),
-            posts: Default::default(),
-            check_runs,
-            superseded: Vec::new(),
-            reactions: Default::default(),
-            us: of.app.bot_id,
-        })
+        let (number, author) = (of.pull_request.number, &of.pull_request.author.login);
+        let place = (&group.repository, number);
+        Ok(ObservedSurface::of_check_runs(place, group.head, author, of.app.bot_id, check_runs))
     }
 }
 

@@ -14,6 +14,7 @@ mod check_names;
 mod client;
 mod clock;
 mod error;
+mod given_up;
 mod group;
 mod health;
 mod identity;

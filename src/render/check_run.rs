@@ -70,6 +70,21 @@ pub(super) fn title(words: String) -> String {
     clip(&line(&words), TITLE).into_owned()
 }
 
+/// What `loopgate / verify` says where work was given up because the server ended so many times during it.
+pub fn given_up(times: u32) -> CheckRunText {
+    CheckRunText {
+        title: title("Not looked at any more: the server failed".to_owned()),
+        summary: format!(
+            "The server that runs Loopgate ended {times} times while it worked on this pull request, so it does not try \
+             again by itself.\n\nA push or a comment tries once more. Whoever runs the server finds it with \
+             `loopgate dead-letters`."
+        ),
+        text: None,
+        annotations: Vec::new(),
+        actions: Vec::new(),
+    }
+}
+
 /// The state of the evidence; gates and reviews are the other check's business.
 fn verify_title(subject: &Subject<'_>) -> String {
     let view = &subject.decision.view;

@@ -60,7 +60,7 @@ use loopgate_core::{
 
 pub use annotations::CheckAnnotation;
 pub use announcement::Announcement;
-pub use check_run::{CheckAction, CheckRunText};
+pub use check_run::{CheckAction, CheckRunText, given_up};
 pub use explain::Explanation;
 pub use fit::LIMIT;
 pub use job_summary::job_summary;
@@ -91,6 +91,14 @@ pub struct Rendered {
     pub announcement: Option<Announcement>,
     /// `artifact.md` of the state ref: the report of the last evaluation.
     pub artifact: String,
+}
+
+impl Rendered {
+    /// Where nothing but the two check runs is written.
+    pub fn of_check_runs(verify: CheckRunText, gates: CheckRunText) -> Self {
+        let (status_comment, artifact) = (String::new(), String::new());
+        Self { status_comment, verify, gates, posts: Vec::new(), announcement: None, artifact }
+    }
 }
 
 /// Texts a repository may replace with its own.

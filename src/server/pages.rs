@@ -148,10 +148,10 @@ fn not_ready(text: impl IntoResponse) -> Response {
 }
 
 async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
-    let (backlog, dead) = match admin.store.counts().await {
+    let counts = match admin.store.counts().await {
         Ok(counts) => counts,
         Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     };
-    let text = admin.metrics.text(backlog, dead);
+    let text = admin.metrics.text(counts, admin.clock.now());
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }

@@ -17,6 +17,10 @@ pub trait Reconciler: Send + Sync + 'static {
 
     /// Observes one pull request, decides, and acts. Never called twice at once for one pull request.
     fn reconcile(&self, job: Job) -> impl Future<Output = Result<LookOutcome, Failed>> + Send;
+
+    /// Tells on the pull request that it was given up because the process did not survive looking at it so many
+    /// `times`.
+    fn tell_given_up(&self, job: Job, times: u32) -> impl Future<Output = Result<(), Failed>> + Send;
 }
 
 /// How a look ended well.

@@ -270,7 +270,7 @@ impl Running {
     /// # Errors
     /// [`StoreError`] if the inbox cannot be read.
     pub async fn backlog(&self) -> Result<u64, StoreError> {
-        Ok(self.store.counts().await?.0)
+        Ok(self.store.counts().await?.waiting)
     }
 
     /// Stops in order: no new connections, then the requests and jobs that are under way, 25 seconds at most, then

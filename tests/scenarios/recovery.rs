@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 use http::{Method, StatusCode};
-use loopgate_simulator::{Attempt, DeliveryFault, Harm, Mishap, Pr, RequestFault};
+use loopgate::github::{
+    ApiUrl, AppCredentials, Clock as _, Credentials, Github, Reconcile, ReconcileRequest, Secret, Setup, SystemClock,
+};
+use loopgate_simulator::{Attempt, Config, DeliveryFault, Harm, Mishap, Pr, PullSpec, RequestFault, Simulator};
 
 use crate::world::{
     Look,
@@ -192,5 +195,41 @@ async fn every_six_hours_a_resync_comes_by_itself() {
         story.world.wait(TimeDelta::hours(6));
         story.world.settle().await;
         assert_eq!(story.looks()[3] != lost[3], is_found, "{resync}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_given_up_is_told_until_a_look_ends_well() {
+    let github = Simulator::start(Config::default()).await.unwrap();
+    let key = Secret::new(github.app_key().private_pem());
+    let credentials = Credentials::App(AppCredentials::new(github.app_id(), &key).unwrap());
+    let client = Github::new(ApiUrl::parse(&github.url()).unwrap(), credentials, Setup::default()).unwrap();
+    let reconcile = Reconcile::new(client);
+    for (name, configuration) in [("acme/widgets", ".github/loopgate.yml"), ("acme/dormant", "README.md")] {
+        let repository = github.create_repo(name, &[(configuration, CONFIGURATION)]).unwrap();
+        let spec = PullSpec::new("feat: sign in").file("src/lib.rs", "// In.\n");
+        let pr = github.user("alice").open_pull_request(&repository, spec).unwrap();
+        let installation = Some(github.installation_id());
+        let job = ReconcileRequest { installation, repository, number: pr.number, hints: Vec::new() };
+        let verify = || {
+            let runs = github.pull_request(&pr).unwrap().check_runs;
+            let titles = runs.into_iter().filter(|run| run.name == "loopgate / verify").map(|run| run.title);
+            titles.flatten().collect::<Vec<_>>()
+        };
+        for _ in 0..2 {
+            reconcile.tell_given_up(&job, 3).await.unwrap();
+        }
+        if name == "acme/dormant" {
+            assert_eq!(verify(), [""; 0], "nothing is written where nothing is switched on");
+            continue;
+        }
+        assert_eq!(verify(), ["Not looked at any more: the server failed"]);
+        reconcile.run(&job, SystemClock.now()).await.unwrap();
+        let after = verify();
+        assert!(after.last().is_some_and(|title| title.starts_with("Waiting")), "{after:?}");
+        // Where it has ended there is nobody to tell.
+        github.user("alice").close(&pr).unwrap();
+        reconcile.tell_given_up(&job, 3).await.unwrap();
+        assert_eq!(verify(), after);
     }
 }

@@ -69,6 +69,7 @@ type Answer = Result<Requeue, Failed>;
 pub struct Notes {
     pub jobs: Mutex<Vec<Job>>,
     pub resolved: Mutex<Vec<Unresolved>>,
+    pub given_up: Mutex<Vec<(u64, u32)>>,
     answers: Mutex<HashMap<u64, Vec<Answer>>>,
     heads: Mutex<Vec<u64>>,
     running: Mutex<HashMap<(u64, u64), usize>>,
@@ -142,6 +143,11 @@ impl Reconciler for Fake {
             None => Ok(Requeue::OnEvent),
         };
         answer.map(LookOutcome::from)
+    }
+
+    async fn tell_given_up(&self, job: Job, times: u32) -> Result<(), Failed> {
+        self.notes.given_up.lock().unwrap().push((job.pull_request.get(), times));
+        Ok(())
     }
 }
 

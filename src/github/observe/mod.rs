@@ -42,6 +42,7 @@ pub use self::{
     survey::Governing,
 };
 use super::{Client, Error, Github, path, ttl_cache::TtlCache};
+pub(super) use config::FILE as CONFIGURATION;
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha, Timestamp,
     gate::{AuthorityQuestions, questions},

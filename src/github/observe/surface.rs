@@ -40,6 +40,34 @@ pub struct ObservedSurface {
     pub us: Option<UserId>,
 }
 
+impl ObservedSurface {
+    /// Where check runs on a commit are all that is compared.
+    pub(in crate::github) fn of_check_runs(
+        (repository, number): (&RepoName, PrNumber),
+        head: Sha,
+        author: &Login,
+        us: Option<UserId>,
+        check_runs: Vec<OwnCheckRun>,
+    ) -> Self {
+        Self {
+            repository: repository.clone(),
+            number,
+            head,
+            labels: Default::default(),
+            requested_users: Default::default(),
+            requested_teams: Default::default(),
+            author: author.clone(),
+            reviewed: Default::default(),
+            status_comments: Vec::new(),
+            posts: Default::default(),
+            check_runs,
+            superseded: Vec::new(),
+            reactions: Default::default(),
+            us,
+        }
+    }
+}
+
 /// A comment of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnComment {

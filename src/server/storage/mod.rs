@@ -254,6 +254,16 @@ pub(super) struct Cursor {
     pub what: String,
 }
 
+/// How much there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Targets that are not done, those given up not counted.
+    pub waiting: u64,
+    pub dead: u64,
+    /// When the first delivery came that a waiting target is not yet rid of.
+    pub oldest: Option<Timestamp>,
+}
+
 /// Work that failed ten times in a row and was given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadLetter {

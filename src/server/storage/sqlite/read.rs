@@ -126,12 +126,12 @@ impl Store {
         Ok(letters)
     }
 
-    /// Targets that are not done, those given up not counted; and those given up.
-    pub async fn counts(&self) -> Result<(u64, u64), StoreError> {
-        let sql = "SELECT COUNT(*), COUNT(dead_at) FROM work";
+    pub async fn counts(&self) -> Result<Counts, StoreError> {
+        let sql = "SELECT COUNT(*), COUNT(dead_at),
+                       MIN(CASE WHEN dead_at IS NULL THEN coalesce(waiting_since, received_at) END) FROM work";
         let row = sqlx::query(sql).fetch_one(&self.database.readers()).await?;
         let (all, dead): (u64, u64) = (row.try_get(0)?, row.try_get(1)?);
-        Ok((all - dead, dead))
+        Ok(Counts { waiting: all - dead, dead, oldest: time(row.try_get(2)?) })
     }
 }
 

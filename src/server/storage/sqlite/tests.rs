@@ -27,6 +27,11 @@ impl Kept {
         self.store.load(&key(number)).await.unwrap()
     }
 
+    async fn counts(&self) -> (u64, u64) {
+        let counts = self.store.counts().await.unwrap();
+        (counts.waiting, counts.dead)
+    }
+
     /// Settles what is there now.
     async fn settle(&mut self, number: u64, how: WorkEnd) {
         let covered = self.loaded(number).await.unwrap().covered;
@@ -75,7 +80,7 @@ async fn of_copies_the_first_is_fresh_in_one_batch_and_in_another() {
     // More than the largest chunk.
     let batch: Vec<_> = (0..200).map(|n| delivery(&format!("n{}", n % 190), n, vec![])).collect();
     assert_eq!(fresh(kept.writer.apply(&batch).await.unwrap()).iter().filter(|fresh| **fresh).count(), 190);
-    assert_eq!(kept.store.counts().await.unwrap(), (190, 0));
+    assert_eq!(kept.counts().await, (190, 0));
 }
 
 #[tokio::test]
@@ -97,7 +102,7 @@ async fn what_comes_while_a_job_runs_stays_with_its_own_hints() {
     assert_eq!(kept.loaded(1).await.unwrap().hints, [hint("d")]);
     kept.settle(1, WorkEnd::Done(Requeue::OnEvent.into())).await;
     assert_eq!(kept.loaded(1).await, None);
-    assert_eq!(kept.store.counts().await.unwrap(), (0, 0));
+    assert_eq!(kept.counts().await, (0, 0));
 }
 
 #[tokio::test]
@@ -144,7 +149,7 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
         kept.one(delivery("a", 1, vec![])).await;
         kept.settle(1, dead()).await;
         assert_eq!(kept.loaded(1).await, None);
-        assert_eq!(kept.store.counts().await.unwrap(), (0, 1));
+        assert_eq!(kept.counts().await, (0, 1));
         assert!(kept.store.installations().await.unwrap().is_empty());
         let letters = kept.store.dead_letters().await.unwrap();
         assert_eq!(letters, [DeadLetter { key: key(1), failures: 10, reason: "no".into(), died_at: at(9) }]);
@@ -273,9 +278,9 @@ async fn a_writer_that_failed_works_again_as_soon_as_there_is_room() {
     let many: Vec<_> = (2..400).map(|number| delivery(&format!("d-{number}"), number, vec![])).collect();
     let error = kept.writer.apply(&many).await.unwrap_err();
     assert!(error.to_string().contains("full"), "{error}");
-    assert_eq!(kept.store.counts().await.unwrap(), (1, 0), "nothing of the batch was kept");
+    assert_eq!(kept.counts().await, (1, 0), "nothing of the batch was kept");
     kept.writer.apply(&many).await.unwrap();
-    assert_eq!(kept.store.counts().await.unwrap(), (399, 0));
+    assert_eq!(kept.counts().await, (399, 0));
 }
 
 #[tokio::test]
@@ -370,4 +375,27 @@ async fn a_resync_wants_looks_at_what_a_list_says_something_new_of() {
     assert_eq!(asked(&mut kept, 24, 9).await, [0; 0]);
     kept.one(listed(31, &[(1, 9, 'a'), (3, 3, 'b')], true)).await;
     assert_eq!(asked(&mut kept, 31, 9).await, [3], "once a day, whatever the list says");
+}
+
+#[tokio::test]
+async fn the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with() {
+    let mut kept = Kept::new().await;
+    let delivery = |id, seconds| {
+        let work = Work { installation: InstallationId::new(u64::MAX), targets: vec![target(1)], hints: vec![] };
+        Change::Accept(Delivery { id: str::parse(id).unwrap(), event: "push".into(), received_at: at(seconds), work })
+    };
+    let oldest = async |kept: &Kept| kept.store.counts().await.unwrap().oldest;
+    assert_eq!(oldest(&kept).await, None);
+    kept.one(delivery("a", 1)).await;
+    kept.one(delivery("b", 2)).await;
+    assert_eq!(oldest(&kept).await, Some(at(1)));
+    let covered = kept.loaded(1).await.unwrap().covered;
+    kept.one(delivery("c", 3)).await;
+    let how = WorkEnd::Done(Requeue::OnEvent.into());
+    kept.one(Change::Settle { key: key(1), covered, how, now: at(4) }).await;
+    assert_eq!(oldest(&kept).await, Some(at(3)), "what came meanwhile waits since then");
+    kept.settle(1, WorkEnd::Dead { trouble: trouble(10), at: at(5) }).await;
+    assert_eq!(oldest(&kept).await, None, "a dead letter waits for nothing");
+    kept.one(delivery("d", 6)).await;
+    assert_eq!(oldest(&kept).await, Some(at(6)));
 }

@@ -38,13 +38,15 @@ static REMEMBER: Statements = LazyLock::new(|| {
 /// and hints beyond some 4,000 bytes are let go: so much happens to one target only while nothing can be done, and then
 /// its newest state is all that matters.
 static ADD: Statements = LazyLock::new(|| {
-    statements(8, |rows| {
+    statements(9, |rows| {
         format!(
-            "INSERT INTO work (installation, repository, what, newest, delivery, event, received_at, hints)
+            "INSERT INTO work
+                 (installation, repository, what, newest, delivery, event, received_at, waiting_since, hints)
              VALUES {rows}
              ON CONFLICT (installation, repository, what) DO UPDATE SET
                  newest = excluded.newest, delivery = excluded.delivery, event = excluded.event,
                  received_at = excluded.received_at,
+                 waiting_since = CASE WHEN dead_at IS NULL THEN waiting_since ELSE excluded.waiting_since END,
                  hints = CASE WHEN instr(hints, excluded.hints) > 0 OR octet_length(hints) > 4000 THEN hints
                      ELSE hints || excluded.hints END,
                  failures = CASE WHEN dead_at IS NULL THEN failures ELSE 0 END,
@@ -233,6 +235,7 @@ impl Batch<'_> {
                     .bind(origin.delivery.clone())
                     .bind(origin.event.clone())
                     .bind(origin.received_at.timestamp_millis())
+                    .bind(origin.received_at.timestamp_millis())
                     .bind(hints.clone());
             }
             query.execute(&mut *self.transaction).await?;
@@ -306,6 +309,7 @@ impl Batch<'_> {
         }
         by_key(
             "UPDATE work SET failures = 0, failing_since = NULL, begun = 0, reason = '', retry_at = NULL,
+                 waiting_since = received_at,
                  hints = substr(hints, ?4 + 1)
              WHERE installation = ?1 AND repository = ?2 AND what = ?3",
             key,
