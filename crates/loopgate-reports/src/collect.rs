@@ -196,6 +196,11 @@ impl<'o> Collector<'o> {
         }
     }
 
+    /// Whether nothing was found at all.
+    pub fn holds_nothing(&self) -> bool {
+        self.results.is_none() && self.failures.is_empty() && self.findings.is_empty()
+    }
+
     /// The failures kept so far, for parsers that learn more of them later.
     pub fn failures_mut(&mut self) -> &mut [Failure] {
         &mut self.failures

@@ -24,6 +24,8 @@ pub(super) enum Mark {
     Line(fn(&str) -> bool),
     /// Text: a line that other formats have too; it counts where no other format is recognised.
     AnyLine(fn(&str) -> bool),
+    /// Text of several tools: lines that only it has, and such that other formats have too.
+    Text { own: fn(&str) -> bool, common: fn(&str) -> bool },
     /// Only where it is configured.
     Configured,
 }
@@ -77,7 +79,8 @@ fn by_lines(head: &str) -> Option<ReportFormat> {
         if let Some(format) = by_line(&line) {
             return Some(format);
         }
-        common = common.or_else(|| first(|mark| matches!(mark, Mark::AnyLine(is) if is(&line))));
+        common = common
+            .or_else(|| first(|mark| matches!(mark, Mark::AnyLine(is) | Mark::Text { common: is, .. } if is(&line))));
     }
     common
 }
@@ -86,7 +89,7 @@ fn by_line(line: &str) -> Option<ReportFormat> {
     let object = Some(line.trim_start()).filter(|line| line.starts_with('{') && line.ends_with('}'));
     let keys = object.map(outer_keys);
     first(|mark| match mark {
-        Mark::Line(is) => is(line),
+        Mark::Line(is) | Mark::Text { own: is, .. } => is(line),
         Mark::JsonLines(is) => keys.as_deref().is_some_and(is),
         _ => false,
     })

@@ -55,6 +55,13 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
             out.notes.flaws(Flaw::OversizedPart, window.cut(), || "a line or a string");
             (Some(format), ended)
         }
+        // A tool's text may begin further down than is looked at to recognise it.
+        Err(Unreadable::Unrecognised) if !window.text().trim_start().starts_with(['<', '{', '[']) => {
+            match formats::parse(ReportFormat::Console, &mut window, options, &mut out) {
+                Ok(()) if out.holds_nothing() => (None, Err(Unreadable::Unrecognised)),
+                ended => (Some(ReportFormat::Console), ended),
+            }
+        }
         Err(reason) => (options.format, Err(reason)),
     };
     out.finish(path_shown, format, ended)

@@ -343,6 +343,8 @@ report_formats! {
     JestJson "jest_json";
     /// The text of Python's `unittest`, and of Django's tests.
     PythonUnittest "python_unittest";
+    /// What test runners, compilers and linters print for people, read block by block.
+    Console "console";
     /// Plain text read with a configured regular expression.
     Regex "regex";
 }

@@ -7,6 +7,7 @@ mod cargo_test;
 mod checkstyle;
 mod clover;
 mod cobertura;
+mod console;
 mod eslint;
 mod github_annotations;
 mod go_cover;
@@ -73,6 +74,7 @@ formats! {
     JestJson          jest_json::MARK,          |window, _, out| jest_json::parse(window, out);
     CargoTest         cargo_test::MARK,         |window, _, out| rust_lines::parse(window, out);
     PythonUnittest    python_unittest::MARK,    |window, _, out| python_unittest::parse(window, out);
+    Console           console::MARK,            |window, _, out| console::parse(window, out);
     GithubAnnotations github_annotations::MARK, |window, _, out| github_annotations::parse(window, out);
     Regex             Mark::Configured,         |window, options, out| match &options.pattern {
         Some(pattern) => regex_text::parse(window, pattern, out),

@@ -1,0 +1,248 @@
+//! What tools print for people, read block by block: every failing test and every finding is one failure, and all of
+//! its fields come from its own block.
+//!
+//! One table says which lines matter ([`rows`]), one reader follows them, and one function per tool says what its block
+//! holds ([`block`]). Memory is one block; a line is looked at once. Lists and sums at the end tell how many failures
+//! there are, so that what was announced and not found can be said.
+
+mod block;
+mod counts;
+mod go;
+mod rows;
+
+use std::collections::HashSet;
+
+use loopgate_core::evidence::{Failure, TestFramework, TestId, TestState};
+use regex::Captures;
+
+use self::{
+    block::{Block, Told},
+    counts::Counts,
+    go::Go,
+    rows::{Means, Row, Section, Tool},
+};
+use crate::{
+    Unreadable,
+    collect::{Case, Collector, Title},
+    detect::Mark,
+    notes::Flaw,
+    text,
+    window::Window,
+};
+
+pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
+
+/// Failures remembered, to tell those that a list names from those that have been told of.
+const MAX_SEEN: usize = 10_000;
+
+/// Whether a tool says with this line that it begins.
+fn is_session(line: &str) -> bool {
+    let is_pytest = line.starts_with("=====") && line.ends_with("=====") && line.contains(" test session starts ");
+    is_pytest || line.starts_with(" RUN  v") || line.starts_with("PHPUnit ") && line.contains(" by Sebastian Bergmann")
+}
+
+fn is_line(line: &str) -> bool {
+    let marks = |row: &Row| row.within.is_none() && !matches!(row.means, Means::File | Means::End);
+    Go::begins_with(line) || rows::first(line, marks).is_some()
+}
+
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    let mut console = Console::default();
+    while let Some(line) = window.line()? {
+        console.line(&text::clean(line), out);
+    }
+    console.end(out);
+    Ok(())
+}
+
+#[derive(Default)]
+struct Console {
+    section: Option<Section>,
+    open: Option<Block>,
+    /// The file that a tool is speaking of.
+    file: Option<(Tool, String)>,
+    counts: Counts,
+    seen: HashSet<TestId>,
+    go: Go,
+}
+
+impl Console {
+    fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+        if self.open.is_none() && self.go.line(line, out) {
+            return;
+        }
+        let Some((row, captures)) = rows::first(line, |row| self.counts_here(row)) else {
+            return self.plain(line, out);
+        };
+        match row.means {
+            Means::Name if self.open.as_ref().is_some_and(|open| open.is_bare() && !open.is_named()) => {
+                let name = captures.name("name").map_or("", |name| name.as_str());
+                self.open.as_mut().expect("was just looked at").name(name);
+                return;
+            }
+            // Several tests told of by one text.
+            Means::Block if self.shares_text(row) => {
+                let name = captures.name("name").map_or("", |name| name.as_str());
+                self.open.as_mut().expect("was just looked at").name(name);
+                return;
+            }
+            Means::Pass => self.open = None,
+            _ => self.close(out),
+        }
+        if let Some(counts) = captures.name("counts") {
+            self.counts.add(counts.as_str());
+            self.framework(row.tool, out);
+            out.expect_tests();
+        }
+        match row.means {
+            Means::Section(section) => self.section = Some(section),
+            Means::Block | Means::Name | Means::Finding => self.begin(row, &captures, line),
+            Means::Lone => {
+                self.begin(row, &captures, line);
+                self.plain(line, out);
+                self.close(out);
+            }
+            Means::File => self.file = captures.name("file").map(|file| (row.tool, text::path(file.as_str()))),
+            Means::Listed => self.listed(row, &captures, out),
+            Means::Counts | Means::End | Means::Pass => {}
+        }
+    }
+
+    /// A block goes on past other tools' lines, since a test may print anything; a finding does not.
+    fn counts_here(&self, row: &Row) -> bool {
+        let is_in_section = row.within.is_none() || row.within == self.section;
+        let is_meant = match &self.open {
+            Some(open) if !open.is_finding => {
+                let is_its_tool = row.tool == open.tool || row.tool == Tool::Starter;
+                is_its_tool && row.means != Means::Lone || matches!(row.means, Means::Section(Section::Failures(_)))
+            }
+            _ => true,
+        };
+        is_in_section && is_meant
+    }
+
+    fn shares_text(&self, row: &Row) -> bool {
+        row.tool == Tool::Vitest && self.open.as_ref().is_some_and(|open| open.tool == Tool::Vitest && open.is_bare())
+    }
+
+    fn begin(&mut self, row: &Row, captures: &Captures<'_>, line: &str) {
+        let file = self.file.as_ref().filter(|(tool, _)| *tool == row.tool).map_or("", |(_, file)| file);
+        self.open = Some(Block::new(row, captures, line, file));
+    }
+
+    /// A line that says nothing by itself.
+    fn plain(&mut self, line: &str, out: &mut Collector<'_>) {
+        match &mut self.open {
+            Some(open) if open.is_finding && !open.goes_on(line) => self.close(out),
+            Some(open) => open.push(line),
+            None => {}
+        }
+    }
+
+    /// The open block is over.
+    fn close(&mut self, out: &mut Collector<'_>) {
+        let Some(block) = self.open.take() else { return };
+        if block.is_finding {
+            if let Some((finding, is_error, trace)) = block.finding() {
+                out.diagnostic(finding, is_error, Some(trace));
+            }
+            return;
+        }
+        let tool = block.tool;
+        self.framework(tool, out);
+        block.failures().into_iter().filter(|told| told.name != "Console").for_each(|told| self.tell(tool, told, out));
+    }
+
+    fn tell(&mut self, tool: Tool, told: Told, out: &mut Collector<'_>) {
+        let Told { file, name, phase, failure } = told;
+        let id = TestId::of(&file, phase, &name);
+        let is_new = self.seen.len() >= MAX_SEEN || self.seen.insert(id);
+        if name.is_empty() {
+            if is_new {
+                out.problem(|| failure);
+                // pytest counts a file that it could not load among its errors, the others do not count it.
+                self.counts.found += u64::from(tool == Tool::Pytest);
+            }
+            return;
+        }
+        self.counts.found += u64::from(is_new);
+        let title = Title::NameOnly;
+        out.case(
+            Case { file: &file, class: phase, name: &name, state: TestState::Failed, seconds: 0.0, title },
+            || failure,
+        );
+    }
+
+    /// A test in a list: one that passed when it was tried again, or one that no block told of.
+    fn listed(&mut self, row: &Row, captures: &Captures<'_>, out: &mut Collector<'_>) {
+        let group = |name: &str| captures.name(name).map_or("", |group| group.as_str().trim());
+        match (row.tool, self.section) {
+            (tool, Some(Section::Flaky(_))) => {
+                let [told] = [Block::new(row, captures, "", "")].map(Block::failures);
+                for Told { file, name, .. } in told {
+                    self.framework(tool, out);
+                    self.counts.found = self.counts.found.saturating_sub(1);
+                    let (state, title) = (TestState::Passed, Title::NameOnly);
+                    out.case(
+                        Case { file: &file, class: "", name: &name, state, seconds: 0.0, title },
+                        Failure::default,
+                    );
+                }
+            }
+            (tool, _) => {
+                let (file, name) = match group("name").split_once("::") {
+                    Some((file, name)) => (text::path(file), name.replace("::", ".")),
+                    None if tool == Tool::Pytest => (text::path(group("name")), String::new()),
+                    None => (String::new(), group("name").to_owned()),
+                };
+                if !self.is_told(&file, &name) {
+                    let failure = failure_in_list(&file, &name, group("message"));
+                    self.tell(tool, Told { file, name, phase: "", failure }, out);
+                }
+            }
+        }
+    }
+
+    /// Whether a block told of the test. A block may not have named its file.
+    fn is_told(&self, file: &str, name: &str) -> bool {
+        let phases = ["", "setup", "teardown"];
+        let files = [file, ""];
+        phases.iter().any(|phase| files.iter().any(|file| self.seen.contains(&TestId::of(file, phase, name))))
+    }
+
+    fn framework(&self, tool: Tool, out: &mut Collector<'_>) {
+        out.framework = out.framework.or(match tool {
+            Tool::Pytest => Some(TestFramework::Pytest),
+            Tool::Jest => Some(TestFramework::Jest),
+            Tool::Vitest => Some(TestFramework::Vitest),
+            Tool::Mocha => Some(TestFramework::Mocha),
+            Tool::Linter | Tool::Starter => None,
+            _ => Some(TestFramework::Other),
+        });
+    }
+
+    fn end(mut self, out: &mut Collector<'_>) {
+        self.close(out);
+        self.go.end(out);
+        let Some(sums) = self.counts.sums() else { return };
+        out.anonymous_cases(TestState::Passed, sums.passed);
+        out.anonymous_cases(TestState::Skipped, sums.skipped);
+        let missing = sums.failed.saturating_sub(self.counts.found);
+        if missing > 0 {
+            out.anonymous_cases(TestState::Failed, missing);
+            out.notes.flaw(Flaw::WrongTotal, || {
+                format!("{} failures, of which {} are told of", sums.failed, self.counts.found)
+            });
+        }
+    }
+}
+
+/// A failure of which a list tells all there is.
+fn failure_in_list(file: &str, name: &str, message: &str) -> Failure {
+    Failure {
+        test_name: (!name.is_empty()).then(|| text::name(name)),
+        test_file: (!file.is_empty()).then(|| file.to_owned()),
+        error_message: if message.is_empty() { "the test failed".to_owned() } else { text::name(message) },
+        ..Failure::default()
+    }
+}
