@@ -85,7 +85,6 @@ const FORMS: &[Form] = &[
     // Assertions that name no class
     form(r"^\s*(?:Error: )?(?P<msg>expect\(.*\)(?:\.[A-Za-z]+)+\(.*)$", Fixed("JestAssertionError"), AssertionError),
     form(r"^E\s+(?P<msg>assert .*)$", Fixed("AssertionError"), AssertionError),
-    form(r"^\s*Failure/Error: (?P<msg>.*)$", Fixed("RSpec::Expectations::ExpectationNotMetError"), AssertionError),
     form(r"^\s*(?P<msg>Failed asserting that .*)$", Fixed("ExpectationFailedException"), AssertionError),
     form(r"(?P<class>XCTAssert[A-Za-z]*|XCTUnwrap) failed(?:: (?P<msg>.*))?$", Captured, AssertionError),
     form(r"(?P<msg>Expectation failed: .*)$", Fixed("ExpectationFailed"), AssertionError),
@@ -97,17 +96,22 @@ const FORMS: &[Form] = &[
             r#"^(?:\s*E\s+|Exception in thread "[^"]*" |\s*(?:Unc|C)aught |PHP Fatal error:\s+Uncaught |Caused by: "#,
             r"|Unhandled exception\. |panic: |\s*)",
             r"(?P<class>(?:[A-Za-z_][A-Za-z0-9_$]*(?:\.|::|\\|/))*[A-Z]?[A-Za-z0-9_$]*",
-            r"(?:Error|Exception|Failure|Fault|Timeout|Interrupt|Mismatch|NotFound|Exit|Panic))",
+            r"(?:Error|Exception|Failure|Fault|Timeout|Interrupt|Mismatch|NotFound|Exit|Panic)|Errno::[A-Z]+)",
             r"(?: \[[A-Za-z0-9_.-]+\])?(?:\s?:(?: (?P<msg>.*))?|)$"
         ),
         class: Captured,
         error_type: None,
     },
     Form { pattern: r": (?P<msg>.+) \((?P<class>[A-Z][A-Za-z0-9_:]*)\)$", class: Captured, error_type: None },
-    Form { pattern: r"^E\s+Failed: (?P<msg>.*)$", class: Fixed("Failed"), error_type: None },
+    // RSpec shows the line that failed, and below it an exception's class, if it was one.
+    form(r"^\s*Failure/Error: (?P<msg>.*)$", Fixed("RSpec::Expectations::ExpectationNotMetError"), AssertionError),
+    form(r"^(?:E\s+)?Failed: (?P<msg>DID NOT RAISE .*)$", Fixed("Failed"), AssertionError),
+    Form { pattern: r"^(?:E\s+)?Failed: (?P<msg>.*)$", class: Fixed("Failed"), error_type: None },
+    // Package managers, behind their warnings
+    Form { pattern: r"^npm (?:ERR!|error) (?P<msg>(?:[A-Z][a-z]+ |404 ).*)$", class: Unnamed, error_type: None },
     form(r"^\s+[^\s:]+_test\.go:[0-9]+: (?P<msg>.*)$", Unnamed, AssertionError),
     // cargo and many others; their closing summaries say nothing.
-    Form { pattern: r"^(?:\x{d7} )?[Ee]rror: (?P<msg>[^\s].*)$", class: Unnamed, error_type: None },
+    Form { pattern: r"^(?:\x{d7} )?(?:[Ee]rror|ERROR): (?P<msg>[^\s].*)$", class: Unnamed, error_type: None },
 ];
 
 /// Lines that match a form and only sum up.

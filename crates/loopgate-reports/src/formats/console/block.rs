@@ -107,7 +107,7 @@ impl Block {
         let (rule, message) = match self.message.is_empty() {
             // A formatter names the file alone.
             true => ("format".to_owned(), "is not formatted".to_owned()),
-            false => (self.rule, wrapped(&self.message, &trace)),
+            false => with_rule(self.rule, wrapped(&self.message, &trace), &trace),
         };
         let severity = self.level.unwrap_or(FindingSeverity::High);
         let is_error = match severity {
@@ -177,7 +177,7 @@ fn error_type(rule: &str, trace: &str) -> ErrorType {
 fn wrapped(message: &str, trace: &str) -> String {
     let mut whole = message.to_owned();
     for line in trace.lines().skip(1).take_while(|line| !line.starts_with([' ', '\t', '|', '-'])) {
-        let is_prose = line.starts_with(['"', '\'']) || line.starts_with(|c: char| c.is_ascii_lowercase());
+        let is_prose = line.starts_with(['"', '\'', '[']) || line.starts_with(|c: char| c.is_ascii_lowercase());
         if !is_prose || line.contains(": ") {
             break;
         }
@@ -185,6 +185,20 @@ fn wrapped(message: &str, trace: &str) -> String {
         whole.push_str(line);
     }
     whole
+}
+
+/// The rule stands behind the message, if not in front of it: `[arg-type]` of mypy, `(reportReturnType)` of pyright.
+fn with_rule(rule: String, message: String, trace: &str) -> (String, String) {
+    if !rule.is_empty() {
+        return (rule, message);
+    }
+    if let Some((before, rule)) = message.strip_suffix(']').and_then(|whole| whole.rsplit_once(" [")) {
+        return (rule.to_owned(), before.trim_end().to_owned());
+    }
+    let last = trace.lines().last().unwrap_or_default();
+    let rule =
+        last.strip_suffix(')').and_then(|line| line.rsplit_once(" (report")).map(|(_, rule)| format!("report{rule}"));
+    (rule.unwrap_or_default(), message)
 }
 
 /// What a test printed is quoted below what went wrong, and is no part of it.

@@ -8,19 +8,22 @@ pub(super) struct Counts {
     failed: u64,
     passed: u64,
     skipped: u64,
-    /// Failing tests that were told of one by one.
-    pub found: u64,
+    errors: u64,
+    /// Failing tests and errors that were told of one by one.
+    pub failures_found: u64,
+    pub errors_found: u64,
 }
 
 /// What the sums amount to.
 pub(super) struct Sums {
     pub failed: u64,
+    pub errors: u64,
     pub passed: u64,
     pub skipped: u64,
 }
 
-const FAILED: [&str; 10] =
-    ["failed", "failures", "failure", "failing", "fail", "errors", "error", "interrupted", "cancelled", "aborted"];
+const FAILED: [&str; 8] = ["failed", "failures", "failure", "failing", "fail", "interrupted", "cancelled", "aborted"];
+const ERRORS: [&str; 2] = ["errors", "error"];
 const PASSED: [&str; 7] = ["passed", "passing", "pass", "successful", "xpassed", "flaky", "ok"];
 const SKIPPED: [&str; 8] = ["skipped", "pending", "todo", "xfailed", "incomplete", "risky", "disabled", "run"];
 const TOTAL: [&str; 6] = ["tests", "test", "examples", "example", "total", "completed"];
@@ -43,6 +46,8 @@ impl Counts {
             let is = |known: &[&str]| meant.iter().any(|word| known.contains(word));
             let sum = if is(&FAILED) {
                 &mut self.failed
+            } else if is(&ERRORS) {
+                &mut self.errors
             } else if is(&PASSED) {
                 &mut self.passed
             } else if is(&SKIPPED) {
@@ -65,7 +70,12 @@ impl Counts {
 
     /// None where nothing summed up.
     pub fn sums(&self) -> Option<Sums> {
-        self.said.then_some(Sums { failed: self.failed, passed: self.passed + self.total, skipped: self.skipped })
+        self.said.then_some(Sums {
+            failed: self.failed,
+            errors: self.errors,
+            passed: self.passed + self.total,
+            skipped: self.skipped,
+        })
     }
 }
 
@@ -76,22 +86,26 @@ mod tests {
     #[test]
     fn sums_of_many_tools() {
         let cases = [
-            ("2 failed, 5 passed, 1 skipped, 3 warnings", (2, 5, 1)),
-            ("1 failed, 2 passed, 21 total", (1, 20, 0)),
-            ("17 failed | 2 passed | 2 skipped", (17, 2, 2)),
-            ("4 examples, 1 failure, 1 pending", (1, 2, 1)),
-            ("Tests: 5, Assertions: 9, Errors: 1, Failures: 1, Skipped: 1", (2, 2, 1)),
-            ("1 tests failed out of 3", (1, 2, 0)),
-            ("3 tests completed, 1 failed", (1, 2, 0)),
-            ("no tests ran", (0, 0, 0)),
-            ("fail 7", (7, 0, 0)),
-            ("FAILED  ] 2", (2, 0, 0)),
+            ("2 failed, 5 passed, 1 skipped, 3 warnings, 1 error", (2, 1, 5, 1)),
+            ("1 failed, 2 passed, 21 total", (1, 0, 20, 0)),
+            ("17 failed | 2 passed | 2 skipped", (17, 0, 2, 2)),
+            ("4 examples, 1 failure, 1 pending", (1, 0, 2, 1)),
+            ("Tests: 5, Assertions: 9, Errors: 1, Failures: 1, Skipped: 1", (1, 1, 2, 1)),
+            ("1 tests failed out of 3", (1, 0, 2, 0)),
+            ("3 tests completed, 1 failed", (1, 0, 2, 0)),
+            ("no tests ran", (0, 0, 0, 0)),
+            ("fail 7", (7, 0, 0, 0)),
+            ("FAILED  ] 2", (2, 0, 0, 0)),
         ];
-        for (text, (failed, passed, skipped)) in cases {
+        for (text, (failed, errors, passed, skipped)) in cases {
             let mut counts = Counts::default();
             counts.add(text);
             let sums = counts.sums().unwrap();
-            assert_eq!((sums.failed, sums.passed, sums.skipped), (failed, passed, skipped), "{text}");
+            assert_eq!(
+                (sums.failed, sums.errors, sums.passed, sums.skipped),
+                (failed, errors, passed, skipped),
+                "{text}"
+            );
         }
     }
 }

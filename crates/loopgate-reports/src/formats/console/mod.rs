@@ -10,9 +10,9 @@ mod counts;
 mod go;
 mod rows;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-use loopgate_core::evidence::{Failure, TestFramework, TestId, TestState};
+use loopgate_core::evidence::{Failure, TestFramework, TestState};
 use regex::Captures;
 
 use self::{
@@ -23,7 +23,7 @@ use self::{
 };
 use crate::{
     Unreadable,
-    collect::{Case, Collector, Title},
+    collect::{Case, Collector, Seen, Title},
     detect::Mark,
     notes::Flaw,
     text,
@@ -32,8 +32,8 @@ use crate::{
 
 pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
 
-/// Failures remembered, to tell those that a list names from those that have been told of.
-const MAX_SEEN: usize = 10_000;
+/// Tests remembered, to tell those that only a list names from those that a block told of.
+const MAX_TOLD: usize = 10_000;
 
 /// Whether a tool says with this line that it begins.
 fn is_session(line: &str) -> bool {
@@ -62,7 +62,8 @@ struct Console {
     /// The file that a tool is speaking of.
     file: Option<(Tool, String)>,
     counts: Counts,
-    seen: HashSet<TestId>,
+    /// The files of the tests told of so far, by the tests' names.
+    told: HashMap<String, Vec<String>>,
     go: Go,
 }
 
@@ -97,11 +98,6 @@ impl Console {
         match row.means {
             Means::Section(section) => self.section = Some(section),
             Means::Block | Means::Name | Means::Finding => self.begin(row, &captures, line),
-            Means::Lone => {
-                self.begin(row, &captures, line);
-                self.plain(line, out);
-                self.close(out);
-            }
             Means::File => self.file = captures.name("file").map(|file| (row.tool, text::path(file.as_str()))),
             Means::Listed => self.listed(row, &captures, out),
             Means::Counts | Means::End | Means::Pass => {}
@@ -114,7 +110,7 @@ impl Console {
         let is_meant = match &self.open {
             Some(open) if !open.is_finding => {
                 let is_its_tool = row.tool == open.tool || row.tool == Tool::Starter;
-                is_its_tool && row.means != Means::Lone || matches!(row.means, Means::Section(Section::Failures(_)))
+                is_its_tool || matches!(row.means, Means::Section(Section::Failures(_)))
             }
             _ => true,
         };
@@ -155,22 +151,26 @@ impl Console {
 
     fn tell(&mut self, tool: Tool, told: Told, out: &mut Collector<'_>) {
         let Told { file, name, phase, failure } = told;
-        let id = TestId::of(&file, phase, &name);
-        let is_new = self.seen.len() >= MAX_SEEN || self.seen.insert(id);
+        if self.told.len() < MAX_TOLD {
+            self.told.entry(name.clone()).or_default().push(file.clone());
+        }
+        // pytest calls what goes wrong around a test an error.
+        let is_error = tool == Tool::Pytest && (name.is_empty() || !phase.is_empty());
+        let state = if is_error { TestState::Errored } else { TestState::Failed };
         if name.is_empty() {
-            if is_new {
-                out.problem(|| failure);
-                // pytest counts a file that it could not load among its errors, the others do not count it.
-                self.counts.found += u64::from(tool == Tool::Pytest);
+            // A file that could not be loaded is no test, but pytest counts it.
+            out.problem(|| failure);
+            if is_error {
+                self.counts.errors_found += 1;
+                out.anonymous_cases(state, 1);
             }
             return;
         }
-        self.counts.found += u64::from(is_new);
-        let title = Title::NameOnly;
-        out.case(
-            Case { file: &file, class: phase, name: &name, state: TestState::Failed, seconds: 0.0, title },
-            || failure,
-        );
+        let (class, title) = (phase, Title::NameOnly);
+        let case = Case { file: &file, class, name: &name, state, seconds: 0.0, title };
+        if out.case(case, || failure) == Seen::First {
+            *(if is_error { &mut self.counts.errors_found } else { &mut self.counts.failures_found }) += 1;
+        }
     }
 
     /// A test in a list: one that passed when it was tried again, or one that no block told of.
@@ -181,7 +181,7 @@ impl Console {
                 let [told] = [Block::new(row, captures, "", "")].map(Block::failures);
                 for Told { file, name, .. } in told {
                     self.framework(tool, out);
-                    self.counts.found = self.counts.found.saturating_sub(1);
+                    self.counts.failures_found = self.counts.failures_found.saturating_sub(1);
                     let (state, title) = (TestState::Passed, Title::NameOnly);
                     out.case(
                         Case { file: &file, class: "", name: &name, state, seconds: 0.0, title },
@@ -203,11 +203,10 @@ impl Console {
         }
     }
 
-    /// Whether a block told of the test. A block may not have named its file.
+    /// Whether a block told of the test. It may have named the file from another directory, or not at all.
     fn is_told(&self, file: &str, name: &str) -> bool {
-        let phases = ["", "setup", "teardown"];
-        let files = [file, ""];
-        phases.iter().any(|phase| files.iter().any(|file| self.seen.contains(&TestId::of(file, phase, name))))
+        let is_same = |told: &String| told.is_empty() || told.ends_with(file) || file.ends_with(told.as_str());
+        self.told.get(name).is_some_and(|files| files.iter().any(is_same))
     }
 
     fn framework(&self, tool: Tool, out: &mut Collector<'_>) {
@@ -227,12 +226,13 @@ impl Console {
         let Some(sums) = self.counts.sums() else { return };
         out.anonymous_cases(TestState::Passed, sums.passed);
         out.anonymous_cases(TestState::Skipped, sums.skipped);
-        let missing = sums.failed.saturating_sub(self.counts.found);
-        if missing > 0 {
-            out.anonymous_cases(TestState::Failed, missing);
-            out.notes.flaw(Flaw::WrongTotal, || {
-                format!("{} failures, of which {} are told of", sums.failed, self.counts.found)
-            });
+        let Counts { failures_found, errors_found, .. } = self.counts;
+        let (failed, errors) = (sums.failed.saturating_sub(failures_found), sums.errors.saturating_sub(errors_found));
+        out.anonymous_cases(TestState::Failed, failed);
+        out.anonymous_cases(TestState::Errored, errors);
+        if failed + errors > 0 {
+            let (announced, told) = (sums.failed + sums.errors, failures_found + errors_found);
+            out.notes.flaw(Flaw::WrongTotal, || format!("{announced} failures, of which {told} are told of"));
         }
     }
 }

@@ -50,8 +50,6 @@ pub(super) enum Means {
     Section(Section),
     /// A block begins; it lasts to the next row of its tool that says something else.
     Block,
-    /// A block of this line alone, where none is open.
-    Lone,
     /// Names the test of the open block, or begins one.
     Name,
     /// The open block is over, and a failure.
@@ -86,7 +84,7 @@ const fn within(section: Section, means: Means, pattern: &'static str) -> Row {
     Row { tool, within: Some(section), means, pattern }
 }
 
-use Means::{Block, Counts, End, File, Finding, Listed, Lone, Name, Pass};
+use Means::{Block, Counts, End, File, Finding, Listed, Name, Pass};
 use Section::{Failures, Flaky, List, Other};
 use Tool::{
     Ctest, Gradle, Gtest, Jest, JunitConsole, Linter, Mocha, NodeTest, Phpunit, Playwright, Pytest, Rspec, Starter,
@@ -119,7 +117,6 @@ pub(super) const ROWS: &[Row] = &[
         r"^=+ (?:test session starts|warnings summary|PASSES|XFAILURES|XPASSES|slowest|rerun test summary|tests coverage)\b.* =+$|^!{3,} .+ !{3,}$",
     ),
     within(Failures(Pytest), Block, r"^_+ (?P<name>[^_\s].*?) _+$"),
-    within(Failures(Pytest), Lone, r"^(?P<file>[^\s:]+\.py):(?P<line>[0-9]+): (?P<message>[A-Za-z_].*)$"),
     within(
         List(Pytest),
         Listed,
