@@ -82,8 +82,10 @@ enum Part {
     Tests,
     /// In the `failures:` (or `successes:`) block, inside the output of the test at this index.
     Output(Option<usize>),
-    /// In the list of names that follows.
-    Names,
+    /// In the list of names that follows, of failing tests or of others.
+    Names {
+        failing: bool,
+    },
     Ended,
 }
 
@@ -214,8 +216,8 @@ impl Suite {
         match (&self.part, line) {
             (_, line) if line.starts_with("test result: ") => self.result_line(line, out),
             (Part::Tests, "failures:" | "successes:") => self.part = Part::Output(None),
-            (Part::Output(_), "failures:" | "successes:") => self.part = Part::Names,
-            (Part::Names, "failures:" | "successes:") => self.part = Part::Output(None),
+            (Part::Output(_), "failures:" | "successes:") => self.part = Part::Names { failing: line == "failures:" },
+            (Part::Names { .. }, "failures:" | "successes:") => self.part = Part::Output(None),
             (Part::Output(current), line) => {
                 if let Some(name) = output_header(line) {
                     self.part = Part::Output(self.failing.get_index_of(name));
@@ -223,10 +225,10 @@ impl Suite {
                     output.push_line(line);
                 }
             }
-            (Part::Names, line) => {
+            (Part::Names { failing }, line) => {
                 // Known already, unless its own output tore the line that said so.
-                if let Some(name) = line.strip_prefix("    ").filter(|name| !name.starts_with(' ') && !name.is_empty())
-                {
+                let name = line.strip_prefix("    ").filter(|name| !name.starts_with(' ') && !name.is_empty());
+                if let Some(name) = name.filter(|_| *failing) {
                     self.fail(strip_expectation(name));
                 }
             }

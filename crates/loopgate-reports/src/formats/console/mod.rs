@@ -23,7 +23,7 @@ use self::{
 };
 use crate::{
     Unreadable,
-    collect::{Case, Collector, Seen, Title},
+    collect::{Case, Collector, Title},
     detect::Mark,
     notes::Flaw,
     text,
@@ -151,6 +151,10 @@ impl Console {
 
     fn tell(&mut self, tool: Tool, told: Told, out: &mut Collector<'_>) {
         let Told { file, name, phase, failure } = told;
+        // Jest tells of many failures a second time, below those that it told of as they came.
+        if tool == Tool::Jest && self.is_told(&file, &name) {
+            return;
+        }
         if self.told.len() < MAX_TOLD {
             self.told.entry(name.clone()).or_default().push(file.clone());
         }
@@ -168,9 +172,8 @@ impl Console {
         }
         let (class, title) = (phase, Title::NameOnly);
         let case = Case { file: &file, class, name: &name, state, seconds: 0.0, title };
-        if out.case(case, || failure) == Seen::First {
-            *(if is_error { &mut self.counts.errors_found } else { &mut self.counts.failures_found }) += 1;
-        }
+        out.case(case, || failure);
+        *(if is_error { &mut self.counts.errors_found } else { &mut self.counts.failures_found }) += 1;
     }
 
     /// A test in a list: one that passed when it was tried again, or one that no block told of.
