@@ -171,6 +171,10 @@ impl Junit {
             ("property", None) if tag.attribute("name").is_some_and(|name| name.starts_with("go.version")) => {
                 out.framework = out.framework.or(Some(TestFramework::GoTest));
             }
+            // CTest leaves the failure empty and writes all that was printed beside it.
+            ("system-out", Some(case)) if depth == case + 1 && out.wants_failures() && self.case.says_nothing() => {
+                self.recording = Some(Details::printed(tag));
+            }
             (name, Some(case)) if depth == case + 1 => {
                 if let Some(telling) = Telling::of(name) {
                     self.tell(telling, tag, out.wants_failures());
@@ -314,6 +318,12 @@ impl Junit {
 }
 
 impl OpenCase {
+    /// Whether it failed without a word.
+    fn says_nothing(&self) -> bool {
+        let failed = self.children.failure || self.children.error;
+        failed && self.details.as_ref().is_some_and(Details::is_empty)
+    }
+
     fn begin(&mut self, tag: &Tag<'_>, notes: &mut Notes) {
         for text in [&mut self.name, &mut self.class, &mut self.file] {
             text.clear();
