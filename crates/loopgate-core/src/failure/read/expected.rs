@@ -118,7 +118,12 @@ fn is_prose(Sides { expected, actual, .. }: &Sides) -> bool {
     let first = expected.split(' ').next().unwrap_or_default();
     let is_predicate = expected.contains(' ') && PREDICATES.contains(&first);
     let is_sentence = [" to be ", " to have "].iter().any(|verb| expected.contains(verb));
-    is_predicate || is_sentence || actual == "values" || actual.ends_with(" not") || expected.ends_with(" but nothing")
+    is_predicate
+        || is_sentence
+        || actual == "values"
+        || actual.ends_with(" not")
+        || actual.starts_with("it throws ")
+        || expected.ends_with(" but nothing")
 }
 
 /// What an assertion expected and what it found: as the report gives them, else as the message tells them.

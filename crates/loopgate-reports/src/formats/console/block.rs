@@ -129,6 +129,8 @@ impl Block {
             Tool::Playwright => playwright(name, &text),
             Tool::JunitConsole => junit_console(name, &text),
             Tool::Jest => jest(name, &self.file, &text),
+            Tool::Gradle => gradle(name, &text),
+            Tool::Rspec => rspec(name, &self.file, &text),
             Tool::Ctest => ctest(name, &self.message, &text),
             _ => Told::new(&self.file, name, "", &text),
         };
@@ -280,6 +282,34 @@ fn mocha(heading: &str, text: &str) -> Told {
     }
     let name = names.join(" ");
     Told::new("", name.trim_end_matches(':'), "", rest)
+}
+
+/// Gradle says in short `java.lang.NullPointerException at CartTest.java:20`.
+fn gradle(name: &str, text: &str) -> Told {
+    let mut told = Told::new("", name, "", text);
+    let short = text.trim().rsplit_once(" at ").filter(|(class, _)| !class.contains(char::is_whitespace));
+    if let Some((class, (file, line))) = short.and_then(|(class, place)| Some((class, place.rsplit_once(':')?))) {
+        told = Told::new("", name, class, class);
+        told.failure.source =
+            Some(SourceLocation { file: text::path(file), line: numbers::line(line), function: None });
+    }
+    told
+}
+
+/// RSpec shows the line that failed, and below it the exception, if it was one.
+fn rspec(name: &str, file: &str, text: &str) -> Told {
+    let is_class = |line: &str| {
+        let class = line.trim().strip_suffix(':').unwrap_or_default();
+        class.starts_with(char::is_uppercase) && !class.contains(char::is_whitespace)
+    };
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if is_class(line) {
+            break;
+        }
+        at += line.len();
+    }
+    Told::new(file, name, &text[at..], text)
 }
 
 /// `[chromium] › tests/a.spec.ts:3:5 › suite › name`

@@ -25,8 +25,8 @@ pub(super) struct Sums {
 const FAILED: [&str; 8] = ["failed", "failures", "failure", "failing", "fail", "interrupted", "cancelled", "aborted"];
 const ERRORS: [&str; 2] = ["errors", "error"];
 const PASSED: [&str; 7] = ["passed", "passing", "pass", "successful", "xpassed", "flaky", "ok"];
-const SKIPPED: [&str; 8] = ["skipped", "pending", "todo", "xfailed", "incomplete", "risky", "disabled", "run"];
-const TOTAL: [&str; 6] = ["tests", "test", "examples", "example", "total", "completed"];
+const SKIPPED: [&str; 8] = ["skipped", "pending", "todo", "xfailed", "incomplete", "risky", "disabled", "not"];
+const TOTAL: [&str; 7] = ["tests", "test", "examples", "example", "total", "completed", "run"];
 
 impl Counts {
     /// Adds what a line sums up: numbers in front of their words, or words in front of their numbers.
@@ -93,6 +93,8 @@ mod tests {
             ("Tests: 5, Assertions: 9, Errors: 1, Failures: 1, Skipped: 1", (1, 1, 2, 1)),
             ("1 tests failed out of 3", (1, 0, 2, 0)),
             ("3 tests completed, 1 failed", (1, 0, 2, 0)),
+            ("Tests run: 3, Failures: 1, Errors: 1, Skipped: 0", (1, 1, 1, 0)),
+            ("2 did not run", (0, 0, 0, 2)),
             ("no tests ran", (0, 0, 0, 0)),
             ("fail 7", (7, 0, 0, 0)),
             ("FAILED  ] 2", (2, 0, 0, 0)),

@@ -159,10 +159,11 @@ impl Console {
             self.told.entry(name.clone()).or_default().push(file.clone());
         }
         // pytest calls what goes wrong around a test an error.
-        let is_error = tool == Tool::Pytest && (name.is_empty() || !phase.is_empty());
+        let counts_files = matches!(tool, Tool::Pytest | Tool::Rspec);
+        let is_error = counts_files && (name.is_empty() || !phase.is_empty());
         let state = if is_error { TestState::Errored } else { TestState::Failed };
         if name.is_empty() {
-            // A file that could not be loaded is no test, but pytest counts it.
+            // A file that could not be loaded is no test, but these count it.
             out.problem(|| failure);
             if is_error {
                 self.counts.errors_found += 1;
@@ -230,7 +231,10 @@ impl Console {
         out.anonymous_cases(TestState::Passed, sums.passed);
         out.anonymous_cases(TestState::Skipped, sums.skipped);
         let Counts { failures_found, errors_found, .. } = self.counts;
-        let (failed, errors) = (sums.failed.saturating_sub(failures_found), sums.errors.saturating_sub(errors_found));
+        // Blocks do not always say which of both a failing test is.
+        let errors_found = errors_found + failures_found.saturating_sub(sums.failed);
+        let failures_found = failures_found.min(sums.failed);
+        let (failed, errors) = (sums.failed - failures_found, sums.errors.saturating_sub(errors_found));
         out.anonymous_cases(TestState::Failed, failed);
         out.anonymous_cases(TestState::Errored, errors);
         if failed + errors > 0 {

@@ -134,7 +134,7 @@ pub(super) const ROWS: &[Row] = &[
         r"^(?:FAIL|PASS)\s+(?:\S+\s+)?(?P<file>\S+\.(?:[cm]?[jt]sx?|vue|svelte))(?: \([0-9.]+ m?s\))?(?: \([0-9.]+ MB heap size\))?$",
     ),
     row(Jest, Block, r"^  ● (?P<name>\S.*)$"),
-    row(Jest, Counts, r"^Tests:\s+(?P<counts>[0-9].*)$"),
+    row(Jest, Counts, r"^Tests:\s+(?P<counts>[0-9]+ (?:failed|passed|skipped|todo|total)\b.*)$"),
     row(Jest, End, r"^(?:Test Suites: |Snapshot Summary|Summary of all failing tests|Ran all test suites|-+\|-+\|)"),
     // Vitest
     row(Vitest, Block, r"^ FAIL  (?P<name>\S.*)$|^⎯+ (?P<unhandled>Unhandled (?:Error|Rejection|Exception)) ⎯+$"),
@@ -176,6 +176,11 @@ pub(super) const ROWS: &[Row] = &[
     row(Gradle, End, r"^(?:> Task |FAILURE: Build failed|\S.* > .* (?:PASSED|SKIPPED)$|\* )"),
     row(Gradle, Counts, r"^(?P<counts>[0-9]+ tests? completed, [0-9]+ failed(?:, [0-9]+ skipped)?)$"),
     row(Surefire, Block, r"^\[ERROR\]\s+(?P<name>\S.*?)\s+(?:--\s+)?Time elapsed: .*<<< (?:FAILURE|ERROR)!\s*$"),
+    row(
+        Surefire,
+        Counts,
+        r"^\[(?:INFO|ERROR|WARNING)\] (?P<counts>Tests run: [0-9]+, Failures: [0-9]+, Errors: [0-9]+, Skipped: [0-9]+)$",
+    ),
     row(Surefire, End, r"^\[(?:INFO|ERROR|WARNING)\](?:\s*$| (?:Tests run|Running|Results|Failures|Errors|BUILD)\b)"),
     // CTest and GoogleTest
     row(
