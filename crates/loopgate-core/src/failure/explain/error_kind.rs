@@ -78,7 +78,7 @@ pub(super) fn by_kind(
     }
     let advice = ADVICE.of(kind);
     let value = |name: &str| match name {
-        "rule" => reading.class.as_deref().map_or_else(String::new, code),
+        "rule" => reading.class.as_deref().map_or_else(|| reading.said(), code),
         "said" => reading.said(),
         "place" => in_suspect(failure, at, changes),
         _ => String::new(),

@@ -53,7 +53,9 @@ impl Block {
             names: Vec::new(),
             file: text::path(Some(group("file")).filter(|file| !file.is_empty()).unwrap_or(file)),
             line: numbers::line(group("line")),
-            rule: text::name(Some(group("rule")).filter(|rule| !rule.is_empty()).unwrap_or(group("check"))),
+            rule: text::name(
+                ["rule", "check", "unhandled"].map(group).into_iter().find(|rule| !rule.is_empty()).unwrap_or(""),
+            ),
             level: level(group("level")),
             message: text::clipped(group("message"), MAX_MESSAGE),
             text: Clip::new(MAX_TRACE),
@@ -105,8 +107,8 @@ impl Block {
             file = text::path(parts.next()?);
         }
         let (rule, message) = match self.message.is_empty() {
-            // A formatter names the file alone.
-            true => ("format".to_owned(), "is not formatted".to_owned()),
+            // A formatter says no more than which file it would write otherwise.
+            true => (self.rule, text::first_line(&trace).to_owned()),
             false => with_rule(self.rule, wrapped(&self.message, &trace), &trace),
         };
         let severity = self.level.unwrap_or(FindingSeverity::High);
@@ -124,6 +126,7 @@ impl Block {
         let names = if self.names.is_empty() { vec![String::new()] } else { self.names };
         let told = |name: &String| match self.tool {
             Tool::Pytest => pytest(name, &text),
+            Tool::Vitest if !self.rule.is_empty() => unhandled(&self.rule, &text),
             Tool::Vitest => vitest(name, &text),
             Tool::Mocha => mocha(name, &text),
             Tool::Playwright => playwright(name, &text),
@@ -269,6 +272,13 @@ fn vitest(heading: &str, text: &str) -> Told {
     };
     let (file, name) = heading.split_once(" > ").unwrap_or((heading.split(" [ ").next().unwrap_or_default(), ""));
     Told::new(&text::path(file), name, "", text)
+}
+
+/// Vitest heads what no test caught with `Unhandled Rejection`.
+fn unhandled(what: &str, text: &str) -> Told {
+    let mut told = Told::new("", "", "", text);
+    told.failure.error_message = format!("{what}: {}", told.failure.error_message);
+    told
 }
 
 /// The suites and the test stand on lines of their own, the last of which ends in a colon.
