@@ -199,8 +199,9 @@ mod tests {
     #[test]
     fn only_what_passes_at_last_in_its_suite_is_a_rerun() {
         use TestState::{Errored, Failed, Flaky, Passed, Skipped};
+        type Runs = &'static [(u32, TestState)];
         // Suites and ends, how many tests they are, and what stands.
-        let cases: &[(&[(u32, TestState)], usize, TestState)] = &[
+        let cases: &[(Runs, usize, TestState)] = &[
             (&[(1, Failed), (1, Passed)], 1, Flaky),
             (&[(1, Failed), (1, Errored), (1, Passed)], 1, Flaky),
             (&[(1, Failed), (1, Passed), (1, Passed)], 2, Flaky),

@@ -227,7 +227,12 @@ impl Console {
     fn end(mut self, out: &mut Collector<'_>) {
         self.close(out);
         self.go.end(out);
-        let Some(sums) = self.counts.sums() else { return };
+        let Some(sums) = self.counts.sums() else {
+            if !self.told.is_empty() {
+                out.notes.flaw(Flaw::NoEnd, || "the run is not summed up");
+            }
+            return;
+        };
         out.anonymous_cases(TestState::Passed, sums.passed);
         out.anonymous_cases(TestState::Skipped, sums.skipped);
         let Counts { failures_found, errors_found, .. } = self.counts;
