@@ -146,7 +146,7 @@ impl Identities {
         self.left_out
     }
 
-    pub fn into_roster(self, unnamed: u64) -> TestOutcomes {
+    pub fn into_test_outcomes(self, unnamed: u64) -> TestOutcomes {
         let extent = if self.left_out + unnamed == 0 { OutcomesExtent::Whole } else { OutcomesExtent::Partial };
         TestOutcomes::new(self.slots.into_iter().filter_map(TestOutcome::from_bits).collect(), extent)
     }
@@ -225,7 +225,7 @@ mod tests {
                 }
             }
             assert_eq!(counted, *tests, "{runs:?}");
-            assert_eq!(identities.into_roster(0).state(id(7)), Some(*stands), "{runs:?}");
+            assert_eq!(identities.into_test_outcomes(0).state(id(7)), Some(*stands), "{runs:?}");
         }
     }
 
@@ -236,7 +236,7 @@ mod tests {
             let mut identities = Identities::default();
             let [first, second] = runs.map(|ended| identities.record(id(7), 1, Names::Unique, ended));
             assert!(first == Recorded::Another && second != Recorded::Another, "{runs:?}");
-            assert_eq!(identities.into_roster(0).state(id(7)), Some(stands), "{runs:?}");
+            assert_eq!(identities.into_test_outcomes(0).state(id(7)), Some(stands), "{runs:?}");
         }
     }
 
@@ -250,9 +250,9 @@ mod tests {
             let rerun = Recorded::Rerun { failed: 1, errors: 0 };
             assert_eq!(identities.record(id(n), 0, Names::Shared, TestState::Passed), rerun);
         }
-        let roster = identities.into_roster(0);
-        assert_eq!((roster.len(), roster.extent()), (20_000, OutcomesExtent::Whole));
-        assert!((0..20_000).all(|n| roster.state(id(n)) == Some(TestState::Flaky)));
+        let outcomes = identities.into_test_outcomes(0);
+        assert_eq!((outcomes.len(), outcomes.extent()), (20_000, OutcomesExtent::Whole));
+        assert!((0..20_000).all(|n| outcomes.state(id(n)) == Some(TestState::Flaky)));
     }
 
     #[test]
@@ -270,6 +270,6 @@ mod tests {
         }
         // Never full: looking for what is not there must end.
         assert_eq!(identities.record(id(5000), 0, Names::Shared, TestState::Failed), Recorded::Another);
-        assert_eq!(identities.into_roster(0).extent(), OutcomesExtent::Partial);
+        assert_eq!(identities.into_test_outcomes(0).extent(), OutcomesExtent::Partial);
     }
 }
