@@ -120,11 +120,11 @@ impl Block {
         Some((Finding { rule, severity, message, location }, is_error, trace))
     }
 
-    /// The failing tests.
-    pub fn failures(self) -> Vec<Told> {
-        let text = self.text.text();
-        let names = if self.names.is_empty() { vec![String::new()] } else { self.names };
-        let told = |name: &String| match self.tool {
+    /// The failing tests; with what the block says of them, if that is wanted.
+    pub fn failures(self, wanted: bool) -> Vec<Told> {
+        let text = if wanted { self.text.text() } else { String::new() };
+        let (name, others) = self.names.split_first().map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
+        let mut first = match self.tool {
             Tool::Pytest => pytest(name, &text),
             Tool::Vitest if !self.rule.is_empty() => unhandled(&self.rule, &text),
             Tool::Vitest => vitest(name, &text),
@@ -137,12 +137,9 @@ impl Block {
             Tool::Ctest => ctest(name, &self.message, &text),
             _ => Told::new(&self.file, name, "", &text),
         };
-        let mut told: Vec<Told> = names.iter().map(told).collect();
-        for told in &mut told {
-            told.failure.line_number =
-                self.line.filter(|_| told.failure.line_number.is_none()).or(told.failure.line_number);
-        }
-        told
+        first.failure.line_number = first.failure.line_number.or(self.line);
+        let others: Vec<Told> = others.iter().map(|heading| first.of(heading)).collect();
+        std::iter::once(first).chain(others).collect()
     }
 }
 
@@ -159,6 +156,20 @@ impl Told {
             ..Failure::default()
         });
         Self { file: file.to_owned(), name: name.to_owned(), phase: "", failure }
+    }
+}
+
+impl Told {
+    /// The same of another test, which Vitest names in a heading of its own.
+    fn of(&self, heading: &str) -> Self {
+        let (file, name) = vitest_heading(heading);
+        let failure = Failure {
+            test_name: (!name.is_empty()).then(|| name.clone()),
+            test_file: Some(file.clone()),
+            line_number: None,
+            ..self.failure.clone()
+        };
+        Self { file, name, phase: self.phase, failure }
     }
 }
 
@@ -264,14 +275,19 @@ fn jest(name: &str, file: &str, text: &str) -> Told {
     Told::new(file, name, message, &text)
 }
 
-/// `vt/cart.test.mjs > Cart > sums prices`, `vt/gone.test.mjs [ vt/gone.test.mjs ]`, with the project in front.
 fn vitest(heading: &str, text: &str) -> Told {
+    let (file, name) = vitest_heading(heading);
+    Told::new(&file, &name, "", text)
+}
+
+/// `vt/cart.test.mjs > Cart > sums prices`, `vt/gone.test.mjs [ vt/gone.test.mjs ]`, with the project in front.
+fn vitest_heading(heading: &str) -> (String, String) {
     let heading = match heading.strip_prefix('|').and_then(|rest| rest.split_once("| ")) {
         Some((_, rest)) => rest.trim_start(),
         None => heading.split_once("  ").map_or(heading, |(_, rest)| rest.trim_start()),
     };
     let (file, name) = heading.split_once(" > ").unwrap_or((heading.split(" [ ").next().unwrap_or_default(), ""));
-    Told::new(&text::path(file), name, "", text)
+    (text::path(file), name.to_owned())
 }
 
 /// Vitest heads what no test caught with `Unhandled Rejection`.

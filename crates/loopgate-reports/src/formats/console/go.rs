@@ -12,8 +12,9 @@ use crate::{
     text::{Clip, MAX_TRACE},
 };
 
-/// Tests held of one package.
-const MAX_HELD: usize = 2_000;
+/// Tests held of one package, and bytes of what they printed.
+const MAX_TESTS: usize = 20_000;
+const MAX_HELD: usize = 8 * 1024 * 1024;
 
 #[derive(Default)]
 pub(super) struct Go {
@@ -23,6 +24,7 @@ pub(super) struct Go {
     is_building: bool,
     tests: IndexMap<String, Test>,
     current: Option<String>,
+    held: usize,
     /// What stands outside of tests: the build's errors, a panic of the process.
     output: Option<Clip>,
 }
@@ -76,7 +78,7 @@ impl Go {
     }
 
     fn test(&mut self, name: &str) -> Option<&mut Test> {
-        if !self.tests.contains_key(name) && self.tests.len() >= MAX_HELD {
+        if !self.tests.contains_key(name) && self.tests.len() >= MAX_TESTS {
             self.current = None;
             return None;
         }
@@ -85,6 +87,10 @@ impl Go {
     }
 
     fn push(&mut self, line: &str) {
+        self.held += line.len();
+        if self.held > MAX_HELD {
+            return;
+        }
         let test = self.current.as_ref().and_then(|name| self.tests.get_mut(name));
         let output = test.map_or(&mut self.output, |test| &mut test.output);
         output.get_or_insert_with(|| Clip::new(MAX_TRACE)).push_line(line);
@@ -95,7 +101,7 @@ impl Go {
         out.expect_tests();
         let tests = std::mem::take(&mut self.tests);
         let output = self.output.take();
-        self.current = None;
+        (self.current, self.held) = (None, 0);
         (self.is_open, self.is_building) = (false, false);
         let mut a_test_failed = false;
         // A test without an end was running when the process ended.

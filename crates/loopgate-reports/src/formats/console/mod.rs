@@ -34,6 +34,10 @@ pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
 
 /// Tests remembered, to tell those that only a list names from those that a block told of.
 const MAX_TOLD: usize = 10_000;
+/// Files remembered of tests of one name.
+const MAX_FILES: usize = 100;
+/// Bytes of a line that a tool says something with; longer ones are what a test printed.
+const MAX_LINE: usize = 4 * 1024;
 
 /// Whether a tool says with this line that it begins.
 fn is_session(line: &str) -> bool {
@@ -69,6 +73,9 @@ struct Console {
 
 impl Console {
     fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+        if line.len() > MAX_LINE {
+            return self.plain(line, out);
+        }
         if self.open.is_none() && self.go.line(line, out) {
             return;
         }
@@ -76,15 +83,10 @@ impl Console {
             return self.plain(line, out);
         };
         match row.means {
-            Means::Name if self.open.as_ref().is_some_and(|open| open.is_bare() && !open.is_named()) => {
-                let name = captures.name("name").map_or("", |name| name.as_str());
-                self.open.as_mut().expect("was just looked at").name(name);
-                return;
-            }
-            // Several tests told of by one text.
-            Means::Block if self.shares_text(row) => {
-                let name = captures.name("name").map_or("", |name| name.as_str());
-                self.open.as_mut().expect("was just looked at").name(name);
+            Means::Name | Means::Block if self.names_open(row) => {
+                if let Some(open) = &mut self.open {
+                    open.name(captures.name("name").map_or("", |name| name.as_str()));
+                }
                 return;
             }
             Means::Pass => self.open = None,
@@ -117,8 +119,11 @@ impl Console {
         is_in_section && is_meant
     }
 
-    fn shares_text(&self, row: &Row) -> bool {
-        row.tool == Tool::Vitest && self.open.as_ref().is_some_and(|open| open.tool == Tool::Vitest && open.is_bare())
+    /// Whether the row names a test of the open block, instead of beginning another: its name stands below its place, or
+    /// one text tells of several tests.
+    fn names_open(&self, row: &Row) -> bool {
+        let open = self.open.as_ref().filter(|open| open.tool == row.tool && open.is_bare());
+        open.is_some_and(|open| if row.means == Means::Name { !open.is_named() } else { row.tool == Tool::Vitest })
     }
 
     fn begin(&mut self, row: &Row, captures: &Captures<'_>, line: &str) {
@@ -146,7 +151,11 @@ impl Console {
         }
         let tool = block.tool;
         self.framework(tool, out);
-        block.failures().into_iter().filter(|told| told.name != "Console").for_each(|told| self.tell(tool, told, out));
+        block
+            .failures(out.wants_failures())
+            .into_iter()
+            .filter(|told| told.name != "Console")
+            .for_each(|told| self.tell(tool, told, out));
     }
 
     fn tell(&mut self, tool: Tool, told: Told, out: &mut Collector<'_>) {
@@ -155,9 +164,7 @@ impl Console {
         if tool == Tool::Jest && self.is_told(&file, &name) {
             return;
         }
-        if self.told.len() < MAX_TOLD {
-            self.told.entry(name.clone()).or_default().push(file.clone());
-        }
+        self.remember(&file, &name);
         // pytest calls what goes wrong around a test an error.
         let counts_files = matches!(tool, Tool::Pytest | Tool::Rspec);
         let is_error = counts_files && (name.is_empty() || !phase.is_empty());
@@ -182,8 +189,7 @@ impl Console {
         let group = |name: &str| captures.name(name).map_or("", |group| group.as_str().trim());
         match (row.tool, self.section) {
             (tool, Some(Section::Flaky(_))) => {
-                let [told] = [Block::new(row, captures, "", "")].map(Block::failures);
-                for Told { file, name, .. } in told {
+                for Told { file, name, .. } in Block::new(row, captures, "", "").failures(false) {
                     self.framework(tool, out);
                     self.counts.failures_found = self.counts.failures_found.saturating_sub(1);
                     let (state, title) = (TestState::Passed, Title::NameOnly);
@@ -204,6 +210,17 @@ impl Console {
                     self.tell(tool, Told { file, name, phase: "", failure }, out);
                 }
             }
+        }
+    }
+
+    fn remember(&mut self, file: &str, name: &str) {
+        if self.told.len() < MAX_TOLD && !self.told.contains_key(name) {
+            self.told.insert(name.to_owned(), Vec::new());
+        }
+        if let Some(files) = self.told.get_mut(name).filter(|files| files.len() < MAX_FILES)
+            && !files.iter().any(|known| known == file)
+        {
+            files.push(file.to_owned());
         }
     }
 
