@@ -14,6 +14,8 @@ mod checklist;
 mod compare_line;
 mod configuration;
 mod coverage_line;
+#[cfg(test)]
+mod decided_tests;
 mod escalation;
 mod explain;
 mod failure_card;
