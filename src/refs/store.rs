@@ -1,7 +1,7 @@
 //! The documents of a run, in the tree of its ref: `loop-state.json`, `history.jsonl`, `attempts/NNN.json`,
 //! `artifact.md`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
@@ -10,8 +10,10 @@ use super::{
     recover::{self, Damaged},
     seal::{self, SealOf},
 };
+use crate::render::cause_in_words;
 use loopgate_core::{
     Sha,
+    attempts::Cause,
     evidence::CheckEvidence,
     state::{
         LOOP_STATE_SCHEMA, LoopState,
@@ -259,7 +261,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
 
     /// A recovery is noted in the history too, before whatever came after it.
     fn lines_to_append(&self, loaded: &Loaded, save: &Save<'_>) -> Vec<HistoryLine> {
-        let mut lines = save.lines.to_vec();
+        let mut lines: Vec<HistoryLine> = save.lines.iter().cloned().map(worded).collect();
         if let Remembered::Damaged(damaged) = &loaded.remembered {
             let payload = [("recovered".to_owned(), damaged.to_string().into())].into_iter().collect();
             let state = save.state;
@@ -299,6 +301,17 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         }
         Ok(text)
     }
+}
+
+/// A call for a human says in the history what was recognised, in words too: `cause` is for programs, `pattern` for
+/// people and for those who read the history before there was a `cause`.
+fn worded(mut line: HistoryLine) -> HistoryLine {
+    if line.event == Event::Escalated
+        && let Some(cause) = line.payload.get("cause").and_then(|cause| Cause::deserialize(cause).ok())
+    {
+        line.payload.insert("pattern".to_owned(), cause_in_words(&cause).into());
+    }
+    line
 }
 
 /// Equal in everything but the time of the last change.

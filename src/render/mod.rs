@@ -8,6 +8,7 @@ mod annotations;
 mod announcement;
 mod answers;
 mod artifact;
+mod causes;
 mod check_run;
 mod check_table;
 mod checklist;
@@ -35,6 +36,7 @@ mod machine;
 mod merge_group;
 mod plain;
 mod posts;
+mod questions;
 mod reflex;
 mod refusal;
 mod reply;
@@ -60,6 +62,7 @@ use loopgate_core::{
 
 pub use annotations::CheckAnnotation;
 pub use announcement::Announcement;
+pub use causes::cause_in_words;
 pub use check_run::{CheckAction, CheckRunText};
 pub use explain::Explanation;
 pub use fit::LIMIT;
@@ -68,7 +71,8 @@ pub use machine::STATUS_SCHEMA;
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use plain::plain;
 pub use reflex::{
-    loop_history, loop_iteration, loop_list, loop_report, loop_status, loop_verdict, status_word as loop_status_word,
+    loop_call, loop_call_of, loop_history, loop_iteration, loop_list, loop_report, loop_status, loop_verdict,
+    status_word as loop_status_word,
 };
 pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;

@@ -1,11 +1,11 @@
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::refs::{
     Follows, Seal,
     fake::{FakeObjects, line, record, sample_state},
 };
-use loopgate_core::{PrNumber, evidence::CheckEvidence, state::RunStatus};
+use loopgate_core::{PrNumber, evidence::CheckEvidence, fixtures::Story, state::RunStatus};
 
 fn name() -> RefName {
     RefName::pull_request(PrNumber::new(12))
@@ -263,4 +263,26 @@ fn an_attempt_stays_small_however_much_it_has_to_tell() {
     assert_eq!((&written["attempt"], &written["phase"]), (&3.into(), &"verify_fix".into()));
     let check = &written["checks"][0];
     assert_eq!(check["failures"].as_array().unwrap().len() as u64 + check["failures_not_kept"].as_u64().unwrap(), 200);
+}
+
+#[tokio::test]
+async fn a_call_says_what_was_recognised_as_data_and_in_the_words_it_always_had() {
+    let mut story = Story::opened();
+    (1..=3).for_each(|head| drop(story.push(head, &["rounds"], &[]).clone()));
+    let lines = &story.last.as_ref().unwrap().events;
+    let objects = FakeObjects::default();
+    let store = StateStore::new(&objects, name());
+    store.save(&store.load().await.unwrap(), &save(&story.state, lines)).await.unwrap();
+    let saved = recover::readable_lines(objects.file(&name(), HISTORY_FILE).unwrap().as_bytes());
+    let called = saved.into_iter().find(|line| line.event == Event::Escalated).unwrap();
+    let last = "unit: assertion failed in rounds";
+    let pattern = format!("the same failure in 3 attempts in a row: {last}");
+    assert_eq!(called.payload["pattern"], pattern);
+    assert_eq!(called.payload["cause"], json!({ "trigger": "same_error", "attempts": 3, "last": last }));
+    assert_eq!(called.payload["triggers"], json!(["same_error", "max_attempts_reached"]));
+
+    // A line from before there was a `cause` stays as it is.
+    let mut old = called;
+    old.payload.remove("cause");
+    assert_eq!(worded(old.clone()), old);
 }

@@ -14,7 +14,6 @@
 //! request.
 
 mod alias;
-mod ask;
 mod begin;
 mod budget;
 mod contract;
@@ -35,5 +34,5 @@ pub use ending::{Standing, standing};
 pub use fix::{EditVerdict, FixMessage, Refusal, failing_scope, fewer_tests, fix_message, judge_edits};
 pub use govern::{govern, infer_limit, infer_type, kind_of_check, prepared_checks, title};
 pub use plan::plan;
-pub use state::{Ask, Broken, Calling, FixMaker, FixRecord, Major, ReflexState, Senior, Settings, Spent};
+pub use state::{Ask, Broken, Call, Calling, FixMaker, FixRecord, Major, ReflexState, Senior, Settings, Spent};
 pub use turn::{Evaluated, Turn};

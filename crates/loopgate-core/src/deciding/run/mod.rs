@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::describe;
 use crate::{
     attempts::{
-        attempt, comparison, rerun,
+        Cause, attempt, comparison, rerun,
         retry::{self, Judgement},
     },
     deciding::{CommandReply, NextAction, new_run},
@@ -271,23 +271,20 @@ impl<'a> Run<'a> {
     }
 
     /// Everything that speaks for calling a human now, the most urgent first, with what was recognised.
-    pub(crate) fn causes(&self, judgement: &Judgement, tampering: &[Tampering]) -> BTreeMap<Trigger, String> {
+    pub(crate) fn causes(&self, judgement: &Judgement, tampering: &[Tampering]) -> BTreeMap<Trigger, Cause> {
         let mut causes = judgement.causes.clone();
         if judgement.streak > 0 && fix_request::is_budget_used_up(&self.next, self.policy) {
-            let pattern =
-                format!("{} attempts have failed, more than the fixer's budget allows", fix_request::asked(&self.next));
-            causes.insert(Trigger::BudgetExhausted, pattern);
+            causes.extend([Cause::BudgetExhausted { attempts: fix_request::asked(&self.next) }.entry()]);
         }
         if let Some(outage) = self.next.outage.as_ref().filter(|_| self.is_external_overdue()) {
-            causes.insert(Trigger::ExternalDependencyDown, outage.in_words());
+            causes.extend([Cause::ExternalDependencyDown { outage: outage.clone() }.entry()]);
         }
         if let Some(first) = tamper::not_accepted(tampering, &self.next.accepted_tampering) {
-            let more = tampering.len() - 1;
-            let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-            causes.insert(Trigger::Tampering, format!("{first}{more}"));
+            causes.extend([Cause::Tampering { first: first.clone(), more: tampering.len() - 1 }.entry()]);
         }
-        if let Some(pattern) = waiting::in_words(&self.next, &self.policy.gates, self.now) {
-            causes.insert(Trigger::GateTimeout, pattern);
+        let gates = waiting::overdue_since(&self.next, &self.policy.gates, self.now);
+        if !gates.is_empty() {
+            causes.extend([Cause::GateTimeout { gates }.entry()]);
         }
         causes
     }
@@ -297,7 +294,7 @@ impl<'a> Run<'a> {
     }
 
     /// Releases a cause that no longer stands and records a new one. True when a human is called by this decision.
-    pub(crate) fn call_or_release(&mut self, causes: &BTreeMap<Trigger, String>) -> bool {
+    pub(crate) fn call_or_release(&mut self, causes: &BTreeMap<Trigger, Cause>) -> bool {
         if self.snapshot.pull_request.lifecycle != Lifecycle::Open
             || self.next.stop.reason == Some(StopReason::UserStop)
         {
@@ -318,11 +315,8 @@ impl<'a> Run<'a> {
             return false;
         }
         self.next.blocked = escalation_call::block(&stopping, &self.next, self.now);
-        let pattern = causes.values().next();
-        self.happened(
-            Event::Escalated,
-            json!({ "triggers": stopping, "pattern": pattern, "blocked": self.next.blocked }),
-        );
+        let cause = causes.values().next();
+        self.happened(Event::Escalated, json!({ "triggers": stopping, "cause": cause, "blocked": self.next.blocked }));
         true
     }
 

@@ -9,8 +9,8 @@ use crate::{
     observed::{CodeType, ReceivedEvidence},
     policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
     reflex::{
-        Alias, Breach, FixMaker, FixRecord, Major, Produced, Senior, Settings, Standing, begin, critique as items_of,
-        govern, plan, prepared_checks, standing,
+        Alias, Ask, Breach, Call, FixMaker, FixRecord, Major, Produced, Senior, Settings, Standing, begin,
+        critique as items_of, govern, plan, prepared_checks, standing,
     },
     state::{RunStatus, StopReason, Task},
     verdict::{
@@ -92,7 +92,7 @@ impl Story {
                     let decision = decide(&snapshot, &state, &self.policy, now);
                     let found = match state.phase {
                         Phase::A if a.passed() => Evaluated::PhaseA(&a),
-                        _ => Evaluated::Head(&decision),
+                        _ => Evaluated::Head { decision: &decision, call: None },
                     };
                     self.take(Turn::evaluated(&state, found, &evidence, &[], &self.policy, now).unwrap());
                 }
@@ -276,12 +276,13 @@ fn the_senior_fixer_comes_once_and_then_a_person() {
 #[test]
 fn refused_edits_call_a_person_and_abort_where_that_is_wished_for() {
     let mut story = Story::begun(4);
-    let notes = vec!["tests/a.py is removed".to_owned()];
-    let refused = Turn::refused(&story.state, &[Trigger::Tampering], notes.clone(), &story.policy, story.now);
+    let ask = Ask { question: "Is it meant?".to_owned(), options: Vec::new() };
+    let call = Call { notes: vec!["tests/a.py is removed".to_owned()], ask };
+    let refused = Turn::refused(&story.state, &[Trigger::Tampering], call.clone(), &story.policy, story.now);
     assert_eq!(refused.state.status, RunStatus::Escalated);
     assert!(refused.state.reflex.as_ref().unwrap().ask.is_some());
     let own = crate::policy::TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
     story.policy.escalation.triggers.insert(Trigger::Tampering, own);
-    let aborted = Turn::refused(&story.state, &[Trigger::Tampering], notes, &story.policy, story.now);
+    let aborted = Turn::refused(&story.state, &[Trigger::Tampering], call, &story.policy, story.now);
     assert_eq!(aborted.state.status, RunStatus::Aborted);
 }

@@ -14,13 +14,15 @@ use std::{
 };
 
 use regex::{Captures, Regex};
+use serde::{Deserialize, Serialize};
 
 use self::language::Language;
 use super::evaluate::is_test;
 use crate::observed::{ChangedFile, ChangedFiles, FileStatus, hunk_start};
 
 /// One way in which a change weakens what checks it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Tampering {
     TestFileRemoved {
         path: String,

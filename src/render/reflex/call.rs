@@ -1,10 +1,22 @@
-//! The one decision a person is asked for when something other than an evaluation calls them.
+//! What a person is told whom a local loop calls: what happened, and one decision to take.
 
-use super::state::Ask;
-use crate::policy::Trigger;
+use crate::render::{causes, questions};
+use loopgate_core::{
+    deciding::Decision,
+    policy::Trigger,
+    reflex::{Ask, Call},
+};
 
-/// What is asked, with numbered options.
-pub(super) fn about(cause: Trigger) -> Ask {
+/// A call by an evaluation; none where the decision calls nobody.
+pub fn loop_call_of(decision: &Decision) -> Option<Call> {
+    let escalation = decision.view.escalation.as_ref()?;
+    let question = questions::question(&escalation.question);
+    let ask = Ask { question, options: questions::options(&escalation.question) };
+    Some(Call { notes: vec![format!("What was seen: {}.", causes::recognised(escalation))], ask })
+}
+
+/// A call by something else than an evaluation: refused edits, no edits, nothing to spend. `notes` tell what it is.
+pub fn loop_call(cause: Trigger, notes: Vec<String>) -> Call {
     let (question, options): (&str, &[&str]) = match cause {
         Trigger::Tampering => (
             "Is what the fixer did to the tests or the configuration meant?",
@@ -34,5 +46,6 @@ pub(super) fn about(cause: Trigger) -> Ask {
             ("How should this go on?", &["Mend it by hand, then go on.", "Let the fixer try again.", "Stop the loop."])
         }
     };
-    Ask { question: question.to_owned(), options: options.iter().map(|&option| option.to_owned()).collect() }
+    let ask = Ask { question: question.to_owned(), options: options.iter().map(|&option| option.to_owned()).collect() };
+    Call { notes, ask }
 }
