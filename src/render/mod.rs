@@ -31,6 +31,7 @@ mod handoff;
 #[cfg(test)]
 mod hostile_tests;
 mod job_summary;
+mod labels;
 mod links;
 mod machine;
 mod merge_group;
@@ -67,12 +68,13 @@ pub use check_run::{CheckAction, CheckRunText};
 pub use explain::Explanation;
 pub use fit::LIMIT;
 pub use job_summary::job_summary;
+pub use labels::label_description;
 pub use machine::STATUS_SCHEMA;
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use plain::plain;
 pub use reflex::{
-    loop_call, loop_call_of, loop_history, loop_iteration, loop_list, loop_report, loop_status, loop_verdict,
-    status_word as loop_status_word,
+    loop_call, loop_call_of, loop_exhausted, loop_history, loop_iteration, loop_list, loop_report, loop_status,
+    loop_verdict, status_word as loop_status_word,
 };
 pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;

@@ -11,7 +11,7 @@ use chrono::{TimeDelta, Utc};
 use super::drive::{Progress, Session, by_a_person, settings, std_duration};
 use crate::{
     cli::{CliError, actions, local::CONFIGURATION},
-    render::loop_call,
+    render::{loop_call, loop_exhausted},
     runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head},
 };
 use loopgate_core::{
@@ -125,7 +125,7 @@ impl Session<'_> {
         let left = match reflex::time_left(&policy.fixer.budget, &spent) {
             Ok(left) => left,
             Err(exhausted) => {
-                let notes = vec![format!("{exhausted}.")];
+                let notes = vec![loop_exhausted(&exhausted)];
                 let cause = Trigger::BudgetExhausted;
                 let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), policy, Utc::now());
                 return self.save(turn, None).await;

@@ -4,7 +4,7 @@ use crate::render::{causes, questions};
 use loopgate_core::{
     deciding::Decision,
     policy::Trigger,
-    reflex::{Ask, Call},
+    reflex::{Ask, Call, Exhausted},
 };
 
 /// A call by an evaluation; none where the decision calls nobody.
@@ -48,4 +48,19 @@ pub fn loop_call(cause: Trigger, notes: Vec<String>) -> Call {
     };
     let ask = Ask { question: question.to_owned(), options: options.iter().map(|&option| option.to_owned()).collect() };
     Call { notes, ask }
+}
+
+/// Which part of the fixer's budget is used up, as a note of a call.
+pub fn loop_exhausted(exhausted: &Exhausted) -> String {
+    match exhausted {
+        Exhausted::Calls { calls } => {
+            format!("the fixer was called {calls} times, which is all `fixer.budget.attempts` allows.")
+        }
+        Exhausted::WallTime { seconds } => {
+            format!("the fixer has worked for {seconds} s, which is all `fixer.budget.wall_time` allows.")
+        }
+        Exhausted::Cost { spent, cap } => {
+            format!("fixing has cost {spent:.2} USD; `fixer.budget.cost_usd` allows {cap:.2}.")
+        }
+    }
 }

@@ -8,7 +8,7 @@ mod report;
 mod tests;
 
 pub use self::{
-    call::{loop_call, loop_call_of},
+    call::{loop_call, loop_call_of, loop_exhausted},
     columns::{loop_history, loop_list, loop_status},
     report::loop_report,
 };
