@@ -271,7 +271,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
 
     /// A recovery is noted in the history too, before whatever came after it.
     fn lines_to_append(&self, loaded: &Loaded, save: &Save<'_>) -> Vec<HistoryLine> {
-        let mut lines = save.lines.to_vec();
+        let mut lines: Vec<HistoryLine> = save.lines.to_vec();
         if let Remembered::Damaged(damaged) = &loaded.remembered {
             let note = Event::Resumed(Resumed::Recovered { recovered: damaged.to_string() });
             lines.insert(0, HistoryLine::of(save.state, save.state.updated_at, note, EventStatus::Fail));

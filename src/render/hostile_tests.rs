@@ -5,7 +5,9 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use loopgate_core::{
     GateName,
+    attempts::Cause,
     deciding::*,
+    escalation::{Disagreement, Question},
     evidence::*,
     failure::{Blame, FeedbackLine},
     gate::*,
@@ -91,9 +93,9 @@ fn poison(decision: &mut Decision, snapshot: &mut Snapshot, texts: &mut Texts, n
         },
     };
     if let Some(escalation) = &mut view.escalation {
-        escalation.pattern = texts.take();
-        escalation.question.text = texts.take();
-        escalation.question.options = (0..n).map(|_| texts.take()).collect();
+        escalation.cause = Some(Cause::SameError { attempts: 3, last: texts.take() });
+        let (test, expected, actual) = (texts.take(), texts.take(), texts.take());
+        escalation.question = Question::WhichSide { test, expected, actual, since: Disagreement::Regression };
         for attempt in &mut escalation.history {
             attempt.summary = texts.take();
         }

@@ -8,6 +8,7 @@ mod annotations;
 mod announcement;
 mod answers;
 mod artifact;
+mod causes;
 mod check_run;
 mod check_table;
 mod checklist;
@@ -30,11 +31,13 @@ mod handoff;
 #[cfg(test)]
 mod hostile_tests;
 mod job_summary;
+mod labels;
 mod links;
 mod machine;
 mod merge_group;
 mod plain;
 mod posts;
+mod questions;
 mod reflex;
 mod refusal;
 mod reply;
@@ -60,15 +63,18 @@ use loopgate_core::{
 
 pub use annotations::CheckAnnotation;
 pub use announcement::Announcement;
+pub use causes::history_lines;
 pub use check_run::{CheckAction, CheckRunText};
 pub use explain::Explanation;
 pub use fit::LIMIT;
 pub use job_summary::job_summary;
+pub use labels::label_description;
 pub use machine::STATUS_SCHEMA;
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use plain::plain;
 pub use reflex::{
-    loop_history, loop_iteration, loop_list, loop_report, loop_status, loop_verdict, status_word as loop_status_word,
+    loop_call, loop_call_of, loop_exhausted, loop_history, loop_iteration, loop_list, loop_report, loop_status,
+    loop_verdict, status_word as loop_status_word,
 };
 pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{
     answers::{self, LongAnswer},
+    causes,
     check_table::{self, CheckRow},
     checklist::{self, Tick},
     compare_line, coverage_line,
@@ -21,7 +22,7 @@ use super::{
     verdict::{self, Subject},
     warning,
 };
-use loopgate_core::{Score, deciding::NextAction, policy::Trigger, state::Skip};
+use loopgate_core::{Score, attempts::Cause, deciding::NextAction, state::Skip};
 
 /// The hidden first line by which the comment is found again.
 pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
@@ -123,7 +124,7 @@ impl StatusModel {
             configuration: super::configuration::note(&view.origin),
             next: steps::next_steps(subject),
             escalation: view.escalation.as_ref().map(|escalation| EscalationCard::of(subject, escalation)),
-            flags: view.flags.iter().map(|(trigger, pattern)| flag_line(*trigger, pattern)).collect(),
+            flags: view.flags.values().map(flag_line).collect(),
             tampering: Shown::first(20, &view.tampering, |one| short_text(&format!("{one}."), 300)),
             checks: Shown::first(100, &view.checks, |check| check_table::row(check, &links)),
             coverage: coverage_line::coverage_line(view, &links),
@@ -147,8 +148,9 @@ impl StatusModel {
 }
 
 /// A cause that stops nothing, with what was recognised.
-fn flag_line(trigger: Trigger, pattern: &str) -> Markdown {
-    Markdown::ours(format!("{}: {}.", super::words::trigger(trigger), short_text(pattern, 300)))
+fn flag_line(cause: &Cause) -> Markdown {
+    let recognised = short_text(&causes::cause_in_words(cause), 300);
+    Markdown::ours(format!("{}: {recognised}.", super::words::trigger(cause.trigger())))
 }
 
 impl Shorten for StatusModel {

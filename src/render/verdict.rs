@@ -1,6 +1,6 @@
 //! The one line that says how it stands and who acts.
 
-use super::{sanitize::short_line, words};
+use super::{causes, sanitize::short_line, words};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, Decision, NextAction},
@@ -118,7 +118,7 @@ fn single(subject: &Subject<'_>) -> (&'static str, String) {
     match (&subject.decision.action, view.evaluation.warnings().as_slice()) {
         (NextAction::WaitForEvidence { missing }, _) => ("⏳", waiting(subject, missing)),
         (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
-            let pattern = view.escalation.as_ref().map(|escalation| format!(" ({})", escalation.pattern));
+            let pattern = view.escalation.as_ref().map(|escalation| format!(" ({})", causes::recognised(escalation)));
             let why = format!("{}{}", words::trigger(*cause), pattern.unwrap_or_default());
             let failed = words::failing(view);
             let failed =

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     cli::{CliError, local::Shown},
     refs::{AttemptFile, Follows},
+    render::{loop_call, loop_call_of},
     runner::{self, Extent, Plan, Selection},
 };
 use loopgate_core::{
@@ -72,7 +73,8 @@ impl Session<'_> {
         // Every failure lies outside the code, also after the repetitions.
         let failing = names(checked.checks.iter().filter(|check| check.outcome.is_failure()));
         let notes = vec![format!("{failing} failed for reasons outside the code, again and again.")];
-        let turn = Turn::refused(&self.state, &[Trigger::ExternalDependencyDown], notes, &policy, Utc::now());
+        let cause = Trigger::ExternalDependencyDown;
+        let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), &policy, Utc::now());
         self.save(turn, None).await
     }
 
@@ -83,13 +85,14 @@ impl Session<'_> {
         checked: &Checked,
         policy: &Policy,
     ) -> Result<Progress, CliError> {
-        let (found, now) = (Evaluated::Head(&decision), Utc::now());
+        let call = loop_call_of(&decision);
+        let (found, now) = (Evaluated::Head { decision: &decision, call: call.as_ref() }, Utc::now());
         let mut turn = match Turn::evaluated(&self.state, found, &checked.checks, &checked.edited, policy, now) {
             Ok(turn) => turn,
             Err(breach) => return self.break_off(breach).await,
         };
         if let Some(words) = reflex::fewer_tests(&turn.state, &checked.checks) {
-            turn = turn.tampered(words, policy);
+            turn = turn.tampered(loop_call(Trigger::Tampering, vec![words]), policy);
         }
         let fix = self.reflex().fixes.last().filter(|fix| fix.iteration + 1 == self.state.iteration);
         let attempt = match &decision.attempt {

@@ -11,6 +11,7 @@ use chrono::{TimeDelta, Utc};
 use super::drive::{Progress, Session, by_a_person, settings, std_duration};
 use crate::{
     cli::{CliError, actions, local::CONFIGURATION},
+    render::{loop_call, loop_exhausted},
     runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head},
 };
 use loopgate_core::{
@@ -124,8 +125,9 @@ impl Session<'_> {
         let left = match reflex::time_left(&policy.fixer.budget, &spent) {
             Ok(left) => left,
             Err(exhausted) => {
-                let notes = vec![format!("{exhausted}.")];
-                let turn = Turn::refused(&self.state, &[Trigger::BudgetExhausted], notes, policy, Utc::now());
+                let notes = vec![loop_exhausted(&exhausted)];
+                let cause = Trigger::BudgetExhausted;
+                let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), policy, Utc::now());
                 return self.save(turn, None).await;
             }
         };
@@ -195,7 +197,7 @@ impl Session<'_> {
         if self.put_aside(edits, "Edits of a fixer that was ended\n")?.is_some() {
             notes.push(format!("What it had done is put aside: git show {}", self.aside()));
         }
-        let turn = Turn::refused(&self.state, &[cause], notes, policy, Utc::now());
+        let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), policy, Utc::now());
         self.save(turn, None).await
     }
 
@@ -236,7 +238,8 @@ impl Session<'_> {
                 let said = report.description.as_deref().map(|said| format!(" It said: “{}”", plain(said)));
                 let notes = vec![format!("The fixer ended without changing a file.{}", said.unwrap_or_default())];
                 let triggers = [Trigger::AmbiguousRequirement, Trigger::NoChange];
-                self.save(Turn::refused(&self.state, &triggers, notes, policy, Utc::now()), None).await
+                let call = loop_call(Trigger::AmbiguousRequirement, notes);
+                self.save(Turn::refused(&self.state, &triggers, call, policy, Utc::now()), None).await
             }
             EditVerdict::Refuse(refusals) => {
                 let diff = self.workspace.worktree.diff_of(edits).map_err(CliError::unavailable)?;
@@ -244,7 +247,8 @@ impl Session<'_> {
                 let mut notes: Vec<String> =
                     refusals.iter().take(20).map(|refusal| plain(&refusal.to_string())).collect();
                 notes.push(format!("Nothing of it was committed. It is put aside: git show {}", self.aside()));
-                let turn = Turn::refused(&self.state, &[Trigger::Tampering], notes, policy, Utc::now());
+                let cause = Trigger::Tampering;
+                let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), policy, Utc::now());
                 self.save(turn.with_diff(&diff, DIFF_LINES), None).await
             }
             EditVerdict::Take { outside } => {

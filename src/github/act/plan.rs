@@ -4,7 +4,7 @@ use super::{CheckRunWrite, Effect, Presence, check_run};
 use crate::{
     channels::Message,
     github::{ObservedSurface, OwnCheck, marker::Marker},
-    render::{Announcement, CheckRunText, Rendered},
+    render::{Announcement, CheckRunText, Rendered, label_description},
 };
 use loopgate_core::{
     deciding::{CheckRunPlan, LabelWish, Post, StatusCommentWish, Surface},
@@ -83,8 +83,8 @@ fn labels(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     let mut missing = Vec::new();
     for (name, wish) in &wished.labels {
         match (wish, on(name)) {
-            (LabelWish::Present { color, description }, None) => {
-                let (color, description) = (color.clone(), description.clone());
+            (LabelWish::Present { color, meaning }, None) => {
+                let (color, description) = (color.clone(), label_description(meaning));
                 effects.push(Effect::CreateLabel { name: name.clone(), color, description });
                 missing.push(name.clone());
             }

@@ -12,6 +12,7 @@ use crate::render::{
     failure_card::seen_before,
     handoff::attempt_row,
     links::Links,
+    questions,
     sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
     summary,
     verdict::Subject,
@@ -276,8 +277,8 @@ fn retry_history(subject: &Subject<'_>, escalation: &EscalationView, links: &Lin
 }
 
 fn question(escalation: &EscalationView) -> Markdown {
-    let mut said = short_text(&escalation.question.text, 800).into_string();
-    for (i, option) in escalation.question.options.iter().take(9).enumerate() {
+    let mut said = short_text(&questions::question(&escalation.question), 800).into_string();
+    for (i, option) in questions::options(&escalation.question).iter().take(9).enumerate() {
         said.push_str(&format!("\n{}. {}", i + 1, short_text(option, 400)));
     }
     Markdown::ours(said)

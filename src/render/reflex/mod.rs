@@ -1,12 +1,14 @@
 //! Local loops for a terminal: the summary of an iteration, the columns of `status` and `list`, the history, and the
 //! whole report.
 
+mod call;
 mod columns;
 mod report;
 #[cfg(test)]
 mod tests;
 
 pub use self::{
+    call::{loop_call, loop_call_of, loop_exhausted},
     columns::{loop_history, loop_list, loop_status},
     report::loop_report,
 };

@@ -14,7 +14,6 @@
 //! request.
 
 mod alias;
-mod ask;
 mod begin;
 mod budget;
 mod contract;
@@ -39,5 +38,5 @@ pub use replay::replay;
 pub use turn::{Evaluated, Turn};
 
 pub use crate::state::{
-    Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, Major, ReflexState, Senior, Settings, Spent,
+    Ask, Broken, Call, Calling, CritiqueItem, FixMaker, FixRecord, Major, ReflexState, Senior, Settings, Spent,
 };

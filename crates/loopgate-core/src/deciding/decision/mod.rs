@@ -22,7 +22,7 @@ mod view;
 pub use self::{
     post::Post,
     provenance::Provenance,
-    surface::{CheckRunPlan, LabelWish, MergedBranch, StatusCommentWish, Surface},
+    surface::{CheckRunPlan, LabelMeaning, LabelWish, MergedBranch, StatusCommentWish, Surface},
     view::{CheckView, CommandReply, View, Warning},
 };
 

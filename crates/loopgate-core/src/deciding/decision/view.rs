@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    attempts::rerun::NextRerun,
+    attempts::{Cause, rerun::NextRerun},
     escalation::{EscalationView, fix_request::FixTurn},
     evidence::{ChangedCoverage, CheckKind, Compare},
     failure::{Blame, FeedbackLine},
@@ -55,7 +55,7 @@ pub struct View {
     /// The repetition that comes by itself.
     pub next_rerun: Option<NextRerun>,
     /// Causes that are only flagged, each with what was recognised: the loop goes on.
-    pub flags: BTreeMap<Trigger, String>,
+    pub flags: BTreeMap<Trigger, Cause>,
     /// How the change weakens what checks it.
     pub tampering: Vec<Tampering>,
     /// Commands answered on this head.

@@ -8,9 +8,9 @@ use crate::{
     escalation::escalation_call,
     ids::{Login, Timestamp},
     policy::{EscalationAction, Fixer, Policy, Trigger},
-    reflex::{ask, contract::Breach},
+    reflex::contract::Breach,
     state::{
-        Broken, LoopState, Resume, RunStatus, Senior, Step, Stop, StopReason,
+        Broken, Call, LoopState, Resume, RunStatus, Senior, Step, Stop, StopReason,
         history::{Completed, Escalated, Event, EventStatus, Failed, PhaseFailure, Resumed, Stopped},
     },
     verdict::{Evaluation, evaluate},
@@ -18,21 +18,14 @@ use crate::{
 
 impl Turn {
     /// Something only a person can decide, found outside an evaluation: refused edits, no edits, nothing to spend.
-    /// `notes` tell what it is.
-    pub fn refused(
-        state: &LoopState,
-        triggers: &[Trigger],
-        notes: Vec<String>,
-        policy: &Policy,
-        now: Timestamp,
-    ) -> Self {
+    pub fn refused(state: &LoopState, triggers: &[Trigger], call: Call, policy: &Policy, now: Timestamp) -> Self {
         let mut turn = Self::on(state, now);
         turn.state.blocked = escalation_call::block(triggers, &turn.state, now);
         let reflex = turn.reflex();
         reflex.calling = None;
-        reflex.notes = notes;
+        reflex.notes = call.notes;
         if let Some(cause) = triggers.first() {
-            turn.reflex().ask = Some(ask::about(*cause));
+            turn.reflex().ask = Some(call.ask);
             turn.call_somebody(*cause, policy);
         }
         turn

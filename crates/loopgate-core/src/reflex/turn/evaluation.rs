@@ -8,12 +8,11 @@ use crate::{
     ids::Timestamp,
     policy::{Phase, Policy, Trigger},
     reflex::{
-        ask,
         contract::{self, Breach},
         critique::critique,
     },
     state::{
-        Ask, CritiqueItem, EvaluationSummary, LoopState, RunStatus, Step, Stop, StopReason,
+        Call, CritiqueItem, EvaluationSummary, LoopState, RunStatus, Step, Stop, StopReason,
         history::{Event, EventStatus},
     },
     verdict::{Evaluation, EvaluationVerdict, evaluate},
@@ -24,8 +23,8 @@ use crate::{
 pub enum Evaluated<'a> {
     /// Phase A passes: phase B follows on the same head.
     PhaseA(&'a Evaluation),
-    /// The head is judged.
-    Head(&'a Decision),
+    /// The head is judged. `call` is what a person is told, where the decision calls one.
+    Head { decision: &'a Decision, call: Option<&'a Call> },
 }
 
 impl Turn {
@@ -46,7 +45,7 @@ impl Turn {
         turn.reflex().broken = None;
         match evaluated {
             Evaluated::PhaseA(evaluation) => turn.passed_phase_a(evaluation),
-            Evaluated::Head(decision) => turn.judged(decision, policy),
+            Evaluated::Head { decision, call } => turn.judged(decision, call, policy),
         }
         Ok(turn)
     }
@@ -59,7 +58,7 @@ impl Turn {
         self.subject = self.said(&format!("phase A passes, {}", evaluation.score));
     }
 
-    fn judged(&mut self, decision: &Decision, policy: &Policy) {
+    fn judged(&mut self, decision: &Decision, call: Option<&Call>, policy: &Policy) {
         let before = std::mem::replace(&mut self.state, decision.next.clone());
         // What a loop keeps itself; everything else is as a pull request's.
         self.state.title = before.title;
@@ -83,13 +82,8 @@ impl Turn {
             return self.complete(reason);
         }
         self.reflex().distance_to_success = Some(evaluate::distance(evaluation));
-        self.reflex().ask = decision.view.escalation.as_ref().map(|escalation| Ask {
-            question: escalation.question.text.clone(),
-            options: escalation.question.options.clone(),
-        });
-        let pattern =
-            decision.view.escalation.as_ref().map(|escalation| format!("What was seen: {}.", escalation.pattern));
-        self.reflex().notes = pattern.into_iter().collect();
+        self.reflex().ask = call.map(|call| call.ask.clone());
+        self.reflex().notes = call.map(|call| call.notes.clone()).unwrap_or_default();
         // For the report of a loop that ends here; CRITIQUE writes its own.
         self.state.critique = Some(critique(&decision.view).iter().map(CritiqueItem::line).collect());
         let at_limit = self.state.iteration >= self.state.max_iterations;
@@ -128,15 +122,15 @@ impl Turn {
 
     /// An evaluation that came out as it did because a fixer took tests away: a person is called, whatever else holds.
     #[must_use]
-    pub fn tampered(mut self, words: String, policy: &Policy) -> Self {
+    pub fn tampered(mut self, call: Call, policy: &Policy) -> Self {
         let now = self.now;
         self.lines.retain(|line| matches!(line.event, Event::EvaluationDone { .. }));
         self.state.stop = Stop::default();
         self.state.current_step = Step::Evaluate;
         self.state.blocked = escalation_call::block(&[Trigger::Tampering], &self.state, now);
         let reflex = self.reflex();
-        reflex.notes = vec![words];
-        reflex.ask = Some(ask::about(Trigger::Tampering));
+        reflex.notes = call.notes;
+        reflex.ask = Some(call.ask);
         self.call_somebody(Trigger::Tampering, policy);
         self
     }

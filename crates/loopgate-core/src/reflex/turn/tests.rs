@@ -9,8 +9,8 @@ use crate::{
     observed::{CodeType, ReceivedEvidence},
     policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
     reflex::{
-        Alias, Breach, FixMaker, FixRecord, Major, Produced, Senior, Settings, Standing, begin, critique as items_of,
-        govern, plan, prepared_checks, replay, standing,
+        Alias, Ask, Breach, Call, FixMaker, FixRecord, Major, Produced, Senior, Settings, Standing, begin,
+        critique as items_of, govern, plan, prepared_checks, replay, standing,
     },
     state::{RunStatus, StopReason, Task},
     verdict::{
@@ -102,7 +102,7 @@ impl Story {
                     let decision = decide(&snapshot, &state, &self.policy, now);
                     let found = match state.phase {
                         Phase::A if a.passed() => Evaluated::PhaseA(&a),
-                        _ => Evaluated::Head(&decision),
+                        _ => Evaluated::Head { decision: &decision, call: None },
                     };
                     self.take(Turn::evaluated(&state, found, &evidence, &[], &self.policy, now).unwrap());
                 }
@@ -285,14 +285,19 @@ fn the_senior_fixer_comes_once_and_then_a_person() {
 #[test]
 fn refused_edits_call_a_person_and_abort_where_that_is_wished_for() {
     let mut story = Story::begun(4);
-    let notes = vec!["tests/a.py is removed".to_owned()];
-    let refused = Turn::refused(&story.state, &[Trigger::Tampering], notes.clone(), &story.policy, story.now);
+    let call = call(vec!["tests/a.py is removed".to_owned()]);
+    let refused = Turn::refused(&story.state, &[Trigger::Tampering], call.clone(), &story.policy, story.now);
     assert_eq!(refused.state.status, RunStatus::Escalated);
     assert!(refused.state.reflex.as_ref().unwrap().ask.is_some());
     let own = crate::policy::TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
     story.policy.escalation.triggers.insert(Trigger::Tampering, own);
-    let aborted = Turn::refused(&story.state, &[Trigger::Tampering], notes, &story.policy, story.now);
+    let aborted = Turn::refused(&story.state, &[Trigger::Tampering], call, &story.policy, story.now);
     assert_eq!(aborted.state.status, RunStatus::Aborted);
+}
+
+/// What a person is told, whatever they are asked.
+fn call(notes: Vec<String>) -> Call {
+    Call { notes, ask: Ask { question: "Is it meant?".to_owned(), options: Vec::new() } }
 }
 
 /// What a person decided, and where the loop stands.
@@ -311,7 +316,7 @@ fn is_told_by_its_history(story: &Story) {
         let mut state = saved.clone();
         for line in &story.lines[*told..] {
             state.attempts.clone_from(&story.state.attempts);
-            replay(&mut state, line);
+            replay(&mut state, line, |_, notes| call(notes));
         }
         assert_eq!(standing_of(&state), standing_of(&story.state), "from line {told} of {:?}", story.events());
     }
@@ -350,7 +355,7 @@ fn a_damaged_loop_is_led_on_by_its_history() {
     let own = crate::policy::TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
     aborted.policy.escalation.triggers.insert(Trigger::Tampering, own);
     let notes = vec!["tests/a.py is removed".to_owned()];
-    let turn = Turn::refused(&aborted.state, &[Trigger::Tampering], notes, &aborted.policy, aborted.now);
+    let turn = Turn::refused(&aborted.state, &[Trigger::Tampering], call(notes), &aborted.policy, aborted.now);
     aborted.take(turn);
     assert_eq!(aborted.state.status, RunStatus::Aborted);
     is_told_by_its_history(&aborted);
