@@ -1,7 +1,7 @@
 //! Why a human is called: what was recognised, as one clause. Names from outside stand in it as they are; who shows it
 //! makes it safe.
 
-use super::words::moment;
+use super::words::{count, moment, plural};
 use loopgate_core::{
     CheckName,
     attempts::{AttemptsEnd, Cause, Circle},
@@ -24,7 +24,7 @@ pub(super) fn cause_in_words(cause: &Cause) -> String {
         Cause::RegressionDetected { tests } => regression(tests),
         Cause::CircularFailure { circle } => circular(*circle),
         Cause::SameError { attempts, last } => format!("the same failure in {attempts} attempts in a row: {last}"),
-        Cause::TotalFailures { attempts } => format!("{attempts} failing attempts in this run"),
+        Cause::TotalFailures { attempts } => format!("{} in this run", count(*attempts, "failing attempt")),
         Cause::MaxAttemptsReached { reason } => attempts_end(reason),
         Cause::Stagnation => "the score gained less than 0.02, twice in a row".to_owned(),
         Cause::TimeoutExceeded { last } => {
@@ -32,7 +32,8 @@ pub(super) fn cause_in_words(cause: &Cause) -> String {
         }
         Cause::ExternalDependencyDown { outage } => outage_in_words(outage),
         Cause::BudgetExhausted { attempts } => {
-            format!("{attempts} attempts have failed, more than the fixer's budget allows")
+            let failed = plural(*attempts as usize, "attempt has failed", "attempts have failed");
+            format!("{failed}, more than the fixer's budget allows")
         }
         Cause::GateTimeout { gates } => gates.iter().map(overdue_gate).collect::<Vec<_>>().join("; "),
         Cause::CoverageThresholdUnmet { last } => format!("nothing but coverage is missing: {last}"),
@@ -82,7 +83,7 @@ fn attempts_end(reason: &AttemptsEnd) -> String {
         AttemptsEnd::Rejected { last } => last.clone(),
         AttemptsEnd::NotRetried { last } => format!("1 failing attempt, and none is retried: {last}"),
         AttemptsEnd::UsedUp { attempts, errors: 1 } => {
-            format!("{attempts} failing attempts in a row, always the same error")
+            format!("{} in a row, always the same error", count(*attempts, "failing attempt"))
         }
         AttemptsEnd::UsedUp { attempts, errors } => {
             format!("{attempts} failing attempts in a row, {errors} different errors")
@@ -95,8 +96,9 @@ fn outage_in_words(outage: &Outage) -> String {
     let listed = |checks: &std::collections::BTreeSet<CheckName>| {
         checks.iter().map(CheckName::as_str).collect::<Vec<_>>().join(", ")
     };
+    let fail = if outage.checks.len() == 1 { "fails" } else { "fail" };
     let failing = (!outage.checks.is_empty())
-        .then(|| format!("{} fail for reasons outside the code since {since}", listed(&outage.checks)));
+        .then(|| format!("{} {fail} for reasons outside the code since {since}", listed(&outage.checks)));
     let unclear = (!outage.unclear.is_empty()).then(|| {
         format!(
             "{} ended without a result (cancelled, not started, or with evidence that was refused) since {since}",
@@ -162,7 +164,7 @@ mod tests {
         let outage = Outage { since: fixtures::at(0), checks: unit(), unclear: unit() };
         assert_eq!(
             cause_in_words(&Cause::ExternalDependencyDown { outage }),
-            "unit fail for reasons outside the code since 20 Nov 2026, 10:15 UTC; unit ended without a result \
+            "unit fails for reasons outside the code since 20 Nov 2026, 10:15 UTC; unit ended without a result \
              (cancelled, not started, or with evidence that was refused) since 20 Nov 2026, 10:15 UTC"
         );
     }

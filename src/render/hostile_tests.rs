@@ -15,7 +15,7 @@ use loopgate_core::{
     policy::{ConfigError, PolicyOrigin, ReportSection, Severity},
     stage::Stage,
     state::Skip,
-    verdict::{CheckStanding, FailureView},
+    verdict::{CheckStanding, FailureView, Feedback, RuleFailure, coverage::MissingTests},
 };
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Tag};
@@ -61,7 +61,7 @@ fn poison(decision: &mut Decision, snapshot: &mut Snapshot, texts: &mut Texts, n
     view.checks = (0..n).map(|i| check(texts, i)).collect();
     view.gates = (0..n.min(300)).map(|i| gate(texts, i, n)).collect();
     view.evaluation.rules =
-        (0..n).map(|i| fixtures::failed_rule(&format!("rule-{i}"), Severity::Fail, &texts.take())).collect();
+        (0..n).map(|i| fixtures::failed_rule(&format!("rule-{i}"), Severity::Fail, rule_failure(texts))).collect();
     view.capabilities.total = n;
     view.capabilities.current = Some(texts.take());
     view.capabilities.remaining = (0..n).map(|_| texts.take()).collect();
@@ -123,14 +123,18 @@ fn failure(texts: &mut Texts) -> FailureView {
     view
 }
 
-fn feedback(texts: &mut Texts) -> FeedbackLine {
-    FeedbackLine {
+fn rule_failure(texts: &mut Texts) -> RuleFailure {
+    RuleFailure::RequiredTest(MissingTests::Proof { reason: texts.take() })
+}
+
+fn feedback(texts: &mut Texts) -> Feedback {
+    Feedback::Failure(FeedbackLine {
         location: texts.take(),
         problem: texts.take(),
         action: texts.take(),
         reason: texts.take(),
         reproduce: Some(texts.take()),
-    }
+    })
 }
 
 fn check(texts: &mut Texts, i: usize) -> CheckView {

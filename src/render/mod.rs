@@ -20,6 +20,7 @@ mod decided_tests;
 mod escalation;
 mod explain;
 mod failure_card;
+mod feedback;
 mod fit;
 mod fix_request;
 #[cfg(test)]
@@ -41,6 +42,7 @@ mod questions;
 mod reflex;
 mod refusal;
 mod reply;
+mod rules;
 mod sanitize;
 mod status;
 mod steps;
@@ -66,15 +68,17 @@ pub use announcement::Announcement;
 pub use causes::history_lines;
 pub use check_run::{CheckAction, CheckRunText};
 pub use explain::Explanation;
+pub use feedback::feedback;
 pub use fit::LIMIT;
+pub use fix_request::Dispatch;
 pub use job_summary::job_summary;
 pub use labels::label_description;
 pub use machine::STATUS_SCHEMA;
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use plain::plain;
 pub use reflex::{
-    loop_call, loop_call_of, loop_exhausted, loop_history, loop_iteration, loop_list, loop_report, loop_status,
-    loop_verdict, status_word as loop_status_word,
+    loop_call, loop_call_of, loop_critique, loop_exhausted, loop_history, loop_iteration, loop_list, loop_report,
+    loop_status, loop_verdict, status_word as loop_status_word,
 };
 pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;
@@ -95,6 +99,8 @@ pub struct Rendered {
     pub posts: Vec<(Post, String)>,
     /// The call for a human in short, for channels beside the pull request.
     pub announcement: Option<Announcement>,
+    /// The workflow that is started beside the comment that asks a fixer.
+    pub dispatch: Option<Dispatch>,
     /// `artifact.md` of the state ref: the report of the last evaluation.
     pub artifact: String,
 }
@@ -122,6 +128,7 @@ pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Poli
         posts,
         artifact: artifact::report(&subject, model.clone()),
         announcement: announcement::announcement(&subject),
+        dispatch: decision.surface.fix.and_then(|fix| fix_request::dispatch(&subject, fix)),
         status_comment: status::comment(&subject, model),
     }
 }

@@ -130,7 +130,7 @@ impl StatusModel {
             coverage: coverage_line::coverage_line(view, &links),
             compare: view.compare.as_ref().and_then(compare_line::compare_line),
             skips: Shown::first(30, &view.skips, skip_line),
-            failures: Failures::of(view, &links, 20),
+            failures: Failures::of(view, &subject.feedback(), &links, 20),
             gates: Shown::first(40, shown_gates, |gate| GateCard::new(gate, subject, &links)),
             distance: view.distance.as_ref().map(Distance::of),
             checklist: checklist::ticks(subject),

@@ -1,11 +1,11 @@
 //! The one line that says how it stands and who acts.
 
-use super::{causes, sanitize::short_line, words};
+use super::{causes, feedback::feedback, sanitize::short_line, words};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, Decision, NextAction},
     evidence::Outcome,
-    failure::Blame,
+    failure::{Blame, FeedbackLine},
     gate::{GateReport, GateStanding},
     observed::{Lifecycle, Snapshot},
     policy::{Policy, Trigger},
@@ -31,6 +31,11 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
+    /// What is told to whoever mends the head.
+    pub fn feedback(&self) -> Vec<FeedbackLine> {
+        feedback(&self.decision.view.feedback, self.policy.retry.feedback_max_length)
+    }
+
     /// Whoever pushes: the author, by name.
     pub(super) fn author(&self) -> String {
         self.snapshot.pull_request.author.login.to_string()
@@ -325,7 +330,7 @@ mod tests {
         let mut decision = fixtures::first_failure();
         decision.view.fixing = Some(FixTurn { whom, attempt: 1, at: fixtures::at(20 + minutes) });
         if minutes == 0 {
-            decision.surface.fix = Some(FixRequest { whom, attempt: 1, dispatch: None });
+            decision.surface.fix = Some(FixRequest { whom, attempt: 1 });
         }
         if whom == Whom::Senior {
             let (trigger, head_sha) = (Trigger::SameError, fixtures::sha(0xa1));

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     cli::CliError,
     refs::{AttemptFile, Loaded, LocalRepository, RefsError, Save, StateStore},
+    render::loop_critique,
     runner::{Extent, Head, Interrupt},
 };
 use loopgate_core::{
@@ -223,7 +224,7 @@ impl<'g> Session<'g> {
 
     async fn critique(&mut self) -> Result<Progress, CliError> {
         let view = &self.judged().await?.decision.view;
-        let (items, evaluation) = (reflex::critique(view), view.evaluation.clone());
+        let (items, evaluation) = (loop_critique(view), view.evaluation.clone());
         let turn = Turn::critiqued(&self.state, &items, &evaluation, Utc::now());
         self.save_or_break(turn).await
     }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     cli::{CliError, local::Shown},
     refs::{AttemptFile, Follows},
-    render::{loop_call, loop_call_of},
+    render::{feedback, loop_call, loop_call_of, loop_critique},
     runner::{self, Extent, Plan, Selection},
 };
 use loopgate_core::{
@@ -85,8 +85,9 @@ impl Session<'_> {
         checked: &Checked,
         policy: &Policy,
     ) -> Result<Progress, CliError> {
-        let call = loop_call_of(&decision);
-        let (found, now) = (Evaluated::Head { decision: &decision, call: call.as_ref() }, Utc::now());
+        let (critique, call) = (loop_critique(&decision.view), loop_call_of(&decision));
+        let found = Evaluated::Head { decision: &decision, critique: &critique, call: call.as_ref() };
+        let now = Utc::now();
         let mut turn = match Turn::evaluated(&self.state, found, &checked.checks, &checked.edited, policy, now) {
             Ok(turn) => turn,
             Err(breach) => return self.break_off(breach).await,
@@ -97,8 +98,9 @@ impl Session<'_> {
         let fix = self.reflex().fixes.last().filter(|fix| fix.iteration + 1 == self.state.iteration);
         let attempt = match &decision.attempt {
             Some(record) => {
+                let feedback = feedback(&decision.view.feedback, policy.retry.feedback_max_length);
                 let follows = if self.state.attempts.is_empty() { Follows::Nothing } else { Follows::AFailure };
-                Some(AttemptFile::after_fix(record, follows, fix).map_err(CliError::unavailable)?)
+                Some(AttemptFile::after_fix(record, &feedback, follows, fix).map_err(CliError::unavailable)?)
             }
             None => None,
         };

@@ -3,6 +3,7 @@
 
 mod call;
 mod columns;
+mod critique;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ mod tests;
 pub use self::{
     call::{loop_call, loop_call_of, loop_exhausted},
     columns::{loop_history, loop_list, loop_status},
+    critique::loop_critique,
     report::loop_report,
 };
 use super::{
@@ -45,8 +47,7 @@ fn score(state: &LoopState) -> String {
 pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation, failures: &[FailureView]) -> Iteration {
     let failed = |severity: Severity| {
         let rules = evaluation.rules.iter();
-        let failed =
-            rules.filter(|rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed { .. }));
+        let failed = rules.filter(|rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed(_)));
         failed.map(|rule| rule.id.to_string()).collect::<Vec<_>>()
     };
     let fix = last_fix(state);

@@ -33,9 +33,7 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         return Surface::default();
     }
     let open = stages.given.snapshot.pull_request.lifecycle == Lifecycle::Open;
-    let due =
-        |turn| fix_request::request(turn, stages.given.snapshot, stages.given.policy, &view.feedback, stages.given.now);
-    let fix = view.fixing.as_ref().and_then(due);
+    let fix = view.fixing.as_ref().and_then(|turn| fix_request::request(turn, stages.given.policy, stages.given.now));
     Surface {
         labels: labels(stages),
         request: if open { gates.request } else { Default::default() },

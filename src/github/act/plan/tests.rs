@@ -58,6 +58,7 @@ fn texts() -> Rendered {
         posts: Vec::new(),
         artifact: String::new(),
         announcement: None,
+        dispatch: None,
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{
     stage::Stage,
     stages::Blocker,
     state::{LoopState, RunStatus, StopReason, history::Event},
-    verdict::tamper::Tampering,
+    verdict::{Feedback, tamper::Tampering},
 };
 
 /// What the human who is called is told was recognised.

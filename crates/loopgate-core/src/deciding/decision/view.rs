@@ -6,7 +6,7 @@ use crate::{
     attempts::{Cause, rerun::NextRerun},
     escalation::{EscalationView, fix_request::FixTurn},
     evidence::{ChangedCoverage, CheckKind, Compare},
-    failure::{Blame, FeedbackLine},
+    failure::Blame,
     gate::{Considered, GateReport},
     ids::{CheckName, Login},
     observed::{ForgedCheck, ObservationProblem},
@@ -14,7 +14,7 @@ use crate::{
     stage::Stage,
     stages::Blocker,
     state::{Answer, Asked, CapabilityProgress, LostRecord, Rerun, Skip},
-    verdict::{CheckStanding, DistanceToSuccess, Evaluation, FailureView, tamper::Tampering},
+    verdict::{CheckStanding, DistanceToSuccess, Evaluation, FailureView, Feedback, tamper::Tampering},
 };
 
 /// Everything a reader may be shown of the loop, in the order it matters.
@@ -40,7 +40,7 @@ pub struct View {
     pub capabilities: CapabilityProgress,
     /// Failures of the head, the most telling first.
     pub failures: Vec<FailureView>,
-    pub feedback: Vec<FeedbackLine>,
+    pub feedback: Vec<Feedback>,
     /// The fixer elsewhere whose turn it is, if one is asked.
     pub fixing: Option<FixTurn>,
     pub compare: Option<Compare>,

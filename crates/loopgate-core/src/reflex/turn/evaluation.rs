@@ -7,10 +7,7 @@ use crate::{
     evidence::CheckEvidence,
     ids::Timestamp,
     policy::{Phase, Policy, Trigger},
-    reflex::{
-        contract::{self, Breach},
-        critique::critique,
-    },
+    reflex::contract::{self, Breach},
     state::{
         Call, CritiqueItem, EvaluationSummary, LoopState, RunStatus, Step, Stop, StopReason,
         history::{Event, EventStatus},
@@ -23,8 +20,8 @@ use crate::{
 pub enum Evaluated<'a> {
     /// Phase A passes: phase B follows on the same head.
     PhaseA(&'a Evaluation),
-    /// The head is judged. `call` is what a person is told, where the decision calls one.
-    Head { decision: &'a Decision, call: Option<&'a Call> },
+    /// The head is judged. `critique` says what is wrong, and `call` what a person is told where the decision calls one.
+    Head { decision: &'a Decision, critique: &'a [CritiqueItem], call: Option<&'a Call> },
 }
 
 impl Turn {
@@ -45,7 +42,7 @@ impl Turn {
         turn.reflex().broken = None;
         match evaluated {
             Evaluated::PhaseA(evaluation) => turn.passed_phase_a(evaluation),
-            Evaluated::Head { decision, call } => turn.judged(decision, call, policy),
+            Evaluated::Head { decision, critique, call } => turn.judged(decision, critique, call, policy),
         }
         Ok(turn)
     }
@@ -58,7 +55,7 @@ impl Turn {
         self.subject = self.said(&format!("phase A passes, {}", evaluation.score));
     }
 
-    fn judged(&mut self, decision: &Decision, call: Option<&Call>, policy: &Policy) {
+    fn judged(&mut self, decision: &Decision, critique: &[CritiqueItem], call: Option<&Call>, policy: &Policy) {
         let before = std::mem::replace(&mut self.state, decision.next.clone());
         // What a loop keeps itself; everything else is as a pull request's.
         self.state.title = before.title;
@@ -85,7 +82,7 @@ impl Turn {
         self.reflex().ask = call.map(|call| call.ask.clone());
         self.reflex().notes = call.map(|call| call.notes.clone()).unwrap_or_default();
         // For the report of a loop that ends here; CRITIQUE writes its own.
-        self.state.critique = Some(critique(&decision.view).iter().map(CritiqueItem::line).collect());
+        self.state.critique = Some(critique.iter().map(CritiqueItem::line).collect());
         let at_limit = self.state.iteration >= self.state.max_iterations;
         let cause = self.state.blocked.as_ref().map(|blocked| blocked.trigger);
         match cause {

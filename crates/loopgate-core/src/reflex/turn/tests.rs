@@ -2,17 +2,17 @@ use chrono::TimeDelta;
 
 use super::*;
 use crate::{
-    Sha,
-    deciding::decide,
+    RuleId, Sha,
+    deciding::{View, decide},
     evidence::CheckEvidence,
     fixtures,
     observed::{CodeType, ReceivedEvidence},
     policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
     reflex::{
-        Alias, Ask, Breach, Call, FixMaker, FixRecord, Major, Produced, Senior, Settings, Standing, begin,
-        critique as items_of, govern, plan, prepared_checks, replay, standing,
+        Alias, Ask, Breach, Call, FixMaker, FixRecord, Major, Produced, Senior, Settings, Standing, begin, govern,
+        plan, prepared_checks, replay, standing,
     },
-    state::{RunStatus, StopReason, Task},
+    state::{CritiqueItem, RunStatus, StopReason, Task},
     verdict::{
         evaluate::{evaluate_phase, rules},
         gather,
@@ -102,7 +102,7 @@ impl Story {
                     let decision = decide(&snapshot, &state, &self.policy, now);
                     let found = match state.phase {
                         Phase::A if a.passed() => Evaluated::PhaseA(&a),
-                        _ => Evaluated::Head { decision: &decision, call: None },
+                        _ => Evaluated::Head { decision: &decision, critique: &items_of(&decision.view), call: None },
                     };
                     self.take(Turn::evaluated(&state, found, &evidence, &[], &self.policy, now).unwrap());
                 }
@@ -293,6 +293,12 @@ fn refused_edits_call_a_person_and_abort_where_that_is_wished_for() {
     story.policy.escalation.triggers.insert(Trigger::Tampering, own);
     let aborted = Turn::refused(&story.state, &[Trigger::Tampering], call, &story.policy, story.now);
     assert_eq!(aborted.state.status, RunStatus::Aborted);
+}
+
+/// An item for each rule that fails.
+fn items_of(view: &View) -> Vec<CritiqueItem> {
+    let item = |rule: &RuleId| CritiqueItem { rule: rule.to_string(), issue: "it fails".into(), fix: "mend it".into() };
+    view.evaluation.failed_rules().iter().chain(&view.evaluation.warnings()).map(item).collect()
 }
 
 /// What a person is told, whatever they are asked.
