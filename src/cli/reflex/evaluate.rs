@@ -11,7 +11,7 @@ use super::{
 use crate::{
     cli::{CliError, local::Shown},
     refs::{AttemptFile, Follows},
-    render::{feedback, loop_call, loop_call_of, loop_critique},
+    render::{feedback, loop_breach, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
     runner::{self, Extent, Plan, Selection},
 };
 use loopgate_core::{
@@ -90,10 +90,10 @@ impl Session<'_> {
         let now = Utc::now();
         let mut turn = match Turn::evaluated(&self.state, found, &checked.checks, &checked.edited, policy, now) {
             Ok(turn) => turn,
-            Err(breach) => return self.break_off(breach).await,
+            Err(breach) => return self.break_off(loop_breach(&breach)).await,
         };
-        if let Some(words) = reflex::fewer_tests(&turn.state, &checked.checks) {
-            turn = turn.tampered(loop_call(Trigger::Tampering, vec![words]), policy);
+        if let Some(fewer) = reflex::fewer_tests(&turn.state, &checked.checks) {
+            turn = turn.tampered(loop_call(Trigger::Tampering, vec![loop_fewer_tests(&fewer)]), policy);
         }
         let fix = self.reflex().fixes.last().filter(|fix| fix.iteration + 1 == self.state.iteration);
         let attempt = match &decision.attempt {

@@ -4,7 +4,7 @@ use crate::render::{causes, questions};
 use loopgate_core::{
     deciding::Decision,
     policy::Trigger,
-    reflex::{Ask, Call, Exhausted},
+    reflex::{Ask, Breach, Call, Exhausted, FewerTests, Refusal},
 };
 
 /// A call by an evaluation; none where the decision calls nobody.
@@ -62,5 +62,38 @@ pub fn loop_exhausted(exhausted: &Exhausted) -> String {
         Exhausted::Cost { spent, cap } => {
             format!("fixing has cost {spent:.2} USD; `fixer.budget.cost_usd` allows {cap:.2}.")
         }
+    }
+}
+
+/// Why edits are refused.
+pub fn loop_refusal(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::Weakens(tampering) => tampering.to_string(),
+        Refusal::Protected { path } => format!("{path} is not for a fixer to edit"),
+        Refusal::TooLarge { reason } => format!("a change too large to read ({reason}) is not for a fixer to edit"),
+    }
+}
+
+/// That tests are gone.
+pub fn loop_fewer_tests(tests: &FewerTests) -> String {
+    let FewerTests { before, after, fix } = tests;
+    format!("{before} tests ran before the fix and {after} after it. The fix is {}.", fix.short())
+}
+
+/// How a step went wrong.
+pub fn loop_breach(breach: &Breach) -> String {
+    match breach {
+        Breach::EmptyPlan => "the plan is empty".to_owned(),
+        Breach::NothingToRun => "there is no check to run".to_owned(),
+        Breach::Edited(files) => {
+            let files = files.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+            format!("the checks edited {files}; an evaluation must not edit what it evaluates")
+        }
+        Breach::TwoResults(check) => format!("there are two results of {check}"),
+        Breach::NoResult(check) => format!("there is no result of {check}"),
+        Breach::NoEnd(check) => format!("{check} did not come to an end"),
+        Breach::Silent(rule) => format!("nothing is said about the failed rule {rule}"),
+        Breach::NoInstruction { rule } => format!("no instruction is given for {rule}"),
+        Breach::NoCritique => "the evaluation failed, and nothing is said about it".to_owned(),
     }
 }

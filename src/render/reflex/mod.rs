@@ -4,14 +4,16 @@
 mod call;
 mod columns;
 mod critique;
+mod fix_message;
 mod report;
 #[cfg(test)]
 mod tests;
 
 pub use self::{
-    call::{loop_call, loop_call_of, loop_exhausted},
+    call::{loop_breach, loop_call, loop_call_of, loop_exhausted, loop_fewer_tests, loop_refusal},
     columns::{loop_history, loop_list, loop_status},
     critique::loop_critique,
+    fix_message::{FixMessage, loop_fix_message},
     report::loop_report,
 };
 use super::{

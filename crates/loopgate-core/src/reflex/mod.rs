@@ -29,7 +29,7 @@ pub use begin::begin;
 pub use budget::{Exhausted, time_left};
 pub use contract::{Breach, Produced};
 pub use ending::{Standing, standing};
-pub use fix::{EditVerdict, FixMessage, Refusal, failing_scope, fewer_tests, fix_message, judge_edits};
+pub use fix::{EditVerdict, FewerTests, Refusal, failing_scope, fewer_tests, judge_edits};
 pub use govern::{govern, infer_limit, infer_type, kind_of_check, prepared_checks, title};
 pub use plan::plan;
 pub use replay::replay;

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::{contract::Breach, turn::Turn};
+use super::turn::Turn;
 use crate::{
     escalation::escalation_call,
     policy::Trigger,
@@ -61,7 +61,7 @@ pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigg
         }
         Event::PhaseError { step, why, .. } => {
             state.current_step = *step;
-            *state = Turn::broke(state, &Breach(why.clone()), line.ts).state;
+            *state = Turn::broke(state, why.clone(), line.ts).state;
         }
         Event::Stopped(_) | Event::Failed(_) | Event::Completed(_) => end(state, line),
         _ => {}

@@ -8,7 +8,6 @@ use crate::{
     escalation::escalation_call,
     ids::{Login, Timestamp},
     policy::{EscalationAction, Fixer, Policy, Trigger},
-    reflex::contract::Breach,
     state::{
         Broken, Call, LoopState, Resume, RunStatus, Senior, Step, Stop, StopReason,
         history::{Completed, Escalated, Event, EventStatus, Failed, PhaseFailure, Resumed, Stopped},
@@ -44,16 +43,15 @@ impl Turn {
         self
     }
 
-    /// A step's output broke its contract: once more, or the end.
-    pub fn broke(state: &LoopState, breach: &Breach, now: Timestamp) -> Self {
+    /// A step's output broke its contract, as `why` says: once more, or the end.
+    pub fn broke(state: &LoopState, why: String, now: Timestamp) -> Self {
         let mut turn = Self::on(state, now);
         let (step, iteration) = (turn.state.current_step, turn.state.iteration);
         let again =
             turn.reflex().broken.as_ref().is_some_and(|broken| (broken.step, broken.iteration) == (step, iteration));
         let reflex = turn.reflex();
         reflex.calling = None;
-        reflex.broken = Some(Broken { step, iteration, why: breach.to_string() });
-        let why = breach.to_string();
+        reflex.broken = Some(Broken { step, iteration, why: why.clone() });
         turn.happened(Event::PhaseError { step, why: why.clone(), retried: again }, EventStatus::Fail);
         if !again {
             turn.subject = turn.said(&format!("{} went wrong, once more: {}", word(step), one_line(&why)));

@@ -232,9 +232,8 @@ fn a_resume_starts_a_new_streak_and_grants_iterations_where_none_are_left() {
 #[test]
 fn a_step_may_break_its_contract_once() {
     let mut story = Story::begun(4);
-    let breach = Breach("the plan is empty".into());
-    assert_eq!(Turn::planned(&story.state, Vec::new(), story.now), Err(breach.clone()));
-    let once = Turn::broke(&story.state, &breach, story.now);
+    assert_eq!(Turn::planned(&story.state, Vec::new(), story.now), Err(Breach::EmptyPlan));
+    let once = Turn::broke(&story.state, "the plan is empty".into(), story.now);
     story.take(once);
     assert_eq!(standing(&story.state), Standing::Going);
     let mended = {
@@ -250,7 +249,7 @@ fn a_step_may_break_its_contract_once() {
         story.state.reflex.unwrap().broken
     };
     assert_eq!(mended, None, "a step that comes out right is forgiven");
-    let twice = Turn::broke(&story.state, &breach, story.now);
+    let twice = Turn::broke(&story.state, "the plan is empty".into(), story.now);
     story.take(twice);
     assert_eq!(story.ending(), (RunStatus::Failed, Some(StopReason::PhaseError), None));
     assert_eq!(story.events()[1..], ["phase_error", "phase_error", "failed"]);
@@ -352,7 +351,7 @@ fn a_damaged_loop_is_led_on_by_its_history() {
 
     let mut broken = Story::begun(4);
     for _ in 0..2 {
-        let turn = Turn::broke(&broken.state, &Breach("the plan is empty".into()), broken.now);
+        let turn = Turn::broke(&broken.state, "the plan is empty".into(), broken.now);
         broken.take(turn);
         is_told_by_its_history(&broken);
     }
