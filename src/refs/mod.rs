@@ -32,4 +32,4 @@ pub use objects::{GitObjects, NewCommit, RefsError};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};
 pub use seal::{Seal, SealOf};
 pub use store::{Loaded, Remembered, Save, StateStore};
-pub use subject::subject;
+pub use subject::{loop_subject, subject};

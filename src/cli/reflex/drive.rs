@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     cli::CliError,
-    refs::{AttemptFile, Loaded, LocalRepository, RefsError, Save, StateStore},
+    refs::{AttemptFile, Loaded, LocalRepository, RefsError, Save, StateStore, loop_subject},
     render::{loop_breach, loop_critique},
     runner::{Extent, Head, Interrupt},
 };
@@ -251,8 +251,9 @@ impl<'g> Session<'g> {
     /// Saves a transition. Should somebody have saved since (a git process that outlived a killed loop), what they
     /// saved counts, and this transition is dropped: the loop goes on from there.
     pub(super) async fn save(&mut self, turn: Turn, attempt: Option<AttemptFile>) -> Result<Progress, CliError> {
+        let subject = loop_subject(&turn);
         let save =
-            Save { state: &turn.state, lines: &turn.lines, attempt, artifact: &self.artifact, subject: &turn.subject };
+            Save { state: &turn.state, lines: &turn.lines, attempt, artifact: &self.artifact, subject: &subject };
         match self.store.save(&self.loaded, &save).await {
             Ok(_) => {}
             Err(RefsError::RefMoved { .. }) => self.judged = None,

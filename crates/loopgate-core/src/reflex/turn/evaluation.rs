@@ -1,6 +1,6 @@
 //! EVALUATE: phase B, CRITIQUE, the end, or somebody who is called.
 
-use super::{Turn, ends::failed};
+use super::Turn;
 use crate::{
     deciding::Decision,
     escalation::escalation_call,
@@ -52,7 +52,6 @@ impl Turn {
         self.state.phase = Phase::B;
         self.happened(Event::PhaseSwitched { to: Phase::B }, EventStatus::Ok);
         self.state.current_step = Step::Prepare;
-        self.subject = self.said(&format!("phase A passes, {}", evaluation.score));
     }
 
     fn judged(&mut self, decision: &Decision, critique: &[CritiqueItem], call: Option<&Call>, policy: &Policy) {
@@ -93,7 +92,6 @@ impl Turn {
             None => {
                 self.state.critique = None;
                 self.state.current_step = Step::Critique;
-                self.subject = self.said(&failed(evaluation));
             }
         }
     }

@@ -24,7 +24,6 @@ struct Story {
     state: LoopState,
     policy: Policy,
     lines: Vec<HistoryLine>,
-    subjects: Vec<String>,
     /// Each state that was saved, and how many lines there were then.
     saved: Vec<(LoopState, usize)>,
     now: Timestamp,
@@ -51,14 +50,7 @@ impl Story {
         let alias = Alias::of_task("round numbers");
         let state = begin(&fixtures::snapshot(), &policy, &alias, task, settings, fixtures::start());
         let now = fixtures::start();
-        let mut story = Self {
-            state: state.clone(),
-            policy,
-            lines: Vec::new(),
-            subjects: Vec::new(),
-            saved: vec![(state.clone(), 0)],
-            now,
-        };
+        let mut story = Self { state: state.clone(), policy, lines: Vec::new(), saved: vec![(state.clone(), 0)], now };
         story.take(Turn::begun(state, now));
         story
     }
@@ -67,7 +59,6 @@ impl Story {
         self.now += TimeDelta::seconds(10);
         self.state = turn.state;
         self.lines.extend(turn.lines);
-        self.subjects.push(turn.subject);
         self.saved.push((self.state.clone(), self.lines.len()));
     }
 
@@ -150,19 +141,6 @@ fn a_loop_that_passes_switches_phase_on_the_same_head() {
     story.iteration(&["up"], &["down"]).iteration(&[], &["up", "down"]);
     assert_eq!(story.ending(), (RunStatus::Completed, Some(StopReason::ThresholdReached), None));
     assert_eq!((story.state.iteration, story.state.attempts.len()), (2, 2));
-    insta::assert_snapshot!(story.subjects.join("\n"), @r"
-    begin: feat: round numbers
-    iteration 1: plan
-    iteration 1: produced e1516692, prepared 2 checks
-    iteration 1: fail, 0.50 — 1 failed rule (unit)
-    iteration 1: critique, 1 item
-    iteration 1: fix(round): try 1
-    iteration 2: plan
-    iteration 2: produced a0e209bf, prepared 2 checks
-    iteration 2: phase A passes, 1.00
-    iteration 2: prepared 2 checks for phase B
-    iteration 2: completed, threshold_reached
-    ");
     assert_eq!(
         story.events(),
         [
@@ -241,7 +219,6 @@ fn a_step_may_break_its_contract_once() {
             state: story.state.clone(),
             policy: story.policy.clone(),
             lines: Vec::new(),
-            subjects: Vec::new(),
             saved: Vec::new(),
             now: story.now,
         };
@@ -271,7 +248,7 @@ fn the_senior_fixer_comes_once_and_then_a_person() {
     story.iteration(&["a"], &[]).iteration(&["a"], &[]);
     story.state.current_step = Step::Plan;
     story.iteration(&["a"], &[]);
-    assert_eq!(story.state.reflex.as_ref().unwrap().senior, Senior::Next, "{:?}", story.subjects);
+    assert_eq!(story.state.reflex.as_ref().unwrap().senior, Senior::Next);
     let mut by_senior = fix(&story.state);
     by_senior.by = FixMaker::SeniorFixer;
     story.state.iteration -= 1;
