@@ -1,7 +1,10 @@
 //! Why a human is called: what was recognised, as one clause. Names from outside stand in it as they are; who shows it
 //! makes it safe.
 
-use super::words::{count, moment, plural};
+use super::{
+    tampering::tampering,
+    words::{count, moment, plural},
+};
 use loopgate_core::{
     CheckName,
     attempts::{AttemptsEnd, Cause, Circle},
@@ -19,8 +22,8 @@ use loopgate_core::{
 pub(super) fn cause_in_words(cause: &Cause) -> String {
     match cause {
         Cause::SecurityIssueFound => "a security check fails".to_owned(),
-        Cause::Tampering { first, more: 0 } => first.to_string(),
-        Cause::Tampering { first, more } => format!("{first} (and {more} more)"),
+        Cause::Tampering { first, more: 0 } => tampering(first),
+        Cause::Tampering { first, more } => format!("{} (and {more} more)", tampering(first)),
         Cause::RegressionDetected { tests } => regression(tests),
         Cause::CircularFailure { circle } => circular(*circle),
         Cause::SameError { attempts, last } => format!("the same failure in {attempts} attempts in a row: {last}"),

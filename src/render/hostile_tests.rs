@@ -175,7 +175,8 @@ fn gate(texts: &mut Texts, i: usize, n: usize) -> GateReport {
             reason: MatchReason::AddedLine { pattern: texts.take(), excerpt: texts.take() },
         })
         .collect();
-    report.eligible.unusable = (0..n).map(|_| UnusableApprover { name: texts.take(), reason: texts.take() }).collect();
+    report.eligible.unusable =
+        (0..n).map(|_| UnusableApprover { name: texts.take(), why: Unusable::Unknown(texts.take()) }).collect();
     report.considered = (0..n)
         .map(|_| Considered {
             url: texts.take(),

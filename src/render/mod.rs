@@ -47,6 +47,7 @@ mod sanitize;
 mod status;
 mod steps;
 mod summary;
+mod tampering;
 mod templates;
 mod terminal;
 #[cfg(test)]
@@ -78,8 +79,8 @@ pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use plain::plain;
 pub use reflex::{
     FixMessage, loop_breach, loop_call, loop_call_of, loop_critique, loop_exhausted, loop_fewer_tests,
-    loop_fix_message, loop_history, loop_iteration, loop_list, loop_refusal, loop_report, loop_status, loop_verdict,
-    status_word as loop_status_word,
+    loop_fix_message, loop_history, loop_iteration, loop_list, loop_plan, loop_refusal, loop_report, loop_status,
+    loop_verdict, status_word as loop_status_word,
 };
 pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     cli::CliError,
     refs::{AttemptFile, Loaded, LocalRepository, RefsError, Save, StateStore, loop_subject},
-    render::{loop_breach, loop_critique},
+    render::{loop_breach, loop_critique, loop_plan},
     runner::{Extent, Head, Interrupt},
 };
 use loopgate_core::{
@@ -137,7 +137,7 @@ impl<'g> Session<'g> {
     }
 
     async fn plan(&mut self) -> Result<Progress, CliError> {
-        let turn = Turn::planned(&self.state, reflex::plan(&self.state), Utc::now());
+        let turn = Turn::planned(&self.state, loop_plan(&self.state), Utc::now());
         self.save_or_break(turn).await
     }
 

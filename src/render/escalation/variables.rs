@@ -15,6 +15,7 @@ use crate::render::{
     questions,
     sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
     summary,
+    tampering::tampering,
     verdict::Subject,
     words,
 };
@@ -114,14 +115,14 @@ impl Variables {
 }
 
 /// The causes of the failures, and how the change weakens what checks it.
-fn analysis(failures: &[FailureView], tampering: &[Tampering]) -> Markdown {
-    if tampering.is_empty() {
+fn analysis(failures: &[FailureView], found: &[Tampering]) -> Markdown {
+    if found.is_empty() {
         return root_causes(failures);
     }
-    let found = tampering.iter().take(10).map(|one| format!("\n- {}", short_text(&one.to_string(), 300)));
-    let more = tampering.len().saturating_sub(10);
+    let told = found.iter().take(10).map(|one| format!("\n- {}", short_text(&tampering(one), 300)));
+    let more = found.len().saturating_sub(10);
     let more = if more > 0 { format!("\n- … and {more} more") } else { String::new() };
-    let weakened = format!("This change weakens what checks it:\n{}{more}", found.collect::<String>());
+    let weakened = format!("This change weakens what checks it:\n{}{more}", told.collect::<String>());
     if failures.is_empty() {
         return Markdown::ours(weakened);
     }

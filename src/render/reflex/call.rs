@@ -1,6 +1,6 @@
 //! What a person is told whom a local loop calls: what happened, and one decision to take.
 
-use crate::render::{causes, questions};
+use crate::render::{causes, questions, tampering::tampering};
 use loopgate_core::{
     deciding::Decision,
     policy::Trigger,
@@ -68,7 +68,7 @@ pub fn loop_exhausted(exhausted: &Exhausted) -> String {
 /// Why edits are refused.
 pub fn loop_refusal(refusal: &Refusal) -> String {
     match refusal {
-        Refusal::Weakens(tampering) => tampering.to_string(),
+        Refusal::Weakens(found) => tampering(found),
         Refusal::Protected { path } => format!("{path} is not for a fixer to edit"),
         Refusal::TooLarge { reason } => format!("a change too large to read ({reason}) is not for a fixer to edit"),
     }

@@ -5,6 +5,7 @@ mod call;
 mod columns;
 mod critique;
 mod fix_message;
+mod plan;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ pub use self::{
     columns::{loop_history, loop_list, loop_status},
     critique::loop_critique,
     fix_message::{FixMessage, loop_fix_message},
+    plan::loop_plan,
     report::loop_report,
 };
 use super::{

@@ -20,7 +20,6 @@ mod contract;
 mod ending;
 mod fix;
 mod govern;
-mod plan;
 mod replay;
 mod turn;
 
@@ -31,7 +30,6 @@ pub use contract::{Breach, Produced};
 pub use ending::{Standing, standing};
 pub use fix::{EditVerdict, FewerTests, Refusal, failing_scope, fewer_tests, judge_edits};
 pub use govern::{govern, infer_limit, infer_type, kind_of_check, prepared_checks, title};
-pub use plan::plan;
 pub use replay::replay;
 pub use turn::{Evaluated, Turn};
 
