@@ -18,14 +18,14 @@ use tracing_subscriber::EnvFilter;
 
 use self::{
     plan::{Budget, in_turn},
-    report::{Answered, Ended, Looked, Report},
+    report::{Answered, Ended, Looked, ReconcileReport},
 };
-use super::{CliError, Outcome, exit, output, output::Format, runtime};
+use super::{CliError, CommandResult, exit, output, output::Format, runtime};
 use crate::{
     channels::Channels,
     github::{
-        self, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer, Job, MergeGroup, Reconcile, Secret,
-        Setup, StateArtifact,
+        self, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer, MergeGroup, Reconcile,
+        ReconcileRequest, Secret, Setup, StateArtifact,
         webhook::{InWorkflow, OwnApp, Target, route_in_workflow},
     },
 };
@@ -86,7 +86,7 @@ pub struct Arguments {
     most_requests: u64,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> Outcome {
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let token = std::env::var("GITHUB_TOKEN").ok().filter(|token| !token.trim().is_empty()).ok_or_else(|| {
         CliError::bad_data("GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`")
     })?;
@@ -129,9 +129,9 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    async fn go(self) -> Result<Report, CliError> {
+    async fn go(self) -> Result<ReconcileReport, CliError> {
         let client = self.github.client(None);
-        let mut report = Report::new(&self.arguments.event);
+        let mut report = ReconcileReport::new(&self.arguments.event);
         let (targets, hints) = match self.routed(&client).await? {
             InWorkflow::Look { targets, hints } => (targets, hints),
             InWorkflow::Irrelevant(why) => {
@@ -155,7 +155,12 @@ impl Run<'_> {
                 report.left = found.len() - place;
                 break;
             }
-            let job = Job { installation: None, repository: repository.clone(), number: *number, hints: hints.clone() };
+            let job = ReconcileRequest {
+                installation: None,
+                repository: repository.clone(),
+                number: *number,
+                hints: hints.clone(),
+            };
             let ended = self.look(&reconcile, &job).await;
             let waits = matches!(&ended, Ended::Failed(Failed { retry_at: Some(_), .. }));
             report.looked.push(Looked { repository: repository.clone(), number: *number, ended });
@@ -207,7 +212,7 @@ impl Run<'_> {
     }
 
     /// Looks until nothing asks to be looked at again soon.
-    async fn look(&self, reconcile: &Reconcile, job: &Job) -> Ended {
+    async fn look(&self, reconcile: &Reconcile, job: &ReconcileRequest) -> Ended {
         let mut looks = 1;
         loop {
             let outcome = match self.try_look(reconcile, job).await {
@@ -229,7 +234,11 @@ impl Run<'_> {
         trying(group.head.short(), async || Box::pin(reconcile.merge_group(group, Utc::now())).await, pause).await
     }
 
-    async fn try_look(&self, reconcile: &Reconcile, job: &Job) -> Result<github::Outcome, Failed> {
+    async fn try_look(
+        &self,
+        reconcile: &Reconcile,
+        job: &ReconcileRequest,
+    ) -> Result<github::ReconcileOutcome, Failed> {
         trying(format!("#{}", job.number), async || Box::pin(reconcile.run(job, Utc::now())).await, pause).await
     }
 }

@@ -9,11 +9,11 @@ use std::{
 use clap::Args;
 use tracing_subscriber::EnvFilter;
 
-use super::{CliError, Outcome, exit, runtime};
+use super::{CliError, CommandResult, exit, runtime};
 use crate::{
     channels::Channels,
     github::{ApiUrl, AppCredentials, Credentials, Github, Setup, SystemClock},
-    server::{ConfigError, GithubReconciler, Server, ServerConfig, own_app, readiness, stop_signal},
+    server::{GithubReconciler, Server, ServerConfig, ServerConfigError, own_app, readiness, stop_signal},
 };
 
 #[derive(Debug, Args)]
@@ -41,14 +41,14 @@ pub struct Arguments {
     admin_listen: Option<SocketAddr>,
 }
 
-pub fn run(arguments: Arguments) -> Outcome {
+pub fn run(arguments: Arguments) -> CommandResult {
     let flag = |name: &str| match name {
         "LOOPGATE_LISTEN" => arguments.listen.map(|address| address.to_string()),
         "LOOPGATE_ADMIN_LISTEN" => arguments.admin_listen.map(|address| address.to_string()),
         _ => None,
     };
     let lookup = |name: &str| flag(name).or_else(|| std::env::var(name).ok());
-    let config = ServerConfig::from_env(lookup).map_err(|error: ConfigError| CliError::bad_data(error))?;
+    let config = ServerConfig::from_env(lookup).map_err(|error: ServerConfigError| CliError::bad_data(error))?;
     log_to_stderr(&config.log)?;
     runtime()?.block_on(serve(config))
 }
@@ -65,14 +65,14 @@ fn log_to_stderr(filter: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn serve(config: ServerConfig) -> Outcome {
+async fn serve(config: ServerConfig) -> CommandResult {
     let credentials = AppCredentials::new(config.app_id, &config.private_key).map_err(CliError::bad_data)?;
     let api = ApiUrl::parse(config.github_api_url.as_str()).map_err(CliError::bad_data)?;
     let github = Github::new(api, Credentials::App(credentials), Setup::default()).map_err(CliError::unavailable)?;
     // A wrong key or a skewed clock shows here, before anything is accepted.
     let own = own_app(&github).await.map_err(|error| {
         CliError::unavailable(format!(
-            "GitHub does not know this App: {error}. Check LOOPGATE_APP_ID, LOOPGATE_PRIVATE_KEY, \
+            "GitHub does not know this App: {error}. ReadinessCheck LOOPGATE_APP_ID, LOOPGATE_PRIVATE_KEY, \
              LOOPGATE_GITHUB_API_URL and this machine's clock."
         ))
     })?;
@@ -97,7 +97,7 @@ pub struct HealthArguments {
 }
 
 /// One plain HTTP request, so that an image without a shell or curl can check itself.
-pub fn health(arguments: &HealthArguments) -> Outcome {
+pub fn health(arguments: &HealthArguments) -> CommandResult {
     let mut address = arguments.listen;
     if address.ip().is_unspecified() {
         address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());

@@ -22,7 +22,7 @@ use super::{
     cache::{CacheKey, CachedAnswer},
     health::Health,
     identity::Knowledge,
-    retry::{Patience, Repeat, Verdict, judge},
+    retry::{Patience, Repeat, RetryDecision, judge},
     transport::{Accept, ApiUrl, Broken, Incoming, Outgoing, Transport},
     usage::{Meter, Pace, Permit},
 };
@@ -400,13 +400,15 @@ impl Client {
                     None => return Err(unreadable(path, "a redirect to nowhere")),
                 },
                 Ok(answer) => match self.judge(path, &answer) {
-                    Verdict::Success | Verdict::NotModified => return Ok(answer),
-                    Verdict::RenewToken(_) if refused.is_none() && self.renews() => {
+                    RetryDecision::Success | RetryDecision::NotModified => return Ok(answer),
+                    RetryDecision::RenewToken(_) if refused.is_none() && self.renews() => {
                         refused = Some(token);
                         continue;
                     }
-                    Verdict::Again(error) if repeat == Repeat::Safe => error,
-                    Verdict::RenewToken(error) | Verdict::Again(error) | Verdict::Failed(error) => return Err(error),
+                    RetryDecision::Again(error) if repeat == Repeat::Safe => error,
+                    RetryDecision::RenewToken(error) | RetryDecision::Again(error) | RetryDecision::Failed(error) => {
+                        return Err(error);
+                    }
                 },
                 Err(Broken::Unclear(message)) if repeat == Repeat::Never => return Err(unavailable(path, &message)),
                 Err(Broken::TooLarge) => return Err(error_of(Broken::TooLarge, path, request.limit)),
@@ -421,16 +423,16 @@ impl Client {
         }
     }
 
-    fn judge(&self, path: &str, answer: &Incoming) -> Verdict {
+    fn judge(&self, path: &str, answer: &Incoming) -> RetryDecision {
         self.shared.hub.health.answered(&answer.headers, self.now());
         let mut limit = self.shared.limit.lock().unwrap_or_else(PoisonError::into_inner);
         let verdict = judge(path, answer.status, &answer.headers, &answer.body, limit.strikes, self.now());
         match &verdict {
-            Verdict::Failed(Error::RateLimited { until }) => {
+            RetryDecision::Failed(Error::RateLimited { until }) => {
                 *limit = Limit { until: Some(*until), strikes: limit.strikes + 1 };
                 tracing::warn!(path, %until, "rate limited");
             }
-            Verdict::Success | Verdict::NotModified => *limit = Limit::default(),
+            RetryDecision::Success | RetryDecision::NotModified => *limit = Limit::default(),
             _ => {}
         }
         verdict
@@ -485,17 +487,17 @@ impl Client {
             hub.meter.read();
             let failed = match hub.transport.send(&address, &request, jwt).await {
                 Ok(answer) => match self.judge(&path, &answer) {
-                    Verdict::Success => {
+                    RetryDecision::Success => {
                         hub.health.signed(Ok(()));
                         return parse::<TokenAnswer>(&path, &answer.body).map(Into::into);
                     }
-                    Verdict::RenewToken(error) => {
+                    RetryDecision::RenewToken(error) => {
                         hub.health.signed(Err(error.to_string()));
                         return Err(error);
                     }
-                    Verdict::Again(error) => error,
-                    Verdict::NotModified => return Err(unreadable(&path, "304")),
-                    Verdict::Failed(error) => return Err(error),
+                    RetryDecision::Again(error) => error,
+                    RetryDecision::NotModified => return Err(unreadable(&path, "304")),
+                    RetryDecision::Failed(error) => return Err(error),
                 },
                 Err(broken) => error_of(broken, &path, request.limit),
             };

@@ -31,5 +31,5 @@ pub use name::RefName;
 pub use objects::{GitObjects, NewCommit, RefsError};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};
 pub use seal::{Seal, SealOf};
-pub use store::{Loaded, Remembered, Save, StateStore};
+pub use store::{LoadedRun, Remembered, Save, StateStore};
 pub use subject::{loop_subject, subject};

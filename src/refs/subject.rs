@@ -123,7 +123,7 @@ mod tests {
         fixtures,
         observed::CodeType,
         policy::{EscalationAction, Trigger, TriggerPolicy},
-        reflex::{Alias, Ask, Call, Major, Settings, begin},
+        reflex::{Alias, Ask, LoopCall, Major, Settings, begin},
         state::Task,
     };
 
@@ -151,7 +151,7 @@ mod tests {
         let begun = Turn::begun(state, now);
         let once = Turn::broke(&begun.state, "the plan\nis empty".into(), now);
         let twice = Turn::broke(&once.state, "the plan is empty".into(), now);
-        let call = Call { notes: Vec::new(), ask: Ask { question: String::new(), options: Vec::new() } };
+        let call = LoopCall { notes: Vec::new(), ask: Ask { question: String::new(), options: Vec::new() } };
         let called = Turn::refused(&begun.state, &[Trigger::Tampering], call.clone(), &policy, now);
         let resumed = Turn::resumed(&called.state, fixtures::login("alice"), None, now);
         let stopped =

@@ -4,12 +4,12 @@ use super::rules;
 use loopgate_core::{
     failure::{FeedbackLine, cut_at_sentence},
     state::RejectedIn,
-    verdict::{Feedback, feedback::sentence},
+    verdict::{FeedbackFact, feedback::sentence},
 };
 
 /// Each item in words. What is observed and what is to be done are at most `most` characters each, cut at a sentence:
 /// reviewers may write a page.
-pub fn feedback(items: &[Feedback], most: usize) -> Vec<FeedbackLine> {
+pub fn feedback(items: &[FeedbackFact], most: usize) -> Vec<FeedbackLine> {
     let cut = |line: FeedbackLine| FeedbackLine {
         problem: cut_at_sentence(&line.problem, most),
         action: cut_at_sentence(&line.action, most),
@@ -18,17 +18,17 @@ pub fn feedback(items: &[Feedback], most: usize) -> Vec<FeedbackLine> {
     items.iter().map(|item| cut(line(item))).collect()
 }
 
-fn line(item: &Feedback) -> FeedbackLine {
+fn line(item: &FeedbackFact) -> FeedbackLine {
     match item {
-        Feedback::Failure(line) => line.clone(),
-        Feedback::Rule { id, description, why } => FeedbackLine {
+        FeedbackFact::Failure(line) => line.clone(),
+        FeedbackFact::Rule { id, description, why } => FeedbackLine {
             location: id.to_string(),
             problem: format!("The rule “{description}” does not hold."),
             action: sentence(&rules::fix(why)),
             reason: "It counts in the score that the loop asks for.".to_owned(),
             reproduce: None,
         },
-        Feedback::Objection { by, of, words } => FeedbackLine {
+        FeedbackFact::Objection { by, of, words } => FeedbackLine {
             location: match of {
                 RejectedIn::Gate(gate) => format!("@{by} ({gate} gate)"),
                 RejectedIn::Review => format!("@{by} (review)"),

@@ -110,14 +110,14 @@ fn payload(subject: &Subject<'_>, attempt: u32, feedback: &[FeedbackLine]) -> Va
 mod tests {
     use super::*;
     use crate::render::fixtures;
-    use loopgate_core::{fixtures::Story, observed::ReviewVerdict, verdict::Feedback};
+    use loopgate_core::{fixtures::Story, observed::ReviewVerdict, verdict::FeedbackFact};
 
     #[test]
     fn an_agent_is_named_and_nobody_else() {
         let (mut decision, snapshot, mut policy) =
             (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
         policy.fixer.fixer = Fixer::Mention("copilot".parse().unwrap());
-        if let Some(Feedback::Failure(first)) = decision.view.feedback.first_mut() {
+        if let Some(FeedbackFact::Failure(first)) = decision.view.feedback.first_mut() {
             first.problem = "cc @everybody <!-- x -->".to_owned();
         }
         let subject = Subject { decision: &decision, snapshot: &snapshot, policy: &policy };

@@ -15,7 +15,7 @@ use loopgate_core::{
     policy::{ConfigError, PolicyOrigin, ReportSection, Severity},
     stage::Stage,
     state::Skip,
-    verdict::{CheckStanding, FailureView, Feedback, RuleFailure, coverage::MissingTests},
+    verdict::{CheckStanding, FailureView, FeedbackFact, RuleFailure, coverage::MissingTests},
 };
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Tag};
@@ -127,8 +127,8 @@ fn rule_failure(texts: &mut Texts) -> RuleFailure {
     RuleFailure::RequiredTest(MissingTests::Proof { reason: texts.take() })
 }
 
-fn feedback(texts: &mut Texts) -> Feedback {
-    Feedback::Failure(FeedbackLine {
+fn feedback(texts: &mut Texts) -> FeedbackFact {
+    FeedbackFact::Failure(FeedbackLine {
         location: texts.take(),
         problem: texts.take(),
         action: texts.take(),

@@ -52,7 +52,7 @@ pub(super) struct DirtySet {
     /// Lanes that may be able to start something, in the order of their turns.
     turns: VecDeque<InstallationId>,
     /// Lanes that want a page from disk.
-    hungry: VecDeque<InstallationId>,
+    installations_with_work: VecDeque<InstallationId>,
     alarms: BTreeSet<(Timestamp, Alarm)>,
     running: usize,
     entries: usize,
@@ -131,7 +131,7 @@ impl DirtySet {
             limits,
             lanes: HashMap::new(),
             turns: VecDeque::new(),
-            hungry: VecDeque::new(),
+            installations_with_work: VecDeque::new(),
             alarms: BTreeSet::new(),
             running: 0,
             entries: 0,
@@ -233,7 +233,7 @@ impl DirtySet {
 
     /// A lane that has room for a page from disk, and where the page starts.
     pub fn wants_page(&mut self) -> Option<(InstallationId, Option<Cursor>, usize)> {
-        while let Some(installation) = self.hungry.pop_front() {
+        while let Some(installation) = self.installations_with_work.pop_front() {
             let Some(lane) = self.lanes.get_mut(&installation) else { continue };
             lane.is_hungry = false;
             if let Rest::OnDisk(pass) = &mut lane.rest {
@@ -352,7 +352,7 @@ impl DirtySet {
         let has_room = lane.entries.len() <= self.limits.lane / 2;
         if matches!(lane.rest, Rest::OnDisk(_)) && has_room && !lane.is_hungry {
             lane.is_hungry = true;
-            self.hungry.push_back(installation);
+            self.installations_with_work.push_back(installation);
         }
     }
 

@@ -28,14 +28,14 @@ const CHECK_WITHIN: Duration = Duration::from_secs(5);
 const HOME: &str = include_str!("home.html");
 
 /// One question of `/readyz`: `Ok`, or what is wrong in one line.
-pub type Check = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
+pub type ReadinessCheck = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
 
 /// What the admin listener shows.
 pub(super) struct Admin {
     pub store: Store,
     pub metrics: Arc<Metrics>,
     /// Asked by `/readyz` in this order, after the storage.
-    pub checks: Vec<(&'static str, Check)>,
+    pub checks: Vec<(&'static str, ReadinessCheck)>,
 }
 
 /// `POST /webhook`, `GET /`, `/healthz`.
@@ -64,7 +64,7 @@ async fn healthy() -> &'static str {
 
 async fn ready(State(admin): State<Arc<Admin>>) -> Response {
     let store = admin.store.clone();
-    let storage: Check = Box::new(move || {
+    let storage: ReadinessCheck = Box::new(move || {
         let store = store.clone();
         Box::pin(async move { store.ping().await.map_err(|error| error.to_string()) })
     });

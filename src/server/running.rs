@@ -20,7 +20,7 @@ use super::{
     inbox::{self, Inbox},
     listener,
     metrics::Metrics,
-    pages::{self, Admin, Check},
+    pages::{self, Admin, ReadinessCheck},
     receive::Receiver,
     reconciler::Reconciler,
     signature::Signatures,
@@ -43,7 +43,7 @@ pub struct Server {
     header_timeout: Duration,
     clock: Arc<dyn Clock>,
     rng: fastrand::Rng,
-    checks: Vec<(&'static str, Check)>,
+    checks: Vec<(&'static str, ReadinessCheck)>,
 }
 
 /// Why a server did not start.
@@ -87,7 +87,7 @@ impl Server {
     }
 
     /// Adds a question to `/readyz`, which always asks the storage.
-    pub fn check(mut self, name: &'static str, check: Check) -> Self {
+    pub fn check(mut self, name: &'static str, check: ReadinessCheck) -> Self {
         self.checks.push((name, check));
         self
     }

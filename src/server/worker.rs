@@ -20,7 +20,7 @@ use super::{
     inbox::Inbox,
     metrics::Metrics,
     reconciler::{Job, Reconciler, Requeue, Unresolved},
-    storage::{Applied, Arrival, Change, Key, Loaded, Page, Settled, Store, Trouble, Urgency},
+    storage::{Applied, Arrival, Change, Key, Page, Store, TargetWork, Trouble, Urgency, WorkEnd},
 };
 use crate::github::{Failed, webhook::Target};
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
@@ -56,7 +56,7 @@ pub(super) struct Shared<R> {
 pub(super) struct Worker<R> {
     shared: Arc<Shared<R>>,
     dirty: DirtySet,
-    jobs: JoinSet<Report>,
+    jobs: JoinSet<TaskReport>,
     next_wakeup: Option<Timestamp>,
     next_prune: Timestamp,
     waiting: Vec<oneshot::Sender<()>>,
@@ -72,7 +72,7 @@ pub(super) struct Mailbox {
 }
 
 /// How a task of the worker ended.
-enum Report {
+enum TaskReport {
     Job {
         key: Key,
         ended: Ended,
@@ -153,7 +153,7 @@ impl<R: Reconciler> Worker<R> {
             self.jobs.spawn(async move {
                 let page = store.page(installation, after.as_ref(), limit).await;
                 let page = page.inspect_err(|error| tracing::error!(%error, "the inbox cannot be read")).ok();
-                Report::Page { installation, page }
+                TaskReport::Page { installation, page }
             });
         }
         while let Some(start) = self.dirty.start() {
@@ -190,15 +190,17 @@ impl<R: Reconciler> Worker<R> {
         }
     }
 
-    fn reported(&mut self, report: Result<Report, tokio::task::JoinError>) {
+    fn reported(&mut self, report: Result<TaskReport, tokio::task::JoinError>) {
         match report {
-            Ok(Report::Job { key, ended, wakeup }) => {
+            Ok(TaskReport::Job { key, ended, wakeup }) => {
                 self.dirty.ended(key, ended);
                 self.next_wakeup = earlier(self.next_wakeup, wakeup);
             }
-            Ok(Report::Page { installation, page }) => self.dirty.paged(installation, page, self.shared.clock.now()),
-            Ok(Report::Woken(next)) => self.next_wakeup = earlier(self.next_wakeup, next),
-            Ok(Report::Pruned) => {}
+            Ok(TaskReport::Page { installation, page }) => {
+                self.dirty.paged(installation, page, self.shared.clock.now())
+            }
+            Ok(TaskReport::Woken(next)) => self.next_wakeup = earlier(self.next_wakeup, next),
+            Ok(TaskReport::Pruned) => {}
             // The reconciler's panics are caught in the job. A panic of our own is a defect, so it is not hidden.
             Err(error) => tracing::error!(%error, "a task of the worker was lost"),
         }
@@ -210,14 +212,14 @@ impl<R: Reconciler> Worker<R> {
         if self.next_wakeup.is_some_and(|due| due <= now) {
             self.next_wakeup = None;
             let shared = self.shared.clone();
-            self.jobs.spawn(async move { Report::Woken(shared.take_due(now).await) });
+            self.jobs.spawn(async move { TaskReport::Woken(shared.take_due(now).await) });
         }
         if self.next_prune <= now {
             self.next_prune = now + PRUNE_EVERY;
             let shared = self.shared.clone();
             self.jobs.spawn(async move {
                 while let Ok(Applied::Pruned(1..)) = shared.inbox.apply(Change::Prune { now }).await {}
-                Report::Pruned
+                TaskReport::Pruned
             });
         }
     }
@@ -243,8 +245,8 @@ impl<R: Reconciler> Shared<R> {
         }
     }
 
-    async fn job(&self, Start { key, newest }: Start) -> Report {
-        let report = |ended| Report::Job { key: key.clone(), ended, wakeup: None };
+    async fn job(&self, Start { key, newest }: Start) -> TaskReport {
+        let report = |ended| TaskReport::Job { key: key.clone(), ended, wakeup: None };
         let loaded = match self.store.load(&key).await {
             Ok(Some(loaded)) => loaded,
             // Done already, by a job that read these rows before it was told of them.
@@ -258,22 +260,22 @@ impl<R: Reconciler> Shared<R> {
         self.work(key, loaded).instrument(span).await
     }
 
-    async fn work(&self, key: Key, loaded: Loaded) -> Report {
+    async fn work(&self, key: Key, loaded: TargetWork) -> TaskReport {
         let covered = loaded.covered;
         let (how, ended) = match self.call(&key, &loaded).await {
             Ok(how) => (how, Ended::Done(covered.up_to)),
             Err(failed) => self.failed(failed, &loaded),
         };
-        let wakeup = if let Settled::Done(Requeue::At(at)) = how { Some(at) } else { None };
+        let wakeup = if let WorkEnd::Done(Requeue::At(at)) = how { Some(at) } else { None };
         let change = Change::Settle { key: key.clone(), covered, how };
         let ended = match self.inbox.apply(change).await {
             Ok(_) => ended,
             Err(_) => Ended::Retry(self.clock.now() + STORAGE_PAUSE),
         };
-        Report::Job { key, ended, wakeup }
+        TaskReport::Job { key, ended, wakeup }
     }
 
-    async fn call(&self, key: &Key, loaded: &Loaded) -> Result<Settled, Failed> {
+    async fn call(&self, key: &Key, loaded: &TargetWork) -> Result<WorkEnd, Failed> {
         let Key { installation, target } = key.clone();
         let hints = loaded.hints.clone();
         if let Target::PullRequest { repository, number } = target {
@@ -281,7 +283,7 @@ impl<R: Reconciler> Shared<R> {
             let again = caught(self.reconciler.reconcile(job)).await?;
             self.metrics.reconciles_done.add(1);
             tracing::info!(?again, "reconciled");
-            return Ok(Settled::Done(again));
+            return Ok(WorkEnd::Done(again));
         }
         let urgency = match target {
             Target::Base { .. } | Target::Repository(_) | Target::Installation => Urgency::Spread,
@@ -297,10 +299,10 @@ impl<R: Reconciler> Shared<R> {
         let origin = loaded.origin.clone();
         // Which pull requests a commit may belong to has served its purpose.
         let hints = unresolved.hints.into_iter().filter(|hint| !matches!(hint, Hint::NamedPulls { .. })).collect();
-        Ok(Settled::Resolved { into, origin, hints, urgency })
+        Ok(WorkEnd::Resolved { into, origin, hints, urgency })
     }
 
-    fn failed(&self, failed: Failed, loaded: &Loaded) -> (Settled, Ended) {
+    fn failed(&self, failed: Failed, loaded: &TargetWork) -> (WorkEnd, Ended) {
         let now = self.clock.now();
         self.metrics.reconciles_failed.add(1);
         let reason: String = failed.reason.chars().take(REASON_CHARS).collect();
@@ -308,7 +310,7 @@ impl<R: Reconciler> Shared<R> {
             let retry_at = retry_at.max(now + FIRST_PAUSE);
             tracing::warn!(reason, %retry_at, "told to wait");
             let trouble = Trouble { failures: loaded.failures, reason, retry_at };
-            return (Settled::Failed(trouble), Ended::Pause(retry_at));
+            return (WorkEnd::Failed(trouble), Ended::Pause(retry_at));
         }
         let failures = loaded.failures + 1;
         let retry_at = now + self.pause(failures);
@@ -316,10 +318,10 @@ impl<R: Reconciler> Shared<R> {
             tracing::error!(reason, failures, "given up: a dead letter");
             self.metrics.dead.add(1);
             let trouble = Trouble { failures, reason, retry_at: now };
-            return (Settled::Dead { trouble, at: now }, Ended::Done(loaded.covered.up_to));
+            return (WorkEnd::Dead { trouble, at: now }, Ended::Done(loaded.covered.up_to));
         }
         tracing::warn!(reason, failures, %retry_at, "failed");
-        (Settled::Failed(Trouble { failures, reason, retry_at }), Ended::Retry(retry_at))
+        (WorkEnd::Failed(Trouble { failures, reason, retry_at }), Ended::Retry(retry_at))
     }
 
     /// Grows with each failure in a row; the second half of each pause is random, so that targets which failed
@@ -333,7 +335,7 @@ impl<R: Reconciler> Shared<R> {
 }
 
 /// Every line that is logged within carries where the work came from and whom it concerns.
-fn span(key: &Key, loaded: &Loaded) -> tracing::Span {
+fn span(key: &Key, loaded: &TargetWork) -> tracing::Span {
     let repository = key.target.repository().map(tracing::field::display);
     let pull_request = if let Target::PullRequest { number, .. } = key.target { Some(number.get()) } else { None };
     tracing::info_span!(

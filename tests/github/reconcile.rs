@@ -1,6 +1,6 @@
 use chrono::TimeDelta;
 use loopgate::{
-    github::{GithubObjects, Job, Outcome, Reconcile, Settled, Summary},
+    github::{GithubObjects, Reconcile, ReconcileOutcome, ReconcileRequest, Settled, Summary},
     refs::{GitObjects as _, NewCommit, RefName},
 };
 use loopgate_core::{deciding::DecisionWord, observed::Hint};
@@ -12,15 +12,20 @@ use loopgate_simulator::{
 use crate::bench::{Bench, CI, CONFIG, app, archive, evidence};
 
 impl Bench {
-    pub fn job(&self, pr: &Pr) -> Job {
+    pub fn job(&self, pr: &Pr) -> ReconcileRequest {
         let hints = match self.sim.pull_request(pr) {
             Ok(pull) => vec![Hint::HeadSeen { sha: pull.head_sha, at: self.now() }],
             Err(_) => Vec::new(),
         };
-        Job { installation: Some(self.installation()), repository: pr.repo.clone(), number: pr.number, hints }
+        ReconcileRequest {
+            installation: Some(self.installation()),
+            repository: pr.repo.clone(),
+            number: pr.number,
+            hints,
+        }
     }
 
-    pub async fn run(&self, reconcile: &Reconcile, pr: &Pr) -> Outcome {
+    pub async fn run(&self, reconcile: &Reconcile, pr: &Pr) -> ReconcileOutcome {
         reconcile.run(&self.job(pr), self.now()).await.unwrap()
     }
 
@@ -388,7 +393,7 @@ async fn a_head_that_the_api_does_not_show_yet_is_looked_at_again_soon() {
     let reconcile = Reconcile::new(bench.github.clone());
     bench.run(&reconcile, &pr).await;
     let newer = Hint::HeadSeen { sha: bench.sim.sha(&bench.repo, "main").unwrap(), at: bench.now() };
-    let job = Job { hints: vec![newer], ..bench.job(&pr) };
+    let job = ReconcileRequest { hints: vec![newer], ..bench.job(&pr) };
     let outcome = reconcile.run(&job, bench.now()).await.unwrap();
     assert!(outcome.revisit_at.is_some_and(|at| at <= bench.now() + TimeDelta::minutes(1)), "{outcome:?}");
 }

@@ -19,7 +19,7 @@ use crate::{
 };
 use loopgate_core::{
     AppId, CheckRunId, RepoName, Sha, UserId,
-    attempts::rerun::{Ask, Extent},
+    attempts::rerun::{Extent, RerunRequest},
     gate::{Reacted, ReactionKind, Reviewer},
     observed::{AppIdentity, CheckProgress},
     policy::{Channel, DispatchFixer},
@@ -254,7 +254,7 @@ impl Executor {
     }
 
     /// Asks once. A refusal is told as long as the wish stands, without asking again.
-    async fn rerun(&self, place: &Place<'_>, ask: Ask) -> Result<Did, Error> {
+    async fn rerun(&self, place: &Place<'_>, ask: RerunRequest) -> Result<Did, Error> {
         let (key, now) = ((place.surface.repository.clone(), ask.what), place.client.now());
         if let Some(answer) = self.reruns.get(&key, now) {
             return answer.map(|()| Did::Nothing);
@@ -392,7 +392,7 @@ fn reactions(to: Reacted) -> String {
     }
 }
 
-fn rerun_path(ask: Ask) -> String {
+fn rerun_path(ask: RerunRequest) -> String {
     match (ask.what, ask.extent) {
         (Repeatable::WorkflowRun { id, .. }, Extent::FailedJobs) => format!("actions/runs/{id}/rerun-failed-jobs"),
         (Repeatable::WorkflowRun { id, .. }, Extent::Whole) => format!("actions/runs/{id}/rerun"),

@@ -14,7 +14,7 @@ use loopgate_core::{
     RepoName, Sha,
     gate::{
         AuthorityQuestions,
-        online_facts::{Answer, OwnersFile, Survey, questions},
+        online_facts::{Fetched, OwnersFile, Survey, questions},
     },
     observed::{Account, NamedAccount, Permission},
     policy::Policy,
@@ -111,7 +111,7 @@ async fn tip(client: &Client, repository: &RepoName) -> Result<Sha, Error> {
     branch.map(|branch| branch.commit.sha).ok_or(Error::NotFound { path: known.default_branch })
 }
 
-async fn collaborators(client: &Client, repository: &RepoName) -> Result<Answer<Vec<(Account, Permission)>>, Error> {
+async fn collaborators(client: &Client, repository: &RepoName) -> Result<Fetched<Vec<(Account, Permission)>>, Error> {
     let path = format!("{}/collaborators", path::repo(repository));
     let listed = client.list::<Vec<Collaborator>>(&path, MOST_PAGES).await;
     let known = |one: Collaborator| {
@@ -121,7 +121,7 @@ async fn collaborators(client: &Client, repository: &RepoName) -> Result<Answer<
     answer(listed.map(|listing| listing.items.into_iter().map(known).collect()))
 }
 
-async fn files(client: &Client, repository: &RepoName, tip: Sha) -> Result<Answer<Vec<String>>, Error> {
+async fn files(client: &Client, repository: &RepoName, tip: Sha) -> Result<Fetched<Vec<String>>, Error> {
     match config::tree(client, repository, tip, Depth::All).await {
         Ok(Some(entries)) => {
             Ok(Ok(entries.into_iter().filter(|entry| entry.kind != "tree").map(|entry| entry.path).collect()))
@@ -131,7 +131,7 @@ async fn files(client: &Client, repository: &RepoName, tip: Sha) -> Result<Answe
     }
 }
 
-fn answer<T>(asked: Result<T, Error>) -> Result<Answer<T>, Error> {
+fn answer<T>(asked: Result<T, Error>) -> Result<Fetched<T>, Error> {
     match asked {
         Ok(answer) => Ok(Ok(answer)),
         Err(error) => Ok(Err(error.refusal()?.to_string())),

@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     channels::Channels,
-    refs::{self, AttemptFile, Follows, GitObjects as _, Loaded, RefName, RefsError, Save, Seal, StateStore},
+    refs::{self, AttemptFile, Follows, GitObjects as _, LoadedRun, RefName, RefsError, Save, Seal, StateStore},
     render::{self, OwnTemplates, Rendered},
 };
 use loopgate_core::{
@@ -54,7 +54,7 @@ pub struct Reconcile {
 
 /// A pull request to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
+pub struct ReconcileRequest {
     /// None where a plain token is used.
     pub installation: Option<InstallationId>,
     pub repository: RepoName,
@@ -65,7 +65,7 @@ pub struct Job {
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ReconcileOutcome {
     /// The next moment at which time alone changes something.
     pub revisit_at: Option<Timestamp>,
     pub result: Settled,
@@ -186,7 +186,7 @@ impl Reconcile {
     ///
     /// # Errors
     /// [`Failed`] when GitHub does not answer, asks to wait, or shows too little to decide.
-    pub async fn run(&self, job: &Job, now: Timestamp) -> Result<Outcome, Failed> {
+    pub async fn run(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome, Failed> {
         let known = self.problems.of(job);
         let outcome = Box::pin(self.look(job, &known, now)).await?;
         match &outcome.result {
@@ -202,7 +202,7 @@ impl Reconcile {
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub async fn peek(&self, job: &Job, now: Timestamp) -> Result<Option<Looked>, Failed> {
+    pub async fn peek(&self, job: &ReconcileRequest, now: Timestamp) -> Result<Option<Looked>, Failed> {
         let client = self.github.client(job.installation);
         let Some(Begun { facts, loaded, elsewhere, .. }) = Box::pin(self.begin(&client, job)).await? else {
             return Ok(None);
@@ -216,7 +216,12 @@ impl Reconcile {
     }
 
     /// One turn, begun anew when somebody else saved what they saw of another head meanwhile.
-    async fn look(&self, job: &Job, problems: &[Problem], now: Timestamp) -> Result<Outcome, Failed> {
+    async fn look(
+        &self,
+        job: &ReconcileRequest,
+        problems: &[Problem],
+        now: Timestamp,
+    ) -> Result<ReconcileOutcome, Failed> {
         for _ in 0..MOST_SAVES {
             if let Some(outcome) = Box::pin(self.turn(job, problems, now)).await? {
                 return Ok(outcome);
@@ -225,7 +230,12 @@ impl Reconcile {
         Err(Failed { reason: "the pull request moved on again and again meanwhile".into(), retry_at: None })
     }
 
-    async fn turn(&self, job: &Job, problems: &[Problem], now: Timestamp) -> Result<Option<Outcome>, Failed> {
+    async fn turn(
+        &self,
+        job: &ReconcileRequest,
+        problems: &[Problem],
+        now: Timestamp,
+    ) -> Result<Option<ReconcileOutcome>, Failed> {
         let client = self.github.client(job.installation);
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
             return Ok(Some(nothing(Settled::Dormant)));
@@ -281,16 +291,16 @@ impl Reconcile {
             effects: executed.done,
             problems: refused.into_iter().chain(executed.problems).collect(),
         };
-        Ok(Some(Outcome { revisit_at, result: Settled::Decided(summary) }))
+        Ok(Some(ReconcileOutcome { revisit_at, result: Settled::Decided(summary) }))
     }
 
-    fn store<'g>(&self, job: &Job, storage: &'g Storage) -> StateStore<'g, Storage> {
+    fn store<'g>(&self, job: &ReconcileRequest, storage: &'g Storage) -> StateStore<'g, Storage> {
         let seal = self.seal.as_ref().map(|seal| seal.of(&job.repository, job.number));
         StateStore::new(storage, RefName::pull_request(job.number)).sealed(seal)
     }
 
     /// The facts, and the state from where the configuration has it kept. None where Loopgate is not switched on.
-    async fn begin(&self, client: &Client, job: &Job) -> Result<Option<Begun>, Failed> {
+    async fn begin(&self, client: &Client, job: &ReconcileRequest) -> Result<Option<Begun>, Failed> {
         let hidden_ref = Storage::hidden_ref(client, &job.repository);
         let Some((facts, in_ref)) = self.facts(client, job, &self.store(job, &hidden_ref)).await? else {
             return Ok(None);
@@ -311,7 +321,7 @@ impl Reconcile {
 
     /// Moves a run that is still kept where the configuration had it before. Where that is refused it stays, and people
     /// are told.
-    async fn settle_in(&self, job: &Job, begun: Begun) -> Result<Settlement, Failed> {
+    async fn settle_in(&self, job: &ReconcileRequest, begun: Begun) -> Result<Settlement, Failed> {
         let Begun { facts, storage, loaded, elsewhere } = begun;
         let Some((old, held)) = elsewhere else { return Ok((facts, storage, loaded, None)) };
         if facts.pull_request().lifecycle != Lifecycle::Open {
@@ -320,7 +330,7 @@ impl Reconcile {
         }
         let (Some(tip), Some(state)) = (held.tip, held.intact()) else {
             // What is damaged is recovered from, and saved in the new place.
-            let loaded = Loaded { tip: None, remembered: held.remembered };
+            let loaded = LoadedRun { tip: None, remembered: held.remembered };
             return Ok((facts, storage, loaded, None));
         };
         let store = self.store(job, &storage);
@@ -344,9 +354,9 @@ impl Reconcile {
     async fn facts(
         &self,
         client: &Client,
-        job: &Job,
+        job: &ReconcileRequest,
         store: &StateStore<'_, Storage>,
-    ) -> Result<Option<(PullRequestFacts, Loaded)>, Failed> {
+    ) -> Result<Option<(PullRequestFacts, LoadedRun)>, Failed> {
         let target = Target { repository: &job.repository, number: job.number };
         let facts = async {
             match self.observer.facts(client, target).await {
@@ -368,9 +378,9 @@ impl Reconcile {
     async fn observe(
         &self,
         client: &Client,
-        job: &Job,
+        job: &ReconcileRequest,
         facts: PullRequestFacts,
-        loaded: &Loaded,
+        loaded: &LoadedRun,
     ) -> Result<Observation, Failed> {
         let target = Target { repository: &job.repository, number: job.number };
         let pull_request = facts.pull_request();
@@ -395,7 +405,7 @@ impl Reconcile {
         &self,
         client: &Client,
         observation: &Observation,
-        mut loaded: Loaded,
+        mut loaded: LoadedRun,
         (store, storage): (&StateStore<'_, Storage>, &Storage),
         now: Timestamp,
     ) -> Result<Option<Decided>, Failed> {
@@ -441,7 +451,7 @@ impl Reconcile {
 }
 
 /// The decision, and the state it was made on. A recovery is told like anything else that is not as it should be.
-fn decide(observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopState, Decision) {
+fn decide(observation: &Observation, loaded: &LoadedRun, now: Timestamp) -> (LoopState, Decision) {
     let Observation { snapshot, policy, .. } = observation;
     let begin = || {
         // A run whose record is gone left traces: the loss is said, and the numbers go on.
@@ -484,13 +494,13 @@ struct Begun {
     facts: PullRequestFacts,
     /// Where the configuration has the state kept, and what is there.
     storage: Storage,
-    loaded: Loaded,
+    loaded: LoadedRun,
     /// Where the run still is, if it has to move.
-    elsewhere: Option<(Storage, Loaded)>,
+    elsewhere: Option<(Storage, LoadedRun)>,
 }
 
 /// Where the state is kept from now on, with what is there, and why that is not where it should be.
-type Settlement = (PullRequestFacts, Storage, Loaded, Option<ObservationProblem>);
+type Settlement = (PullRequestFacts, Storage, LoadedRun, Option<ObservationProblem>);
 
 /// A decision that is saved, or could not be.
 struct Decided {
@@ -504,7 +514,7 @@ struct Decided {
 
 /// When to look again because an event told of a head that the API does not show: the API may lag behind. What was
 /// decided meanwhile is bound to the head that was observed, so nothing opens early.
-fn lagging(job: &Job, observation: &Observation, now: Timestamp) -> Option<Timestamp> {
+fn lagging(job: &ReconcileRequest, observation: &Observation, now: Timestamp) -> Option<Timestamp> {
     let newest = job.hints.iter().rev().find_map(|hint| match hint {
         Hint::HeadSeen { sha, at } => Some((*sha, *at)),
         _ => None,
@@ -514,8 +524,8 @@ fn lagging(job: &Job, observation: &Observation, now: Timestamp) -> Option<Times
     unseen.then(|| now + LOOK_AGAIN_AFTER)
 }
 
-const fn nothing(result: Settled) -> Outcome {
-    Outcome { revisit_at: None, result }
+const fn nothing(result: Settled) -> ReconcileOutcome {
+    ReconcileOutcome { revisit_at: None, result }
 }
 
 /// The texts of a decision; a repository's own escalation report is read only when one is about to be posted.

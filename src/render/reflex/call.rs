@@ -4,19 +4,19 @@ use crate::render::{causes, questions, tampering::tampering};
 use loopgate_core::{
     deciding::Decision,
     policy::Trigger,
-    reflex::{Ask, Breach, Call, Exhausted, FewerTests, Refusal},
+    reflex::{Ask, Breach, EditRefusal, Exhausted, FewerTests, LoopCall},
 };
 
 /// A call by an evaluation; none where the decision calls nobody.
-pub fn loop_call_of(decision: &Decision) -> Option<Call> {
+pub fn loop_call_of(decision: &Decision) -> Option<LoopCall> {
     let escalation = decision.view.escalation.as_ref()?;
     let question = questions::question(&escalation.question);
     let ask = Ask { question, options: questions::options(&escalation.question) };
-    Some(Call { notes: vec![format!("What was seen: {}.", causes::recognised(escalation))], ask })
+    Some(LoopCall { notes: vec![format!("What was seen: {}.", causes::recognised(escalation))], ask })
 }
 
 /// A call by something else than an evaluation: refused edits, no edits, nothing to spend. `notes` tell what it is.
-pub fn loop_call(cause: Trigger, notes: Vec<String>) -> Call {
+pub fn loop_call(cause: Trigger, notes: Vec<String>) -> LoopCall {
     let (question, options): (&str, &[&str]) = match cause {
         Trigger::Tampering => (
             "Is what the fixer did to the tests or the configuration meant?",
@@ -47,7 +47,7 @@ pub fn loop_call(cause: Trigger, notes: Vec<String>) -> Call {
         }
     };
     let ask = Ask { question: question.to_owned(), options: options.iter().map(|&option| option.to_owned()).collect() };
-    Call { notes, ask }
+    LoopCall { notes, ask }
 }
 
 /// Which part of the fixer's budget is used up, as a note of a call.
@@ -66,11 +66,11 @@ pub fn loop_exhausted(exhausted: &Exhausted) -> String {
 }
 
 /// Why edits are refused.
-pub fn loop_refusal(refusal: &Refusal) -> String {
+pub fn loop_refusal(refusal: &EditRefusal) -> String {
     match refusal {
-        Refusal::Weakens(found) => tampering(found),
-        Refusal::Protected { path } => format!("{path} is not for a fixer to edit"),
-        Refusal::TooLarge { reason } => format!("a change too large to read ({reason}) is not for a fixer to edit"),
+        EditRefusal::Weakens(found) => tampering(found),
+        EditRefusal::Protected { path } => format!("{path} is not for a fixer to edit"),
+        EditRefusal::TooLarge { reason } => format!("a change too large to read ({reason}) is not for a fixer to edit"),
     }
 }
 

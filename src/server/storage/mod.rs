@@ -96,7 +96,7 @@ pub(super) struct Delivery {
 
 /// Where work came from; for logs, and carried on when a commit becomes its pull requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Origin {
+pub(super) struct WorkOrigin {
     /// Empty for a wake-up or a replay.
     pub delivery: String,
     pub event: String,
@@ -111,7 +111,7 @@ pub(super) enum Change {
     Settle {
         key: Key,
         covered: Covered,
-        how: Settled,
+        how: WorkEnd,
     },
     /// A person wants a dead letter tried again.
     Replay(Key),
@@ -135,12 +135,12 @@ pub(super) struct Covered {
 
 /// How work on a target ended.
 #[derive(Debug, Clone)]
-pub(super) enum Settled {
+pub(super) enum WorkEnd {
     Done(Requeue),
     /// Not a pull request itself: these are, and each becomes work with these hints.
     Resolved {
         into: Vec<Key>,
-        origin: Origin,
+        origin: WorkOrigin,
         hints: Vec<Hint>,
         urgency: Urgency,
     },
@@ -167,17 +167,17 @@ pub(super) enum Applied {
     TtlCache(Vec<Arrival>),
     /// This delivery was accepted before.
     Duplicate,
-    Settled,
+    WorkEnd,
     /// So many ids are gone; call again while there are any.
     Pruned(u64),
 }
 
 /// What there is to do on a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Loaded {
+pub(super) struct TargetWork {
     pub covered: Covered,
     /// Of the newest delivery.
-    pub origin: Origin,
+    pub origin: WorkOrigin,
     /// Of all deliveries, oldest first.
     pub hints: Vec<Hint>,
     /// In a row, before this attempt.

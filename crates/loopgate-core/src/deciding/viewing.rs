@@ -18,7 +18,7 @@ use crate::{
     stages::walk::Walks,
     state::{Answered, AttemptDigest, GateStatus, LoopState, RejectedIn, RunStatus},
     verdict::{
-        Evaluation, Feedback,
+        Evaluation, FeedbackFact,
         blame::{self, CheckBlame},
         evaluate, feedback,
         gather::HeadEvidence,
@@ -193,8 +193,9 @@ fn check_views(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckView>
 }
 
 /// What people who rejected the head object to.
-fn objections(gates: &[GateReport], review: &ReviewStanding) -> Vec<Feedback> {
-    let objection = |by: &Login, of, words: &String| Feedback::Objection { by: by.clone(), of, words: words.clone() };
+fn objections(gates: &[GateReport], review: &ReviewStanding) -> Vec<FeedbackFact> {
+    let objection =
+        |by: &Login, of, words: &String| FeedbackFact::Objection { by: by.clone(), of, words: words.clone() };
     let of_gates = gates.iter().filter_map(|gate| match &gate.standing {
         GateStanding::Rejected { by, words, .. } if gate.is_closed() => {
             Some(objection(by, RejectedIn::Gate(gate.name.clone()), words))

@@ -30,11 +30,11 @@ fn edits_are_taken_refused_or_none() {
     for path in [".github/workflows/ci.yml", ".GitHub/loopgate.yml", "CODEOWNERS", "docs/CODEOWNERS", "ci/loopgate.yml"]
     {
         let refused = judged(vec![file(path, "-a\n+b")], &[]);
-        assert_eq!(refused, EditVerdict::Refuse(vec![Refusal::Protected { path: path.to_owned() }]), "{path}");
+        assert_eq!(refused, EditVerdict::Refuse(vec![EditRefusal::Protected { path: path.to_owned() }]), "{path}");
     }
     let weakened = judged(vec![file("tests/test_a.py", "-def test_a():")], &[]);
     let EditVerdict::Refuse(why) = &weakened else { panic!("{weakened:?}") };
-    assert!(matches!(&why[0], Refusal::Weakens(Tampering::TestsRemoved { fewer: 1, .. })), "{why:?}");
+    assert!(matches!(&why[0], EditRefusal::Weakens(Tampering::TestsRemoved { fewer: 1, .. })), "{why:?}");
     let unread = ChangedFiles::TooLarge { known: Vec::new(), reason: "the diff has 99 bytes".into() };
     assert!(matches!(judge_edits(&unread, &BTreeSet::new(), ""), EditVerdict::Refuse(_)));
 }

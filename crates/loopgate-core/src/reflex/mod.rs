@@ -27,12 +27,12 @@ pub use alias::Alias;
 pub use begin::begin;
 pub use budget::{Exhausted, time_left};
 pub use contract::{Breach, Produced};
-pub use ending::{Standing, standing};
-pub use fix::{EditVerdict, FewerTests, Refusal, failing_scope, fewer_tests, judge_edits};
+pub use ending::{LoopStanding, standing};
+pub use fix::{EditRefusal, EditVerdict, FewerTests, failing_scope, fewer_tests, judge_edits};
 pub use govern::{govern, infer_limit, infer_type, kind_of_check, prepared_checks, title};
 pub use replay::replay;
 pub use turn::{Evaluated, Turn};
 
 pub use crate::state::{
-    Ask, Broken, Call, Calling, CritiqueItem, FixMaker, FixRecord, Major, ReflexState, Senior, Settings, Spent,
+    Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, LoopCall, Major, ReflexState, Senior, Settings, Spent,
 };

@@ -7,14 +7,14 @@ use crate::{
     escalation::escalation_call,
     policy::Trigger,
     state::{
-        Call, CritiqueItem, EvaluationSummary, FixMaker, FixRecord, LoopState, RunStatus, Step, Stop, StopReason,
+        CritiqueItem, EvaluationSummary, FixMaker, FixRecord, LoopCall, LoopState, RunStatus, Step, Stop, StopReason,
         history::{ArtifactCreated, Completed, Escalated, Event, Failed, HistoryLine, Resumed, Stopped},
     },
 };
 
 /// Does to the state what the turn did that wrote this line, as far as the line tells. A line that tells nothing of
 /// where a loop stands changes nothing. `call` is what a person was told of a cause, with the notes of the line.
-pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigger, Vec<String>) -> Call) {
+pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigger, Vec<String>) -> LoopCall) {
     if state.reflex.is_none() {
         return;
     }

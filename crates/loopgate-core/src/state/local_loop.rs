@@ -83,7 +83,7 @@ pub struct Settings {
 /// What a person is told who is called by a local loop. The state keeps it as it was said: whoever calls brings the
 /// words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct LoopCall {
     /// What happened, a line each.
     pub notes: Vec<String>,
     pub ask: Ask,

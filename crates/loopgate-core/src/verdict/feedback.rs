@@ -61,7 +61,7 @@ pub fn failures<'b>(
 
 /// One thing for whoever mends the head.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Feedback {
+pub enum FeedbackFact {
     /// A failure, as its analysis tells it.
     Failure(FeedbackLine),
     /// A rule that does not hold, with what it says of itself.
@@ -81,23 +81,27 @@ pub fn feedback(
     examined: &[&ExaminedFailure],
     blames: &[CheckBlame],
     evaluation: &Evaluation,
-    objections: Vec<Feedback>,
+    objections: Vec<FeedbackFact>,
     policy: &Policy,
-) -> Vec<Feedback> {
+) -> Vec<FeedbackFact> {
     let outside = |blame: &&CheckBlame| blame.blame != Blame::PrCode;
     let elsewhere = blames.iter().filter(outside).map(|blame| &blame.check);
     let mut seen = BTreeSet::new();
     let own = failures.iter().zip(examined).filter(|(view, _)| view.blame == Blame::PrCode);
     let distinct = own.filter(|(view, _)| seen.insert(view.failure.fingerprint)).take(FEEDBACK_LIMIT);
-    let mut items: Vec<Feedback> =
-        distinct.map(|(view, examined)| Feedback::Failure(of_failure(view, examined, policy))).collect();
+    let mut items: Vec<FeedbackFact> =
+        distinct.map(|(view, examined)| FeedbackFact::Failure(of_failure(view, examined, policy))).collect();
     let explained: BTreeSet<&str> =
         failures.iter().map(|view| &view.check).chain(elsewhere).map(CheckName::as_str).collect();
     for rule in evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info) {
         if let RuleOutcome::Failed(why) = &rule.outcome
             && !explained.contains(rule.id.as_str())
         {
-            items.push(Feedback::Rule { id: rule.id.clone(), description: rule.description.clone(), why: why.clone() });
+            items.push(FeedbackFact::Rule {
+                id: rule.id.clone(),
+                description: rule.description.clone(),
+                why: why.clone(),
+            });
         }
     }
     items.extend(objections);

@@ -15,6 +15,6 @@ pub mod tamper;
 
 pub use self::{
     evaluation::{CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},
-    feedback::Feedback,
+    feedback::FeedbackFact,
     standing::{CheckStanding, FailureView},
 };

@@ -58,7 +58,7 @@ impl Store {
     }
 
     /// What a job on this target covers; `None` if there is nothing to do.
-    pub async fn load(&self, key: &Key) -> Result<Option<Loaded>, StoreError> {
+    pub async fn load(&self, key: &Key) -> Result<Option<TargetWork>, StoreError> {
         let row = by_key(
             "SELECT newest, delivery, event, received_at, hints, failures FROM work
              WHERE installation = ?1 AND repository = ?2 AND what = ?3 AND dead_at IS NULL",
@@ -69,9 +69,9 @@ impl Store {
         let Some(row) = row else { return Ok(None) };
         let hints: &str = row.try_get(4)?;
         let characters = i64::try_from(hints.chars().count()).unwrap_or(i64::MAX);
-        Ok(Some(Loaded {
+        Ok(Some(TargetWork {
             covered: Covered { up_to: Seq(row.try_get(0)?), hints: characters },
-            origin: Origin {
+            origin: WorkOrigin {
                 delivery: row.try_get(1)?,
                 event: row.try_get(2)?,
                 received_at: time(row.try_get(3)?).unwrap_or_default(),

@@ -86,7 +86,7 @@ struct Batch<'c> {
 struct Addition {
     key: Key,
     seq: Seq,
-    origin: Origin,
+    origin: WorkOrigin,
     hints: String,
     urgency: Urgency,
 }
@@ -128,7 +128,7 @@ impl Batch<'_> {
             additions.extend(work.targets.iter().map(|target| Addition {
                 key: key(target),
                 seq: *seq,
-                origin: Origin { delivery: id.to_string(), event: event.clone(), received_at: *received_at },
+                origin: WorkOrigin { delivery: id.to_string(), event: event.clone(), received_at: *received_at },
                 hints: hints.clone(),
                 urgency: Urgency::Direct,
             }));
@@ -200,13 +200,13 @@ impl Batch<'_> {
         seq
     }
 
-    async fn settle(&mut self, key: &Key, covered: Covered, how: &Settled) -> Result<Applied, StoreError> {
+    async fn settle(&mut self, key: &Key, covered: Covered, how: &WorkEnd) -> Result<Applied, StoreError> {
         match how {
-            Settled::Done(again) => {
+            WorkEnd::Done(again) => {
                 self.finish(key, covered).await?;
                 self.set_wakeup(key, *again).await?;
             }
-            Settled::Resolved { into, origin, hints, urgency } => {
+            WorkEnd::Resolved { into, origin, hints, urgency } => {
                 self.finish(key, covered).await?;
                 let hints = written(hints);
                 let addition = |key: &Key| Addition {
@@ -219,13 +219,13 @@ impl Batch<'_> {
                 let additions = into.iter().map(addition).collect();
                 return Ok(Applied::TtlCache(self.add(additions).await?));
             }
-            Settled::Failed(trouble) => self.note(key, trouble).await?,
-            Settled::Dead { trouble, at } => {
+            WorkEnd::Failed(trouble) => self.note(key, trouble).await?,
+            WorkEnd::Dead { trouble, at } => {
                 self.note(key, trouble).await?;
-                self.bury(key, covered, *at).await?;
+                self.give_up(key, covered, *at).await?;
             }
         }
-        Ok(Applied::Settled)
+        Ok(Applied::WorkEnd)
     }
 
     /// What was covered is done; what came meanwhile stays, with its own hints.
@@ -277,7 +277,7 @@ impl Batch<'_> {
     }
 
     /// Gives a target up, unless something new came meanwhile: that has attempts of its own.
-    async fn bury(&mut self, key: &Key, covered: Covered, at: Timestamp) -> Result<(), StoreError> {
+    async fn give_up(&mut self, key: &Key, covered: Covered, at: Timestamp) -> Result<(), StoreError> {
         by_key(
             "UPDATE work SET dead_at = CASE WHEN newest <= ?4 THEN ?5 END,
                  failures = CASE WHEN newest <= ?4 THEN failures ELSE 0 END
@@ -315,7 +315,7 @@ impl Batch<'_> {
         .bind(SLICE)
         .fetch_all(&mut *self.transaction)
         .await?;
-        let origin = Origin { delivery: String::new(), event: "wakeup".to_owned(), received_at: now };
+        let origin = WorkOrigin { delivery: String::new(), event: "wakeup".to_owned(), received_at: now };
         let mut additions = Vec::with_capacity(due.len());
         for row in due {
             if let Some(key) = key(&row)? {

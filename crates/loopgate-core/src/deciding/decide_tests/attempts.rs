@@ -193,7 +193,7 @@ fn an_analyzer_advises_and_decides_nothing() {
     };
     let plain = advised("", "logic_error");
     let told = advised("Add each price once.", "environment");
-    let Feedback::Failure(line) = &told.view.feedback[0] else { panic!("{:?}", told.view.feedback) };
+    let FeedbackFact::Failure(line) = &told.view.feedback[0] else { panic!("{:?}", told.view.feedback) };
     assert_eq!((&*line.problem, &*line.action), ("The sum is counted twice.", "Add each price once."));
     assert_eq!((told.action, told.next.attempts), (plain.action, plain.next.attempts), "not even by its category");
     let vague = advised("Maybe consider the loop.", "logic_error");

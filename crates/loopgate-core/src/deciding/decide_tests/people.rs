@@ -47,7 +47,8 @@ fn a_rejected_gate_costs_one_attempt_until_the_rejecter_is_content() {
     assert_eq!(decision.action, NextAction::Retry { attempt: 1 });
     assert_eq!(decision.view.stage, Stage::Implement);
     assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Success)), "the evidence is good");
-    let objected = |item: &Feedback| matches!(item, Feedback::Objection { words, .. } if words == "Use the vault");
+    let objected =
+        |item: &FeedbackFact| matches!(item, FeedbackFact::Objection { words, .. } if words == "Use the vault");
     assert!(decision.view.feedback.iter().any(objected), "{:?}", decision.view.feedback);
     assert_eq!((story.state.failures.count, story.state.failures.total), (1, 1));
     assert!(story.state.blocked.is_none(), "it is not blocked");

@@ -14,7 +14,7 @@ use crate::{
     stage::Stage,
     stages::Blocker,
     state::{Answer, Asked, CapabilityProgress, LostRecord, Rerun, Skip},
-    verdict::{CheckStanding, DistanceToSuccess, Evaluation, FailureView, Feedback, tamper::Tampering},
+    verdict::{CheckStanding, DistanceToSuccess, Evaluation, FailureView, FeedbackFact, tamper::Tampering},
 };
 
 /// Everything a reader may be shown of the loop, in the order it matters.
@@ -40,7 +40,7 @@ pub struct View {
     pub capabilities: CapabilityProgress,
     /// Failures of the head, the most telling first.
     pub failures: Vec<FailureView>,
-    pub feedback: Vec<Feedback>,
+    pub feedback: Vec<FeedbackFact>,
     /// The fixer elsewhere whose turn it is, if one is asked.
     pub fixing: Option<FixTurn>,
     pub compare: Option<Compare>,

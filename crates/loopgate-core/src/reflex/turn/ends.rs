@@ -9,7 +9,7 @@ use crate::{
     ids::{Login, Timestamp},
     policy::{EscalationAction, Fixer, Policy, Trigger},
     state::{
-        Broken, Call, LoopState, Resume, RunStatus, Senior, Step, Stop, StopReason,
+        Broken, LoopCall, LoopState, Resume, RunStatus, Senior, Step, Stop, StopReason,
         history::{Completed, Escalated, Event, EventStatus, Failed, PhaseFailure, Resumed, Stopped},
     },
     verdict::{Evaluation, evaluate},
@@ -17,7 +17,7 @@ use crate::{
 
 impl Turn {
     /// Something only a person can decide, found outside an evaluation: refused edits, no edits, nothing to spend.
-    pub fn refused(state: &LoopState, triggers: &[Trigger], call: Call, policy: &Policy, now: Timestamp) -> Self {
+    pub fn refused(state: &LoopState, triggers: &[Trigger], call: LoopCall, policy: &Policy, now: Timestamp) -> Self {
         let mut turn = Self::on(state, now);
         turn.state.blocked = escalation_call::block(triggers, &turn.state, now);
         let reflex = turn.reflex();

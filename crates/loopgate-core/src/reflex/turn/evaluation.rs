@@ -9,7 +9,7 @@ use crate::{
     policy::{Phase, Policy, Trigger},
     reflex::contract::{self, Breach},
     state::{
-        Call, CritiqueItem, EvaluationSummary, LoopState, RunStatus, Step, Stop, StopReason,
+        CritiqueItem, EvaluationSummary, LoopCall, LoopState, RunStatus, Step, Stop, StopReason,
         history::{Event, EventStatus},
     },
     verdict::{Evaluation, EvaluationVerdict, evaluate},
@@ -21,7 +21,7 @@ pub enum Evaluated<'a> {
     /// Phase A passes: phase B follows on the same head.
     PhaseA(&'a Evaluation),
     /// The head is judged. `critique` says what is wrong, and `call` what a person is told where the decision calls one.
-    Head { decision: &'a Decision, critique: &'a [CritiqueItem], call: Option<&'a Call> },
+    Head { decision: &'a Decision, critique: &'a [CritiqueItem], call: Option<&'a LoopCall> },
 }
 
 impl Turn {
@@ -54,7 +54,7 @@ impl Turn {
         self.state.current_step = Step::Prepare;
     }
 
-    fn judged(&mut self, decision: &Decision, critique: &[CritiqueItem], call: Option<&Call>, policy: &Policy) {
+    fn judged(&mut self, decision: &Decision, critique: &[CritiqueItem], call: Option<&LoopCall>, policy: &Policy) {
         let before = std::mem::replace(&mut self.state, decision.next.clone());
         // What a loop keeps itself; everything else is as a pull request's.
         self.state.title = before.title;
@@ -117,7 +117,7 @@ impl Turn {
 
     /// An evaluation that came out as it did because a fixer took tests away: a person is called, whatever else holds.
     #[must_use]
-    pub fn tampered(mut self, call: Call, policy: &Policy) -> Self {
+    pub fn tampered(mut self, call: LoopCall, policy: &Policy) -> Self {
         let now = self.now;
         self.lines.retain(|line| matches!(line.event, Event::EvaluationDone { .. }));
         self.state.stop = Stop::default();

@@ -9,8 +9,8 @@ use crate::{
     observed::{CodeType, ReceivedEvidence},
     policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
     reflex::{
-        Alias, Ask, Breach, Call, FixMaker, FixRecord, Major, Produced, Senior, Settings, Standing, begin, govern,
-        prepared_checks, replay, standing,
+        Alias, Ask, Breach, FixMaker, FixRecord, LoopCall, LoopStanding, Major, Produced, Senior, Settings, begin,
+        govern, prepared_checks, replay, standing,
     },
     state::{CritiqueItem, RunStatus, StopReason, Task},
     verdict::{
@@ -74,7 +74,7 @@ impl Story {
 
     /// Executes the steps up to the judgement of one iteration.
     fn iteration(&mut self, failing: &[&str], passing: &[&str]) -> &mut Self {
-        while standing(&self.state) == Standing::Going {
+        while standing(&self.state) == LoopStanding::Going {
             let (state, now) = (self.state.clone(), self.now);
             let all = rules(&self.policy, CodeType::NewFunction);
             let checks = prepared_checks(&self.policy, &all, state.phase);
@@ -213,7 +213,7 @@ fn a_step_may_break_its_contract_once() {
     assert_eq!(Turn::planned(&story.state, Vec::new(), story.now), Err(Breach::EmptyPlan));
     let once = Turn::broke(&story.state, "the plan is empty".into(), story.now);
     story.take(once);
-    assert_eq!(standing(&story.state), Standing::Going);
+    assert_eq!(standing(&story.state), LoopStanding::Going);
     let mended = {
         let mut story = Story {
             state: story.state.clone(),
@@ -278,8 +278,8 @@ fn items_of(view: &View) -> Vec<CritiqueItem> {
 }
 
 /// What a person is told, whatever they are asked.
-fn call(notes: Vec<String>) -> Call {
-    Call { notes, ask: Ask { question: "Is it meant?".to_owned(), options: Vec::new() } }
+fn call(notes: Vec<String>) -> LoopCall {
+    LoopCall { notes, ask: Ask { question: "Is it meant?".to_owned(), options: Vec::new() } }
 }
 
 /// What a person decided, and where the loop stands.
