@@ -1,7 +1,10 @@
 //! The one question that is put to the human who is called, and its answers. Names from outside stand in it as they
 //! are; who shows it makes it safe.
 
-use loopgate_core::escalation::{Choice, Dilemma, Disagreement, Question};
+use loopgate_core::{
+    escalation::{Disagreement, Question},
+    policy::Trigger,
+};
 
 /// The question itself.
 pub(super) fn question(question: &Question) -> String {
@@ -13,13 +16,28 @@ pub(super) fn question(question: &Question) -> String {
         Question::WhichSide { test, since: Disagreement::Attempts(attempts), .. } => {
             format!("{} `{test}` disagrees with the code. Which side is right?", after(*attempts))
         }
-        Question::OfRun { attempts, about } => format!("{}, {}", after(*attempts), dilemma(*about)),
+        Question::OfRun { attempts, about } => format!("{}, {}", after(*attempts), of_run(*about).0),
     }
 }
 
 /// The answers that the question offers, in their order.
 pub(super) fn options(question: &Question) -> Vec<String> {
-    question.choices().into_iter().map(option).collect()
+    let options: &[&str] = match question {
+        Question::WhoDecides => &[
+            "Its approvers, now: approve or reject it.",
+            "Somebody else: name other approvers in the configuration on the base branch.",
+            "Nobody: close the pull request, or take out what opened the gate.",
+        ],
+        Question::WhichSide { expected, actual, .. } => {
+            return vec![
+                format!("The test: it expects `{expected}`. Change the code."),
+                format!("The code: it gives `{actual}`. Change the test, and say so in a comment."),
+                "Neither: describe what should happen.".to_owned(),
+            ];
+        }
+        Question::OfRun { about, .. } => of_run(*about).1,
+    };
+    options.iter().map(|&option| option.to_owned()).collect()
 }
 
 fn after(attempts: u32) -> String {
@@ -30,37 +48,36 @@ fn after(attempts: u32) -> String {
     }
 }
 
-const fn dilemma(dilemma: Dilemma) -> &'static str {
-    match dilemma {
-        Dilemma::IsTheFindingReal => "is the finding real?",
-        Dilemma::IsTheWeakeningMeant => "is the change to what checks the code meant?",
-        Dilemma::WaitOrSkip => "should the loop wait or go on without this check?",
-        Dilemma::HangsOrSlow => "does the code hang, or is the check too slow for its timeout?",
-        Dilemma::HowToGoOn => "how should this go on?",
-    }
-}
-
-fn option(choice: Choice<'_>) -> String {
-    let words = match choice {
-        Choice::TestIsRight { expected } => return format!("The test: it expects `{expected}`. Change the code."),
-        Choice::CodeIsRight { actual } => {
-            return format!("The code: it gives `{actual}`. Change the test, and say so in a comment.");
+const fn of_run(about: Trigger) -> (&'static str, &'static [&'static str]) {
+    match about {
+        Trigger::SecurityIssueFound => {
+            ("is the finding real?", &["Yes: it must be fixed before anything else.", "No: record why, then resume."])
         }
-        Choice::NeitherIsRight => "Neither: describe what should happen.",
-        Choice::ApproversDecide => "Its approvers, now: approve or reject it.",
-        Choice::NameOtherApprovers => "Somebody else: name other approvers in the configuration on the base branch.",
-        Choice::CloseOrTakeOut => "Nobody: close the pull request, or take out what opened the gate.",
-        Choice::FindingIsReal => "Yes: it must be fixed before anything else.",
-        Choice::FindingIsFalse => "No: record why, then resume.",
-        Choice::WeakeningIsMeant => "Yes: somebody else than its author takes responsibility for it.",
-        Choice::WeakeningIsUndone => "No: put it back as it was, then resume.",
-        Choice::Wait => "Wait until it is back, then resume.",
-        Choice::SkipCheck => "Skip the check with a reason.",
-        Choice::CodeHangs => "The code hangs: fix it and push.",
-        Choice::CheckIsSlow => "The check is slow: raise its timeout on the base branch, then resume.",
-        Choice::AnotherTry => "Another try: push a fix, then resume.",
-        Choice::StopApproach => "Stop this approach: close the pull request.",
-        Choice::TakeOver => "Take it over by hand.",
-    };
-    words.to_owned()
+        Trigger::Tampering => (
+            "is the change to what checks the code meant?",
+            &[
+                "Yes: somebody else than its author takes responsibility for it.",
+                "No: put it back as it was, then resume.",
+            ],
+        ),
+        Trigger::ExternalDependencyDown => (
+            "should the loop wait or go on without this check?",
+            &["Wait until it is back, then resume.", "Skip the check with a reason."],
+        ),
+        Trigger::TimeoutExceeded => (
+            "does the code hang, or is the check too slow for its timeout?",
+            &[
+                "The code hangs: fix it and push.",
+                "The check is slow: raise its timeout on the base branch, then resume.",
+            ],
+        ),
+        _ => (
+            "how should this go on?",
+            &[
+                "Another try: push a fix, then resume.",
+                "Stop this approach: close the pull request.",
+                "Take it over by hand.",
+            ],
+        ),
+    }
 }

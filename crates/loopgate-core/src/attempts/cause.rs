@@ -6,51 +6,36 @@ use crate::{gate::waiting::OverdueGate, policy::Trigger, state::Outage, verdict:
 /// digest keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
+    /// A security check fails.
     SecurityIssueFound,
-    Tampering {
-        first: Tampering,
-        /// How many more ways of weakening were found.
-        more: usize,
-    },
-    RegressionDetected {
-        /// Names of tests, at most three.
-        tests: Vec<String>,
-    },
-    CircularFailure {
-        circle: Circle,
-    },
-    SameError {
-        /// Attempts in a row that share a failure.
-        attempts: u32,
-        last: String,
-    },
-    TotalFailures {
-        attempts: u32,
-    },
-    MaxAttemptsReached {
-        reason: AttemptsEnd,
-    },
+    /// What weakens the checks, and how many more ways of it there are.
+    Tampering { first: Tampering, more: usize },
+    /// Names of the tests, at most three.
+    RegressionDetected { tests: Vec<String> },
+    /// How the attempts come back.
+    CircularFailure { circle: Circle },
+    /// So many attempts in a row share a failure.
+    SameError { attempts: u32, last: String },
+    /// So many attempts of the run failed.
+    TotalFailures { attempts: u32 },
+    /// Why there is no further one.
+    MaxAttemptsReached { reason: AttemptsEnd },
+    /// The score stands still.
     Stagnation,
-    TimeoutExceeded {
-        last: String,
-    },
-    ExternalDependencyDown {
-        outage: Outage,
-    },
-    BudgetExhausted {
-        /// Failing attempts that a fixer was asked about.
-        attempts: u32,
-    },
-    GateTimeout {
-        gates: Vec<OverdueGate>,
-    },
-    CoverageThresholdUnmet {
-        last: String,
-    },
+    /// A check does not end by itself.
+    TimeoutExceeded { last: String },
+    /// It has lasted longer than is tolerated.
+    ExternalDependencyDown { outage: Outage },
+    /// So many failing attempts a fixer was asked about.
+    BudgetExhausted { attempts: u32 },
+    /// They have waited too long.
+    GateTimeout { gates: Vec<OverdueGate> },
+    /// Nothing else is missing.
+    CoverageThresholdUnmet { last: String },
+    /// The same code fails again.
     NoChange,
-    UnknownErrorType {
-        last: String,
-    },
+    /// Two attempts in a row failed without saying how.
+    UnknownErrorType { last: String },
 }
 
 impl Cause {

@@ -7,5 +7,5 @@ pub mod senior_fixer;
 
 pub use self::{
     escalation_call::EscalationView,
-    question::{Choice, Dilemma, Disagreement, Question},
+    question::{Disagreement, Question},
 };

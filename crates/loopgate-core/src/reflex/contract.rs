@@ -12,20 +12,23 @@ use crate::{
 /// How a contract was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Breach {
+    /// The plan says nothing.
     EmptyPlan,
+    /// There is no check.
     NothingToRun,
     /// The checks edited these files.
     Edited(Vec<String>),
+    /// The check has two results.
     TwoResults(CheckName),
+    /// The check has none.
     NoResult(CheckName),
     /// The check did not come to an end.
     NoEnd(CheckName),
     /// The critique says nothing about the failed rule.
     Silent(RuleId),
     /// It says what is wrong with a rule, and not what to do.
-    NoInstruction {
-        rule: String,
-    },
+    NoInstruction { rule: String },
+    /// It says nothing at all.
     NoCritique,
 }
 

@@ -71,50 +71,28 @@ pub enum RuleOutcome {
 /// Why a rule does not hold, with what shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleFailure {
-    Check {
-        check: CheckName,
-        how: CheckFailure,
-    },
+    /// A check did not pass.
+    Check { check: CheckName, how: CheckFailure },
     /// Fewer tests pass than are to.
-    PassedRatio {
-        ratio: Score,
-        least: Score,
-    },
+    PassedRatio { ratio: Score, least: Score },
     /// Percent of the changed lines, and places of those that no test executes.
-    ChangedCoverage {
-        percent: f64,
-        least: f64,
-        uncovered: Vec<String>,
-    },
+    ChangedCoverage { percent: f64, least: f64, uncovered: Vec<String> },
     /// Percent of all lines, here and on the base.
-    CoverageLost {
-        head: f64,
-        base: f64,
-    },
+    CoverageLost { head: f64, base: f64 },
+    /// Tests of a required sort are missing.
     RequiredTest(MissingTests),
-    Findings {
-        count: u64,
-        most: u64,
-    },
+    /// More findings than are allowed.
+    Findings { count: u64, most: u64 },
+    /// Code changed, and no test.
     NoTestsAdded,
     /// None of the paths that these globs match is changed, too.
-    NotTogether {
-        also: Vec<String>,
-    },
+    NotTogether { also: Vec<String> },
     /// No added line matches the pattern.
-    NotFound {
-        pattern: String,
-    },
+    NotFound { pattern: String },
     /// An added line matches the pattern.
-    Found {
-        path: String,
-        line: u32,
-        pattern: String,
-    },
-    TooLarge {
-        lines: u64,
-        files: usize,
-    },
+    Found { path: String, line: u32, pattern: String },
+    /// So much is changed.
+    TooLarge { lines: u64, files: usize },
 }
 
 /// How a check ended without passing.
@@ -122,14 +100,14 @@ pub enum RuleFailure {
 pub enum CheckFailure {
     /// No evidence came in time.
     NoEvidence,
+    /// GitHub did not start it.
     NotStarted,
-    EvidenceRefused {
-        reason: String,
-    },
+    /// Its evidence was refused.
+    EvidenceRefused { reason: String },
+    /// It ran into its timeout.
     TimedOut,
+    /// It executed no test.
     NoTests,
-    /// With so many failures in its reports.
-    Failed {
-        failures: u64,
-    },
+    /// It failed, with so many failures in its reports.
+    Failed { failures: u64 },
 }

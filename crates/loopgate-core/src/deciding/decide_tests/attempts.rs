@@ -58,7 +58,7 @@ fn what_two_sides_say_is_asked_about_whoever_tells_them() {
     let sided = asked("assertion `left == right` failed\n  left: 10\n right: 3");
     let [test, expected, actual] = ["rounds", "3", "10"].map(str::to_owned);
     assert_eq!(sided, Question::WhichSide { test, expected, actual, since: Disagreement::Attempts(3) });
-    let open = Question::OfRun { attempts: 3, about: Dilemma::HowToGoOn };
+    let open = Question::OfRun { attempts: 3, about: Trigger::SameError };
     assert_eq!(asked("connection pool is empty"), open);
 }
 

@@ -12,7 +12,7 @@ use super::decide;
 use crate::{
     attempts::{AttemptsEnd, Cause},
     deciding::{CheckRunPlan, Decision, DecisionWord, LabelWish, NextAction, Post},
-    escalation::{Dilemma, Disagreement, Question},
+    escalation::{Disagreement, Question},
     evidence::{Failure, Outcome},
     fixtures::*,
     observed::{
