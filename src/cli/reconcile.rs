@@ -28,6 +28,7 @@ use crate::{
         ReconcileRequest, Secret, Setup, StateArtifact,
         webhook::{InWorkflow, OwnApp, Target, route_in_workflow},
     },
+    refs::Retry,
 };
 use loopgate_core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, observed::Hint};
 
@@ -162,7 +163,7 @@ impl Run<'_> {
                 hints: hints.clone(),
             };
             let ended = self.look(&reconcile, &job).await;
-            let waits = matches!(&ended, Ended::Failed(Failed { retry_at: Some(_), .. }));
+            let waits = matches!(&ended, Ended::Failed(Failed { retry: Retry::At(_), .. }));
             report.looked.push(Looked { repository: repository.clone(), number: *number, ended });
             if waits {
                 // GitHub asks to wait: the next pull request would meet the same.
@@ -252,7 +253,7 @@ async fn trying<T>(
     let mut tries = 1;
     loop {
         match once().await {
-            Err(failed) if failed.retry_at.is_none() && tries < MOST_TRIES => {
+            Err(failed) if !matches!(failed.retry, Retry::At(_)) && tries < MOST_TRIES => {
                 output::note_line(format_args!("{what}: {failed}; trying again"));
                 pause(Duration::from_secs(1 << tries)).await;
                 tries += 1;
@@ -282,19 +283,19 @@ mod tests {
 
     #[tokio::test]
     async fn what_fails_is_tried_three_times_unless_github_says_when_to_come_back() {
-        let failed = |retry_at| Failed { reason: "no answer".into(), retry_at };
+        let failed = |retry| Failed { reason: "no answer".into(), retry };
         // Fails so often, with this time to wait for; how often it was tried, and the pauses in seconds.
         let table = [
-            (0, None, 1, vec![]),
-            (2, None, 3, vec![2, 4]),
-            (9, None, 3, vec![2, 4]),
-            (9, Some(Utc::now()), 1, vec![]),
+            (0, Retry::WhenAnswered, 1, vec![]),
+            (2, Retry::WhenAnswered, 3, vec![2, 4]),
+            (9, Retry::Later, 3, vec![2, 4]),
+            (9, Retry::At(Utc::now()), 1, vec![]),
         ];
-        for (failures, retry_at, expected, waited) in table {
+        for (failures, retry, expected, waited) in table {
             let (tries, pauses) = (Cell::new(0), RefCell::new(Vec::new()));
             let once = async || {
                 tries.set(tries.get() + 1);
-                if tries.get() <= failures { Err(failed(retry_at)) } else { Ok(()) }
+                if tries.get() <= failures { Err(failed(retry)) } else { Ok(()) }
             };
             let pause = async |time: Duration| pauses.borrow_mut().push(time.as_secs());
             let ended = trying("#12".into(), once, pause).await;

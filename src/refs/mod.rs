@@ -28,7 +28,7 @@ pub(crate) mod fake;
 pub use attempt::{AttemptFile, Follows};
 pub use local::LocalRepository;
 pub use name::RefName;
-pub use objects::{GitObjects, NewCommit, RefsError};
+pub use objects::{GitObjects, NewCommit, RefsError, Retry};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};
 pub use seal::{Seal, SealOf};
 pub use store::{LoadedRun, Remembered, Save, StateStore};

@@ -314,7 +314,7 @@ pub(super) fn document(value: &impl Serialize) -> Result<String, RefsError> {
 }
 
 fn unwritable(error: serde_json::Error) -> RefsError {
-    RefsError::Fault { message: format!("the state cannot be written as JSON: {error}"), retry_at: None }
+    RefsError::Fault { message: format!("the state cannot be written as JSON: {error}"), retry: super::Retry::Later }
 }
 
 #[cfg(test)]

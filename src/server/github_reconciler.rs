@@ -39,7 +39,7 @@ pub struct GithubReconciler<C> {
 
 impl<C: Clock + 'static> GithubReconciler<C> {
     pub fn new(github: Github, clock: C) -> Self {
-        let reconcile = Reconcile::new(github.clone());
+        let reconcile = Reconcile::new(github.clone()).staying();
         Self { github, reconcile, groups: Groups::default(), clock }
     }
 

@@ -89,7 +89,7 @@ async fn write(
 
 async fn announce(queue: &mpsc::Sender<Vec<Arrival>>, applied: &[Applied]) {
     let arrivals: Vec<_> =
-        applied.iter().filter_map(|it| if let Applied::TtlCache(rows) = it { Some(rows) } else { None }).collect();
+        applied.iter().filter_map(|it| if let Applied::New(rows) = it { Some(rows) } else { None }).collect();
     let arrivals: Vec<Arrival> = arrivals.into_iter().flatten().cloned().collect();
     if !arrivals.is_empty() {
         // The queue is gone only when the server stops; the rows are found again at the next start.

@@ -4,6 +4,7 @@ use std::{fmt::Write as _, path::PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::refs::Retry;
 use crate::{
     cli::{
         CliError,
@@ -169,7 +170,8 @@ impl Looked {
             Ended::Failed(failed) => {
                 told["result"] = "failed".into();
                 told["reason"] = failed.reason.clone().into();
-                told["retry_at"] = json!(failed.retry_at);
+                let retry_at = if let Retry::At(at) = failed.retry { Some(at) } else { None };
+                told["retry_at"] = json!(retry_at);
             }
             Ended::Settled { result, revisit_at } => {
                 told["result"] = kind(result).into();
@@ -255,7 +257,7 @@ mod tests {
         };
         let revisit_at = Some("2026-11-20T11:15:00Z".parse().unwrap());
         let until = "2026-11-20T11:00:00Z".parse().unwrap();
-        let failed = Failed { reason: "GitHub's rate limit is used up".into(), retry_at: Some(until) };
+        let failed = Failed { reason: "GitHub's rate limit is used up".into(), retry: Retry::At(until) };
         ReconcileReport {
             looked: vec![
                 looked(12, Ended::Settled { result: Settled::Decided(summary), revisit_at }),

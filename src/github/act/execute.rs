@@ -124,7 +124,8 @@ impl Executor {
                 "name": check.name(), "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
             });
             let path = format!("{}/check-runs", path::repo(repository));
-            match client.write::<Created>(Method::POST, &path, &body, Repeat::Never).await {
+            let created = client.write(Method::POST, &path, &body, Repeat::Never).await;
+            match created.and_then(|created| remember_check_run(client, repository, head, created)) {
                 Ok(Created { app: Some(app), .. }) if app.id != us.id => return Err(somebody_else(us, &app)),
                 Ok(Created { id, .. }) => begun.push(OwnCheckRun {
                     id,
@@ -148,19 +149,20 @@ impl Executor {
                 place.tell(Method::PATCH, &format!("check-runs/{id}"), Some(&body), Repeat::Safe).await?;
             }
             Effect::CreateStatusComment { body } | Effect::PostComment { body, .. } => {
-                let below = format!("issues/{}/comments", place.surface.number);
-                place.tell(Method::POST, &below, Some(&json!({ "body": body })), Repeat::Never).await?;
+                place.comment(body).await?;
             }
             Effect::AskFixer { body, dispatch, .. } => {
-                let below = format!("issues/{}/comments", place.surface.number);
-                place.tell(Method::POST, &below, Some(&json!({ "body": body })), Repeat::Never).await?;
+                place.comment(body).await?;
                 place.dispatch(dispatch).await?;
             }
             Effect::UpdateStatusComment { comment, body } => {
                 let below = format!("issues/comments/{comment}");
                 place.tell(Method::PATCH, &below, Some(&json!({ "body": body })), Repeat::Safe).await?;
             }
-            Effect::DeleteComment(comment) => place.remove(&format!("issues/comments/{comment}"), None).await?,
+            Effect::DeleteComment(comment) => {
+                place.remove(&format!("issues/comments/{comment}"), None).await?;
+                place.client.removed(comment.get());
+            }
             Effect::CreateLabel { name, color, description } => {
                 return self.create_label(place, name, color, description).await;
             }
@@ -301,6 +303,15 @@ struct Author {
     slug: Option<String>,
 }
 
+/// Remembers a check run that was just created, until the commit's list shows it.
+fn remember_check_run(client: &Client, repository: &RepoName, head: Sha, created: Value) -> Result<Created, Error> {
+    let list = format!("{}/commits/{head}/check-runs", path::repo(repository));
+    let run: Created = serde_json::from_value(created.clone())
+        .map_err(|error| Error::Unreadable { path: list.clone(), message: error.to_string() })?;
+    client.created(&list, run.id.get(), created);
+    Ok(run)
+}
+
 /// The token belongs to another App than the one we act as. If we went on, we would never find our own comments again.
 fn somebody_else(us: &AppIdentity, author: &Author) -> Error {
     let slug = author.slug.as_deref().unwrap_or("another App");
@@ -348,10 +359,19 @@ impl Place<'_> {
         }
     }
 
+    async fn comment(&self, body: &str) -> Result<(), Error> {
+        let path = self.path(&format!("issues/{}/comments", self.surface.number));
+        let created: Value = self.client.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
+        if let Some(id) = created["id"].as_u64() {
+            self.client.created(&path, id, created);
+        }
+        Ok(())
+    }
+
     async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {
         let body = check_run::creation(write, self.surface.head, self.client.now());
-        let Created { id, .. } =
-            self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
+        let created = self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
+        let Created { id, .. } = remember_check_run(self.client, &self.surface.repository, self.surface.head, created)?;
         self.annotate(id, write).await
     }
 

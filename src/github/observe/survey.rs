@@ -9,7 +9,7 @@ use super::{
     authority::Flags,
     config::{self, Depth},
 };
-use crate::github::{Client, Error, path, transport::Accept, wire::User};
+use crate::github::{Client, Error, path, wire::User};
 use loopgate_core::{
     RepoName, Sha,
     gate::{
@@ -58,7 +58,7 @@ impl Observer {
         let tip = tip(client, repository).await?;
         let path = format!("{}/contents/{}?ref={tip}", path::repo(repository), config::FILE);
         let own = async {
-            match client.get_immutable(&path, Accept::Raw, config::FILE_LIMIT).await {
+            match client.get_file(&path, config::FILE_LIMIT).await {
                 Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok())),
                 Err(error) => Err(error),
             }

@@ -9,6 +9,7 @@
 
 mod archive;
 mod concurrent_writer;
+mod look_again;
 mod problems;
 
 use std::sync::Arc;
@@ -17,18 +18,19 @@ use chrono::TimeDelta;
 
 use self::{
     concurrent_writer::{ConcurrentWriter, SaveMemory},
+    look_again::{Doubt, LookAgain},
     problems::ProblemMemory,
 };
 use super::{
-    Client, Error, ErrorKind, Executor, Github, Observation, Observer, OwnCheckRun, Problem, PullRequestFacts,
-    StateArtifact, Target,
+    Client, Error, Executor, Github, Observation, Observer, OwnCheckRun, Problem, PullRequestFacts, StateArtifact,
+    Target,
     observe::escalation_template,
     plan,
     storage::{KEPT_AFTER_THE_END, Storage},
 };
 use crate::{
     channels::Channels,
-    refs::{self, AttemptFile, Follows, GitObjects as _, LoadedRun, RefName, RefsError, Save, Seal, StateStore},
+    refs::{self, AttemptFile, Follows, GitObjects as _, LoadedRun, RefName, RefsError, Retry, Save, Seal, StateStore},
     render::{self, OwnTemplates, Rendered},
 };
 use loopgate_core::{
@@ -50,6 +52,16 @@ pub struct Reconcile {
     saves: SaveMemory,
     seal: Option<Seal>,
     artifact: Option<Arc<StateArtifact>>,
+    look_again: LookAgain,
+    lifetime: Lifetime,
+}
+
+/// How long a process that reconciles lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lifetime {
+    /// It ends after its turn, as a workflow's step does.
+    OneTurn,
+    Stays,
 }
 
 /// A pull request to look at.
@@ -116,36 +128,29 @@ pub struct Looked {
 #[error("{reason}")]
 pub struct Failed {
     pub reason: String,
-    /// Not before this moment, where GitHub named one.
-    pub retry_at: Option<Timestamp>,
+    pub retry: Retry,
 }
 
 impl From<Error> for Failed {
     fn from(error: Error) -> Self {
-        let retry_at = match error.kind() {
-            ErrorKind::Refusal => None,
-            ErrorKind::Fault { retry_at } => retry_at,
-            ErrorKind::Wait { until } => Some(until),
-        };
-        Self { reason: error.to_string(), retry_at }
+        Self { reason: error.to_string(), retry: error.retry() }
     }
 }
 
 impl From<RefsError> for Failed {
     fn from(error: RefsError) -> Self {
-        let retry_at = match &error {
-            RefsError::Fault { retry_at, .. } => *retry_at,
-            _ => None,
+        let retry = match &error {
+            RefsError::Fault { retry, .. } => *retry,
+            _ => Retry::Later,
         };
-        Self { reason: error.to_string(), retry_at }
+        Self { reason: error.to_string(), retry }
     }
 }
 
 /// Saves tried before the turn is left to the process that keeps saving first.
 const MOST_SAVES: usize = 5;
-/// How long an answer of the API may be older than an event, and when it is asked again.
-const LAG_TOLERATED: TimeDelta = TimeDelta::minutes(2);
-const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(15);
+/// When something that was found absent is asked for once more: when it is no longer believed without asking.
+const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(31);
 
 impl Reconcile {
     pub fn new(github: Github) -> Self {
@@ -155,6 +160,8 @@ impl Reconcile {
             github,
             executor: Executor::default(),
             problems: ProblemMemory::default(),
+            look_again: LookAgain::default(),
+            lifetime: Lifetime::OneTurn,
             seal: None,
             artifact: None,
         }
@@ -163,6 +170,11 @@ impl Reconcile {
     /// Seals the states it saves, and distrusts those that are not sealed.
     pub fn sealing(self, seal: Option<Seal>) -> Self {
         Self { seal, ..self }
+    }
+
+    /// This process stays, and looks again when it said so: what cannot be taken back may wait for that.
+    pub fn staying(self) -> Self {
+        Self { lifetime: Lifetime::Stays, ..self }
     }
 
     /// Keeps states in this artifact where the configuration says so.
@@ -227,7 +239,7 @@ impl Reconcile {
                 return Ok(outcome);
             }
         }
-        Err(Failed { reason: "the pull request moved on again and again meanwhile".into(), retry_at: None })
+        Err(Failed { reason: "the pull request moved on again and again meanwhile".into(), retry: Retry::WhenAnswered })
     }
 
     async fn turn(
@@ -237,8 +249,12 @@ impl Reconcile {
         now: Timestamp,
     ) -> Result<Option<ReconcileOutcome>, Failed> {
         let client = self.github.client(job.installation);
+        let doubts = client.doubtful_absences();
+        let stays = self.lifetime == Lifetime::Stays;
+        // Whoever asks for the first time cannot know; a process of one turn always does.
+        let confirm_at = || (stays && client.doubtful_absences() > doubts).then(|| now + LOOK_AGAIN_AFTER);
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
-            return Ok(Some(nothing(Settled::Dormant)));
+            return Ok(Some(ReconcileOutcome { revisit_at: confirm_at(), ..nothing(Settled::Dormant) }));
         };
         let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
         let store = self.store(job, &storage);
@@ -269,13 +285,19 @@ impl Reconcile {
         let concurrent_writer = outrun.or(concurrent_writer);
         let mut effects = plan(&observation.surface, &decision.surface, &texts);
         let post_at = concurrent_writer.and_then(|concurrent_writer| concurrent_writer.left_to_them(&mut effects));
+        let unseen = self.look_again.unseen(job, &observation);
+        if stays && self.look_again.holds(job, &unseen) {
+            look_again::without_irrevocable(&mut effects);
+        }
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
+        let doubt = Doubt::of(&observation.snapshot, stays && !executed.problems.is_empty());
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
         let revisit_at = decision
             .revisit_at
             .into_iter()
             .chain(archive_at)
-            .chain(lagging(job, &observation, now))
+            .chain(self.look_again.after(job, unseen, doubt, now))
+            .chain(confirm_at())
             .chain(post_at)
             .min();
         let summary = Summary {
@@ -446,7 +468,10 @@ impl Reconcile {
             };
             return Ok(Some(Decided { decision, texts, saved, refused, outrun }));
         }
-        Err(Failed { reason: "the state was saved by others again and again meanwhile".into(), retry_at: None })
+        Err(Failed {
+            reason: "the state was saved by others again and again meanwhile".into(),
+            retry: Retry::WhenAnswered,
+        })
     }
 }
 
@@ -510,18 +535,6 @@ struct Decided {
     refused: Option<Problem>,
     /// Somebody else saved while this was decided.
     outrun: Option<ConcurrentWriter>,
-}
-
-/// When to look again because an event told of a head that the API does not show: the API may lag behind. What was
-/// decided meanwhile is bound to the head that was observed, so nothing opens early.
-fn lagging(job: &ReconcileRequest, observation: &Observation, now: Timestamp) -> Option<Timestamp> {
-    let newest = job.hints.iter().rev().find_map(|hint| match hint {
-        Hint::HeadSeen { sha, at } => Some((*sha, *at)),
-        _ => None,
-    });
-    let (told, at) = newest?;
-    let unseen = told != observation.snapshot.pull_request.head.sha && now < at + LAG_TOLERATED;
-    unseen.then(|| now + LOOK_AGAIN_AFTER)
 }
 
 const fn nothing(result: Settled) -> ReconcileOutcome {

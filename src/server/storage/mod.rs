@@ -113,6 +113,8 @@ pub(super) enum Change {
         covered: Covered,
         how: WorkEnd,
     },
+    /// Work on a target begins. What begins and is never settled was under way when the process died.
+    Begin(Key),
     /// A person wants a dead letter tried again.
     Replay(Key),
     /// Wake-ups that are due become work.
@@ -121,6 +123,10 @@ pub(super) enum Change {
     },
     /// Forgets a bounded number of old ids, and old dead letters.
     Prune {
+        now: Timestamp,
+    },
+    /// Writes a row that means nothing, to see whether writing works.
+    Probe {
         now: Timestamp,
     },
 }
@@ -154,8 +160,10 @@ pub(super) enum WorkEnd {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Trouble {
-    /// In a row.
+    /// In a row; those of a GitHub that does not answer are not counted.
     pub failures: u32,
+    /// When the first of the failures in a row was, of any kind.
+    pub failing_since: Timestamp,
     pub reason: String,
     pub retry_at: Timestamp,
 }
@@ -164,10 +172,10 @@ pub(super) struct Trouble {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Applied {
     /// This is on disk, and new.
-    TtlCache(Vec<Arrival>),
+    New(Vec<Arrival>),
     /// This delivery was accepted before.
     Duplicate,
-    WorkEnd,
+    Recorded,
     /// So many ids are gone; call again while there are any.
     Pruned(u64),
 }
@@ -182,6 +190,9 @@ pub(super) struct TargetWork {
     pub hints: Vec<Hint>,
     /// In a row, before this attempt.
     pub failures: u32,
+    pub failing_since: Option<Timestamp>,
+    /// How often work on it began and the process died before it ended.
+    pub begun: u32,
 }
 
 /// A stretch of an installation's unfinished targets.

@@ -57,11 +57,11 @@ fn hint(text: &str) -> Hint {
 }
 
 fn is_fresh(applied: &Applied) -> bool {
-    matches!(applied, Applied::TtlCache(arrivals) if !arrivals.is_empty())
+    matches!(applied, Applied::New(arrivals) if !arrivals.is_empty())
 }
 
 fn trouble(failures: u32) -> Trouble {
-    Trouble { failures, reason: "no".into(), retry_at: at(60) }
+    Trouble { failures, failing_since: at(0), reason: "no".into(), retry_at: at(60) }
 }
 
 #[tokio::test]
@@ -140,7 +140,7 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
         assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
         kept.settle(1, WorkEnd::Done(Requeue::OnEvent)).await;
         assert!(!is_fresh(&kept.one(Change::Replay(key(1))).await), "there is nothing to replay");
-        sqlx::query("DELETE FROM seen").execute(&mut kept.writer.connection).await.unwrap();
+        sqlx::query("DELETE FROM seen").execute(kept.writer.connection()).await.unwrap();
     }
     // Something came during the tenth attempt: that has ten of its own.
     kept.one(delivery("x", 1, vec![])).await;
@@ -213,14 +213,14 @@ async fn pages_walk_over_everything_once() {
 }
 
 #[tokio::test]
-async fn ids_are_remembered_for_five_days_and_the_dead_for_thirty() {
+async fn ids_are_remembered_for_nine_days_and_the_dead_for_thirty() {
     let mut kept = Kept::new().await;
     kept.one(delivery("a", 1, vec![])).await;
     kept.settle(1, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
     let after =
         |days: i64, seconds: i64| Change::Prune { now: at(0) + TimeDelta::days(days) + TimeDelta::seconds(seconds) };
-    assert_eq!(kept.one(after(5, 0)).await, Applied::Pruned(0));
-    assert_eq!(kept.one(after(5, 1)).await, Applied::Pruned(1));
+    assert_eq!(kept.one(after(9, 0)).await, Applied::Pruned(0));
+    assert_eq!(kept.one(after(9, 1)).await, Applied::Pruned(1));
     kept.one(after(30, 0)).await;
     assert_eq!(kept.store.dead_letters().await.unwrap().len(), 1);
     kept.one(after(30, 1)).await;
@@ -250,4 +250,18 @@ fn ids_that_arrive_together_are_indexed_together() {
     let random = Uuid::from_u128(0x1234_5678_9abc_4ef0_8234_5678_9abc_def0);
     assert_eq!(id(&random.to_string()), random.as_bytes());
     assert_ne!(id("0123456789abcdef"), id("30313233-3435-3637-3839-616263646566"));
+}
+
+#[tokio::test]
+async fn a_writer_that_failed_works_again_as_soon_as_there_is_room() {
+    let mut kept = Kept::new().await;
+    kept.one(delivery("d-1", 1, vec![])).await;
+    // As a full disk: SQLite answers SQLITE_FULL, and rolls back by itself or not.
+    sqlx::query("PRAGMA max_page_count = 1").execute(kept.writer.connection()).await.unwrap();
+    let many: Vec<_> = (2..400).map(|number| delivery(&format!("d-{number}"), number, vec![])).collect();
+    let error = kept.writer.apply(&many).await.unwrap_err();
+    assert!(error.to_string().contains("full"), "{error}");
+    assert_eq!(kept.store.counts().await.unwrap(), (1, 0), "nothing of the batch was kept");
+    kept.writer.apply(&many).await.unwrap();
+    assert_eq!(kept.store.counts().await.unwrap(), (399, 0));
 }
