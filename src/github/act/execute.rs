@@ -15,11 +15,11 @@ use crate::{
     github::{
         Client, Error, ObservedSurface, OwnCheck, OwnCheckRun, path, retry::Repeat, ttl_cache::TtlCache, wire::User,
     },
+    render::Dispatch,
 };
 use loopgate_core::{
     AppId, CheckRunId, RepoName, Sha, UserId,
     attempts::rerun::{Extent, RerunRequest},
-    escalation::fix_request::Dispatch,
     gate::{Reacted, ReactionKind, Reviewer},
     observed::{AppIdentity, CheckProgress},
     policy::{Channel, DispatchFixer},

@@ -142,7 +142,7 @@ fn complete(given: &Given<'_>, next: &mut LoopState, evaluation: &Evaluation, ga
     let failing = evaluation
         .rules
         .iter()
-        .filter(|rule| rule.severity == Severity::Fail && matches!(rule.outcome, RuleOutcome::Failed { .. }));
+        .filter(|rule| rule.severity == Severity::Fail && matches!(rule.outcome, RuleOutcome::Failed(_)));
     next.bypassed = open_gates.chain(failing.map(|rule| format!("{} rule", rule.id))).collect();
     next.status = RunStatus::Completed;
     next.blocked = None;

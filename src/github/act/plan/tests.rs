@@ -7,7 +7,7 @@ use crate::{
 };
 use loopgate_core::{
     CheckRunId, CommentId, PrNumber, UserId,
-    deciding::Post,
+    deciding::{LabelMeaning, Post},
     gate::{Reacted, ReactionKind},
     observed::{AnnotationLevel, CheckProgress, Conclusion},
 };
@@ -58,6 +58,7 @@ fn texts() -> Rendered {
         posts: Vec::new(),
         artifact: String::new(),
         announcement: None,
+        dispatch: None,
     }
 }
 
@@ -116,7 +117,7 @@ fn shown(id: CheckRunId, write: &CheckRunWrite, before: u64) -> OwnCheckRun {
 fn everything() -> (Surface, Rendered) {
     let wished = Surface {
         labels: BTreeMap::from([
-            ("loop:retry".into(), LabelWish::Present { color: "d93f0b".into(), description: "a fix is needed".into() }),
+            ("loop:retry".into(), LabelWish::Present { color: "d93f0b".into(), meaning: LabelMeaning::FixNeeded }),
             ("loop:passed".into(), LabelWish::Absent),
         ]),
         request: BTreeSet::from([
@@ -293,7 +294,7 @@ mod properties {
     fn wish() -> impl Strategy<Value = (Surface, Rendered)> {
         let label = prop_oneof![
             Just(LabelWish::Absent),
-            Just(LabelWish::Present { color: "ffffff".into(), description: "d".into() })
+            Just(LabelWish::Present { color: "ffffff".into(), meaning: LabelMeaning::ChecksRun })
         ];
         let labels = prop::collection::btree_map("[a-c]", label, 0..3);
         let people = || prop::collection::btree_set("[a-e]", 0..4);
