@@ -59,7 +59,7 @@ fn merged_branch(stages: &Stages<'_>) -> Option<MergedBranch> {
     let pull = &stages.given.snapshot.pull_request;
     let is_merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
     let goes = is_merged && stages.given.policy.on_complete == OnComplete::DeleteBranch;
-    let is_own = pull.head.repository.as_ref() == Some(&stages.given.snapshot.repository);
+    let is_own = stages.given.snapshot.has_own_branch();
     (goes && is_own && pull.head.branch != pull.base.branch)
         .then(|| MergedBranch { name: pull.head.branch.clone(), sha: pull.head.sha })
 }

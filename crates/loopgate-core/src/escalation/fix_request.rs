@@ -57,17 +57,7 @@ pub fn asked(state: &LoopState) -> u32 {
 
 /// Whether more attempts have failed than the budget pays for.
 pub fn is_budget_used_up(state: &LoopState, policy: &Policy) -> bool {
-    works_elsewhere(&policy.fixer.fixer) && policy.fixer.budget.attempts.is_some_and(|most| asked(state) > most)
-}
-
-/// Whether a fixer can be asked from here: a program runs only where the loop itself does.
-pub const fn works_elsewhere(fixer: &Fixer) -> bool {
-    matches!(fixer, Fixer::Mention(_) | Fixer::Dispatch(_))
-}
-
-/// Whether the branch is the repository's own.
-pub fn may_push(snapshot: &Snapshot) -> bool {
-    snapshot.pull_request.head.repository.as_ref() == Some(&snapshot.repository)
+    policy.fixer.fixer.works_elsewhere() && policy.fixer.budget.attempts.is_some_and(|most| asked(state) > most)
 }
 
 /// The fixer that is to work on the head now, if one is. Between automatic attempts `loop.backoff` waits, in the steps
@@ -85,7 +75,7 @@ pub fn turn(
         return Some(FixTurn { whom: Whom::Senior, attempt: call.attempt, at: call.since });
     }
     let attempt = retried?;
-    if !may_push(snapshot) || !works_elsewhere(&policy.fixer.fixer) || is_budget_used_up(state, policy) {
+    if !snapshot.has_own_branch() || !policy.fixer.fixer.works_elsewhere() || is_budget_used_up(state, policy) {
         return None;
     }
     let calls = asked(state).saturating_sub(1);
@@ -95,7 +85,7 @@ pub fn turn(
 
 /// The fixer that is asked, once its time has come.
 pub fn request(turn: &FixTurn, policy: &Policy, now: Timestamp) -> Option<FixRequest> {
-    let is_due = now >= turn.at && turn.whom.of(policy).is_some_and(works_elsewhere);
+    let is_due = now >= turn.at && turn.whom.of(policy).is_some_and(Fixer::works_elsewhere);
     is_due.then_some(FixRequest { whom: turn.whom, attempt: turn.attempt })
 }
 
