@@ -64,7 +64,10 @@ pub use self::{
     faults::{DeliveryFault, Harm, Mishap, Often, RequestFault},
     hooks::{Attempt, Delivery, DeliveryCounts, DeliveryState},
     key::{AppKey, UnusableKey},
-    operations::queue::{MergeGroup, QueueOutcome},
+    operations::{
+        merging::MergeMethod,
+        queue::{MergeGroup, QueueOutcome},
+    },
     refused::Refused,
     requests::{Conditional, RequestCounts, RequestRecord},
     transcript::Transcript,

@@ -9,6 +9,7 @@
 
 mod archive;
 mod concurrent_writer;
+mod one_commit;
 mod problems;
 
 use std::sync::Arc;
@@ -228,6 +229,7 @@ impl Reconcile {
     async fn turn(&self, job: &Job, problems: &[Problem], now: Timestamp) -> Result<Option<Outcome>, Failed> {
         let client = self.github.client(job.installation);
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
+            Box::pin(self.leave(&client, job)).await?;
             return Ok(Some(nothing(Settled::Dormant)));
         };
         let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
@@ -253,7 +255,9 @@ impl Reconcile {
 
         let concurrent_writer = self.saves.concurrent_writer(job, &loaded, now);
         let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, (&store, &storage), now)).await?;
-        let Some(Decided { decision, mut texts, saved, refused, outrun }) = decided else { return Ok(None) };
+        let Some(Decided { mut decision, mut texts, saved, refused, outrun }) = decided else { return Ok(None) };
+        Box::pin(self.share(job, &observation, &mut decision.surface, &mut texts, now)).await?;
+        Box::pin(self.keep_judged_elsewhere(job, &mut observation.surface, now)).await?;
         storage.put_in(&mut observation.surface.status_comments, &mut texts.status_comment);
         self.saves.remember(job, saved);
         let concurrent_writer = outrun.or(concurrent_writer);
@@ -374,11 +378,12 @@ impl Reconcile {
     ) -> Result<Observation, Failed> {
         let target = Target { repository: &job.repository, number: job.number };
         let pull_request = facts.pull_request();
-        let (open, head) = (pull_request.lifecycle == Lifecycle::Open, pull_request.head.sha);
+        let open = pull_request.lifecycle == Lifecycle::Open;
+        let (head, scope) = (pull_request.head.sha, pull_request.base.scope.clone());
         let (us, present) = (facts.us().clone(), facts.check_runs().to_vec());
         let begin = async {
             if open {
-                self.executor.begin_check_runs(client, &job.repository, head, (&us, &present)).await
+                self.executor.begin_check_runs(client, &job.repository, (head, &scope), (&us, &present)).await
             } else {
                 Ok(Vec::<OwnCheckRun>::new())
             }

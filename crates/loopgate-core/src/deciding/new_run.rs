@@ -41,6 +41,7 @@ impl LoopState {
             policy_sha: policy.origin.commit(),
             first_seen_heads: Vec::new(),
             edited_words: BTreeSet::new(),
+            left_heads: BTreeSet::new(),
             agent: describe::agent(pull_request),
             code_artifact: describe::artifact(snapshot, policy),
             execution_config: execution_config(policy),

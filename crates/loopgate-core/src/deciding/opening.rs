@@ -42,6 +42,7 @@ pub(super) fn open(given: &Given<'_>, assessment: &Assessment) -> LoopState {
     let mut next = given.before.clone();
     next.first_seen_heads.extend(assessment.sighting.clone());
     next.edited_words.clone_from(&assessment.edited);
+    next.left_heads.clone_from(&given.snapshot.left_heads);
     next.title.clone_from(&pull_request.title);
     next.branch.clone_from(&pull_request.head.branch);
     next.base_ref.clone_from(&pull_request.base.branch);

@@ -13,7 +13,7 @@ use crate::{
         AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
         WorkflowRunId,
     },
-    observed::{CodeType, Hint},
+    observed::{CheckScope, CodeType, Hint},
 };
 
 /// One pull request as observed at one moment.
@@ -46,6 +46,10 @@ pub struct Snapshot {
     pub base_evidence: Option<BaseEvidence>,
     /// Approvals that the base branch's rules ask for; 0 when they ask for none.
     pub required_approvals: u32,
+    /// The pull request with the same head and base on which both are decided, where it is not this one.
+    pub judged_on: Option<PrNumber>,
+    /// Heads of before on which check runs of ours still say what does not hold any more.
+    pub left_heads: BTreeSet<Sha>,
     pub authority: Authority,
     /// Text of the base branch's CODEOWNERS file, if there is one.
     pub codeowners: Option<String>,
@@ -73,6 +77,8 @@ impl Snapshot {
             workflow_runs: Vec::new(),
             base_evidence: None,
             required_approvals: 0,
+            judged_on: None,
+            left_heads: BTreeSet::new(),
             authority: Authority::default(),
             codeowners: None,
             hints: Vec::new(),
@@ -194,6 +200,10 @@ pub struct Head {
 pub struct Base {
     pub branch: String,
     pub sha: Sha,
+    /// What the names of our check runs say about it.
+    pub scope: CheckScope,
+    /// A pattern of `branches:` that it matches, whose name its checks do not bear because people can make such branches.
+    pub open_pattern: Option<String>,
 }
 
 /// The files a pull request changes.

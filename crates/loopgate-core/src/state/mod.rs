@@ -163,6 +163,9 @@ pub struct LoopState {
     /// Comments and reviews that speak and of which an event told that they were edited: the API may not show it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub edited_words: BTreeSet<WordSource>,
+    /// Heads of before on which check runs of ours may still say what does not hold any more.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub left_heads: BTreeSet<Sha>,
     /// What only a local loop keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reflex: Option<ReflexState>,

@@ -5,7 +5,7 @@ use crate::{
     Refused, Simulator,
     hooks::Voice,
     operations::{
-        merging::MergeOrder,
+        merging::{MergeMethod, MergeOrder},
         pulls::{NewPull, PullEdit},
         reviews::{NewInlineComment, NewReview},
     },
@@ -235,7 +235,12 @@ impl Person {
 
     /// Merges with a merge commit, whose id is returned.
     pub fn merge(&self, pr: &Pr) -> Result<Sha, Refused> {
-        self.on(pr, |world, actor, repo, number| world.merge(actor, repo, number, MergeOrder::default()))
+        self.merge_by(pr, MergeMethod::default())
+    }
+
+    pub fn merge_by(&self, pr: &Pr, method: MergeMethod) -> Result<Sha, Refused> {
+        let order = MergeOrder { method, ..MergeOrder::default() };
+        self.on(pr, |world, actor, repo, number| world.merge(actor, repo, number, order))
     }
 
     pub fn close(&self, pr: &Pr) -> Result<(), Refused> {
