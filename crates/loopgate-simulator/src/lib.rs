@@ -78,7 +78,7 @@ pub use self::{
         checks::{Annotation, AnnotationLevel, Button, Conclusion, Progress, StatusState},
         issue::{ReactionContent, ReviewState, Verdict},
         journal::{Force, Happening, What},
-        repo::{Protection, ProtectionSource, RequiredCheck, StaleReviews, Visibility},
+        repo::{Creations, Protection, ProtectionSource, RequiredCheck, StaleReviews, Visibility},
     },
 };
 use self::{transcript::Scribe, world::World};

@@ -361,6 +361,8 @@ impl Observer {
                 None => Ok(0),
             }
         };
+        // A head that nobody of us has looked at is decided nowhere else.
+        let may_be_shared = previous.is_some() || !checks.own.is_empty();
         let checks_in_detail = async {
             checks.annotate(client, repository, &policy.verify).await?;
             base::evidence(client, repository, pull.compared_base, &us, &checks, &policy).await
@@ -383,7 +385,7 @@ impl Observer {
             base::codeowners(client, repository, tip, &policy, previous),
             base::folders(client, repository, tip, &files, &policy),
             left_behind(client, repository, &pull, &us, previous),
-            others(client, repository, &pull),
+            others(client, repository, &pull, may_be_shared),
             sighting::known_since(client, repository, &pull, &hints, previous),
             labels::declared_type(client, repository, &pull.pull_request, &self.registry),
             conversation::inline(client, repository, pull.pull_request.number, pull.inline),
@@ -551,8 +553,13 @@ fn whose_rights_matter(snapshot: &Snapshot, previous: Option<&LoopState>, policy
 }
 
 /// Other open pull requests with the same head. A list that may not be read names none.
-async fn others(client: &Client, repository: &RepoName, pull: &Pull) -> Result<Vec<OpenPull>, Error> {
-    if pull.pull_request.lifecycle != Lifecycle::Open {
+async fn others(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+    may_be_shared: bool,
+) -> Result<Vec<OpenPull>, Error> {
+    if !may_be_shared || pull.pull_request.lifecycle != Lifecycle::Open {
         return Ok(Vec::new());
     }
     match client.open_with_head(repository, pull.pull_request.head.sha).await {
