@@ -87,6 +87,7 @@ pub(super) fn pull_request(
         requested_users: BTreeSet::new(),
         requested_teams: BTreeSet::new(),
         created_at,
+        closed_at: None,
         url: String::new(),
     }
 }

@@ -20,8 +20,8 @@ mod before_merge;
 mod checks;
 mod config;
 mod conversation;
+mod events;
 mod evidence;
-mod labels;
 mod organisation;
 mod pull;
 mod scope;
@@ -377,6 +377,7 @@ impl Observer {
             others,
             known_since,
             declared_type,
+            dismissed_by,
             inline,
         ) = futures::try_join!(
             required_approvals,
@@ -387,7 +388,8 @@ impl Observer {
             left_behind(client, repository, &pull, &us, previous),
             others(client, repository, &pull, may_be_shared),
             sighting::known_since(client, repository, &pull, &hints, previous),
-            labels::declared_type(client, repository, &pull.pull_request, &self.registry),
+            events::declared_type(client, repository, &pull.pull_request, &self.registry),
+            events::dismissed_by(client, repository, pull.pull_request.number, &reviews.items, previous),
             conversation::inline(client, repository, pull.pull_request.number, pull.inline),
         )?;
         let judged_on = scope::judge(client, repository, &pull.pull_request, &others, &self.registry).await?;
@@ -442,6 +444,7 @@ impl Observer {
             commits,
             comments: comments.listing,
             reviews,
+            dismissed_by,
             inline: inline.listing,
             checks: checks.external,
             forged_checks: checks.forged,
@@ -541,6 +544,9 @@ fn whose_rights_matter(snapshot: &Snapshot, previous: Option<&LoopState>, policy
     let findings: Vec<_> =
         accepted.flat_map(|evidence| &evidence.checks).flat_map(|check| &check.findings).cloned().collect();
     let mut asked = questions(snapshot, previous, policy, &findings);
+    for by in snapshot.dismissed_by.values() {
+        asked.people.entry(by.id).or_insert_with(|| by.login.clone());
+    }
     let decisive =
         |review: &&Review| matches!(review.verdict, ReviewVerdict::Approved | ReviewVerdict::ChangesRequested);
     for Review { author, .. } in snapshot.reviews.items.iter().rev().filter(decisive).take(MOST_REVIEWERS) {

@@ -48,6 +48,7 @@ struct Wire {
     #[serde(default)]
     requested_teams: Vec<Team>,
     created_at: Timestamp,
+    closed_at: Option<Timestamp>,
     html_url: String,
     #[serde(default)]
     changed_files: usize,
@@ -156,6 +157,7 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
         requested_users: wire.requested_reviewers.into_iter().filter_map(Person::login).collect(),
         requested_teams: wire.requested_teams.into_iter().filter_map(team).collect::<BTreeSet<_>>(),
         created_at: wire.created_at,
+        closed_at: wire.closed_at,
         url: wire.html_url,
     };
     let inline = if wire.review_comments > 0 { Inline::Some } else { Inline::None };

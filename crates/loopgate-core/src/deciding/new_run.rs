@@ -41,6 +41,8 @@ impl LoopState {
             policy_sha: policy.origin.commit(),
             first_seen_heads: Vec::new(),
             edited_words: BTreeSet::new(),
+            edited_by_others: BTreeSet::new(),
+            closed_periods: Vec::new(),
             left_heads: BTreeSet::new(),
             agent: describe::agent(pull_request),
             code_artifact: describe::artifact(snapshot, policy),

@@ -89,6 +89,7 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
         reviewers: Vec::new(),
         counted: std::collections::BTreeMap::new(),
         objections: Vec::new(),
+        revocations: Vec::new(),
         labels: BTreeSet::new(),
         waiting_since: None,
         reminded_at: None,
@@ -118,6 +119,7 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
     }
     after.counted.clone_from(&report.counted);
     after.objections.clone_from(&report.objections);
+    after.revocations.clone_from(&report.revocations);
     after.labels = report.opening_labels();
     after
 }

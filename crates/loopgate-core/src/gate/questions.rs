@@ -46,8 +46,7 @@ pub fn questions(
     let names = policy.gates.keys().cloned().collect();
     let triggers = triggers(snapshot, state, policy, findings);
     let mut asked = AuthorityQuestions::default();
-    let nothing = BTreeSet::new();
-    let said = utterances(snapshot, state.map_or(&nothing, |state| &state.edited_words), &names);
+    let said = utterances(snapshot, state, &names);
     ask_about_people(&mut asked, &said, state, policy, &triggers);
     for (name, found) in &triggers {
         if let Some(gate) = policy.gates.get(name) {

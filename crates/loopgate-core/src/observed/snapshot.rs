@@ -32,6 +32,8 @@ pub struct Snapshot {
     /// Issue comments, oldest first, ours included.
     pub comments: Listing<Comment>,
     pub reviews: Listing<Review>,
+    /// Who dismissed a review, as far as it matters.
+    pub dismissed_by: BTreeMap<ReviewId, Account>,
     /// On lines of the diff. Commands count there, words about gates do not. Not read where the pull request has none.
     pub inline: Listing<Comment>,
     /// Check runs and commit statuses on the head commit that are not ours.
@@ -70,6 +72,7 @@ impl Snapshot {
             commits: Listing::complete(Vec::new()),
             comments: Listing::complete(Vec::new()),
             reviews: Listing::complete(Vec::new()),
+            dismissed_by: BTreeMap::new(),
             inline: Listing::complete(Vec::new()),
             checks: Vec::new(),
             forged_checks: Vec::new(),
@@ -163,6 +166,7 @@ pub struct PullRequest {
     /// Slugs of the repository's organisation.
     pub requested_teams: BTreeSet<TeamSlug>,
     pub created_at: Timestamp,
+    pub closed_at: Option<Timestamp>,
     pub url: String,
 }
 

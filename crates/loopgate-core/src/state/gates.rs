@@ -41,6 +41,28 @@ pub struct Objection {
     pub url: String,
 }
 
+/// An approver took their approval back: what they approved before that stays taken back, whatever becomes of the
+/// comment that says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Revocation {
+    pub by_id: UserId,
+    pub at: Timestamp,
+    pub source: WordSource,
+    /// There was something to take back.
+    pub took_back: bool,
+}
+
+/// A time in which the pull request was closed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClosedPeriod {
+    pub from: Timestamp,
+    /// None while it is closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Timestamp>,
+}
+
 /// Where a word was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

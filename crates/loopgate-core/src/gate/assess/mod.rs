@@ -45,6 +45,8 @@ pub struct Assessment {
     pub sighting: Option<HeadObservation>,
     /// To replace [`LoopState::edited_words`].
     pub edited: BTreeSet<WordSource>,
+    /// To replace [`LoopState::edited_by_others`].
+    pub edited_by_others: BTreeSet<WordSource>,
 }
 
 /// A command in a comment or review.
@@ -78,7 +80,7 @@ pub fn assess(
     now: Timestamp,
 ) -> Assessment {
     let names: BTreeSet<GateName> = policy.gates.keys().cloned().collect();
-    let said = utterances(snapshot, &state.edited_words, &names);
+    let said = utterances(snapshot, Some(state), &names);
     let triggers = triggers(snapshot, Some(state), policy, findings);
     let fingerprints: BTreeMap<GateName, String> =
         triggers.iter().map(|(name, found)| (name.clone(), fingerprint(&found.scope, snapshot))).collect();
@@ -104,7 +106,9 @@ pub fn assess(
     }
     let unmatched = if gates.iter().any(GateReport::is_waiting) { unmatched(&said) } else { Vec::new() };
     let edited = said.iter().filter(|utterance| utterance.is_edited()).map(|utterance| utterance.source).collect();
-    Assessment { unmatched, commands: commands(&said, snapshot), tampered, sighting, edited, gates }
+    let by_others = said.iter().filter(|utterance| utterance.is_edited_by_another());
+    let edited_by_others = by_others.map(|utterance| utterance.source).collect();
+    Assessment { unmatched, commands: commands(&said, snapshot), tampered, sighting, edited, edited_by_others, gates }
 }
 
 /// The gates that apply, and why.
