@@ -81,6 +81,8 @@ mod played {
         a_word_is_taken_back_and_a_deleted_objection_stands,
         an_approval_that_races_with_a_push_opens_nothing,
         two_servers_show_one_pull_request_once,
+        words_that_close_outlast_their_comments,
+        a_rejection_may_be_typed_wrong_at_first,
     }
     on_both_worlds! {
         bases:

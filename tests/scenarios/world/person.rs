@@ -198,7 +198,23 @@ impl<'a> Person<'a> {
         self.world.settle().await;
     }
 
-    /// Deletes their comment.
+    /// Edits a comment, whoever wrote it.
+    pub async fn edits(&self, pr: &Pr, comment: u64, body: &str) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => {
+                github.user(self.login).edit_comment(pr, CommentId::new(comment), body).expect("a comment");
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "comment_id": comment, "body": body,
+                    "as_": self.login });
+                github.call("edit_comment", args);
+            }
+        }
+        self.world.settle().await;
+    }
+
+    /// Deletes a comment.
     pub async fn deletes(&self, pr: &Pr, comment: u64) {
         self.begin().await;
         match &self.world.github {
