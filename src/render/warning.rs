@@ -42,9 +42,9 @@ pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
         Warning::EvidenceRefused { artifact, reason } => {
             format!("The evidence {} was refused: {}.", code(artifact), short_text(reason, 300))
         }
-        Warning::JudgedOn(number) => format!(
-            "The same commit waits for the same branch in #{number}, and its checks are decided there."
-        ),
+        Warning::JudgedOn(number) => {
+            format!("The same commit waits for the same branch in #{number}, and its checks are decided there.")
+        }
         Warning::OpenPattern { pattern, branch } => format!(
             "The checks bear the name of {branch} and not that of {pattern}, since no ruleset keeps people from creating \
              {branch} and from pushing to it without a pull request.",

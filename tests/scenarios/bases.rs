@@ -163,6 +163,37 @@ pub async fn what_was_merged_is_judged_no_more(world: World) {
     }
 }
 
+pub async fn what_the_base_brought_is_nobodys_work(world: World) {
+    let repo = protected(&world).await;
+    let pr = world.person("alice").opens(&repo, "docs: notes", &[NOTES]).await;
+    let gated = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    world.person("bob").says(&gated, "security approved").await;
+    assert_eq!(world.look(&gated).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&gated));
+
+    // Meanwhile main moves, by the hand of an approver, and touches what is gated.
+    let other = ("src/auth/other.rs", "pub fn other() {}\n");
+    world.person("bob").pushes_to(&repo, "main", &[other]).await;
+    for pr in [&pr, &gated] {
+        world.person("bob").merges_main(pr, &[other]).await;
+    }
+    let look = world.look(&pr);
+    assert_eq!(look.concluded("loopgate / gates"), Some("success"), "the notes touch nothing gated: {look:?}");
+    assert!(!look.has_label("needs:security-review"), "{look:?}");
+    // The approval stands, and its giver has written nothing.
+    let look = world.look(&gated);
+    assert_eq!(look.concluded("loopgate / gates"), Some("success"), "{look:?}");
+
+    // A merge that decides something is somebody's work.
+    world.person("bob").pushes_to(&repo, "main", &[("src/auth/third.rs", "pub fn third() {}\n")]).await;
+    world.person("bob").merges_main(&gated, &[("src/auth/third.rs", "pub fn third() { open(); }\n")]).await;
+    world.person("bob").says(&gated, "security approved").await;
+    let look = world.look(&gated);
+    assert_eq!(look.concluded("loopgate / gates"), Some("action_required"), "{look:?}");
+    assert!(look.status().contains("bob wrote or committed part of this pull request"), "{}", look.status());
+    world.person("carol").says(&gated, "security approved").await;
+    assert_eq!(world.look(&gated).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&gated));
+}
+
 /// An outsider's copy of an approved commit is judged where the commit was first, and blocks nobody.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_from_a_fork_blocks_nobody() {

@@ -91,6 +91,7 @@ mod played {
         a_head_that_was_left_keeps_no_word,
         a_base_that_was_left_keeps_no_word,
         what_was_merged_is_judged_no_more,
+        what_the_base_brought_is_nobodys_work,
     }
     on_both_worlds! {
         endings:

@@ -12,9 +12,7 @@ use super::{
 };
 use crate::{
     channels::{Channels, Message},
-    github::{
-        Client, Error, ObservedSurface, OwnCheckRun, path, retry::Repeat, ttl_cache::TtlCache, wire::User,
-    },
+    github::{Client, Error, ObservedSurface, OwnCheckRun, path, retry::Repeat, ttl_cache::TtlCache, wire::User},
 };
 use loopgate_core::{
     AppId, CheckRunId, RepoName, Sha, UserId,

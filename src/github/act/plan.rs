@@ -19,10 +19,9 @@ pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> V
     // What does not hold any more is taken back first: the rest may fail.
     effects.extend(observed.left.iter().cloned().map(Effect::CancelCheckRun));
     let by_word = |check| wished.by_word.contains(&check);
-    for (check, state, text) in [
-        (OwnCheck::Verify, wished.verify, &texts.verify),
-        (OwnCheck::Gates, wished.gates, &texts.gates),
-    ] {
+    for (check, state, text) in
+        [(OwnCheck::Verify, wished.verify, &texts.verify), (OwnCheck::Gates, wished.gates, &texts.gates)]
+    {
         effects.extend(state.and_then(|state| check_run_effect(observed, check, (state, by_word(check)), text)));
     }
     effects.extend(status_comment(observed, wished.status_comment, &texts.status_comment));

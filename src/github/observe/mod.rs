@@ -28,6 +28,7 @@ mod scope;
 mod sighting;
 mod surface;
 mod survey;
+mod update_merges;
 
 use self::{
     authority::Registry,
@@ -36,7 +37,7 @@ use self::{
     conversation::Comments,
     evidence::HeadRun,
     organisation::Organisations,
-    pull::{Changes, HeadMoved, Pull},
+    pull::{Changes, HeadMoved, MergeCommit, Pull},
 };
 pub(super) use self::{config::escalation_template, surface::status_comments};
 pub use self::{
@@ -44,17 +45,17 @@ pub use self::{
     survey::Governing,
 };
 use super::{Client, Error, Github, path, resolve::OpenPull, ttl_cache::TtlCache};
-use std::collections::BTreeSet;
 use loopgate_core::{
     PrNumber, RepoName, Sha,
     gate::{AuthorityQuestions, questions},
     observed::{
-        AppIdentity, Authority, Base, ChangedFiles, CheckScope, Commit, Completeness, Hint, Lifecycle, Listing, ObservationProblem,
-        PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
+        AppIdentity, Authority, Base, ChangedFiles, CheckScope, Commit, Completeness, Hint, Lifecycle, Listing,
+        ObservationProblem, PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
     },
     policy::{CheckSource, Policy, StateBackend},
     state::LoopState,
 };
+use std::collections::BTreeSet;
 
 /// Reads pull requests. Made once per process: it remembers what it may believe for a while.
 pub struct Observer {
@@ -84,6 +85,7 @@ pub struct PullRequestFacts {
     reviews: Listing<Review>,
     files: ChangedFiles,
     commits: Listing<Commit>,
+    merges: Vec<MergeCommit>,
     checks: Checks,
     runs: Vec<HeadRun>,
     problems: Vec<ObservationProblem>,
@@ -200,6 +202,7 @@ impl Observer {
             reviews,
             files: head.changes.files,
             commits: head.changes.commits,
+            merges: head.changes.merges,
             checks: head.checks,
             runs: head.runs,
             problems,
@@ -217,8 +220,7 @@ impl Observer {
         };
         let default_branch = pull.default_branch.as_deref();
         let scope = scope::of_base(client, repository, (base, default_branch), defaults.as_deref(), &self.rules);
-        let (policy, scope) =
-            futures::try_join!(config::policy(client, repository, tip, defaults.as_deref()), scope)?;
+        let (policy, scope) = futures::try_join!(config::policy(client, repository, tip, defaults.as_deref()), scope)?;
         let problem = defaults.and_then(|defaults| {
             let error = defaults.error.as_ref()?;
             let reason = format!(
@@ -337,7 +339,8 @@ impl Observer {
             comments,
             reviews,
             files,
-            commits,
+            mut commits,
+            merges,
             mut checks,
             runs,
             problems,
@@ -401,9 +404,12 @@ impl Observer {
         }
         let sharing = others
             .iter()
-            .filter(|other| other.number != pull.pull_request.number && other.base.branch != pull.pull_request.base.branch)
+            .filter(|other| {
+                other.number != pull.pull_request.number && other.base.branch != pull.pull_request.base.branch
+            })
             .map(|other| other.number)
             .collect();
+        update_merges::mark(client, repository, &pull, &mut commits, &merges, &policy).await?;
         pull.pull_request.head.known_since = known_since;
         pull.pull_request.declared_type = declared_type;
         let base_evidence = if base::is_asked_for(&evidence, &pull.pull_request, &files, &policy) {

@@ -13,8 +13,8 @@ use crate::github::{
 use loopgate_core::{
     Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp,
     observed::{
-        Base, ChangedFile, ChangedFiles, CheckScope, Commit, Completeness, FileStatus, Head, Lifecycle, Listing, PullRequest,
-        Readiness,
+        Base, ChangedFile, ChangedFiles, CheckScope, Commit, Completeness, FileStatus, Head, Lifecycle, Listing,
+        PullRequest, Readiness,
     },
 };
 
@@ -197,7 +197,15 @@ pub(super) struct HeadMoved;
 pub(super) struct Changes {
     pub files: ChangedFiles,
     pub commits: Listing<Commit>,
+    pub merges: Vec<MergeCommit>,
     pub head_tree: Sha,
+}
+
+/// A commit with more than one parent.
+#[derive(Debug, Clone)]
+pub(super) struct MergeCommit {
+    pub sha: Sha,
+    pub parents: Vec<Sha>,
 }
 
 /// What exactly this head changes against the tip of its base: read once, since two commits determine it. The commit
@@ -214,8 +222,8 @@ pub(super) async fn changes(
 ) -> Result<Result<Changes, HeadMoved>, Error> {
     if let Some(Comparison { files, commits, .. }) = comparison(client, repository, pull, tip).await? {
         let files = ChangedFiles::Complete(files.into_iter().map(changed_file).collect());
-        let (commits, head_tree) = with_tree(client, repository, pull, commits, Completeness::Complete).await?;
-        return Ok(Ok(Changes { files, commits, head_tree }));
+        let listed = with_tree(client, repository, pull, commits, Completeness::Complete).await?;
+        return Ok(Ok(listed.with(files)));
     }
     let (files, commits) =
         futures::join!(listed_files(client, repository, pull), listed_commits(client, repository, pull));
@@ -225,7 +233,7 @@ pub(super) async fn changes(
         Ok(Err(HeadMoved)) => return Ok(Err(HeadMoved)),
         Err(error) => ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() },
     };
-    Ok(commits?.map(|(commits, head_tree)| Changes { files, commits, head_tree }))
+    Ok(commits?.map(|listed| listed.with(files)))
 }
 
 /// `GET …/compare/{base}...{head}`: at most 300 files and, without paging, 250 commits
@@ -333,6 +341,8 @@ fn changed_file(file: WireFile) -> ChangedFile {
 #[derive(Debug, Serialize, Deserialize)]
 struct WireCommit {
     sha: Sha,
+    #[serde(default)]
+    parents: Vec<Tree>,
     commit: Details,
     author: Option<Maybe>,
     committer: Option<Maybe>,
@@ -370,7 +380,7 @@ async fn listed_commits(
     client: &Client,
     repository: &RepoName,
     pull: &Pull,
-) -> Result<Result<(Listing<Commit>, Sha), HeadMoved>, Error> {
+) -> Result<Result<ListedCommits, HeadMoved>, Error> {
     let PullRequest { number, head, .. } = &pull.pull_request;
     let path = format!("{}/pulls/{number}/commits", path::repo(repository));
     let key = format!("{path}@{}...{}", pull.compared_base, head.sha);
@@ -389,19 +399,39 @@ async fn listed_commits(
     with_tree(client, repository, pull, items, completeness).await.map(Ok)
 }
 
+/// The commits of a pull request, and the tree of its head.
+struct ListedCommits {
+    commits: Listing<Commit>,
+    merges: Vec<MergeCommit>,
+    head_tree: Sha,
+}
+
+impl ListedCommits {
+    fn with(self, files: ChangedFiles) -> Changes {
+        let Self { commits, merges, head_tree } = self;
+        Changes { files, commits, merges, head_tree }
+    }
+}
+
 async fn with_tree(
     client: &Client,
     repository: &RepoName,
     pull: &Pull,
     commits: Vec<WireCommit>,
     completeness: Completeness,
-) -> Result<(Listing<Commit>, Sha), Error> {
+) -> Result<ListedCommits, Error> {
     let head = pull.pull_request.head.sha;
     let tree = match commits.iter().find(|commit| commit.sha == head) {
         Some(commit) => commit.commit.tree.sha,
         None => tree_of(client, repository, head).await?,
     };
-    Ok((Listing { items: commits.into_iter().map(commit).collect(), completeness }, tree))
+    let merges = commits.iter().filter(|commit| commit.parents.len() > 1).map(|commit| MergeCommit {
+        sha: commit.sha,
+        parents: commit.parents.iter().map(|parent| parent.sha).collect(),
+    });
+    let merges = merges.collect();
+    let commits = Listing { items: commits.into_iter().map(commit).collect(), completeness };
+    Ok(ListedCommits { commits, merges, head_tree: tree })
 }
 
 async fn tree_of(client: &Client, repository: &RepoName, commit: Sha) -> Result<Sha, Error> {
@@ -427,6 +457,7 @@ fn commit(wire: WireCommit) -> Commit {
         committer: somebody(wire.committer),
         author_email: email(wire.commit.author),
         committer_email: email(wire.commit.committer),
+        update_merge: false,
     }
 }
 

@@ -75,7 +75,9 @@ impl OwnCheckRun {
     /// Whether it says what does not hold once its head or base was left. What was green by itself stays.
     fn ends_with_its_head(&self) -> bool {
         match self.progress {
-            CheckProgress::Completed { conclusion: Conclusion::Success, .. } => self.digest().is_some_and(|digest| digest.by_word),
+            CheckProgress::Completed { conclusion: Conclusion::Success, .. } => {
+                self.digest().is_some_and(|digest| digest.by_word)
+            }
             CheckProgress::Completed { .. } => false,
             CheckProgress::Queued | CheckProgress::InProgress => true,
         }
@@ -98,8 +100,11 @@ impl OwnCheckRun {
         let plain = OwnCheck::ALL.iter().any(|check| check.name(&CheckScope::DefaultBranch) == self.name);
         let other_default = plain && self.digest().is_some_and(|digest| !digest.is_for(default_branch));
         let green = matches!(self.progress, CheckProgress::Completed { conclusion: Conclusion::Success, .. });
-        (self.ends_with_its_head() || other_default && green)
-            .then(|| LeftCheckRun { id: self.id, head, name: self.name.clone() })
+        (self.ends_with_its_head() || other_default && green).then(|| LeftCheckRun {
+            id: self.id,
+            head,
+            name: self.name.clone(),
+        })
     }
 }
 

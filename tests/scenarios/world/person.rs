@@ -142,6 +142,29 @@ impl<'a> Person<'a> {
         }
     }
 
+    /// Merges `main` into the pull request's branch, with these files as the outcome.
+    pub async fn merges_main(&self, pr: &Pr, files: &[(&str, &str)]) {
+        self.begin().await;
+        let branch = self.world.branch(pr);
+        match &self.world.github {
+            GitHub::Simulated(github) => {
+                let commit = CommitSpec::new("Merge branch 'main'").files(files).merging("main");
+                github.user(self.login).push_to(&pr.repo, &branch, commit).expect("a push");
+            }
+            GitHub::Emulated(github) => {
+                let repo = pr.repo.to_string();
+                let tip = |branch: &str| github.call("branch_sha", json!({ "repo": repo, "branch": branch }));
+                let args = json!({ "repo": repo, "parents": [tip(&branch), tip("main")], "files": tree(files),
+                    "message": "Merge branch 'main'", "as_": self.login });
+                let merge = github.call("make_commit", args);
+                let path = format!("/repos/{repo}/git/refs/heads/{branch}");
+                let args = json!({ "method": "PATCH", "path": path, "as_": self.login, "json": { "sha": merge } });
+                github.call("call", args);
+            }
+        }
+        self.world.settle().await;
+    }
+
     /// Comments; the answer is the comment's id.
     pub async fn says(&self, pr: &Pr, body: &str) -> u64 {
         let id = self.writes(pr, body).await;

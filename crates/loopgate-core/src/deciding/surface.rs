@@ -39,7 +39,11 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
     let check = |plan: fn(&Stages<'_>) -> CheckRunPlan| {
         let plan = judged_here.then(|| plan(stages))?;
         // Nothing that comes after the merge is waited for.
-        Some(if open || plan != CheckRunPlan::InProgress { plan } else { CheckRunPlan::Completed(Conclusion::Cancelled) })
+        Some(if open || plan != CheckRunPlan::InProgress {
+            plan
+        } else {
+            CheckRunPlan::Completed(Conclusion::Cancelled)
+        })
     };
     Surface {
         labels: labels(stages),

@@ -303,6 +303,8 @@ pub struct Commit {
     /// The raw author and committer e-mails, for attributing co-author trailers.
     pub author_email: String,
     pub committer_email: String,
+    /// It merges the base into the head, and holds nothing that neither side has.
+    pub update_merge: bool,
 }
 
 /// An issue comment.

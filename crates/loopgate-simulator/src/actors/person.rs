@@ -299,7 +299,8 @@ fn commit(
         (author.name, author.email) = (name, email);
     }
     author.at = spec.at.unwrap_or(author.at);
-    let parents: Vec<_> = tip.into_iter().collect();
+    let merged = spec.merging.map(|branch| world.repo(repo)?.branch(&branch).ok_or_else(Refused::not_found));
+    let parents: Vec<_> = tip.into_iter().chain(merged.transpose()?).collect();
     let sha = world.commit_files(repo, &parents, &spec.changes, (author, &spec.message))?;
     world.set_ref(actor, repo, &format!("refs/heads/{branch}"), Some(sha))?;
     Ok(sha)

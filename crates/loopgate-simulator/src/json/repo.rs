@@ -10,7 +10,7 @@ use super::{
 use crate::world::{
     World,
     account::Role,
-    repo::{Protection, Creations, ProtectionSource, Repo, StaleReviews, Visibility},
+    repo::{Creations, Protection, ProtectionSource, Repo, StaleReviews, Visibility},
 };
 use loopgate_core::{AppId, Sha};
 

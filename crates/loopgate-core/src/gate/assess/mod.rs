@@ -22,7 +22,7 @@ use crate::{
     evidence::Finding,
     ids::{CommentId, GateName, Timestamp},
     observed::{Account, Snapshot},
-    policy::{GateRole, Mode, Policy},
+    policy::{Exclusion, GateRole, Mode, Policy},
     state::{HeadObservation, LoopState, WordSource},
 };
 
@@ -88,7 +88,8 @@ pub fn assess(
     let mut record = state.first_seen_heads.clone();
     record.extend(sighting.clone());
 
-    let contributors = Contributors::of(&snapshot.commits);
+    let contributors = |update_merges| Contributors::of(&snapshot.commits, update_merges);
+    let contributors = [Exclusion::Allowed, Exclusion::Excluded].map(|kind| (kind, contributors(kind)));
     let scene = weighing::Scene { snapshot, state, said: &said, contributors: &contributors, record: &record };
     let mut tampered = Vec::new();
     let mut gates = Vec::new();

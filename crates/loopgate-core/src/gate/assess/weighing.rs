@@ -20,7 +20,7 @@ use crate::{
     },
     ids::{GateName, Sha, UserId},
     observed::{Completeness, Lifecycle, Snapshot},
-    policy::{GatePolicy, Mode},
+    policy::{Exclusion, GatePolicy, Mode},
     state::{GateState, HeadObservation, LoopState, Objection, Revocation, WordSource},
 };
 
@@ -29,7 +29,8 @@ pub(super) struct Scene<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) state: &'a LoopState,
     pub(super) said: &'a [Utterance<'a>],
-    pub(super) contributors: &'a Contributors,
+    /// Without those who merely merged the base, and with them.
+    pub(super) contributors: &'a [(Exclusion, Contributors); 2],
     /// The record of heads, ending with the present one.
     pub(super) record: &'a [HeadObservation],
 }
@@ -46,7 +47,9 @@ pub(super) struct Own<'a> {
 /// The gate's report, and its counted comments that were tampered with.
 pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> (GateReport, Vec<Tampered>) {
     let paths = paths(scene.snapshot, own);
-    let authority = Authority::resolve(own.policy, scene.snapshot, scene.contributors, &paths);
+    let [without, with] = scene.contributors;
+    let (_, contributors) = if own.policy.exclusions.update_merges == without.0 { without } else { with };
+    let authority = Authority::resolve(own.policy, scene.snapshot, contributors, &paths);
     let mut weighing = Weighing::new(scene, own, &authority);
     weighing.weigh();
     let tampered = weighing.tampered();
@@ -114,7 +117,10 @@ impl<'a> Weighing<'a> {
             }
             if word.void.is_none() && authority.is_bot(&word.by) {
                 word.void = Some(Refusal::IsBot);
-            } else if word.void.is_none() && !word.what.closes() && changed_since_counted(word, remembered, scene.snapshot) {
+            } else if word.void.is_none()
+                && !word.what.closes()
+                && changed_since_counted(word, remembered, scene.snapshot)
+            {
                 word.void = Some(Refusal::Edited);
             }
         }
