@@ -17,10 +17,15 @@ const GATES: &str = "gates:\n  deploy: off\n  security: { approvers: { users: [b
 
 /// A repository whose default branch takes nothing without both checks.
 async fn protected(world: &World) -> RepoName {
+    let repo = configured(world).await;
+    world.protects(&repo, "main", &REQUIRED);
+    repo
+}
+
+async fn configured(world: &World) -> RepoName {
     let repo = world.repository("widgets", &[("src/lib.rs", "// Widgets.\n"), ("docs/index.md", "Docs.\n")]);
     let configuration = format!("{CHECKS}{GATES}");
     world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", &configuration)]).await;
-    world.protects(&repo, "main", &REQUIRED);
     repo
 }
 
@@ -164,7 +169,7 @@ pub async fn what_was_merged_is_judged_no_more(world: World) {
 }
 
 pub async fn what_the_base_brought_is_nobodys_work(world: World) {
-    let repo = protected(&world).await;
+    let repo = configured(&world).await;
     let pr = world.person("alice").opens(&repo, "docs: notes", &[NOTES]).await;
     let gated = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
     world.person("bob").says(&gated, "security approved").await;
