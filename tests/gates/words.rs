@@ -97,14 +97,27 @@ fn a_rejection_outlasts_its_comment() {
 #[test]
 fn a_required_checklist() {
     let mut talk = Talk::under(&CONFIG.replace("approvers:", "checklist: required, approvers:"));
-    talk.says("loopgate[bot]", "<!-- loopgate:gate:security:1 -->\n- [x] threats\n- [ ] secrets");
+    talk.says(
+        "loopgate[bot]",
+        "<!-- loopgate:gate:security:1 -->\n- [x] threats\n- [ ] secrets\n- [ ] logs\n- [ ] input",
+    );
     talk.says("alice", "security approved");
     talk.is(
         Closed,
-        "😕 alice’s comment does not count: 1 box of the gate’s checklist is still open. Tick it in the request; the \
-         approval then counts as it stands.",
+        "😕 alice’s comment does not count: 4 boxes of the gate’s checklist are still open. Tick them in the request; \
+         the approval then counts as it stands.",
     );
-    talk.snapshot.comments.items[0].body = "<!-- loopgate:gate:security:1 -->\n- [x] threats\n- [x] secrets".into();
-    talk.look();
+    // A box counts by the hand of an approver.
+    for (by, counts) in [("author", false), ("alice", true)] {
+        let body = "- [x] threats\n- [x] secrets\n- [x] logs\n- [x] input";
+        let request = &mut talk.snapshot.comments.items[0];
+        request.body = format!("<!-- loopgate:gate:security:1 -->\n{body}");
+        let request = request.id;
+        talk.edited(request, by);
+        talk.look();
+        if !counts {
+            talk.is(Closed, "4 boxes of the gate’s checklist are still open.");
+        }
+    }
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
 }

@@ -8,7 +8,7 @@ use crate::{
     ids::{CommentId, GateName, Login, Sha, TeamSlug, Timestamp, UserId},
     observed::Permission,
     stage::Stage,
-    state::{GateStatus, Objection, Revocation, WordSource},
+    state::{GateStatus, Objection, Revocation, Ticks, WordSource},
 };
 
 /// One gate of one pull request at one moment.
@@ -43,6 +43,8 @@ pub struct GateReport {
     pub objections: Vec<Objection>,
     /// Approvals that were taken back, the newest of each person.
     pub revocations: Vec<Revocation>,
+    /// What approvers have ticked of the checklist.
+    pub ticks: Option<Ticks>,
     pub label: String,
 }
 

@@ -1,5 +1,7 @@
 //! What is remembered of gates.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{CommentId, Login, ReviewId, Timestamp, UserId};
@@ -51,6 +53,15 @@ pub struct Revocation {
     pub source: WordSource,
     /// There was something to take back.
     pub took_back: bool,
+}
+
+/// What approvers ticked of a gate's checklist. What others tick counts for nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ticks {
+    /// The request that holds it.
+    pub comment: CommentId,
+    pub boxes: BTreeSet<String>,
 }
 
 /// A time in which the pull request was closed.

@@ -28,7 +28,7 @@ pub use self::{
         Outage, RejectedIn, Rejection, VerificationResult,
     },
     description::{Agent, AgentKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
-    gates::{ClosedPeriod, GateStatus, Objection, Revocation, WordSource},
+    gates::{ClosedPeriod, GateStatus, Objection, Revocation, Ticks, WordSource},
     local_loop::{
         Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, Major, ReflexState, Senior, Settings, Spent,
     },

@@ -21,7 +21,7 @@ use crate::{
     ids::{GateName, Sha, UserId},
     observed::{Completeness, Lifecycle, Snapshot},
     policy::{Exclusion, GatePolicy, Mode},
-    state::{GateState, HeadObservation, LoopState, Objection, Revocation, WordSource},
+    state::{GateState, HeadObservation, LoopState, Objection, Revocation, Ticks, WordSource},
 };
 
 /// What is the same for all gates.
@@ -71,6 +71,7 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> (GateReport, Vec<Tampe
         considered: weighing.considered(),
         counted: weighing.counted(),
         revocations: weighing.revocations,
+        ticks: weighing.ticks,
         objections: weighing.objections,
         label: own.policy.label.clone(),
     };
@@ -95,6 +96,8 @@ pub(super) struct Weighing<'a> {
     pub(super) approvals: Vec<(Approval, Grant)>,
     pub(super) objections: Vec<Objection>,
     pub(super) revocations: Vec<Revocation>,
+    /// What approvers have ticked of the checklist.
+    ticks: Option<Ticks>,
     /// Somebody objects of whom it could not be learned whether they may.
     pub(super) doubtful_objection: bool,
 }
@@ -127,6 +130,9 @@ impl<'a> Weighing<'a> {
         said.sort_by_key(|word| (word.at, word.source));
         let outcomes = vec![WordOutcome::Superseded; said.len()];
         let (approvals, objections) = (Vec::new(), Vec::new());
+        let ticks = checklist::ticks(own.name, scene.snapshot, remembered.and_then(|gate| gate.ticks.as_ref()), |by| {
+            authority.excluded(by).is_none() && authority.grant(by).is_ok()
+        });
         let revocations = remembered.map(|gate| gate.revocations.clone()).unwrap_or_default();
         Self {
             scene,
@@ -138,6 +144,7 @@ impl<'a> Weighing<'a> {
             approvals,
             objections,
             revocations,
+            ticks,
             doubtful_objection: false,
         }
     }
@@ -297,7 +304,7 @@ impl<'a> Weighing<'a> {
             return Err(Refusal::HeadUnsettled);
         }
         let head = self.bind(word)?;
-        if let Some(refusal) = checklist::open(self.own.name, self.own.policy, self.scene.snapshot) {
+        if let Some(refusal) = checklist::open(self.own.policy, self.ticks.as_ref()) {
             return Err(refusal);
         }
         let (by, url) = (word.by.login.clone(), word.url.clone());

@@ -205,6 +205,7 @@ fn remembered(report: &GateReport) -> GateState {
         labels: report.opening_labels(),
         objections: report.objections.clone(),
         revocations: report.revocations.clone(),
+        ticks: report.ticks.clone(),
         extra: serde_json::Map::new(),
     }
 }
