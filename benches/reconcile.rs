@@ -13,8 +13,8 @@ use std::{
 
 use loopgate::{
     github::{
-        ApiUrl, AppCredentials, Credentials, Github, Job, Observation, Observer, Reconcile, Secret, Settled, Setup,
-        Target,
+        ApiUrl, AppCredentials, Credentials, Github, Observation, Observer, Reconcile, ReconcileRequest, Secret,
+        Settled, Setup, Target,
     },
     refs::{RefName, StateStore},
     render,
@@ -199,8 +199,8 @@ impl World {
         self.simulator.finish_workflow(&self.repository, run, Conclusion::Failure, artifacts).expect("it ends");
     }
 
-    fn job(&self, pr: &Pr) -> Job {
-        Job {
+    fn job(&self, pr: &Pr) -> ReconcileRequest {
+        ReconcileRequest {
             installation: Some(self.installation()),
             repository: pr.repo.clone(),
             number: pr.number,

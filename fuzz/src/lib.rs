@@ -34,7 +34,7 @@ const EVENTS: [&str; 10] = [
 
 /// A report of any format, recognised by its content.
 pub fn report(bytes: &[u8]) {
-    let options = ReadOptions { keep: 20, roster: OutcomesMode::Build, ..ReadOptions::default() };
+    let options = ReadOptions { keep: 20, test_outcomes: OutcomesMode::Build, ..ReadOptions::default() };
     let report = read("report", bytes, &options);
     assert!(report.failures.len() <= 20 && report.findings.len() <= 20);
 }

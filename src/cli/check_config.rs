@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{
-    CliError, Outcome, exit, local,
+    CliError, CommandResult, exit, local,
     online::{self, Online},
     output::{self, Format},
     runtime,
@@ -67,7 +67,7 @@ struct Checked {
     found: OnlineFindings,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> Outcome {
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let checked = if arguments.online || arguments.repository.is_some() {
         runtime()?.block_on(online(arguments))?
     } else {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CliError, Outcome, exit, output, output::Format};
+use super::{CliError, CommandResult, exit, output, output::Format};
 use loopgate_core::{
     deciding::iteration::{self, Request, Response, Sides, Understood},
     failure::{self, Changes, FeedbackItem, FeedbackLine, Place},
@@ -31,7 +31,7 @@ pub struct Arguments {
     file: PathBuf,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> Outcome {
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let text = output::read_text(&arguments.file)?;
     let response =
         answer(&text).map_err(|error| CliError::bad_data(format!("{}: {error}", output::shown(&arguments.file))))?;

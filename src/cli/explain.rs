@@ -5,13 +5,13 @@ use std::str::FromStr;
 use clap::Args;
 
 use super::{
-    CliError, Outcome, exit,
+    CliError, CommandResult, exit,
     online::{self, Online},
     output::{self, Format},
     runtime,
 };
 use crate::{
-    github::{Clock as _, Job, Reconcile, SystemClock},
+    github::{Clock as _, Reconcile, ReconcileRequest, SystemClock},
     render,
 };
 use loopgate_core::{PrNumber, RepoName, policy::StateBackend, state::history::Event};
@@ -43,11 +43,11 @@ impl FromStr for PullRequest {
     }
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> Outcome {
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let PullRequest { repository, number } = arguments.pull_request.clone();
     let looked = runtime()?.block_on(async {
         let Online { github, installation } = online::connect(&repository).await?;
-        let job = Job { installation, repository: repository.clone(), number, hints: Vec::new() };
+        let job = ReconcileRequest { installation, repository: repository.clone(), number, hints: Vec::new() };
         let looked = Reconcile::new(github).peek(&job, SystemClock.now()).await;
         looked.map_err(CliError::unavailable)
     })?;

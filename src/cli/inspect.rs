@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{CliError, Outcome, exit, output, output::Format};
+use super::{CliError, CommandResult, exit, output, output::Format};
 use crate::config::{self, Source};
 use loopgate_core::{GateName, Login, failure, gate};
 
@@ -82,7 +82,7 @@ pub struct ConfigArguments {
     organisation: Option<PathBuf>,
 }
 
-pub fn run(command: &Command, format: Format) -> Outcome {
+pub fn run(command: &Command, format: Format) -> CommandResult {
     match command {
         Command::Report(arguments) => show(&loopgate_reports::inspect(&arguments.files), format),
         Command::Comment(arguments) => comment(arguments, format),
@@ -92,7 +92,7 @@ pub fn run(command: &Command, format: Format) -> Outcome {
     }
 }
 
-fn comment(arguments: &CommentArguments, format: Format) -> Outcome {
+fn comment(arguments: &CommentArguments, format: Format) -> CommandResult {
     let body = output::read_text(&arguments.file)?;
     let gates: BTreeSet<GateName> = match arguments.gates.as_slice() {
         [] => config::presets().gates.into_keys().collect(),
@@ -102,7 +102,7 @@ fn comment(arguments: &CommentArguments, format: Format) -> Outcome {
 }
 
 /// What is in force, one setting a line. A file that is not there counts as none: then the defaults are in force.
-fn settings(arguments: &ConfigArguments, format: Format) -> Outcome {
+fn settings(arguments: &ConfigArguments, format: Format) -> CommandResult {
     let read = |path: &PathBuf| match path.exists() || path.as_os_str() == "-" {
         true => output::read_text(path).map(|text| Some((path.display().to_string(), text))),
         false => Ok(None),
@@ -136,7 +136,7 @@ fn settings(arguments: &ConfigArguments, format: Format) -> Outcome {
 }
 
 /// For people as YAML: short enough to read as it is, and control characters come out escaped.
-fn show(document: &impl Serialize, format: Format) -> Outcome {
+fn show(document: &impl Serialize, format: Format) -> CommandResult {
     match format {
         Format::Json => output::json(document)?,
         Format::Human => output::text(serde_yaml::to_string(document).map_err(CliError::bad_data)?),
@@ -144,7 +144,7 @@ fn show(document: &impl Serialize, format: Format) -> Outcome {
     Ok(exit::OK)
 }
 
-fn explain(arguments: &FailureArguments, format: Format) -> Outcome {
+fn explain(arguments: &FailureArguments, format: Format) -> CommandResult {
     let text = output::read_text(&arguments.file)?;
     show(&failure::inspect(&text), format)
 }

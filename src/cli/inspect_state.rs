@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{CliError, Outcome, exit, output, output::Format, runtime};
+use super::{CliError, CommandResult, exit, output, output::Format, runtime};
 use crate::{
     github,
     refs::{self, GitObjects, LocalRepository},
@@ -13,7 +13,7 @@ use loopgate_core::state::{LOOP_STATE_SCHEMA, LoopState};
 /// Bytes of a state that are read; larger ones were not written by us.
 const STATE_LIMIT: usize = 2 << 20;
 
-pub fn run(what: Option<&str>, format: Format) -> Outcome {
+pub fn run(what: Option<&str>, format: Format) -> CommandResult {
     let (place, text) = match what {
         Some(file) if file == "-" || Path::new(file).is_file() => {
             (file.to_owned(), output::read_text(Path::new(file))?)

@@ -111,7 +111,7 @@ impl CliError {
 }
 
 /// What every subcommand returns: its exit code, or why it could not go on.
-type Outcome = Result<u8, CliError>;
+type CommandResult = Result<u8, CliError>;
 
 /// Parses the command line, runs the subcommand, and returns the exit code.
 pub fn main() -> ExitCode {
@@ -134,7 +134,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> Outcome {
+fn run(cli: Cli) -> CommandResult {
     match cli.command {
         Command::Verify(arguments) => verify::run(&arguments, cli.format),
         Command::Loop(command) => reflex::run(&command, cli.format),

@@ -18,16 +18,17 @@ use tracing_subscriber::EnvFilter;
 
 use self::{
     plan::{Budget, in_turn},
-    report::{Answered, Ended, Looked, Report},
+    report::{Answered, Ended, Looked, ReconcileReport},
 };
-use super::{CliError, Outcome, exit, output, output::Format, runtime};
+use super::{CliError, CommandResult, exit, output, output::Format, runtime};
 use crate::{
     channels::Channels,
     github::{
-        self, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer, Job, MergeGroup, Reconcile, Secret,
-        Setup, StateArtifact,
+        self, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer, MergeGroup, Reconcile,
+        ReconcileRequest, Secret, Setup, StateArtifact,
         webhook::{InWorkflow, OwnApp, Target, route_in_workflow},
     },
+    refs::Retry,
 };
 use loopgate_core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, observed::Hint};
 
@@ -86,7 +87,7 @@ pub struct Arguments {
     most_requests: u64,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> Outcome {
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let token = std::env::var("GITHUB_TOKEN").ok().filter(|token| !token.trim().is_empty()).ok_or_else(|| {
         CliError::bad_data("GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`")
     })?;
@@ -129,9 +130,9 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    async fn go(self) -> Result<Report, CliError> {
+    async fn go(self) -> Result<ReconcileReport, CliError> {
         let client = self.github.client(None);
-        let mut report = Report::new(&self.arguments.event);
+        let mut report = ReconcileReport::new(&self.arguments.event);
         let (targets, hints) = match self.routed(&client).await? {
             InWorkflow::Look { targets, hints } => (targets, hints),
             InWorkflow::Irrelevant(why) => {
@@ -155,9 +156,14 @@ impl Run<'_> {
                 report.left = found.len() - place;
                 break;
             }
-            let job = Job { installation: None, repository: repository.clone(), number: *number, hints: hints.clone() };
+            let job = ReconcileRequest {
+                installation: None,
+                repository: repository.clone(),
+                number: *number,
+                hints: hints.clone(),
+            };
             let ended = self.look(&reconcile, &job).await;
-            let waits = matches!(&ended, Ended::Failed(Failed { retry_at: Some(_), .. }));
+            let waits = matches!(&ended, Ended::Failed(Failed { retry: Retry::At(_), .. }));
             report.looked.push(Looked { repository: repository.clone(), number: *number, ended });
             if waits {
                 // GitHub asks to wait: the next pull request would meet the same.
@@ -207,7 +213,7 @@ impl Run<'_> {
     }
 
     /// Looks until nothing asks to be looked at again soon.
-    async fn look(&self, reconcile: &Reconcile, job: &Job) -> Ended {
+    async fn look(&self, reconcile: &Reconcile, job: &ReconcileRequest) -> Ended {
         let mut looks = 1;
         loop {
             let outcome = match self.try_look(reconcile, job).await {
@@ -229,7 +235,11 @@ impl Run<'_> {
         trying(group.head.short(), async || Box::pin(reconcile.merge_group(group, Utc::now())).await, pause).await
     }
 
-    async fn try_look(&self, reconcile: &Reconcile, job: &Job) -> Result<github::Outcome, Failed> {
+    async fn try_look(
+        &self,
+        reconcile: &Reconcile,
+        job: &ReconcileRequest,
+    ) -> Result<github::ReconcileOutcome, Failed> {
         trying(format!("#{}", job.number), async || Box::pin(reconcile.run(job, Utc::now())).await, pause).await
     }
 }
@@ -243,7 +253,7 @@ async fn trying<T>(
     let mut tries = 1;
     loop {
         match once().await {
-            Err(failed) if failed.retry_at.is_none() && tries < MOST_TRIES => {
+            Err(failed) if !matches!(failed.retry, Retry::At(_)) && tries < MOST_TRIES => {
                 output::note_line(format_args!("{what}: {failed}; trying again"));
                 pause(Duration::from_secs(1 << tries)).await;
                 tries += 1;
@@ -273,19 +283,19 @@ mod tests {
 
     #[tokio::test]
     async fn what_fails_is_tried_three_times_unless_github_says_when_to_come_back() {
-        let failed = |retry_at| Failed { reason: "no answer".into(), retry_at };
+        let failed = |retry| Failed { reason: "no answer".into(), retry };
         // Fails so often, with this time to wait for; how often it was tried, and the pauses in seconds.
         let table = [
-            (0, None, 1, vec![]),
-            (2, None, 3, vec![2, 4]),
-            (9, None, 3, vec![2, 4]),
-            (9, Some(Utc::now()), 1, vec![]),
+            (0, Retry::WhenAnswered, 1, vec![]),
+            (2, Retry::WhenAnswered, 3, vec![2, 4]),
+            (9, Retry::Later, 3, vec![2, 4]),
+            (9, Retry::At(Utc::now()), 1, vec![]),
         ];
-        for (failures, retry_at, expected, waited) in table {
+        for (failures, retry, expected, waited) in table {
             let (tries, pauses) = (Cell::new(0), RefCell::new(Vec::new()));
             let once = async || {
                 tries.set(tries.get() + 1);
-                if tries.get() <= failures { Err(failed(retry_at)) } else { Ok(()) }
+                if tries.get() <= failures { Err(failed(retry)) } else { Ok(()) }
             };
             let pause = async |time: Duration| pauses.borrow_mut().push(time.as_secs());
             let ended = trying("#12".into(), once, pause).await;

@@ -7,14 +7,18 @@ use std::{
 };
 
 use clap::Args;
+use tokio::time::timeout;
 use tracing_subscriber::EnvFilter;
 
-use super::{CliError, Outcome, exit, runtime};
+use super::{CliError, CommandResult, exit, runtime};
 use crate::{
     channels::Channels,
-    github::{ApiUrl, AppCredentials, Credentials, Github, Setup, SystemClock},
-    server::{ConfigError, GithubReconciler, Server, ServerConfig, own_app, readiness, stop_signal},
+    github::{ApiUrl, AppCredentials, Credentials, ErrorKind, Github, Setup, SystemClock, webhook::OwnApp},
+    server::{GithubReconciler, Server, ServerConfig, ServerConfigError, own_app, readiness, stop_signal},
 };
+
+/// How long GitHub may take to say who we are before the start goes on without it; and how often it is asked then.
+const INTRODUCTION: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -41,14 +45,14 @@ pub struct Arguments {
     admin_listen: Option<SocketAddr>,
 }
 
-pub fn run(arguments: Arguments) -> Outcome {
+pub fn run(arguments: Arguments) -> CommandResult {
     let flag = |name: &str| match name {
         "LOOPGATE_LISTEN" => arguments.listen.map(|address| address.to_string()),
         "LOOPGATE_ADMIN_LISTEN" => arguments.admin_listen.map(|address| address.to_string()),
         _ => None,
     };
     let lookup = |name: &str| flag(name).or_else(|| std::env::var(name).ok());
-    let config = ServerConfig::from_env(lookup).map_err(|error: ConfigError| CliError::bad_data(error))?;
+    let config = ServerConfig::from_env(lookup).map_err(|error: ServerConfigError| CliError::bad_data(error))?;
     log_to_stderr(&config.log)?;
     runtime()?.block_on(serve(config))
 }
@@ -65,28 +69,64 @@ fn log_to_stderr(filter: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn serve(config: ServerConfig) -> Outcome {
+async fn serve(config: ServerConfig) -> CommandResult {
     let credentials = AppCredentials::new(config.app_id, &config.private_key).map_err(CliError::bad_data)?;
     let api = ApiUrl::parse(config.github_api_url.as_str()).map_err(CliError::bad_data)?;
     let github = Github::new(api, Credentials::App(credentials), Setup::default()).map_err(CliError::unavailable)?;
-    // A wrong key or a skewed clock shows here, before anything is accepted.
-    let own = own_app(&github).await.map_err(|error| {
-        CliError::unavailable(format!(
-            "GitHub does not know this App: {error}. Check LOOPGATE_APP_ID, LOOPGATE_PRIVATE_KEY, \
-             LOOPGATE_GITHUB_API_URL and this machine's clock."
-        ))
-    })?;
+    let known = introduction(&github).await?;
+    let own = known.clone().unwrap_or(OwnApp { app_id: config.app_id, bot: None });
     let readiness = readiness(&github);
     let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
-    let reconciler = GithubReconciler::new(github, SystemClock).sealing(config.state_seal()).calling(channels);
+    let reconciler = GithubReconciler::new(github.clone(), SystemClock).sealing(config.state_seal()).calling(channels);
     let server =
         readiness.into_iter().fold(Server::new(config, own), |server, (name, check)| server.check(name, check));
     let running = server.start(reconciler).await.map_err(CliError::unavailable)?;
     tracing::info!(webhooks = %running.public_address(), admin = %running.admin_address(), "ready");
-    stop_signal().await.map_err(CliError::unavailable)?;
+    let learned = async {
+        if known.is_none() {
+            running.introduce(learn(&github).await);
+        }
+        std::future::pending::<()>().await
+    };
+    tokio::select! {
+        stop = stop_signal() => stop.map_err(CliError::unavailable)?,
+        () = learned => {}
+    }
     let stopped = running.shutdown().await;
     tracing::info!(released = stopped.released, "stopped");
     Ok(exit::OK)
+}
+
+/// Who we are, asked before anything is accepted: a wrong key or a skewed clock shows here. None where GitHub does not
+/// answer: deliveries are accepted all the same, since GitHub does not send them again, and the work waits.
+async fn introduction(github: &Github) -> Result<Option<OwnApp>, CliError> {
+    let asked = timeout(INTRODUCTION, own_app(github)).await;
+    let silent = match asked {
+        Ok(Ok(own)) => return Ok(Some(own)),
+        Ok(Err(error)) => match error.kind() {
+            ErrorKind::Outage { .. } | ErrorKind::Wait { .. } => error.to_string(),
+            ErrorKind::Refusal | ErrorKind::Fault => {
+                return Err(CliError::unavailable(format!(
+                    "GitHub does not know this App: {error}. Check LOOPGATE_APP_ID, LOOPGATE_PRIVATE_KEY, \
+                     LOOPGATE_GITHUB_API_URL and this machine's clock."
+                )));
+            }
+        },
+        Err(_) => format!("no answer within {} s", INTRODUCTION.as_secs()),
+    };
+    tracing::warn!(reason = silent, "GitHub is away: deliveries are accepted, and the work waits for it");
+    Ok(None)
+}
+
+/// Asks who we are until GitHub says so.
+async fn learn(github: &Github) -> OwnApp {
+    loop {
+        tokio::time::sleep(INTRODUCTION).await;
+        match own_app(github).await {
+            Ok(own) => return own,
+            Err(error) => tracing::warn!(%error, "GitHub does not say who we are"),
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -97,7 +137,7 @@ pub struct HealthArguments {
 }
 
 /// One plain HTTP request, so that an image without a shell or curl can check itself.
-pub fn health(arguments: &HealthArguments) -> Outcome {
+pub fn health(arguments: &HealthArguments) -> CommandResult {
     let mut address = arguments.listen;
     if address.ip().is_unspecified() {
         address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());

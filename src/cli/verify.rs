@@ -14,7 +14,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{
-    CliError, Outcome,
+    CliError, CommandResult,
     actions::{self, ActionsRun},
     exit,
     exit::FailOn,
@@ -31,7 +31,7 @@ use crate::{
 use loopgate_core::{
     CheckName, Sha, Timestamp,
     deciding::{Decision, DecisionWord, decide},
-    evidence::{CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome as CheckOutcome, RegressionTrial},
+    evidence::{CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome, RegressionTrial},
     failure,
     observed::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
     policy::{CheckSource, Policy, RegressionProof, RequiredTest},
@@ -72,7 +72,7 @@ pub struct Arguments {
     fail_on: Option<FailOn>,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> Outcome {
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let here = std::env::current_dir().map_err(CliError::unavailable)?;
     let base = arguments.base.as_deref().filter(|base| !base.is_empty());
     // People wait for both before the first check begins.
@@ -403,7 +403,7 @@ fn tell_outputs(decision: &Decision, evidence: &Path, summary: &str) -> Result<(
 /// 4 tells "nothing was tested" from "something failed".
 fn code(decision: &Decision, evidence: &Evidence) -> u8 {
     let failing = || evidence.checks.iter().filter(|check| check.outcome.is_failure());
-    let only_empty = failing().all(|check| check.outcome == CheckOutcome::NoTestsExecuted);
+    let only_empty = failing().all(|check| check.outcome == Outcome::NoTestsExecuted);
     match decision.word() {
         DecisionWord::Retry | DecisionWord::Escalate if failing().next().is_some() && only_empty => exit::NO_TESTS,
         word => exit::of(word),

@@ -22,13 +22,13 @@ pub struct Setting {
     /// Dotted path of the key: `gates.security.label`.
     pub key: String,
     pub value: Value,
-    pub origin: Origin,
+    pub origin: ValueOrigin,
 }
 
 /// Where a value was written; lines count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "from", rename_all = "snake_case")]
-pub enum Origin {
+pub enum ValueOrigin {
     /// Loopgate's own default.
     BuiltIn,
     /// One of the five gates every repository starts with.
@@ -41,7 +41,7 @@ pub enum Origin {
     },
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("built-in"),
@@ -87,10 +87,10 @@ fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {
         _ => {
             let line = node.place.line as usize;
             let origin = match node.place.layer {
-                Layer::Builtin if path.starts_with("gates.") => Origin::Preset,
-                Layer::Builtin => Origin::BuiltIn,
-                Layer::Organisation => Origin::Organisation { line },
-                Layer::Repository => Origin::Repository { line },
+                Layer::Builtin if path.starts_with("gates.") => ValueOrigin::Preset,
+                Layer::Builtin => ValueOrigin::BuiltIn,
+                Layer::Organisation => ValueOrigin::Organisation { line },
+                Layer::Repository => ValueOrigin::Repository { line },
             };
             settings.push(Setting { key: path, value: node.to_json(), origin });
         }
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn without_files_nothing_is_enabled_and_everything_default() {
         let settings = effective(None, None).unwrap();
-        assert!(settings.iter().all(|setting| matches!(setting.origin, Origin::BuiltIn | Origin::Preset)));
+        assert!(settings.iter().all(|setting| matches!(setting.origin, ValueOrigin::BuiltIn | ValueOrigin::Preset)));
         assert_eq!(settings.iter().find(|setting| setting.key == "enabled").unwrap().value, json!(false));
         assert!(settings.iter().any(|setting| setting.key == "gates.database.when" && setting.value.is_object()));
     }

@@ -17,7 +17,7 @@ use loopgate_core::policy::{Activation, ConfigError, Policy};
 
 /// A policy, and what is worth a look although it is accepted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Loaded {
+pub struct LoadedPolicy {
     pub policy: Policy,
     pub warnings: Vec<ConfigError>,
 }
@@ -44,7 +44,7 @@ pub fn presets() -> Policy {
 ///
 /// # Errors
 /// Everything that is wrong, in the order of the files.
-pub fn load(organisation: Option<Source<'_>>, repository: Option<Source<'_>>) -> Result<Loaded, ConfigErrors> {
+pub fn load(organisation: Option<Source<'_>>, repository: Option<Source<'_>>) -> Result<LoadedPolicy, ConfigErrors> {
     load_on(Presets::builtin(), organisation, repository)
 }
 
@@ -53,7 +53,7 @@ pub(super) fn load_on(
     presets: &Presets,
     organisation: Option<Source<'_>>,
     repository: Option<Source<'_>>,
-) -> Result<Loaded, ConfigErrors> {
+) -> Result<LoadedPolicy, ConfigErrors> {
     let sources = Sources { builtin: presets.source, organisation, repository };
     let read = |source: Option<Source<'_>>, layer| source.map(|source| yaml::read(source, layer)).transpose();
     let alone = |problem: Problem| sources.errors(vec![problem], None);
@@ -81,7 +81,7 @@ pub(super) fn load_on(
     let told = |problems: Vec<Problem>| problems.into_iter().map(|problem| sources.error(&problem, Some(&tree)));
     policy.overruled = told(overruled).collect();
     let warnings = policy.overruled.iter().cloned().chain(told(cx.warnings)).collect();
-    Ok(Loaded { policy, warnings })
+    Ok(LoadedPolicy { policy, warnings })
 }
 
 /// Errors of a configuration: at least one and at most 20, in the order of the text.

@@ -32,8 +32,8 @@ mod suggest;
 mod wrappers;
 mod yaml;
 
-pub use effective::{Origin, Setting, effective};
-pub use load::{ConfigErrors, Loaded, load, parse, presets};
+pub use effective::{Setting, ValueOrigin, effective};
+pub use load::{ConfigErrors, LoadedPolicy, load, parse, presets};
 pub use online::{OnlineFindings, online};
 pub use schema::schema;
 pub use source::Source;

@@ -42,7 +42,7 @@ pub(super) struct Read {
 
 /// Where an artifact was found: what GitHub says of the run that uploaded it.
 #[derive(Debug, Clone)]
-pub(super) struct Origin<'a> {
+pub(super) struct ArtifactOrigin<'a> {
     pub repository: &'a RepoName,
     /// The pull request's head.
     pub head: Sha,
@@ -58,7 +58,7 @@ pub(super) struct Origin<'a> {
 }
 
 /// Reads an archive's evidence and checks that it belongs where it was found. The error is a sentence for people.
-pub(super) fn read(archive: &[u8], origin: &Origin<'_>) -> Result<Read, String> {
+pub(super) fn read(archive: &[u8], origin: &ArtifactOrigin<'_>) -> Result<Read, String> {
     let document = unpack(archive)?;
     outline::check(&document)?;
     let evidence: Evidence = serde_json::from_slice(&document).map_err(|error| {
@@ -153,7 +153,7 @@ fn is_plain(name: &str) -> bool {
         && name.trim_end_matches('/').split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-fn check(evidence: &Evidence, origin: &Origin<'_>) -> Result<(), String> {
+fn check(evidence: &Evidence, origin: &ArtifactOrigin<'_>) -> Result<(), String> {
     if evidence.schema != EVIDENCE_SCHEMA {
         return Err(format!("its schema is not {EVIDENCE_SCHEMA}"));
     }

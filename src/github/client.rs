@@ -8,12 +8,22 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
+use chrono::TimeDelta;
 use http::{Method, header};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use serde_json::Value;
+use sha1::{Digest as _, Sha1};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
 use super::{
@@ -22,16 +32,22 @@ use super::{
     cache::{CacheKey, CachedAnswer},
     health::Health,
     identity::Knowledge,
-    retry::{Patience, Repeat, Verdict, judge},
+    retry::{Patience, Repeat, RetryDecision, judge},
     transport::{Accept, ApiUrl, Broken, Incoming, Outgoing, Transport},
     usage::{Meter, Pace, Permit},
 };
-use loopgate_core::{InstallationId, Timestamp, observed::AppIdentity};
+use loopgate_core::{InstallationId, Sha, Timestamp, observed::AppIdentity};
 
 /// Reads of one installation under way at the same time; GitHub tolerates 100 over all of an App's processes.
 const READS_AT_ONCE: usize = 20;
 /// Redirects within the API followed for one request.
 const MOST_HOPS: u32 = 3;
+/// How long a first 404 is believed.
+const ABSENCE_IS_CONFIRMED_AFTER: TimeDelta = TimeDelta::seconds(30);
+/// How long a 404 is believed that was found again.
+const ABSENCE_IS_BELIEVED: TimeDelta = TimeDelta::hours(1);
+/// How long GitHub's lists may not show what was just created.
+const LISTS_LAG: TimeDelta = TimeDelta::minutes(2);
 /// Bytes of a JSON answer at most: a page of 100 comments of 65,536 characters fits.
 const JSON_LIMIT: usize = 32 << 20;
 
@@ -142,6 +158,9 @@ struct Shared {
     reading: Semaphore,
     writing: AsyncMutex<Pace>,
     limit: Mutex<Limit>,
+    /// Absences that were not confirmed.
+    doubtful: AtomicU64,
+    created: Mutex<Vec<Created>>,
 }
 
 /// The rate limit met last.
@@ -162,6 +181,8 @@ impl Client {
                 reading: Semaphore::new(READS_AT_ONCE),
                 writing: AsyncMutex::default(),
                 limit: Mutex::default(),
+                doubtful: AtomicU64::default(),
+                created: Mutex::default(),
             }),
         }
     }
@@ -179,8 +200,7 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`].
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
-        let page = self.get_page(path).await?;
-        parse(path, &page.body)
+        Ok(self.get_page(path).await?.content)
     }
 
     /// Reads a JSON document without keeping it.
@@ -193,39 +213,120 @@ impl Client {
         parse(path, &answer.body)
     }
 
-    /// Reads bytes that the path names by their content (a commit, a blob, an artifact id), or `None` where there are
-    /// none. Asked once: neither can change.
+    /// The bytes of a file at a commit, or `None` where there is none; `path` is one of `…/contents/…?ref=COMMIT`. Asked
+    /// once, since neither can change.
+    ///
+    /// The file is asked for as JSON, which names the blob: what does not have its id was cut off on the way, and is
+    /// never kept.
     ///
     /// # Errors
     /// Every kind of [`Error`] but not found; [`Error::TooLarge`] above `limit` bytes.
-    pub(crate) async fn get_immutable(&self, path: &str, accept: Accept, limit: usize) -> Result<Option<Bytes>, Error> {
-        let key = self.key(path, accept)?;
-        match self.shared.hub.cache.get(&key).as_deref() {
+    pub(crate) async fn get_file(&self, path: &str, limit: usize) -> Result<Option<Bytes>, Error> {
+        self.once_or_absent(path, Accept::Raw, async || {
+            // Base64, broken into lines, and the other fields.
+            let request = Outgoing::read(path, Accept::Json, limit / 2 * 3 + (64 << 10));
+            let answer = self.read(&request).await?.or_redirected(path)?;
+            let file = match parse::<Contents>(path, &answer.body)? {
+                Contents::File(file) if file.size > limit => {
+                    return Err(Error::TooLarge { path: path.to_owned(), limit });
+                }
+                Contents::File(file) => file,
+                // A folder, a submodule.
+                Contents::Other(_) => return Ok(None),
+            };
+            let bytes = match file.inline() {
+                Some(bytes) => bytes,
+                // Above 1 MB the content is left out
+                // (<https://docs.github.com/en/rest/repos/contents#get-repository-content>).
+                None => {
+                    let repository = path.split_once("/contents/").map_or(path, |(repository, _)| repository);
+                    let path = format!("{repository}/git/blobs/{}", file.sha);
+                    self.read(&Outgoing::read(&path, Accept::Raw, limit)).await?.or_redirected(&path)?.body
+                }
+            };
+            if blob_id(&bytes) != file.sha {
+                return Err(unreadable(path, "the content is not that of the blob it names"));
+            }
+            Ok(Some(bytes))
+        })
+        .await
+    }
+
+    /// A JSON document that the path names by its content (a commit, an id), or `None` where there is none. Asked once,
+    /// since neither can change.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`] but not found.
+    pub(crate) async fn get_immutable_json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Error> {
+        let read = async || {
+            let body = self.read(&Outgoing::read(path, Accept::Json, JSON_LIMIT)).await?.or_redirected(path)?.body;
+            parse::<T>(path, &body).map(|_| Some(body))
+        };
+        let body = self.once_or_absent(path, Accept::Json, read).await?;
+        body.map(|body| parse(path, &body)).transpose()
+    }
+
+    /// What was read before, or is read now. That something is absent is believed for a moment only, until it was found
+    /// so a second time: a server that lags behind a push says it too.
+    async fn once_or_absent(
+        &self,
+        path: &str,
+        accept: Accept,
+        read: impl AsyncFnOnce() -> Result<Option<Bytes>, Error>,
+    ) -> Result<Option<Bytes>, Error> {
+        let (key, now) = (self.key(path, accept)?, self.now());
+        let known = self.shared.hub.cache.get(&key);
+        let absent_since = match known.as_deref() {
             Some(CachedAnswer::Immutable(body)) => return Ok(Some(body.clone())),
-            Some(CachedAnswer::ImmutablyAbsent) => return Ok(None),
-            Some(CachedAnswer::Tagged { .. }) | None => {}
-        }
-        let request = Outgoing::read(path, accept, limit);
-        let answer = match self.read(&request).await {
-            Ok(answer) => CachedAnswer::Immutable(answer.or_redirected(path)?.body),
-            Err(Error::NotFound { .. }) => CachedAnswer::ImmutablyAbsent,
+            Some(CachedAnswer::Absent { until, .. }) if now < *until => return Ok(None),
+            Some(CachedAnswer::Absent { since, .. }) => Some(*since),
+            Some(CachedAnswer::Tagged { .. }) | None => None,
+        };
+        let body = match read().await {
+            Ok(body) => body,
+            Err(Error::NotFound { .. }) => None,
             Err(error) => return Err(error),
         };
-        let body = match &answer {
-            CachedAnswer::Immutable(body) => Some(body.clone()),
-            CachedAnswer::Tagged { .. } | CachedAnswer::ImmutablyAbsent => None,
+        let answer = match &body {
+            Some(body) => CachedAnswer::Immutable(body.clone()),
+            None => {
+                let is_sure = absent_since.is_some_and(|since| now - since >= ABSENCE_IS_CONFIRMED_AFTER);
+                if !is_sure {
+                    self.shared.doubtful.fetch_add(1, Ordering::Relaxed);
+                }
+                let until = now + if is_sure { ABSENCE_IS_BELIEVED } else { ABSENCE_IS_CONFIRMED_AFTER };
+                CachedAnswer::Absent { since: absent_since.unwrap_or(now), until }
+            }
         };
         self.shared.hub.cache.put(key, answer);
         Ok(body)
     }
 
-    /// [`get_immutable`](Self::get_immutable) for a JSON document.
-    ///
-    /// # Errors
-    /// As there, and when the answer has another shape.
-    pub(crate) async fn get_immutable_json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Error> {
-        let body = self.get_immutable(path, Accept::Json, JSON_LIMIT).await?;
-        body.map(|body| parse(path, &body)).transpose()
+    /// How often something was found absent that was not known to be: whoever relied on it looks again after
+    /// [`ABSENCE_IS_CONFIRMED_AFTER`].
+    pub(crate) fn doubtful_absences(&self) -> u64 {
+        self.shared.doubtful.load(Ordering::Relaxed)
+    }
+
+    /// Remembers what we created in a list, for as long as the list may lag behind.
+    pub(crate) fn created(&self, list: &str, id: u64, item: Value) {
+        let mut created = self.shared.created.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.now();
+        created.retain(|item| now - item.at < LISTS_LAG);
+        created.push(Created { list: list.to_owned(), id, at: now, item });
+    }
+
+    /// Forgets what we created there, since we have removed it.
+    pub(crate) fn removed(&self, id: u64) {
+        self.shared.created.lock().unwrap_or_else(PoisonError::into_inner).retain(|item| item.id != id);
+    }
+
+    /// What we created in a list a moment ago, and is not among these ids.
+    pub(crate) fn unlisted<T: DeserializeOwned>(&self, list: &str, is_listed: impl Fn(u64) -> bool) -> Vec<T> {
+        let (created, now) = (self.shared.created.lock().unwrap_or_else(PoisonError::into_inner), self.now());
+        let missing =
+            created.iter().filter(|item| item.list == list && now - item.at < LISTS_LAG && !is_listed(item.id));
+        missing.filter_map(|item| serde_json::from_value(item.item.clone()).ok()).collect()
     }
 
     /// Remembers what a path that names its content will answer, because we have just written it.
@@ -276,8 +377,9 @@ impl Client {
         Ok(found)
     }
 
-    /// One page of a list, with its paging links.
-    pub(super) async fn get_page(&self, path: &str) -> Result<Page, Error> {
+    /// One document, or page of a list, with its paging links; conditionally when it was read before. Only what could be
+    /// read is kept.
+    pub(super) async fn get_page<T: DeserializeOwned>(&self, path: &str) -> Result<Page<T>, Error> {
         let key = self.key(path, Accept::Json)?;
         let known = self.shared.hub.cache.get(&key);
         let (etag, known) = match known.as_deref() {
@@ -290,13 +392,14 @@ impl Client {
         let link = text(header::LINK);
         if let (304, Some((known_link, body))) = (answer.status.as_u16(), known) {
             self.shared.hub.meter.not_modified();
-            return Ok(Page { link: link.or_else(|| known_link.clone()), body: body.clone() });
+            return Ok(Page { links: link.or_else(|| known_link.clone()), content: parse(path, body)? });
         }
+        let content = parse(path, &answer.body)?;
         if let Some(etag) = text(header::ETAG) {
-            let answer = CachedAnswer::Tagged { etag, link: link.clone(), body: answer.body.clone() };
+            let answer = CachedAnswer::Tagged { etag, link: link.clone(), body: answer.body };
             self.shared.hub.cache.put(key, answer);
         }
-        Ok(Page { link, body: answer.body })
+        Ok(Page { links: link, content })
     }
 
     /// Where a download redirects to, followed without our token (archives: the address is signed and lives a minute).
@@ -400,13 +503,15 @@ impl Client {
                     None => return Err(unreadable(path, "a redirect to nowhere")),
                 },
                 Ok(answer) => match self.judge(path, &answer) {
-                    Verdict::Success | Verdict::NotModified => return Ok(answer),
-                    Verdict::RenewToken(_) if refused.is_none() && self.renews() => {
+                    RetryDecision::Success | RetryDecision::NotModified => return Ok(answer),
+                    RetryDecision::RenewToken(_) if refused.is_none() && self.renews() => {
                         refused = Some(token);
                         continue;
                     }
-                    Verdict::Again(error) if repeat == Repeat::Safe => error,
-                    Verdict::RenewToken(error) | Verdict::Again(error) | Verdict::Failed(error) => return Err(error),
+                    RetryDecision::Again(error) if repeat == Repeat::Safe => error,
+                    RetryDecision::RenewToken(error) | RetryDecision::Again(error) | RetryDecision::Failed(error) => {
+                        return Err(error);
+                    }
                 },
                 Err(Broken::Unclear(message)) if repeat == Repeat::Never => return Err(unavailable(path, &message)),
                 Err(Broken::TooLarge) => return Err(error_of(Broken::TooLarge, path, request.limit)),
@@ -421,16 +526,16 @@ impl Client {
         }
     }
 
-    fn judge(&self, path: &str, answer: &Incoming) -> Verdict {
+    fn judge(&self, path: &str, answer: &Incoming) -> RetryDecision {
         self.shared.hub.health.answered(&answer.headers, self.now());
         let mut limit = self.shared.limit.lock().unwrap_or_else(PoisonError::into_inner);
         let verdict = judge(path, answer.status, &answer.headers, &answer.body, limit.strikes, self.now());
         match &verdict {
-            Verdict::Failed(Error::RateLimited { until }) => {
+            RetryDecision::Failed(Error::RateLimited { until }) => {
                 *limit = Limit { until: Some(*until), strikes: limit.strikes + 1 };
                 tracing::warn!(path, %until, "rate limited");
             }
-            Verdict::Success | Verdict::NotModified => *limit = Limit::default(),
+            RetryDecision::Success | RetryDecision::NotModified => *limit = Limit::default(),
             _ => {}
         }
         verdict
@@ -485,17 +590,17 @@ impl Client {
             hub.meter.read();
             let failed = match hub.transport.send(&address, &request, jwt).await {
                 Ok(answer) => match self.judge(&path, &answer) {
-                    Verdict::Success => {
+                    RetryDecision::Success => {
                         hub.health.signed(Ok(()));
                         return parse::<TokenAnswer>(&path, &answer.body).map(Into::into);
                     }
-                    Verdict::RenewToken(error) => {
+                    RetryDecision::RenewToken(error) => {
                         hub.health.signed(Err(error.to_string()));
                         return Err(error);
                     }
-                    Verdict::Again(error) => error,
-                    Verdict::NotModified => return Err(unreadable(&path, "304")),
-                    Verdict::Failed(error) => return Err(error),
+                    RetryDecision::Again(error) => error,
+                    RetryDecision::NotModified => return Err(unreadable(&path, "304")),
+                    RetryDecision::Failed(error) => return Err(error),
                 },
                 Err(broken) => error_of(broken, &path, request.limit),
             };
@@ -514,9 +619,49 @@ impl Client {
 }
 
 /// One page of an answer and its `Link` header.
-pub(super) struct Page {
-    pub link: Option<String>,
-    pub body: Bytes,
+pub(super) struct Page<T> {
+    pub links: Option<String>,
+    pub content: T,
+}
+
+/// Something that we created in a list.
+struct Created {
+    list: String,
+    id: u64,
+    at: Timestamp,
+    item: Value,
+}
+
+/// `GET …/contents/{path}`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Contents {
+    File(FileContents),
+    Other(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+struct FileContents {
+    size: usize,
+    sha: Sha,
+    content: String,
+    encoding: String,
+}
+
+impl FileContents {
+    /// The bytes, where they came along.
+    fn inline(&self) -> Option<Bytes> {
+        let packed: String = self.content.split_ascii_whitespace().collect();
+        let bytes = (self.encoding == "base64").then(|| BASE64_STANDARD.decode(packed).ok())??;
+        Some(bytes.into())
+    }
+}
+
+/// The id that git gives to a file's content.
+fn blob_id(bytes: &[u8]) -> Sha {
+    let header = format!("blob {}\0", bytes.len());
+    let digest = Sha1::new().chain_update(header).chain_update(bytes).finalize();
+    hex::encode(digest).parse().expect("a SHA-1 in hexadecimal is a commit or blob id")
 }
 
 impl Incoming {

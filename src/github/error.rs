@@ -1,5 +1,6 @@
 //! What can go wrong between us and GitHub, told apart by what to do about it.
 
+use crate::refs::Retry;
 use loopgate_core::Timestamp;
 
 /// A request that did not end well.
@@ -38,13 +39,16 @@ fn needed(needs: Option<&str>) -> String {
     needs.map(|needs| format!(" — it needs {needs}")).unwrap_or_default()
 }
 
-/// The two kinds of error, and the one that is neither: waiting.
+/// The kinds of error, by what to do about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// Expected; said to the people concerned. Repeating it changes nothing.
     Refusal,
-    /// Unexpected; logged, and tried again later, not before the moment where one is given.
-    Fault { retry_at: Option<Timestamp> },
+    /// Unexpected: our key, our set-up, or a defect. Logged, and tried again later.
+    Fault,
+    /// GitHub did not answer, or its answer could not be read. It passes by itself; where GitHub named a moment, not
+    /// before it.
+    Outage { retry_at: Option<Timestamp> },
     /// GitHub asks to wait.
     Wait { until: Timestamp },
 }
@@ -56,8 +60,18 @@ impl Error {
                 ErrorKind::Refusal
             }
             Self::RateLimited { until } => ErrorKind::Wait { until: *until },
-            Self::Unavailable { retry_at, .. } => ErrorKind::Fault { retry_at: *retry_at },
-            Self::Unauthorized { .. } | Self::Unreadable { .. } | Self::Setup(_) => ErrorKind::Fault { retry_at: None },
+            Self::Unavailable { retry_at, .. } => ErrorKind::Outage { retry_at: *retry_at },
+            Self::Unreadable { .. } => ErrorKind::Outage { retry_at: None },
+            Self::Unauthorized { .. } | Self::Setup(_) => ErrorKind::Fault,
+        }
+    }
+
+    /// When what failed may be tried again.
+    pub const fn retry(&self) -> Retry {
+        match self.kind() {
+            ErrorKind::Refusal | ErrorKind::Fault => Retry::Later,
+            ErrorKind::Outage { retry_at: None } => Retry::WhenAnswered,
+            ErrorKind::Outage { retry_at: Some(at) } | ErrorKind::Wait { until: at } => Retry::At(at),
         }
     }
 
@@ -68,7 +82,7 @@ impl Error {
     pub fn refusal(self) -> Result<Self, Self> {
         match self.kind() {
             ErrorKind::Refusal => Ok(self),
-            ErrorKind::Fault { .. } | ErrorKind::Wait { .. } => Err(self),
+            ErrorKind::Fault | ErrorKind::Outage { .. } | ErrorKind::Wait { .. } => Err(self),
         }
     }
 }

@@ -7,7 +7,8 @@
 use serde::Deserialize;
 
 use super::{
-    Client, Error, Failed, Job, Looked, ObservedSurface, Reconcile, paging::wrapped_pages, path, plan, webhook::Target,
+    Client, Error, Failed, Looked, ObservedSurface, Reconcile, ReconcileRequest, paging::wrapped_pages, path, plan,
+    webhook::Target,
 };
 use crate::render::{self, GroupMember, Rendered, VerifiedBy};
 use loopgate_core::{
@@ -70,7 +71,7 @@ impl Reconcile {
         let (mut members, mut looks) = (Vec::new(), Vec::new());
         for number in entries.numbers {
             let (installation, repository) = (group.installation, group.repository.clone());
-            let job = Job { installation, repository, number, hints: Vec::new() };
+            let job = ReconcileRequest { installation, repository, number, hints: Vec::new() };
             let Some(looked) = self.peek(&job, now).await? else { continue };
             if looked.snapshot.pull_request.lifecycle == Lifecycle::Open {
                 members.push(self.member(&client, group, &looked, now).await?);

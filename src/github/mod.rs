@@ -43,7 +43,7 @@ pub use objects::GithubObjects;
 pub use observe::{
     Governing, LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, PullRequestFacts, Target,
 };
-pub use reconcile::{Failed, Job, Looked, Outcome, Reconcile, Settled, Summary};
+pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Settled, Summary};
 pub use retry::Patience;
 pub use secret::Secret;
 pub use storage::{StateArtifact, StateArtifactError};

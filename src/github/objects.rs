@@ -81,7 +81,7 @@ impl GitObjects for GithubObjects {
     }
 
     async fn read_file(&self, commit: Sha, file: &str, limit: usize) -> Result<Option<Vec<u8>>, RefsError> {
-        match self.client.get_immutable(&self.file_path(commit, file), Accept::Raw, limit).await {
+        match self.client.get_file(&self.file_path(commit, file), limit).await {
             Ok(bytes) => Ok(bytes.map(|bytes| bytes.to_vec())),
             Err(Error::TooLarge { limit, .. }) => Err(RefsError::TooLarge { path: file.to_owned(), limit }),
             Err(error) => Err(told(error)),
@@ -162,7 +162,8 @@ impl GitObjects for GithubObjects {
 pub(super) fn told(error: Error) -> RefsError {
     match error.kind() {
         ErrorKind::Refusal => RefsError::Refused(error.to_string()),
-        ErrorKind::Fault { retry_at } => RefsError::Fault { message: error.to_string(), retry_at },
-        ErrorKind::Wait { until } => RefsError::Fault { message: error.to_string(), retry_at: Some(until) },
+        ErrorKind::Fault | ErrorKind::Outage { .. } | ErrorKind::Wait { .. } => {
+            RefsError::Fault { message: error.to_string(), retry: error.retry() }
+        }
     }
 }

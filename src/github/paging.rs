@@ -2,10 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use super::{
-    Client, Error,
-    client::{Page, parse},
-};
+use super::{Client, Error, client::Page};
 use loopgate_core::observed::{Completeness, Listing};
 
 /// The shape of one page of a list.
@@ -36,20 +33,19 @@ impl Client {
     pub(crate) async fn list<P: PageOf>(&self, path: &str, most: usize) -> Result<Listing<P::Item>, Error> {
         let joint = if path.contains('?') { '&' } else { '?' };
         let path = &format!("{path}{joint}per_page={PER_PAGE}");
-        let mut answer = self.get_page(path).await?;
-        let mut items = parse::<P>(path, &answer.body)?.items();
+        let Page { mut links, content } = self.get_page::<P>(path).await?;
+        let mut items = content.items();
         let mut read = 1;
         // The number of pages is in the first one's links: the others can be asked for side by side.
-        if let Some(last) = link(&answer, "last").and_then(page_number) {
+        if let Some(last) = link(links.as_deref(), "last").and_then(page_number) {
             for batch in (2..=last.min(most)).collect::<Vec<_>>().chunks(AT_ONCE) {
                 let asked = batch.iter().map(|page| async move {
                     let path = format!("{path}&page={page}");
-                    let answer = self.get_page(&path).await?;
-                    Ok::<_, Error>((parse::<P>(&path, &answer.body)?.items(), answer))
+                    self.get_page::<P>(&path).await
                 });
-                for (more, page) in futures::future::try_join_all(asked).await? {
-                    items.extend(more);
-                    answer = page;
+                for page in futures::future::try_join_all(asked).await? {
+                    items.extend(page.content.items());
+                    links = page.links;
                     read += 1;
                 }
             }
@@ -57,7 +53,7 @@ impl Client {
         loop {
             // A page answered 304 may carry the links it had when it was the last one, so a page that is exactly full
             // is never taken to be the end.
-            let next = match link(&answer, "next") {
+            let next = match link(links.as_deref(), "next") {
                 Some(next) => next.to_owned(),
                 None if items.len() == read * PER_PAGE => format!("{path}&page={}", read + 1),
                 None => return Ok(Listing::complete(items)),
@@ -65,21 +61,39 @@ impl Client {
             if read >= most {
                 return Ok(Listing { items, completeness: Completeness::Incomplete });
             }
-            answer = self.get_page(&next).await?;
-            let more = parse::<P>(&next, &answer.body)?.items();
+            let page = self.get_page::<P>(&next).await?;
+            let more = page.content.items();
             if more.is_empty() {
                 return Ok(Listing::complete(items));
             }
             items.extend(more);
+            links = page.links;
             read += 1;
         }
+    }
+
+    /// [`list`](Self::list), with what we created there and the list does not show yet: lists may lag behind, and what
+    /// was posted must not be posted again.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) async fn list_with_created<P: PageOf<Item: DeserializeOwned>>(
+        &self,
+        path: &str,
+        most: usize,
+        id: impl Fn(&P::Item) -> u64,
+    ) -> Result<Listing<P::Item>, Error> {
+        let mut listing = self.list::<P>(path, most).await?;
+        let unlisted = self.unlisted(path, |created| listing.items.iter().any(|item| id(item) == created));
+        listing.items.extend(unlisted);
+        Ok(listing)
     }
 }
 
 /// The target of one relation of a `Link` header: `<https://…?page=2>; rel="next", …`.
-fn link<'p>(page: &'p Page, relation: &str) -> Option<&'p str> {
+fn link<'l>(links: Option<&'l str>, relation: &str) -> Option<&'l str> {
     let wanted = format!("rel=\"{relation}\"");
-    page.link.as_deref()?.split(',').find_map(|part| {
+    links?.split(',').find_map(|part| {
         let (target, attributes) = part.trim().strip_prefix('<')?.split_once('>')?;
         attributes.contains(&wanted).then_some(target)
     })

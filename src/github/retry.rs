@@ -46,7 +46,7 @@ impl Patience {
 
 /// What to do with a request after an answer, or none.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RetryDecision {
     Success,
     NotModified,
     /// 401: the token may have been revoked; once, with a new one.
@@ -67,28 +67,30 @@ pub(crate) fn judge(
     body: &[u8],
     strikes: u32,
     now: Timestamp,
-) -> Verdict {
+) -> RetryDecision {
     let path = || path.to_owned();
     if status.is_success() {
-        return Verdict::Success;
+        return RetryDecision::Success;
     }
     let message = message_of(status, body);
     match status.as_u16() {
-        304 => Verdict::NotModified,
-        401 => Verdict::RenewToken(Error::Unauthorized { message }),
+        304 => RetryDecision::NotModified,
+        401 => RetryDecision::RenewToken(Error::Unauthorized { message }),
         403 | 429 => match limited_until(status, headers, &message, strikes, now) {
-            Some(until) => Verdict::Failed(Error::RateLimited { until }),
-            None => Verdict::Failed(Error::Forbidden { path: path(), needs: accepted_permissions(headers), message }),
+            Some(until) => RetryDecision::Failed(Error::RateLimited { until }),
+            None => {
+                RetryDecision::Failed(Error::Forbidden { path: path(), needs: accepted_permissions(headers), message })
+            }
         },
-        404 | 410 => Verdict::Failed(Error::NotFound { path: path() }),
+        404 | 410 => RetryDecision::Failed(Error::NotFound { path: path() }),
         408 | 500.. => {
             let retry_at = seconds(headers, "retry-after").map(|wait| now + wait.min(LONGEST_WAIT));
             let error =
                 Error::Unavailable { path: path(), message: format!("{}: {message}", status.as_u16()), retry_at };
             // Somebody who names a time does not want to be asked before it.
-            if retry_at.is_some() { Verdict::Failed(error) } else { Verdict::Again(error) }
+            if retry_at.is_some() { RetryDecision::Failed(error) } else { RetryDecision::Again(error) }
         }
-        status => Verdict::Failed(Error::Rejected { path: path(), status, message }),
+        status => RetryDecision::Failed(Error::Rejected { path: path(), status, message }),
     }
 }
 
@@ -160,13 +162,13 @@ mod tests {
         Timestamp::from_timestamp(1_800_000_000, 0).unwrap()
     }
 
-    fn verdict(status: u16, headers: &[(&'static str, &str)], body: &str, strikes: u32) -> Verdict {
+    fn verdict(status: u16, headers: &[(&'static str, &str)], body: &str, strikes: u32) -> RetryDecision {
         let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
         judge("/x", StatusCode::from_u16(status).unwrap(), &headers, body.as_bytes(), strikes, now())
     }
 
-    fn limited(seconds: i64) -> Verdict {
-        Verdict::Failed(Error::RateLimited { until: now() + TimeDelta::seconds(seconds) })
+    fn limited(seconds: i64) -> RetryDecision {
+        RetryDecision::Failed(Error::RateLimited { until: now() + TimeDelta::seconds(seconds) })
     }
 
     #[test]
@@ -193,7 +195,7 @@ mod tests {
             r#"{"message":"Resource not accessible by integration"}"#,
             0,
         );
-        let Verdict::Failed(error @ Error::Forbidden { .. }) = forbidden else { panic!("{forbidden:?}") };
+        let RetryDecision::Failed(error @ Error::Forbidden { .. }) = forbidden else { panic!("{forbidden:?}") };
         assert_eq!(
             error.to_string(),
             "not permitted: /x (Resource not accessible by integration) — it needs checks=write"
@@ -202,22 +204,26 @@ mod tests {
 
     #[test]
     fn other_answers() {
-        assert_eq!(verdict(204, &[], "", 0), Verdict::Success);
-        assert_eq!(verdict(304, &[], "", 0), Verdict::NotModified);
-        assert!(matches!(verdict(401, &[], r#"{"message":"Bad credentials"}"#, 0), Verdict::RenewToken(_)));
-        assert!(matches!(verdict(404, &[], "", 0), Verdict::Failed(Error::NotFound { .. })));
-        assert!(matches!(verdict(502, &[], "<html>", 0), Verdict::Again(Error::Unavailable { retry_at: None, .. })));
+        assert_eq!(verdict(204, &[], "", 0), RetryDecision::Success);
+        assert_eq!(verdict(304, &[], "", 0), RetryDecision::NotModified);
+        assert!(matches!(verdict(401, &[], r#"{"message":"Bad credentials"}"#, 0), RetryDecision::RenewToken(_)));
+        assert!(matches!(verdict(404, &[], "", 0), RetryDecision::Failed(Error::NotFound { .. })));
+        assert!(matches!(
+            verdict(502, &[], "<html>", 0),
+            RetryDecision::Again(Error::Unavailable { retry_at: None, .. })
+        ));
         let told = verdict(503, &[("retry-after", "10")], "", 0);
-        assert!(matches!(told, Verdict::Failed(Error::Unavailable { retry_at: Some(_), .. })), "{told:?}");
+        assert!(matches!(told, RetryDecision::Failed(Error::Unavailable { retry_at: Some(_), .. })), "{told:?}");
     }
 
     #[test]
     fn a_refusal_carries_githubs_words() {
         let body =
             r#"{"message":"Validation Failed","errors":[{"resource":"Label","code":"already_exists","field":"name"}]}"#;
-        let Verdict::Failed(error) = verdict(422, &[], body, 0) else { panic!() };
+        let RetryDecision::Failed(error) = verdict(422, &[], body, 0) else { panic!() };
         assert_eq!(error.to_string(), "GitHub refused /x (422: Validation Failed: already_exists name)");
-        let Verdict::Failed(error) = verdict(409, &[], r#"{"message":"Git Repository is empty.","errors":"x"}"#, 0)
+        let RetryDecision::Failed(error) =
+            verdict(409, &[], r#"{"message":"Git Repository is empty.","errors":"x"}"#, 0)
         else {
             panic!()
         };

@@ -202,6 +202,6 @@ pub(super) struct Digested {
 
 /// The checks of an attempt's document.
 #[derive(Deserialize)]
-pub(super) struct Checked {
+pub(super) struct AttemptChecks {
     pub checks: Vec<CheckEvidence>,
 }

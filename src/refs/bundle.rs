@@ -60,7 +60,7 @@ impl Bundle {
     }
 
     fn packed(&self) -> Result<String, RefsError> {
-        let unwritable = |error: String| RefsError::Fault { message: error, retry_at: None };
+        let unwritable = |error: String| RefsError::Fault { message: error, retry: super::Retry::Later };
         let json = serde_json::to_vec(&self.0).map_err(|error| unwritable(error.to_string()))?;
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
         let written = encoder.write_all(&json).and_then(|()| encoder.finish());

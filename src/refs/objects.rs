@@ -52,6 +52,17 @@ pub struct NewCommit<'a> {
     pub subject: &'a str,
 }
 
+/// When something that failed may be tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// Not before this moment, which GitHub named.
+    At(Timestamp),
+    /// Soon, and for as long as it takes: GitHub did not answer, or its answer could not be read.
+    WhenAnswered,
+    /// With growing pauses, and not for ever: nothing says that it passes by itself.
+    Later,
+}
+
 /// What can go wrong with a ref or what it points at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RefsError {
@@ -65,13 +76,13 @@ pub enum RefsError {
     /// Expected, and repeating it changes nothing: a permission is missing.
     #[error("{0}")]
     Refused(String),
-    /// Unexpected; worth another try, not before `retry_at`.
+    /// Unexpected; worth another try.
     #[error("{message}")]
-    Fault { message: String, retry_at: Option<Timestamp> },
+    Fault { message: String, retry: Retry },
 }
 
 impl From<GitError> for RefsError {
     fn from(error: GitError) -> Self {
-        Self::Fault { message: error.to_string(), retry_at: None }
+        Self::Fault { message: error.to_string(), retry: Retry::Later }
     }
 }

@@ -47,7 +47,7 @@ pub(super) enum Unusable {
 
 /// A run as its ref holds it.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedRun {
     /// The commit it was read from; none when the ref does not exist.
     pub tip: Option<Sha>,
     pub remembered: Remembered,
@@ -63,7 +63,7 @@ pub enum Remembered {
     Damaged(Box<Damaged>),
 }
 
-impl Loaded {
+impl LoadedRun {
     /// The state to go on from, and how it was recovered if it had to be. `begin` makes the state of a new run.
     pub fn state(&self, begin: impl FnOnce() -> LoopState) -> (LoopState, Option<String>) {
         match &self.remembered {
@@ -128,15 +128,15 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer. Damage is no error: it is recovered from and told.
-    pub async fn load(&self) -> Result<Loaded, RefsError> {
+    pub async fn load(&self) -> Result<LoadedRun, RefsError> {
         let Some(tip) = self.objects.read_ref(&self.name).await? else {
-            return Ok(Loaded { tip: None, remembered: Remembered::Nothing });
+            return Ok(LoadedRun { tip: None, remembered: Remembered::Nothing });
         };
         let remembered = match self.state_at(tip).await? {
             Ok(state) => Remembered::State(Box::new(state)),
             Err(why) => Remembered::Damaged(Box::new(recover::salvage(self, tip, why).await?)),
         };
-        Ok(Loaded { tip: Some(tip), remembered })
+        Ok(LoadedRun { tip: Some(tip), remembered })
     }
 
     /// The state in a commit, or why it is unusable.
@@ -193,7 +193,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             Err(RefsError::TooLarge { .. }) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        Ok(serde_json::from_slice::<attempt::Checked>(&bytes).map(|read| read.checks).unwrap_or_default())
+        Ok(serde_json::from_slice::<attempt::AttemptChecks>(&bytes).map(|read| read.checks).unwrap_or_default())
     }
 
     /// Writes one commit on the loaded tip and moves the ref to it. Nothing is written, and `None` returned, when
@@ -201,7 +201,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     ///
     /// # Errors
     /// [`RefsError::RefMoved`] when somebody saved since: load and decide again.
-    pub async fn save(&self, loaded: &Loaded, save: &Save<'_>) -> Result<Option<Sha>, RefsError> {
+    pub async fn save(&self, loaded: &LoadedRun, save: &Save<'_>) -> Result<Option<Sha>, RefsError> {
         if loaded.intact().is_some_and(|before| is_same(before, save.state))
             && save.lines.is_empty()
             && save.attempt.is_none()
@@ -270,7 +270,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     }
 
     /// A recovery is noted in the history too, before whatever came after it.
-    fn lines_to_append(&self, loaded: &Loaded, save: &Save<'_>) -> Vec<HistoryLine> {
+    fn lines_to_append(&self, loaded: &LoadedRun, save: &Save<'_>) -> Vec<HistoryLine> {
         let mut lines = save.lines.to_vec();
         if let Remembered::Damaged(damaged) = &loaded.remembered {
             let note = Event::Resumed(Resumed::Recovered { recovered: damaged.to_string() });
@@ -314,7 +314,7 @@ pub(super) fn document(value: &impl Serialize) -> Result<String, RefsError> {
 }
 
 fn unwritable(error: serde_json::Error) -> RefsError {
-    RefsError::Fault { message: format!("the state cannot be written as JSON: {error}"), retry_at: None }
+    RefsError::Fault { message: format!("the state cannot be written as JSON: {error}"), retry: super::Retry::Later }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ const MOST_ASKED: usize = 50;
 const ANSWER_LIMIT: u64 = 1 << 20;
 
 #[derive(Serialize)]
-struct Question<'a> {
+struct AnalyzerRequest<'a> {
     schema: &'static str,
     failures: Vec<Asked<'a>>,
 }
@@ -41,7 +41,7 @@ struct Asked<'a> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct AnalyzerResponse {
     analyses: Vec<Told>,
 }
 
@@ -110,20 +110,21 @@ pub async fn ask(
     Ok(kept)
 }
 
-fn question<'a>(places: &[(usize, usize)], checks: &'a [CheckEvidence], changes: &Changes) -> Question<'a> {
+fn question<'a>(places: &[(usize, usize)], checks: &'a [CheckEvidence], changes: &Changes) -> AnalyzerRequest<'a> {
     let analyses: Vec<Vec<Analysis>> = checks.iter().map(|check| analyse_all(&check.failures, changes)).collect();
     let asked = |(id, (check, failure)): (usize, &(usize, usize))| {
         let analysis = analyses.get(*check)?.get(*failure)?.clone();
         let check = checks.get(*check)?;
         Some(Asked { id, check: &check.name, failure: check.failures.get(*failure)?, analysis })
     };
-    Question { schema: "loopgate.analyzer/v1", failures: places.iter().enumerate().filter_map(asked).collect() }
+    AnalyzerRequest { schema: "loopgate.analyzer/v1", failures: places.iter().enumerate().filter_map(asked).collect() }
 }
 
 fn answer(output: &[u8]) -> Result<BTreeMap<usize, Analysis>, String> {
     let text = String::from_utf8_lossy(output);
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let read = serde_json::from_str::<Answer>(&text).or_else(|_| serde_json::from_str::<Answer>(last));
+    let read =
+        serde_json::from_str::<AnalyzerResponse>(&text).or_else(|_| serde_json::from_str::<AnalyzerResponse>(last));
     let answer = read.map_err(|error| format!("its answer is not what was agreed on: {error}"))?;
     let named = |told: Told| (told.id, told.analysis.bounded());
     Ok(answer.analyses.into_iter().take(MOST_ASKED).map(named).collect())

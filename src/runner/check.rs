@@ -36,7 +36,7 @@ pub fn read_options(command: &CommandCheck) -> ReadOptions {
 
 /// How report files are read: as what they are. Only one in no known format is read with the check's expression.
 fn file_options() -> ReadOptions {
-    ReadOptions { keep: KEPT_FAILURES, roster: OutcomesMode::Build, ..ReadOptions::default() }
+    ReadOptions { keep: KEPT_FAILURES, test_outcomes: OutcomesMode::Build, ..ReadOptions::default() }
 }
 
 fn pattern(command: &CommandCheck) -> Option<Result<Pattern, PatternError>> {
@@ -214,7 +214,7 @@ impl Gathered {
         self.findings.extend(report.findings);
         let room = KEPT_FAILURES.saturating_sub(self.flaky_tests.len());
         self.flaky_tests.extend(report.flaky_tests.into_iter().take(room));
-        match (&mut self.tests, report.roster) {
+        match (&mut self.tests, report.test_outcomes) {
             (Some(tests), Some(more)) => tests.merge(more),
             (tests @ None, more) => *tests = more,
             (Some(_), None) => {}

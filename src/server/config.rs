@@ -35,7 +35,7 @@ pub struct ServerConfig {
 /// Everything that is wrong with the configuration, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the configuration does not allow a start:{}", list(.problems))]
-pub struct ConfigError {
+pub struct ServerConfigError {
     pub problems: Vec<Problem>,
 }
 
@@ -64,8 +64,8 @@ impl ServerConfig {
     /// variable of the same name with `_FILE`.
     ///
     /// # Errors
-    /// [`ConfigError`] with every problem at once.
-    pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+    /// [`ServerConfigError`] with every problem at once.
+    pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ServerConfigError> {
         let mut reader = Reader { lookup, problems: Vec::new() };
         let app_id = reader.required("LOOPGATE_APP_ID", "the number on the App's settings page", parse_app_id);
         let private_key =
@@ -109,7 +109,7 @@ impl ServerConfig {
         };
         match complete() {
             Some(config) if reader.problems.is_empty() => Ok(config),
-            _ => Err(ConfigError { problems: reader.problems }),
+            _ => Err(ServerConfigError { problems: reader.problems }),
         }
     }
 }
@@ -238,7 +238,7 @@ mod tests {
     /// A key made for these tests with `openssl genrsa -traditional 2048`; it opens nothing.
     const KEY: &str = include_str!("testdata/not-a-secret.pem");
 
-    fn read(variables: &[(&str, &str)]) -> Result<ServerConfig, ConfigError> {
+    fn read(variables: &[(&str, &str)]) -> Result<ServerConfig, ServerConfigError> {
         let mut all: HashMap<_, _> =
             [("LOOPGATE_APP_ID", "42"), ("LOOPGATE_PRIVATE_KEY", KEY), ("LOOPGATE_WEBHOOK_SECRET", "s3cret")].into();
         all.extend(variables.iter().copied());

@@ -22,9 +22,6 @@ use super::storage::{Arrival, Cursor, Key, Page, Seq, Urgency};
 use crate::github::webhook::Target;
 use loopgate_core::{InstallationId, Timestamp};
 
-/// An event on a target that waits for its retry brings the retry forward, but not nearer than this.
-const SOONEST_RETRY: TimeDelta = TimeDelta::seconds(2);
-
 /// After a page could not be read.
 const PAGE_RETRY: TimeDelta = TimeDelta::seconds(5);
 
@@ -52,7 +49,7 @@ pub(super) struct DirtySet {
     /// Lanes that may be able to start something, in the order of their turns.
     turns: VecDeque<InstallationId>,
     /// Lanes that want a page from disk.
-    hungry: VecDeque<InstallationId>,
+    installations_with_work: VecDeque<InstallationId>,
     alarms: BTreeSet<(Timestamp, Alarm)>,
     running: usize,
     entries: usize,
@@ -74,7 +71,7 @@ struct Lane {
     paused_until: Option<Timestamp>,
     rest: Rest,
     has_turn: bool,
-    is_hungry: bool,
+    asks_for_page: bool,
 }
 
 #[derive(Debug)]
@@ -131,7 +128,7 @@ impl DirtySet {
             limits,
             lanes: HashMap::new(),
             turns: VecDeque::new(),
-            hungry: VecDeque::new(),
+            installations_with_work: VecDeque::new(),
             alarms: BTreeSet::new(),
             running: 0,
             entries: 0,
@@ -146,25 +143,19 @@ impl DirtySet {
     }
 
     /// A row was committed.
-    pub fn arrived(&mut self, arrival: Arrival, now: Timestamp) {
+    pub fn arrived(&mut self, arrival: Arrival) {
         let Arrival { key: Key { installation, target }, seq, urgency } = arrival;
         let lane = self.lanes.entry(installation).or_default();
         if let Some(entry) = lane.entries.get_mut(&target) {
             entry.newest = entry.newest.max(seq);
             match entry.state {
-                State::Running => {}
                 State::Queued(queued) if queued >= urgency => {}
                 State::Queued(_) => {
                     entry.state = State::Queued(urgency);
                     lane.queue(urgency).push_back(target);
                 }
-                State::Waiting(until) if until > now + SOONEST_RETRY => {
-                    let key = Key { installation, target };
-                    entry.state = State::Waiting(now + SOONEST_RETRY);
-                    self.alarms.remove(&(until, Alarm::Retry(key.clone())));
-                    self.alarms.insert((now + SOONEST_RETRY, Alarm::Retry(key)));
-                }
-                State::Waiting(_) => {}
+                // A retry is due by time: what arrives meanwhile is looked at with it.
+                State::Running | State::Waiting(_) => {}
             }
             return;
         }
@@ -233,9 +224,9 @@ impl DirtySet {
 
     /// A lane that has room for a page from disk, and where the page starts.
     pub fn wants_page(&mut self) -> Option<(InstallationId, Option<Cursor>, usize)> {
-        while let Some(installation) = self.hungry.pop_front() {
+        while let Some(installation) = self.installations_with_work.pop_front() {
             let Some(lane) = self.lanes.get_mut(&installation) else { continue };
-            lane.is_hungry = false;
+            lane.asks_for_page = false;
             if let Rest::OnDisk(pass) = &mut lane.rest {
                 let pass = std::mem::take(pass);
                 let after = pass.after.clone();
@@ -350,9 +341,9 @@ impl DirtySet {
     fn feed(&mut self, installation: InstallationId) {
         let Some(lane) = self.lanes.get_mut(&installation) else { return };
         let has_room = lane.entries.len() <= self.limits.lane / 2;
-        if matches!(lane.rest, Rest::OnDisk(_)) && has_room && !lane.is_hungry {
-            lane.is_hungry = true;
-            self.hungry.push_back(installation);
+        if matches!(lane.rest, Rest::OnDisk(_)) && has_room && !lane.asks_for_page {
+            lane.asks_for_page = true;
+            self.installations_with_work.push_back(installation);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a worker does with its work: the [`Reconciler`] that looks at pull requests of a real GitHub.
 
 use super::{
-    Check,
+    ReadinessCheck,
     groups::Groups,
     reconciler::{Job, PullRequest, Reconciler, Requeue, Unresolved},
 };
@@ -21,8 +21,8 @@ pub async fn own_app(github: &Github) -> Result<OwnApp, Error> {
 }
 
 /// What `/readyz` asks beside the storage: whether the key and the clock are right, as GitHub's last answers tell.
-pub fn readiness(github: &Github) -> [(&'static str, Check); 2] {
-    let asks = |question: fn(&Github) -> Result<(), String>| -> Check {
+pub fn readiness(github: &Github) -> [(&'static str, ReadinessCheck); 2] {
+    let asks = |question: fn(&Github) -> Result<(), String>| -> ReadinessCheck {
         let github = github.clone();
         Box::new(move || Box::pin(std::future::ready(question(&github))))
     };
@@ -39,7 +39,7 @@ pub struct GithubReconciler<C> {
 
 impl<C: Clock + 'static> GithubReconciler<C> {
     pub fn new(github: Github, clock: C) -> Self {
-        let reconcile = Reconcile::new(github.clone());
+        let reconcile = Reconcile::new(github.clone()).staying();
         Self { github, reconcile, groups: Groups::default(), clock }
     }
 
@@ -69,7 +69,7 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
     }
 
     async fn reconcile(&self, job: Job) -> Result<Requeue, Failed> {
-        let job = github::Job {
+        let job = github::ReconcileRequest {
             installation: Some(job.installation),
             repository: job.repository,
             number: job.pull_request,

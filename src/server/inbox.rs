@@ -29,10 +29,10 @@ pub(super) struct Unavailable;
 
 /// A handle to the writer. The writer ends when the last one is dropped.
 #[derive(Debug, Clone)]
-pub(super) struct Inbox(mpsc::Sender<Ask>);
+pub(super) struct Inbox(mpsc::Sender<WriteRequest>);
 
 #[derive(Debug)]
-struct Ask {
+struct WriteRequest {
     change: Change,
     reply: oneshot::Sender<Result<Applied, Unavailable>>,
 }
@@ -41,7 +41,7 @@ impl Inbox {
     /// Applies a change; durable when this returns.
     pub async fn apply(&self, change: Change) -> Result<Applied, Unavailable> {
         let (reply, answer) = oneshot::channel();
-        self.0.send(Ask { change, reply }).await.map_err(|_| Unavailable)?;
+        self.0.send(WriteRequest { change, reply }).await.map_err(|_| Unavailable)?;
         answer.await.unwrap_or(Err(Unavailable))
     }
 }
@@ -58,7 +58,7 @@ pub(super) fn open(
 
 async fn write(
     mut writer: Writer,
-    mut asks: mpsc::Receiver<Ask>,
+    mut asks: mpsc::Receiver<WriteRequest>,
     queue: mpsc::Sender<Vec<Arrival>>,
     metrics: Arc<Metrics>,
 ) {
@@ -89,7 +89,7 @@ async fn write(
 
 async fn announce(queue: &mpsc::Sender<Vec<Arrival>>, applied: &[Applied]) {
     let arrivals: Vec<_> =
-        applied.iter().filter_map(|it| if let Applied::TtlCache(rows) = it { Some(rows) } else { None }).collect();
+        applied.iter().filter_map(|it| if let Applied::New(rows) = it { Some(rows) } else { None }).collect();
     let arrivals: Vec<Arrival> = arrivals.into_iter().flatten().cloned().collect();
     if !arrivals.is_empty() {
         // The queue is gone only when the server stops; the rows are found again at the next start.

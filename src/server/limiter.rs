@@ -1,8 +1,8 @@
 //! Refused requests per address.
 //!
-//! Whoever sends requests that are refused before they prove to come from GitHub may do so a few times a minute; then
-//! further ones are turned away unread. An address that proved itself is not limited for a while: behind a load
-//! balancer all requests come from one address, GitHub's among a stranger's.
+//! Whoever sends many requests that do not prove to come from GitHub is not refused for it: behind a load balancer all
+//! requests come from one address, GitHub's among a stranger's. What the address may cost is bounded instead: its large
+//! bodies share a small part of the memory, see `receive`.
 
 use std::{
     collections::HashMap,
@@ -18,51 +18,31 @@ use loopgate_core::Timestamp;
 const BURST: i64 = 30;
 const EARNED_EVERY: TimeDelta = TimeDelta::seconds(2);
 
-/// How long an address is not limited after a good signature.
-const TRUSTED_FOR: TimeDelta = TimeDelta::minutes(10);
-
 /// More addresses than this are not remembered; then all start anew.
 const ADDRESSES: usize = 10_000;
 
+/// When each address will have earned everything back; each failure moves it on.
 #[derive(Debug, Default)]
-pub(super) struct Limiter(Mutex<HashMap<IpAddr, Record>>);
-
-#[derive(Debug, Clone, Copy)]
-struct Record {
-    /// When the address will have earned everything back; each failure moves it on.
-    clear_at: Timestamp,
-    trusted_until: Timestamp,
-}
+pub(super) struct Limiter(Mutex<HashMap<IpAddr, Timestamp>>);
 
 impl Limiter {
-    /// Whether requests from this address are read at all.
-    pub fn admits(&self, address: IpAddr, now: Timestamp) -> bool {
+    /// Whether so many requests of this address were refused that more are to be expected.
+    pub fn is_suspect(&self, address: IpAddr, now: Timestamp) -> bool {
         let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Almost always empty: nothing was refused.
-        records.get(&site(address)).is_none_or(|record| {
-            record.trusted_until > now || record.clear_at - now <= EARNED_EVERY * (BURST as i32 - 1)
-        })
+        records.get(&site(address)).is_some_and(|clear_at| *clear_at - now > EARNED_EVERY * (BURST as i32 - 1))
     }
 
     pub fn failed(&self, address: IpAddr, now: Timestamp) {
         let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if records.len() >= ADDRESSES {
-            records.retain(|_, record| record.clear_at > now || record.trusted_until > now);
+            records.retain(|_, clear_at| *clear_at > now);
         }
         if records.len() >= ADDRESSES {
             records.clear();
         }
-        let record = records.entry(site(address)).or_insert(Record { clear_at: now, trusted_until: now });
-        record.clear_at = (record.clear_at.max(now) + EARNED_EVERY).min(now + EARNED_EVERY * BURST as i32);
-    }
-
-    /// A good signature came from this address. Only remembered for an address that also failed: others are not
-    /// limited.
-    pub fn proved(&self, address: IpAddr, now: Timestamp) {
-        let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(record) = records.get_mut(&site(address)) {
-            record.trusted_until = now + TRUSTED_FOR;
-        }
+        let clear_at = records.entry(site(address)).or_insert(now);
+        *clear_at = ((*clear_at).max(now) + EARNED_EVERY).min(now + EARNED_EVERY * BURST as i32);
     }
 }
 
@@ -83,36 +63,18 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_limited_and_earned_back() {
+    fn failures_make_suspect_and_are_earned_back() {
         let limiter = Limiter::default();
         let address: IpAddr = "203.0.113.7".parse().unwrap();
         for n in 0..BURST {
-            assert!(limiter.admits(address, at(0)), "failure {n}");
+            assert!(!limiter.is_suspect(address, at(0)), "failure {n}");
             limiter.failed(address, at(0));
         }
-        assert!(!limiter.admits(address, at(0)));
-        assert!(!limiter.admits(address, at(1)));
-        assert!(limiter.admits(address, at(2)));
-        assert!(limiter.admits("203.0.113.8".parse().unwrap(), at(0)));
-        assert!(!limiter.admits("::ffff:203.0.113.7".parse().unwrap(), at(0)));
-    }
-
-    #[test]
-    fn an_address_that_proved_itself_is_not_limited_for_a_while() {
-        let limiter = Limiter::default();
-        let address: IpAddr = "2001:db8::1".parse().unwrap();
-        let neighbour: IpAddr = "2001:db8::2".parse().unwrap();
-        limiter.failed(neighbour, at(0));
-        limiter.proved(address, at(0));
-        for _ in 0..2 * BURST {
-            limiter.failed(neighbour, at(1));
-        }
-        assert!(limiter.admits(address, at(1)));
-        assert!(limiter.admits(address, at(599)));
-        for _ in 0..2 * BURST {
-            limiter.failed(neighbour, at(600));
-        }
-        assert!(!limiter.admits(address, at(601)));
+        assert!(limiter.is_suspect(address, at(0)));
+        assert!(limiter.is_suspect(address, at(1)));
+        assert!(!limiter.is_suspect(address, at(2)));
+        assert!(!limiter.is_suspect("203.0.113.8".parse().unwrap(), at(0)));
+        assert!(limiter.is_suspect("::ffff:203.0.113.7".parse().unwrap(), at(0)));
     }
 
     #[test]

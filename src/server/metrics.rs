@@ -34,13 +34,12 @@ pub(super) enum Received {
     BadRequest,
     TooLarge,
     WrongType,
-    TooManyFailures,
     Timeout,
     Unavailable,
 }
 
 impl Received {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 10] = [
         Self::Accepted,
         Self::Duplicate,
         Self::Irrelevant,
@@ -49,7 +48,6 @@ impl Received {
         Self::BadRequest,
         Self::TooLarge,
         Self::WrongType,
-        Self::TooManyFailures,
         Self::Timeout,
         Self::Unavailable,
     ];
@@ -64,7 +62,6 @@ impl Received {
             Self::BadRequest => "bad_request",
             Self::TooLarge => "too_large",
             Self::WrongType => "wrong_type",
-            Self::TooManyFailures => "too_many_failures",
             Self::Timeout => "timeout",
             Self::Unavailable => "unavailable",
         }
@@ -82,6 +79,8 @@ pub(super) struct Metrics {
     pub running: Count,
     pub reconciles_done: Count,
     pub reconciles_failed: Count,
+    /// Put off because GitHub or our own pacing asked to wait.
+    pub reconciles_waiting: Count,
     pub resolved: Count,
     pub dead: Count,
 }
@@ -118,8 +117,11 @@ impl Metrics {
             &[("", self.queued.get())],
         );
         family("loopgate_running", "gauge", "Jobs running now.", &[("", self.running.get())]);
-        let reconciles =
-            [("{result=\"done\"}", self.reconciles_done.get()), ("{result=\"failed\"}", self.reconciles_failed.get())];
+        let reconciles = [
+            ("{result=\"done\"}", self.reconciles_done.get()),
+            ("{result=\"failed\"}", self.reconciles_failed.get()),
+            ("{result=\"waiting\"}", self.reconciles_waiting.get()),
+        ];
         family("loopgate_reconciles_total", "counter", "Reconciles of pull requests.", &reconciles);
         family(
             "loopgate_resolved_total",
@@ -146,7 +148,7 @@ mod tests {
         }
         let text = metrics.text(5, 2);
         assert!(text.contains("loopgate_deliveries_total{result=\"accepted\"} 1\n"), "{text}");
-        assert!(text.contains("loopgate_deliveries_total{result=\"unavailable\"} 11\n"), "{text}");
+        assert!(text.contains("loopgate_deliveries_total{result=\"unavailable\"} 10\n"), "{text}");
         assert!(text.contains("loopgate_backlog 5\n") && text.contains("loopgate_dead_letters 2\n"), "{text}");
     }
 }

@@ -29,10 +29,10 @@ mod storage;
 mod worker;
 
 pub use clock::Clock;
-pub use config::{ConfigError, Problem, ServerConfig};
+pub use config::{Problem, ServerConfig, ServerConfigError};
 pub use dirty::Limits;
 pub use github_reconciler::{GithubReconciler, own_app, readiness};
-pub use pages::Check;
+pub use pages::ReadinessCheck;
 pub use reconciler::{Job, PullRequest, Reconciler, Requeue, Unresolved};
 pub use running::{Running, Server, StartError, Stopped, stop_signal};
 pub use signature::{BadSignature, Signatures};

@@ -1,6 +1,14 @@
 //! The routes of the two listeners.
 
-use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -13,36 +21,86 @@ use axum::{
     response::{Html, IntoResponse, Response},
     routing::{get, post},
 };
-use tokio::time::timeout;
+use chrono::TimeDelta;
+use tokio::{sync::Mutex, time::timeout};
 
 use super::{
+    clock::Clock,
+    inbox::Inbox,
     listener::secured,
     metrics::Metrics,
     receive::{Receiver, webhook},
-    storage::Store,
+    storage::{Change, Store},
 };
+use loopgate_core::Timestamp;
 
 /// How long a readiness check may take.
 const CHECK_WITHIN: Duration = Duration::from_secs(5);
 
+/// How long the writer's answer is good for.
+const ANSWER_HOLDS: TimeDelta = TimeDelta::seconds(2);
+
 const HOME: &str = include_str!("home.html");
 
-/// One question of `/readyz`: `Ok`, or what is wrong in one line.
-pub type Check = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
+/// A line of the admin's `/readyz` beside the storage's: `Ok`, or what is wrong in one line.
+pub type ReadinessCheck = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
+
+/// Whether deliveries can be stored, asked of the writer by writing.
+pub(super) struct Readiness {
+    inbox: Inbox,
+    clock: Arc<dyn Clock>,
+    is_draining: AtomicBool,
+    /// The last answer and its time: anybody may ask, and asking costs a write.
+    last: Mutex<Option<(Timestamp, Result<(), &'static str>)>>,
+}
+
+impl Readiness {
+    pub fn new(inbox: Inbox, clock: Arc<dyn Clock>) -> Self {
+        Self { inbox, clock, is_draining: AtomicBool::new(false), last: Mutex::default() }
+    }
+
+    /// From now on the process is no longer ready.
+    pub fn drain(&self) {
+        self.is_draining.store(true, Ordering::Relaxed);
+    }
+
+    async fn ask(&self) -> Result<(), &'static str> {
+        if self.is_draining.load(Ordering::Relaxed) {
+            return Err("the server is stopping");
+        }
+        let mut last = self.last.lock().await;
+        let now = self.clock.now();
+        if let Some((asked, answer)) = &*last
+            && (TimeDelta::zero()..ANSWER_HOLDS).contains(&(now - *asked))
+        {
+            return *answer;
+        }
+        let answer = match timeout(CHECK_WITHIN, self.inbox.apply(Change::Probe { now })).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(_)) => Err("deliveries cannot be stored now; see the log"),
+            Err(_) => Err("no answer in time"),
+        };
+        *last = Some((now, answer));
+        answer
+    }
+}
 
 /// What the admin listener shows.
 pub(super) struct Admin {
     pub store: Store,
     pub metrics: Arc<Metrics>,
-    /// Asked by `/readyz` in this order, after the storage.
-    pub checks: Vec<(&'static str, Check)>,
+    pub readiness: Arc<Readiness>,
+    /// Lines that are no reason to take the process out of a balancer: an incident at GitHub concerns all of them.
+    pub checks: Vec<(&'static str, ReadinessCheck)>,
 }
 
-/// `POST /webhook`, `GET /`, `/healthz`.
-pub(super) fn public(receiver: Arc<Receiver>) -> Router {
+/// `POST /webhook`, `GET /`, `/healthz`, and `/readyz` in one word: probes cannot reach the admin's listener.
+pub(super) fn public(receiver: Arc<Receiver>, readiness: Arc<Readiness>) -> Router {
     Router::new()
         .route("/webhook", post(webhook))
         .with_state(receiver)
+        .route("/readyz", get(is_ready))
+        .with_state(readiness)
         .route("/", get(|| async { Html(HOME) }))
         .route("/healthz", get(healthy))
         .layer(map_response(secured))
@@ -62,29 +120,25 @@ async fn healthy() -> &'static str {
     "ok\n"
 }
 
+async fn is_ready(State(readiness): State<Arc<Readiness>>) -> Response {
+    match readiness.ask().await {
+        Ok(()) => "ready\n".into_response(),
+        Err(_) => not_ready("unready\n"),
+    }
+}
+
 async fn ready(State(admin): State<Arc<Admin>>) -> Response {
-    let store = admin.store.clone();
-    let storage: Check = Box::new(move || {
-        let store = store.clone();
-        Box::pin(async move { store.ping().await.map_err(|error| error.to_string()) })
-    });
-    let mut status = StatusCode::OK;
-    let mut text = String::new();
-    for (name, check) in std::iter::once(("storage", &storage)).chain(admin.checks.iter().map(|(name, it)| (*name, it)))
-    {
+    let storage = admin.readiness.ask().await;
+    let mut text = format!("storage: {}\n", storage.err().unwrap_or("ok"));
+    for (name, check) in &admin.checks {
         let answer = timeout(CHECK_WITHIN, check()).await.unwrap_or_else(|_| Err("no answer in time".to_owned()));
-        if let Err(problem) = answer {
-            status = StatusCode::SERVICE_UNAVAILABLE;
-            text.push_str(&format!("{name}: {problem}\n"));
-        } else {
-            text.push_str(&format!("{name}: ok\n"));
-        }
+        text.push_str(&format!("{name}: {}\n", answer.err().as_deref().unwrap_or("ok")));
     }
-    let mut response = (status, text).into_response();
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("10"));
-    }
-    response
+    if storage.is_ok() { text.into_response() } else { not_ready(text) }
+}
+
+fn not_ready(text: impl IntoResponse) -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, HeaderValue::from_static("10"))], text).into_response()
 }
 
 async fn metrics(State(admin): State<Arc<Admin>>) -> Response {

@@ -3,7 +3,12 @@
 //! The checks are ordered by their cost, and nothing is believed before the signature. What a sender is told before
 //! that names the sender's mistake and nothing about us.
 
-use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    borrow::Cow,
+    net::IpAddr,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
 use axum::{
     body::{Body, Bytes},
@@ -41,6 +46,9 @@ const ORDINARY: usize = 256 * 1024;
 /// some seconds, never an ordinary delivery.
 const LARGE_BODIES_KIB: usize = 128 * 1024;
 
+/// The same for addresses of which many requests were refused: one of the largest.
+const SUSPECT_BODIES_KIB: usize = 32 * 1024;
+
 /// GitHub hangs up after 10 seconds; an answer after that reaches nobody.
 const ANSWER_WITHIN: Duration = Duration::from_secs(9);
 
@@ -53,12 +61,14 @@ pub(super) struct Peer(pub IpAddr);
 
 pub(super) struct Receiver {
     pub signatures: Signatures,
-    pub own: OwnApp,
+    /// Whose echoes are left out. The bot's login is learned from GitHub, perhaps only later.
+    pub own: Arc<RwLock<OwnApp>>,
     pub inbox: Inbox,
     pub limiter: Limiter,
     pub metrics: Arc<Metrics>,
     pub clock: Arc<dyn Clock>,
     large_bodies: Semaphore,
+    suspect_bodies: Semaphore,
 }
 
 /// What the sender is told, and how it is counted.
@@ -77,7 +87,6 @@ impl Answer {
     /// Whoever may come again is told when.
     fn into_response(self) -> Response {
         let wait = match self.status {
-            StatusCode::TOO_MANY_REQUESTS => Some("60"),
             StatusCode::SERVICE_UNAVAILABLE => Some("10"),
             _ => None,
         };
@@ -105,18 +114,13 @@ pub(super) async fn webhook(
     request: Request,
 ) -> Response {
     let now = receiver.clock.now();
-    let answer = if receiver.limiter.admits(address, now) {
-        match receiver.clone().receive(address, request).await {
-            Ok(answer) => answer,
-            Err(Refused(answer)) => {
-                tracing::debug!(%address, result = answer.counted.as_str(), "refused");
-                receiver.limiter.failed(address, now);
-                answer
-            }
+    let answer = match receiver.clone().receive(address, request).await {
+        Ok(answer) => answer,
+        Err(Refused(answer)) => {
+            tracing::debug!(%address, result = answer.counted.as_str(), "refused");
+            receiver.limiter.failed(address, now);
+            answer
         }
-    } else {
-        let text = "too many refused requests from this address; try again in a minute";
-        Answer::new(StatusCode::TOO_MANY_REQUESTS, Received::TooManyFailures, text)
     };
     receiver.metrics.received(answer.counted).add(1);
     answer.into_response()
@@ -125,13 +129,13 @@ pub(super) async fn webhook(
 impl Receiver {
     pub fn new(
         signatures: Signatures,
-        own: OwnApp,
+        own: Arc<RwLock<OwnApp>>,
         inbox: Inbox,
         metrics: Arc<Metrics>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let large_bodies = Semaphore::new(LARGE_BODIES_KIB);
-        Self { signatures, own, inbox, limiter: Limiter::default(), metrics, clock, large_bodies }
+        let (large_bodies, suspect_bodies) = (Semaphore::new(LARGE_BODIES_KIB), Semaphore::new(SUSPECT_BODIES_KIB));
+        Self { signatures, own, inbox, limiter: Limiter::default(), metrics, clock, large_bodies, suspect_bodies }
     }
 
     async fn receive(self: Arc<Self>, address: IpAddr, request: Request) -> Result<Answer, Refused> {
@@ -150,17 +154,17 @@ impl Receiver {
         };
         let late = || Refused(Answer::new(StatusCode::REQUEST_TIMEOUT, Received::Timeout, "the body came too slowly"));
         let in_memory = async {
-            let room = self.room_for(length).await;
+            let room = self.room_for(address, length).await;
             (room, read(body, LARGEST_BODY, length).await)
         };
         let (_room, body) = timeout_at(deadline, in_memory).await.map_err(|_| late())?;
         let body = body?;
         let routed = if body.len() > LARGE {
             let (receiver, signature, event) = (self.clone(), headers.signature.to_owned(), headers.event.to_owned());
-            let reading = move || receiver.check_and_route(address, &signature, &event, &body);
+            let reading = move || receiver.check_and_route(&signature, &event, &body);
             tokio::task::spawn_blocking(reading).await.unwrap_or_else(|_| Err(Refused(not_available())))?
         } else {
-            self.check_and_route(address, headers.signature, headers.event, &body)?
+            self.check_and_route(headers.signature, headers.event, &body)?
         };
         let Headers { event, delivery, .. } = headers;
         let answer = match routed {
@@ -172,25 +176,20 @@ impl Receiver {
     }
 
     /// Waits until the body has a place in memory. A body of unknown length takes the place of the largest.
-    async fn room_for(&self, length: Option<usize>) -> Option<SemaphorePermit<'_>> {
+    async fn room_for(&self, address: IpAddr, length: Option<usize>) -> Option<SemaphorePermit<'_>> {
         let large = Some(length.unwrap_or(LARGEST_BODY)).filter(|&length| length > ORDINARY)?;
-        // Never closed, and at most a fifth of all; so this waits, and does not fail.
-        self.large_bodies.acquire_many(u32::try_from(large.div_ceil(1024)).unwrap_or(u32::MAX)).await.ok()
+        let is_suspect = self.limiter.is_suspect(address, self.clock.now());
+        let bodies = if is_suspect { &self.suspect_bodies } else { &self.large_bodies };
+        // Never closed, and there is room for the largest; so this waits, and does not fail.
+        bodies.acquire_many(u32::try_from(large.div_ceil(1024)).unwrap_or(u32::MAX)).await.ok()
     }
 
-    fn check_and_route(
-        &self,
-        address: IpAddr,
-        signature: &[u8],
-        event: &str,
-        body: &[u8],
-    ) -> Result<Result<Routed, Misread>, Refused> {
+    fn check_and_route(&self, signature: &[u8], event: &str, body: &[u8]) -> Result<Result<Routed, Misread>, Refused> {
         self.signatures
             .check(signature, body)
             .map_err(|_| Refused(Answer::new(StatusCode::UNAUTHORIZED, Received::BadSignature, "unauthorized")))?;
-        let now = self.clock.now();
-        self.limiter.proved(address, now);
-        Ok(webhook::route(event, body, &self.own, now))
+        let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(webhook::route(event, body, &own, self.clock.now()))
     }
 
     async fn keep(&self, event: &str, delivery: &DeliveryId, routed: Routed) -> Answer {

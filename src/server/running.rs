@@ -2,7 +2,7 @@
 
 use std::{
     net::SocketAddr,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -20,7 +20,7 @@ use super::{
     inbox::{self, Inbox},
     listener,
     metrics::Metrics,
-    pages::{self, Admin, Check},
+    pages::{self, Admin, Readiness, ReadinessCheck},
     receive::Receiver,
     reconciler::Reconciler,
     signature::Signatures,
@@ -43,7 +43,7 @@ pub struct Server {
     header_timeout: Duration,
     clock: Arc<dyn Clock>,
     rng: fastrand::Rng,
-    checks: Vec<(&'static str, Check)>,
+    checks: Vec<(&'static str, ReadinessCheck)>,
 }
 
 /// Why a server did not start.
@@ -86,8 +86,8 @@ impl Server {
         Self { rng: fastrand::Rng::with_seed(seed), ..self }
     }
 
-    /// Adds a question to `/readyz`, which always asks the storage.
-    pub fn check(mut self, name: &'static str, check: Check) -> Self {
+    /// Adds a line to the admin's `/readyz`. Only the storage decides whether the server is ready.
+    pub fn check(mut self, name: &'static str, check: ReadinessCheck) -> Self {
         self.checks.push((name, check));
         self
     }
@@ -115,22 +115,28 @@ impl Server {
             metrics: metrics.clone(),
             clock: self.clock.clone(),
             rng: Mutex::new(self.rng),
+            suspects: tokio::sync::Mutex::default(),
         };
         let worker = Worker::new(shared, DirtySet::new(self.limits), unfinished);
         let config = &self.config;
         let signatures =
             Signatures::new(std::iter::once(&config.webhook_secret).chain(&config.webhook_secret_previous));
-        let receiver = Receiver::new(signatures, self.own, inbox.clone(), metrics.clone(), self.clock.clone());
+        let own = Arc::new(RwLock::new(self.own));
+        let receiver = Receiver::new(signatures, own.clone(), inbox.clone(), metrics.clone(), self.clock.clone());
         let (stop_listeners, listeners_stop) = watch::channel(false);
         let mut listeners = JoinSet::new();
-        let app = pages::public(Arc::new(receiver));
+        let readiness = Arc::new(Readiness::new(inbox.clone(), self.clock.clone()));
+        let app = pages::public(Arc::new(receiver), readiness.clone());
         listeners.spawn(listener::serve(public, app, self.header_timeout, listeners_stop.clone()));
-        let app = pages::admin(Arc::new(Admin { store: store.clone(), metrics, checks: self.checks }));
+        let admin_pages = Admin { store: store.clone(), metrics, readiness: readiness.clone(), checks: self.checks };
+        let app = pages::admin(Arc::new(admin_pages));
         listeners.spawn(listener::serve(admin, app, self.header_timeout, listeners_stop));
         Ok(Running {
             addresses,
             store,
             inbox,
+            readiness,
+            own,
             clock: self.clock,
             ask_settled,
             stop_worker,
@@ -166,6 +172,8 @@ pub struct Running {
     addresses: [SocketAddr; 2],
     store: Store,
     inbox: Inbox,
+    readiness: Arc<Readiness>,
+    own: Arc<RwLock<OwnApp>>,
     clock: Arc<dyn Clock>,
     ask_settled: mpsc::Sender<oneshot::Sender<()>>,
     stop_worker: oneshot::Sender<loopgate_core::Timestamp>,
@@ -190,6 +198,12 @@ impl Running {
 
     pub fn admin_address(&self) -> SocketAddr {
         self.addresses[1]
+    }
+
+    /// Who we are, learned after the start: until then our own bot's deeds are taken for anybody's, which costs a look
+    /// each.
+    pub fn introduce(&self, own: OwnApp) {
+        *self.own.write().unwrap_or_else(PoisonError::into_inner) = own;
     }
 
     /// Completes once nothing that was accepted before the call is queued, running, or waiting for a retry.
@@ -229,6 +243,7 @@ impl Running {
     /// the inbox.
     pub async fn shutdown(mut self) -> Stopped {
         let deadline = self.clock.now() + STOP_WITHIN;
+        self.readiness.drain();
         self.stop_listeners.send_replace(true);
         self.stop_worker.send(deadline).ok();
         let listeners_done = async { while self.listeners.join_next().await.is_some() {} };
@@ -238,6 +253,7 @@ impl Running {
         }
         let released = (&mut self.worker.0).await.unwrap_or(0);
         // The writer ends with the last handle to it, after what was already handed in.
+        drop(self.readiness);
         drop(self.inbox);
         (&mut self.writer.0).await.ok();
         Stopped { released }

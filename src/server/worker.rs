@@ -20,9 +20,12 @@ use super::{
     inbox::Inbox,
     metrics::Metrics,
     reconciler::{Job, Reconciler, Requeue, Unresolved},
-    storage::{Applied, Arrival, Change, Key, Loaded, Page, Settled, Store, Trouble, Urgency},
+    storage::{Applied, Arrival, Change, Key, Page, Store, TargetWork, Trouble, Urgency, WorkEnd},
 };
-use crate::github::{Failed, webhook::Target};
+use crate::{
+    github::{Failed, webhook::Target},
+    refs::Retry,
+};
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
 
 /// Failures in a row after which a target is given up (architecture.md, The path of a delivery).
@@ -31,8 +34,17 @@ const GIVE_UP_AFTER: u32 = 10;
 /// The first pause after a failure; each further one is three times as long.
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(2);
 
-/// No pause is longer. Ten failures in a row take about two hours, which outlasts most outages.
+/// No pause is longer. Ten failures in a row take about two hours.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::hours(1);
+
+/// The longest pause while GitHub does not answer: what waits for it goes on within a minute of the outage's end.
+const OUTAGE_PAUSE: TimeDelta = TimeDelta::seconds(45);
+
+/// What GitHub has not answered for so long is given up: no outage lasts as long, so it is about this very target.
+const LONGEST_OUTAGE: TimeDelta = TimeDelta::days(1);
+
+/// Work that the process did not survive so many times is given up.
+const CRASHES: u32 = 3;
 
 /// When the storage did not take an outcome.
 const STORAGE_PAUSE: TimeDelta = TimeDelta::seconds(5);
@@ -51,12 +63,14 @@ pub(super) struct Shared<R> {
     pub metrics: Arc<Metrics>,
     pub clock: Arc<dyn Clock>,
     pub rng: std::sync::Mutex<fastrand::Rng>,
+    /// Held by the one job whose work was under way when the process last died.
+    pub suspects: tokio::sync::Mutex<()>,
 }
 
 pub(super) struct Worker<R> {
     shared: Arc<Shared<R>>,
     dirty: DirtySet,
-    jobs: JoinSet<Report>,
+    jobs: JoinSet<TaskReport>,
     next_wakeup: Option<Timestamp>,
     next_prune: Timestamp,
     waiting: Vec<oneshot::Sender<()>>,
@@ -72,7 +86,7 @@ pub(super) struct Mailbox {
 }
 
 /// How a task of the worker ended.
-enum Report {
+enum TaskReport {
     Job {
         key: Key,
         ended: Ended,
@@ -153,7 +167,7 @@ impl<R: Reconciler> Worker<R> {
             self.jobs.spawn(async move {
                 let page = store.page(installation, after.as_ref(), limit).await;
                 let page = page.inspect_err(|error| tracing::error!(%error, "the inbox cannot be read")).ok();
-                Report::Page { installation, page }
+                TaskReport::Page { installation, page }
             });
         }
         while let Some(start) = self.dirty.start() {
@@ -184,21 +198,22 @@ impl<R: Reconciler> Worker<R> {
     }
 
     fn arrived(&mut self, arrivals: Vec<Arrival>) {
-        let now = self.shared.clock.now();
         for arrival in arrivals {
-            self.dirty.arrived(arrival, now);
+            self.dirty.arrived(arrival);
         }
     }
 
-    fn reported(&mut self, report: Result<Report, tokio::task::JoinError>) {
+    fn reported(&mut self, report: Result<TaskReport, tokio::task::JoinError>) {
         match report {
-            Ok(Report::Job { key, ended, wakeup }) => {
+            Ok(TaskReport::Job { key, ended, wakeup }) => {
                 self.dirty.ended(key, ended);
                 self.next_wakeup = earlier(self.next_wakeup, wakeup);
             }
-            Ok(Report::Page { installation, page }) => self.dirty.paged(installation, page, self.shared.clock.now()),
-            Ok(Report::Woken(next)) => self.next_wakeup = earlier(self.next_wakeup, next),
-            Ok(Report::Pruned) => {}
+            Ok(TaskReport::Page { installation, page }) => {
+                self.dirty.paged(installation, page, self.shared.clock.now())
+            }
+            Ok(TaskReport::Woken(next)) => self.next_wakeup = earlier(self.next_wakeup, next),
+            Ok(TaskReport::Pruned) => {}
             // The reconciler's panics are caught in the job. A panic of our own is a defect, so it is not hidden.
             Err(error) => tracing::error!(%error, "a task of the worker was lost"),
         }
@@ -210,14 +225,14 @@ impl<R: Reconciler> Worker<R> {
         if self.next_wakeup.is_some_and(|due| due <= now) {
             self.next_wakeup = None;
             let shared = self.shared.clone();
-            self.jobs.spawn(async move { Report::Woken(shared.take_due(now).await) });
+            self.jobs.spawn(async move { TaskReport::Woken(shared.take_due(now).await) });
         }
         if self.next_prune <= now {
             self.next_prune = now + PRUNE_EVERY;
             let shared = self.shared.clone();
             self.jobs.spawn(async move {
                 while let Ok(Applied::Pruned(1..)) = shared.inbox.apply(Change::Prune { now }).await {}
-                Report::Pruned
+                TaskReport::Pruned
             });
         }
     }
@@ -243,8 +258,8 @@ impl<R: Reconciler> Shared<R> {
         }
     }
 
-    async fn job(&self, Start { key, newest }: Start) -> Report {
-        let report = |ended| Report::Job { key: key.clone(), ended, wakeup: None };
+    async fn job(&self, Start { key, newest }: Start) -> TaskReport {
+        let report = |ended| TaskReport::Job { key: key.clone(), ended, wakeup: None };
         let loaded = match self.store.load(&key).await {
             Ok(Some(loaded)) => loaded,
             // Done already, by a job that read these rows before it was told of them.
@@ -258,22 +273,36 @@ impl<R: Reconciler> Shared<R> {
         self.work(key, loaded).instrument(span).await
     }
 
-    async fn work(&self, key: Key, loaded: Loaded) -> Report {
+    async fn work(&self, key: Key, loaded: TargetWork) -> TaskReport {
         let covered = loaded.covered;
-        let (how, ended) = match self.call(&key, &loaded).await {
-            Ok(how) => (how, Ended::Done(covered.up_to)),
-            Err(failed) => self.failed(failed, &loaded),
+        let (how, ended) = if loaded.begun >= CRASHES {
+            let now = self.clock.now();
+            let reason = format!("the server ended {} times while it worked on this", loaded.begun);
+            let failing_since = loaded.failing_since.unwrap_or(now);
+            self.given_up(Trouble { failures: loaded.failures, failing_since, reason, retry_at: now }, &loaded)
+        } else {
+            // Work that was under way when the process died may be what killed it. One such at a time, so that the
+            // next death tells which.
+            let _alone = if loaded.begun > 0 { Some(self.suspects.lock().await) } else { None };
+            if self.inbox.apply(Change::Begin(key.clone())).await.is_err() {
+                let ended = Ended::Retry(self.clock.now() + STORAGE_PAUSE);
+                return TaskReport::Job { key, ended, wakeup: None };
+            }
+            match self.call(&key, &loaded).await {
+                Ok(how) => (how, Ended::Done(covered.up_to)),
+                Err(failed) => self.failed(failed, &loaded),
+            }
         };
-        let wakeup = if let Settled::Done(Requeue::At(at)) = how { Some(at) } else { None };
+        let wakeup = if let WorkEnd::Done(Requeue::At(at)) = how { Some(at) } else { None };
         let change = Change::Settle { key: key.clone(), covered, how };
         let ended = match self.inbox.apply(change).await {
             Ok(_) => ended,
             Err(_) => Ended::Retry(self.clock.now() + STORAGE_PAUSE),
         };
-        Report::Job { key, ended, wakeup }
+        TaskReport::Job { key, ended, wakeup }
     }
 
-    async fn call(&self, key: &Key, loaded: &Loaded) -> Result<Settled, Failed> {
+    async fn call(&self, key: &Key, loaded: &TargetWork) -> Result<WorkEnd, Failed> {
         let Key { installation, target } = key.clone();
         let hints = loaded.hints.clone();
         if let Target::PullRequest { repository, number } = target {
@@ -281,7 +310,7 @@ impl<R: Reconciler> Shared<R> {
             let again = caught(self.reconciler.reconcile(job)).await?;
             self.metrics.reconciles_done.add(1);
             tracing::info!(?again, "reconciled");
-            return Ok(Settled::Done(again));
+            return Ok(WorkEnd::Done(again));
         }
         let urgency = match target {
             Target::Base { .. } | Target::Repository(_) | Target::Installation => Urgency::Spread,
@@ -297,43 +326,61 @@ impl<R: Reconciler> Shared<R> {
         let origin = loaded.origin.clone();
         // Which pull requests a commit may belong to has served its purpose.
         let hints = unresolved.hints.into_iter().filter(|hint| !matches!(hint, Hint::NamedPulls { .. })).collect();
-        Ok(Settled::Resolved { into, origin, hints, urgency })
+        Ok(WorkEnd::Resolved { into, origin, hints, urgency })
     }
 
-    fn failed(&self, failed: Failed, loaded: &Loaded) -> (Settled, Ended) {
+    fn failed(&self, failed: Failed, loaded: &TargetWork) -> (WorkEnd, Ended) {
         let now = self.clock.now();
-        self.metrics.reconciles_failed.add(1);
         let reason: String = failed.reason.chars().take(REASON_CHARS).collect();
-        if let Some(retry_at) = failed.retry_at {
-            let retry_at = retry_at.max(now + FIRST_PAUSE);
-            tracing::warn!(reason, %retry_at, "told to wait");
-            let trouble = Trouble { failures: loaded.failures, reason, retry_at };
-            return (Settled::Failed(trouble), Ended::Pause(retry_at));
+        let failing_since = loaded.failing_since.unwrap_or(now);
+        let trouble = |failures, retry_at| Trouble { failures, failing_since, reason: reason.clone(), retry_at };
+        match failed.retry {
+            Retry::At(at) => {
+                self.metrics.reconciles_waiting.add(1);
+                let retry_at = at.max(now + FIRST_PAUSE);
+                tracing::info!(reason, %retry_at, "told to wait");
+                (WorkEnd::Failed(trouble(loaded.failures, retry_at)), Ended::Pause(retry_at))
+            }
+            Retry::WhenAnswered if now - failing_since < LONGEST_OUTAGE => {
+                self.metrics.reconciles_failed.add(1);
+                let pause = (now - failing_since).clamp(FIRST_PAUSE, OUTAGE_PAUSE);
+                let retry_at = now + self.jittered(pause);
+                tracing::warn!(reason, %failing_since, %retry_at, "GitHub does not answer");
+                (WorkEnd::Failed(trouble(loaded.failures, retry_at)), Ended::Retry(retry_at))
+            }
+            Retry::Later if loaded.failures + 1 < GIVE_UP_AFTER => {
+                self.metrics.reconciles_failed.add(1);
+                let failures = loaded.failures + 1;
+                let growth = 3_i32.pow(failures.saturating_sub(1).min(8));
+                let retry_at = now + self.jittered((FIRST_PAUSE * growth).min(LONGEST_PAUSE));
+                tracing::warn!(reason, failures, %retry_at, "failed");
+                (WorkEnd::Failed(trouble(failures, retry_at)), Ended::Retry(retry_at))
+            }
+            Retry::WhenAnswered | Retry::Later => {
+                self.metrics.reconciles_failed.add(1);
+                self.given_up(trouble(loaded.failures + 1, now), loaded)
+            }
         }
-        let failures = loaded.failures + 1;
-        let retry_at = now + self.pause(failures);
-        if failures >= GIVE_UP_AFTER {
-            tracing::error!(reason, failures, "given up: a dead letter");
-            self.metrics.dead.add(1);
-            let trouble = Trouble { failures, reason, retry_at: now };
-            return (Settled::Dead { trouble, at: now }, Ended::Done(loaded.covered.up_to));
-        }
-        tracing::warn!(reason, failures, %retry_at, "failed");
-        (Settled::Failed(Trouble { failures, reason, retry_at }), Ended::Retry(retry_at))
     }
 
-    /// Grows with each failure in a row; the second half of each pause is random, so that targets which failed
-    /// together do not come back together.
-    fn pause(&self, failures: u32) -> TimeDelta {
-        let growth = 3_i32.pow(failures.saturating_sub(1).min(8));
-        let whole = (FIRST_PAUSE * growth).min(LONGEST_PAUSE).num_milliseconds();
+    fn given_up(&self, trouble: Trouble, loaded: &TargetWork) -> (WorkEnd, Ended) {
+        let Trouble { failures, reason, failing_since, retry_at: at } = &trouble;
+        tracing::error!(reason, failures, %failing_since, "given up: a dead letter");
+        self.metrics.dead.add(1);
+        let at = *at;
+        (WorkEnd::Dead { trouble, at }, Ended::Done(loaded.covered.up_to))
+    }
+
+    /// The second half of a pause is random, so that targets which failed together do not come back together.
+    fn jittered(&self, pause: TimeDelta) -> TimeDelta {
+        let whole = pause.num_milliseconds();
         let mut rng = self.rng.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         TimeDelta::milliseconds(whole / 2 + rng.i64(0..=whole / 2))
     }
 }
 
 /// Every line that is logged within carries where the work came from and whom it concerns.
-fn span(key: &Key, loaded: &Loaded) -> tracing::Span {
+fn span(key: &Key, loaded: &TargetWork) -> tracing::Span {
     let repository = key.target.repository().map(tracing::field::display);
     let pull_request = if let Target::PullRequest { number, .. } = key.target { Some(number.get()) } else { None };
     tracing::info_span!(
@@ -352,7 +399,7 @@ fn pull_key(installation: InstallationId, repository: RepoName, number: PrNumber
 
 /// A panic is a failure like any other: it is logged by the panic hook, retried, and given up in the end.
 async fn caught<T>(call: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
-    let panicked = |_| Err(Failed { retry_at: None, reason: "it panicked; see the log".to_owned() });
+    let panicked = |_| Err(Failed { retry: Retry::Later, reason: "it panicked; see the log".to_owned() });
     AssertUnwindSafe(call).catch_unwind().await.unwrap_or_else(panicked)
 }
 

@@ -1,5 +1,5 @@
 use loopgate_core::RepoName;
-use loopgate_simulator::{Pr, PullSpec, Simulator, Verdict};
+use loopgate_simulator::{Pr, PullSpec, ReviewEvent, Simulator};
 
 use crate::{
     Job, Keeper,
@@ -53,9 +53,9 @@ pub async fn from_a_failing_test_to_the_merge<K: Keeper>(t: &mut Telling<'_, K>)
     t.then(&pr, "the approver approves").await;
     alice.comment(&pr, "/loop status").unwrap();
     t.then(&pr, "somebody asks for the status").await;
-    bob.review(&pr, Verdict::RequestChanges, "Not like this.").unwrap();
+    bob.review(&pr, ReviewEvent::RequestChanges, "Not like this.").unwrap();
     t.then(&pr, "a reviewer asks for changes").await;
-    bob.review(&pr, Verdict::Approve, "Fine now.").unwrap();
+    bob.review(&pr, ReviewEvent::Approve, "Fine now.").unwrap();
     t.then(&pr, "the reviewer is content").await;
     alice.merge(&pr).unwrap();
     t.then(&pr, "merged").await;

@@ -1,7 +1,7 @@
 //! Merge groups, and looking without touching.
 
 use loopgate::{
-    github::{GroupAnswer, Job, MergeGroup, Reconcile},
+    github::{GroupAnswer, MergeGroup, Reconcile, ReconcileRequest},
     render,
 };
 use loopgate_simulator::{self, CheckSpec, Conclusion, Pr, PullSpec};
@@ -115,7 +115,7 @@ async fn looking_explains_and_touches_nothing() {
     let pr = green(&bench, &reconcile, "src/auth/token.rs").await;
     bench.sim.user("mallory").comment(&pr, "security approved").unwrap();
     bench.sim.forget_requests();
-    let job = Job {
+    let job = ReconcileRequest {
         installation: Some(bench.installation()),
         repository: bench.repo.clone(),
         number: pr.number,

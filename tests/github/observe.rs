@@ -7,7 +7,7 @@ use loopgate_core::{
     policy::PolicyOrigin,
 };
 use loopgate_simulator::{
-    CheckSpec, Conclusion, Harm, Often, Protection, PullSpec, RequestFault, Role, RunSpec, StatusState, Verdict,
+    CheckSpec, Conclusion, Harm, Often, Protection, PullSpec, RequestFault, ReviewEvent, Role, RunSpec, StatusState,
 };
 
 use crate::bench::{Bench, CI, CONFIG, app, archive, evidence};
@@ -27,7 +27,7 @@ async fn everything_the_decision_needs_is_observed() {
     sim.user("bob").comment(&pr, "security approved").unwrap();
     let noise = sim.user("carol").comment(&pr, "nice weather").unwrap();
     sim.user("olga").hide_comment(&pr, noise, "OFF_TOPIC").unwrap();
-    sim.user("bob").review(&pr, Verdict::Approve, "fine").unwrap();
+    sim.user("bob").review(&pr, ReviewEvent::Approve, "fine").unwrap();
     let failing = CheckSpec::concluded("build", Conclusion::Failure).annotation("src/lib.rs", 1, "no such type");
     sim.ci("other-ci").check_run(repo, head, failing).unwrap();
     sim.ci("other-ci").status(repo, head, "ci/legacy", StatusState::Pending).unwrap();

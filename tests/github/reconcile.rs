@@ -1,7 +1,10 @@
+use std::collections::BTreeSet;
+
 use chrono::TimeDelta;
+use http::{Method, StatusCode};
 use loopgate::{
-    github::{GithubObjects, Job, Outcome, Reconcile, Settled, Summary},
-    refs::{GitObjects as _, NewCommit, RefName},
+    github::{GithubObjects, Reconcile, ReconcileOutcome, ReconcileRequest, Settled, Summary},
+    refs::{GitObjects as _, NewCommit, RefName, Retry},
 };
 use loopgate_core::{deciding::DecisionWord, observed::Hint};
 use loopgate_simulator::{
@@ -12,15 +15,20 @@ use loopgate_simulator::{
 use crate::bench::{Bench, CI, CONFIG, app, archive, evidence};
 
 impl Bench {
-    pub fn job(&self, pr: &Pr) -> Job {
+    pub fn job(&self, pr: &Pr) -> ReconcileRequest {
         let hints = match self.sim.pull_request(pr) {
             Ok(pull) => vec![Hint::HeadSeen { sha: pull.head_sha, at: self.now() }],
             Err(_) => Vec::new(),
         };
-        Job { installation: Some(self.installation()), repository: pr.repo.clone(), number: pr.number, hints }
+        ReconcileRequest {
+            installation: Some(self.installation()),
+            repository: pr.repo.clone(),
+            number: pr.number,
+            hints,
+        }
     }
 
-    pub async fn run(&self, reconcile: &Reconcile, pr: &Pr) -> Outcome {
+    pub async fn run(&self, reconcile: &Reconcile, pr: &Pr) -> ReconcileOutcome {
         reconcile.run(&self.job(pr), self.now()).await.unwrap()
     }
 
@@ -305,7 +313,7 @@ async fn a_rate_limit_is_handed_up_with_the_time_to_come_back() {
     bench.sim.add_fault(RequestFault::on("/git/trees", Harm::secondary_limit(90)).unwrap().method(http::Method::POST));
     let reconcile = Reconcile::new(bench.github.clone());
     let failed = reconcile.run(&bench.job(&pr), bench.now()).await.unwrap_err();
-    assert_eq!(failed.retry_at, Some(bench.now() + TimeDelta::seconds(90)));
+    assert_eq!(failed.retry, Retry::At(bench.now() + TimeDelta::seconds(90)));
     bench.sim.heal();
     bench.clock.advance(TimeDelta::seconds(90));
     bench.decided(&reconcile, &pr).await;
@@ -388,9 +396,91 @@ async fn a_head_that_the_api_does_not_show_yet_is_looked_at_again_soon() {
     let reconcile = Reconcile::new(bench.github.clone());
     bench.run(&reconcile, &pr).await;
     let newer = Hint::HeadSeen { sha: bench.sim.sha(&bench.repo, "main").unwrap(), at: bench.now() };
-    let job = Job { hints: vec![newer], ..bench.job(&pr) };
+    let job = ReconcileRequest { hints: vec![newer], ..bench.job(&pr) };
     let outcome = reconcile.run(&job, bench.now()).await.unwrap();
     assert!(outcome.revisit_at.is_some_and(|at| at <= bench.now() + TimeDelta::minutes(1)), "{outcome:?}");
+}
+
+/// A list of comments as it was the last time, for a server whose replicas lag behind.
+fn stale(path: &str, times: u32) -> RequestFault {
+    RequestFault::on(path, Harm::Stale).unwrap().method(Method::GET).often(Often::Times(times))
+}
+
+#[tokio::test]
+async fn what_an_event_told_is_waited_for_until_the_api_shows_it() {
+    let bench = Bench::new().await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone()).staying();
+    // From here on the simulator remembers what it answered.
+    bench.sim.add_fault(stale("/comments", 0));
+    bench.run(&reconcile, &pr).await;
+    let comment = bench.sim.user("alice").comment(&pr, "/loop help").unwrap();
+    bench.sim.add_fault(stale("/comments", 2));
+    let told = ReconcileRequest { hints: vec![Hint::CommentWritten { comment }], ..bench.job(&pr) };
+    let first = reconcile.run(&told, bench.now()).await.unwrap();
+    assert_eq!(first.revisit_at, Some(bench.now() + TimeDelta::seconds(2)));
+    // Without any further event, and with the hint gone with its delivery.
+    let second = reconcile.run(&bench.job(&pr), bench.now()).await.unwrap();
+    assert_eq!(second.revisit_at, Some(bench.now() + TimeDelta::seconds(5)));
+    let third = reconcile.run(&bench.job(&pr), bench.now()).await.unwrap();
+    assert!(third.revisit_at.is_none_or(|at| at > bench.now() + TimeDelta::minutes(2)), "{third:?}");
+    let Settled::Decided(summary) = third.result else { panic!("{third:?}") };
+    assert!(summary.effects > 0, "the command was answered: {summary:?}");
+}
+
+#[tokio::test]
+async fn what_was_posted_is_not_posted_again_while_the_list_lags_behind() {
+    let bench = Bench::new().await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    // Listed once before anything was posted, so that there is something old to show.
+    bench.sim.add_fault(stale("/comments|/check-runs", 0));
+    let client = bench.github.client(Some(bench.installation()));
+    let read = async |what: &str| client.get::<serde_json::Value>(&format!("/repos/{}/{what}", pr.repo)).await.unwrap();
+    let head = bench.view(&pr).head_sha;
+    read(&format!("issues/{}/comments?per_page=100", pr.number)).await;
+    read(&format!("commits/{head}/check-runs?per_page=100")).await;
+    bench.sim.add_fault(stale("/comments|/check-runs", 1_000));
+    let reconcile = Reconcile::new(bench.github.clone());
+    for _ in 0..3 {
+        bench.run(&reconcile, &pr).await;
+    }
+    let posts = |below: &str| {
+        let requests = bench.sim.requests();
+        requests.iter().filter(|it| it.method == "POST" && it.path.ends_with(below)).count()
+    };
+    let view = bench.view(&pr);
+    let ours = ours(&view);
+    let markers: BTreeSet<_> = ours.iter().filter_map(|body| body.lines().next()).collect();
+    assert_eq!((posts("/comments"), posts("/check-runs")), (markers.len(), 2), "{ours:?}");
+}
+
+#[tokio::test]
+async fn a_configuration_that_seemed_absent_is_looked_for_again() {
+    let bench = Bench::new().await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let absent = Harm::status(StatusCode::NOT_FOUND);
+    let once = RequestFault::on("contents/.github/loopgate.yml", absent).unwrap().often(Often::Times(1));
+    bench.sim.add_fault(once);
+    let reconcile = Reconcile::new(bench.github.clone()).staying();
+    let outcome = reconcile.run(&bench.job(&pr), bench.now()).await.unwrap();
+    assert_eq!(outcome.result, Settled::Dormant);
+    let again = outcome.revisit_at.expect("one answer that may be wrong switches no repository off");
+    assert!(again <= bench.now() + TimeDelta::minutes(1), "{again}");
+    bench.clock.advance(again - bench.now());
+    assert!(matches!(bench.run(&reconcile, &pr).await.result, Settled::Decided(_)));
+}
+
+#[tokio::test]
+async fn rights_that_could_not_be_read_are_asked_for_within_seconds() {
+    let bench = Bench::new().await;
+    let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
+    let reconcile = Reconcile::new(bench.github.clone());
+    bench.run(&reconcile, &pr).await;
+    bench.sim.user("olga").comment(&pr, "/loop retry").unwrap();
+    let away = Harm::status(StatusCode::SERVICE_UNAVAILABLE);
+    bench.sim.add_fault(RequestFault::on("/permission$", away).unwrap().often(Often::Times(3)));
+    let outcome = reconcile.run(&bench.job(&pr), bench.now()).await.unwrap();
+    assert!(outcome.revisit_at.is_some_and(|at| at <= bench.now() + TimeDelta::seconds(5)), "{outcome:?}");
 }
 
 #[tokio::test]

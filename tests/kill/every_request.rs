@@ -11,7 +11,9 @@ use std::{collections::BTreeMap, path::Path};
 
 use futures::stream::{self, StreamExt as _};
 use loopgate::github::state_apart;
-use loopgate_simulator::{CheckSpec, Conclusion, Config, Harm, Often, Pr, PullSpec, RequestFault, Simulator, Verdict};
+use loopgate_simulator::{
+    CheckSpec, Conclusion, Config, Harm, Often, Pr, PullSpec, RequestFault, ReviewEvent, Simulator,
+};
 use serde_json::{Value, json};
 
 use crate::{process::Process, unpacked::unpacked};
@@ -73,7 +75,7 @@ const DEEDS: [fn(&Simulator, &Pr); 7] = [
     },
     |github, pr| checked(github, pr, Conclusion::Success),
     |github, pr| {
-        github.user("bob").review(pr, Verdict::Approve, "Read it.").unwrap();
+        github.user("bob").review(pr, ReviewEvent::Approve, "Read it.").unwrap();
     },
     |github, pr| {
         github.user("olga").merge(pr).unwrap();

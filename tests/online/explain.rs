@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use loopgate::github::{
-    ApiUrl, AppCredentials, Clock as _, Credentials, Github, Job, Reconcile, Secret, Setup, SystemClock,
+    ApiUrl, AppCredentials, Clock as _, Credentials, Github, Reconcile, ReconcileRequest, Secret, Setup, SystemClock,
 };
 use loopgate_core::RepoName;
 use loopgate_simulator::{Pr, PullSpec, Role, Simulator};
@@ -52,7 +52,7 @@ async fn look(github: &Simulator, pr: &Pr) {
     let credentials = Credentials::App(AppCredentials::new(github.app_id(), &key).unwrap());
     let client = Github::new(ApiUrl::parse(&github.url()).unwrap(), credentials, Setup::default()).unwrap();
     let installation = Some(github.installation_id());
-    let job = Job { installation, repository: pr.repo.clone(), number: pr.number, hints: Vec::new() };
+    let job = ReconcileRequest { installation, repository: pr.repo.clone(), number: pr.number, hints: Vec::new() };
     Reconcile::new(client).run(&job, SystemClock.now()).await.unwrap();
 }
 

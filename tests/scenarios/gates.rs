@@ -1,7 +1,7 @@
 //! Gates with several people, with reviews, with pushes in between, and with two servers.
 
 use loopgate_core::RepoName;
-use loopgate_simulator::{Pr, Verdict};
+use loopgate_simulator::{Pr, ReviewEvent};
 
 use crate::world::{Look, Report::Passes, World};
 
@@ -70,15 +70,15 @@ pub async fn reviews_approve_and_reject(world: World) {
         guarded(&world, "  security: { approvers: { users: [bob, carol] }, approve_by: [comment, review] }\n").await;
     let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
 
-    world.person("bob").reviews(&pr, Verdict::RequestChanges, "The password is logged.").await;
+    world.person("bob").reviews(&pr, ReviewEvent::RequestChanges, "The password is logged.").await;
     let look = world.look(&pr);
     assert_eq!(status(&world, &pr, "security"), "rejected");
     assert!(look.status().contains("The password is logged."), "{}", look.status());
 
     // Whoever else approves, a rejection stands until its writer takes it back.
-    let carols = world.person("carol").reviews(&pr, Verdict::Approve, "").await;
+    let carols = world.person("carol").reviews(&pr, ReviewEvent::Approve, "").await;
     assert_eq!(status(&world, &pr, "security"), "rejected");
-    world.person("bob").reviews(&pr, Verdict::Approve, "Mended.").await;
+    world.person("bob").reviews(&pr, ReviewEvent::Approve, "Mended.").await;
     assert_eq!(status(&world, &pr, "security"), "approved");
     assert_eq!(gates(&world.look(&pr)), Some("success"), "{:?}", world.look(&pr));
 
@@ -90,7 +90,7 @@ pub async fn reviews_approve_and_reject(world: World) {
     assert!(world.look(&pr).has_label("needs:security-review"), "{:?}", world.look(&pr));
 
     // A review is bound to its commit.
-    world.person("carol").reviews(&pr, Verdict::Approve, "").await;
+    world.person("carol").reviews(&pr, ReviewEvent::Approve, "").await;
     assert_eq!(status(&world, &pr, "security"), "approved");
     world.person("alice").pushes(&pr, &[LOGIN_AGAIN]).await;
     assert_eq!(status(&world, &pr, "security"), "requested");
@@ -189,7 +189,7 @@ pub async fn words_that_close_outlast_their_comments(world: World) {
     assert_ne!(gates(&world.look(&pr)), Some("success"), "{:?}", world.look(&pr));
 
     // Dismissing a review takes write, and ends no rejection.
-    let review = world.person("carol").reviews(&pr, Verdict::RequestChanges, "security approved").await;
+    let review = world.person("carol").reviews(&pr, ReviewEvent::RequestChanges, "security approved").await;
     assert_eq!(status(&world, &pr, "security"), "rejected");
     world.person("bob").says(&pr, "security approved").await;
     world.person("alice").dismisses(&pr, review).await;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use loopgate::github::{
-    ApiUrl, AppCredentials, Clock as _, Credentials, Github, Job, Reconcile, Secret, Settled, Setup, SystemClock,
+    ApiUrl, AppCredentials, Clock as _, Credentials, Github, Reconcile, ReconcileRequest, Secret, Settled, Setup,
+    SystemClock,
 };
 use loopgate_simulator::{Conditional, Config, PullSpec, Simulator};
 
@@ -49,7 +50,7 @@ async fn looking_at_what_did_not_change_is_nearly_free() {
     let client = Github::new(ApiUrl::parse(&github.url()).unwrap(), Credentials::App(credentials), setup).unwrap();
     let reconcile = Reconcile::new(client);
     let installation = Some(github.installation_id());
-    let job = Job { installation, repository: repo, number: pr.number, hints: Vec::new() };
+    let job = ReconcileRequest { installation, repository: repo, number: pr.number, hints: Vec::new() };
 
     let mut counts = Vec::new();
     // The second look meets what the first one wrote, and the third what the second read.

@@ -16,6 +16,7 @@ use chrono::TimeDelta;
 use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
     github::{self, Failed, webhook::OwnApp},
+    refs::Retry,
     server::{
         Clock, Job, Limits, PullRequest, Reconciler, Requeue, Running, Server, ServerConfig, StartError, Unresolved,
     },
@@ -143,7 +144,7 @@ impl Reconciler for Fake {
 }
 
 pub fn failed(reason: &str) -> Answer {
-    Err(Failed { retry_at: None, reason: reason.to_owned() })
+    Err(Failed { retry: Retry::Later, reason: reason.to_owned() })
 }
 
 /// Everything one test needs. The notes and the directory outlive the server, so that it can be started again.

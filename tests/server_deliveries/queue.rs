@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use futures::future::join_all;
 use loopgate::{
     github::{Clock as _, Failed, webhook::Target},
+    refs::Retry,
     server::Requeue,
 };
 use loopgate_core::{PrNumber, observed::Hint};
@@ -142,7 +143,11 @@ async fn failures_are_retried_with_growing_pauses_and_given_up_in_the_end() {
 
 /// Waits until so many failures have been written down.
 async fn failures(server: &loopgate::server::Running, count: usize) {
-    while metric(server, "loopgate_reconciles_total{result=\"failed\"}").await < count as u64
+    ended(server, "failed", count).await;
+}
+
+async fn ended(server: &loopgate::server::Running, how: &str, count: usize) {
+    while metric(server, &format!("loopgate_reconciles_total{{result=\"{how}\"}}")).await < count as u64
         || metric(server, "loopgate_running").await > 0
     {
         tokio::task::yield_now().await;
@@ -177,12 +182,12 @@ async fn a_dead_letter_lives_again_with_the_next_event_or_a_copy_of_its_delivery
 async fn a_rate_limit_holds_the_installation_and_counts_as_nobodys_failure() {
     let kit = Kit::new();
     let server = kit.start().await;
-    let limited = || Err(Failed { retry_at: Some(kit.clock.now() + TimeDelta::minutes(30)), reason: "limit".into() });
+    let limited = || Err(Failed { retry: Retry::At(kit.clock.now() + TimeDelta::minutes(30)), reason: "limit".into() });
     for round in 1..=12 {
         kit.notes.answer(12, vec![limited(), Ok(Requeue::OnEvent)]);
         kit.opened(&server, 12).await;
         kit.notes.begun(2 * round - 1).await;
-        failures(&server, round).await;
+        ended(&server, "waiting", round).await;
         kit.clock.advance(TimeDelta::minutes(29));
         kit.opened(&server, 12).await;
         assert_eq!(kit.notes.numbers().len(), 2 * round - 1);
@@ -191,6 +196,42 @@ async fn a_rate_limit_holds_the_installation_and_counts_as_nobodys_failure() {
         assert_eq!(kit.notes.numbers().len(), 2 * round);
     }
     assert!(server.dead_letters().await.unwrap().is_empty());
+    assert_eq!(metric(&server, "loopgate_reconciles_total{result=\"failed\"}").await, 0, "waiting is not failing");
+}
+
+#[tokio::test]
+async fn an_outage_uses_up_no_attempts_and_is_over_within_a_minute_of_its_end() {
+    let kit = Kit::new();
+    let server = kit.start().await;
+    let silent = || Err(Failed { retry: Retry::WhenAnswered, reason: "GitHub did not answer".into() });
+    kit.notes.answer(12, vec![silent()]);
+    kit.opened(&server, 12).await;
+    let mut looks = 1;
+    // Four hours, with an event every quarter of an hour.
+    for second in (0..4 * 3_600).step_by(45) {
+        kit.notes.begun(looks).await;
+        failures(&server, looks).await;
+        if second % 900 == 0 {
+            kit.opened(&server, 12).await;
+        }
+        kit.clock.advance(TimeDelta::seconds(45));
+        looks += 1;
+    }
+    kit.notes.begun(looks).await;
+    failures(&server, looks).await;
+    kit.notes.answer(12, vec![Ok(Requeue::OnEvent)]);
+    kit.clock.advance(TimeDelta::seconds(45));
+    server.settled().await;
+    assert_eq!((server.backlog().await.unwrap(), server.dead_letters().await.unwrap().len()), (0, 0));
+    assert_eq!(kit.notes.numbers().len(), looks + 1);
+    // What is not answered for a whole day is no outage.
+    kit.notes.answer(13, vec![silent()]);
+    kit.opened(&server, 13).await;
+    kit.notes.begun(looks + 2).await;
+    failures(&server, looks + 1).await;
+    kit.clock.advance(TimeDelta::days(1));
+    server.settled().await;
+    assert_eq!(server.dead_letters().await.unwrap()[0].reason, "GitHub did not answer");
 }
 
 #[tokio::test]

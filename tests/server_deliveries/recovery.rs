@@ -103,6 +103,66 @@ async fn a_storage_that_does_not_answer_is_the_senders_to_know() {
     assert_eq!(kit.notes.numbers(), [12]);
 }
 
+#[test]
+fn a_data_directory_that_was_removed_is_written_anew() {
+    let kit = Kit::new();
+    until_killed(&kit, async |server| {
+        kit.close_gate();
+        kit.opened(server, 11).await;
+        kit.notes.begun(1).await;
+        std::fs::remove_dir_all(&kit.directory).unwrap();
+        kit.opened(server, 12).await;
+        assert_eq!(get(server.admin_address(), "/readyz").await.status, 200);
+        kit.open_gate();
+        server.settled().await;
+        assert_eq!(kit.notes.numbers(), [11, 12]);
+        // What was accepted before is remembered, and what is accepted from now on is there after a restart.
+        let again = signed("pull_request", "00000000-0000-4000-8000-000000000001", &opened(9001, 11));
+        assert_eq!(post(server.public_address(), &again).await.body, "accepted before");
+        kit.close_gate();
+        kit.opened(server, 13).await;
+    });
+    kit.open_gate();
+    let kit = kit.with_fresh_notes();
+    run(async {
+        let server = kit.start().await;
+        server.settled().await;
+        assert_eq!(kit.notes.numbers(), [13]);
+    });
+}
+
+#[test]
+fn work_that_the_process_does_not_survive_is_given_up_and_the_rest_goes_on() {
+    let mut kit = Kit::new();
+    kit.close_gate();
+    let mut life = |numbers: Vec<u64>, begun: usize| {
+        until_killed(&kit, async |server| {
+            join_all(numbers.iter().map(|number| kit.opened(server, *number))).await;
+            kit.notes.begun(begun).await;
+        });
+        let seen = kit.notes.numbers();
+        kit = std::mem::replace(&mut kit, Kit::new()).with_fresh_notes();
+        seen
+    };
+    assert_eq!(life(vec![1], 1), [1]);
+    // It is one of three that were under way when the process died again: only one of those runs at a time.
+    let under_way = life(vec![2, 3], 3);
+    assert_eq!(under_way.len(), 3);
+    assert_eq!(life(vec![], 1).len(), 1);
+    assert_eq!(life(vec![], 1).len(), 1);
+    kit.open_gate();
+    run(async {
+        let server = kit.start().await;
+        server.settled().await;
+        let letters = server.dead_letters().await.unwrap();
+        let reasons: Vec<_> = letters.iter().map(|letter| letter.reason.as_str()).collect();
+        assert_eq!(reasons, ["the server ended 3 times while it worked on this"]);
+        let mut done = kit.notes.numbers();
+        done.sort_unstable();
+        assert_eq!(done.len(), 2, "the others were worked on: {done:?}");
+    });
+}
+
 #[tokio::test]
 async fn a_stop_lets_running_work_finish_and_starts_no_more() {
     let kit = Kit::new();

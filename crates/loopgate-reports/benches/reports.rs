@@ -200,7 +200,7 @@ fn junit(bencher: Bencher<'_, '_>) {
 
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn junit_with_roster(bencher: Bencher<'_, '_>) {
-    let options = ReadOptions { roster: OutcomesMode::Build, ..ReadOptions::default() };
+    let options = ReadOptions { test_outcomes: OutcomesMode::Build, ..ReadOptions::default() };
     bench(bencher, &inputs().junit, |path| drop(black_box(read_file(path, &options))));
 }
 

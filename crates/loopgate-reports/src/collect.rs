@@ -250,7 +250,8 @@ impl<'o> Collector<'o> {
             findings_not_kept: self.findings_not_kept,
             flaky_tests: self.flaky_tests,
             coverage,
-            roster: (self.options.roster == OutcomesMode::Build).then(|| self.identities.into_roster(self.unnamed)),
+            test_outcomes: (self.options.test_outcomes == OutcomesMode::Build)
+                .then(|| self.identities.into_test_outcomes(self.unnamed)),
         }
     }
 }

@@ -56,7 +56,7 @@ impl Identities {
         self.left_out
     }
 
-    pub fn into_roster(self, unnamed: u64) -> TestOutcomes {
+    pub fn into_test_outcomes(self, unnamed: u64) -> TestOutcomes {
         let extent = if self.left_out + unnamed == 0 { OutcomesExtent::Whole } else { OutcomesExtent::Partial };
         TestOutcomes::new(self.slots.into_iter().filter_map(TestOutcome::from_bits).collect(), extent)
     }
@@ -112,9 +112,9 @@ mod tests {
         for n in 0..20_000 {
             assert_eq!(identities.record(id(n), TestState::Passed), (Some(TestState::Failed), TestState::Flaky));
         }
-        let roster = identities.into_roster(0);
-        assert_eq!((roster.len(), roster.extent()), (20_000, OutcomesExtent::Whole));
-        assert!((0..20_000).all(|n| roster.state(id(n)) == Some(TestState::Flaky)));
+        let outcomes = identities.into_test_outcomes(0);
+        assert_eq!((outcomes.len(), outcomes.extent()), (20_000, OutcomesExtent::Whole));
+        assert!((0..20_000).all(|n| outcomes.state(id(n)) == Some(TestState::Flaky)));
     }
 
     #[test]
@@ -131,6 +131,6 @@ mod tests {
         }
         // Never full: looking for what is not there must end.
         assert_eq!(identities.record(id(5000), TestState::Failed), (None, TestState::Failed));
-        assert_eq!(identities.into_roster(0).extent(), OutcomesExtent::Partial);
+        assert_eq!(identities.into_test_outcomes(0).extent(), OutcomesExtent::Partial);
     }
 }

@@ -15,12 +15,12 @@ pub struct ReadOptions {
     pub pattern: Option<Pattern>,
     /// Failures kept with their details, and as many findings and flaky names; the rest are counted.
     pub keep: usize,
-    pub roster: OutcomesMode,
+    pub test_outcomes: OutcomesMode,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { format: None, pattern: None, keep: 200, roster: OutcomesMode::Omit }
+        Self { format: None, pattern: None, keep: 200, test_outcomes: OutcomesMode::Omit }
     }
 }
 
@@ -59,7 +59,7 @@ pub struct Report {
     pub flaky_tests: Vec<String>,
     pub coverage: Option<Coverage>,
     /// Present if asked for.
-    pub roster: Option<TestOutcomes>,
+    pub test_outcomes: Option<TestOutcomes>,
 }
 
 impl Report {

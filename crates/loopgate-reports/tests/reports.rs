@@ -204,10 +204,10 @@ proptest! {
             let known = wanted.entry(TestId::of("", &format!("c{class}"), name)).or_insert(state);
             *known = known.rerun(state);
         }
-        let options = ReadOptions { roster: OutcomesMode::Build, ..ReadOptions::default() };
+        let options = ReadOptions { test_outcomes: OutcomesMode::Build, ..ReadOptions::default() };
         let report = read("generated.xml", junit_of(&tests).as_bytes(), &options);
-        let roster = report.roster.unwrap();
-        let held: BTreeMap<_, _> = roster.iter().map(|test| (test.id(), test.state())).collect();
+        let outcomes = report.test_outcomes.unwrap();
+        let held: BTreeMap<_, _> = outcomes.iter().map(|test| (test.id(), test.state())).collect();
         prop_assert_eq!(&held, &wanted);
         let results = report.results.unwrap();
         let count = |is: fn(TestState) -> bool| wanted.values().filter(|state| is(**state)).count() as u64;
@@ -393,7 +393,7 @@ fn mutations_never_panic() {
             let mutated = mutate(&bytes, &mut dice);
             // Half of them are kept to their parser, whatever they look like now.
             let forced = format.filter(|_| round % 2 == 0);
-            let options = ReadOptions { format: forced, roster: OutcomesMode::Build, ..options_for(&path) };
+            let options = ReadOptions { format: forced, test_outcomes: OutcomesMode::Build, ..options_for(&path) };
             assert_sane(&read("r", mutated.as_slice(), &options), &format!("{} round {round}", shown(&path)));
         }
     }

@@ -76,7 +76,7 @@ pub use self::{
         account::{OrgRole, Privacy, Role},
         app::{Area, Level, Permissions},
         checks::{Annotation, AnnotationLevel, Button, Conclusion, Progress, StatusState},
-        issue::{ReactionContent, ReviewState, Verdict},
+        issue::{ReactionContent, ReviewEvent, ReviewState},
         journal::{Force, Happening, What},
         repo::{Creations, Protection, ProtectionSource, RequiredCheck, StaleReviews, Visibility},
     },

@@ -6,7 +6,7 @@ use std::io::{Cursor, Write};
 
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use super::{DemoError, theatre::Theatre};
+use super::{DemoError, demo_world::DemoWorld};
 use loopgate_core::{
     Sha, WorkflowRunId,
     evidence::{
@@ -34,25 +34,25 @@ pub(super) struct Failing {
 }
 
 /// Runs the workflow on the head of a pull request.
-pub(super) fn run(theatre: &Theatre, pr: &Pr, tests: &[Test]) -> Result<(), DemoError> {
-    let sha = theatre.github.head(pr)?;
+pub(super) fn run(demo_world: &DemoWorld, pr: &Pr, tests: &[Test]) -> Result<(), DemoError> {
+    let sha = demo_world.github.head(pr)?;
     let failing = tests.iter().any(|test| test.failure.is_some());
     let conclusion = if failing { Conclusion::Failure } else { Conclusion::Success };
-    let run = theatre.github.start_workflow(&theatre.repo, RunSpec::new(sha, WORKFLOW))?;
-    let evidence = zipped(&evidence(theatre, pr, sha, run, tests)?)?;
+    let run = demo_world.github.start_workflow(&demo_world.repo, RunSpec::new(sha, WORKFLOW))?;
+    let evidence = zipped(&evidence(demo_world, pr, sha, run, tests)?)?;
     let artifacts = vec![("loopgate-evidence-test-00000000-1".to_owned(), evidence.into())];
-    theatre.github.finish_workflow(&theatre.repo, run, conclusion, artifacts)?;
+    demo_world.github.finish_workflow(&demo_world.repo, run, conclusion, artifacts)?;
     Ok(())
 }
 
 fn evidence(
-    theatre: &Theatre,
+    demo_world: &DemoWorld,
     pr: &Pr,
     sha: Sha,
     run_id: WorkflowRunId,
     tests: &[Test],
 ) -> Result<Evidence, DemoError> {
-    let now = theatre.github.clock().now();
+    let now = demo_world.github.clock().now();
     let passed = |name: &str, kind: CheckKind, duration_ms: u64| -> Result<CheckEvidence, DemoError> {
         let mut check = CheckEvidence::bare(name.parse()?, kind, Outcome::Passed);
         check.exit_code = Some(0);
@@ -61,7 +61,7 @@ fn evidence(
     };
     Ok(Evidence {
         schema: EVIDENCE_SCHEMA.to_owned(),
-        repository: theatre.repo.clone(),
+        repository: demo_world.repo.clone(),
         head_sha: sha,
         tree_hash: loopgate_core::evidence::tree_hash(sha),
         base_sha: None,
@@ -88,7 +88,7 @@ fn evidence(
 
 fn unit(tests: &[Test]) -> Result<CheckEvidence, DemoError> {
     let text = cargo_test(tests);
-    let options = ReadOptions { roster: OutcomesMode::Build, ..ReadOptions::default() };
+    let options = ReadOptions { test_outcomes: OutcomesMode::Build, ..ReadOptions::default() };
     let report = loopgate_reports::read("output of unit", text.as_bytes(), &options);
     let outcome = if report.failures.is_empty() { Outcome::Passed } else { Outcome::Failed };
     let mut check = CheckEvidence::bare("unit".parse()?, CheckKind::Test, outcome);
@@ -97,7 +97,7 @@ fn unit(tests: &[Test]) -> Result<CheckEvidence, DemoError> {
     check.log_head = text;
     check.results = report.results;
     check.reports = vec![report.note()];
-    check.tests = report.roster;
+    check.tests = report.test_outcomes;
     check.failures = report.failures;
     check.retry_class = (outcome == Outcome::Failed).then(|| failure::retry_class(&check));
     Ok(check)

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::{
     DemoError,
+    demo_world::DemoWorld,
     story::{Played, concluded, escalations},
-    theatre::Theatre,
 };
 use loopgate_core::{
     GateName, RuleId, Score, Sha,
@@ -66,11 +66,11 @@ struct RequestFacts {
     not_modified: usize,
 }
 
-pub(super) fn gather(theatre: &Theatre, played: &Played, elapsed: Duration) -> Result<Facts, DemoError> {
-    let github = &theatre.github;
+pub(super) fn gather(demo_world: &DemoWorld, played: &Played, elapsed: Duration) -> Result<Facts, DemoError> {
+    let github = &demo_world.github;
     let pull = github.pull_request(&played.pr)?;
     let state_ref = format!("refs/loopgate/pr/{}", played.pr.number);
-    let saved = github.state_ref(&theatre.repo, &state_ref)?;
+    let saved = github.state_ref(&demo_world.repo, &state_ref)?;
     let files = saved.as_ref().map(|saved| &saved.files);
     let state: Option<LoopState> =
         files.and_then(|files| files.get("loop-state.json")).map(|text| serde_json::from_str(text)).transpose()?;

@@ -4,16 +4,16 @@
 //! webhooks over HTTP, and everything it says and does goes through its API client to the simulated GitHub.
 
 mod ci;
+mod demo_world;
 mod facts;
 mod narrator;
 mod story;
-mod theatre;
 
 use std::time::Instant;
 
 use clap::Args;
 
-use super::{CliError, Outcome, exit, output, output::Format, runtime};
+use super::{CliError, CommandResult, exit, output, output::Format, runtime};
 use narrator::Narrator;
 
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ enum DemoError {
     #[error("the server does not start: {0}")]
     Server(#[from] crate::server::StartError),
     #[error("the server's configuration is wrong: {0}")]
-    Config(#[from] crate::server::ConfigError),
+    Config(#[from] crate::server::ServerConfigError),
     #[error("the client does not start: {0}")]
     Github(#[from] crate::github::Error),
     #[error("no place for the server's data: {0}")]
@@ -55,18 +55,18 @@ enum DemoError {
 }
 
 /// Plays the story. The exit code is 0 only if it ended as it is told.
-pub fn run(arguments: &Arguments, format: Format) -> Outcome {
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let json = arguments.json || format == Format::Json;
     let narrator = if json { Narrator::silent() } else { Narrator::to_terminal() };
     let started = Instant::now();
     let played = runtime()?.block_on(async {
-        let theatre = theatre::Theatre::open().await?;
-        let ending = story::play(&theatre, narrator).await;
+        let demo_world = demo_world::DemoWorld::open().await?;
+        let ending = story::play(&demo_world, narrator).await;
         let facts = match &ending {
-            Ok(played) => Some(facts::gather(&theatre, played, started.elapsed())?),
+            Ok(played) => Some(facts::gather(&demo_world, played, started.elapsed())?),
             Err(_) => None,
         };
-        theatre.close().await;
+        demo_world.close().await;
         ending.map(|played| (played, facts))
     });
     let (played, facts) = played.map_err(|error: DemoError| CliError::unavailable(error))?;

@@ -3,8 +3,8 @@
 use super::{
     DemoError,
     ci::{self, Failing, Test},
+    demo_world::DemoWorld,
     narrator::Narrator,
-    theatre::Theatre,
 };
 use loopgate_simulator::{Pr, PullSpec, PullView};
 
@@ -41,7 +41,7 @@ pub(super) struct Played {
 }
 
 struct DemoRun<'a> {
-    theatre: &'a Theatre,
+    demo_world: &'a DemoWorld,
     narrator: Narrator,
     played: Played,
 }
@@ -64,7 +64,7 @@ const WRONG_UNIT: Failing = Failing { file: "src/lifetime.rs", line: 21, left: "
 const LOST_USER: Failing = Failing { file: "src/lifetime.rs", line: 30, left: "None", right: "Some(\"alice\")" };
 
 /// Plays all acts.
-pub(super) async fn play(theatre: &Theatre, narrator: Narrator) -> Result<Played, DemoError> {
+pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<Played, DemoError> {
     narrator
         .says("A GitHub on this machine's loopback, the real Loopgate server in front of it, and one pull request.");
     narrator.act(1, "A pull request is opened, and a test fails");
@@ -74,9 +74,9 @@ pub(super) async fn play(theatre: &Theatre, narrator: Narrator) -> Result<Played
         .branch("alice/lifetime")
         .file("src/lifetime.rs", lifetime("60", "user"))
         .file("tests/lifetime.rs", "// The tests of the lifetime.\n");
-    let pr = theatre.github.user("alice").open_pull_request(&theatre.repo, spec)?;
+    let pr = demo_world.github.user("alice").open_pull_request(&demo_world.repo, spec)?;
     let played = Played { pr, labels_seen: Default::default(), surprises: Vec::new() };
-    let mut stage = DemoRun { theatre, narrator, played };
+    let mut stage = DemoRun { demo_world, narrator, played };
     stage.settle().await?;
     stage.ci(&tests(&[(LIFETIME, WRONG_UNIT)])).await?;
     stage.expect("the label loop:retry", |pull| pull.has_label("loop:retry"))?;
@@ -122,14 +122,14 @@ pub(super) async fn play(theatre: &Theatre, narrator: Narrator) -> Result<Played
 
     stage.narrator.act(8, "The merge");
     stage.narrator.does("olga", "merges");
-    theatre.github.user("olga").merge(&stage.played.pr)?;
+    demo_world.github.user("olga").merge(&stage.played.pr)?;
     stage.settle().await?;
     let pull = stage.pull()?;
     if let Some(status) = pull.comments.iter().find(|comment| comment.body.starts_with(crate::render::STATUS_MARKER)) {
         stage.narrator.reads("The status comment is the handoff now:", &status.body);
     }
     let reference = format!("refs/loopgate/pr/{}", stage.played.pr.number);
-    if let Some(state) = theatre.github.state_ref(&theatre.repo, &reference)? {
+    if let Some(state) = demo_world.github.state_ref(&demo_world.repo, &reference)? {
         stage.narrator.says(&format!("\nWhat `git log {reference}` says, newest first:"));
         for (sha, message) in &state.commits {
             let subject = message.lines().next().unwrap_or_default();
@@ -141,11 +141,11 @@ pub(super) async fn play(theatre: &Theatre, narrator: Narrator) -> Result<Played
 
 impl DemoRun<'_> {
     fn pull(&self) -> Result<PullView, DemoError> {
-        Ok(self.theatre.github.pull_request(&self.played.pr)?)
+        Ok(self.demo_world.github.pull_request(&self.played.pr)?)
     }
 
     async fn settle(&mut self) -> Result<(), DemoError> {
-        self.theatre.settle().await;
+        self.demo_world.settle().await;
         let pull = self.pull()?;
         self.played.labels_seen.extend(pull.labels.iter().cloned());
         self.narrator.looks(&pull);
@@ -155,19 +155,19 @@ impl DemoRun<'_> {
     async fn ci(&mut self, tests: &[Test]) -> Result<(), DemoError> {
         let failing = tests.iter().filter(|test| test.failure.is_some()).count();
         self.narrator.does("CI", &format!("runs the checks: {} of {} tests pass", tests.len() - failing, tests.len()));
-        ci::run(self.theatre, &self.played.pr, tests)?;
+        ci::run(self.demo_world, &self.played.pr, tests)?;
         self.settle().await
     }
 
     async fn push(&mut self, path: &str, content: &str, message: &str) -> Result<(), DemoError> {
         self.narrator.does("alice", &format!("pushes “{message}”"));
-        self.theatre.github.user("alice").push(&self.played.pr, &[(path, content)], message)?;
+        self.demo_world.github.user("alice").push(&self.played.pr, &[(path, content)], message)?;
         self.settle().await
     }
 
     async fn comment(&mut self, who: &str, body: &str) -> Result<(), DemoError> {
         self.narrator.does(who, &format!("writes “{}”", body.replace("\n\n", " / ")));
-        self.theatre.github.user(who).comment(&self.played.pr, body)?;
+        self.demo_world.github.user(who).comment(&self.played.pr, body)?;
         self.settle().await
     }
 

@@ -14,7 +14,7 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{CliError, Outcome, exit, output, output::Format};
+use super::{CliError, CommandResult, exit, output, output::Format};
 use crate::{
     config,
     runner::{self, Detected, Purpose},
@@ -126,7 +126,7 @@ impl Standing {
     }
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> Outcome {
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let here = std::env::current_dir().map_err(CliError::unavailable)?;
     // Also in a repository without a commit, or in none yet.
     let root = runner::Checkout::around(&here).map_or(here, |checkout| checkout.root);

@@ -4,6 +4,7 @@ use std::{fmt::Write as _, path::PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::refs::Retry;
 use crate::{
     cli::{
         CliError,
@@ -16,7 +17,7 @@ use crate::{
 use loopgate_core::{PrNumber, RepoName, Timestamp};
 
 /// All of one run.
-pub(super) struct Report {
+pub(super) struct ReconcileReport {
     event: String,
     pub irrelevant: Option<Irrelevant>,
     pub answered: Vec<Answered>,
@@ -46,7 +47,7 @@ pub(super) enum Ended {
     Failed(Failed),
 }
 
-impl Report {
+impl ReconcileReport {
     pub(super) fn new(event: &str) -> Self {
         let event = event.to_owned();
         Self {
@@ -169,7 +170,8 @@ impl Looked {
             Ended::Failed(failed) => {
                 told["result"] = "failed".into();
                 told["reason"] = failed.reason.clone().into();
-                told["retry_at"] = json!(failed.retry_at);
+                let retry_at = if let Retry::At(at) = failed.retry { Some(at) } else { None };
+                told["retry_at"] = json!(retry_at);
             }
             Ended::Settled { result, revisit_at } => {
                 told["result"] = kind(result).into();
@@ -239,7 +241,7 @@ mod tests {
         Looked { repository: "acme/widgets".parse().unwrap(), number: PrNumber::new(number), ended }
     }
 
-    fn report() -> Report {
+    fn report() -> ReconcileReport {
         let summary = Summary {
             word: DecisionWord::Retry,
             status: RunStatus::InProgress,
@@ -255,8 +257,8 @@ mod tests {
         };
         let revisit_at = Some("2026-11-20T11:15:00Z".parse().unwrap());
         let until = "2026-11-20T11:00:00Z".parse().unwrap();
-        let failed = Failed { reason: "GitHub's rate limit is used up".into(), retry_at: Some(until) };
-        Report {
+        let failed = Failed { reason: "GitHub's rate limit is used up".into(), retry: Retry::At(until) };
+        ReconcileReport {
             looked: vec![
                 looked(12, Ended::Settled { result: Settled::Decided(summary), revisit_at }),
                 looked(13, Ended::Settled { result: Settled::Nothing, revisit_at: None }),
@@ -264,7 +266,7 @@ mod tests {
             ],
             left: 7,
             usage: Usage { total: 61, not_modified: 4, writes: 9 },
-            ..Report::new("schedule")
+            ..ReconcileReport::new("schedule")
         }
     }
 
@@ -278,7 +280,7 @@ mod tests {
         7 more are left for the next run
         61 requests to GitHub, 9 of them writes, 4 answered 304
         ");
-        let chat = Report { irrelevant: Some(Irrelevant::Chat), ..Report::new("issue_comment") };
+        let chat = ReconcileReport { irrelevant: Some(Irrelevant::Chat), ..ReconcileReport::new("issue_comment") };
         insta::assert_snapshot!(chat.lines(), @r"
         issue_comment: nothing to look at (chat)
         0 requests to GitHub, 0 of them writes, 0 answered 304
@@ -288,7 +290,7 @@ mod tests {
     #[test]
     fn a_document_says_the_same_and_one_failure_fails_the_run() {
         let report = report();
-        assert!(report.failed() && !Report::new("push").failed());
+        assert!(report.failed() && !ReconcileReport::new("push").failed());
         let document = report.document();
         assert_eq!(document["schema"], "loopgate.reconcile/v1");
         assert_eq!(document["pull_requests"][0]["decision"], "retry");

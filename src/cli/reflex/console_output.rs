@@ -12,7 +12,7 @@ use crate::{
     runner,
 };
 use loopgate_core::{
-    reflex::{self, Alias, FixRecord, Standing},
+    reflex::{self, Alias, FixRecord, LoopStanding},
     state::{LoopState, Step},
     verdict::{Evaluation, FailureView},
 };
@@ -66,7 +66,7 @@ impl ConsoleOutput {
     pub fn iteration(&self, state: &LoopState, judged: &Judged, alias: &Alias) {
         let view = &judged.decision.view;
         self.summary(state, &view.evaluation, &view.failures);
-        if state.iteration >= 2 && reflex::standing(state) != Standing::Ended {
+        if state.iteration >= 2 && reflex::standing(state) != LoopStanding::Ended {
             self.fresh_context(alias);
         }
     }

@@ -10,19 +10,19 @@ use chrono::{TimeDelta, Utc};
 
 use super::{
     console_output::ConsoleOutput,
-    evaluate::{Checked, Judged},
+    evaluate::{CheckedAttempt, Judged},
     local_workspace::{LocalWorkspace, aside_ref, task_ref},
 };
 use crate::{
     cli::CliError,
-    refs::{AttemptFile, Loaded, LocalRepository, RefsError, Save, StateStore},
+    refs::{AttemptFile, LoadedRun, LocalRepository, RefsError, Save, StateStore},
     runner::{Extent, Head, Interrupt},
 };
 use loopgate_core::{
     CheckName, Sha,
     observed::ChangedFiles,
     policy::Policy,
-    reflex::{self, Alias, Breach, FixRecord, Produced, ReflexState, Standing, Turn},
+    reflex::{self, Alias, Breach, FixRecord, LoopStanding, Produced, ReflexState, Turn},
     state::{LoopState, Step},
     verdict::evaluate,
 };
@@ -37,12 +37,12 @@ pub(super) struct Session<'g> {
     pub console: &'g ConsoleOutput,
     pub interrupt: Interrupt,
     pub(super) store: StateStore<'g, LocalRepository>,
-    pub(super) loaded: Loaded,
+    pub(super) loaded: LoadedRun,
     pub(super) artifact: String,
     /// The last evaluation, as long as this process made it.
     pub(super) judged: Option<Judged>,
     /// What phase A's checks brought, for phase B on the same head.
-    pub(super) phase_a: Checked,
+    pub(super) phase_a: CheckedAttempt,
 }
 
 /// What a step led to.
@@ -103,13 +103,13 @@ impl<'g> Session<'g> {
             loaded,
             artifact,
             judged: None,
-            phase_a: Checked::default(),
+            phase_a: CheckedAttempt::default(),
         })
     }
 
     /// Executes the current step.
     pub async fn step(&mut self) -> Result<Progress, CliError> {
-        if reflex::standing(&self.state) != Standing::Going {
+        if reflex::standing(&self.state) != LoopStanding::Going {
             return Ok(Progress::Over);
         }
         if self.interrupt.is_interrupted() {
@@ -125,7 +125,7 @@ impl<'g> Session<'g> {
             Step::Refine => self.refine().await?,
         };
         match progress {
-            Progress::On if reflex::standing(&self.state) != Standing::Going => Ok(Progress::Over),
+            Progress::On if reflex::standing(&self.state) != LoopStanding::Going => Ok(Progress::Over),
             other => Ok(other),
         }
     }
@@ -262,7 +262,7 @@ impl<'g> Session<'g> {
         self.loaded = self.store.load().await.map_err(CliError::unavailable)?;
         let (state, _) = self.loaded.state(|| turn.state.clone());
         self.state = state;
-        if reflex::standing(&self.state) == Standing::Ended {
+        if reflex::standing(&self.state) == LoopStanding::Ended {
             self.workspace.repository.leave_task(&task_ref(&self.alias)).await.map_err(CliError::unavailable)?;
         }
         Ok(Progress::On)

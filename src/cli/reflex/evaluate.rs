@@ -31,7 +31,7 @@ pub(super) struct Judged {
 
 /// What running the checks brought.
 #[derive(Debug, Default)]
-pub(super) struct Checked {
+pub(super) struct CheckedAttempt {
     pub checks: Vec<CheckEvidence>,
     pub coverage: Option<Vec<FileCoverage>>,
     /// Tracked files that differ afterwards.
@@ -45,7 +45,7 @@ impl Session<'_> {
         // Phase B goes on from what phase A's checks brought, if it is this process that ran them.
         let mut known = std::mem::take(&mut self.phase_a);
         if self.state.phase == Phase::A {
-            known = Checked::default();
+            known = CheckedAttempt::default();
         }
         let Some(checked) = self.run_checks(&prepared, known).await? else {
             return Ok(Progress::Interrupted);
@@ -80,7 +80,7 @@ impl Session<'_> {
         &mut self,
         decision: Decision,
         snapshot: Snapshot,
-        checked: &Checked,
+        checked: &CheckedAttempt,
         policy: &Policy,
     ) -> Result<Progress, CliError> {
         let (found, now) = (Evaluated::Head(&decision), Utc::now());
@@ -110,7 +110,7 @@ impl Session<'_> {
     }
 
     /// Runs what is prepared and not known yet. None: interrupted.
-    async fn run_checks(&self, policy: &Policy, known: Checked) -> Result<Option<Checked>, CliError> {
+    async fn run_checks(&self, policy: &Policy, known: CheckedAttempt) -> Result<Option<CheckedAttempt>, CliError> {
         let mut wanted = policy.verify.checks.clone();
         wanted.retain(|name, _| known.checks.iter().all(|check| &check.name != name));
         let parallel = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -130,7 +130,7 @@ impl Session<'_> {
             (Some(before), Some(more)) => Some(before.into_iter().chain(more).collect()),
             (before, more) => before.or(more),
         };
-        Ok(Some(Checked { checks, coverage, edited }))
+        Ok(Some(CheckedAttempt { checks, coverage, edited }))
     }
 
     /// The evaluation of phase A, if it passes.
@@ -143,7 +143,7 @@ impl Session<'_> {
     }
 
     /// The head with this evidence, as a pull request that nobody has opened.
-    fn observed(&self, checked: &Checked) -> Result<Snapshot, CliError> {
+    fn observed(&self, checked: &CheckedAttempt) -> Result<Snapshot, CliError> {
         let head = self.state.head_sha;
         let tree = self.workspace.worktree.tree_of(head).map_err(CliError::unavailable)?;
         let files = self.change(tree)?;
@@ -182,7 +182,7 @@ impl Session<'_> {
             let tip = self.loaded.tip.ok_or_else(|| CliError::unavailable("the loop has not been saved yet"))?;
             let number = self.state.attempts.last().map_or(0, |last| last.number);
             let checks = self.store.recorded_checks(tip, number).await.map_err(CliError::unavailable)?;
-            let snapshot = self.observed(&Checked { checks, ..Checked::default() })?;
+            let snapshot = self.observed(&CheckedAttempt { checks, ..CheckedAttempt::default() })?;
             let policy = only(&self.governed(), &self.state.prepared_checks);
             let decision = decide(&snapshot, &self.state, &policy, Utc::now());
             self.judged = Some(Judged { decision, snapshot });

@@ -10,7 +10,7 @@ use crate::{
         local::{self, Shown},
     },
     config,
-    refs::{GitObjects, Loaded, LocalRepository, RefName, StateStore},
+    refs::{GitObjects, LoadedRun, LocalRepository, RefName, StateStore},
     runner::{Checkout, Holder, Lock, LockError, Worktree},
 };
 use loopgate_core::{
@@ -107,7 +107,7 @@ impl LocalWorkspace {
     }
 
     /// The state to go on from, and how it was rebuilt where it had to be.
-    pub fn remembered(&self, alias: &Alias, loaded: &Loaded) -> (LoopState, Option<String>) {
+    pub fn remembered(&self, alias: &Alias, loaded: &LoadedRun) -> (LoopState, Option<String>) {
         let (mut state, rebuilt) = loaded.state(|| self.begun_again(alias, loaded.begun()));
         if state.reflex.is_some() {
             return (state, rebuilt);

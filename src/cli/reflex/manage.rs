@@ -18,14 +18,14 @@ use super::{
 };
 use crate::{
     cli::{
-        CliError, Outcome, exit,
+        CliError, CommandResult, exit,
         output::{self, Format},
     },
     refs::GitObjects,
     render,
     runner::{Interrupter, Lock},
 };
-use loopgate_core::reflex::{self, Alias, Standing, Turn};
+use loopgate_core::reflex::{self, Alias, LoopStanding, Turn};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  loopgate loop stop \"the requirement has changed\"")]
@@ -57,11 +57,11 @@ pub struct CleanArguments {
     yes: bool,
 }
 
-pub async fn stop(arguments: &StopArguments, format: Format) -> Outcome {
+pub async fn stop(arguments: &StopArguments, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let alias = workspace.meant(arguments.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
-    if reflex::standing(&state) == Standing::Ended {
+    if reflex::standing(&state) == LoopStanding::Ended {
         return super::over(&state, format);
     }
     end_whoever_runs(&workspace, &alias).await?;
@@ -70,7 +70,7 @@ pub async fn stop(arguments: &StopArguments, format: Format) -> Outcome {
     let console = ConsoleOutput::new(format);
     let (_keep, interrupt) = Interrupter::new();
     let mut session = Session::open(&workspace, &alias, None, &console, interrupt).await?;
-    if reflex::standing(&session.state) != Standing::Ended {
+    if reflex::standing(&session.state) != LoopStanding::Ended {
         let turn = Turn::stopped(&session.state, arguments.reason.clone(), local_workspace::person(), now);
         session.save(turn, None).await?;
     }
@@ -110,7 +110,7 @@ async fn end_whoever_runs(workspace: &LocalWorkspace, alias: &Alias) -> Result<(
     Ok(())
 }
 
-pub async fn list(format: Format) -> Outcome {
+pub async fn list(format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let mut states = Vec::new();
     for alias in workspace.aliases().await? {
@@ -129,7 +129,7 @@ pub async fn list(format: Format) -> Outcome {
     Ok(exit::OK)
 }
 
-pub async fn history(which: &Which, format: Format) -> Outcome {
+pub async fn history(which: &Which, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let alias = workspace.looked_at(which.alias.as_ref()).await?;
     let store = workspace.store(&alias);
@@ -145,13 +145,13 @@ pub async fn history(which: &Which, format: Format) -> Outcome {
     Ok(exit::OK)
 }
 
-pub async fn clean(arguments: &CleanArguments, format: Format) -> Outcome {
+pub async fn clean(arguments: &CleanArguments, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let (mut doomed, mut kept) = (Vec::new(), Vec::new());
     match &arguments.alias {
         Some(alias) => {
             let state = workspace.state(alias).await?;
-            if reflex::standing(&state) != Standing::Ended || Lock::holder(&workspace.lock_path(alias)).is_some() {
+            if reflex::standing(&state) != LoopStanding::Ended || Lock::holder(&workspace.lock_path(alias)).is_some() {
                 return Err(CliError::bad_data(format!(
                     "the loop `{alias}` is not over; end it first: loopgate loop stop --alias {alias}"
                 )));
@@ -161,7 +161,9 @@ pub async fn clean(arguments: &CleanArguments, format: Format) -> Outcome {
         None => {
             for alias in workspace.aliases().await? {
                 let state = workspace.state(&alias).await?;
-                if reflex::standing(&state) == Standing::Ended && Lock::holder(&workspace.lock_path(&alias)).is_none() {
+                if reflex::standing(&state) == LoopStanding::Ended
+                    && Lock::holder(&workspace.lock_path(&alias)).is_none()
+                {
                     doomed.push(alias);
                 } else {
                     output::note_line(format_args!("{alias} is not over and stays."));

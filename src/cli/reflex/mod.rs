@@ -27,12 +27,12 @@ use self::{
     drive::{Progress, Session},
     local_workspace::LocalWorkspace,
 };
-use super::{CliError, Outcome, exit, output, output::Format, runtime};
+use super::{CliError, CommandResult, exit, output, output::Format, runtime};
 use crate::{
     render,
     runner::{Interrupt, Interrupter},
 };
-use loopgate_core::reflex::{self, Alias, Standing, Turn};
+use loopgate_core::reflex::{self, Alias, LoopStanding, Turn};
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
@@ -116,7 +116,7 @@ pub struct StatusArguments {
     full: bool,
 }
 
-pub fn run(command: &Command, format: Format) -> Outcome {
+pub fn run(command: &Command, format: Format) -> CommandResult {
     runtime()?.block_on(async {
         match command {
             Command::New(arguments) => new::run(arguments, format).await,
@@ -142,14 +142,14 @@ enum Until {
     ItStops,
 }
 
-async fn go_on(which: &Which, until: Until, format: Format) -> Outcome {
+async fn go_on(which: &Which, until: Until, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let alias = workspace.meant(which.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
     match reflex::standing(&state) {
-        Standing::Ended => over(&state, format),
-        Standing::Blocked => report::ended(&state, Progress::Over, &ConsoleOutput::new(format), format),
-        Standing::Going => {
+        LoopStanding::Ended => over(&state, format),
+        LoopStanding::Blocked => report::ended(&state, Progress::Over, &ConsoleOutput::new(format), format),
+        LoopStanding::Going => {
             let console = ConsoleOutput::new(format);
             let _locks = locked(&workspace, &alias, &console)?;
             let mut session = Session::open(&workspace, &alias, None, &console, listening()).await?;
@@ -159,18 +159,18 @@ async fn go_on(which: &Which, until: Until, format: Format) -> Outcome {
     }
 }
 
-async fn resume(arguments: &ResumeArguments, format: Format) -> Outcome {
+async fn resume(arguments: &ResumeArguments, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let alias = workspace.meant(arguments.which.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
-    if reflex::standing(&state) == Standing::Ended {
+    if reflex::standing(&state) == LoopStanding::Ended {
         return over(&state, format);
     }
     let console = ConsoleOutput::new(format);
     let _locks = locked(&workspace, &alias, &console)?;
     let mut session = Session::open(&workspace, &alias, None, &console, listening()).await?;
     session.ask_for_its_branch()?;
-    if reflex::standing(&session.state) == Standing::Blocked {
+    if reflex::standing(&session.state) == LoopStanding::Blocked {
         let edits = session.refused_edits()?;
         let accepted = match arguments.accept {
             Some(Acceptable::Tampering) => Some(session.weakened_at(edits.unwrap_or(session.state.head_sha))?),
@@ -188,7 +188,7 @@ async fn resume(arguments: &ResumeArguments, format: Format) -> Outcome {
     finish(&mut session, Until::ItStops, format).await
 }
 
-fn over(state: &loopgate_core::state::LoopState, format: Format) -> Outcome {
+fn over(state: &loopgate_core::state::LoopState, format: Format) -> CommandResult {
     match format {
         Format::Json => output::json(&report::document(state))?,
         Format::Human => output::line(report::is_over(state)),
@@ -196,7 +196,7 @@ fn over(state: &loopgate_core::state::LoopState, format: Format) -> Outcome {
     Ok(report::code(state))
 }
 
-async fn finish(session: &mut Session<'_>, until: Until, format: Format) -> Outcome {
+async fn finish(session: &mut Session<'_>, until: Until, format: Format) -> CommandResult {
     let progress = loop {
         let progress = session.step().await?;
         if progress != Progress::On || until == Until::OneStep {
@@ -248,7 +248,7 @@ async fn asked_to_end() {
     }
 }
 
-async fn status(arguments: &StatusArguments, format: Format) -> Outcome {
+async fn status(arguments: &StatusArguments, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let alias = workspace.looked_at(arguments.which.alias.as_ref()).await?;
     let (state, rebuilt) = workspace.load(&alias).await?;

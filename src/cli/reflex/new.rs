@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     cli::{
-        CliError, Outcome, exit,
+        CliError, CommandResult, exit,
         local::{self, Shown},
         output::{self, Format},
     },
@@ -22,7 +22,7 @@ use loopgate_core::{
     CheckName, Score, Timestamp,
     observed::{ChangedFiles, CodeType},
     policy::{CheckSource, Fixer, Policy},
-    reflex::{self, Alias, Major, Settings, Standing, Turn},
+    reflex::{self, Alias, LoopStanding, Major, Settings, Turn},
     state::Task,
 };
 
@@ -166,7 +166,7 @@ pub(super) struct Proposal {
     pub fixer: Option<String>,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> Outcome {
+pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let workspace = LocalWorkspace::open().await?;
     let policy = workspace.policy(arguments.config.as_deref())?;
     let mut proposal = propose(arguments, &policy);
@@ -268,7 +268,7 @@ async fn free_alias(workspace: &LocalWorkspace, asked: Option<&Alias>, task: &st
     if let Some(alias) = asked {
         if local_workspace::exists(workspace, alias).await? {
             let state = workspace.state(alias).await?;
-            if reflex::standing(&state) != Standing::Ended {
+            if reflex::standing(&state) != LoopStanding::Ended {
                 return Err(CliError::bad_data(format!(
                     "the loop `{alias}` is not over: go on with `loopgate loop resume {alias}`, or end it with \
                      `loopgate loop stop --alias {alias}`"

@@ -16,7 +16,7 @@ use crate::{
 };
 use loopgate_core::{
     AppId, CheckRunId, RepoName, Sha, UserId,
-    attempts::rerun::{Ask, Extent},
+    attempts::rerun::{Extent, RerunRequest},
     escalation::fix_request::Dispatch,
     gate::{Reacted, ReactionKind, Reviewer},
     observed::{AppIdentity, CheckProgress, CheckScope, OwnCheck},
@@ -123,7 +123,8 @@ impl Executor {
                 "name": name, "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
             });
             let path = format!("{}/check-runs", path::repo(repository));
-            match client.write::<Created>(Method::POST, &path, &body, Repeat::Never).await {
+            let created = client.write(Method::POST, &path, &body, Repeat::Never).await;
+            match created.and_then(|created| remember_check_run(client, repository, head, created)) {
                 Ok(Created { app: Some(app), .. }) if app.id != us.id => return Err(somebody_else(us, &app)),
                 Ok(Created { id, .. }) => begun.push(OwnCheckRun {
                     id,
@@ -147,19 +148,20 @@ impl Executor {
                 place.tell(Method::PATCH, &format!("check-runs/{}", left.id), Some(&body), Repeat::Safe).await?;
             }
             Effect::CreateStatusComment { body } | Effect::PostComment { body, .. } => {
-                let below = format!("issues/{}/comments", place.surface.number);
-                place.tell(Method::POST, &below, Some(&json!({ "body": body })), Repeat::Never).await?;
+                place.comment(body).await?;
             }
             Effect::AskFixer { body, dispatch, .. } => {
-                let below = format!("issues/{}/comments", place.surface.number);
-                place.tell(Method::POST, &below, Some(&json!({ "body": body })), Repeat::Never).await?;
+                place.comment(body).await?;
                 place.dispatch(dispatch).await?;
             }
             Effect::UpdateStatusComment { comment, body } => {
                 let below = format!("issues/comments/{comment}");
                 place.tell(Method::PATCH, &below, Some(&json!({ "body": body })), Repeat::Safe).await?;
             }
-            Effect::DeleteComment(comment) => place.remove(&format!("issues/comments/{comment}"), None).await?,
+            Effect::DeleteComment(comment) => {
+                place.remove(&format!("issues/comments/{comment}"), None).await?;
+                place.client.removed(comment.get());
+            }
             Effect::CreateLabel { name, color, description } => {
                 return self.create_label(place, name, color, description).await;
             }
@@ -253,7 +255,7 @@ impl Executor {
     }
 
     /// Asks once. A refusal is told as long as the wish stands, without asking again.
-    async fn rerun(&self, place: &Place<'_>, ask: Ask) -> Result<Did, Error> {
+    async fn rerun(&self, place: &Place<'_>, ask: RerunRequest) -> Result<Did, Error> {
         let (key, now) = ((place.surface.repository.clone(), ask.what), place.client.now());
         if let Some(answer) = self.reruns.get(&key, now) {
             return answer.map(|()| Did::Nothing);
@@ -298,6 +300,15 @@ struct Created {
 struct Author {
     id: AppId,
     slug: Option<String>,
+}
+
+/// Remembers a check run that was just created, until the commit's list shows it.
+fn remember_check_run(client: &Client, repository: &RepoName, head: Sha, created: Value) -> Result<Created, Error> {
+    let list = format!("{}/commits/{head}/check-runs", path::repo(repository));
+    let run: Created = serde_json::from_value(created.clone())
+        .map_err(|error| Error::Unreadable { path: list.clone(), message: error.to_string() })?;
+    client.created(&list, run.id.get(), created);
+    Ok(run)
 }
 
 /// The token belongs to another App than the one we act as. If we went on, we would never find our own comments again.
@@ -347,10 +358,19 @@ impl Place<'_> {
         }
     }
 
+    async fn comment(&self, body: &str) -> Result<(), Error> {
+        let path = self.path(&format!("issues/{}/comments", self.surface.number));
+        let created: Value = self.client.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
+        if let Some(id) = created["id"].as_u64() {
+            self.client.created(&path, id, created);
+        }
+        Ok(())
+    }
+
     async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {
         let body = check_run::creation(write, self.surface.head, self.client.now());
-        let Created { id, .. } =
-            self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
+        let created = self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
+        let Created { id, .. } = remember_check_run(self.client, &self.surface.repository, self.surface.head, created)?;
         self.annotate(id, write).await
     }
 
@@ -391,7 +411,7 @@ fn reactions(to: Reacted) -> String {
     }
 }
 
-fn rerun_path(ask: Ask) -> String {
+fn rerun_path(ask: RerunRequest) -> String {
     match (ask.what, ask.extent) {
         (Repeatable::WorkflowRun { id, .. }, Extent::FailedJobs) => format!("actions/runs/{id}/rerun-failed-jobs"),
         (Repeatable::WorkflowRun { id, .. }, Extent::Whole) => format!("actions/runs/{id}/rerun"),

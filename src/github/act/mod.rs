@@ -18,7 +18,7 @@ use crate::{
 };
 use loopgate_core::{
     CheckRunId, CommentId,
-    attempts::rerun::Ask,
+    attempts::rerun::RerunRequest,
     deciding::{CheckRunPlan, MergedBranch},
     escalation::fix_request::Dispatch,
     gate::{Reacted, ReactionKind, Reviewer},
@@ -80,7 +80,7 @@ pub enum Effect {
         message: Message,
     },
     /// A workflow run, a job or somebody's check run is to run again.
-    Rerun(Ask),
+    Rerun(RerunRequest),
     /// The head branch of a merged pull request, if nobody needs it any more.
     DeleteBranch(MergedBranch),
 }

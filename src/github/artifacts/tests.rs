@@ -35,7 +35,7 @@ fn packed(document: &Value) -> Vec<u8> {
 fn read_at(archive: &[u8], run_head: &str, path: &str) -> Result<Evidence, String> {
     let repository = "acme/widgets".parse().unwrap();
     let allowed = [PATH.to_owned()];
-    let origin = Origin {
+    let origin = ArtifactOrigin {
         repository: &repository,
         head: HEAD.parse().unwrap(),
         run: WorkflowRunId::new(5),

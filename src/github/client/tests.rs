@@ -127,7 +127,7 @@ async fn a_read_is_repeated_after_5xx_and_given_up_after_two_retries() {
     let bench = Bench::with_token().await;
     let asked = bench.answers("GET", vec![status(503)]).await;
     let error = bench.client().get::<u32>("/x").await.unwrap_err();
-    assert!(matches!(error.kind(), super::super::ErrorKind::Fault { retry_at: None }), "{error}");
+    assert!(matches!(error.kind(), super::super::ErrorKind::Outage { retry_at: None }), "{error}");
     assert_eq!(asked.load(Ordering::Relaxed), 3);
 }
 
@@ -202,18 +202,76 @@ async fn what_is_named_by_its_content_is_asked_for_once_even_if_absent() {
     let bench = Bench::with_token().await;
     let asked = bench.answers("GET", vec![status(404)]).await;
     for _ in 0..2 {
-        assert_eq!(bench.client().get_immutable("/x", Accept::Raw, 10).await.unwrap(), None);
+        assert_eq!(bench.client().get_file("/x", 10).await.unwrap(), None);
     }
-    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    assert_eq!((asked.load(Ordering::Relaxed), bench.client().doubtful_absences()), (1, 1));
     bench.client().remember("/y", Accept::Raw, Bytes::from_static(b"y"));
-    assert_eq!(bench.client().get_immutable("/y", Accept::Raw, 10).await.unwrap().unwrap(), "y");
+    assert_eq!(bench.client().get_file("/y", 10).await.unwrap().unwrap(), "y");
+}
+
+#[tokio::test]
+async fn an_absence_is_confirmed_before_it_is_believed() {
+    let bench = Bench::with_token().await;
+    let text = "mode: auto\n";
+    let file = |content: &str| {
+        let (sha, content) = (blob_id(text.as_bytes()), BASE64_STANDARD.encode(content));
+        ok(json!({ "size": text.len(), "sha": sha, "encoding": "base64", "content": content }))
+    };
+    bench.answers("GET", vec![status(404), file("mode:"), file(text)]).await;
+    let ask = async || bench.client().get_file("/x", 100).await;
+    assert_eq!(ask().await.unwrap(), None);
+    bench.pass(TimeDelta::seconds(29));
+    assert_eq!(ask().await.unwrap(), None, "believed for a moment");
+    bench.pass(TimeDelta::seconds(1));
+    assert!(matches!(ask().await, Err(Error::Unreadable { .. })), "cut off on the way, and not kept");
+    assert_eq!(ask().await.unwrap().unwrap(), text, "a server that lagged behind");
+
+    let bench = Bench::with_token().await;
+    let asked = bench.answers("GET", vec![status(404)]).await;
+    for seconds in [0, 31, 31, 3_000, 600] {
+        bench.pass(TimeDelta::seconds(seconds));
+        assert_eq!(bench.client().get_file("/x", 100).await.unwrap(), None);
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 3, "when first asked, when confirmed, and after an hour");
+    assert_eq!(bench.client().doubtful_absences(), 1);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_not_kept() {
+    let bench = Bench::with_token().await;
+    let tagged = |body: &str| status(200).insert_header("etag", "W/\"1\"").set_body_string(body);
+    bench.answers("GET", vec![tagged("[1,"), tagged("[1]"), status(304)]).await;
+    assert!(matches!(bench.client().get::<Vec<u32>>("/x").await, Err(Error::Unreadable { .. })));
+    assert_eq!(bench.client().get::<Vec<u32>>("/x").await.unwrap(), [1]);
+    assert_eq!(bench.client().get::<Vec<u32>>("/x").await.unwrap(), [1], "confirmed by its tag");
+}
+
+#[tokio::test]
+async fn what_was_created_is_seen_before_the_list_shows_it() {
+    let bench = Bench::with_token().await;
+    bench.answers("GET", vec![ok(json!([])), ok(json!([{ "id": 7 }])), ok(json!([]))]).await;
+    #[derive(Debug, Deserialize)]
+    struct Item {
+        id: u64,
+    }
+    let client = bench.client();
+    client.created("/x", 7, json!({ "id": 7 }));
+    let ids = async || {
+        let listing = client.list_with_created::<Vec<Item>>("/x", 1, |item| item.id).await.unwrap();
+        listing.items.iter().map(|item| item.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids().await, [7], "the list lags behind");
+    assert_eq!(ids().await, [7], "once");
+    bench.pass(TimeDelta::minutes(2));
+    assert_eq!(ids().await, [0; 0], "somebody removed it");
 }
 
 #[tokio::test]
 async fn an_answer_larger_than_asked_for_is_refused() {
     let bench = Bench::with_token().await;
-    bench.answers("GET", vec![status(200).set_body_bytes(vec![b'x'; 11])]).await;
-    let error = bench.client().get_immutable("/x", Accept::Raw, 10).await.unwrap_err();
+    let file = json!({ "size": 11, "sha": "0".repeat(40), "content": "", "encoding": "none" });
+    bench.answers("GET", vec![ok(file)]).await;
+    let error = bench.client().get_file("/x", 10).await.unwrap_err();
     assert_eq!(error, Error::TooLarge { path: "/x".into(), limit: 10 });
 }
 

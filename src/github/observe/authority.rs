@@ -195,7 +195,7 @@ async fn ask_for_team(client: &Client, repository: &RepoName, team: &TeamSlug) -
 fn reason(error: Error) -> Result<String, Error> {
     match error.kind() {
         ErrorKind::Wait { .. } => Err(error),
-        ErrorKind::Refusal | ErrorKind::Fault { .. } => Ok(error.to_string()),
+        ErrorKind::Refusal | ErrorKind::Fault | ErrorKind::Outage { .. } => Ok(error.to_string()),
     }
 }
 
@@ -204,7 +204,7 @@ fn unread<T>(error: Error, closed: fn(String) -> T, silent: fn(String) -> T) -> 
     match error.kind() {
         ErrorKind::Wait { .. } => Err(error),
         ErrorKind::Refusal => Ok(closed(error.to_string())),
-        ErrorKind::Fault { .. } => Ok(silent(error.to_string())),
+        ErrorKind::Fault | ErrorKind::Outage { .. } => Ok(silent(error.to_string())),
     }
 }
 

@@ -83,7 +83,7 @@ pub(super) async fn read(
 ) -> Result<Checks, Error> {
     let base = format!("{}/commits/{commit}", path::repo(repository));
     let (runs_path, status_path) = (format!("{base}/check-runs"), format!("{base}/status"));
-    let runs = client.list::<CheckRuns>(&runs_path, MOST_PAGES);
+    let runs = client.list_with_created::<CheckRuns>(&runs_path, MOST_PAGES, |run| run.id.get());
     let statuses = client.list::<CombinedStatus>(&status_path, MOST_PAGES);
     let (runs, statuses) = futures::join!(runs, statuses);
     let mut checks = Checks::default();
@@ -105,7 +105,7 @@ pub(super) async fn read_runs(
 ) -> Result<Checks, Error> {
     let path = format!("{}/commits/{commit}/check-runs", path::repo(repository));
     let mut checks = Checks::default();
-    for run in client.list::<CheckRuns>(&path, MOST_PAGES).await?.items {
+    for run in client.list_with_created::<CheckRuns>(&path, MOST_PAGES, |run| run.id.get()).await?.items {
         checks.add_run(run, us);
     }
     Ok(checks)

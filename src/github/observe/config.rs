@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::organisation::Defaults;
 use crate::{
     config::{self, Source},
-    github::{Client, Error, error::OrAbsent as _, path, transport::Accept, ttl_cache::TtlCache},
+    github::{Client, Error, error::OrAbsent as _, path, ttl_cache::TtlCache},
 };
 use loopgate_core::{
     RepoName, Sha,
@@ -85,7 +85,7 @@ pub(super) async fn settled(
 /// The text of the file in a commit; too large a file is one that does not validate.
 async fn file(client: &Client, repository: &RepoName, commit: Sha) -> Result<Option<FileText>, Error> {
     let path = format!("{}/contents/{FILE}?ref={commit}", path::repo(repository));
-    match client.get_immutable(&path, Accept::Raw, FILE_LIMIT).await {
+    match client.get_file(&path, FILE_LIMIT).await {
         Ok(bytes) => Ok(bytes.map(|bytes| FileText::of(&bytes))),
         Err(Error::TooLarge { .. }) => Ok(Some(FileText::Unreadable("the file is larger than 256 KB"))),
         Err(error) => Err(error),
@@ -159,7 +159,7 @@ pub(super) async fn owners_file(
 ) -> Result<Option<(&'static str, String)>, Error> {
     for place in CODEOWNERS {
         let path = format!("{}/contents/{place}?ref={tip}", path::repo(repository));
-        match client.get_immutable(&path, Accept::Raw, CODEOWNERS_LIMIT).await {
+        match client.get_file(&path, CODEOWNERS_LIMIT).await {
             Ok(Some(bytes)) => return Ok(Some((place, String::from_utf8_lossy(&bytes).into_owned()))),
             Ok(None) | Err(Error::TooLarge { .. }) => {}
             Err(error) => return Err(error),
@@ -181,7 +181,7 @@ pub(in crate::github) async fn escalation_template(
     tip: Sha,
 ) -> Result<Option<String>, Error> {
     let path = format!("{}/contents/{ESCALATION_TEMPLATE}?ref={tip}", path::repo(repository));
-    match client.get_immutable(&path, Accept::Raw, FILE_LIMIT).await {
+    match client.get_file(&path, FILE_LIMIT).await {
         Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok())),
         Err(error) => error.refusal().map(|_| None),
     }

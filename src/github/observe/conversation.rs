@@ -83,7 +83,7 @@ pub(super) enum Inline {
 }
 
 async fn read(client: &Client, path: &str, place: fn(CommentId) -> Reacted) -> Result<Comments, Error> {
-    let listing = client.list::<Vec<WireComment>>(path, MOST_PAGES).await?;
+    let listing = client.list_with_created::<Vec<WireComment>>(path, MOST_PAGES, |comment| comment.id.get()).await?;
     let mut reactions = BTreeMap::new();
     let mut items = Vec::with_capacity(listing.items.len());
     for wire in listing.items {

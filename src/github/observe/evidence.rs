@@ -239,7 +239,7 @@ async fn receive(
         },
     };
     let allowed = [run.run.path.clone()];
-    let origin = artifacts::Origin {
+    let origin = artifacts::ArtifactOrigin {
         repository,
         head,
         run: run.run.id,

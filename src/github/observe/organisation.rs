@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::{
     config::{self, Source},
-    github::{Client, Error, path, transport::Accept, ttl_cache::TtlCache},
+    github::{Client, Error, path, ttl_cache::TtlCache},
 };
 use loopgate_core::{RepoName, Sha, policy::ConfigError};
 
@@ -141,7 +141,7 @@ async fn last_good(client: &Client, repository: &RepoName, file: &str) -> Result
     };
     for Version { sha } in versions.into_iter().skip(1) {
         let path = format!("{base}/contents/{FILE}?ref={sha}");
-        let bytes = match client.get_immutable(&path, Accept::Raw, FILE_LIMIT).await {
+        let bytes = match client.get_file(&path, FILE_LIMIT).await {
             Ok(bytes) => bytes,
             Err(error) => error.refusal().map(|_| None)?,
         };

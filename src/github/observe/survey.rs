@@ -9,12 +9,12 @@ use super::{
     authority::Flags,
     config::{self, Depth},
 };
-use crate::github::{Client, Error, path, transport::Accept, wire::User};
+use crate::github::{Client, Error, path, wire::User};
 use loopgate_core::{
     RepoName, Sha,
     gate::{
         AuthorityQuestions,
-        online_facts::{Answer, OwnersFile, Survey, questions},
+        online_facts::{Fetched, OwnersFile, Survey, questions},
     },
     observed::{Account, NamedAccount, Permission},
     policy::Policy,
@@ -58,7 +58,7 @@ impl Observer {
         let tip = tip(client, repository).await?;
         let path = format!("{}/contents/{}?ref={tip}", path::repo(repository), config::FILE);
         let own = async {
-            match client.get_immutable(&path, Accept::Raw, config::FILE_LIMIT).await {
+            match client.get_file(&path, config::FILE_LIMIT).await {
                 Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok())),
                 Err(error) => Err(error),
             }
@@ -111,7 +111,7 @@ async fn tip(client: &Client, repository: &RepoName) -> Result<Sha, Error> {
     branch.map(|branch| branch.commit.sha).ok_or(Error::NotFound { path: known.default_branch })
 }
 
-async fn collaborators(client: &Client, repository: &RepoName) -> Result<Answer<Vec<(Account, Permission)>>, Error> {
+async fn collaborators(client: &Client, repository: &RepoName) -> Result<Fetched<Vec<(Account, Permission)>>, Error> {
     let path = format!("{}/collaborators", path::repo(repository));
     let listed = client.list::<Vec<Collaborator>>(&path, MOST_PAGES).await;
     let known = |one: Collaborator| {
@@ -121,7 +121,7 @@ async fn collaborators(client: &Client, repository: &RepoName) -> Result<Answer<
     answer(listed.map(|listing| listing.items.into_iter().map(known).collect()))
 }
 
-async fn files(client: &Client, repository: &RepoName, tip: Sha) -> Result<Answer<Vec<String>>, Error> {
+async fn files(client: &Client, repository: &RepoName, tip: Sha) -> Result<Fetched<Vec<String>>, Error> {
     match config::tree(client, repository, tip, Depth::All).await {
         Ok(Some(entries)) => {
             Ok(Ok(entries.into_iter().filter(|entry| entry.kind != "tree").map(|entry| entry.path).collect()))
@@ -131,7 +131,7 @@ async fn files(client: &Client, repository: &RepoName, tip: Sha) -> Result<Answe
     }
 }
 
-fn answer<T>(asked: Result<T, Error>) -> Result<Answer<T>, Error> {
+fn answer<T>(asked: Result<T, Error>) -> Result<Fetched<T>, Error> {
     match asked {
         Ok(answer) => Ok(Ok(answer)),
         Err(error) => Ok(Err(error.refusal()?.to_string())),

@@ -1,12 +1,12 @@
 //! States of ended runs. Only refs are archived: what is kept elsewhere stays, or goes, with the place that holds it.
 
-use super::{Failed, Job};
+use super::{Failed, ReconcileRequest};
 use crate::{
     github::{
         Client, PullRequestFacts,
         storage::{KEPT_AFTER_THE_END, Storage},
     },
-    refs::{Loaded, RefName, StateStore},
+    refs::{LoadedRun, RefName, StateStore},
 };
 use loopgate_core::{Timestamp, observed::Lifecycle};
 
@@ -14,12 +14,12 @@ use loopgate_core::{Timestamp, observed::Lifecycle};
 /// pull request is reopened, and what ended before Loopgate came, or is archived, is left alone.
 pub(super) async fn find(
     client: &Client,
-    job: &Job,
+    job: &ReconcileRequest,
     facts: &PullRequestFacts,
-    loaded: Loaded,
+    loaded: LoadedRun,
     (store, storage): (&StateStore<'_, Storage>, &Storage),
     now: Timestamp,
-) -> Result<Option<Loaded>, Failed> {
+) -> Result<Option<LoadedRun>, Failed> {
     let pull_request = facts.pull_request();
     let open = pull_request.lifecycle == Lifecycle::Open;
     if loaded.tip.is_some() || (open && now < pull_request.created_at + KEPT_AFTER_THE_END) {

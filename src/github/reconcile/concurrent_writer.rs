@@ -7,12 +7,12 @@ use std::{
 
 use chrono::TimeDelta;
 
-use super::Job;
-use crate::{github::Effect, refs::Loaded};
+use super::ReconcileRequest;
+use crate::{github::Effect, refs::LoadedRun};
 use loopgate_core::{PrNumber, RepoName, Sha, Timestamp};
 
 /// How long the process that saved a state has to make the posts that follow from it.
-const RIVALS_TIME: TimeDelta = TimeDelta::seconds(10);
+const CONCURRENT_WRITER_TIME: TimeDelta = TimeDelta::seconds(10);
 
 /// Another process that saved the state of a pull request a moment ago. That process is about to show what follows from
 /// the state. What both would show twice is left to it, and is looked at again when its time is over.
@@ -34,7 +34,7 @@ impl ConcurrentWriter {
                     | Effect::Announce { .. }
             )
         });
-        (effects.len() < all).then(|| self.saved_at + RIVALS_TIME)
+        (effects.len() < all).then(|| self.saved_at + CONCURRENT_WRITER_TIME)
     }
 }
 
@@ -55,16 +55,22 @@ impl SaveMemory {
     /// More pull requests than are busy within seconds.
     const MOST: usize = 4_096;
 
-    pub fn concurrent_writer(&self, job: &Job, loaded: &Loaded, now: Timestamp) -> Option<ConcurrentWriter> {
+    pub fn concurrent_writer(
+        &self,
+        job: &ReconcileRequest,
+        loaded: &LoadedRun,
+        now: Timestamp,
+    ) -> Option<ConcurrentWriter> {
         let saved_at = loaded.intact()?.updated_at;
         // Clocks of two processes may differ: a time in the future is taken for now.
         let saved_at = saved_at.min(now);
         let known = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
         let is_ours = known.get(&(job.repository.clone(), job.number)) == loaded.tip.as_ref();
-        (!is_ours && saved_at > self.since && now < saved_at + RIVALS_TIME).then_some(ConcurrentWriter { saved_at })
+        (!is_ours && saved_at > self.since && now < saved_at + CONCURRENT_WRITER_TIME)
+            .then_some(ConcurrentWriter { saved_at })
     }
 
-    pub fn remember(&self, job: &Job, saved: Option<Sha>) {
+    pub fn remember(&self, job: &ReconcileRequest, saved: Option<Sha>) {
         let Some(saved) = saved else { return };
         let mut known = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= Self::MOST {

@@ -9,6 +9,7 @@
 
 mod archive;
 mod concurrent_writer;
+mod look_again;
 mod one_commit;
 mod problems;
 
@@ -18,18 +19,19 @@ use chrono::TimeDelta;
 
 use self::{
     concurrent_writer::{ConcurrentWriter, SaveMemory},
+    look_again::{Doubt, LookAgain},
     problems::ProblemMemory,
 };
 use super::{
-    Client, Error, ErrorKind, Executor, Github, Observation, Observer, OwnCheckRun, Problem, PullRequestFacts,
-    StateArtifact, Target,
+    Client, Error, Executor, Github, Observation, Observer, OwnCheckRun, Problem, PullRequestFacts, StateArtifact,
+    Target,
     observe::escalation_template,
     plan,
     storage::{KEPT_AFTER_THE_END, Storage},
 };
 use crate::{
     channels::Channels,
-    refs::{self, AttemptFile, Follows, GitObjects as _, Loaded, RefName, RefsError, Save, Seal, StateStore},
+    refs::{self, AttemptFile, Follows, GitObjects as _, LoadedRun, RefName, RefsError, Retry, Save, Seal, StateStore},
     render::{self, OwnTemplates, Rendered},
 };
 use loopgate_core::{
@@ -51,11 +53,21 @@ pub struct Reconcile {
     saves: SaveMemory,
     seal: Option<Seal>,
     artifact: Option<Arc<StateArtifact>>,
+    look_again: LookAgain,
+    lifetime: Lifetime,
+}
+
+/// How long a process that reconciles lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lifetime {
+    /// It ends after its turn, as a workflow's step does.
+    OneTurn,
+    Stays,
 }
 
 /// A pull request to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
+pub struct ReconcileRequest {
     /// None where a plain token is used.
     pub installation: Option<InstallationId>,
     pub repository: RepoName,
@@ -66,7 +78,7 @@ pub struct Job {
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ReconcileOutcome {
     /// The next moment at which time alone changes something.
     pub revisit_at: Option<Timestamp>,
     pub result: Settled,
@@ -117,36 +129,29 @@ pub struct Looked {
 #[error("{reason}")]
 pub struct Failed {
     pub reason: String,
-    /// Not before this moment, where GitHub named one.
-    pub retry_at: Option<Timestamp>,
+    pub retry: Retry,
 }
 
 impl From<Error> for Failed {
     fn from(error: Error) -> Self {
-        let retry_at = match error.kind() {
-            ErrorKind::Refusal => None,
-            ErrorKind::Fault { retry_at } => retry_at,
-            ErrorKind::Wait { until } => Some(until),
-        };
-        Self { reason: error.to_string(), retry_at }
+        Self { reason: error.to_string(), retry: error.retry() }
     }
 }
 
 impl From<RefsError> for Failed {
     fn from(error: RefsError) -> Self {
-        let retry_at = match &error {
-            RefsError::Fault { retry_at, .. } => *retry_at,
-            _ => None,
+        let retry = match &error {
+            RefsError::Fault { retry, .. } => *retry,
+            _ => Retry::Later,
         };
-        Self { reason: error.to_string(), retry_at }
+        Self { reason: error.to_string(), retry }
     }
 }
 
 /// Saves tried before the turn is left to the process that keeps saving first.
 const MOST_SAVES: usize = 5;
-/// How long an answer of the API may be older than an event, and when it is asked again.
-const LAG_TOLERATED: TimeDelta = TimeDelta::minutes(2);
-const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(15);
+/// When something that was found absent is asked for once more: when it is no longer believed without asking.
+const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(31);
 
 impl Reconcile {
     pub fn new(github: Github) -> Self {
@@ -156,6 +161,8 @@ impl Reconcile {
             github,
             executor: Executor::default(),
             problems: ProblemMemory::default(),
+            look_again: LookAgain::default(),
+            lifetime: Lifetime::OneTurn,
             seal: None,
             artifact: None,
         }
@@ -164,6 +171,11 @@ impl Reconcile {
     /// Seals the states it saves, and distrusts those that are not sealed.
     pub fn sealing(self, seal: Option<Seal>) -> Self {
         Self { seal, ..self }
+    }
+
+    /// This process stays, and looks again when it said so: what cannot be taken back may wait for that.
+    pub fn staying(self) -> Self {
+        Self { lifetime: Lifetime::Stays, ..self }
     }
 
     /// Keeps states in this artifact where the configuration says so.
@@ -187,7 +199,7 @@ impl Reconcile {
     ///
     /// # Errors
     /// [`Failed`] when GitHub does not answer, asks to wait, or shows too little to decide.
-    pub async fn run(&self, job: &Job, now: Timestamp) -> Result<Outcome, Failed> {
+    pub async fn run(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome, Failed> {
         let known = self.problems.of(job);
         let outcome = Box::pin(self.look(job, &known, now)).await?;
         match &outcome.result {
@@ -203,7 +215,7 @@ impl Reconcile {
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub async fn peek(&self, job: &Job, now: Timestamp) -> Result<Option<Looked>, Failed> {
+    pub async fn peek(&self, job: &ReconcileRequest, now: Timestamp) -> Result<Option<Looked>, Failed> {
         let client = self.github.client(job.installation);
         let Some(Begun { facts, loaded, elsewhere, .. }) = Box::pin(self.begin(&client, job)).await? else {
             return Ok(None);
@@ -217,20 +229,34 @@ impl Reconcile {
     }
 
     /// One turn, begun anew when somebody else saved what they saw of another head meanwhile.
-    async fn look(&self, job: &Job, problems: &[Problem], now: Timestamp) -> Result<Outcome, Failed> {
+    async fn look(
+        &self,
+        job: &ReconcileRequest,
+        problems: &[Problem],
+        now: Timestamp,
+    ) -> Result<ReconcileOutcome, Failed> {
         for _ in 0..MOST_SAVES {
             if let Some(outcome) = Box::pin(self.turn(job, problems, now)).await? {
                 return Ok(outcome);
             }
         }
-        Err(Failed { reason: "the pull request moved on again and again meanwhile".into(), retry_at: None })
+        Err(Failed { reason: "the pull request moved on again and again meanwhile".into(), retry: Retry::WhenAnswered })
     }
 
-    async fn turn(&self, job: &Job, problems: &[Problem], now: Timestamp) -> Result<Option<Outcome>, Failed> {
+    async fn turn(
+        &self,
+        job: &ReconcileRequest,
+        problems: &[Problem],
+        now: Timestamp,
+    ) -> Result<Option<ReconcileOutcome>, Failed> {
         let client = self.github.client(job.installation);
+        let doubts = client.doubtful_absences();
+        let stays = self.lifetime == Lifetime::Stays;
+        // Whoever asks for the first time cannot know; a process of one turn always does.
+        let confirm_at = || (stays && client.doubtful_absences() > doubts).then(|| now + LOOK_AGAIN_AFTER);
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
             Box::pin(self.leave(&client, job)).await?;
-            return Ok(Some(nothing(Settled::Dormant)));
+            return Ok(Some(ReconcileOutcome { revisit_at: confirm_at(), ..nothing(Settled::Dormant) }));
         };
         let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
         let store = self.store(job, &storage);
@@ -263,13 +289,19 @@ impl Reconcile {
         let concurrent_writer = outrun.or(concurrent_writer);
         let mut effects = plan(&observation.surface, &decision.surface, &texts);
         let post_at = concurrent_writer.and_then(|concurrent_writer| concurrent_writer.left_to_them(&mut effects));
+        let unseen = self.look_again.unseen(job, &observation);
+        if stays && self.look_again.holds(job, &unseen) {
+            look_again::without_irrevocable(&mut effects);
+        }
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
+        let doubt = Doubt::of(&observation.snapshot, stays && !executed.problems.is_empty());
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
         let revisit_at = decision
             .revisit_at
             .into_iter()
             .chain(archive_at)
-            .chain(lagging(job, &observation, now))
+            .chain(self.look_again.after(job, unseen, doubt, now))
+            .chain(confirm_at())
             .chain(post_at)
             .min();
         let summary = Summary {
@@ -285,16 +317,16 @@ impl Reconcile {
             effects: executed.done,
             problems: refused.into_iter().chain(executed.problems).collect(),
         };
-        Ok(Some(Outcome { revisit_at, result: Settled::Decided(summary) }))
+        Ok(Some(ReconcileOutcome { revisit_at, result: Settled::Decided(summary) }))
     }
 
-    fn store<'g>(&self, job: &Job, storage: &'g Storage) -> StateStore<'g, Storage> {
+    fn store<'g>(&self, job: &ReconcileRequest, storage: &'g Storage) -> StateStore<'g, Storage> {
         let seal = self.seal.as_ref().map(|seal| seal.of(&job.repository, job.number));
         StateStore::new(storage, RefName::pull_request(job.number)).sealed(seal)
     }
 
     /// The facts, and the state from where the configuration has it kept. None where Loopgate is not switched on.
-    async fn begin(&self, client: &Client, job: &Job) -> Result<Option<Begun>, Failed> {
+    async fn begin(&self, client: &Client, job: &ReconcileRequest) -> Result<Option<Begun>, Failed> {
         let hidden_ref = Storage::hidden_ref(client, &job.repository);
         let Some((facts, in_ref)) = self.facts(client, job, &self.store(job, &hidden_ref)).await? else {
             return Ok(None);
@@ -315,7 +347,7 @@ impl Reconcile {
 
     /// Moves a run that is still kept where the configuration had it before. Where that is refused it stays, and people
     /// are told.
-    async fn settle_in(&self, job: &Job, begun: Begun) -> Result<Settlement, Failed> {
+    async fn settle_in(&self, job: &ReconcileRequest, begun: Begun) -> Result<Settlement, Failed> {
         let Begun { facts, storage, loaded, elsewhere } = begun;
         let Some((old, held)) = elsewhere else { return Ok((facts, storage, loaded, None)) };
         if facts.pull_request().lifecycle != Lifecycle::Open {
@@ -324,7 +356,7 @@ impl Reconcile {
         }
         let (Some(tip), Some(state)) = (held.tip, held.intact()) else {
             // What is damaged is recovered from, and saved in the new place.
-            let loaded = Loaded { tip: None, remembered: held.remembered };
+            let loaded = LoadedRun { tip: None, remembered: held.remembered };
             return Ok((facts, storage, loaded, None));
         };
         let store = self.store(job, &storage);
@@ -348,9 +380,9 @@ impl Reconcile {
     async fn facts(
         &self,
         client: &Client,
-        job: &Job,
+        job: &ReconcileRequest,
         store: &StateStore<'_, Storage>,
-    ) -> Result<Option<(PullRequestFacts, Loaded)>, Failed> {
+    ) -> Result<Option<(PullRequestFacts, LoadedRun)>, Failed> {
         let target = Target { repository: &job.repository, number: job.number };
         let facts = async {
             match self.observer.facts(client, target).await {
@@ -372,9 +404,9 @@ impl Reconcile {
     async fn observe(
         &self,
         client: &Client,
-        job: &Job,
+        job: &ReconcileRequest,
         facts: PullRequestFacts,
-        loaded: &Loaded,
+        loaded: &LoadedRun,
     ) -> Result<Observation, Failed> {
         let target = Target { repository: &job.repository, number: job.number };
         let pull_request = facts.pull_request();
@@ -400,7 +432,7 @@ impl Reconcile {
         &self,
         client: &Client,
         observation: &Observation,
-        mut loaded: Loaded,
+        mut loaded: LoadedRun,
         (store, storage): (&StateStore<'_, Storage>, &Storage),
         now: Timestamp,
     ) -> Result<Option<Decided>, Failed> {
@@ -439,12 +471,15 @@ impl Reconcile {
             };
             return Ok(Some(Decided { decision, texts, saved, refused, outrun }));
         }
-        Err(Failed { reason: "the state was saved by others again and again meanwhile".into(), retry_at: None })
+        Err(Failed {
+            reason: "the state was saved by others again and again meanwhile".into(),
+            retry: Retry::WhenAnswered,
+        })
     }
 }
 
 /// The decision, and the state it was made on. A recovery is told like anything else that is not as it should be.
-fn decide(observation: &Observation, loaded: &Loaded, now: Timestamp) -> (LoopState, Decision) {
+fn decide(observation: &Observation, loaded: &LoadedRun, now: Timestamp) -> (LoopState, Decision) {
     let Observation { snapshot, policy, .. } = observation;
     let begin = || {
         // A run whose record is gone left traces: the loss is said, and the numbers go on.
@@ -487,13 +522,13 @@ struct Begun {
     facts: PullRequestFacts,
     /// Where the configuration has the state kept, and what is there.
     storage: Storage,
-    loaded: Loaded,
+    loaded: LoadedRun,
     /// Where the run still is, if it has to move.
-    elsewhere: Option<(Storage, Loaded)>,
+    elsewhere: Option<(Storage, LoadedRun)>,
 }
 
 /// Where the state is kept from now on, with what is there, and why that is not where it should be.
-type Settlement = (PullRequestFacts, Storage, Loaded, Option<ObservationProblem>);
+type Settlement = (PullRequestFacts, Storage, LoadedRun, Option<ObservationProblem>);
 
 /// A decision that is saved, or could not be.
 struct Decided {
@@ -505,20 +540,8 @@ struct Decided {
     outrun: Option<ConcurrentWriter>,
 }
 
-/// When to look again because an event told of a head that the API does not show: the API may lag behind. What was
-/// decided meanwhile is bound to the head that was observed, so nothing opens early.
-fn lagging(job: &Job, observation: &Observation, now: Timestamp) -> Option<Timestamp> {
-    let newest = job.hints.iter().rev().find_map(|hint| match hint {
-        Hint::HeadSeen { sha, at } => Some((*sha, *at)),
-        _ => None,
-    });
-    let (told, at) = newest?;
-    let unseen = told != observation.snapshot.pull_request.head.sha && now < at + LAG_TOLERATED;
-    unseen.then(|| now + LOOK_AGAIN_AFTER)
-}
-
-const fn nothing(result: Settled) -> Outcome {
-    Outcome { revisit_at: None, result }
+const fn nothing(result: Settled) -> ReconcileOutcome {
+    ReconcileOutcome { revisit_at: None, result }
 }
 
 /// The texts of a decision; a repository's own escalation report is read only when one is about to be posted.

@@ -1,6 +1,6 @@
 //! One commit, several pull requests: their check runs stand on the same commit, so one must not speak for another.
 
-use super::{Client, Error, Failed, Job, Looked, Observation, Reconcile, Target};
+use super::{Client, Error, Failed, Looked, Observation, Reconcile, ReconcileRequest, Target};
 use crate::{
     github::{LeftCheckRun, ObservedSurface},
     render::{self, Rendered, SharedVerdict},
@@ -18,7 +18,7 @@ impl Reconcile {
     /// Where branches share the names of their checks, each shows the worst of all pull requests that have this commit.
     pub(super) async fn share(
         &self,
-        job: &Job,
+        job: &ReconcileRequest,
         observation: &Observation,
         surface: &mut Surface,
         texts: &mut Rendered,
@@ -53,7 +53,7 @@ impl Reconcile {
     /// Leaves alone the runs on what was left that another open pull request is judged green by.
     pub(super) async fn keep_judged_elsewhere(
         &self,
-        job: &Job,
+        job: &ReconcileRequest,
         surface: &mut ObservedSurface,
         now: Timestamp,
     ) -> Result<(), Failed> {
@@ -77,7 +77,7 @@ impl Reconcile {
 
     /// A pull request whose base has no configuration is left alone, but for what it carries from another base: a green
     /// check of the commit would open that one again, whatever was said since.
-    pub(super) async fn leave(&self, client: &Client, job: &Job) -> Result<(), Failed> {
+    pub(super) async fn leave(&self, client: &Client, job: &ReconcileRequest) -> Result<(), Failed> {
         let target = Target { repository: &job.repository, number: job.number };
         let left = match self.observer.left_for_nothing(client, target).await {
             Err(Error::NotFound { .. }) => return Ok(()),
@@ -91,8 +91,8 @@ impl Reconcile {
     }
 }
 
-fn of(job: &Job, number: PrNumber) -> Job {
-    Job { number, hints: Vec::new(), ..job.clone() }
+fn of(job: &ReconcileRequest, number: PrNumber) -> ReconcileRequest {
+    ReconcileRequest { number, hints: Vec::new(), ..job.clone() }
 }
 
 const fn shown(surface: &Surface, check: OwnCheck) -> Option<CheckRunPlan> {

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::Job;
+use super::ReconcileRequest;
 use crate::github::Problem;
 use loopgate_core::{PrNumber, RepoName};
 
@@ -19,13 +19,13 @@ pub(super) struct ProblemMemory(Mutex<BTreeMap<(RepoName, PrNumber), Vec<Problem
 const MOST_REMEMBERED: usize = 10_000;
 
 impl ProblemMemory {
-    pub fn of(&self, job: &Job) -> Vec<Problem> {
+    pub fn of(&self, job: &ReconcileRequest) -> Vec<Problem> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&(job.repository.clone(), job.number)).cloned().unwrap_or_default()
     }
 
     /// Replaces what is known, and gives it back.
-    pub fn remember(&self, job: &Job, problems: &[Problem]) -> Vec<Problem> {
+    pub fn remember(&self, job: &ReconcileRequest, problems: &[Problem]) -> Vec<Problem> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_REMEMBERED {
             known.clear();

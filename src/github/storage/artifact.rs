@@ -29,7 +29,7 @@ use crate::{
         paging::wrapped_pages,
         path,
     },
-    refs::{RefName, RefsError, Slot, ended_before},
+    refs::{RefName, RefsError, Retry, Slot, ended_before},
 };
 use loopgate_core::{PrNumber, RepoName, Timestamp, WorkflowRunId, observed::Completeness};
 
@@ -203,7 +203,7 @@ impl StateArtifact {
     fn leave_behind(&self, shelf: &mut Shelf) -> Result<(), RefsError> {
         let fault = |error: std::io::Error| RefsError::Fault {
             message: format!("{} cannot be written: {error}", self.folder.display()),
-            retry_at: None,
+            retry: Retry::Later,
         };
         std::fs::create_dir_all(&self.folder).map_err(fault)?;
         for (number, packed) in &shelf.states {

@@ -65,12 +65,15 @@ pub(super) fn read(reader: &Reader<'_>) -> RouteResult {
 fn pull_request(reader: &Reader<'_>) -> RouteResult {
     let event: PullRequestEvent<'_> = reader.read()?;
     match event.common().action {
-        "opened" | "reopened" | "synchronize" => {
+        action @ ("opened" | "reopened" | "synchronize") => {
             let seen = head_seen(&event.pull_request, reader.received_at);
-            reader.work(event.common(), |repository| pull(repository, event.pull_request.number), seen)
+            let reopened = (action == "reopened").then_some(Hint::Reopened);
+            let hints = seen.into_iter().chain(reopened);
+            reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hints)
         }
-        "edited" | "ready_for_review" | "converted_to_draft" | "closed" => {
-            reader.work(event.common(), |repository| pull(repository, event.pull_request.number), None)
+        action @ ("edited" | "ready_for_review" | "converted_to_draft" | "closed") => {
+            let closed = (action == "closed").then_some(Hint::Closed);
+            reader.work(event.common(), |repository| pull(repository, event.pull_request.number), closed)
         }
         // These echo our own writes. The others above never do: a head pushed by our own fixer must be seen.
         "labeled" | "unlabeled" | "review_requested" | "review_request_removed" => {
@@ -113,7 +116,7 @@ fn issue_comment(reader: &Reader<'_>) -> RouteResult {
             by.zip(time(event.comment.updated_at.as_ref())).map(|(by, at)| Hint::CommentEdited { comment, by, at })
         }
         "deleted" => by.map(|by| Hint::CommentDeleted { comment, by }),
-        _ => None,
+        _ => Some(Hint::CommentWritten { comment }),
     };
     reader.work(event.common(), |repository| pull(repository, event.issue.number), hint)
 }
@@ -121,7 +124,8 @@ fn issue_comment(reader: &Reader<'_>) -> RouteResult {
 fn review(reader: &Reader<'_>) -> RouteResult {
     let event: ReviewEvent<'_> = reader.read()?;
     let hint = match event.common().action {
-        "submitted" | "dismissed" => None,
+        "submitted" => Some(Hint::ReviewWritten { review: ReviewId::new(event.review.id) }),
+        "dismissed" => None,
         "edited" => {
             actor(event.common().sender).map(|by| Hint::ReviewEdited { review: ReviewId::new(event.review.id), by })
         }
@@ -155,7 +159,11 @@ fn check_run(reader: &Reader<'_>) -> RouteResult {
     let by = || actor(event.common().sender);
     let hint = match event.common().action {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
-        "completed" => named(run.pull_requests.as_deref()),
+        "completed" => {
+            let completed = sha(&run.head_sha).map(|head| Hint::CheckRunCompleted { check_run, head });
+            let hints = named(run.pull_requests.as_deref()).into_iter().chain(completed);
+            return reader.head(event.common(), &run.head_sha, hints);
+        }
         "rerequested" | "requested_action" if !ours => return irrelevant(Irrelevant::NotOurs),
         "rerequested" => by().map(|by| Hint::CheckRunRerequested { check_run, by }),
         "requested_action" => {
@@ -357,20 +365,30 @@ fn team(event: &OrganizationEvent<'_>) -> Option<Hint> {
 
 impl Reader<'_> {
     /// Work on one target of the payload's repository.
-    fn work(&self, common: Common<'_, '_>, target: impl FnOnce(RepoName) -> Target, hint: Option<Hint>) -> RouteResult {
+    fn work(
+        &self,
+        common: Common<'_, '_>,
+        target: impl FnOnce(RepoName) -> Target,
+        hints: impl IntoIterator<Item = Hint>,
+    ) -> RouteResult {
         let name = common.repository.ok_or_else(|| self.lacking("repository"))?;
         let repository = name.full_name.parse().map_err(|_| self.lacking("repository.full_name"))?;
-        self.anywhere(common, vec![target(repository)], hint)
+        self.anywhere(common, vec![target(repository)], hints)
     }
 
-    fn head(&self, common: Common<'_, '_>, head_sha: &str, hint: Option<Hint>) -> RouteResult {
+    fn head(&self, common: Common<'_, '_>, head_sha: &str, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
         let sha = sha(head_sha).ok_or_else(|| self.lacking("head commit"))?;
-        self.work(common, |repository| Target::Head { repository, sha }, hint)
+        self.work(common, |repository| Target::Head { repository, sha }, hints)
     }
 
-    fn anywhere(&self, common: Common<'_, '_>, targets: Vec<Target>, hint: Option<Hint>) -> RouteResult {
+    fn anywhere(
+        &self,
+        common: Common<'_, '_>,
+        targets: Vec<Target>,
+        hints: impl IntoIterator<Item = Hint>,
+    ) -> RouteResult {
         let installation = common.installation.map(|installation| InstallationId::new(installation.id));
-        Ok(RoutedEvent::Concerns { installation, targets, hints: hint.into_iter().collect() })
+        Ok(RoutedEvent::Concerns { installation, targets, hints: hints.into_iter().collect() })
     }
 }
 

@@ -71,9 +71,12 @@ fn pull_request_events() {
     };
     let seen = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: received_at() };
     for action in ["opened", "reopened", "synchronize"] {
-        assert_eq!(routed("pull_request", body(action)), work(pull(12), vec![seen.clone()]), "{action}");
+        let reopened = (action == "reopened").then_some(Hint::Reopened);
+        let hints = [seen.clone()].into_iter().chain(reopened).collect();
+        assert_eq!(routed("pull_request", body(action)), work(pull(12), hints), "{action}");
     }
-    for action in ["edited", "ready_for_review", "converted_to_draft", "closed", "labeled", "unlabeled"] {
+    assert_eq!(routed("pull_request", body("closed")), work(pull(12), vec![Hint::Closed]));
+    for action in ["edited", "ready_for_review", "converted_to_draft", "labeled", "unlabeled"] {
         assert_eq!(routed("pull_request", body(action)), work(pull(12), vec![]), "{action}");
     }
     for action in ["assigned", "locked", "invented_tomorrow"] {
@@ -103,7 +106,8 @@ fn comments_pass_the_screen_or_cost_nothing() {
         json!({ "action": action, "issue": { "number": 12, "pull_request": { "url": "…" } },
                 "comment": { "id": 5, "body": text, "updated_at": "2026-11-20T10:15:00Z" } })
     };
-    assert_eq!(routed("issue_comment", body("created", "security approved")), work(pull(12), vec![]));
+    let written = Hint::CommentWritten { comment: CommentId::new(5) };
+    assert_eq!(routed("issue_comment", body("created", "security approved")), work(pull(12), vec![written]));
     assert_eq!(routed("issue_comment", body("created", "thanks a lot")), nothing(Irrelevant::Chat));
     assert_eq!(routed("issue_comment", body("pinned", "/loop status")), nothing(Irrelevant::UnknownAction));
 
@@ -134,7 +138,8 @@ fn comments_pass_the_screen_or_cost_nothing() {
 #[test]
 fn reviews() {
     let body = |action: &str| json!({ "action": action, "review": { "id": 3 }, "pull_request": { "number": 12 } });
-    assert_eq!(routed("pull_request_review", body("submitted")), work(pull(12), vec![]));
+    let written = Hint::ReviewWritten { review: ReviewId::new(3) };
+    assert_eq!(routed("pull_request_review", body("submitted")), work(pull(12), vec![written]));
     assert_eq!(routed("pull_request_review", body("dismissed")), work(pull(12), vec![]));
     let edited = Hint::ReviewEdited { review: ReviewId::new(3), by: alice() };
     assert_eq!(routed("pull_request_review", body("edited")), work(pull(12), vec![edited]));
@@ -154,7 +159,8 @@ fn checks_lead_to_their_head() {
     };
     let named = Hint::NamedPulls { pulls: vec![PrNumber::new(12)] };
     let check_run = CheckRunId::new(8);
-    assert_eq!(routed("check_run", run("completed", 1)), work(head(), vec![named.clone()]));
+    let completed = Hint::CheckRunCompleted { check_run, head: SHA.parse().unwrap() };
+    assert_eq!(routed("check_run", run("completed", 1)), work(head(), vec![named.clone(), completed]));
     assert_eq!(routed("check_run", run("completed", 42)), nothing(Irrelevant::OwnEvent));
     assert_eq!(routed("check_run", run("created", 1)), nothing(Irrelevant::UnknownAction));
     let again = Hint::CheckRunRerequested { check_run, by: alice() };

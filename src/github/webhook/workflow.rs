@@ -98,7 +98,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use loopgate_core::AppId;
+    use loopgate_core::{AppId, CommentId};
 
     const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -135,7 +135,8 @@ mod tests {
             json!({ "action": "created", "repository": here, "issue": { "number": 12, "pull_request": {} },
                 "comment": { "id": 5, "body": text }, "sender": { "id": 1, "login": "alice" } })
         };
-        assert_eq!(routed("issue_comment", comment("security approved")), look(pull(12), vec![]));
+        let written = Hint::CommentWritten { comment: CommentId::new(5) };
+        assert_eq!(routed("issue_comment", comment("security approved")), look(pull(12), vec![written]));
         assert_eq!(routed("issue_comment", comment("thanks")), InWorkflow::Irrelevant(Irrelevant::Chat));
         let mut echo = comment("/loop status");
         echo["sender"] = json!({ "id": 41_898_282, "login": "github-actions[bot]" });

@@ -96,7 +96,7 @@ pub(super) struct Delivery {
 
 /// Where work came from; for logs, and carried on when a commit becomes its pull requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Origin {
+pub(super) struct WorkOrigin {
     /// Empty for a wake-up or a replay.
     pub delivery: String,
     pub event: String,
@@ -111,8 +111,10 @@ pub(super) enum Change {
     Settle {
         key: Key,
         covered: Covered,
-        how: Settled,
+        how: WorkEnd,
     },
+    /// Work on a target begins. What begins and is never settled was under way when the process died.
+    Begin(Key),
     /// A person wants a dead letter tried again.
     Replay(Key),
     /// Wake-ups that are due become work.
@@ -121,6 +123,10 @@ pub(super) enum Change {
     },
     /// Forgets a bounded number of old ids, and old dead letters.
     Prune {
+        now: Timestamp,
+    },
+    /// Writes a row that means nothing, to see whether writing works.
+    Probe {
         now: Timestamp,
     },
 }
@@ -135,12 +141,12 @@ pub(super) struct Covered {
 
 /// How work on a target ended.
 #[derive(Debug, Clone)]
-pub(super) enum Settled {
+pub(super) enum WorkEnd {
     Done(Requeue),
     /// Not a pull request itself: these are, and each becomes work with these hints.
     Resolved {
         into: Vec<Key>,
-        origin: Origin,
+        origin: WorkOrigin,
         hints: Vec<Hint>,
         urgency: Urgency,
     },
@@ -154,8 +160,10 @@ pub(super) enum Settled {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Trouble {
-    /// In a row.
+    /// In a row; those of a GitHub that does not answer are not counted.
     pub failures: u32,
+    /// When the first of the failures in a row was, of any kind.
+    pub failing_since: Timestamp,
     pub reason: String,
     pub retry_at: Timestamp,
 }
@@ -164,24 +172,27 @@ pub(super) struct Trouble {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Applied {
     /// This is on disk, and new.
-    TtlCache(Vec<Arrival>),
+    New(Vec<Arrival>),
     /// This delivery was accepted before.
     Duplicate,
-    Settled,
+    Recorded,
     /// So many ids are gone; call again while there are any.
     Pruned(u64),
 }
 
 /// What there is to do on a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Loaded {
+pub(super) struct TargetWork {
     pub covered: Covered,
     /// Of the newest delivery.
-    pub origin: Origin,
+    pub origin: WorkOrigin,
     /// Of all deliveries, oldest first.
     pub hints: Vec<Hint>,
     /// In a row, before this attempt.
     pub failures: u32,
+    pub failing_since: Option<Timestamp>,
+    /// How often work on it began and the process died before it ended.
+    pub begun: u32,
 }
 
 /// A stretch of an installation's unfinished targets.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::{Timelike, Utc};
 use loopgate_core::{CommentId, PrNumber, RepoName, ReviewId};
-use loopgate_simulator::{CommitSpec, MergeMethod, Pr, PullSpec, Verdict};
+use loopgate_simulator::{CommitSpec, MergeMethod, Pr, PullSpec, ReviewEvent};
 use serde_json::{Value, json};
 
 use super::{GitHub, World, tree};
@@ -186,15 +186,15 @@ impl<'a> Person<'a> {
     }
 
     /// Approves or asks for changes in a review of the head; the answer is the review's id.
-    pub async fn reviews(&self, pr: &Pr, verdict: Verdict, body: &str) -> u64 {
+    pub async fn reviews(&self, pr: &Pr, verdict: ReviewEvent, body: &str) -> u64 {
         self.begin().await;
         let id = match &self.world.github {
             GitHub::Simulated(github) => github.user(self.login).review(pr, verdict, body).expect("a review").get(),
             GitHub::Emulated(github) => {
                 let event = match verdict {
-                    Verdict::Approve => "APPROVE",
-                    Verdict::RequestChanges => "REQUEST_CHANGES",
-                    Verdict::Comment => "COMMENT",
+                    ReviewEvent::Approve => "APPROVE",
+                    ReviewEvent::RequestChanges => "REQUEST_CHANGES",
+                    ReviewEvent::Comment => "COMMENT",
                 };
                 let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "event": event, "body": body,
                     "as_": self.login });

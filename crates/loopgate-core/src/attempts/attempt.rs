@@ -90,7 +90,7 @@ pub fn digest(
         failed_checks: evidence.failing(),
         fingerprints,
         failing_tests: failing_tests(&failures),
-        tests: comparison::roster(evidence),
+        tests: comparison::test_outcomes(evidence),
         lacking,
         flaky: BTreeSet::new(),
         regressed: BTreeSet::new(),

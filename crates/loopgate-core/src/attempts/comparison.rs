@@ -26,7 +26,7 @@ pub fn flaky(before: Option<&AttemptDigest>, evidence: &HeadEvidence) -> BTreeSe
     let mut flaky: BTreeSet<String> = checks().flat_map(|check| check.flaky_tests.iter().cloned()).collect();
     if let Some(before) = before {
         flaky.extend(before.flaky.iter().cloned());
-        let now = roster(evidence);
+        let now = test_outcomes(evidence);
         let passes_now = |id: TestId| now.as_ref().is_some_and(|now| is_green(now, id));
         let mended = before.failing_tests.iter().filter(|(_, id)| id.is_some_and(passes_now));
         flaky.extend(mended.map(|(name, _)| name.clone()));
@@ -41,19 +41,19 @@ pub fn flaky(before: Option<&AttemptDigest>, evidence: &HeadEvidence) -> BTreeSe
 }
 
 /// Every test that ran on the head, over all checks.
-pub fn roster(evidence: &HeadEvidence) -> Option<TestOutcomes> {
+pub fn test_outcomes(evidence: &HeadEvidence) -> Option<TestOutcomes> {
     joined(evidence.checks.values().filter_map(|check| check.evidence()?.tests.as_ref()))
 }
 
-fn joined<'a>(rosters: impl Iterator<Item = &'a TestOutcomes>) -> Option<TestOutcomes> {
-    rosters.cloned().reduce(|mut all, more| {
+fn joined<'a>(outcomes: impl Iterator<Item = &'a TestOutcomes>) -> Option<TestOutcomes> {
+    outcomes.cloned().reduce(|mut all, more| {
         all.join(more);
         all
     })
 }
 
-fn is_green(roster: &TestOutcomes, id: TestId) -> bool {
-    matches!(roster.state(id), Some(TestState::Passed | TestState::Flaky))
+fn is_green(test_outcomes: &TestOutcomes, id: TestId) -> bool {
+    matches!(test_outcomes.state(id), Some(TestState::Passed | TestState::Flaky))
 }
 
 /// Compares the head with the attempt before it, else with the base.
@@ -66,7 +66,7 @@ pub fn compare(
     evidence: &HeadEvidence,
     base: Option<&BaseEvidence>,
 ) -> Comparison {
-    let all = roster(evidence);
+    let all = test_outcomes(evidence);
     let now = Side { failing: named(&digest.failing_tests), tests: all.as_ref() };
     let base_tests = base.and_then(|base| joined(base.checks.values().filter_map(|check| check.tests.as_ref())));
     let on_base = base.map(|base| Side { failing: failing_on(base), tests: base_tests.as_ref() });

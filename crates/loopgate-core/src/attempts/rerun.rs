@@ -27,7 +27,7 @@ const ACTIONS: &str = "github-actions";
 
 /// A request to make now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ask {
+pub struct RerunRequest {
     pub what: Repeatable,
     pub extent: Extent,
 }
@@ -145,12 +145,12 @@ fn earlier(next: Option<NextRerun>, at: Timestamp, check: &CheckName, nth: u32, 
 }
 
 /// What to ask GitHub for, as long as it still shows the attempts that are to be repeated.
-pub fn asks(snapshot: &Snapshot, policy: &Policy, state: &LoopState, now: Timestamp) -> BTreeSet<Ask> {
+pub fn asks(snapshot: &Snapshot, policy: &Policy, state: &LoopState, now: Timestamp) -> BTreeSet<RerunRequest> {
     let current = state.reruns.iter().filter(|rerun| is_current(rerun, snapshot, now));
     let shown = |rerun: &&Rerun| {
         rerun.checks.iter().any(|check| sources(snapshot, policy, check).ended.contains_key(&rerun.what))
     };
-    current.filter(shown).map(|rerun| Ask { what: rerun.what, extent: extent(snapshot, rerun.what) }).collect()
+    current.filter(shown).map(|rerun| RerunRequest { what: rerun.what, extent: extent(snapshot, rerun.what) }).collect()
 }
 
 /// When waiting for a check's evidence began: when the head was first seen, or when the check was last asked for again.

@@ -51,7 +51,7 @@ fn unreachable(story: &mut Story) {
     evidence.checks[1].failures[0].error_message = "Error: connect ECONNREFUSED 10.0.0.3:5432".to_owned();
 }
 
-fn asked(story: &Story) -> Vec<Ask> {
+fn asked(story: &Story) -> Vec<RerunRequest> {
     story.last.as_ref().unwrap().surface.reruns.iter().copied().collect()
 }
 
@@ -59,8 +59,10 @@ fn last_answer(story: &Story) -> &AnswerOutcome {
     &story.state.answered.last().unwrap().answers[0].outcome
 }
 
-const FAILED_JOBS: fn(u32) -> Ask =
-    |attempt| Ask { what: Repeatable::WorkflowRun { id: WorkflowRunId::new(5), attempt }, extent: Extent::FailedJobs };
+const FAILED_JOBS: fn(u32) -> RerunRequest = |attempt| RerunRequest {
+    what: Repeatable::WorkflowRun { id: WorkflowRunId::new(5), attempt },
+    extent: Extent::FailedJobs,
+};
 
 #[test]
 fn retry_runs_what_failed_again_once_per_attempt() {
@@ -263,7 +265,7 @@ fn other_systems_are_asked_in_their_own_way() {
     ];
     story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
     story.comment("alice", "/loop retry");
-    let whole = |what| Ask { what, extent: Extent::Whole };
+    let whole = |what| RerunRequest { what, extent: Extent::Whole };
     let other = Repeatable::CheckRun { id: CheckRunId::new(32), ended: Some(start()) };
     assert_eq!(asked(&story), [whole(Repeatable::Job { id: CheckRunId::new(31) }), whole(other)]);
 }

@@ -43,7 +43,7 @@ impl Execution<'_> {
 }
 
 /// What came of the commands.
-pub(super) struct Executed {
+pub(super) struct ExecutedCommands {
     /// What is known of the head's checks after them.
     pub(super) evidence: HeadEvidence,
     pub(super) events: Vec<Event>,
@@ -55,10 +55,10 @@ pub(super) fn carry_out(
     next: &mut LoopState,
     commands: &[CommandWord],
     tampering: &[Tampering],
-) -> Executed {
+) -> ExecutedCommands {
     let evidence = verification::gather(given, next);
     if !given.is_open() {
-        return Executed { evidence, events: Vec::new() };
+        return ExecutedCommands { evidence, events: Vec::new() };
     }
     let before = (next.skips.len(), next.reruns.len());
     let mut run = Execution { given, tampering, next, events: Vec::new() };
@@ -67,7 +67,7 @@ pub(super) fn carry_out(
     let Execution { next, events, .. } = run;
     let is_untouched = before == (next.skips.len(), next.reruns.len());
     let evidence = if is_untouched { evidence } else { verification::gather(given, next) };
-    Executed { evidence, events }
+    ExecutedCommands { evidence, events }
 }
 
 /// Answers every command in words once.

@@ -27,7 +27,7 @@ pub(super) fn lines(
     commands: Vec<Event>,
     verification: &Verification,
     counting: &Counting<'_>,
-    gates: &gate_transitions::Outcome,
+    gates: &gate_transitions::GateChanges,
     blocking: &Blocking,
 ) -> Vec<HistoryLine> {
     let mut history = Lines { given, next, lines: Vec::new() };

@@ -25,7 +25,7 @@ const HANDOFF: TimeDelta = TimeDelta::minutes(15);
 
 /// The whole surface. On a pull request that was closed unmerged, or whose merge was handed off, nothing is written any
 /// more.
-pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions::Outcome) -> Surface {
+pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions::GateChanges) -> Surface {
     let ended = stages.next.stages.get(&Stage::Complete).and_then(|stage| stage.completed_at);
     let handed_off = ended.is_some_and(|ended| stages.given.now >= ended + HANDOFF);
     if stages.given.snapshot.pull_request.lifecycle == Lifecycle::Closed || handed_off {

@@ -269,7 +269,7 @@ mod tests {
 
     use super::*;
 
-    fn roster(tests: &[(&str, TestState)]) -> TestOutcomes {
+    fn outcomes(tests: &[(&str, TestState)]) -> TestOutcomes {
         let entry = |(name, state): &(&str, TestState)| TestOutcome::new(TestId::of("f", "c", name), *state);
         TestOutcomes::new(tests.iter().map(entry).collect(), OutcomesExtent::Whole)
     }
@@ -306,9 +306,9 @@ mod tests {
     #[test]
     fn a_test_that_fails_on_one_platform_fails_and_is_not_flaky() {
         use TestState::*;
-        let mut unix = roster(&[("a", Passed), ("b", Failed), ("c", Skipped), ("d", Flaky)]);
-        unix.join(roster(&[("a", Failed), ("b", Passed), ("c", Passed), ("e", Passed)]));
-        let expected = roster(&[("a", Failed), ("b", Failed), ("c", Passed), ("d", Flaky), ("e", Passed)]);
+        let mut unix = outcomes(&[("a", Passed), ("b", Failed), ("c", Skipped), ("d", Flaky)]);
+        unix.join(outcomes(&[("a", Failed), ("b", Passed), ("c", Passed), ("e", Passed)]));
+        let expected = outcomes(&[("a", Failed), ("b", Failed), ("c", Passed), ("d", Flaky), ("e", Passed)]);
         assert_eq!(unix, expected);
     }
 
@@ -324,11 +324,11 @@ mod tests {
         fn rosters_round_trip(names in prop::collection::vec("[a-z]{1,4}", 0..20), partial: bool) {
             let entry = |name: &String| TestOutcome::new(TestId::of("", "", name), TestState::Failed);
             let extent = if partial { OutcomesExtent::Partial } else { OutcomesExtent::Whole };
-            let roster = TestOutcomes::new(names.iter().map(entry).collect(), extent);
-            let text = serde_json::to_string(&roster).unwrap();
-            prop_assert_eq!(serde_json::from_str::<TestOutcomes>(&text).unwrap(), roster.clone());
+            let outcomes = TestOutcomes::new(names.iter().map(entry).collect(), extent);
+            let text = serde_json::to_string(&outcomes).unwrap();
+            prop_assert_eq!(serde_json::from_str::<TestOutcomes>(&text).unwrap(), outcomes.clone());
             for name in &names {
-                prop_assert_eq!(roster.state(TestId::of("", "", name)), Some(TestState::Failed));
+                prop_assert_eq!(outcomes.state(TestId::of("", "", name)), Some(TestState::Failed));
             }
         }
     }

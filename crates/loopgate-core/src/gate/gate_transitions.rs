@@ -18,7 +18,7 @@ use crate::{
 
 /// What the gates change: their remembered state, their events, and reviewers to ask or to let go.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct GateChanges {
     pub states: Vec<(GateName, GateState)>,
     pub events: Vec<Event>,
     pub request: BTreeSet<Reviewer>,
@@ -36,8 +36,8 @@ pub fn follow_up(
     policies: &std::collections::BTreeMap<GateName, GatePolicy>,
     evidence_reached: Stage,
     now: Timestamp,
-) -> Outcome {
-    let mut outcome = Outcome::default();
+) -> GateChanges {
+    let mut outcome = GateChanges::default();
     let mut needed = BTreeSet::new();
     let mut asked_before = BTreeSet::new();
     for report in &assessment.gates {

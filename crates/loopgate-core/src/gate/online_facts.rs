@@ -13,7 +13,7 @@ use crate::{
 pub const MOST_NAMES: usize = 300;
 
 /// What GitHub answered, or why it did not.
-pub type Answer<T> = Result<T, String>;
+pub type Fetched<T> = Result<T, String>;
 
 /// What GitHub says about the names in a configuration, and about the repository it governs.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,13 +22,13 @@ pub struct Survey {
     /// The named logins and teams, and the rights of the accounts behind the logins.
     pub authority: Authority,
     /// Everybody with access to the repository, and how much of it.
-    pub collaborators: Answer<Vec<(Account, Permission)>>,
+    pub collaborators: Fetched<Vec<(Account, Permission)>>,
     /// The default branch's file, where there is one.
     pub codeowners: Option<OwnersFile>,
-    pub branches: Answer<BTreeSet<String>>,
-    pub labels: Answer<BTreeSet<String>>,
+    pub branches: Fetched<BTreeSet<String>>,
+    pub labels: Fetched<BTreeSet<String>>,
     /// The files of the default branch.
-    pub files: Answer<Vec<String>>,
+    pub files: Fetched<Vec<String>>,
 }
 
 /// A CODEOWNERS file and its path.

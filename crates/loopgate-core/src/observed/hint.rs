@@ -3,7 +3,8 @@
 //! An event says *look at PR 12*, never *what to do*; the truth is read from the API. A few facts cannot be read
 //! there any more once the event has passed: who edited a comment, which button was pressed, when a head commit was
 //! first seen. Those travel beside the event as hints. A hint that is lost or repeated may cost a person a second
-//! try, never a wrong decision: nothing may be *granted* on the word of a hint alone.
+//! try, never a wrong decision: nothing may be *granted* on the word of a hint alone. Other hints name what the API must
+//! show by now: an answer without it is older than the event.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,19 +24,59 @@ pub struct Actor {
 pub enum Hint {
     /// The pull request's head was this commit when the delivery was received, or a little before: never later. It
     /// binds approvals to the head that people saw.
-    HeadSeen { sha: Sha, at: Timestamp },
+    HeadSeen {
+        sha: Sha,
+        at: Timestamp,
+    },
+    /// Somebody wrote a comment. What is read shows it, or is older than the event; the same holds for the hints that
+    /// follow.
+    CommentWritten {
+        comment: CommentId,
+    },
+    /// Somebody submitted a review.
+    ReviewWritten {
+        review: ReviewId,
+    },
+    /// A check run on this commit ended.
+    CheckRunCompleted {
+        check_run: CheckRunId,
+        head: Sha,
+    },
+    /// The pull request was closed, merged or not.
+    Closed,
+    Reopened,
     /// Somebody edited a comment; the REST API tells that, but not who.
-    CommentEdited { comment: CommentId, by: Actor, at: Timestamp },
+    CommentEdited {
+        comment: CommentId,
+        by: Actor,
+        at: Timestamp,
+    },
     /// Somebody deleted a comment; the API merely stops listing it.
-    CommentDeleted { comment: CommentId, by: Actor },
+    CommentDeleted {
+        comment: CommentId,
+        by: Actor,
+    },
     /// Somebody edited the body of a review.
-    ReviewEdited { review: ReviewId, by: Actor },
+    ReviewEdited {
+        review: ReviewId,
+        by: Actor,
+    },
     /// Somebody pressed a button of one of our check runs. `identifier` is the one we gave the button, ≤ 20 characters.
-    ButtonPressed { check_run: CheckRunId, identifier: String, by: Actor },
+    ButtonPressed {
+        check_run: CheckRunId,
+        identifier: String,
+        by: Actor,
+    },
     /// Somebody asked for one of our check runs again.
-    CheckRunRerequested { check_run: CheckRunId, by: Actor },
+    CheckRunRerequested {
+        check_run: CheckRunId,
+        by: Actor,
+    },
     /// Somebody asked for all of our check runs on this commit again.
-    CheckSuiteRerequested { sha: Sha, by: Actor },
+    CheckSuiteRerequested {
+        sha: Sha,
+        by: Actor,
+    },
     /// A merge queue waits for our answer on this commit, for every pull request between `base` and `head`.
     /// `head_ref` is the queue's own branch, which names the last of them.
     MergeGroup {
@@ -47,11 +88,17 @@ pub enum Hint {
     },
     /// Pull requests that the event named for its commit. Empty for forks and no proof otherwise: a place to look
     /// first, nothing more.
-    NamedPulls { pulls: Vec<PrNumber> },
+    NamedPulls {
+        pulls: Vec<PrNumber>,
+    },
     /// A team, or who is in it, or what it can read, changed.
-    TeamChanged { team: TeamSlug },
+    TeamChanged {
+        team: TeamSlug,
+    },
     /// Somebody joined or left the organisation or one of its teams.
-    MemberChanged { member: Actor },
+    MemberChanged {
+        member: Actor,
+    },
 }
 
 impl Hint {

@@ -4,7 +4,7 @@ use crate::state::{LoopState, RunStatus};
 
 /// Whether a loop may go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum LoopStanding {
     /// The current step is to be executed, for the first time or again.
     Going,
     /// A person was called: `resume` goes on.
@@ -14,12 +14,12 @@ pub enum Standing {
 }
 
 /// Where this loop stands.
-pub const fn standing(state: &LoopState) -> Standing {
+pub const fn standing(state: &LoopState) -> LoopStanding {
     match state.status {
-        RunStatus::InProgress => Standing::Going,
-        RunStatus::Escalated => Standing::Blocked,
+        RunStatus::InProgress => LoopStanding::Going,
+        RunStatus::Escalated => LoopStanding::Blocked,
         RunStatus::Passed | RunStatus::Completed | RunStatus::Failed | RunStatus::Aborted | RunStatus::Stopped => {
-            Standing::Ended
+            LoopStanding::Ended
         }
     }
 }

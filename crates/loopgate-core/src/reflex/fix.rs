@@ -20,12 +20,12 @@ pub enum EditVerdict {
     /// They become a commit. Files outside the failing scope are reported.
     Take { outside: Vec<String> },
     /// They do not: a person looks at them.
-    Refuse(Vec<Refusal>),
+    Refuse(Vec<EditRefusal>),
 }
 
 /// Why edits are refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum EditRefusal {
     Weakens(Tampering),
     /// Workflows, owners and configuration are for people to change.
     Protected {
@@ -33,7 +33,7 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for EditRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Weakens(tampering) => tampering.fmt(f),
@@ -50,11 +50,12 @@ pub fn judge_edits(files: &ChangedFiles, scope: &BTreeSet<String>, configuration
         return EditVerdict::Nothing;
     }
     let protected = known.iter().flat_map(|file| file.paths()).filter(|path| is_protected(path, configuration));
-    let mut refusals: Vec<Refusal> = protected.map(|path| Refusal::Protected { path: path.to_owned() }).collect();
-    refusals.extend(tamper::findings(files).into_iter().map(Refusal::Weakens));
+    let mut refusals: Vec<EditRefusal> =
+        protected.map(|path| EditRefusal::Protected { path: path.to_owned() }).collect();
+    refusals.extend(tamper::findings(files).into_iter().map(EditRefusal::Weakens));
     if let ChangedFiles::TooLarge { reason, .. } = files {
         // What cannot be read cannot be taken.
-        refusals.push(Refusal::Protected { path: format!("a change too large to read ({reason})") });
+        refusals.push(EditRefusal::Protected { path: format!("a change too large to read ({reason})") });
     }
     if !refusals.is_empty() {
         return EditVerdict::Refuse(refusals);

@@ -35,7 +35,7 @@ fn edits_are_taken_refused_or_none() {
     for path in [".github/workflows/ci.yml", ".GitHub/loopgate.yml", "CODEOWNERS", "docs/CODEOWNERS", "ci/loopgate.yml"]
     {
         let refused = judged(vec![file(path, "-a\n+b")], &[]);
-        assert_eq!(refused, EditVerdict::Refuse(vec![Refusal::Protected { path: path.to_owned() }]), "{path}");
+        assert_eq!(refused, EditVerdict::Refuse(vec![EditRefusal::Protected { path: path.to_owned() }]), "{path}");
     }
     let weakened = judged(vec![file("tests/test_a.py", "-def test_a():")], &[]);
     assert!(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::gather::{GatheredCheck, HeadEvidence};
 use crate::{
     evidence::{CheckEvidence, RetryClass},
-    failure::{Blame, Changes, Circumstances, ExaminedCheck, ExaminedFailure, Verdict},
+    failure::{Blame, BlameVerdict, Changes, Circumstances, ExaminedCheck, ExaminedFailure},
     ids::CheckName,
     observed::BaseEvidence,
     verdict::CheckStanding,
@@ -18,7 +18,7 @@ pub struct CheckBlame {
     pub blame: Blame,
     pub class: RetryClass,
     /// Of each failure the check kept, in their order.
-    pub of_failures: Vec<Verdict>,
+    pub of_failures: Vec<BlameVerdict>,
     /// Of the same. What the evidence itself says of their fingerprints is not believed.
     pub examined: Vec<ExaminedFailure>,
 }
@@ -52,7 +52,7 @@ impl CheckBlame {
     /// The blame of the failure at this place. Where the check is the pull request's own although each failure it kept
     /// is not, they all are: what was only counted can be anybody's.
     pub fn of_failure(&self, index: usize) -> (Blame, f64) {
-        let own = |verdict: &&Verdict| verdict.blame == self.blame;
+        let own = |verdict: &&BlameVerdict| verdict.blame == self.blame;
         match self.of_failures.get(index) {
             Some(verdict) if self.of_failures.iter().find(own).is_some() => {
                 (verdict.blame, verdict.confidence.as_f64())

@@ -225,8 +225,8 @@ impl HeadEvidence {
     /// The same, where an attempt was made of the base itself: a local loop's first.
     pub fn compare_with_attempt_of_base(&mut self, base: Sha, attempts: &[AttemptDigest]) {
         let Some(first) = attempts.iter().find(|attempt| attempt.head_sha == base) else { return };
-        let rosters: Vec<_> = self.checks.values().filter_map(|check| check.evidence()?.tests.as_ref()).collect();
-        let passes = |id: TestId| rosters.iter().any(|roster| roster.state(id) == Some(TestState::Passed));
+        let outcomes: Vec<_> = self.checks.values().filter_map(|check| check.evidence()?.tests.as_ref()).collect();
+        let passes = |id: TestId| outcomes.iter().any(|outcomes| outcomes.state(id) == Some(TestState::Passed));
         self.mends_a_test |= first.failing_tests.values().flatten().any(|id| passes(*id));
     }
 }

@@ -4,7 +4,7 @@ use super::Pr;
 use crate::{
     Refused, Simulator,
     config::OWNER,
-    hooks::Voice,
+    hooks::Webhooks,
     operations::queue::{MergeGroup, QueueOutcome},
     world::{
         TeamId, World,
@@ -19,22 +19,22 @@ use loopgate_core::{RepoName, TeamSlug, UserId};
 #[derive(Clone)]
 pub struct Admin {
     sim: Simulator,
-    voice: Voice,
+    webhooks: Webhooks,
 }
 
 impl Admin {
     pub(super) fn new(sim: Simulator) -> Self {
-        Self { sim, voice: Voice::Loud }
+        Self { sim, webhooks: Webhooks::Sent }
     }
 
     /// The same, without any webhook.
     #[must_use]
     pub fn silently(&self) -> Self {
-        Self { voice: Voice::Silent, ..self.clone() }
+        Self { webhooks: Webhooks::Lost, ..self.clone() }
     }
 
     fn act<T>(&self, operation: impl FnOnce(&mut World, Actor) -> Result<T, Refused>) -> Result<T, Refused> {
-        self.sim.operation(self.voice, |world| {
+        self.sim.operation(self.webhooks, |world| {
             let actor = Actor::Person(world.user_id(OWNER)?);
             operation(world, actor)
         })

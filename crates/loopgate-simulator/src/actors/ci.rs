@@ -4,7 +4,7 @@ use super::spec::{CheckSpec, RunSpec};
 use crate::{
     Refused, Simulator,
     config::OWNER,
-    hooks::Voice,
+    hooks::Webhooks,
     operations::{checks::CheckChange, runs::NewRun},
     world::{
         RepoId, World,
@@ -31,7 +31,7 @@ impl Ci {
         repo: &RepoName,
         operation: impl FnOnce(&mut World, Actor, RepoId) -> Result<T, Refused>,
     ) -> Result<T, Refused> {
-        self.sim.operation(Voice::Loud, |world| {
+        self.sim.operation(Webhooks::Sent, |world| {
             let repo = world.repo_named(repo)?;
             let app = world.app_by_slug(&self.slug)?.id;
             let actor = Actor::App(world.installation_for(app, repo)?.id);
@@ -91,7 +91,7 @@ impl Simulator {
 
     /// Starts a workflow run and leaves it in progress.
     pub fn start_workflow(&self, repo: &RepoName, spec: RunSpec) -> Result<WorkflowRunId, Refused> {
-        self.operation(Voice::Loud, |world| {
+        self.operation(Webhooks::Sent, |world| {
             let id = world.repo_named(repo)?;
             let found = world.repo(id)?;
             let pull = found.issues.values().find_map(|issue| {
@@ -120,7 +120,7 @@ impl Simulator {
         conclusion: Conclusion,
         artifacts: Vec<(String, bytes::Bytes)>,
     ) -> Result<(), Refused> {
-        self.operation(Voice::Loud, |world| {
+        self.operation(Webhooks::Sent, |world| {
             let repo = world.repo_named(repo)?;
             world.finish_run(repo, run, conclusion, artifacts)
         })

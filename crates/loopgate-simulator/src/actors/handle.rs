@@ -7,7 +7,7 @@ use crate::{
     AppKey, Clock, Delivery, DeliveryCounts, DeliveryFault, Happening, Refused, RequestCounts, RequestFault,
     RequestRecord, Simulator, TimedOut,
     config::OWNER,
-    hooks::Voice,
+    hooks::Webhooks,
     operations::apps::NewApp,
     world::{
         World,
@@ -235,12 +235,12 @@ impl Simulator {
     }
 
     /// Somebody's operation: time moves on by the configured pace first.
-    pub(super) fn operation<T>(&self, voice: Voice, operation: impl FnOnce(&mut World) -> T) -> T {
+    pub(super) fn operation<T>(&self, webhooks: Webhooks, operation: impl FnOnce(&mut World) -> T) -> T {
         self.shared.write(|world| {
             world.clock.advance(self.pace);
-            world.outbox.voice = voice;
+            world.outbox.webhooks = webhooks;
             let result = operation(world);
-            world.outbox.voice = Voice::Loud;
+            world.outbox.webhooks = Webhooks::Sent;
             result
         })
     }

@@ -1,9 +1,9 @@
 //! What people do on pull requests.
 
-use super::spec::{CommitSpec, Origin, Pr, PullSpec};
+use super::spec::{BranchOrigin, CommitSpec, Pr, PullSpec};
 use crate::{
     Refused, Simulator,
-    hooks::Voice,
+    hooks::Webhooks,
     operations::{
         merging::{MergeMethod, MergeOrder},
         pulls::{NewPull, PullEdit},
@@ -12,7 +12,7 @@ use crate::{
     world::{
         RepoId, World,
         app::Actor,
-        issue::{ReactionContent, Readiness, Verdict},
+        issue::{ReactionContent, Readiness, ReviewEvent},
     },
 };
 use loopgate_core::{CheckRunId, CommentId, PrNumber, RepoName, ReviewId, Sha};
@@ -23,12 +23,12 @@ use loopgate_core::{CheckRunId, CommentId, PrNumber, RepoName, ReviewId, Sha};
 pub struct Person {
     sim: Simulator,
     login: String,
-    voice: Voice,
+    webhooks: Webhooks,
 }
 
 impl Person {
     pub(super) fn new(sim: Simulator, login: &str) -> Self {
-        Self { sim, login: login.to_owned(), voice: Voice::Loud }
+        Self { sim, login: login.to_owned(), webhooks: Webhooks::Sent }
     }
 
     pub fn login(&self) -> &str {
@@ -38,7 +38,7 @@ impl Person {
     /// The same person, whose operations send no webhooks: as if all of them were lost.
     #[must_use]
     pub fn silently(&self) -> Self {
-        Self { voice: Voice::Silent, ..self.clone() }
+        Self { webhooks: Webhooks::Lost, ..self.clone() }
     }
 
     /// A personal access token.
@@ -50,7 +50,7 @@ impl Person {
     }
 
     fn act<T>(&self, operation: impl FnOnce(&mut World, Actor) -> Result<T, Refused>) -> Result<T, Refused> {
-        self.sim.operation(self.voice, |world| {
+        self.sim.operation(self.webhooks, |world| {
             let actor = Actor::Person(world.user_id(&self.login)?);
             operation(world, actor)
         })
@@ -82,8 +82,8 @@ impl Person {
     pub fn open_pull_request(&self, repo: &RepoName, spec: PullSpec) -> Result<Pr, Refused> {
         let number = self.in_repo(repo, |world, actor, target| {
             let head_repo = match spec.origin {
-                Origin::Here => target,
-                Origin::Fork => world.fork(actor, target)?,
+                BranchOrigin::Here => target,
+                BranchOrigin::Fork => world.fork(actor, target)?,
             };
             let head = match spec.branch {
                 Some(branch) => branch,
@@ -190,7 +190,7 @@ impl Person {
     }
 
     /// Reviews the head.
-    pub fn review(&self, pr: &Pr, verdict: Verdict, body: &str) -> Result<ReviewId, Refused> {
+    pub fn review(&self, pr: &Pr, verdict: ReviewEvent, body: &str) -> Result<ReviewId, Refused> {
         let new = NewReview { verdict: Some(verdict), body: body.to_owned(), commit: None, comments: Vec::new() };
         self.on(pr, |world, actor, repo, number| world.review(actor, repo, number, new))
     }

@@ -90,12 +90,12 @@ pub struct PullSpec {
     pub(super) branch: Option<String>,
     pub(super) commit: CommitSpec,
     pub(super) readiness: Readiness,
-    pub(super) origin: Origin,
+    pub(super) origin: BranchOrigin,
 }
 
 /// Where a pull request's branch lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum BranchOrigin {
     Here,
     Fork,
 }
@@ -110,7 +110,7 @@ impl PullSpec {
             branch: None,
             commit: CommitSpec::new(title),
             readiness: Readiness::Ready,
-            origin: Origin::Here,
+            origin: BranchOrigin::Here,
         }
     }
 
@@ -161,7 +161,7 @@ impl PullSpec {
     /// From the author's fork, which is made if it is not there.
     #[must_use]
     pub fn from_fork(mut self) -> Self {
-        self.origin = Origin::Fork;
+        self.origin = BranchOrigin::Fork;
         self
     }
 }

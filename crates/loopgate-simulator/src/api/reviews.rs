@@ -16,7 +16,7 @@ use crate::{
     refused::Refused,
     world::{
         RepoId, World,
-        issue::{ReviewState, Verdict},
+        issue::{ReviewEvent, ReviewState},
     },
 };
 use loopgate_core::{CommentId, PrNumber, ReviewId, Sha};
@@ -102,9 +102,9 @@ impl From<Inline> for NewInlineComment {
     }
 }
 
-fn verdict(event: &str) -> Result<Verdict, Refused> {
+fn verdict(event: &str) -> Result<ReviewEvent, Refused> {
     let message = "Variable $event of type PullRequestReviewEvent was provided invalid value";
-    Verdict::parse(event).ok_or_else(|| Refused::unprocessable("Unprocessable Entity").error(message))
+    ReviewEvent::parse(event).ok_or_else(|| Refused::unprocessable("Unprocessable Entity").error(message))
 }
 
 fn create(world: &mut World, call: &Call) -> Answer {

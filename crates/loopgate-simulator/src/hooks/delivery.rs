@@ -86,16 +86,16 @@ pub struct Outbox {
     /// Deliveries that still have to be overtaken by so many others.
     late: Vec<(usize, DeliveryId)>,
     in_flight: usize,
-    pub voice: Voice,
+    pub webhooks: Webhooks,
 }
 
 /// Whether the webhooks of an operation are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Voice {
+pub enum Webhooks {
     #[default]
-    Loud,
+    Sent,
     /// No event leaves: as if every webhook of the operation were lost.
-    Silent,
+    Lost,
 }
 
 impl Outbox {

@@ -5,7 +5,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::{Map, Value, json};
 use sha2::Sha256;
 
-use super::delivery::{Attempt, Delivery, DeliveryState, Voice};
+use super::delivery::{Attempt, Delivery, DeliveryState, Webhooks};
 use crate::{
     faults::Mishap,
     json,
@@ -80,7 +80,7 @@ impl Event {
 impl World {
     /// Queues a delivery for every installed App that wants the event.
     pub fn emit(&mut self, event: Event) {
-        if self.outbox.voice == Voice::Silent {
+        if self.outbox.webhooks == Webhooks::Lost {
             return;
         }
         let addressed: Vec<(AppId, InstallationId, Webhook)> = self

@@ -7,5 +7,5 @@ mod delivery;
 mod event;
 pub(super) mod sender;
 
-pub use delivery::{Attempt, Delivery, DeliveryCounts, DeliveryState, Outbox, Voice};
+pub use delivery::{Attempt, Delivery, DeliveryCounts, DeliveryState, Outbox, Webhooks};
 pub use event::{Audience, Event, Scope};

@@ -8,7 +8,7 @@ use crate::{
     world::{
         RepoId, World,
         app::Actor,
-        issue::Standing,
+        issue::MergeState,
         journal::{Force, What},
         repo::StaleReviews,
     },
@@ -98,7 +98,7 @@ impl World {
         let commits = objects.compare(base_sha, head).map_or(0, |comparison| comparison.ahead.len());
         let changes = self.pull_changes(repo, number)?;
         let lines: Vec<_> = changes.iter().map(|change| objects.line_diff(change)).collect();
-        let standing = Standing {
+        let standing = MergeState {
             commits,
             changed_files: changes.len(),
             additions: lines.iter().map(|lines| lines.additions).sum(),

@@ -10,7 +10,7 @@ use crate::{
         RepoId, World,
         account::Role,
         app::Actor,
-        issue::{Closed, Head, Issue, Pull, Readiness, Standing},
+        issue::{Closed, Head, Issue, MergeState, Pull, Readiness},
         journal::What,
     },
 };
@@ -104,7 +104,7 @@ impl World {
             requested_teams: Vec::new(),
             reviews: Vec::new(),
             review_comments: Vec::new(),
-            standing: Standing { commits: 0, changed_files: 0, additions: 0, deletions: 0, test_merge: None },
+            standing: MergeState { commits: 0, changed_files: 0, additions: 0, deletions: 0, test_merge: None },
         };
         let number = self.add_issue(actor, repo, new.title, new.body, Some(pull))?;
         self.refresh_pull(repo, number)?;

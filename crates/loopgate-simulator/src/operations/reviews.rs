@@ -10,7 +10,7 @@ use crate::{
         RepoId, TeamId, World,
         account::Role,
         app::Actor,
-        issue::{Review, ReviewComment, ReviewState, Verdict},
+        issue::{Review, ReviewComment, ReviewEvent, ReviewState},
         journal::What,
     },
 };
@@ -27,7 +27,7 @@ pub enum Reviewer {
 #[derive(Clone, Debug)]
 pub struct NewReview {
     /// None leaves it pending: nobody else sees it.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<ReviewEvent>,
     pub body: String,
     /// The head if none.
     pub commit: Option<Sha>,
@@ -156,14 +156,14 @@ impl World {
         let (issue, pull) = (self.issue(repo, number)?, self.pull(repo, number)?);
         let commit = new.commit.unwrap_or(pull.head.sha);
         if issue.author == author
-            && let Some(verdict @ (Verdict::Approve | Verdict::RequestChanges)) = new.verdict
+            && let Some(verdict @ (ReviewEvent::Approve | ReviewEvent::RequestChanges)) = new.verdict
         {
-            let verb = if verdict == Verdict::Approve { "approve" } else { "request changes on" };
+            let verb = if verdict == ReviewEvent::Approve { "approve" } else { "request changes on" };
             let message = format!("Can not {verb} your own pull request");
             return Err(Refused::unprocessable("Unprocessable Entity").error(message));
         }
         let mute = new.body.is_empty() && new.comments.is_empty();
-        if mute && matches!(new.verdict, Some(Verdict::RequestChanges | Verdict::Comment)) {
+        if mute && matches!(new.verdict, Some(ReviewEvent::RequestChanges | ReviewEvent::Comment)) {
             return Err(Refused::unprocessable("Unprocessable Entity").error("Review body can't be blank"));
         }
         let id = ReviewId::new(self.sequence.number());
@@ -192,7 +192,7 @@ impl World {
         repo: RepoId,
         number: PrNumber,
         id: ReviewId,
-        verdict: Verdict,
+        verdict: ReviewEvent,
     ) -> Result<(), Refused> {
         let (now, author) = (self.now(), self.account_of(actor));
         let answered: Vec<TeamId> =

@@ -7,7 +7,7 @@ use octocrab::{
 };
 
 use super::client::Receiver;
-use crate::{CheckSpec, Conclusion, Config, PullSpec, RunSpec, Simulator, Verdict};
+use crate::{CheckSpec, Conclusion, Config, PullSpec, ReviewEvent, RunSpec, Simulator};
 
 #[tokio::test]
 async fn octocrab_reads_what_is_served_and_sent() {
@@ -18,7 +18,7 @@ async fn octocrab_reads_what_is_served_and_sent() {
     let pr = alice.open_pull_request(&repo, PullSpec::new("x").file("x", "1\n").body("Why")).unwrap();
     bob.comment(&pr, "architecture approved").unwrap();
     bob.comment_inline(&pr, "x", 1, "why one?").unwrap();
-    bob.review(&pr, Verdict::RequestChanges, "no").unwrap();
+    bob.review(&pr, ReviewEvent::RequestChanges, "no").unwrap();
     bob.label(&pr, "bug").unwrap();
     let head = sim.head(&pr).unwrap();
     let spec = CheckSpec::concluded("unit", Conclusion::Failure).output("t", "s").annotation("x", 1, "wrong");

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::{client::Client, start_with_repo};
 use crate::{
-    CheckSpec, CommitSpec, Conclusion, Mergeable, Protection, PullSpec, PullState, RequiredCheck, Role, Verdict,
+    CheckSpec, CommitSpec, Conclusion, Mergeable, Protection, PullSpec, PullState, RequiredCheck, ReviewEvent, Role,
 };
 
 fn names(list: &Value, key: &str) -> Vec<String> {
@@ -103,7 +103,7 @@ async fn reviewers_are_asked_and_answer() {
     let refused =
         Client::person(&sim, "alice").post(&format!("{path}/reviews"), json!({ "event": "APPROVE" })).await.is(422);
     assert_eq!(refused.json()["errors"][0], "Can not approve your own pull request");
-    let review = sim.user("carol").review(&pr, Verdict::Approve, "").unwrap();
+    let review = sim.user("carol").review(&pr, ReviewEvent::Approve, "").unwrap();
     let left = app.get(&asked).await.is(200).json();
     assert_eq!((left["users"].as_array().unwrap().len(), left["teams"].as_array().unwrap().len()), (1, 0));
     app.send(Method::DELETE, &asked, Some(json!({ "reviewers": ["bob"] })), &[]).await.is(200);
@@ -130,9 +130,9 @@ async fn rules_hold_a_merge() {
     let pr = sim.user("alice").open_pull_request(&repo, PullSpec::new("x").file("x", "1\n")).unwrap();
     let (alice, merge) = (Client::person(&sim, "alice"), format!("/repos/acme/widgets/pulls/{}/merge", pr.number));
     assert!(alice.put(&merge, json!({})).await.is(405).message().starts_with("At least 1 approving review"));
-    sim.user("mallory").review(&pr, Verdict::Approve, "").unwrap();
+    sim.user("mallory").review(&pr, ReviewEvent::Approve, "").unwrap();
     alice.put(&merge, json!({})).await.is(405);
-    sim.user("bob").review(&pr, Verdict::Approve, "").unwrap();
+    sim.user("bob").review(&pr, ReviewEvent::Approve, "").unwrap();
     assert!(alice.put(&merge, json!({})).await.is(405).message().contains("is expected"));
     let head = sim.head(&pr).unwrap();
     sim.ci("other-ci").check_run(&repo, head, CheckSpec::concluded("loopgate / verify", Conclusion::Success)).unwrap();

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     CheckSpec, Conclusion, Pr, Protection, ProtectionSource, PullSpec, QueueOutcome, ReactionContent, RequiredCheck,
-    Role, RunSpec, Simulator, StatusState, Verdict, What,
+    ReviewEvent, Role, RunSpec, Simulator, StatusState, What,
 };
 use loopgate_core::RepoName;
 
@@ -35,7 +35,7 @@ fn live(sim: &Simulator, repo: &RepoName) -> Lived {
     bob.react(&pr, comment, ReactionContent::Eyes).unwrap();
     bob.label(&pr, "bug").unwrap();
     let inline = bob.comment_inline(&pr, "x", 1, "why one?").unwrap();
-    let review = bob.review(&pr, Verdict::RequestChanges, "no").unwrap();
+    let review = bob.review(&pr, ReviewEvent::RequestChanges, "no").unwrap();
     alice.request_review(&pr, &["carol"]).unwrap();
     let head = sim.head(&pr).unwrap();
     let spec = CheckSpec::concluded("unit", Conclusion::Failure).output("1 failed", "…").annotation("x", 1, "wrong");

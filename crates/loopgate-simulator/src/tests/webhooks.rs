@@ -6,7 +6,7 @@ use super::{
     client::{Client, Receiver},
     start_with_repo,
 };
-use crate::{CheckSpec, CommitSpec, Conclusion, PullSpec, RunSpec, Verdict};
+use crate::{CheckSpec, CommitSpec, Conclusion, PullSpec, ReviewEvent, RunSpec};
 use loopgate_core::{AppId, InstallationId};
 
 #[tokio::test]
@@ -21,7 +21,7 @@ async fn a_pull_requests_life_is_told_in_order() {
     bob.delete_comment(&pr, comment).unwrap();
     alice.request_review(&pr, &["bob", "carol"]).unwrap();
     alice.unrequest_review(&pr, &["carol"]).unwrap();
-    let review = bob.review(&pr, Verdict::Approve, "").unwrap();
+    let review = bob.review(&pr, ReviewEvent::Approve, "").unwrap();
     bob.dismiss(&pr, review).unwrap();
     bob.label(&pr, "odd").unwrap();
     bob.unlabel(&pr, "odd").unwrap();

@@ -50,12 +50,12 @@ pub struct Pull {
     pub requested_teams: Vec<TeamId>,
     pub reviews: Vec<Review>,
     pub review_comments: Vec<ReviewComment>,
-    pub standing: Standing,
+    pub standing: MergeState,
 }
 
 /// What follows from head and base; computed again whenever one of them moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct MergeState {
     pub commits: usize,
     pub changed_files: usize,
     pub additions: usize,
@@ -122,13 +122,13 @@ impl ReviewState {
 
 /// What a submitted review says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ReviewEvent {
     Approve,
     RequestChanges,
     Comment,
 }
 
-impl Verdict {
+impl ReviewEvent {
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "APPROVE" => Some(Self::Approve),

@@ -218,7 +218,7 @@ async fn each_source_of_evidence_is_asked_for_again_once() {
     }
     let refusal = ok(403, json!({ "message": "This check run is not rerequestable" }));
     bench.answer("POST", "check-runs/10/rerequest", refusal).await;
-    let ask = |what, extent| Effect::Rerun(Ask { what, extent });
+    let ask = |what, extent| Effect::Rerun(RerunRequest { what, extent });
     let run = |id| Repeatable::WorkflowRun { id: WorkflowRunId::new(id), attempt: 1 };
     let effects = [
         ask(run(7), Extent::FailedJobs),

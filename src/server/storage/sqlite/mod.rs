@@ -4,6 +4,9 @@
 //! the queue only after its commit, so whoever is told of it can read it. A second process is kept out by a lock on the
 //! file `lock` beside the database, which the operating system drops with the process.
 //!
+//! Healing: a writer that failed opens another connection for its next batch, so that it works again as soon as the
+//! disk does. A file that was removed while it is open is written anew from the open one.
+//!
 //! Cost: what a transaction pays for, beside its sync, is the number of pages it touches. So ids are indexed in the
 //! order of the time within them, which makes a batch touch the end of the index only; and a target has one row, which
 //! later deliveries update, so a busy pull request stays on one page.
@@ -13,16 +16,18 @@ mod read;
 mod tests;
 mod write;
 
+#[cfg(unix)]
+use std::os::unix::fs::MetadataExt;
 use std::{
     fs::{self, File},
-    path::Path,
-    sync::Arc,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
 };
 
 use chrono::DateTime;
 use sqlx::{
-    ConnectOptions, Connection, Row, SqlSafeStr as _, Sqlite, SqliteConnection,
+    ConnectOptions, Connection, Row, SqlSafeStr as _, Sqlite, SqliteConnection, SqlitePool,
     migrate::{Migration, MigrationType, Migrator},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous},
 };
@@ -33,16 +38,82 @@ use loopgate_core::{InstallationId, Timestamp};
 
 /// The steps to the tables of today, oldest first. The database keeps the digest of each that it took, so a released one
 /// stays as it is.
-const MIGRATIONS: [(&str, &str); 1] = [("inbox", include_str!("../../../../migrations/sqlite/0001_inbox.sql"))];
+const MIGRATIONS: [(&str, &str); 2] = [
+    ("inbox", include_str!("../../../../migrations/sqlite/0001_inbox.sql")),
+    ("healing", include_str!("../../../../migrations/sqlite/0002_healing.sql")),
+];
 
-/// The right to use the data directory; lasts as long as somebody holds it.
-type Lock = Arc<File>;
+const FILE: &str = "inbox.sqlite";
+
+/// The file in the data directory: how it is opened, and who reads it.
+#[derive(Debug)]
+struct Database {
+    directory: PathBuf,
+    readers: RwLock<SqlitePool>,
+    /// The right to use the data directory.
+    lock: Mutex<File>,
+    /// Which file is open.
+    file: Mutex<Option<FileId>>,
+}
+
+/// Device and inode.
+type FileId = (u64, u64);
 
 /// Opens, and first creates or migrates, `inbox.sqlite` in `directory`.
 pub(in crate::server) async fn open(directory: &Path) -> Result<(Store, Writer), StoreError> {
-    let lock = Arc::new(lock(directory)?);
-    let options = SqliteConnectOptions::new()
-        .filename(directory.join("inbox.sqlite"))
+    let lock = Mutex::new(lock(directory)?);
+    // Readers connect when they are first used, after the writer has created the file.
+    let readers = RwLock::new(readers(directory));
+    let database = Arc::new(Database { directory: directory.to_owned(), readers, lock, file: Mutex::default() });
+    let (connection, next_seq) = database.connect().await?;
+    Ok((Store::new(database.clone()), Writer::new(database, connection, next_seq)))
+}
+
+impl Database {
+    fn path(&self) -> PathBuf {
+        self.directory.join(FILE)
+    }
+
+    fn readers(&self) -> SqlitePool {
+        self.readers.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A connection for the writer, and the next number of a delivery.
+    async fn connect(&self) -> Result<(SqliteConnection, i64), StoreError> {
+        let mut connection = SqliteConnection::connect_with(&options(&self.directory)).await?;
+        migrator().run_direct(None, &mut connection, false).await?;
+        let newest =
+            "SELECT MAX(COALESCE((SELECT MAX(newest) FROM work), 0), COALESCE((SELECT MAX(seq) FROM seen), 0))";
+        let newest: i64 = sqlx::query(newest).fetch_one(&mut connection).await?.try_get(0)?;
+        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file_id(&self.path());
+        Ok((connection, newest + 1))
+    }
+
+    /// Whether the file that is open is the one in the data directory.
+    fn is_in_place(&self) -> bool {
+        file_id(&self.path()) == *self.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes what an open connection still sees to where the file was.
+    async fn restore(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+        let lock = lock(&self.directory)?;
+        if file_id(&self.path()).is_none() {
+            // What is left of the removed file's log would be taken for the new one's.
+            for log in ["-wal", "-shm"] {
+                fs::remove_file(self.directory.join(format!("{FILE}{log}"))).ok();
+            }
+            let path = self.path().display().to_string();
+            sqlx::query("VACUUM INTO ?1").bind(path).execute(connection).await?;
+        }
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = lock;
+        *self.readers.write().unwrap_or_else(PoisonError::into_inner) = readers(&self.directory);
+        Ok(())
+    }
+}
+
+fn options(directory: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(directory.join(FILE))
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
@@ -50,13 +121,25 @@ pub(in crate::server) async fn open(directory: &Path) -> Result<(Store, Writer),
         .busy_timeout(Duration::from_secs(2))
         .pragma("temp_store", "memory")
         .statement_cache_capacity(256)
-        .disable_statement_logging();
-    let mut connection = SqliteConnection::connect_with(&options).await?;
-    migrator().run_direct(None, &mut connection, false).await?;
-    let newest = "SELECT MAX(COALESCE((SELECT MAX(newest) FROM work), 0), COALESCE((SELECT MAX(seq) FROM seen), 0))";
-    let newest: i64 = sqlx::query(newest).fetch_one(&mut connection).await?.try_get(0)?;
-    let readers = SqlitePoolOptions::new().max_connections(2).connect_with(options.read_only(true)).await?;
-    Ok((Store::new(readers, lock.clone()), Writer::new(connection, newest + 1, lock)))
+        .disable_statement_logging()
+}
+
+fn readers(directory: &Path) -> SqlitePool {
+    SqlitePoolOptions::new()
+        .max_connections(2)
+        .connect_lazy_with(options(directory).create_if_missing(false).read_only(true))
+}
+
+#[cfg(unix)]
+fn file_id(path: &Path) -> Option<FileId> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((MetadataExt::dev(&metadata), MetadataExt::ino(&metadata)))
+}
+
+/// Elsewhere a file that is open cannot be removed.
+#[cfg(not(unix))]
+fn file_id(_: &Path) -> Option<FileId> {
+    Some((0, 0))
 }
 
 /// Built here and not by the macro of sqlx, which needs sqlx compiled a second time for the machine that builds.

@@ -1,8 +1,10 @@
 //! Reading.
 
-use sqlx::{Row, SqlitePool};
+use std::sync::Arc;
 
-use super::{super::*, Lock, by_key, installation, key, time};
+use sqlx::Row;
+
+use super::{super::*, Database, by_key, installation, key, time};
 
 /// A thousand dead letters are more than anybody reads.
 const DEAD_LETTERS: i64 = 1000;
@@ -10,19 +12,18 @@ const DEAD_LETTERS: i64 = 1000;
 /// Reads.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct Store {
-    readers: SqlitePool,
-    _lock: Lock,
+    database: Arc<Database>,
 }
 
 impl Store {
-    pub(super) fn new(readers: SqlitePool, lock: Lock) -> Self {
-        Self { readers, _lock: lock }
+    pub(super) fn new(database: Arc<Database>) -> Self {
+        Self { database }
     }
 
     /// Installations that have work which was not given up.
     pub async fn installations(&self) -> Result<Vec<InstallationId>, StoreError> {
         let sql = "SELECT DISTINCT installation FROM work WHERE dead_at IS NULL";
-        let rows = sqlx::query(sql).fetch_all(&self.readers).await?;
+        let rows = sqlx::query(sql).fetch_all(&self.database.readers()).await?;
         rows.iter().map(installation).collect()
     }
 
@@ -42,7 +43,7 @@ impl Store {
         .bind(after.map_or(String::new(), |cursor| cursor.repository.clone()))
         .bind(after.map_or(String::new(), |cursor| cursor.what.clone()))
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .fetch_all(&self.readers)
+        .fetch_all(&self.database.readers())
         .await?;
         let mut page = Page { pending: Vec::with_capacity(rows.len()), next: None };
         for row in &rows {
@@ -58,31 +59,33 @@ impl Store {
     }
 
     /// What a job on this target covers; `None` if there is nothing to do.
-    pub async fn load(&self, key: &Key) -> Result<Option<Loaded>, StoreError> {
+    pub async fn load(&self, key: &Key) -> Result<Option<TargetWork>, StoreError> {
         let row = by_key(
-            "SELECT newest, delivery, event, received_at, hints, failures FROM work
+            "SELECT newest, delivery, event, received_at, hints, failures, failing_since, begun FROM work
              WHERE installation = ?1 AND repository = ?2 AND what = ?3 AND dead_at IS NULL",
             key,
         )
-        .fetch_optional(&self.readers)
+        .fetch_optional(&self.database.readers())
         .await?;
         let Some(row) = row else { return Ok(None) };
         let hints: &str = row.try_get(4)?;
         let characters = i64::try_from(hints.chars().count()).unwrap_or(i64::MAX);
-        Ok(Some(Loaded {
+        Ok(Some(TargetWork {
             covered: Covered { up_to: Seq(row.try_get(0)?), hints: characters },
-            origin: Origin {
+            origin: WorkOrigin {
                 delivery: row.try_get(1)?,
                 event: row.try_get(2)?,
                 received_at: time(row.try_get(3)?).unwrap_or_default(),
             },
             hints: read_hints(hints),
             failures: row.try_get(5)?,
+            failing_since: time(row.try_get(6)?),
+            begun: row.try_get(7)?,
         }))
     }
 
     pub async fn next_wakeup(&self) -> Result<Option<Timestamp>, StoreError> {
-        let row = sqlx::query("SELECT MIN(due_at) FROM wakeup").fetch_one(&self.readers).await?;
+        let row = sqlx::query("SELECT MIN(due_at) FROM wakeup").fetch_one(&self.database.readers()).await?;
         Ok(time(row.try_get(0)?))
     }
 
@@ -93,7 +96,7 @@ impl Store {
              WHERE dead_at IS NOT NULL ORDER BY dead_at DESC LIMIT ?1",
         )
         .bind(DEAD_LETTERS)
-        .fetch_all(&self.readers)
+        .fetch_all(&self.database.readers())
         .await?;
         let mut letters = Vec::with_capacity(rows.len());
         for row in &rows {
@@ -108,15 +111,9 @@ impl Store {
     /// Targets that are not done, those given up not counted; and those given up.
     pub async fn counts(&self) -> Result<(u64, u64), StoreError> {
         let sql = "SELECT COUNT(*), COUNT(dead_at) FROM work";
-        let row = sqlx::query(sql).fetch_one(&self.readers).await?;
+        let row = sqlx::query(sql).fetch_one(&self.database.readers()).await?;
         let (all, dead): (u64, u64) = (row.try_get(0)?, row.try_get(1)?);
         Ok((all - dead, dead))
-    }
-
-    /// Whether the file can be read.
-    pub async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query("SELECT 1 FROM work LIMIT 1").fetch_optional(&self.readers).await?;
-        Ok(())
     }
 }
 

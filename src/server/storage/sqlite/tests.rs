@@ -23,12 +23,12 @@ impl Kept {
         self.writer.apply(&[change]).await.unwrap().remove(0)
     }
 
-    async fn loaded(&self, number: u64) -> Option<Loaded> {
+    async fn loaded(&self, number: u64) -> Option<TargetWork> {
         self.store.load(&key(number)).await.unwrap()
     }
 
     /// Settles what is there now.
-    async fn settle(&mut self, number: u64, how: Settled) {
+    async fn settle(&mut self, number: u64, how: WorkEnd) {
         let covered = self.loaded(number).await.unwrap().covered;
         self.one(Change::Settle { key: key(number), covered, how }).await;
     }
@@ -57,11 +57,11 @@ fn hint(text: &str) -> Hint {
 }
 
 fn is_fresh(applied: &Applied) -> bool {
-    matches!(applied, Applied::TtlCache(arrivals) if !arrivals.is_empty())
+    matches!(applied, Applied::New(arrivals) if !arrivals.is_empty())
 }
 
 fn trouble(failures: u32) -> Trouble {
-    Trouble { failures, reason: "no".into(), retry_at: at(60) }
+    Trouble { failures, failing_since: at(0), reason: "no".into(), retry_at: at(60) }
 }
 
 #[tokio::test]
@@ -87,9 +87,9 @@ async fn what_comes_while_a_job_runs_stays_with_its_own_hints() {
     assert_eq!(loaded.hints, [hint("ä"), hint("b"), hint("c")]);
     assert_eq!(loaded.origin.delivery, "b");
     kept.one(delivery("d", 1, vec![hint("d")])).await;
-    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: Settled::Done(Requeue::OnEvent) }).await;
+    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: WorkEnd::Done(Requeue::OnEvent) }).await;
     assert_eq!(kept.loaded(1).await.unwrap().hints, [hint("d")]);
-    kept.settle(1, Settled::Done(Requeue::OnEvent)).await;
+    kept.settle(1, WorkEnd::Done(Requeue::OnEvent)).await;
     assert_eq!(kept.loaded(1).await, None);
     assert_eq!(kept.store.counts().await.unwrap(), (0, 0));
 }
@@ -111,20 +111,20 @@ async fn hints_are_kept_once_and_bounded() {
 async fn failures_add_up_until_something_ends_well() {
     let mut kept = Kept::new().await;
     kept.one(delivery("a", 1, vec![])).await;
-    kept.settle(1, Settled::Failed(trouble(3))).await;
+    kept.settle(1, WorkEnd::Failed(trouble(3))).await;
     kept.one(delivery("b", 1, vec![])).await;
     assert_eq!(kept.loaded(1).await.unwrap().failures, 3, "an event does not make it well");
     let page = kept.store.page(InstallationId::new(u64::MAX), None, 10).await.unwrap();
     assert_eq!(page.pending[0].retry_at, Some(at(60)));
     let loaded = kept.loaded(1).await.unwrap();
     kept.one(delivery("c", 1, vec![])).await;
-    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: Settled::Done(Requeue::OnEvent) }).await;
+    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: WorkEnd::Done(Requeue::OnEvent) }).await;
     assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
 }
 
 #[tokio::test]
 async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
-    let dead = || Settled::Dead { trouble: trouble(10), at: at(9) };
+    let dead = || WorkEnd::Dead { trouble: trouble(10), at: at(9) };
     let mut kept = Kept::new().await;
     let revivals: [fn() -> Change; 3] =
         [|| delivery("a", 1, vec![]), || delivery("new", 1, vec![]), || Change::Replay(key(1))];
@@ -138,9 +138,9 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
         assert_eq!(letters, [DeadLetter { key: key(1), failures: 10, reason: "no".into(), died_at: at(9) }]);
         assert!(is_fresh(&kept.one(revival()).await));
         assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
-        kept.settle(1, Settled::Done(Requeue::OnEvent)).await;
+        kept.settle(1, WorkEnd::Done(Requeue::OnEvent)).await;
         assert!(!is_fresh(&kept.one(Change::Replay(key(1))).await), "there is nothing to replay");
-        sqlx::query("DELETE FROM seen").execute(&mut kept.writer.connection).await.unwrap();
+        sqlx::query("DELETE FROM seen").execute(kept.writer.connection()).await.unwrap();
     }
     // Something came during the tenth attempt: that has ten of its own.
     kept.one(delivery("x", 1, vec![])).await;
@@ -155,7 +155,7 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
 async fn a_commit_is_replaced_by_its_pull_requests_at_once() {
     let mut kept = Kept::new().await;
     kept.one(delivery("a", 1, vec![])).await;
-    let origin = Origin { delivery: "a".into(), event: "status".into(), received_at: at(0) };
+    let origin = WorkOrigin { delivery: "a".into(), event: "status".into(), received_at: at(0) };
     let pressed = Hint::ButtonPressed {
         check_run: CheckRunId::new(1),
         identifier: "x".into(),
@@ -163,7 +163,7 @@ async fn a_commit_is_replaced_by_its_pull_requests_at_once() {
     };
     let hints = vec![pressed];
     let into = vec![key(2), key(3)];
-    kept.settle(1, Settled::Resolved { into, origin: origin.clone(), hints: hints.clone(), urgency: Urgency::Spread })
+    kept.settle(1, WorkEnd::Resolved { into, origin: origin.clone(), hints: hints.clone(), urgency: Urgency::Spread })
         .await;
     assert_eq!(kept.loaded(1).await, None);
     for number in [2, 3] {
@@ -177,7 +177,7 @@ async fn wakeups_become_work_when_they_are_due() {
     let mut kept = Kept::new().await;
     for number in [1, 2] {
         kept.one(delivery(&number.to_string(), number, vec![])).await;
-        kept.settle(number, Settled::Done(Requeue::At(at(60 * number as i64)))).await;
+        kept.settle(number, WorkEnd::Done(Requeue::At(at(60 * number as i64)))).await;
     }
     assert_eq!(kept.store.next_wakeup().await.unwrap(), Some(at(60)));
     assert!(is_fresh(&kept.one(Change::Wake { now: at(60) }).await));
@@ -186,7 +186,7 @@ async fn wakeups_become_work_when_they_are_due() {
     assert_eq!(kept.loaded(2).await, None);
     // An answer without a time takes an older one back.
     kept.one(delivery("x", 2, vec![])).await;
-    kept.settle(2, Settled::Done(Requeue::OnEvent)).await;
+    kept.settle(2, WorkEnd::Done(Requeue::OnEvent)).await;
     assert_eq!(kept.store.next_wakeup().await.unwrap(), None);
 }
 
@@ -196,7 +196,7 @@ async fn pages_walk_over_everything_once() {
     for number in 1..=25 {
         kept.one(delivery(&number.to_string(), number, vec![])).await;
     }
-    kept.settle(7, Settled::Dead { trouble: trouble(10), at: at(0) }).await;
+    kept.settle(7, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
     let (mut after, mut met) = (None, Vec::new());
     loop {
         let page = kept.store.page(InstallationId::new(u64::MAX), after.as_ref(), 10).await.unwrap();
@@ -213,14 +213,14 @@ async fn pages_walk_over_everything_once() {
 }
 
 #[tokio::test]
-async fn ids_are_remembered_for_five_days_and_the_dead_for_thirty() {
+async fn ids_are_remembered_for_nine_days_and_the_dead_for_thirty() {
     let mut kept = Kept::new().await;
     kept.one(delivery("a", 1, vec![])).await;
-    kept.settle(1, Settled::Dead { trouble: trouble(10), at: at(0) }).await;
+    kept.settle(1, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
     let after =
         |days: i64, seconds: i64| Change::Prune { now: at(0) + TimeDelta::days(days) + TimeDelta::seconds(seconds) };
-    assert_eq!(kept.one(after(5, 0)).await, Applied::Pruned(0));
-    assert_eq!(kept.one(after(5, 1)).await, Applied::Pruned(1));
+    assert_eq!(kept.one(after(9, 0)).await, Applied::Pruned(0));
+    assert_eq!(kept.one(after(9, 1)).await, Applied::Pruned(1));
     kept.one(after(30, 0)).await;
     assert_eq!(kept.store.dead_letters().await.unwrap().len(), 1);
     kept.one(after(30, 1)).await;
@@ -250,4 +250,18 @@ fn ids_that_arrive_together_are_indexed_together() {
     let random = Uuid::from_u128(0x1234_5678_9abc_4ef0_8234_5678_9abc_def0);
     assert_eq!(id(&random.to_string()), random.as_bytes());
     assert_ne!(id("0123456789abcdef"), id("30313233-3435-3637-3839-616263646566"));
+}
+
+#[tokio::test]
+async fn a_writer_that_failed_works_again_as_soon_as_there_is_room() {
+    let mut kept = Kept::new().await;
+    kept.one(delivery("d-1", 1, vec![])).await;
+    // As a full disk: SQLite answers SQLITE_FULL, and rolls back by itself or not.
+    sqlx::query("PRAGMA max_page_count = 1").execute(kept.writer.connection()).await.unwrap();
+    let many: Vec<_> = (2..400).map(|number| delivery(&format!("d-{number}"), number, vec![])).collect();
+    let error = kept.writer.apply(&many).await.unwrap_err();
+    assert!(error.to_string().contains("full"), "{error}");
+    assert_eq!(kept.store.counts().await.unwrap(), (1, 0), "nothing of the batch was kept");
+    kept.writer.apply(&many).await.unwrap();
+    assert_eq!(kept.store.counts().await.unwrap(), (399, 0));
 }

@@ -1,15 +1,20 @@
 //! Writing.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock},
+};
 
 use chrono::TimeDelta;
 use sqlx::{Connection, Sqlite, SqliteConnection, Transaction};
 use uuid::Uuid;
 
-use super::{super::*, Lock, by_key, key};
+use super::{super::*, Database, by_key, key};
 
-/// GitHub's delivery log reaches back 3 days, and ids are remembered longer than that.
-const REMEMBER_IDS: TimeDelta = TimeDelta::days(5);
+/// GitHub's delivery log reaches back 3 days, that of GitHub Enterprise Server 7
+/// (<https://docs.github.com/en/webhooks/testing-and-troubleshooting-webhooks/viewing-webhook-deliveries>). Ids are
+/// remembered longer than that.
+const REMEMBER_IDS: TimeDelta = TimeDelta::days(9);
 
 /// How long a dead letter is kept that nobody replays.
 const KEEP_DEAD_LETTERS: TimeDelta = TimeDelta::days(30);
@@ -42,7 +47,9 @@ static ADD: Statements = LazyLock::new(|| {
                  received_at = excluded.received_at,
                  hints = CASE WHEN instr(hints, excluded.hints) > 0 OR octet_length(hints) > 4000 THEN hints
                      ELSE hints || excluded.hints END,
-                 failures = CASE WHEN dead_at IS NULL THEN failures ELSE 0 END, dead_at = NULL"
+                 failures = CASE WHEN dead_at IS NULL THEN failures ELSE 0 END,
+                 failing_since = CASE WHEN dead_at IS NULL THEN failing_since END,
+                 begun = CASE WHEN dead_at IS NULL THEN begun ELSE 0 END, dead_at = NULL"
         )
     })
 });
@@ -50,19 +57,42 @@ static ADD: Statements = LazyLock::new(|| {
 /// Writes.
 #[derive(Debug)]
 pub(in crate::server) struct Writer {
-    pub(super) connection: SqliteConnection,
+    database: Arc<Database>,
+    /// None after a failure: what a connection is in then cannot be known, so the next batch opens another.
+    connection: Option<SqliteConnection>,
     next_seq: i64,
-    _lock: Lock,
 }
 
 impl Writer {
-    pub(super) fn new(connection: SqliteConnection, next_seq: i64, lock: Lock) -> Self {
-        Self { connection, next_seq, _lock: lock }
+    pub(super) fn new(database: Arc<Database>, connection: SqliteConnection, next_seq: i64) -> Self {
+        Self { database, connection: Some(connection), next_seq }
     }
 
     /// Applies all changes in one transaction, durable when this returns. One answer per change, in order.
     pub async fn apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
-        let transaction = self.connection.begin_with("BEGIN IMMEDIATE").await?;
+        let applied = self.try_apply(changes).await;
+        if applied.is_err() {
+            self.connection = None;
+        }
+        applied
+    }
+
+    async fn try_apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+        if let Some(connection) = self.connection.as_mut().filter(|_| !self.database.is_in_place()) {
+            // Somebody removed or replaced the file. What we hold open still has everything.
+            self.database.restore(connection).await?;
+            self.connection = None;
+            tracing::warn!("the inbox was gone from the data directory, and has been put back");
+        }
+        let connection = match &mut self.connection {
+            Some(connection) => connection,
+            none => {
+                let (connection, next_seq) = self.database.connect().await?;
+                self.next_seq = next_seq;
+                none.insert(connection)
+            }
+        };
+        let transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
         let mut batch = Batch { transaction, next_seq: self.next_seq };
         let applied = batch.apply(changes).await?;
         let Batch { transaction, next_seq } = batch;
@@ -72,7 +102,15 @@ impl Writer {
     }
 
     pub async fn close(self) -> Result<(), StoreError> {
-        Ok(self.connection.close().await?)
+        match self.connection {
+            Some(connection) => Ok(connection.close().await?),
+            None => Ok(()),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn connection(&mut self) -> &mut SqliteConnection {
+        self.connection.as_mut().expect("a writer that just wrote has a connection")
     }
 }
 
@@ -86,7 +124,7 @@ struct Batch<'c> {
 struct Addition {
     key: Key,
     seq: Seq,
-    origin: Origin,
+    origin: WorkOrigin,
     hints: String,
     urgency: Urgency,
 }
@@ -99,6 +137,8 @@ impl Batch<'_> {
             applied.push(match change {
                 Change::Accept(_) => accepted.next().expect("one answer per accepted delivery"),
                 Change::Settle { key, covered, how } => self.settle(key, *covered, how).await?,
+                Change::Begin(key) => self.begin(key).await?,
+                Change::Probe { now } => self.probe(*now).await?,
                 Change::Replay(key) => self.replay(key).await?,
                 Change::Wake { now } => self.wake(*now).await?,
                 Change::Prune { now } => self.prune(*now).await?,
@@ -124,11 +164,11 @@ impl Batch<'_> {
             let hints = written(&work.hints);
             let key = |target: &Target| Key { installation: work.installation, target: target.clone() };
             let arrival = |target| Arrival { key: key(target), seq: *seq, urgency: Urgency::Direct };
-            applied.push(Applied::TtlCache(work.targets.iter().map(arrival).collect()));
+            applied.push(Applied::New(work.targets.iter().map(arrival).collect()));
             additions.extend(work.targets.iter().map(|target| Addition {
                 key: key(target),
                 seq: *seq,
-                origin: Origin { delivery: id.to_string(), event: event.clone(), received_at: *received_at },
+                origin: WorkOrigin { delivery: id.to_string(), event: event.clone(), received_at: *received_at },
                 hints: hints.clone(),
                 urgency: Urgency::Direct,
             }));
@@ -166,11 +206,11 @@ impl Batch<'_> {
         let mut revived = Vec::new();
         for target in &delivery.work.targets {
             let key = Key { installation: delivery.work.installation, target: target.clone() };
-            if let Applied::TtlCache(arrivals) = self.replay(&key).await? {
+            if let Applied::New(arrivals) = self.replay(&key).await? {
                 revived.extend(arrivals);
             }
         }
-        Ok(if revived.is_empty() { Applied::Duplicate } else { Applied::TtlCache(revived) })
+        Ok(if revived.is_empty() { Applied::Duplicate } else { Applied::New(revived) })
     }
 
     async fn add(&mut self, additions: Vec<Addition>) -> Result<Vec<Arrival>, StoreError> {
@@ -200,13 +240,28 @@ impl Batch<'_> {
         seq
     }
 
-    async fn settle(&mut self, key: &Key, covered: Covered, how: &Settled) -> Result<Applied, StoreError> {
+    async fn begin(&mut self, key: &Key) -> Result<Applied, StoreError> {
+        by_key("UPDATE work SET begun = begun + 1 WHERE installation = ?1 AND repository = ?2 AND what = ?3", key)
+            .execute(&mut *self.transaction)
+            .await?;
+        Ok(Applied::Recorded)
+    }
+
+    async fn probe(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
+        sqlx::query("INSERT INTO probe (id, at) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET at = excluded.at")
+            .bind(now.timestamp_millis())
+            .execute(&mut *self.transaction)
+            .await?;
+        Ok(Applied::Recorded)
+    }
+
+    async fn settle(&mut self, key: &Key, covered: Covered, how: &WorkEnd) -> Result<Applied, StoreError> {
         match how {
-            Settled::Done(again) => {
+            WorkEnd::Done(again) => {
                 self.finish(key, covered).await?;
                 self.set_wakeup(key, *again).await?;
             }
-            Settled::Resolved { into, origin, hints, urgency } => {
+            WorkEnd::Resolved { into, origin, hints, urgency } => {
                 self.finish(key, covered).await?;
                 let hints = written(hints);
                 let addition = |key: &Key| Addition {
@@ -217,15 +272,15 @@ impl Batch<'_> {
                     urgency: *urgency,
                 };
                 let additions = into.iter().map(addition).collect();
-                return Ok(Applied::TtlCache(self.add(additions).await?));
+                return Ok(Applied::New(self.add(additions).await?));
             }
-            Settled::Failed(trouble) => self.note(key, trouble).await?,
-            Settled::Dead { trouble, at } => {
+            WorkEnd::Failed(trouble) => self.note(key, trouble).await?,
+            WorkEnd::Dead { trouble, at } => {
                 self.note(key, trouble).await?;
-                self.bury(key, covered, *at).await?;
+                self.give_up(key, covered, *at).await?;
             }
         }
-        Ok(Applied::Settled)
+        Ok(Applied::Recorded)
     }
 
     /// What was covered is done; what came meanwhile stays, with its own hints.
@@ -236,7 +291,8 @@ impl Batch<'_> {
             return Ok(());
         }
         by_key(
-            "UPDATE work SET failures = 0, reason = '', retry_at = NULL, hints = substr(hints, ?4 + 1)
+            "UPDATE work SET failures = 0, failing_since = NULL, begun = 0, reason = '', retry_at = NULL,
+                 hints = substr(hints, ?4 + 1)
              WHERE installation = ?1 AND repository = ?2 AND what = ?3",
             key,
         )
@@ -264,23 +320,25 @@ impl Batch<'_> {
 
     async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<(), StoreError> {
         by_key(
-            "UPDATE work SET failures = ?4, reason = ?5, retry_at = ?6
+            "UPDATE work SET failures = ?4, reason = ?5, retry_at = ?6, failing_since = ?7, begun = 0
              WHERE installation = ?1 AND repository = ?2 AND what = ?3",
             key,
         )
         .bind(i64::from(trouble.failures))
         .bind(trouble.reason.clone())
         .bind(trouble.retry_at.timestamp_millis())
+        .bind(trouble.failing_since.timestamp_millis())
         .execute(&mut *self.transaction)
         .await?;
         Ok(())
     }
 
     /// Gives a target up, unless something new came meanwhile: that has attempts of its own.
-    async fn bury(&mut self, key: &Key, covered: Covered, at: Timestamp) -> Result<(), StoreError> {
+    async fn give_up(&mut self, key: &Key, covered: Covered, at: Timestamp) -> Result<(), StoreError> {
         by_key(
             "UPDATE work SET dead_at = CASE WHEN newest <= ?4 THEN ?5 END,
-                 failures = CASE WHEN newest <= ?4 THEN failures ELSE 0 END
+                 failures = CASE WHEN newest <= ?4 THEN failures ELSE 0 END,
+                 failing_since = CASE WHEN newest <= ?4 THEN failing_since END
              WHERE installation = ?1 AND repository = ?2 AND what = ?3",
             key,
         )
@@ -294,7 +352,7 @@ impl Batch<'_> {
     async fn replay(&mut self, key: &Key) -> Result<Applied, StoreError> {
         let seq = self.take_seq();
         let revived = by_key(
-            "UPDATE work SET dead_at = NULL, failures = 0, retry_at = NULL, newest = ?4
+            "UPDATE work SET dead_at = NULL, failures = 0, failing_since = NULL, begun = 0, retry_at = NULL, newest = ?4
              WHERE installation = ?1 AND repository = ?2 AND what = ?3 AND dead_at IS NOT NULL",
             key,
         )
@@ -302,7 +360,7 @@ impl Batch<'_> {
         .execute(&mut *self.transaction)
         .await?;
         let arrival = Arrival { key: key.clone(), seq, urgency: Urgency::Direct };
-        Ok(Applied::TtlCache(if revived.rows_affected() > 0 { vec![arrival] } else { Vec::new() }))
+        Ok(Applied::New(if revived.rows_affected() > 0 { vec![arrival] } else { Vec::new() }))
     }
 
     async fn wake(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
@@ -315,7 +373,7 @@ impl Batch<'_> {
         .bind(SLICE)
         .fetch_all(&mut *self.transaction)
         .await?;
-        let origin = Origin { delivery: String::new(), event: "wakeup".to_owned(), received_at: now };
+        let origin = WorkOrigin { delivery: String::new(), event: "wakeup".to_owned(), received_at: now };
         let mut additions = Vec::with_capacity(due.len());
         for row in due {
             if let Some(key) = key(&row)? {
@@ -323,7 +381,7 @@ impl Batch<'_> {
                 additions.push(Addition { key, seq, origin, hints: String::new(), urgency: Urgency::Direct });
             }
         }
-        Ok(Applied::TtlCache(self.add(additions).await?))
+        Ok(Applied::New(self.add(additions).await?))
     }
 
     async fn prune(&mut self, now: Timestamp) -> Result<Applied, StoreError> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    attempts::rerun::Ask,
+    attempts::rerun::RerunRequest,
     deciding::Post,
     escalation::fix_request::FixRequest,
     gate::{Reacted, ReactionKind, Reviewer},
@@ -31,7 +31,7 @@ pub struct Surface {
     /// Channels that an escalation is said on beside the comment, with the key of its post.
     pub announce: BTreeMap<Channel, String>,
     /// What GitHub is to be asked to run again.
-    pub reruns: BTreeSet<Ask>,
+    pub reruns: BTreeSet<RerunRequest>,
     /// The fixer that is to be asked; its post is among `posts`.
     pub fix: Option<FixRequest>,
     /// The head branch, once it is merged and is to go.

@@ -48,12 +48,12 @@ impl Blame {
 
 /// A blame and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct BlameVerdict {
     pub blame: Blame,
     pub confidence: Confidence,
 }
 
-impl Verdict {
+impl BlameVerdict {
     const fn new(blame: Blame, hundredths: u8) -> Self {
         Self { blame, confidence: Confidence::percent(hundredths) }
     }
@@ -87,15 +87,15 @@ impl<'a> ExaminedCheck<'a> {
     }
 
     /// The blame for the check; none if it did not fail.
-    pub fn blame(&self, circumstances: &Circumstances<'_>) -> Option<Verdict> {
+    pub fn blame(&self, circumstances: &Circumstances<'_>) -> Option<BlameVerdict> {
         let Self { check, failures } = self;
         match check.outcome {
             Outcome::Passed | Outcome::Skipped => return None,
-            Outcome::Cancelled => return Some(Verdict::new(Blame::Inconclusive, 90)),
+            Outcome::Cancelled => return Some(BlameVerdict::new(Blame::Inconclusive, 90)),
             Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted => {}
         }
         if self.retry_class() == RetryClass::External {
-            return Some(Verdict::new(Blame::Infrastructure, 80));
+            return Some(BlameVerdict::new(Blame::Infrastructure, 80));
         }
         if failures.is_empty() || check.outcome != Outcome::Failed {
             return Some(by_outcome(check, circumstances.base));
@@ -104,14 +104,14 @@ impl<'a> ExaminedCheck<'a> {
         let innocent = verdicts.iter().all(|verdict| verdict.blame != Blame::PrCode);
         if innocent && check.failures_not_kept > 0 {
             // The failures that were only counted can be anyone's.
-            return Some(Verdict::new(Blame::PrCode, 50));
+            return Some(BlameVerdict::new(Blame::PrCode, 50));
         }
         // The worst of them decides; among equals the surest.
         verdicts.into_iter().min_by_key(|verdict| (severity(verdict.blame), Reverse(verdict.confidence)))
     }
 
     /// The blame for each failure, in their order.
-    pub fn blame_failures(&self, circumstances: &Circumstances<'_>) -> Vec<Verdict> {
+    pub fn blame_failures(&self, circumstances: &Circumstances<'_>) -> Vec<BlameVerdict> {
         let base = circumstances.base.map(BaseCheck::new);
         let failures = self.check.failures.iter().zip(&self.failures);
         failures.map(|(failure, examined)| verdict(failure, examined, base.as_ref(), circumstances)).collect()
@@ -139,7 +139,7 @@ impl<'a> ExaminedCheck<'a> {
 }
 
 /// The blame for a check; none for one that did not fail.
-pub fn blame_check(check: &CheckEvidence, circumstances: &Circumstances<'_>) -> Option<Verdict> {
+pub fn blame_check(check: &CheckEvidence, circumstances: &Circumstances<'_>) -> Option<BlameVerdict> {
     ExaminedCheck::new(check, &Changes::default()).blame(circumstances)
 }
 
@@ -177,31 +177,31 @@ fn verdict(
     examined: &ExaminedFailure,
     base: Option<&BaseCheck<'_>>,
     circumstances: &Circumstances<'_>,
-) -> Verdict {
+) -> BlameVerdict {
     let ExaminedFailure { fingerprint, retry, .. } = *examined;
     let is_flaky = |test: &String| circumstances.flaky.is_some_and(|flaky| flaky.contains(test));
     if failure.test_name.as_ref().is_some_and(is_flaky) {
-        return Verdict::new(Blame::Flaky, 90);
+        return BlameVerdict::new(Blame::Flaky, 90);
     }
     if retry == RetryClass::External {
-        return Verdict::new(Blame::Infrastructure, 80);
+        return BlameVerdict::new(Blame::Infrastructure, 80);
     }
-    let Some(base) = base else { return Verdict::new(Blame::PrCode, 50) };
+    let Some(base) = base else { return BlameVerdict::new(Blame::PrCode, 50) };
     if base.fingerprints.contains(&fingerprint) {
-        return Verdict::new(Blame::Base, if names_its_place(failure) { 95 } else { 70 });
+        return BlameVerdict::new(Blame::Base, if names_its_place(failure) { 95 } else { 70 });
     }
     let key = TestKey::of(failure, fingerprint);
     if key.is_test() && base.tests.contains(&key) {
         // Red on the base too, though in another way.
-        return Verdict::new(Blame::Base, 70);
+        return BlameVerdict::new(Blame::Base, 70);
     }
     match base.check.outcome {
         // Red there too, and the two say too little to compare them.
         Outcome::Failed if base.check.failures.is_empty() || !names_its_place(failure) => {
-            Verdict::new(Blame::PrCode, 60)
+            BlameVerdict::new(Blame::PrCode, 60)
         }
-        Outcome::Passed | Outcome::Failed if base.check.failures_not_kept == 0 => Verdict::new(Blame::PrCode, 95),
-        _ => Verdict::new(Blame::PrCode, 50),
+        Outcome::Passed | Outcome::Failed if base.check.failures_not_kept == 0 => BlameVerdict::new(Blame::PrCode, 95),
+        _ => BlameVerdict::new(Blame::PrCode, 50),
     }
 }
 
@@ -213,12 +213,12 @@ fn names_its_place(failure: &Failure) -> bool {
 }
 
 /// The blame for a check that has an outcome and nothing more to compare.
-fn by_outcome(check: &CheckEvidence, base: Option<&CheckEvidence>) -> Verdict {
+fn by_outcome(check: &CheckEvidence, base: Option<&CheckEvidence>) -> BlameVerdict {
     match base.map(|base| base.outcome) {
-        Some(Outcome::Passed) => Verdict::new(Blame::PrCode, 90),
-        Some(outcome) if outcome == check.outcome => Verdict::new(Blame::Base, 70),
-        Some(Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted) => Verdict::new(Blame::PrCode, 60),
-        Some(Outcome::Skipped | Outcome::Cancelled) | None => Verdict::new(Blame::PrCode, 50),
+        Some(Outcome::Passed) => BlameVerdict::new(Blame::PrCode, 90),
+        Some(outcome) if outcome == check.outcome => BlameVerdict::new(Blame::Base, 70),
+        Some(Outcome::Failed | Outcome::TimedOut | Outcome::NoTestsExecuted) => BlameVerdict::new(Blame::PrCode, 60),
+        Some(Outcome::Skipped | Outcome::Cancelled) | None => BlameVerdict::new(Blame::PrCode, 50),
     }
 }
 
@@ -381,7 +381,7 @@ mod tests {
         ];
         for (name, check, base, flaky, expected) in cases {
             let verdict = blame_check(&check, &Circumstances { base: base.as_ref(), flaky: Some(flaky) });
-            let expected = expected.map(|(blame, hundredths)| Verdict::new(blame, hundredths));
+            let expected = expected.map(|(blame, hundredths)| BlameVerdict::new(blame, hundredths));
             assert_eq!(verdict, expected, "{name}");
         }
     }
@@ -392,6 +392,6 @@ mod tests {
         let base = check(CheckKind::Test, Outcome::Failed, &[wrong]);
         let head = CheckEvidence { failures_not_kept: 3, ..base.clone() };
         let verdict = blame_check(&head, &Circumstances { base: Some(&base), flaky: None });
-        assert_eq!(verdict, Some(Verdict::new(Blame::PrCode, 50)));
+        assert_eq!(verdict, Some(BlameVerdict::new(Blame::PrCode, 50)));
     }
 }

@@ -4,7 +4,7 @@
 use super::{conclusion::Conclusion, error_kind::by_kind, known::Explanation};
 use crate::{
     evidence::{Confidence, ErrorType, Failure, RetryClass, RootCauseCategory::*, SourceLocation},
-    failure::read::{Changes, Frame, Origin, Reading, Sides, text::code},
+    failure::read::{Changes, Frame, FrameOrigin, Reading, Sides, text::code},
     source_files::is_test,
 };
 
@@ -109,7 +109,7 @@ fn inside_dependency(reading: &Reading, known: Option<&Conclusion>) -> Option<Co
     let speaks_of_the_line = known.is_none_or(|known| {
         known.retry == RetryClass::Code && !matches!(known.category, DependencyIssue | ConfigurationError | Environment)
     });
-    let innermost = reading.frames.iter().find(|frame| frame.origin != Origin::Toolchain)?;
+    let innermost = reading.frames.iter().find(|frame| frame.origin != FrameOrigin::Toolchain)?;
     let package = innermost.package()?;
     let caller = reading.own_frame()?;
     if !speaks_of_the_line {

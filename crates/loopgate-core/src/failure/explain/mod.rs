@@ -10,7 +10,7 @@ mod examined;
 mod known;
 
 pub use analysis::{AnalysisContext, analyse, analyse_all};
-pub use blame::{Blame, Circumstances, ExaminedCheck, Verdict, blame_check, retry_class, retry_class_of};
+pub use blame::{Blame, BlameVerdict, Circumstances, ExaminedCheck, blame_check, retry_class, retry_class_of};
 pub use examined::ExaminedFailure;
 
 pub(super) use diagnosis::{Diagnosis, Touch};

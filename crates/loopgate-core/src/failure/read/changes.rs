@@ -10,7 +10,7 @@ use crate::observed::{self, ChangedFiles, FileStatus};
 /// Where a stack frame's code comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum FrameOrigin {
     /// A file the pull request changes.
     Changed,
     /// Another file of the repository.
@@ -21,7 +21,7 @@ pub enum Origin {
     Toolchain,
 }
 
-impl Origin {
+impl FrameOrigin {
     /// Whether the repository's own people can edit it.
     pub const fn in_repository(self) -> bool {
         matches!(self, Self::Changed | Self::Repository)
@@ -92,27 +92,27 @@ impl Changes {
     }
 
     /// The repository's path of a path as some tool printed it, and where that file comes from.
-    pub fn locate(&self, printed: &str) -> (String, Origin) {
+    pub fn locate(&self, printed: &str) -> (String, FrameOrigin) {
         let path = paths::tidy(printed);
         if let Some(kind) = paths::foreign(&path) {
             // Vendored code is the repository's own once the pull request changes it.
             let changed = self.longest_suffix_of(&path).filter(|file| paths::foreign(file) == Some(kind));
             return match (changed, kind) {
-                (Some(file), _) => (file.to_owned(), Origin::Changed),
-                (None, Kind::Dependency) => (path, Origin::Dependency),
-                (None, Kind::Toolchain) => (path, Origin::Toolchain),
+                (Some(file), _) => (file.to_owned(), FrameOrigin::Changed),
+                (None, Kind::Dependency) => (path, FrameOrigin::Dependency),
+                (None, Kind::Toolchain) => (path, FrameOrigin::Toolchain),
             };
         }
         let in_root = self.roots.iter().find_map(|root| path.strip_prefix(root.as_str())?.strip_prefix('/'));
         if let Some(relative) = in_root.or_else(|| paths::without_workspace(&path)) {
             // The root is known, so that the rest is the whole path: a longer or shorter one is another file.
-            let origin = if self.contains(relative) { Origin::Changed } else { Origin::Repository };
+            let origin = if self.contains(relative) { FrameOrigin::Changed } else { FrameOrigin::Repository };
             return (relative.to_owned(), origin);
         }
         match self.longest_suffix_of(&path).or_else(|| self.only_one_ending_in(&path)) {
-            Some(file) => (file.to_owned(), Origin::Changed),
-            None if paths::is_system(&path) => (path, Origin::Toolchain),
-            None => (paths::without_container(&path).to_owned(), Origin::Repository),
+            Some(file) => (file.to_owned(), FrameOrigin::Changed),
+            None if paths::is_system(&path) => (path, FrameOrigin::Toolchain),
+            None => (paths::without_container(&path).to_owned(), FrameOrigin::Repository),
         }
     }
 
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn printed_paths_find_their_file() {
-        use Origin::{Changed, Dependency, Repository, Toolchain};
+        use FrameOrigin::{Changed, Dependency, Repository, Toolchain};
         let changes = changes(&["src/a.rs", "crates/x/src/a.rs", "web/app/index.ts", "vendor/lib/v.go", "index.js"]);
         let cases = [
             // The pull request's own files, on a runner, on a laptop, in a container.
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_path_that_fits_several_files_is_none_of_them() {
         let changes = changes(&["a/src/mod.rs", "b/src/mod.rs"]);
-        assert_eq!(changes.locate("src/mod.rs"), ("src/mod.rs".to_owned(), Origin::Repository));
+        assert_eq!(changes.locate("src/mod.rs"), ("src/mod.rs".to_owned(), FrameOrigin::Repository));
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(changes.root_of("/home/alice/w/src/a.rs").as_deref(), Some("/home/alice/w"));
         assert_eq!(changes.root_of("src/a.rs"), None);
         let rooted = changes.with_root("/home/alice/w/");
-        assert_eq!(rooted.locate("/home/alice/w/lib/b.rs"), ("lib/b.rs".to_owned(), Origin::Repository));
+        assert_eq!(rooted.locate("/home/alice/w/lib/b.rs"), ("lib/b.rs".to_owned(), FrameOrigin::Repository));
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod reading;
 mod stack;
 pub(super) mod text;
 
-pub use changes::{ChangedFile, Changes, Origin};
+pub use changes::{ChangedFile, Changes, FrameOrigin};
 pub use expected::sides;
 pub use stack::{Frame, frames};
 pub use text::Excerpt;

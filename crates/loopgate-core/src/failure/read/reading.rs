@@ -1,7 +1,7 @@
 //! One failure as its texts tell it: read once, used by fingerprint, analysis and feedback.
 
 use super::{
-    changes::{Changes, Origin},
+    changes::{Changes, FrameOrigin},
     error_type,
     expected::{self, Extent, Sides},
     message, paths,
@@ -122,7 +122,7 @@ fn known_file(frame: &mut Frame, failure: &Failure) {
             && paths::ends_with(file, &frame.file)
             && (frame.file.contains('/') || line.is_some() && *line == frame.line)
     };
-    if frame.origin == Origin::Repository
+    if frame.origin == FrameOrigin::Repository
         && let Some((file, _)) = [source, test].into_iter().flatten().find(is_meant)
     {
         frame.file.clone_from(file);

@@ -69,10 +69,10 @@ pub fn owner_mentions(text: &str) -> Vec<OwnerMention> {
 
 /// The rules of a CODEOWNERS file, in order.
 #[derive(Clone, Debug, Default)]
-pub(in crate::gate) struct Rules(Vec<Rule>);
+pub(in crate::gate) struct Rules(Vec<OwnersRule>);
 
 #[derive(Clone, Debug)]
-struct Rule {
+struct OwnersRule {
     glob: PathGlob,
     owners: Vec<Owner>,
 }
@@ -82,7 +82,7 @@ impl Rules {
         if text.len() > LARGEST {
             return Self::default();
         }
-        Self(text.lines().filter_map(Rule::parse).collect())
+        Self(text.lines().filter_map(OwnersRule::parse).collect())
     }
 
     /// The owners of a path; empty when it has none.
@@ -91,7 +91,7 @@ impl Rules {
     }
 }
 
-impl Rule {
+impl OwnersRule {
     fn parse(line: &str) -> Option<Self> {
         let (pattern, rest) = take_pattern(line.trim())?;
         let owners = rest.split_whitespace().take_while(|word| !word.starts_with('#')).map(Owner::parse);

@@ -18,7 +18,7 @@ pub use self::inspection::{CommentInspection, InspectedIntent, InspectedNearMiss
 
 use self::{
     letters::skeleton,
-    phrase::{Verdict, Vocabulary},
+    phrase::{PhraseVerdict, Vocabulary},
     visible::{Inside, LONGEST_BODY, Line},
 };
 use super::report::PhraseProblem;
@@ -205,9 +205,9 @@ fn stated(line: &Line, vocabulary: Vocabulary<'_>) -> Result<Option<Vec<Intent>>
     }
     let Some(text) = line.plain() else { return Ok(None) };
     let intent = |phrase: phrase::Phrase| match phrase.verdict {
-        Verdict::Approved => Intent::Approve { gate: phrase.gate, commit: phrase.commit },
-        Verdict::Rejected => Intent::Reject { gate: phrase.gate, reason: None },
-        Verdict::Revoked => Intent::Revoke { gate: phrase.gate },
+        PhraseVerdict::Approved => Intent::Approve { gate: phrase.gate, commit: phrase.commit },
+        PhraseVerdict::Rejected => Intent::Reject { gate: phrase.gate, reason: None },
+        PhraseVerdict::Revoked => Intent::Revoke { gate: phrase.gate },
     };
     Ok(phrase::read(text, vocabulary)?.map(|phrase| vec![intent(phrase)]))
 }

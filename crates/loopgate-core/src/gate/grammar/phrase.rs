@@ -18,7 +18,7 @@ use crate::{
 
 /// What a phrase says about its gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PhraseVerdict {
     Approved,
     Rejected,
     Revoked,
@@ -28,7 +28,7 @@ pub(super) enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Phrase {
     pub(super) gate: GateName,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: PhraseVerdict,
     pub(super) commit: Option<Sha>,
 }
 
@@ -123,16 +123,16 @@ fn is_everyday(word: &str) -> bool {
     EVERYDAY.iter().any(|everyday| everyday.eq_ignore_ascii_case(word))
 }
 
-fn verdict(words: &[&str]) -> Option<Verdict> {
+fn verdict(words: &[&str]) -> Option<PhraseVerdict> {
     let said = |phrase: &[&str]| {
         words.len() == phrase.len() && words.iter().zip(phrase).all(|(word, said)| word.eq_ignore_ascii_case(said))
     };
     if said(&["approved"]) {
-        Some(Verdict::Approved)
+        Some(PhraseVerdict::Approved)
     } else if said(&["rejected"]) || said(&["changes", "requested"]) {
-        Some(Verdict::Rejected)
+        Some(PhraseVerdict::Rejected)
     } else {
-        said(&["approval", "revoked"]).then_some(Verdict::Revoked)
+        said(&["approval", "revoked"]).then_some(PhraseVerdict::Revoked)
     }
 }
 
@@ -242,24 +242,24 @@ mod tests {
     #[test]
     fn the_phrase_in_all_its_forms() {
         for (line, gate, verdict) in [
-            ("architecture approved", "architecture", Verdict::Approved),
-            ("  ARCHITECTURE \t Approved  ", "architecture", Verdict::Approved),
-            ("architecture\u{a0}approved", "architecture", Verdict::Approved),
-            ("architecture approved.", "architecture", Verdict::Approved),
-            ("architecture approved!", "architecture", Verdict::Approved),
-            ("architecture approved !", "architecture", Verdict::Approved),
-            ("architecture approved 🎉", "architecture", Verdict::Approved),
-            ("architecture approved🎉", "architecture", Verdict::Approved),
-            ("architecture approved ✅️", "architecture", Verdict::Approved),
-            ("architecture approved 👍🏽", "architecture", Verdict::Approved),
-            ("architecture approved 👩‍💻", "architecture", Verdict::Approved),
-            ("architecture approved 🇨🇭", "architecture", Verdict::Approved),
-            ("architecture approved :tada:", "architecture", Verdict::Approved),
-            ("architecture approved :+1:", "architecture", Verdict::Approved),
-            ("@loopgate architecture approved", "architecture", Verdict::Approved),
-            ("@Loopgate[bot] security rejected", "security", Verdict::Rejected),
-            ("security changes  requested", "security", Verdict::Rejected),
-            ("db-2 approval revoked.", "db-2", Verdict::Revoked),
+            ("architecture approved", "architecture", PhraseVerdict::Approved),
+            ("  ARCHITECTURE \t Approved  ", "architecture", PhraseVerdict::Approved),
+            ("architecture\u{a0}approved", "architecture", PhraseVerdict::Approved),
+            ("architecture approved.", "architecture", PhraseVerdict::Approved),
+            ("architecture approved!", "architecture", PhraseVerdict::Approved),
+            ("architecture approved !", "architecture", PhraseVerdict::Approved),
+            ("architecture approved 🎉", "architecture", PhraseVerdict::Approved),
+            ("architecture approved🎉", "architecture", PhraseVerdict::Approved),
+            ("architecture approved ✅️", "architecture", PhraseVerdict::Approved),
+            ("architecture approved 👍🏽", "architecture", PhraseVerdict::Approved),
+            ("architecture approved 👩‍💻", "architecture", PhraseVerdict::Approved),
+            ("architecture approved 🇨🇭", "architecture", PhraseVerdict::Approved),
+            ("architecture approved :tada:", "architecture", PhraseVerdict::Approved),
+            ("architecture approved :+1:", "architecture", PhraseVerdict::Approved),
+            ("@loopgate architecture approved", "architecture", PhraseVerdict::Approved),
+            ("@Loopgate[bot] security rejected", "security", PhraseVerdict::Rejected),
+            ("security changes  requested", "security", PhraseVerdict::Rejected),
+            ("db-2 approval revoked.", "db-2", PhraseVerdict::Revoked),
         ] {
             let phrase = read_line(line).unwrap().unwrap_or_else(|| panic!("{line}"));
             assert_eq!((phrase.gate.as_str(), phrase.verdict, phrase.commit), (gate, verdict, None), "{line}");

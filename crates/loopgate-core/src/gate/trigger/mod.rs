@@ -124,11 +124,11 @@ impl<'a> Scene<'a> {
     /// not close it again.
     pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Triggered> {
         match (Look { scene: self, remembered }).at(&policy.trigger) {
-            Answer::No => None,
-            Answer::Yes(found) | Answer::CannotTell(found) if found.is_nothing() => {
+            Match::No => None,
+            Match::Yes(found) | Match::CannotTell(found) if found.is_nothing() => {
                 Some(Triggered::whole(MatchReason::NotExcluded))
             }
-            Answer::Yes(found) | Answer::CannotTell(found) => Some(found),
+            Match::Yes(found) | Match::CannotTell(found) => Some(found),
         }
     }
 }
@@ -157,13 +157,13 @@ pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Tri
     (!found.is_nothing()).then_some(found)
 }
 
-enum Answer {
+enum Match {
     Yes(Triggered),
     No,
     CannotTell(Triggered),
 }
 
-impl Answer {
+impl Match {
     fn whole(matched: bool, reason: impl FnOnce() -> MatchReason) -> Self {
         if matched { Self::Yes(Triggered::whole(reason())) } else { Self::No }
     }
@@ -175,17 +175,17 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn at(&self, trigger: &GateTrigger) -> Answer {
+    fn at(&self, trigger: &GateTrigger) -> Match {
         let pull_request = &self.scene.snapshot.pull_request;
         match trigger {
             GateTrigger::Any(parts) => self.any(parts),
             GateTrigger::All(parts) => self.all(parts),
             GateTrigger::Not(part) => match self.at(part) {
-                Answer::Yes(_) => Answer::No,
-                Answer::No => Answer::Yes(Triggered::nothing()),
-                Answer::CannotTell(found) => Answer::CannotTell(found),
+                Match::Yes(_) => Match::No,
+                Match::No => Match::Yes(Triggered::nothing()),
+                Match::CannotTell(found) => Match::CannotTell(found),
             },
-            GateTrigger::Always => Answer::Yes(Triggered::whole(MatchReason::Always)),
+            GateTrigger::Always => Match::Yes(Triggered::whole(MatchReason::Always)),
             GateTrigger::Paths { globs, except } => self.in_files(|_, file| touched(file, globs, except)),
             GateTrigger::AddedLines { patterns, except } => self.in_files(|index, file| {
                 added(file, self.scene.added.get(index).and_then(Option::as_ref), patterns, except)
@@ -199,49 +199,49 @@ impl Look<'_> {
             GateTrigger::BaseBranch(globs) => {
                 let branch = &pull_request.base.branch;
                 let matched = globs.iter().any(|glob| glob.matches(branch));
-                Answer::whole(matched, || MatchReason::BaseBranch { branch: branch.clone() })
+                Match::whole(matched, || MatchReason::BaseBranch { branch: branch.clone() })
             }
             GateTrigger::Author(logins) => {
                 let login = &pull_request.author.login;
-                Answer::whole(logins.contains(login), || MatchReason::Author { login: login.clone() })
+                Match::whole(logins.contains(login), || MatchReason::Author { login: login.clone() })
             }
             GateTrigger::Size { lines, files } => self.size(*lines, *files),
-            GateTrigger::Draft => Answer::whole(pull_request.readiness == Readiness::Draft, || MatchReason::Draft),
+            GateTrigger::Draft => Match::whole(pull_request.readiness == Readiness::Draft, || MatchReason::Draft),
             GateTrigger::Findings(severity) => self.found(*severity),
         }
     }
 
-    fn any(&self, parts: &[GateTrigger]) -> Answer {
+    fn any(&self, parts: &[GateTrigger]) -> Match {
         let (mut certain, mut found) = (false, Triggered::nothing());
         let mut doubtful = false;
         for part in parts {
             match self.at(part) {
-                Answer::No => {}
-                Answer::Yes(more) => {
+                Match::No => {}
+                Match::Yes(more) => {
                     certain = true;
                     found.add(more);
                 }
-                Answer::CannotTell(more) => {
+                Match::CannotTell(more) => {
                     doubtful = true;
                     found.add(more);
                 }
             }
         }
         match (certain, doubtful) {
-            (true, _) => Answer::Yes(found),
-            (false, true) => Answer::CannotTell(found),
-            (false, false) => Answer::No,
+            (true, _) => Match::Yes(found),
+            (false, true) => Match::CannotTell(found),
+            (false, false) => Match::No,
         }
     }
 
-    fn all(&self, parts: &[GateTrigger]) -> Answer {
+    fn all(&self, parts: &[GateTrigger]) -> Match {
         let (mut certain, mut found) = (true, Triggered::nothing());
         let mut files = BTreeSet::new();
         for part in parts {
             let more = match self.at(part) {
-                Answer::No => return Answer::No,
-                Answer::Yes(more) => more,
-                Answer::CannotTell(more) => {
+                Match::No => return Match::No,
+                Match::Yes(more) => more,
+                Match::CannotTell(more) => {
                     certain = false;
                     more
                 }
@@ -255,7 +255,7 @@ impl Look<'_> {
         if !files.is_empty() {
             found.scope = Scope::Files(files);
         }
-        if certain { Answer::Yes(found) } else { Answer::CannotTell(found) }
+        if certain { Match::Yes(found) } else { Match::CannotTell(found) }
     }
 
     fn files(&self) -> &[ChangedFile] {
@@ -263,7 +263,7 @@ impl Look<'_> {
     }
 
     /// Asks each file; a list that is not whole leaves it open whether another file would match.
-    fn in_files(&self, ask: impl Fn(usize, &ChangedFile) -> InFile) -> Answer {
+    fn in_files(&self, ask: impl Fn(usize, &ChangedFile) -> InFile) -> Match {
         let (mut certain, mut found) = (false, Triggered::nothing());
         for (index, file) in self.files().iter().enumerate() {
             let matches = match ask(index, file) {
@@ -283,13 +283,13 @@ impl Look<'_> {
             found.add(Triggered::whole(MatchReason::TooLarge));
         }
         match (certain, found.is_nothing()) {
-            (true, _) => Answer::Yes(found),
-            (false, false) => Answer::CannotTell(found),
-            (false, true) => Answer::No,
+            (true, _) => Match::Yes(found),
+            (false, false) => Match::CannotTell(found),
+            (false, true) => Match::No,
         }
     }
 
-    fn new_folder(&self) -> Answer {
+    fn new_folder(&self) -> Match {
         let known = self.scene.snapshot.base_folders.as_ref();
         let arrives =
             |file: &ChangedFile| matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied);
@@ -311,34 +311,34 @@ impl Look<'_> {
         })
     }
 
-    fn labelled(&self, wanted: &[String]) -> Answer {
+    fn labelled(&self, wanted: &[String]) -> Match {
         let is = |label: &str, wanted: &String| label.to_lowercase() == wanted.to_lowercase();
         let among = |labels: &BTreeSet<String>| {
             labels.iter().find(|label| wanted.iter().any(|wanted| is(label, wanted))).cloned()
         };
         if let Some(label) = among(&self.scene.snapshot.pull_request.labels) {
-            return Answer::Yes(Triggered::whole(MatchReason::Label { label }));
+            return Match::Yes(Triggered::whole(MatchReason::Label { label }));
         }
         match among(self.remembered) {
-            Some(label) => Answer::Yes(Triggered::whole(MatchReason::LabelRemoved { label })),
-            None => Answer::No,
+            Some(label) => Match::Yes(Triggered::whole(MatchReason::LabelRemoved { label })),
+            None => Match::No,
         }
     }
 
-    fn size(&self, most_lines: Option<u64>, most_files: Option<u64>) -> Answer {
+    fn size(&self, most_lines: Option<u64>, most_files: Option<u64>) -> Match {
         let lines = self.files().iter().map(|file| u64::from(file.additions) + u64::from(file.deletions)).sum();
         let files = self.files().len() as u64;
         let exceeds = |most: Option<u64>, is: u64| most.is_some_and(|most| is > most);
         if exceeds(most_lines, lines) || exceeds(most_files, files) {
-            return Answer::Yes(Triggered::whole(MatchReason::Size { lines, files }));
+            return Match::Yes(Triggered::whole(MatchReason::Size { lines, files }));
         }
         match self.scene.snapshot.files {
-            ChangedFiles::TooLarge { .. } => Answer::CannotTell(Triggered::whole(MatchReason::TooLarge)),
-            ChangedFiles::Complete(_) => Answer::No,
+            ChangedFiles::TooLarge { .. } => Match::CannotTell(Triggered::whole(MatchReason::TooLarge)),
+            ChangedFiles::Complete(_) => Match::No,
         }
     }
 
-    fn found(&self, severity: FindingSeverity) -> Answer {
+    fn found(&self, severity: FindingSeverity) -> Match {
         let mut found = Triggered::nothing();
         for finding in self.scene.findings.iter().filter(|finding| finding.severity >= severity) {
             let reason = MatchReason::Finding { rule: excerpt(&finding.rule) };
@@ -353,7 +353,7 @@ impl Look<'_> {
             let scope = index.map_or(Scope::Whole, |index| Scope::Files(BTreeSet::from([index])));
             found.add(Triggered { matches: vec![matched], not_kept: 0, scope });
         }
-        if found.is_nothing() { Answer::No } else { Answer::Yes(found) }
+        if found.is_nothing() { Match::No } else { Match::Yes(found) }
     }
 }
 

@@ -9,8 +9,8 @@ use crate::{
     observed::{CodeType, ReceivedEvidence},
     policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
     reflex::{
-        Alias, Breach, FixMaker, FixRecord, Major, Produced, Senior, Settings, Standing, begin, critique as items_of,
-        govern, plan, prepared_checks, replay, standing,
+        Alias, Breach, FixMaker, FixRecord, LoopStanding, Major, Produced, Senior, Settings, begin,
+        critique as items_of, govern, plan, prepared_checks, replay, standing,
     },
     state::{RunStatus, StopReason, Task},
     verdict::{
@@ -83,7 +83,7 @@ impl Story {
 
     /// Executes the steps up to the judgement of one iteration.
     fn iteration(&mut self, failing: &[&str], passing: &[&str]) -> &mut Self {
-        while standing(&self.state) == Standing::Going {
+        while standing(&self.state) == LoopStanding::Going {
             let (state, now) = (self.state.clone(), self.now);
             let all = rules(&self.policy, CodeType::NewFunction);
             let checks = prepared_checks(&self.policy, &all, state.phase);
@@ -236,7 +236,7 @@ fn a_step_may_break_its_contract_once() {
     assert_eq!(Turn::planned(&story.state, Vec::new(), story.now), Err(breach.clone()));
     let once = Turn::broke(&story.state, &breach, story.now);
     story.take(once);
-    assert_eq!(standing(&story.state), Standing::Going);
+    assert_eq!(standing(&story.state), LoopStanding::Going);
     let mended = {
         let mut story = Story {
             state: story.state.clone(),

@@ -48,7 +48,7 @@ pub(super) fn path_of(class: &str, file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::changes::{ChangedFile, Origin};
+    use super::super::super::changes::{ChangedFile, FrameOrigin};
     use super::super::{Changes, frames, tests::shown};
 
     const TRACE: &str = "\
@@ -80,6 +80,6 @@ org.opentest4j.AssertionFailedError: expected: <30> but was: <20>
         let path = "app/src/test/java/com/acme/shop/CartTest.java";
         let changes = Changes::new([ChangedFile { path: path.to_owned(), added: vec![] }]);
         let frames = frames(TRACE, &changes);
-        assert!(frames.iter().any(|frame| frame.file == path && frame.origin == Origin::Changed));
+        assert!(frames.iter().any(|frame| frame.file == path && frame.origin == FrameOrigin::Changed));
     }
 }

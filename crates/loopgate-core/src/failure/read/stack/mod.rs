@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use self::line::{Line, Order, Says};
 use super::{
-    changes::{Changes, Origin},
+    changes::{Changes, FrameOrigin},
     paths,
     patterns::Patterns,
     text,
@@ -43,13 +43,13 @@ pub struct Frame {
     /// From 1, in the unit of the tool.
     pub column: Option<u32>,
     pub function: Option<String>,
-    pub origin: Origin,
+    pub origin: FrameOrigin,
 }
 
 impl Frame {
     /// The dependency the frame lies in, by name.
     pub fn package(&self) -> Option<String> {
-        if self.origin == Origin::Dependency { paths::package(&self.file) } else { None }
+        if self.origin == FrameOrigin::Dependency { paths::package(&self.file) } else { None }
     }
 
     pub fn location(&self) -> SourceLocation {
@@ -282,9 +282,9 @@ mod tests {
             .map(|frame| {
                 let number = |n: Option<u32>| n.map_or(String::new(), |n| format!(":{n}"));
                 let origin = match frame.origin {
-                    Origin::Changed | Origin::Repository => "ours",
-                    Origin::Dependency => "dependency",
-                    Origin::Toolchain => "toolchain",
+                    FrameOrigin::Changed | FrameOrigin::Repository => "ours",
+                    FrameOrigin::Dependency => "dependency",
+                    FrameOrigin::Toolchain => "toolchain",
                 };
                 let function = frame.function.as_deref().unwrap_or("-");
                 format!("{}{}{} {function} {origin}", frame.file, number(frame.line), number(frame.column))

@@ -16,7 +16,7 @@ use loopgate_simulator::{Clock, Config, Simulator};
 const PACE: TimeDelta = TimeDelta::minutes(7);
 
 /// Everything that runs during the demo.
-pub(super) struct Theatre {
+pub(super) struct DemoWorld {
     pub github: Simulator,
     pub repo: RepoName,
     server: Running,
@@ -43,7 +43,7 @@ impl server::Clock for StoryClock {
     }
 }
 
-impl Theatre {
+impl DemoWorld {
     pub async fn open() -> Result<Self, DemoError> {
         let clock = Clock::system();
         let github = Simulator::start(Config { clock: clock.clone(), pace: PACE, ..Config::default() }).await?;
