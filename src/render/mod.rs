@@ -67,7 +67,7 @@ use loopgate_core::{
 pub use annotations::CheckAnnotation;
 pub use announcement::Announcement;
 pub use causes::history_lines;
-pub use check_run::{CheckAction, CheckRunText};
+pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, superseded};
 pub use explain::Explanation;
 pub use feedback::feedback;
 pub use fit::LIMIT;
@@ -90,7 +90,7 @@ pub use traces::Traces;
 pub use workflow::{annotation_commands, defused, silenced};
 
 /// Every text of one pull request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rendered {
     pub status_comment: String,
     /// `loopgate / verify`.

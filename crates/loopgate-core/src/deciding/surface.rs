@@ -1,6 +1,6 @@
 //! How the pull request should look: labels, check runs, reviewers, posts and reactions that follow from a decision.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
@@ -13,11 +13,12 @@ use crate::{
     escalation::fix_request::{self, FixRequest},
     failure::Blame,
     gate::{GateReport, GateStanding, Reacted, ReactionKind, gate_transitions},
-    observed::{Conclusion, Lifecycle},
+    observed::{Conclusion, Lifecycle, OwnCheck},
     policy::{Channel, LabelPolicy, LoopLabel, OnComplete, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{AnswerOutcome, Asked, GateStatus, RunStatus},
+    verdict::{CheckStanding, gather::GatheredCheck},
 };
 
 /// How long after the merge the surface is still put right: long enough for a turn that was cut short. What is shown
@@ -34,12 +35,23 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
     }
     let open = stages.given.snapshot.pull_request.lifecycle == Lifecycle::Open;
     let fix = view.fixing.as_ref().and_then(|turn| fix_request::request(turn, stages.given.policy, stages.given.now));
+    let judged_here = stages.given.snapshot.judged_on.is_none();
+    let check = |plan: fn(&Stages<'_>) -> CheckRunPlan| {
+        let plan = judged_here.then(|| plan(stages))?;
+        // Nothing that comes after the merge is waited for.
+        Some(if open || plan != CheckRunPlan::InProgress {
+            plan
+        } else {
+            CheckRunPlan::Completed(Conclusion::Cancelled)
+        })
+    };
     Surface {
         labels: labels(stages),
         request: if open { gates.request } else { Default::default() },
         withdraw: if open { gates.withdraw } else { Default::default() },
-        verify: Some(verify_check(stages)),
-        gates: Some(gates_check(stages)),
+        verify: check(verify_check),
+        gates: check(gates_check),
+        by_word: by_word(stages),
         status_comment: StatusCommentWish::Upsert,
         posts: posts(stages, fix.as_ref()),
         fix,
@@ -52,6 +64,19 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         },
         delete_branch: merged_branch(stages),
     }
+}
+
+/// Which checks are green because a person said so. What somebody said of this head holds for no other, and for no
+/// longer than they say it.
+fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
+    let approved = |gate: &GateReport| matches!(gate.standing, GateStanding::Approved { .. });
+    let skipped = |check: &GatheredCheck| matches!(check.standing, CheckStanding::Skipped { .. });
+    let verify = stages.verification.evidence.checks.values().any(skipped)
+        || !stages.next.accepted.is_empty()
+        || !stages.next.accepted_tampering.is_empty();
+    let gates = stages.assessment.gates.iter().any(approved);
+    let words = [(OwnCheck::Verify, verify), (OwnCheck::Gates, gates)];
+    words.into_iter().filter_map(|(check, by_word)| by_word.then_some(check)).collect()
 }
 
 /// The head branch, where it goes after a merge. Never a fork's: it is not ours to tidy up.

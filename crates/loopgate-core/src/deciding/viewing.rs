@@ -113,6 +113,12 @@ impl Stages<'_> {
             .filter(|kind| !configured(*kind))
             .map(Warning::NoCheckOfKind)
             .collect();
+        warnings.extend(snapshot.judged_on.map(Warning::JudgedOn));
+        let base = &snapshot.pull_request.base;
+        warnings.extend(base.open_pattern.clone().map(|pattern| {
+            let branch = base.branch.clone();
+            Warning::OpenPattern { pattern, branch }
+        }));
         warnings.extend(self.next.lost_record().map(Warning::RecordLost));
         warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
         warnings.extend(policy.overruled.iter().cloned().map(Warning::Overruled));
@@ -155,7 +161,8 @@ impl Stages<'_> {
         let gates = &self.assessment.gates;
         let triggered =
             gates.iter().any(|gate| gate.holding == Holding::Holds && gate.status() != GateStatus::NotApplicable);
-        let again = triggered.then_some(given.now + GATES_ARE_READ_AGAIN);
+        // Where another pull request is judged for this one, nobody tells when that ends.
+        let again = (triggered || given.snapshot.judged_on.is_some()).then_some(given.now + GATES_ARE_READ_AGAIN);
         let waits = waiting::next(next, &given.policy.gates, given.now);
         let due = [view.next_rerun.as_ref().map(|next| next.at), view.fixing.as_ref().map(|turn| turn.at)];
         let senior = senior_fixer::revisit(next, given.policy);

@@ -8,7 +8,7 @@ use crate::{
     escalation::fix_request::FixRequest,
     gate::{Reacted, ReactionKind, Reviewer},
     ids::{GateName, Sha},
-    observed::Conclusion,
+    observed::{Conclusion, OwnCheck},
     policy::Channel,
 };
 
@@ -23,6 +23,8 @@ pub struct Surface {
     /// None: nothing is written (closed unmerged).
     pub verify: Option<CheckRunPlan>,
     pub gates: Option<CheckRunPlan>,
+    /// The checks that are green by the word of a person: an approval, a skip, a responsibility taken.
+    pub by_word: BTreeSet<OwnCheck>,
     pub status_comment: StatusCommentWish,
     pub posts: Vec<Post>,
     pub reactions: BTreeMap<Reacted, ReactionKind>,
@@ -72,6 +74,23 @@ pub enum LabelMeaning {
 pub enum CheckRunPlan {
     InProgress,
     Completed(Conclusion),
+}
+
+impl CheckRunPlan {
+    /// The one that lets less through.
+    #[must_use]
+    pub const fn max_by_severity(self, other: Self) -> Self {
+        if other.severity() > self.severity() { other } else { self }
+    }
+
+    const fn severity(self) -> u8 {
+        match self {
+            Self::Completed(Conclusion::Success | Conclusion::Neutral | Conclusion::Skipped) => 0,
+            Self::InProgress => 1,
+            Self::Completed(Conclusion::ActionRequired) => 2,
+            Self::Completed(_) => 3,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

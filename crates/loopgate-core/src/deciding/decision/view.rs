@@ -8,7 +8,7 @@ use crate::{
     evidence::{ChangedCoverage, CheckKind, Compare},
     failure::Blame,
     gate::{Considered, GateReport},
-    ids::{CheckName, Login},
+    ids::{CheckName, Login, PrNumber},
     observed::{ForgedCheck, ObservationProblem},
     policy::{ConfigError, PolicyOrigin, Trigger},
     stage::Stage,
@@ -95,6 +95,13 @@ pub enum Warning {
     },
     /// There was a record before this run, and it is gone.
     RecordLost(LostRecord),
+    /// The same head into the same base is judged on another pull request.
+    JudgedOn(PrNumber),
+    /// The checks bear the branch's own name, since people can make branches of the pattern it matches.
+    OpenPattern {
+        pattern: String,
+        branch: String,
+    },
     /// A counted comment's body changed.
     TamperedComment {
         by: Login,

@@ -334,7 +334,7 @@ impl<'a> Authority<'a> {
 /// # Errors
 /// Why they may not, or why that could not be learned.
 pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Account) -> Result<(), Refusal> {
-    let contributors = Contributors::of(&snapshot.commits);
+    let contributors = Contributors::of(&snapshot.commits, gate.exclusions.update_merges);
     let paths: Vec<String> = snapshot.files.known().iter().flat_map(|file| file.paths()).map(str::to_owned).collect();
     let authority = Authority::resolve(gate, snapshot, &contributors, &paths);
     if let Some(refusal) = authority.excluded(person) {
