@@ -120,6 +120,11 @@ impl<'a> ExaminedCheck<'a> {
     /// How the check, failing, may be retried.
     pub fn retry_class(&self) -> RetryClass {
         let Self { check, failures } = self;
+        // The system kills what uses up the memory of the machine; of its tests nothing is known then.
+        let was_killed = check.signal == Some(9) || check.exit_code == Some(137);
+        if was_killed && check.failures.iter().all(|failure| failure.test_name.is_none() && failure.source.is_none()) {
+            return RetryClass::External;
+        }
         let logged = logged_class(check);
         let every = |class: RetryClass| {
             logged == Some(class) || (!failures.is_empty() && failures.iter().all(|one| one.retry == class))
