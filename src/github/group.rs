@@ -88,6 +88,7 @@ impl Reconcile {
         let [(verify, verify_text), (gates, gates_text)] = render::merge_group(&members, &unknown);
         let texts = Rendered {
             announcement: None,
+            dispatch: None,
             status_comment: String::new(),
             verify: verify_text,
             gates: gates_text,
@@ -137,22 +138,11 @@ impl Reconcile {
         of: &Snapshot,
     ) -> Result<ObservedSurface, Failed> {
         let check_runs = self.observer.own_check_runs(client, &group.repository, group.head).await?;
-        Ok(ObservedSurface {
-            repository: group.repository.clone(),
-            number: of.pull_request.number,
-            head: group.head,
-            labels: Default::default(),
-            requested_users: Default::default(),
-            requested_teams: Default::default(),
-            author: of.pull_request.author.login.clone(),
-            reviewed: Default::default(),
-            status_comments: Vec::new(),
-            posts: Default::default(),
-            check_runs,
-            superseded: Vec::new(),
-            reactions: Default::default(),
-            us: of.app.bot_id,
-        })
+        let pull_request = &of.pull_request;
+        let (base, author) = (pull_request.base.clone(), pull_request.author.login.clone());
+        let nothing =
+            ObservedSurface::of_nothing(group.repository.clone(), pull_request.number, group.head, base, author);
+        Ok(ObservedSurface { check_runs, us: of.app.bot_id, ..nothing })
     }
 }
 

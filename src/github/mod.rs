@@ -9,7 +9,6 @@ mod act;
 mod artifacts;
 mod auth;
 mod cache;
-mod check_names;
 mod client;
 mod clock;
 mod error;
@@ -35,7 +34,6 @@ mod wire;
 pub use act::{Effect, Executed, Executor, Presence, Problem, plan};
 pub use auth::{AppCredentials, AppSlug, Credentials};
 pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
-pub use check_names::OwnCheck;
 pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};
 pub use error::{Error, ErrorKind};
@@ -43,7 +41,7 @@ pub use group::{GroupAnswer, MergeGroup};
 pub use marker::state_apart;
 pub use objects::GithubObjects;
 pub use observe::{
-    Governing, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, PullRequestFacts, Target,
+    Governing, LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, PullRequestFacts, Target,
 };
 pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Settled, Summary};
 pub use retry::Patience;

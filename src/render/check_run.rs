@@ -7,18 +7,19 @@ use super::{
     configuration, explain, fit,
     gate_card::GateCard,
     links::Links,
-    sanitize::{Markdown, clip, line},
+    sanitize::{Markdown, clip, code, line},
     status::{self, StatusModel},
     templates,
     verdict::{self, Subject},
     words,
 };
 use loopgate_core::{
-    CheckName,
+    CheckName, PrNumber, Sha,
     commands::Button,
     deciding::{CheckRunPlan, Decision, NextAction, View},
     evidence::CheckKind,
     gate::{GateReport, GateStanding},
+    observed::Conclusion,
     stages::Blocker,
     verdict::CheckStanding,
 };
@@ -31,7 +32,7 @@ const IDENTIFIER: usize = 20;
 const TITLE: usize = 60;
 
 /// What a check run says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckRunText {
     /// At most 60 characters, plain.
     pub title: String,
@@ -70,6 +71,33 @@ pub(super) fn title(words: String) -> String {
     clip(&line(&words), TITLE).into_owned()
 }
 
+/// A check run on a head that was left for another one, or for a base that was left.
+pub fn superseded(by: Option<Sha>, base: &str) -> CheckRunText {
+    let (by, again) = match by {
+        Some(head) => (head.short(), "It is judged again where it is the head of a pull request again."),
+        None => (format!("into {base}"), "It is judged again where that is its base again."),
+    };
+    let summary = format!("What people said of this commit held for a pull request that has moved on. {again}");
+    CheckRunText { title: title(format!("Superseded: now {by}")), summary, ..CheckRunText::default() }
+}
+
+/// What another pull request on the same commit comes to, where branches share the names of their checks.
+pub struct SharedVerdict {
+    pub number: PrNumber,
+    pub branch: String,
+    pub plan: CheckRunPlan,
+}
+
+/// Says it above what the check run says of its own pull request.
+pub fn add_shared(text: &mut CheckRunText, shared: &SharedVerdict) {
+    let state = match shared.plan {
+        CheckRunPlan::Completed(Conclusion::Success) => "✅ passes",
+        CheckRunPlan::InProgress => "⏳ is not decided yet",
+        CheckRunPlan::Completed(_) => "❌ does not pass",
+    };
+    text.summary = format!("- #{} into {} {state}\n\n{}", shared.number, code(&shared.branch), text.summary);
+}
+
 /// The state of the evidence; gates and reviews are the other check's business.
 fn verify_title(subject: &Subject<'_>) -> String {
     let view = &subject.decision.view;
@@ -82,6 +110,9 @@ fn verify_title(subject: &Subject<'_>) -> String {
             format!("Blocked: {}", words::trigger(*cause))
         }
         (NextAction::Stopped, _) => verdict::verdict(subject).words,
+        (NextAction::Complete, Some(Blocker::MissingEvidence(missing))) => {
+            format!("Merged without {}", words::checks(missing))
+        }
         (_, Some(Blocker::MissingEvidence(missing))) => format!("Waiting for {}", words::checks(missing)),
         (_, Some(Blocker::Capability(_))) => {
             format!("{} of {} capabilities", view.capabilities.completed, view.capabilities.total)
