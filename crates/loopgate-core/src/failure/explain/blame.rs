@@ -300,6 +300,20 @@ mod tests {
     }
 
     #[test]
+    fn a_killed_check_is_the_machine_s_unless_a_test_of_it_failed() {
+        let ended = |mut check: CheckEvidence, exit_code, signal| {
+            (check.exit_code, check.signal) = (exit_code, signal);
+            retry_class(&check)
+        };
+        let silent = || check(CheckKind::Test, Outcome::Failed, &[]);
+        assert_eq!(ended(silent(), Some(137), None), RetryClass::External);
+        assert_eq!(ended(silent(), None, Some(9)), RetryClass::External);
+        assert_eq!(ended(silent(), Some(1), None), RetryClass::Code);
+        let failing = check(CheckKind::Test, Outcome::Failed, &["AssertionError: expected 20 to be 40"]);
+        assert_eq!(ended(failing, Some(137), None), RetryClass::Code);
+    }
+
+    #[test]
     fn blame_of_checks() {
         use CheckKind::{Build, Test};
         use Outcome::{Cancelled, Failed, Passed, TimedOut};
