@@ -5,30 +5,12 @@
 
 use loopgate_core::evidence::ReportFormat;
 
-use super::{Unreadable, formats::MARKS, text};
-
-/// Names of keys, as far as the beginning of a report shows them.
-pub(super) type Keys<'a> = [&'a str];
-
-/// By what the beginning of a report is recognised.
-pub(super) enum Mark {
-    /// XML: the name of the outermost element, without its prefix, and its whole tag.
-    Root(fn(&str, &str) -> bool),
-    /// JSON: the beginning, and the keys of the first object in the outermost array.
-    Array(fn(&str, &Keys<'_>) -> bool),
-    /// JSON: the beginning, and the keys of the outermost object.
-    Object(fn(&str, &Keys<'_>) -> bool),
-    /// An object on each line, among other lines perhaps: the keys of one.
-    JsonLines(fn(&Keys<'_>) -> bool),
-    /// Text: a line that only this format has.
-    Line(fn(&str) -> bool),
-    /// Text: a line that other formats have too; it counts where no other format is recognised.
-    AnyLine(fn(&str) -> bool),
-    /// Text of several tools: lines that only it has, and such that other formats have too.
-    Text { own: fn(&str) -> bool, common: fn(&str) -> bool },
-    /// Only where it is configured.
-    Configured,
-}
+use super::{
+    Unreadable,
+    formats::{MARKS, is_old_sarif},
+    mark::Mark,
+    text,
+};
 
 /// The format of a report that begins with `head`; none if it is in none that is read here.
 pub(super) fn detect(head: &str) -> Option<ReportFormat> {
@@ -59,13 +41,6 @@ const UNSUPPORTED: [(&str, &str, &str); 16] = [
     ("statementMap", "Istanbul's JSON", "write lcov (`--reporter=lcov`)"),
     ("toolInfo", "SARIF of before 2.0", "write SARIF 2.1.0"),
 ];
-
-/// Whether a text is SARIF of before 2.0, whose results look alike and are not.
-pub(super) fn is_old_sarif(head: &str) -> bool {
-    let version = head.split_once("\"version\"").map(|(_, rest)| rest.trim_start_matches([':', ' ', '\n', '\r', '\t']));
-    let is_first = version.is_some_and(|version| version.starts_with("\"1.0")) && !head.contains("sarif-2");
-    head.contains("\"runs\"") && (is_first || head.contains("sarif-1.0"))
-}
 
 /// What a report is that is in no format that is read, if that is known.
 pub(super) fn unsupported(head: &str) -> Option<Unreadable> {

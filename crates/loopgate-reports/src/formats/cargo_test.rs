@@ -12,7 +12,7 @@ use loopgate_core::evidence::{ErrorType, TestFramework, TestState};
 use super::{cargo_failure, rustc_text::CompileErrors};
 use crate::{
     collect::{Case, Collector, Title},
-    detect::Mark,
+    mark::Mark,
     notes::Flaw,
     numbers,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},

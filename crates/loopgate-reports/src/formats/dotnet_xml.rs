@@ -5,7 +5,7 @@ use loopgate_core::evidence::{Failure, TestState};
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
-    detect::Mark,
+    mark::Mark,
     markup::{Tag, Token},
     notes::Flaw,
     numbers,

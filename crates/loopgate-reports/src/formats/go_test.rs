@@ -13,7 +13,7 @@ use super::go_text;
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
-    detect::Mark,
+    mark::Mark,
     notes::Flaw,
     text::{Clip, MAX_TRACE},
     window::Window,

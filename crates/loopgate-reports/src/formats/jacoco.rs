@@ -3,7 +3,7 @@
 use crate::{
     Unreadable,
     collect::Collector,
-    detect::Mark,
+    mark::Mark,
     markup::{Tag, Token},
     notes::Flaw,
     numbers,

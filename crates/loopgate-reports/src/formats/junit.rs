@@ -10,7 +10,7 @@ use super::junit_failure::{Details, GoParents, describe, place_failure};
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
-    detect::Mark,
+    mark::Mark,
     markup::{Tag, Token},
     notes::{Flaw, Notes},
     numbers,

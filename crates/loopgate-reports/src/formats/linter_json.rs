@@ -7,8 +7,8 @@ use serde::{Deserialize, de::MapAccess};
 use crate::{
     Unreadable,
     collect::{Collector, IsError},
-    detect::Mark,
     json::{Keys, Member, Number, Text, read_object},
+    mark::Mark,
     notes::Flaw,
     severity,
     text::{self, MAX_MESSAGE},

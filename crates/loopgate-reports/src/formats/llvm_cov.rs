@@ -11,8 +11,8 @@ use serde::{
 use crate::{
     Unreadable,
     collect::Collector,
-    detect::Mark,
     json::{Keys, Member, Number, Text, read_object},
+    mark::Mark,
     notes::Flaw,
     window::Window,
 };

@@ -35,7 +35,9 @@ mod trx;
 
 use loopgate_core::evidence::ReportFormat;
 
-use crate::{ReadOptions, Unreadable, collect::Collector, detect::Mark, window::Window, xml::Xml};
+pub(super) use sarif::is_old_sarif;
+
+use crate::{ReadOptions, Unreadable, collect::Collector, mark::Mark, window::Window, xml::Xml};
 
 /// Makes the table of formats: by what each is recognised, in this order, and how it is read.
 macro_rules! formats {

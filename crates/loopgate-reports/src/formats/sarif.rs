@@ -11,8 +11,8 @@ use serde::{Deserialize, de::MapAccess};
 use crate::{
     Unreadable,
     collect::{Collector, IsError},
-    detect::{Mark, is_old_sarif},
     json::{First, Keys, Member, Number, Text, read_object},
+    mark::Mark,
     notes::Flaw,
     severity,
     text::{self, MAX_MESSAGE, MAX_NAME},
@@ -35,6 +35,13 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
     // If the document was cut short, results may be waiting still.
     runs.end();
     ended
+}
+
+/// Whether a text is SARIF of before 2.0, whose results look alike and are not.
+pub(crate) fn is_old_sarif(head: &str) -> bool {
+    let version = head.split_once("\"version\"").map(|(_, rest)| rest.trim_start_matches([':', ' ', '\n', '\r', '\t']));
+    let is_first = version.is_some_and(|version| version.starts_with("\"1.0")) && !head.contains("sarif-2");
+    head.contains("\"runs\"") && (is_first || head.contains("sarif-1.0"))
 }
 
 struct Document<'a, 'c, 'o>(&'a mut Run<'c, 'o>);

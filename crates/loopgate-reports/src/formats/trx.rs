@@ -10,7 +10,7 @@ use loopgate_core::evidence::{Failure, TestId, TestState};
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
-    detect::Mark,
+    mark::Mark,
     markup::{Tag, Token},
     notes::Flaw,
     numbers,

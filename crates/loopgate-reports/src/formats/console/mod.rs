@@ -24,7 +24,7 @@ use self::{
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
-    detect::Mark,
+    mark::Mark,
     notes::Flaw,
     text,
     window::Window,
