@@ -15,7 +15,7 @@ const FILES: [(&str, &[&str]); 14] = [
     ("V", &["crates/loopgate-core/src/verdict/coverage"]),
     ("N", &["crates/loopgate-core/src/deciding/interleavings"]),
     ("P", &["src/runner/proof/mod.rs"]),
-    ("Q", &["crates/loopgate-core/src/escalation/fix_request.rs"]),
+    ("Q", &["crates/loopgate-core/src/escalation/fix_request.rs", "src/render/fix_request.rs"]),
     ("Y", &["crates/loopgate-core/src/escalation/senior_fixer.rs"]),
     ("Z", &["src/runner/schedule.rs"]),
     ("G", &["crates/loopgate-core/src/gate/waiting.rs", "crates/loopgate-core/src/deciding/decide_tests"]),

@@ -88,6 +88,7 @@ impl Reconcile {
         let [(verify, verify_text), (gates, gates_text)] = render::merge_group(&members, &unknown);
         let texts = Rendered {
             announcement: None,
+            dispatch: None,
             status_comment: String::new(),
             verify: verify_text,
             gates: gates_text,

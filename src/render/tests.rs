@@ -142,9 +142,10 @@ fn a_repository_may_bring_its_own_escalation_template() {
     insta::assert_snapshot!(text, @r#"
     <!-- loopgate:escalation:regression_detected:3 -->
     # `regression_detected` in TEST
-    Should a restored session keep its old expiry, or start a new one?
-    1. Keep the old expiry (what `session::survives_restart` expects)
-    2. Start a new one
+    `session::survives_restart` passed before and disagrees with the code now. Which side is right?
+    1. The test: it expects `the old expiry`. Change the code.
+    2. The code: it gives `a new one`. Change the test, and say so in a comment.
+    3. Neither: describe what should happen.
     "#);
 }
 

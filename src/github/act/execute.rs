@@ -13,11 +13,11 @@ use super::{
 use crate::{
     channels::{Channels, Message},
     github::{Client, Error, ObservedSurface, OwnCheckRun, path, retry::Repeat, ttl_cache::TtlCache, wire::User},
+    render::Dispatch,
 };
 use loopgate_core::{
     AppId, CheckRunId, RepoName, Sha, UserId,
     attempts::rerun::{Extent, RerunRequest},
-    escalation::fix_request::Dispatch,
     gate::{Reacted, ReactionKind, Reviewer},
     observed::{AppIdentity, CheckProgress, CheckScope, OwnCheck},
     policy::{Channel, DispatchFixer},

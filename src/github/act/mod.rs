@@ -14,13 +14,12 @@ mod plan;
 use crate::{
     channels::Message,
     github::observe::LeftCheckRun,
-    render::{CheckAnnotation, CheckRunText},
+    render::{CheckAnnotation, CheckRunText, Dispatch},
 };
 use loopgate_core::{
     CheckRunId, CommentId,
     attempts::rerun::RerunRequest,
     deciding::{CheckRunPlan, MergedBranch},
-    escalation::fix_request::Dispatch,
     gate::{Reacted, ReactionKind, Reviewer},
     policy::Channel,
 };

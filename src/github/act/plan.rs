@@ -4,7 +4,7 @@ use super::{CheckRunWrite, Effect, Presence, check_run};
 use crate::{
     channels::Message,
     github::{ObservedSurface, marker::Marker},
-    render::{Announcement, CheckRunText, Rendered},
+    render::{Announcement, CheckRunText, Rendered, label_description},
 };
 use loopgate_core::{
     deciding::{CheckRunPlan, LabelWish, Post, StatusCommentWish, Surface},
@@ -27,7 +27,7 @@ pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> V
     effects.extend(status_comment(observed, wished.status_comment, &texts.status_comment));
     effects.extend(labels(observed, wished));
     effects.extend(reviewers(observed, wished));
-    effects.extend(posts(observed, wished, texts));
+    effects.extend(posts(observed, texts));
     effects.extend(reactions(observed, wished));
     effects.extend(announcements(wished, texts));
     effects.extend(wished.reruns.iter().map(|ask| Effect::Rerun(*ask)));
@@ -97,8 +97,8 @@ fn labels(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     let mut missing = Vec::new();
     for (name, wish) in &wished.labels {
         match (wish, on(name)) {
-            (LabelWish::Present { color, description }, None) => {
-                let (color, description) = (color.clone(), description.clone());
+            (LabelWish::Present { color, meaning }, None) => {
+                let (color, description) = (color.clone(), label_description(meaning));
                 effects.push(Effect::CreateLabel { name: name.clone(), color, description });
                 missing.push(name.clone());
             }
@@ -127,14 +127,13 @@ fn reviewers(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     request.cloned().map(Effect::RequestReviewer).chain(withdraw.cloned().map(Effect::WithdrawReviewer)).collect()
 }
 
-fn posts(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> Vec<Effect> {
+fn posts(observed: &ObservedSurface, texts: &Rendered) -> Vec<Effect> {
     let missing = texts.posts.iter().filter(|(post, _)| !observed.posts.contains(&post.key()));
     let effect = |(post, text): &(Post, String)| {
         let key = post.key();
         let body = Marker::Post(key.clone()).on(text);
-        let dispatch = wished.fix.as_ref().and_then(|fix| fix.dispatch.clone());
-        match (post, dispatch) {
-            (Post::FixRequest { .. }, Some(dispatch)) => Effect::AskFixer { key, body, dispatch },
+        match (post, &texts.dispatch) {
+            (Post::FixRequest { .. }, Some(dispatch)) => Effect::AskFixer { key, body, dispatch: dispatch.clone() },
             _ => Effect::PostComment { key, body },
         }
     };

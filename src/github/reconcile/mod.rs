@@ -447,11 +447,13 @@ impl Reconcile {
                 Some(last) if last.result == VerificationResult::Fail => Follows::AFailure,
                 _ => Follows::Nothing,
             };
-            let attempt = decision.attempt.as_ref().map(|record| AttemptFile::of(record, follows)).transpose()?;
+            let feedback = render::feedback(&decision.view.feedback, observation.policy.retry.feedback_max_length);
+            let record = |record| AttemptFile::of(record, &feedback, follows);
+            let attempt = decision.attempt.as_ref().map(record).transpose()?;
             let subject = refs::subject(&decision);
             let report = storage.report(decision.surface.status_comment, &texts);
-            let save =
-                Save { state: &decision.next, lines: &decision.events, attempt, artifact: &report, subject: &subject };
+            let lines = render::history_lines(&decision);
+            let save = Save { state: &decision.next, lines: &lines, attempt, artifact: &report, subject: &subject };
             let (saved, refused) = match store.save(&loaded, &save).await {
                 Ok(saved) => (saved, None),
                 Err(RefsError::RefMoved { .. }) => {

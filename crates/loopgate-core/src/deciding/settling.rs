@@ -153,7 +153,7 @@ fn complete(given: &Given<'_>, next: &mut LoopState, evaluation: &Evaluation, ga
     let failing = evaluation.rules.iter().filter(|rule| rule.severity == Severity::Fail).filter(|rule| {
         match held.and_then(|before| before.evaluation.as_ref()) {
             Some(then) => then.failed_rules.contains(&rule.id),
-            None => matches!(rule.outcome, RuleOutcome::Failed { .. }),
+            None => matches!(rule.outcome, RuleOutcome::Failed(_)),
         }
     });
     let open_gates = open_gates.map(|gate| format!("{} gate", gate.name));

@@ -7,7 +7,9 @@ use chrono::TimeDelta;
 use super::viewing::Stages;
 use crate::{
     attempts::rerun,
-    deciding::{CheckRunPlan, LabelWish, MergedBranch, NextAction, Post, StatusCommentWish, Surface, View},
+    deciding::{
+        CheckRunPlan, LabelMeaning, LabelWish, MergedBranch, NextAction, Post, StatusCommentWish, Surface, View,
+    },
     escalation::fix_request::{self, FixRequest},
     failure::Blame,
     gate::{GateReport, GateStanding, Reacted, ReactionKind, gate_transitions},
@@ -32,9 +34,7 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         return Surface::default();
     }
     let open = stages.given.snapshot.pull_request.lifecycle == Lifecycle::Open;
-    let due =
-        |turn| fix_request::request(turn, stages.given.snapshot, stages.given.policy, &view.feedback, stages.given.now);
-    let fix = view.fixing.as_ref().and_then(due);
+    let fix = view.fixing.as_ref().and_then(|turn| fix_request::request(turn, stages.given.policy, stages.given.now));
     let judged_here = stages.given.snapshot.judged_on.is_none();
     let check = |plan: fn(&Stages<'_>) -> CheckRunPlan| {
         let plan = judged_here.then(|| plan(stages))?;
@@ -84,7 +84,7 @@ fn merged_branch(stages: &Stages<'_>) -> Option<MergedBranch> {
     let pull = &stages.given.snapshot.pull_request;
     let is_merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
     let goes = is_merged && stages.given.policy.on_complete == OnComplete::DeleteBranch;
-    let is_own = pull.head.repository.as_ref() == Some(&stages.given.snapshot.repository);
+    let is_own = stages.given.snapshot.has_own_branch();
     (goes && is_own && pull.head.branch != pull.base.branch)
         .then(|| MergedBranch { name: pull.head.branch.clone(), sha: pull.head.sha })
 }
@@ -95,32 +95,29 @@ fn labels(stages: &Stages<'_>) -> BTreeMap<String, LabelWish> {
         for label in labels.all() {
             wishes.insert(label.name.clone(), LabelWish::Absent);
         }
-        let (label, description) = match stages.action {
+        let (label, meaning) = match stages.action {
             NextAction::WaitForEvidence { .. } if fails_as_its_base_does(stages) => {
-                (&labels.waiting, "Its base fails in the same way")
+                (&labels.waiting, LabelMeaning::BaseFailsToo)
             }
-            NextAction::WaitForEvidence { .. } => (&labels.verifying, "Checks are running"),
-            NextAction::Retry { .. } => (&labels.retry, "A fix is needed; the feedback says which"),
-            NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => (&labels.blocked, "A human has to decide"),
-            NextAction::Complete | NextAction::WaitForMerge => {
-                (&labels.passed, "Everything that was asked for is there")
+            NextAction::WaitForEvidence { .. } => (&labels.verifying, LabelMeaning::ChecksRun),
+            NextAction::Retry { .. } => (&labels.retry, LabelMeaning::FixNeeded),
+            NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => {
+                (&labels.blocked, LabelMeaning::HumanDecides)
             }
+            NextAction::Complete | NextAction::WaitForMerge => (&labels.passed, LabelMeaning::AllIsThere),
             NextAction::Stopped
             | NextAction::WaitForApproval { .. }
             | NextAction::WaitForPush { .. }
             | NextAction::WaitForReady
-            | NextAction::WaitForReview => (&labels.waiting, "Waiting for a person"),
+            | NextAction::WaitForReview => (&labels.waiting, LabelMeaning::PersonAwaited),
         };
-        wishes.insert(label.name.clone(), present(label, description));
+        wishes.insert(label.name.clone(), present(label, meaning));
     }
     for gate in &stages.assessment.gates {
         let status = stages.next.gates.get(&gate.name).map_or(GateStatus::Pending, |state| state.status);
         let open = stages.given.snapshot.pull_request.lifecycle == Lifecycle::Open;
         let wish = if open && matches!(status, GateStatus::Requested | GateStatus::Rejected) {
-            LabelWish::Present {
-                color: GATE_COLOUR.to_owned(),
-                description: format!("Waiting for the approval of the {} gate", gate.name),
-            }
+            LabelWish::Present { color: GATE_COLOUR.to_owned(), meaning: LabelMeaning::GateWaits(gate.name.clone()) }
         } else {
             LabelWish::Absent
         };
@@ -132,8 +129,8 @@ fn labels(stages: &Stages<'_>) -> BTreeMap<String, LabelWish> {
 /// Orange: somebody else has to act.
 const GATE_COLOUR: &str = "d93f0b";
 
-fn present(label: &LoopLabel, description: &str) -> LabelWish {
-    LabelWish::Present { color: label.colour.to_string(), description: description.to_owned() }
+fn present(label: &LoopLabel, meaning: LabelMeaning) -> LabelWish {
+    LabelWish::Present { color: label.colour.to_string(), meaning }
 }
 
 /// `loopgate / verify` follows the evidence walk alone: it is green when that reaches DOCUMENT.

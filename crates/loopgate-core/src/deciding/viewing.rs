@@ -13,12 +13,12 @@ use crate::{
     escalation::{escalation_call, fix_request, senior_fixer},
     evidence::CheckKind,
     gate::{Assessment, GateReport, GateStanding, Holding, waiting},
-    ids::{CheckName, Timestamp},
+    ids::{CheckName, Login, Timestamp},
     observed::{ObservationProblem, ReceivedEvidence},
     stages::walk::Walks,
-    state::{Answered, AttemptDigest, GateStatus, LoopState, RunStatus},
+    state::{Answered, AttemptDigest, GateStatus, LoopState, RejectedIn, RunStatus},
     verdict::{
-        Evaluation,
+        Evaluation, FeedbackFact,
         blame::{self, CheckBlame},
         evaluate, feedback,
         gather::HeadEvidence,
@@ -50,7 +50,6 @@ impl Stages<'_> {
         let Self { given, next, assessment, verification, walks, counting, blocking, .. } = *self;
         let Given { snapshot, policy, now, .. } = *given;
         let Verification { evidence, evaluation, blames, .. } = verification;
-        let rejections = rejections(&assessment.gates, &verification.review);
         let describe =
             |blocked| escalation_call::describe(blocked, &blocking.causes, next, snapshot, policy, &counting.failures);
         View {
@@ -81,7 +80,7 @@ impl Stages<'_> {
                 &counting.examined,
                 blames,
                 evaluation,
-                &rejections,
+                objections(&assessment.gates, &verification.review),
                 policy,
             ),
             fixing: fix_request::turn(snapshot, next, policy, self.action.retried(), now),
@@ -103,7 +102,6 @@ impl Stages<'_> {
             coverage: evidence.coverage.clone(),
             compare: counted.compare.clone(),
             analysis: view.failures.clone(),
-            feedback: view.feedback.clone(),
         })
     }
 
@@ -201,16 +199,18 @@ fn check_views(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckView>
         .collect()
 }
 
-/// Words of people who rejected the head, as feedback: (who, words).
-fn rejections(gates: &[GateReport], review: &ReviewStanding) -> Vec<(String, String)> {
+/// What people who rejected the head object to.
+fn objections(gates: &[GateReport], review: &ReviewStanding) -> Vec<FeedbackFact> {
+    let objection =
+        |by: &Login, of, words: &String| FeedbackFact::Objection { by: by.clone(), of, words: words.clone() };
     let of_gates = gates.iter().filter_map(|gate| match &gate.standing {
         GateStanding::Rejected { by, words, .. } if gate.is_closed() => {
-            Some((format!("@{by} ({} gate)", gate.name), words.clone()))
+            Some(objection(by, RejectedIn::Gate(gate.name.clone()), words))
         }
         _ => None,
     });
     let of_review = match review {
-        ReviewStanding::Rejected { by, words, .. } => Some((format!("@{by} (review)"), words.clone())),
+        ReviewStanding::Rejected { by, words, .. } => Some(objection(by, RejectedIn::Review, words)),
         _ => None,
     };
     of_gates.chain(of_review).collect()

@@ -219,7 +219,25 @@ pub enum Absence {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnusableApprover {
     pub name: String,
-    pub reason: String,
+    pub why: Unusable,
+}
+
+/// Why nobody approves by a name that the configuration has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unusable {
+    /// The base branch has no CODEOWNERS file.
+    NoCodeowners,
+    /// None of the files that trigger the gate has an owner.
+    OwnsNothing,
+    /// An e-mail address in CODEOWNERS names no account.
+    Email,
+    NoAccount,
+    /// There is no such team, or it is secret.
+    NoTeam,
+    /// The team cannot read the repository.
+    NoAccess,
+    /// It could not be learned who that is, with the reason.
+    Unknown(String),
 }
 
 /// One word about a gate, and what came of it.

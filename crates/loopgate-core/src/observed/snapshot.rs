@@ -61,6 +61,13 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Whether the branch is the repository's own, so that our fixer may push to it.
+    pub fn has_own_branch(&self) -> bool {
+        self.pull_request.head.repository.as_ref() == Some(&self.repository)
+    }
+}
+
+impl Snapshot {
     /// A pull request of which nothing more is known than its files: nobody said anything, nothing was run.
     pub fn of_files(repository: RepoName, app: AppIdentity, pull_request: PullRequest, files: ChangedFiles) -> Self {
         Self {

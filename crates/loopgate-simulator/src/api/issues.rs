@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::{
     Answer, Route,
-    auth::Needs,
     call::{Call, Reply},
+    caller::Needs,
     delete, get, patch, post,
     pulls::{READ as PULLS_READ, WRITE as PULLS_WRITE},
 };

@@ -7,7 +7,7 @@ use crate::{
 };
 use loopgate_core::{
     CheckRunId, CommentId, PrNumber, UserId,
-    deciding::Post,
+    deciding::{LabelMeaning, Post},
     gate::{Reacted, ReactionKind},
     observed::{AnnotationLevel, Base, CheckProgress, CheckScope, Conclusion},
 };
@@ -47,6 +47,7 @@ fn texts() -> Rendered {
         posts: Vec::new(),
         artifact: String::new(),
         announcement: None,
+        dispatch: None,
     }
 }
 
@@ -106,7 +107,7 @@ fn everything() -> (Surface, Rendered) {
     let wished = Surface {
         by_word: BTreeSet::new(),
         labels: BTreeMap::from([
-            ("loop:retry".into(), LabelWish::Present { color: "d93f0b".into(), description: "a fix is needed".into() }),
+            ("loop:retry".into(), LabelWish::Present { color: "d93f0b".into(), meaning: LabelMeaning::FixNeeded }),
             ("loop:passed".into(), LabelWish::Absent),
         ]),
         request: BTreeSet::from([
@@ -284,7 +285,7 @@ mod properties {
     fn wish() -> impl Strategy<Value = (Surface, Rendered)> {
         let label = prop_oneof![
             Just(LabelWish::Absent),
-            Just(LabelWish::Present { color: "ffffff".into(), description: "d".into() })
+            Just(LabelWish::Present { color: "ffffff".into(), meaning: LabelMeaning::ChecksRun })
         ];
         let labels = prop::collection::btree_map("[a-c]", label, 0..3);
         let people = || prop::collection::btree_set("[a-e]", 0..4);

@@ -7,7 +7,7 @@ use crate::{
     deciding::Post,
     escalation::fix_request::FixRequest,
     gate::{Reacted, ReactionKind, Reviewer},
-    ids::Sha,
+    ids::{GateName, Sha},
     observed::{Conclusion, OwnCheck},
     policy::Channel,
 };
@@ -50,9 +50,23 @@ pub enum LabelWish {
     /// Colour is six hex digits without `#`.
     Present {
         color: String,
-        description: String,
+        meaning: LabelMeaning,
     },
     Absent,
+}
+
+/// What a label that Loopgate sets says of the pull request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelMeaning {
+    /// Checks fail here as they do on the base.
+    BaseFailsToo,
+    ChecksRun,
+    FixNeeded,
+    HumanDecides,
+    AllIsThere,
+    PersonAwaited,
+    /// The gate waits for its approval.
+    GateWaits(GateName),
 }
 
 /// State of one of our check runs; its text is rendered from the view.

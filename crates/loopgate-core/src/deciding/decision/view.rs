@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    attempts::rerun::NextRerun,
+    attempts::{Cause, rerun::NextRerun},
     escalation::{EscalationView, fix_request::FixTurn},
     evidence::{ChangedCoverage, CheckKind, Compare},
-    failure::{Blame, FeedbackLine},
+    failure::Blame,
     gate::{Considered, GateReport},
     ids::{CheckName, Login, PrNumber},
     observed::{ForgedCheck, ObservationProblem},
@@ -14,7 +14,7 @@ use crate::{
     stage::Stage,
     stages::Blocker,
     state::{Answer, Asked, CapabilityProgress, LostRecord, Rerun, Skip},
-    verdict::{CheckStanding, DistanceToSuccess, Evaluation, FailureView, tamper::Tampering},
+    verdict::{CheckStanding, DistanceToSuccess, Evaluation, FailureView, FeedbackFact, tamper::Tampering},
 };
 
 /// Everything a reader may be shown of the loop, in the order it matters.
@@ -40,7 +40,7 @@ pub struct View {
     pub capabilities: CapabilityProgress,
     /// Failures of the head, the most telling first.
     pub failures: Vec<FailureView>,
-    pub feedback: Vec<FeedbackLine>,
+    pub feedback: Vec<FeedbackFact>,
     /// The fixer elsewhere whose turn it is, if one is asked.
     pub fixing: Option<FixTurn>,
     pub compare: Option<Compare>,
@@ -55,7 +55,7 @@ pub struct View {
     /// The repetition that comes by itself.
     pub next_rerun: Option<NextRerun>,
     /// Causes that are only flagged, each with what was recognised: the loop goes on.
-    pub flags: BTreeMap<Trigger, String>,
+    pub flags: BTreeMap<Trigger, Cause>,
     /// How the change weakens what checks it.
     pub tampering: Vec<Tampering>,
     /// Commands answered on this head.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::world::*;
 use crate::{
-    gate::{Absence, AbsentTeam, OnlyHope, Refusal, WordOutcome},
+    gate::{Absence, AbsentTeam, OnlyHope, Refusal, Unusable, WordOutcome},
     ids::{AppId, UserId},
     observed::{AccountKind, Commit, Completeness, NamedAccount, Permission, Standing, TeamStanding},
     policy::{Codeowners, Exclusion},
@@ -236,7 +236,7 @@ fn a_configured_team_that_cannot_be_read_keeps_its_gate_closed() {
         world.comment(who, "security approved");
         assert!(matches!(world.refusal(), Refusal::AuthorityUnknown { .. }), "{who}");
     }
-    assert_eq!(world.report().eligible.unusable[0].reason, "it needs members=read");
+    assert_eq!(world.report().eligible.unusable[0].why, Unusable::Unknown("it needs members=read".to_owned()));
 }
 
 #[test]
