@@ -15,7 +15,7 @@ const FILES: [(&str, &[&str]); 14] = [
     ("V", &["crates/loopgate-core/src/verdict/coverage"]),
     ("N", &["crates/loopgate-core/src/deciding/interleavings"]),
     ("P", &["src/runner/proof/mod.rs"]),
-    ("Q", &["crates/loopgate-core/src/escalation/fix_request.rs"]),
+    ("Q", &["crates/loopgate-core/src/escalation/fix_request.rs", "src/render/fix_request.rs"]),
     ("Y", &["crates/loopgate-core/src/escalation/senior_fixer.rs"]),
     ("Z", &["src/runner/schedule.rs"]),
     ("G", &["crates/loopgate-core/src/gate/waiting.rs", "crates/loopgate-core/src/deciding/decide_tests"]),
@@ -23,7 +23,9 @@ const FILES: [(&str, &[&str]); 14] = [
 type Letters = &'static [(&'static str, &'static [&'static str])];
 
 /// Letters that mean something else in the rows of one section, and where its tests are without a letter.
-const OF_SECTIONS: [(char, Letters); 3] = [
+const OF_SECTIONS: [(char, Letters); 5] = [
+    ('M', &[("", &["tests/github/names.rs", "tests/scenarios"])]),
+    ('G', &[("", &["crates/loopgate-core/src/gate/assess/tests", "tests/scenarios"])]),
     ('K', &[("", &["tests/github/storage.rs", "tests/action_only", "src/refs", "src/github/storage"])]),
     (
         'L',
@@ -58,6 +60,9 @@ fn tests_in(path: &Path) -> Vec<String> {
         names.extend(
             row.filter(|name| name.matches('_').count() >= 3 && name.bytes().all(is_of_name)).map(str::to_owned),
         );
+        // A row of a macro that plays each on several worlds: `the_name_of_the_conversation,`.
+        let row = line.strip_suffix(',').filter(|name| name.matches('_').count() >= 3 && name.bytes().all(is_of_name));
+        names.extend(row.map(str::to_owned));
         match line.trim_start_matches("async ").strip_prefix("fn ").and_then(|rest| rest.split('(').next()) {
             Some(name) if is_test => {
                 names.push(name.to_owned());

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{CliError, CommandResult, exit, output, output::Format};
 use crate::config::{self, Source};
 use loopgate_core::{GateName, Login, failure, gate};
+use loopgate_reports::ReadOptions;
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -146,5 +147,9 @@ fn show(document: &impl Serialize, format: Format) -> CommandResult {
 
 fn explain(arguments: &FailureArguments, format: Format) -> CommandResult {
     let text = output::read_text(&arguments.file)?;
-    show(&failure::inspect(&text), format)
+    let options = ReadOptions { keep: 1, ..ReadOptions::default() };
+    let failures = loopgate_reports::read("input", text.as_bytes(), &options).failures;
+    // One failure: a log may tell of several, and no field of one may come from another.
+    let inspection = failures.into_iter().next().map_or_else(|| failure::inspect(&text), failure::inspect_failure);
+    show(&inspection, format)
 }

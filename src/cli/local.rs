@@ -11,7 +11,7 @@ use loopgate_core::{
     AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
     evidence::Evidence,
     observed::{
-        Account, AccountKind, AppIdentity, Base, ChangedFiles, Head, Lifecycle, PullRequest, Readiness,
+        Account, AccountKind, AppIdentity, Base, ChangedFiles, CheckScope, Head, Lifecycle, PullRequest, Readiness,
         ReceivedEvidence, Snapshot,
     },
     policy::{Policy, PolicyOrigin},
@@ -81,12 +81,18 @@ pub(super) fn pull_request(
             repository: Some(repository_name(checkout)),
             known_since: None,
         },
-        base: Base { branch: base_branch.unwrap_or("main").to_owned(), sha: shown.base },
+        base: Base {
+            branch: base_branch.unwrap_or("main").to_owned(),
+            sha: shown.base,
+            scope: CheckScope::DefaultBranch,
+            open_pattern: None,
+        },
         labels: BTreeSet::new(),
         declared_type: None,
         requested_users: BTreeSet::new(),
         requested_teams: BTreeSet::new(),
         created_at,
+        closed_at: None,
         url: String::new(),
     }
 }

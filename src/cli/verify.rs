@@ -361,7 +361,7 @@ fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Re
             "attempt": decision.view.attempt,
             "failed_rules": decision.view.evaluation.failed_rules(),
             "warnings": decision.view.evaluation.warnings(),
-            "feedback": decision.view.feedback,
+            "feedback": render::feedback(&decision.view.feedback, local.policy.retry.feedback_max_length),
             "checks": local.evidence.checks,
             "evidence_path": path,
         })),

@@ -38,13 +38,14 @@ pub(super) struct PresetSection {
     /// The team that approves where nobody is named, if it exists: a slug without its organisation.
     pub team: String,
     template: TemplateName,
+    boxes: usize,
     hybrid: HybridHold,
     role: Option<GateRole>,
 }
 
 impl PresetSection {
     pub fn lower(&self) -> GatePreset {
-        GatePreset { template: self.template.clone(), hybrid: self.hybrid, role: self.role }
+        GatePreset { template: self.template.clone(), boxes: self.boxes, hybrid: self.hybrid, role: self.role }
     }
 }
 

@@ -4,20 +4,34 @@
 use serde::Deserialize;
 
 use super::{
-    Failed, ObservedSurface, OwnCheck, Reconcile, ReconcileRequest, error::OrAbsent as _, observe::CONFIGURATION, path,
-    plan, resolve::Tip,
+    Failed, ObservedSurface, Reconcile, ReconcileRequest, error::OrAbsent as _, observe::CONFIGURATION, path, plan,
+    resolve::Tip,
 };
 use crate::render::{self, Rendered};
 use loopgate_core::{
+    Sha,
     deciding::{CheckRunPlan, Surface},
-    observed::Conclusion,
+    observed::{Base, CheckScope, Conclusion, OwnCheck},
 };
 
 #[derive(Deserialize)]
 struct Pull {
     state: String,
     head: Tip,
-    base: Tip,
+    base: BaseTip,
+}
+
+#[derive(Deserialize)]
+struct BaseTip {
+    #[serde(rename = "ref")]
+    branch: String,
+    sha: Sha,
+    repo: BaseRepository,
+}
+
+#[derive(Deserialize)]
+struct BaseRepository {
+    default_branch: String,
 }
 
 impl Reconcile {
@@ -33,13 +47,22 @@ impl Reconcile {
         let Some(Pull { head, base, .. }) = pull.filter(|pull| pull.state == "open") else { return Ok(()) };
         let check_runs = self.observer.own_check_runs(&client, &job.repository, head.sha).await?;
         let configuration = format!("{repository}/contents/{CONFIGURATION}?ref={}", base.sha);
-        if !check_runs.iter().any(|run| run.check == OwnCheck::Verify) && !client.exists(&configuration).await? {
-            // Not switched on: nothing is written there.
-            return Ok(());
+        let scope = match base.branch == base.repo.default_branch {
+            true => CheckScope::DefaultBranch,
+            false => CheckScope::Branch(base.branch.clone()),
+        };
+        let name = OwnCheck::Verify.name(&scope);
+        if !check_runs.iter().any(|run| run.name == name) {
+            // Where Loopgate is not switched on nothing is written, and the names on other branches are the
+            // configuration's to say.
+            if scope != CheckScope::DefaultBranch || !client.exists(&configuration).await? {
+                return Ok(());
+            }
         }
         let us = self.github.identity(&client).await?;
-        let observed =
-            ObservedSurface::of_check_runs((&job.repository, job.number), head.sha, &us.bot, us.bot_id, check_runs);
+        let base = Base { branch: base.branch, sha: base.sha, scope, open_pattern: None };
+        let nothing = ObservedSurface::of_nothing(job.repository.clone(), job.number, head.sha, base, us.bot);
+        let observed = ObservedSurface { check_runs, us: us.bot_id, ..nothing };
         let failure = CheckRunPlan::Completed(Conclusion::Failure);
         let wished = Surface { verify: Some(failure), ..Surface::default() };
         let texts = Rendered::of_check_runs(render::given_up(times), render::given_up(times));

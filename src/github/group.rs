@@ -130,9 +130,11 @@ impl Reconcile {
         of: &Snapshot,
     ) -> Result<ObservedSurface, Failed> {
         let check_runs = self.observer.own_check_runs(client, &group.repository, group.head).await?;
-        let (number, author) = (of.pull_request.number, &of.pull_request.author.login);
-        let place = (&group.repository, number);
-        Ok(ObservedSurface::of_check_runs(place, group.head, author, of.app.bot_id, check_runs))
+        let pull_request = &of.pull_request;
+        let (base, author) = (pull_request.base.clone(), pull_request.author.login.clone());
+        let nothing =
+            ObservedSurface::of_nothing(group.repository.clone(), pull_request.number, group.head, base, author);
+        Ok(ObservedSurface { check_runs, us: of.app.bot_id, ..nothing })
     }
 }
 

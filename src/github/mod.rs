@@ -10,7 +10,6 @@ mod app;
 mod artifacts;
 mod auth;
 mod cache;
-mod check_names;
 mod client;
 mod clock;
 mod error;
@@ -38,7 +37,6 @@ pub use act::{Effect, Executed, Executor, Presence, Problem, plan};
 pub use app::DeliveryAttempt;
 pub use auth::{AppCredentials, AppSlug, Credentials};
 pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
-pub use check_names::OwnCheck;
 pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};
 pub use error::{Error, ErrorKind};
@@ -46,7 +44,7 @@ pub use group::{GroupAnswer, MergeGroup};
 pub use marker::state_apart;
 pub use objects::GithubObjects;
 pub use observe::{
-    Governing, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, PullRequestFacts, Target,
+    Governing, LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, PullRequestFacts, Target,
 };
 pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary};
 pub use resolve::ListedPull;

@@ -3,20 +3,38 @@
 
 use serde::Deserialize;
 
-use super::{Client, Error, error::OrAbsent as _, paging::wrapped_pages, path, webhook::Target};
-use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, WorkflowRunId, observed::Listing};
+use super::{
+    Client, Error,
+    error::OrAbsent as _,
+    paging::wrapped_pages,
+    path,
+    webhook::Target,
+    wire::{User, account},
+};
+use loopgate_core::{
+    PrNumber, RepoName, Sha, Timestamp, WorkflowRunId,
+    observed::{Account, Listing},
+};
 
 /// Pages of open pull requests read at most: 3,000 of them.
 const MOST_PAGES: usize = 30;
 /// Pages of lately changed pull requests among which a head is looked for: checks end hours after a push, not weeks.
 const LATELY_CHANGED: usize = 3;
 
-#[derive(Deserialize)]
-struct Pull {
-    number: PrNumber,
+/// A pull request as lists show it.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct OpenPull {
+    pub number: PrNumber,
     state: String,
+    user: Option<User>,
     head: Tip,
-    base: Side,
+    pub base: Side,
+}
+
+impl OpenPull {
+    pub fn author(&self) -> Account {
+        account(self.user.clone())
+    }
 }
 
 /// What a list says of an open pull request.
@@ -33,12 +51,14 @@ pub struct Tip {
     pub sha: Sha,
 }
 
-#[derive(Deserialize)]
-struct Side {
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Side {
+    #[serde(rename = "ref", default)]
+    pub branch: String,
     repo: Option<Named>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 struct Named {
     full_name: RepoName,
 }
@@ -82,9 +102,14 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`]; an unknown commit has none.
     pub async fn pull_requests_with_head(&self, repository: &RepoName, head: Sha) -> Result<Vec<PrNumber>, Error> {
+        Ok(self.open_with_head(repository, head).await?.into_iter().map(|pull| pull.number).collect())
+    }
+
+    /// The same, as lists show them.
+    pub(super) async fn open_with_head(&self, repository: &RepoName, head: Sha) -> Result<Vec<OpenPull>, Error> {
         let path = format!("{}/commits/{head}/pulls", path::repo(repository));
         // 422 is the answer for a commit that is not there.
-        let found = match self.list::<Vec<Pull>>(&path, 3).await.or_absent() {
+        let found = match self.list::<Vec<OpenPull>>(&path, 3).await.or_absent() {
             Ok(found) => found.map(|listing| listing.items).unwrap_or_default(),
             Err(Error::Rejected { status: 422, .. }) => Vec::new(),
             Err(error) => return Err(error),
@@ -95,7 +120,7 @@ impl Client {
         }
         // Of a commit that only a fork has, that list is empty, so those that changed lately are looked through.
         let path = format!("{}/pulls?state=open&sort=updated&direction=desc", path::repo(repository));
-        let lately = self.list::<Vec<Pull>>(&path, LATELY_CHANGED).await?;
+        let lately = self.list::<Vec<OpenPull>>(&path, LATELY_CHANGED).await?;
         Ok(concerned(lately.items, repository, head))
     }
 
@@ -106,7 +131,7 @@ impl Client {
     pub async fn open_pull_requests(&self, repository: &RepoName, into: Option<&str>) -> Result<Vec<PrNumber>, Error> {
         let base = into.map(|branch| format!("&base={}", path::escape(branch))).unwrap_or_default();
         let path = format!("{}/pulls?state=open{base}", path::repo(repository));
-        let pulls = self.list::<Vec<Pull>>(&path, MOST_PAGES).await?;
+        let pulls = self.list::<Vec<OpenPull>>(&path, MOST_PAGES).await?;
         Ok(pulls.items.into_iter().map(|pull| pull.number).collect())
     }
 
@@ -150,13 +175,13 @@ impl Client {
 }
 
 /// A list by commit holds every pull request the commit is part of, also ones of repositories that forked this one.
-fn concerned(pulls: Vec<Pull>, repository: &RepoName, head: Sha) -> Vec<PrNumber> {
+fn concerned(pulls: Vec<OpenPull>, repository: &RepoName, head: Sha) -> Vec<OpenPull> {
     let concerned = pulls.into_iter().filter(|pull| {
         pull.state == "open"
             && pull.head.sha == head
             && pull.base.repo.as_ref().is_none_or(|base| &base.full_name == repository)
     });
-    concerned.map(|pull| pull.number).collect()
+    concerned.collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::{RefsError, store::document};
 use loopgate_core::{
     deciding::AttemptRecord,
     evidence::{ChangedCoverage, CheckEvidence, Failure},
+    failure::FeedbackLine,
     reflex::FixRecord,
     state::AttemptDigest,
     verdict::FailureView,
@@ -46,8 +47,12 @@ impl AttemptFile {
     ///
     /// # Errors
     /// When it cannot be written as JSON.
-    pub fn of(record: &AttemptRecord, follows_a_failure: Follows) -> Result<Self, RefsError> {
-        Self::after_fix(record, follows_a_failure, None)
+    pub fn of(
+        record: &AttemptRecord,
+        feedback: &[FeedbackLine],
+        follows_a_failure: Follows,
+    ) -> Result<Self, RefsError> {
+        Self::after_fix(record, feedback, follows_a_failure, None)
     }
 
     /// The same with the fix that led to the attempt.
@@ -56,12 +61,13 @@ impl AttemptFile {
     /// When it cannot be written as JSON.
     pub fn after_fix(
         record: &AttemptRecord,
+        feedback: &[FeedbackLine],
         follows_a_failure: Follows,
         fix: Option<&FixRecord>,
     ) -> Result<Self, RefsError> {
         let mut text = String::new();
         for detail in DETAILS {
-            text = document(&whole(record, follows_a_failure, fix, detail))?;
+            text = document(&whole(record, feedback, follows_a_failure, fix, detail))?;
             if text.len() <= MOST_BYTES {
                 break;
             }
@@ -92,7 +98,13 @@ pub(super) fn path(number: u32) -> String {
     format!("{FOLDER}{number:03}.json")
 }
 
-fn whole(record: &AttemptRecord, follows: Follows, fix: Option<&FixRecord>, detail: Detail) -> Value {
+fn whole(
+    record: &AttemptRecord,
+    feedback: &[FeedbackLine],
+    follows: Follows,
+    fix: Option<&FixRecord>,
+    detail: Detail,
+) -> Value {
     let digest = &record.digest;
     json!({
         "schema": ATTEMPT_SCHEMA,
@@ -124,7 +136,7 @@ fn whole(record: &AttemptRecord, follows: Follows, fix: Option<&FixRecord>, deta
             "outside_scope": fix.outside_scope,
             "cost_usd": fix.cost_usd,
         })),
-        "feedback": record.feedback.iter().take(detail.failures.max(3)).collect::<Vec<_>>(),
+        "feedback": feedback.iter().take(detail.failures.max(3)).collect::<Vec<_>>(),
         // Every test there was is no part of the record of one attempt: it outgrows all the rest.
         "digest": AttemptDigest { tests: None, ..digest.clone() },
     })

@@ -141,6 +141,5 @@ pub(crate) fn record(number: u32) -> AttemptRecord {
         coverage: None,
         compare: Compare::default(),
         analysis: Vec::new(),
-        feedback: Vec::new(),
     }
 }

@@ -32,4 +32,4 @@ pub use objects::{GitObjects, NewCommit, RefsError, Retry};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};
 pub use seal::{Seal, SealOf};
 pub use store::{LoadedRun, Remembered, Save, StateStore};
-pub use subject::subject;
+pub use subject::{loop_subject, subject};

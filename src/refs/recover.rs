@@ -4,6 +4,7 @@
 use std::{collections::BTreeSet, fmt};
 
 use super::{GitObjects, RefsError, StateStore, attempt, store::Unusable};
+use crate::render::loop_call;
 use loopgate_core::{
     Sha, Timestamp,
     deciding::new_run::workflow_id,
@@ -199,7 +200,7 @@ fn go_on_from(state: &LoopState, since: &[HistoryLine], attempts: &[AttemptDiges
     state.attempts.extend(attempts.iter().filter(|attempt| attempt.number > known).cloned());
     state.last_score = state.attempts.last().map(|attempt| attempt.score).or(state.last_score);
     for line in since {
-        reflex::replay(&mut state, line);
+        reflex::replay(&mut state, line, loop_call);
     }
     state
 }
@@ -217,9 +218,12 @@ fn replay(fresh: LoopState, lines: &[HistoryLine], attempts: &[AttemptDigest]) -
         last_score: attempts.last().map(|attempt| attempt.score),
         ..fresh
     };
-    let retell = if state.reflex.is_some() { reflex::replay } else { retell };
     for line in last_run(lines) {
-        retell(&mut state, line);
+        if state.reflex.is_some() {
+            reflex::replay(&mut state, line, loop_call);
+        } else {
+            retell(&mut state, line);
+        }
     }
     state
 }

@@ -1,8 +1,13 @@
 //! Subjects of state commits: `git log refs/loopgate/pr/12` reads as a log of the run.
 
 use loopgate_core::{
+    RuleId, Score,
     deciding::{Decision, NextAction},
-    state::{RunStatus, StopReason},
+    reflex::Turn,
+    state::{
+        DistanceToSuccess, LoopState, RunStatus, Step, StopReason,
+        history::{Completed, Escalated, Event, Failed, HistoryLine, Stopped},
+    },
 };
 
 /// One line that says what a decision was: `attempt 2: retry — 1 failed rule (unit)`.
@@ -39,4 +44,138 @@ pub fn subject(decision: &Decision) -> String {
         NextAction::WaitForMerge => "wait for the merge".to_owned(),
     };
     format!("attempt {}: {what}", decision.view.attempt)
+}
+
+/// One line that says what a turn of a local loop was: `iteration 2: fail, 0.33 — 1 failed rule (unit)`.
+pub fn loop_subject(turn: &Turn) -> String {
+    let newest = turn.lines.iter().rev().find(|line| !matches!(line.event, Event::IterationAdvanced { .. }));
+    let what = match (turn.senior_for, newest) {
+        (Some(cause), _) => format!("{}: the senior fixer is next", cause.as_str()),
+        (None, Some(HistoryLine { event: Event::RunStarted(_), .. })) => {
+            return format!("begin: {}", one_line(&turn.state.title));
+        }
+        (None, Some(HistoryLine { event: Event::Stopped(Stopped::ByPerson { words, .. }), .. })) => {
+            return format!("stopped: {}", words.as_deref().map_or_else(|| "by a person".to_owned(), one_line));
+        }
+        (None, Some(line)) => told(&turn.state, line),
+        (None, None) if turn.state.current_step == Step::Refine => "the fixer is called".to_owned(),
+        (None, None) => "the task command is run".to_owned(),
+    };
+    format!("iteration {}: {what}", newest.map_or(turn.state.iteration, |line| line.iteration))
+}
+
+fn told(state: &LoopState, line: &HistoryLine) -> String {
+    match &line.event {
+        Event::PlanCreated { .. } => "plan".to_owned(),
+        Event::ChecksPrepared { checks } => {
+            let checks = count(checks.len(), "check");
+            match line.step {
+                Step::Prepare => format!("prepared {checks} for phase B"),
+                _ => {
+                    let hash = state.code_artifact.content_hash.get(..8).unwrap_or_default();
+                    format!("produced {hash}, prepared {checks}")
+                }
+            }
+        }
+        Event::PhaseSwitched { .. } => {
+            format!("phase A passes, {}", state.evaluation.as_ref().map_or(Score::ZERO, |evaluation| evaluation.score))
+        }
+        Event::EvaluationDone { score, failed_rules, .. } => failed(*score, failed_rules),
+        Event::CritiqueDone { items } => format!("critique, {}", count(items.len(), "item")),
+        Event::RefinementDone { subject, .. } => one_line(subject),
+        Event::PhaseError { step, why, .. } => format!("{} went wrong, once more: {}", step.as_str(), one_line(why)),
+        Event::Failed(Failed::Broken { .. }) => format!("failed, {} went wrong twice", line.step.as_str()),
+        Event::Failed(Failed::Aborted { reason }) => format!("aborted, {}", reason.as_str()),
+        Event::Resumed(_) => "resumed by a person".to_owned(),
+        Event::Completed(Completed::LocalLoop { reason, .. }) => format!("completed, {}", reason.as_str()),
+        Event::Stopped(Stopped::ShortOfPassing {
+            reason,
+            distance_to_success: DistanceToSuccess { score, blocking_rule_ids, .. },
+        }) => {
+            format!("stopped, {}: {}", reason.as_str(), failed(*score, blocking_rule_ids))
+        }
+        Event::Escalated(Escalated::LocalLoop { trigger, .. }) => format!("escalate, {}", trigger.as_str()),
+        other => other.name(),
+    }
+}
+
+fn failed(score: Score, rules: &[RuleId]) -> String {
+    let names = rules.iter().take(3).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match rules.len() {
+        0 => format!("fail, {score}"),
+        many => format!("fail, {score} — {} ({names})", count(many, "failed rule")),
+    }
+}
+
+fn count(n: usize, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
+
+fn one_line(text: &str) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loopgate_core::{
+        fixtures,
+        observed::CodeType,
+        policy::{EscalationAction, Trigger, TriggerPolicy},
+        reflex::{Alias, Ask, LoopCall, Major, Settings, begin},
+        state::Task,
+    };
+
+    /// The turns that end a loop or hold it up; `tests/loops` reads those of a loop that passes.
+    #[test]
+    fn a_local_loop_reads_as_a_log() {
+        let (mut policy, now) = (fixtures::policy(), fixtures::start());
+        let settings = Settings {
+            task_type: CodeType::NewFunction,
+            mandatory: Vec::new(),
+            threshold_a: Score::ZERO,
+            threshold_b: Score::ZERO,
+            major: Major::Fail,
+            limit: 4,
+            checks: Vec::new(),
+            produce: None,
+            document: None,
+            fix_command: None,
+            config: None,
+            base: None,
+        };
+        let task = Task { prompt: "round numbers".into(), ideal_result: None };
+        let alias = Alias::of_task("round numbers");
+        let state = begin(&fixtures::snapshot(), &policy, &alias, task, settings, now);
+        let begun = Turn::begun(state, now);
+        let once = Turn::broke(&begun.state, "the plan\nis empty".into(), now);
+        let twice = Turn::broke(&once.state, "the plan is empty".into(), now);
+        let call = LoopCall { notes: Vec::new(), ask: Ask { question: String::new(), options: Vec::new() } };
+        let called = Turn::refused(&begun.state, &[Trigger::Tampering], call.clone(), &policy, now);
+        let resumed = Turn::resumed(&called.state, fixtures::login("alice"), None, now);
+        let stopped =
+            |words: Option<&str>| Turn::stopped(&begun.state, words.map(str::to_owned), fixtures::login("alice"), now);
+        let own = TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
+        policy.escalation.triggers.insert(Trigger::Tampering, own);
+        let aborted = Turn::refused(&begun.state, &[Trigger::Tampering], call, &policy, now);
+        let mut senior = begun.clone();
+        senior.senior_for = Some(Trigger::SameError);
+        let turns =
+            [begun.clone(), once, twice, called, resumed, stopped(None), stopped(Some("not now")), aborted, senior];
+        assert_eq!(
+            turns.each_ref().map(loop_subject),
+            [
+                "begin: feat: round numbers",
+                "iteration 1: PLAN went wrong, once more: the plan is empty",
+                "iteration 1: failed, PLAN went wrong twice",
+                "iteration 1: escalate, tampering",
+                "iteration 1: resumed by a person",
+                "stopped: by a person",
+                "stopped: not now",
+                "iteration 1: aborted, tampering",
+                "iteration 1: same_error: the senior fixer is next",
+            ]
+        );
+    }
 }

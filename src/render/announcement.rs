@@ -1,6 +1,6 @@
 //! The call for a human in short, as plain text: for channels beside the pull request.
 
-use super::{sanitize::line, verdict::Subject, words};
+use super::{causes, questions, sanitize::line, verdict::Subject, words};
 
 /// What a channel is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,12 +18,12 @@ pub(super) fn announcement(subject: &Subject<'_>) -> Option<Announcement> {
     let who: Vec<String> = escalation.recipients.iter().map(words::recipient).collect();
     let mut text = format!("{}\n", short(&pull_request.title, 200));
     text.push_str(&format!("by {}, {}\n\n", pull_request.author.login, pull_request.url));
-    text.push_str(&format!("Why: {}\n", short(&escalation.pattern, 300)));
+    text.push_str(&format!("Why: {}\n", short(&causes::recognised(escalation), 300)));
     if !who.is_empty() {
         text.push_str(&format!("For: {}\n", words::few(&who, 6)));
     }
-    text.push_str(&format!("\n{}\n", short(&escalation.question.text, 500)));
-    for (number, option) in (1..).zip(escalation.question.options.iter().take(6)) {
+    text.push_str(&format!("\n{}\n", short(&questions::question(&escalation.question), 500)));
+    for (number, option) in (1..).zip(questions::options(&escalation.question).iter().take(6)) {
         text.push_str(&format!("{number}. {}\n", short(option, 300)));
     }
     text.push_str("\nThe whole report, and how to resume, is on the pull request.\n");

@@ -8,7 +8,7 @@ use super::{
     failure_card::seen_before,
     handoff::attempt_row,
     links::Links,
-    refusal,
+    refusal, rules,
     sanitize::{Markdown, code, short_text},
     summary, templates,
     verdict::Subject,
@@ -120,13 +120,13 @@ fn explain(subject: &Subject<'_>) -> String {
         ),
     ];
     for rule in view.evaluation.rules.iter().take(40) {
-        let (icon, why) = match &rule.outcome {
+        let (icon, outcome) = match &rule.outcome {
             RuleOutcome::Passed => ("✅", String::new()),
-            RuleOutcome::Failed { fix } => ("❌", format!(": {}", short_text(fix, 160))),
+            RuleOutcome::Failed(why) => ("❌", format!(": {}", short_text(&rules::fix(why), 160))),
             RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
         };
         let severity = super::artifact::severity(rule.severity);
-        said.push(format!("  - {icon} {} ({severity}, weight {}){why}", code(rule.id.as_str()), rule.weight));
+        said.push(format!("  - {icon} {} ({severity}, weight {}){outcome}", code(rule.id.as_str()), rule.weight));
     }
     for gate in view.gates.iter().take(20) {
         said.push(format!("- Gate {}: {}", gate.name, gate.status().as_str()));

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{
     fit::{self, Shorten, Shortened},
+    rules,
     sanitize::{Markdown, short_text},
     status::StatusModel,
     templates,
@@ -66,7 +67,7 @@ fn rule(rule: &RuleView) -> Rule {
         weight: rule.weight,
         outcome: match &rule.outcome {
             RuleOutcome::Passed => Markdown::ours("✅ passed"),
-            RuleOutcome::Failed { fix } => Markdown::ours(format!("❌ {}", short_text(fix, 200))),
+            RuleOutcome::Failed(why) => Markdown::ours(format!("❌ {}", short_text(&rules::fix(why), 200))),
             RuleOutcome::Unknown => Markdown::ours("➖ not known"),
         },
     }

@@ -7,18 +7,19 @@ use super::{
     configuration, explain, fit,
     gate_card::GateCard,
     links::Links,
-    sanitize::{Markdown, clip, line},
+    sanitize::{Markdown, clip, code, line},
     status::{self, StatusModel},
     templates,
     verdict::{self, Subject},
     words,
 };
 use loopgate_core::{
-    CheckName,
+    CheckName, PrNumber, Sha,
     commands::Button,
     deciding::{CheckRunPlan, Decision, NextAction, View},
     evidence::CheckKind,
     gate::{GateReport, GateStanding},
+    observed::Conclusion,
     stages::Blocker,
     verdict::CheckStanding,
 };
@@ -31,7 +32,7 @@ const IDENTIFIER: usize = 20;
 const TITLE: usize = 60;
 
 /// What a check run says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckRunText {
     /// At most 60 characters, plain.
     pub title: String,
@@ -72,17 +73,40 @@ pub(super) fn title(words: String) -> String {
 
 /// What `loopgate / verify` says where work was given up because the server ended so many times during it.
 pub fn given_up(times: u32) -> CheckRunText {
-    CheckRunText {
-        title: title("Not looked at any more: the server failed".to_owned()),
-        summary: format!(
-            "The server that runs Loopgate ended {times} times while it worked on this pull request, so it does not try \
-             again by itself.\n\nA push or a comment tries once more. Whoever runs the server finds it with \
-             `loopgate dead-letters`."
-        ),
-        text: None,
-        annotations: Vec::new(),
-        actions: Vec::new(),
-    }
+    let summary = format!(
+        "The server that runs Loopgate ended {times} times while it worked on this pull request, so it does not try \
+         again by itself.\n\nA push or a comment tries once more. Whoever runs the server finds it with \
+         `loopgate dead-letters`."
+    );
+    let title = title("Not looked at any more: the server failed".to_owned());
+    CheckRunText { title, summary, ..CheckRunText::default() }
+}
+
+/// A check run on a head that was left for another one, or for a base that was left.
+pub fn superseded(by: Option<Sha>, base: &str) -> CheckRunText {
+    let (by, again) = match by {
+        Some(head) => (head.short(), "It is judged again where it is the head of a pull request again."),
+        None => (format!("into {base}"), "It is judged again where that is its base again."),
+    };
+    let summary = format!("What people said of this commit held for a pull request that has moved on. {again}");
+    CheckRunText { title: title(format!("Superseded: now {by}")), summary, ..CheckRunText::default() }
+}
+
+/// What another pull request on the same commit comes to, where branches share the names of their checks.
+pub struct SharedVerdict {
+    pub number: PrNumber,
+    pub branch: String,
+    pub plan: CheckRunPlan,
+}
+
+/// Says it above what the check run says of its own pull request.
+pub fn add_shared(text: &mut CheckRunText, shared: &SharedVerdict) {
+    let state = match shared.plan {
+        CheckRunPlan::Completed(Conclusion::Success) => "✅ passes",
+        CheckRunPlan::InProgress => "⏳ is not decided yet",
+        CheckRunPlan::Completed(_) => "❌ does not pass",
+    };
+    text.summary = format!("- #{} into {} {state}\n\n{}", shared.number, code(&shared.branch), text.summary);
 }
 
 /// The state of the evidence; gates and reviews are the other check's business.
@@ -97,6 +121,9 @@ fn verify_title(subject: &Subject<'_>) -> String {
             format!("Blocked: {}", words::trigger(*cause))
         }
         (NextAction::Stopped, _) => verdict::verdict(subject).words,
+        (NextAction::Complete, Some(Blocker::MissingEvidence(missing))) => {
+            format!("Merged without {}", words::checks(missing))
+        }
         (_, Some(Blocker::MissingEvidence(missing))) => format!("Waiting for {}", words::checks(missing)),
         (_, Some(Blocker::Capability(_))) => {
             format!("{} of {} capabilities", view.capabilities.completed, view.capabilities.total)

@@ -54,7 +54,7 @@ fn rule(subject: &Subject<'_>, id: &str) -> Option<bool> {
     let rule = subject.decision.view.evaluation.rules.iter().find(|rule| rule.id.as_str() == id)?;
     match rule.outcome {
         RuleOutcome::Passed => Some(true),
-        RuleOutcome::Failed { .. } => Some(false),
+        RuleOutcome::Failed(_) => Some(false),
         RuleOutcome::Unknown => None,
     }
 }

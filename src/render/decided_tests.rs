@@ -202,7 +202,7 @@ fn how_rules_fail() {
     let mut tell = |name: &str, play: &dyn Fn(&mut Story)| {
         let mut story = Story::opened();
         play(&mut story);
-        let feedback = &story.last.as_ref().unwrap().view.feedback;
+        let feedback = feedback(&story.last.as_ref().unwrap().view.feedback, 500);
         let feedback = feedback.iter().map(|item| format!("{}: {} {}\n", item.location, item.problem, item.action));
         said.push_str(&format!("## {name}\n{}\n\n{}\n", rules(&story), feedback.collect::<String>()));
     };

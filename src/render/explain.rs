@@ -11,6 +11,7 @@ use super::{
     links::Links,
     machine,
     plain::plain,
+    rules,
     sanitize::{Markdown, code, short_text},
     steps, templates,
     verdict::{self, Subject},
@@ -160,13 +161,17 @@ impl Page {
                 Markdown::ours(format!("{} ({}): {}", code(check.name.as_str()), check.kind.as_str(), row.outcome))
             }),
             rules: Shown::first(200, &view.evaluation.rules, |rule| {
-                let (icon, why) = match &rule.outcome {
+                let (icon, outcome) = match &rule.outcome {
                     RuleOutcome::Passed => ("✅", String::new()),
-                    RuleOutcome::Failed { fix } => ("❌", format!(": {}", short_text(fix, 300))),
+                    RuleOutcome::Failed(why) => ("❌", format!(": {}", short_text(&rules::fix(why), 300))),
                     RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
                 };
                 let severity = super::artifact::severity(rule.severity);
-                Markdown::ours(format!("{icon} {} ({severity}, weight {}){why}", code(rule.id.as_str()), rule.weight))
+                Markdown::ours(format!(
+                    "{icon} {} ({severity}, weight {}){outcome}",
+                    code(rule.id.as_str()),
+                    rule.weight
+                ))
             }),
             gates: with_members(explained(subject, &links), subject),
             quiet: words::few(&quiet, 50),

@@ -54,12 +54,12 @@ pub struct Failures {
 }
 
 impl Failures {
-    pub fn of(view: &View, links: &Links, most: usize) -> Self {
+    pub fn of(view: &View, feedback: &[FeedbackLine], links: &Links, most: usize) -> Self {
         let places = places(view);
-        let todos = view.feedback.iter().filter(|line| failure_of(line, &places).is_none());
+        let todos = feedback.iter().filter(|line| failure_of(line, &places).is_none());
         Self {
             cards: Shown::first(most, &view.failures, |failure| {
-                let feedback = view.feedback.iter().find(|line| speaks_of(line, failure));
+                let feedback = feedback.iter().find(|line| speaks_of(line, failure));
                 card(failure, feedback, links)
             }),
             todos: Shown::first(most, todos, |line| todo(line, links)),

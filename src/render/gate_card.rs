@@ -12,7 +12,7 @@ use super::{
 };
 use loopgate_core::{
     GateName, Login,
-    gate::{Absence, Approval, GateReport, GateStanding, Holding, MatchReason, TriggerMatch},
+    gate::{Absence, Approval, GateReport, GateStanding, Holding, MatchReason, TriggerMatch, Unusable},
     observed::Lifecycle,
     policy::{ApproveBy, Policy},
 };
@@ -194,11 +194,23 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
     let unusable = eligible
         .unusable
         .iter()
-        .map(|name| format!("{} cannot approve: {}.", code(&name.name), short_text(&name.reason, 160)));
+        .map(|name| format!("{} cannot approve: {}.", code(&name.name), short_text(unusable_because(&name.why), 160)));
     let unknown = (!eligible.unattributed.is_empty()).then(|| {
         let commits: Vec<String> = eligible.unattributed.iter().map(|sha| links.commit(*sha).into_string()).collect();
         format!("GitHub does not know who wrote {}. Whoever did must not approve.", words::few(&commits, 3))
     });
     let all = owners.into_iter().chain(absent).chain(unusable).chain(unknown);
     Shown::first(6, all, Markdown::ours)
+}
+
+fn unusable_because(why: &Unusable) -> &str {
+    match why {
+        Unusable::NoCodeowners => "the base branch has no CODEOWNERS file",
+        Unusable::OwnsNothing => "none of the files that trigger the gate has an owner",
+        Unusable::Email => "an e-mail address in CODEOWNERS names no account",
+        Unusable::NoAccount => "there is no such account",
+        Unusable::NoTeam => "there is no such team, or it is secret",
+        Unusable::NoAccess => "the team cannot read this repository",
+        Unusable::Unknown(reason) => reason,
+    }
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::{
     fit::{Shortened, Shown},
     links::Links,
+    rules,
     sanitize::{Markdown, code, short_text},
     verdict::Subject,
     words,
@@ -71,8 +72,8 @@ fn deferred(subject: &Subject<'_>) -> Shown<Markdown> {
     let capabilities = view.capabilities.remaining.iter().map(|name| short_text(name, 200));
     let rules = view.evaluation.rules.iter().filter(|rule| rule.severity != Severity::Fail);
     let rules = rules.filter_map(|rule| match &rule.outcome {
-        RuleOutcome::Failed { fix } => {
-            Some(Markdown::ours(format!("{}: {}", code(rule.id.as_str()), short_text(fix, 200))))
+        RuleOutcome::Failed(why) => {
+            Some(Markdown::ours(format!("{}: {}", code(rule.id.as_str()), short_text(&rules::fix(why), 200))))
         }
         RuleOutcome::Passed | RuleOutcome::Unknown => None,
     });

@@ -5,7 +5,9 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use loopgate_core::{
     GateName,
+    attempts::Cause,
     deciding::*,
+    escalation::{Disagreement, Question},
     evidence::*,
     failure::{Blame, FeedbackLine},
     gate::*,
@@ -13,7 +15,7 @@ use loopgate_core::{
     policy::{ConfigError, PolicyOrigin, ReportSection, Severity},
     stage::Stage,
     state::Skip,
-    verdict::{CheckStanding, FailureView},
+    verdict::{CheckStanding, FailureView, FeedbackFact, RuleFailure, coverage::MissingTests},
 };
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Tag};
@@ -59,7 +61,7 @@ fn poison(decision: &mut Decision, snapshot: &mut Snapshot, texts: &mut Texts, n
     view.checks = (0..n).map(|i| check(texts, i)).collect();
     view.gates = (0..n.min(300)).map(|i| gate(texts, i, n)).collect();
     view.evaluation.rules =
-        (0..n).map(|i| fixtures::failed_rule(&format!("rule-{i}"), Severity::Fail, &texts.take())).collect();
+        (0..n).map(|i| fixtures::failed_rule(&format!("rule-{i}"), Severity::Fail, rule_failure(texts))).collect();
     view.capabilities.total = n;
     view.capabilities.current = Some(texts.take());
     view.capabilities.remaining = (0..n).map(|_| texts.take()).collect();
@@ -91,9 +93,9 @@ fn poison(decision: &mut Decision, snapshot: &mut Snapshot, texts: &mut Texts, n
         },
     };
     if let Some(escalation) = &mut view.escalation {
-        escalation.pattern = texts.take();
-        escalation.question.text = texts.take();
-        escalation.question.options = (0..n).map(|_| texts.take()).collect();
+        escalation.cause = Some(Cause::SameError { attempts: 3, last: texts.take() });
+        let (test, expected, actual) = (texts.take(), texts.take(), texts.take());
+        escalation.question = Question::WhichSide { test, expected, actual, since: Disagreement::Regression };
         for attempt in &mut escalation.history {
             attempt.summary = texts.take();
         }
@@ -121,14 +123,18 @@ fn failure(texts: &mut Texts) -> FailureView {
     view
 }
 
-fn feedback(texts: &mut Texts) -> FeedbackLine {
-    FeedbackLine {
+fn rule_failure(texts: &mut Texts) -> RuleFailure {
+    RuleFailure::RequiredTest(MissingTests::Proof { reason: texts.take() })
+}
+
+fn feedback(texts: &mut Texts) -> FeedbackFact {
+    FeedbackFact::Failure(FeedbackLine {
         location: texts.take(),
         problem: texts.take(),
         action: texts.take(),
         reason: texts.take(),
         reproduce: Some(texts.take()),
-    }
+    })
 }
 
 fn check(texts: &mut Texts, i: usize) -> CheckView {
@@ -169,7 +175,8 @@ fn gate(texts: &mut Texts, i: usize, n: usize) -> GateReport {
             reason: MatchReason::AddedLine { pattern: texts.take(), excerpt: texts.take() },
         })
         .collect();
-    report.eligible.unusable = (0..n).map(|_| UnusableApprover { name: texts.take(), reason: texts.take() }).collect();
+    report.eligible.unusable =
+        (0..n).map(|_| UnusableApprover { name: texts.take(), why: Unusable::Unknown(texts.take()) }).collect();
     report.considered = (0..n)
         .map(|_| Considered {
             url: texts.take(),

@@ -8,6 +8,7 @@ mod annotations;
 mod announcement;
 mod answers;
 mod artifact;
+mod causes;
 mod check_run;
 mod check_table;
 mod checklist;
@@ -19,6 +20,7 @@ mod decided_tests;
 mod escalation;
 mod explain;
 mod failure_card;
+mod feedback;
 mod fit;
 mod fix_request;
 #[cfg(test)]
@@ -30,18 +32,22 @@ mod handoff;
 #[cfg(test)]
 mod hostile_tests;
 mod job_summary;
+mod labels;
 mod links;
 mod machine;
 mod merge_group;
 mod plain;
 mod posts;
+mod questions;
 mod reflex;
 mod refusal;
 mod reply;
+mod rules;
 mod sanitize;
 mod status;
 mod steps;
 mod summary;
+mod tampering;
 mod templates;
 mod terminal;
 #[cfg(test)]
@@ -60,15 +66,21 @@ use loopgate_core::{
 
 pub use annotations::CheckAnnotation;
 pub use announcement::Announcement;
-pub use check_run::{CheckAction, CheckRunText, given_up};
+pub use causes::history_lines;
+pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, given_up, superseded};
 pub use explain::Explanation;
+pub use feedback::feedback;
 pub use fit::LIMIT;
+pub use fix_request::Dispatch;
 pub use job_summary::job_summary;
+pub use labels::label_description;
 pub use machine::STATUS_SCHEMA;
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use plain::plain;
 pub use reflex::{
-    loop_history, loop_iteration, loop_list, loop_report, loop_status, loop_verdict, status_word as loop_status_word,
+    FixMessage, loop_breach, loop_call, loop_call_of, loop_critique, loop_exhausted, loop_fewer_tests,
+    loop_fix_message, loop_history, loop_iteration, loop_list, loop_plan, loop_refusal, loop_report, loop_status,
+    loop_verdict, status_word as loop_status_word,
 };
 pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;
@@ -78,7 +90,7 @@ pub use traces::Traces;
 pub use workflow::{annotation_commands, defused, silenced};
 
 /// Every text of one pull request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rendered {
     pub status_comment: String,
     /// `loopgate / verify`.
@@ -89,6 +101,8 @@ pub struct Rendered {
     pub posts: Vec<(Post, String)>,
     /// The call for a human in short, for channels beside the pull request.
     pub announcement: Option<Announcement>,
+    /// The workflow that is started beside the comment that asks a fixer.
+    pub dispatch: Option<Dispatch>,
     /// `artifact.md` of the state ref: the report of the last evaluation.
     pub artifact: String,
 }
@@ -97,7 +111,7 @@ impl Rendered {
     /// Where nothing but the two check runs is written.
     pub fn of_check_runs(verify: CheckRunText, gates: CheckRunText) -> Self {
         let (status_comment, artifact) = (String::new(), String::new());
-        Self { status_comment, verify, gates, posts: Vec::new(), announcement: None, artifact }
+        Self { status_comment, verify, gates, posts: Vec::new(), announcement: None, dispatch: None, artifact }
     }
 }
 
@@ -124,6 +138,7 @@ pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Poli
         posts,
         artifact: artifact::report(&subject, model.clone()),
         announcement: announcement::announcement(&subject),
+        dispatch: decision.surface.fix.and_then(|fix| fix_request::dispatch(&subject, fix)),
         status_comment: status::comment(&subject, model),
     }
 }

@@ -9,7 +9,10 @@ use super::{
     verdict::Subject,
     words,
 };
-use loopgate_core::{deciding::Post, observed::Lifecycle};
+use loopgate_core::{
+    deciding::Post,
+    observed::{Lifecycle, OwnCheck},
+};
 
 /// The text of one post, its marker first.
 pub(super) fn text_of(subject: &Subject<'_>, post: &Post, own: OwnTemplates<'_>) -> String {
@@ -38,6 +41,7 @@ fn bypassed(subject: &Subject<'_>, post: &Post) -> String {
         at: Option<String>,
         bypassed: Vec<Markdown>,
         base: Markdown,
+        checks: [Markdown; 2],
     }
     let (by, at) = match &subject.snapshot.pull_request.lifecycle {
         Lifecycle::Merged { by, at } => (by.as_ref(), *at),
@@ -48,6 +52,7 @@ fn bypassed(subject: &Subject<'_>, post: &Post) -> String {
         at: at.map(words::moment),
         bypassed: subject.decision.view.bypassed.iter().take(50).map(|what| short_text(what, 100)).collect(),
         base: code(&subject.snapshot.pull_request.base.branch),
+        checks: OwnCheck::ALL.map(|check| code(&check.name(&subject.snapshot.pull_request.base.scope))),
     };
     format!("{}\n{}", marker(post), templates::render("bypassed.md", &model))
 }

@@ -69,6 +69,13 @@ fn sentence(refusal: &Refusal, by: &Markdown, gate: &Gate<'_>) -> String {
         }
         Refusal::IsBot => format!("{by} is a bot, and only people approve: {}.", approvers(gate)),
         Refusal::ViaApp => format!("it was written through an App. {by} has to write it on GitHub’s own page."),
+        Refusal::WhileClosed => format!(
+            "it was written while the pull request was closed. {by} is asked to look at it as it is now and {again}."
+        ),
+        Refusal::NothingToRevoke => format!(
+            "{by} has approved nothing here that could be taken back. To stop it, write {}.",
+            code(&format!("{name} rejected"))
+        ),
         Refusal::NotAnApprover => format!("{by} is not an approver of this gate. It opens for {}.", approvers(gate)),
         Refusal::AuthorityUnknown { reason } => format!(
             "GitHub did not say whether {by} may approve ({}). Loopgate asks again by itself.",
@@ -186,6 +193,9 @@ fn phrase_problem(problem: &PhraseProblem, gate: &Gate<'_>) -> String {
             None => format!("there is no command {}. {} lists them.", code(typed), code("/loop help")),
         },
         PhraseProblem::TooLong => format!("it is too long to be read. Write {phrase} in a comment of its own."),
+        PhraseProblem::AgainstReview => format!(
+            "the review asks for changes, and nothing in it approves. To approve, write {phrase} in a comment of its own."
+        ),
         PhraseProblem::NoGate => format!("it does not say which gate. Write {phrase}."),
     }
 }
@@ -224,6 +234,8 @@ mod tests {
             R::AccountGone,
             R::Edited,
             R::Hidden,
+            R::WhileClosed,
+            R::NothingToRevoke,
             R::DiffChanged { seen: fixtures::sha(0x11) },
             R::OtherCommit { named: fixtures::sha(0x11) },
             R::NoHeadSeenBefore,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{
     answers::{self, LongAnswer},
+    causes,
     check_table::{self, CheckRow},
     checklist::{self, Tick},
     compare_line, coverage_line,
@@ -17,11 +18,12 @@ use super::{
     sanitize::{Markdown, code, fence, short_text, text},
     steps,
     summary::{self, Iteration},
+    tampering::tampering,
     templates,
     verdict::{self, Subject},
     warning,
 };
-use loopgate_core::{Score, deciding::NextAction, policy::Trigger, state::Skip};
+use loopgate_core::{Score, attempts::Cause, deciding::NextAction, state::Skip};
 
 /// The hidden first line by which the comment is found again.
 pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
@@ -123,13 +125,13 @@ impl StatusModel {
             configuration: super::configuration::note(&view.origin),
             next: steps::next_steps(subject),
             escalation: view.escalation.as_ref().map(|escalation| EscalationCard::of(subject, escalation)),
-            flags: view.flags.iter().map(|(trigger, pattern)| flag_line(*trigger, pattern)).collect(),
-            tampering: Shown::first(20, &view.tampering, |one| short_text(&format!("{one}."), 300)),
+            flags: view.flags.values().map(flag_line).collect(),
+            tampering: Shown::first(20, &view.tampering, |one| short_text(&format!("{}.", tampering(one)), 300)),
             checks: Shown::first(100, &view.checks, |check| check_table::row(check, &links)),
             coverage: coverage_line::coverage_line(view, &links),
             compare: view.compare.as_ref().and_then(compare_line::compare_line),
             skips: Shown::first(30, &view.skips, skip_line),
-            failures: Failures::of(view, &links, 20),
+            failures: Failures::of(view, &subject.feedback(), &links, 20),
             gates: Shown::first(40, shown_gates, |gate| GateCard::new(gate, subject, &links)),
             distance: view.distance.as_ref().map(Distance::of),
             checklist: checklist::ticks(subject),
@@ -147,8 +149,9 @@ impl StatusModel {
 }
 
 /// A cause that stops nothing, with what was recognised.
-fn flag_line(trigger: Trigger, pattern: &str) -> Markdown {
-    Markdown::ours(format!("{}: {}.", super::words::trigger(trigger), short_text(pattern, 300)))
+fn flag_line(cause: &Cause) -> Markdown {
+    let recognised = short_text(&causes::cause_in_words(cause), 300);
+    Markdown::ours(format!("{}: {recognised}.", super::words::trigger(cause.trigger())))
 }
 
 impl Shorten for StatusModel {

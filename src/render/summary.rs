@@ -1,6 +1,7 @@
 //! The iteration summary: one exact form for terminal, job summary and comment.
 
 use super::{
+    rules,
     sanitize::{self, Markdown, code},
     verdict::Subject,
 };
@@ -57,10 +58,11 @@ impl Iteration {
             EvaluationVerdict::Failed => IterationOutcome::Fail,
         };
         let names = |severity: Severity| {
-            let failed =
-                view.evaluation.rules.iter().filter(move |rule| {
-                    rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed { .. })
-                });
+            let failed = view
+                .evaluation
+                .rules
+                .iter()
+                .filter(move |rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed(_)));
             failed.map(|rule| rule.id.to_string()).collect::<Vec<_>>()
         };
         let checks = next.prepared_checks.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -133,9 +135,9 @@ pub(super) fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(
         .iter()
         .filter(|rule| rule.severity != Severity::Info)
         .filter_map(|rule| match &rule.outcome {
-            RuleOutcome::Failed { fix } => {
+            RuleOutcome::Failed(why) => {
                 let named = first(&rule.id).map(|failure| failure.fix_strategy.clone());
-                Some((rule.severity, rule.id.to_string(), named.unwrap_or_else(|| fix.clone())))
+                Some((rule.severity, rule.id.to_string(), named.unwrap_or_else(|| rules::fix(why))))
             }
             RuleOutcome::Passed | RuleOutcome::Unknown => None,
         })
@@ -254,7 +256,7 @@ mod tests {
         Warnings: coverage
         Artifact: refs/loopgate/pr/12
         unit: Compare with `expiry <= now` and reject
-        coverage: cover src/auth/token.rs:10-11
+        coverage: 33.3 % of the changed lines are covered; add tests until it is 80 %: src/auth/token.rs:10-11
         ");
     }
 

@@ -145,8 +145,8 @@ fn failure_lines(view: &FailureView, subject: &Subject<'_>, colour: Colour) -> V
     let message = clip_lines(&super::sanitize::block(&failure.error_message), 8);
     lines.extend(message.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("    {line}")));
     lines.push(format!("  do: {}", clip(&line(&view.fix_strategy), 300)));
-    let feedback = subject.decision.view.feedback.iter();
-    let reproduce = feedback.filter(|feedback| failure_card::speaks_of(feedback, view));
+    let feedback = subject.feedback();
+    let reproduce = feedback.iter().filter(|feedback| failure_card::speaks_of(feedback, view));
     if let Some(command) = reproduce.filter_map(|feedback| feedback.reproduce.as_deref()).next() {
         lines.push(format!("  reproduce: {}", line(command)));
     }
@@ -171,8 +171,8 @@ mod tests {
             (fixtures::green(NextAction::WaitForMerge), fixtures::snapshot(), fixtures::policy());
         decision.next.pull_request = None;
         decision.next.task_alias.clear();
-        let fix = "33 % of the changed lines are covered; add tests until it is 80 %: src/auth/token.rs:10-11";
-        decision.view.evaluation.rules.push(fixtures::failed_rule("coverage", Severity::Warn, fix));
+        let uncovered = fixtures::failed_rule("coverage", Severity::Warn, fixtures::uncovered());
+        decision.view.evaluation.rules.push(uncovered);
         insta::assert_snapshot!(report(&decision, &snapshot, &policy, Colour::Off));
         decision.action = fixtures::first_failure().action;
         decision.view.checks = fixtures::first_failure().view.checks;

@@ -1,11 +1,11 @@
 //! The one line that says how it stands and who acts.
 
-use super::{sanitize::short_line, words};
+use super::{causes, feedback::feedback, sanitize::short_line, words};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, Decision, NextAction},
     evidence::Outcome,
-    failure::Blame,
+    failure::{Blame, FeedbackLine},
     gate::{GateReport, GateStanding},
     observed::{Lifecycle, Snapshot},
     policy::{Policy, Trigger},
@@ -31,6 +31,11 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
+    /// What is told to whoever mends the head.
+    pub fn feedback(&self) -> Vec<FeedbackLine> {
+        feedback(&self.decision.view.feedback, self.policy.retry.feedback_max_length)
+    }
+
     /// Whoever pushes: the author, by name.
     pub(super) fn author(&self) -> String {
         self.snapshot.pull_request.author.login.to_string()
@@ -118,7 +123,7 @@ fn single(subject: &Subject<'_>) -> (&'static str, String) {
     match (&subject.decision.action, view.evaluation.warnings().as_slice()) {
         (NextAction::WaitForEvidence { missing }, _) => ("⏳", waiting(subject, missing)),
         (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
-            let pattern = view.escalation.as_ref().map(|escalation| format!(" ({})", escalation.pattern));
+            let pattern = view.escalation.as_ref().map(|escalation| format!(" ({})", causes::recognised(escalation)));
             let why = format!("{}{}", words::trigger(*cause), pattern.unwrap_or_default());
             let failed = words::failing(view);
             let failed =
@@ -325,7 +330,7 @@ mod tests {
         let mut decision = fixtures::first_failure();
         decision.view.fixing = Some(FixTurn { whom, attempt: 1, at: fixtures::at(20 + minutes) });
         if minutes == 0 {
-            decision.surface.fix = Some(FixRequest { whom, attempt: 1, dispatch: None });
+            decision.surface.fix = Some(FixRequest { whom, attempt: 1 });
         }
         if whom == Whom::Senior {
             let (trigger, head_sha) = (Trigger::SameError, fixtures::sha(0xa1));

@@ -42,6 +42,15 @@ pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
         Warning::EvidenceRefused { artifact, reason } => {
             format!("The evidence {} was refused: {}.", code(artifact), short_text(reason, 300))
         }
+        Warning::JudgedOn(number) => {
+            format!("The same commit waits for the same branch in #{number}, and its checks are decided there.")
+        }
+        Warning::OpenPattern { pattern, branch } => format!(
+            "The checks bear the name of {branch} and not that of {pattern}, since no ruleset keeps people from creating \
+             {branch} and from pushing to it without a pull request.",
+            branch = code(branch),
+            pattern = code(pattern)
+        ),
         Warning::RecordLost(lost) => record_lost(*lost),
         Warning::TamperedComment { by, url } => format!(
             "A {} of {} that had counted was changed afterwards. It no longer counts.",
@@ -107,6 +116,8 @@ mod tests {
                 artifact: "loopgate-evidence-test".into(),
                 reason: "its head is not @ours".into(),
             },
+            Warning::JudgedOn(fixtures::snapshot().pull_request.number),
+            Warning::OpenPattern { pattern: "release/*".into(), branch: "release/1".into() },
             Warning::RecordLost(LostRecord { attempts: 3, trace: Trace::StatusComment }),
             Warning::RecordLost(LostRecord { attempts: 1, trace: Trace::Post }),
             Warning::RecordLost(LostRecord { attempts: 0, trace: Trace::CheckRun }),

@@ -182,6 +182,7 @@ impl Talk {
             committer: committer.map(account),
             author_email: email(author),
             committer_email: email(committer),
+            update_merge: false,
         });
         self
     }

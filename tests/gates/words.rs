@@ -1,6 +1,6 @@
 //! Several words, of one person and of several.
 
-use loopgate_core::observed::ReviewVerdict;
+use loopgate_core::observed::{Permission, ReviewVerdict};
 
 use crate::kit::*;
 
@@ -68,7 +68,11 @@ fn the_rejecter_approves() {
 fn two_reviewers_revoking_each_other() {
     let mut talk = Talk::opened();
     talk.says("alice", "security approved").says("bob", "/revoke security");
-    talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
+    talk.is(
+        Approved,
+        "✅ **security** approved by alice on `01010101`.\n😕 bob’s comment does not count: bob has approved nothing here \
+         that could be taken back. To stop it, write `security rejected`.",
+    );
     talk.says("bob", "security rejected").says("alice", "/revoke security");
     talk.is(Rejected, "❌ **security** rejected by bob: “security rejected”");
     talk.says("bob", "/revoke security");
@@ -80,7 +84,13 @@ fn a_review_that_asks_for_changes_and_is_dismissed() {
     let mut talk = Talk::under(&CONFIG.replace("approvers:", "approve_by: [review], approvers:"));
     talk.reviews("alice", ReviewVerdict::Approved, "").reviews("alice", ReviewVerdict::ChangesRequested, "no");
     talk.is(Rejected, "❌ **security** rejected by alice: “no”");
-    talk.snapshot.reviews.items[1].verdict = ReviewVerdict::Dismissed;
+    // By whom counts: dismissing takes write, and ending a rejection maintain.
+    let review = &mut talk.snapshot.reviews.items[1];
+    review.verdict = ReviewVerdict::Dismissed;
+    let review = review.id;
+    talk.look();
+    talk.is(Rejected, "❌ **security** rejected by alice: “no”");
+    talk.knows("dana", Permission::Maintain).snapshot.dismissed_by.insert(review, account("dana"));
     talk.look();
     talk.is(Closed, "");
 }
@@ -97,14 +107,31 @@ fn a_rejection_outlasts_its_comment() {
 #[test]
 fn a_required_checklist() {
     let mut talk = Talk::under(&CONFIG.replace("approvers:", "checklist: required, approvers:"));
-    talk.says("loopgate[bot]", "<!-- loopgate:gate:security:1 -->\n- [x] threats\n- [ ] secrets");
+    talk.says(
+        "loopgate[bot]",
+        "<!-- loopgate:gate:security:1 -->\n- [x] threats\n- [ ] secrets\n- [ ] logs\n- [ ] input",
+    );
     talk.says("alice", "security approved");
     talk.is(
         Closed,
-        "😕 alice’s comment does not count: 1 box of the gate’s checklist is still open. Tick it in the request; the \
-         approval then counts as it stands.",
+        "😕 alice’s comment does not count: 4 boxes of the gate’s checklist are still open. Tick them in the request; \
+         the approval then counts as it stands.",
     );
-    talk.snapshot.comments.items[0].body = "<!-- loopgate:gate:security:1 -->\n- [x] threats\n- [x] secrets".into();
-    talk.look();
+    // A box counts by the hand of an approver.
+    for (by, counts) in [("author", false), ("alice", true)] {
+        let body = "- [x] threats\n- [x] secrets\n- [x] logs\n- [x] input";
+        let request = &mut talk.snapshot.comments.items[0];
+        request.body = format!("<!-- loopgate:gate:security:1 -->\n{body}");
+        let request = request.id;
+        talk.edited(request, by);
+        talk.look();
+        if !counts {
+            talk.is(
+                Closed,
+                "😕 alice’s comment does not count: 4 boxes of the gate’s checklist are still open. Tick them in the \
+                 request; the approval then counts as it stands.",
+            );
+        }
+    }
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
 }

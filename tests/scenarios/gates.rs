@@ -168,3 +168,58 @@ pub async fn two_servers_show_one_pull_request_once(world: World) {
     assert_eq!((again.labels, again.checks, again.comments.len()), (look.labels, look.checks, 2));
     assert!(world.state_commits(&pr).len() <= saved.len() + 1, "{:?}", world.state_commits(&pr));
 }
+
+pub async fn words_that_close_outlast_their_comments(world: World) {
+    let repo =
+        guarded(&world, "  security: { approvers: { users: [bob, carol] }, approve_by: [comment, review] }\n").await;
+    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+
+    // Who has approved nothing takes nothing back, and is told what would stop it.
+    world.person("carol").says(&pr, "security approved").await;
+    let idle = world.person("bob").says(&pr, "I found a hole.\n\nsecurity approval revoked").await;
+    assert_eq!(world.reactions(&pr, idle), ["confused"]);
+    assert!(world.look(&pr).status().contains("write `security rejected`"), "{}", world.look(&pr).status());
+
+    // Whoever deletes a revocation brings no approval back.
+    let revoked = world.person("carol").says(&pr, "security approval revoked").await;
+    assert_eq!(status(&world, &pr, "security"), "requested");
+    world.person("alice").deletes(&pr, revoked).await;
+    world.person("alice").says(&pr, "/loop status").await;
+    assert_eq!(status(&world, &pr, "security"), "requested");
+    assert_ne!(gates(&world.look(&pr)), Some("success"), "{:?}", world.look(&pr));
+
+    // Dismissing a review takes write, and ends no rejection.
+    let review = world.person("carol").reviews(&pr, ReviewEvent::RequestChanges, "security approved").await;
+    assert_eq!(status(&world, &pr, "security"), "rejected");
+    world.person("bob").says(&pr, "security approved").await;
+    world.person("alice").dismisses(&pr, review).await;
+    assert_eq!(status(&world, &pr, "security"), "rejected");
+
+    // What was approved while it was closed is looked at anew.
+    world.person("carol").says(&pr, "security approved").await;
+    assert_eq!(status(&world, &pr, "security"), "approved");
+    world.person("carol").says(&pr, "/revoke security").await;
+    world.person("bob").says(&pr, "/revoke security").await;
+    world.person("alice").closes(&pr).await;
+    world.person("carol").says(&pr, "security approved").await;
+    world.person("alice").reopens(&pr).await;
+    assert_eq!(status(&world, &pr, "security"), "requested");
+    assert!(world.look(&pr).status().contains("while the pull request was closed"), "{}", world.look(&pr).status());
+    world.person("carol").says(&pr, "security approved").await;
+    assert_eq!(status(&world, &pr, "security"), "approved");
+}
+
+pub async fn a_rejection_may_be_typed_wrong_at_first(world: World) {
+    let repo = guarded(&world, "  security: { approvers: { users: [bob, carol] } }\n").await;
+    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    let typo = world.person("carol").says(&pr, "security rejectd").await;
+    world.person("bob").says(&pr, "security approved").await;
+    assert_eq!(status(&world, &pr, "security"), "approved");
+    world.person("carol").edits(&pr, typo, "security rejected").await;
+    assert_eq!(status(&world, &pr, "security"), "rejected");
+    // Whoever else edits it speaks for nobody.
+    world.person("olga").edits(&pr, typo, "security approved").await;
+    assert_eq!(status(&world, &pr, "security"), "rejected");
+    world.person("carol").says(&pr, "security approved").await;
+    assert_eq!(status(&world, &pr, "security"), "approved");
+}

@@ -6,6 +6,7 @@
 //! skipped, and pass.
 
 mod adversaries;
+mod bases;
 mod conversations;
 mod elsewhere;
 mod emulator_driver;
@@ -81,6 +82,17 @@ mod played {
         a_word_is_taken_back_and_a_deleted_objection_stands,
         an_approval_that_races_with_a_push_opens_nothing,
         two_servers_show_one_pull_request_once,
+        words_that_close_outlast_their_comments,
+        a_rejection_may_be_typed_wrong_at_first,
+    }
+    on_both_worlds! {
+        bases:
+        a_branch_of_ones_own_opens_no_other,
+        a_stack_that_is_dissolved_is_judged_by_its_new_base,
+        a_head_that_was_left_keeps_no_word,
+        a_base_that_was_left_keeps_no_word,
+        what_was_merged_is_judged_no_more,
+        what_the_base_brought_is_nobodys_work,
     }
     on_both_worlds! {
         endings:

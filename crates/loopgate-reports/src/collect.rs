@@ -11,7 +11,7 @@ use loopgate_core::{
 use super::{
     OutcomesMode, ReadOptions, Report, Unreadable,
     coverage::CoverageTable,
-    identities::Identities,
+    identities::{Identities, MAX_SUITES, Names, Recorded},
     notes::{Flaw, Notes},
     text,
 };
@@ -36,13 +36,6 @@ pub(super) enum Title {
     WithClass,
     /// The class only tells tests apart.
     NameOnly,
-}
-
-/// Whether a test was counted for the first time, or had run before.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
-    First,
-    Again,
 }
 
 impl Case<'_> {
@@ -78,6 +71,9 @@ pub(super) struct Collector<'o> {
     results: Option<CheckResults>,
     seconds: f64,
     identities: Identities,
+    /// The suites begun so far, and the one that cases belong to.
+    suites: u32,
+    suite: u32,
     unnamed: u64,
     failures: Vec<Failure>,
     failures_not_kept: u64,
@@ -98,6 +94,8 @@ impl<'o> Collector<'o> {
             results: None,
             seconds: 0.0,
             identities: Identities::default(),
+            suites: 0,
+            suite: 0,
             unnamed: 0,
             failures: Vec::new(),
             failures_not_kept: 0,
@@ -123,42 +121,72 @@ impl<'o> Collector<'o> {
         self.seconds += seconds;
     }
 
-    /// Counts a test. `failure` gives the details of a failing one and is asked only if they are kept.
-    pub fn case(&mut self, case: Case<'_>, failure: impl FnOnce() -> Failure) -> Seen {
+    /// A suite whose tests are no reruns of any other's begins; gives what [`in_suite`](Self::in_suite) takes.
+    pub fn begin_suite(&mut self) -> u32 {
+        self.suites = self.suites.saturating_add(1).min(MAX_SUITES);
+        self.suites
+    }
+
+    /// The cases that follow belong to this suite.
+    pub fn in_suite(&mut self, suite: u32) {
+        self.suite = suite;
+    }
+
+    /// Counts a test. `failure` gives the details of a failing one and is asked only if they are kept. Gives how many
+    /// cases before it turned out to be tries of the same test.
+    pub fn case(&mut self, case: Case<'_>, failure: impl FnOnce() -> Failure) -> u64 {
         self.seconds += case.seconds;
         let id = case.id();
-        let (before, now) = match id {
-            Some(id) => self.identities.record(id, case.state),
+        let recorded = match id {
+            Some(id) => self.identities.record(id, self.suite, self.names_of(&case), case.state),
             None => {
                 self.unnamed += 1;
-                (None, case.state)
+                Recorded::Another
             }
         };
         let results = self.results.get_or_insert_default();
-        if before == Some(now) {
-            return Seen::Again;
+        let (state, tries) = match recorded {
+            Recorded::Another => (case.state, 0),
+            Recorded::Continued { before, now } => {
+                count(results, before, |count| *count -= 1);
+                count(results, now, |count| *count += 1);
+                if !before.is_failure() && now.is_failure() {
+                    self.keep_case(&case, id, failure);
+                }
+                return 1;
+            }
+            Recorded::Rerun { failed, errors } => {
+                results.failed -= failed;
+                results.errors -= errors;
+                results.total -= failed + errors;
+                self.forget_failures(id, failed + errors);
+                (TestState::Flaky, failed + errors)
+            }
+        };
+        count(self.results.get_or_insert_default(), state, |count| *count += 1);
+        if state.is_failure() {
+            self.keep_case(&case, id, failure);
         }
-        if let Some(before) = before {
-            count(results, before, |count| *count -= 1);
-        }
-        count(results, now, |count| *count += 1);
-        let was_failing = before.is_some_and(TestState::is_failure);
-        match (was_failing, now.is_failure()) {
-            (false, true) => self.keep_failure(|| {
-                let mut failure = failure();
-                failure.test_name = failure.test_name.or_else(|| Some(case.title()));
-                failure.test_file =
-                    failure.test_file.or_else(|| (!case.file.is_empty()).then(|| text::path(case.file)));
-                failure.test_id = id;
-                failure
-            }),
-            (true, false) => self.forget_failure(id),
-            _ => {}
-        }
-        if now == TestState::Flaky && self.flaky_tests.len() < self.options.keep {
+        if state == TestState::Flaky && self.flaky_tests.len() < self.options.keep {
             self.flaky_tests.push(case.title());
         }
-        if before.is_some() { Seen::Again } else { Seen::First }
+        tries
+    }
+
+    fn keep_case(&mut self, case: &Case<'_>, id: Option<TestId>, failure: impl FnOnce() -> Failure) {
+        self.keep_failure(|| {
+            let mut failure = failure();
+            failure.test_name = failure.test_name.or_else(|| Some(case.title()));
+            failure.test_file = failure.test_file.or_else(|| (!case.file.is_empty()).then(|| text::path(case.file)));
+            failure.test_id = id;
+            failure
+        });
+    }
+
+    /// pytest names each test once. So does Jest what it could not load, which it writes down twice.
+    fn names_of(&self, case: &Case<'_>) -> Names {
+        let is_file = case.class == "Test suite failed to run";
+        if self.framework == Some(TestFramework::Pytest) || is_file { Names::Unique } else { Names::Shared }
     }
 
     /// Counts tests of which nothing but the result is known.
@@ -196,6 +224,11 @@ impl<'o> Collector<'o> {
         }
     }
 
+    /// Whether nothing was found at all.
+    pub fn holds_nothing(&self) -> bool {
+        self.results.is_none() && self.failures.is_empty() && self.findings.is_empty()
+    }
+
     /// The failures kept so far, for parsers that learn more of them later.
     pub fn failures_mut(&mut self) -> &mut [Failure] {
         &mut self.failures
@@ -205,11 +238,13 @@ impl<'o> Collector<'o> {
         if self.wants_failures() { self.failures.push(failure()) } else { self.failures_not_kept += 1 }
     }
 
-    /// The test passed when it was run again.
-    fn forget_failure(&mut self, id: Option<TestId>) {
-        match self.failures.iter().position(|kept| kept.test_id == id) {
-            Some(at) => drop(self.failures.remove(at)),
-            None => self.failures_not_kept = self.failures_not_kept.saturating_sub(1),
+    /// The test passed when it was tried again.
+    fn forget_failures(&mut self, id: Option<TestId>, tries: u64) {
+        for _ in 0..tries {
+            match self.failures.iter().rposition(|kept| kept.test_id == id) {
+                Some(at) => drop(self.failures.remove(at)),
+                None => self.failures_not_kept = self.failures_not_kept.saturating_sub(1),
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! Reports name a file more than once (a section per test binary, a class per inner class, a method and its class both
 //! listing its lines); the same line's counts are then taken as one line's, and the largest stands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexMap;
 
@@ -16,6 +16,8 @@ use super::{
 
 /// Lines kept, over all files; a project with more has them counted, but not told apart by file.
 const MAX_LINES: usize = 4_000_000;
+/// Files whose sums are kept.
+const MAX_COUNTERS: usize = 1_000_000;
 /// Source directories kept.
 const MAX_SOURCES: usize = 50;
 
@@ -42,6 +44,8 @@ impl Coverage {
 pub(super) struct CoverageTable {
     files: IndexMap<String, BTreeMap<u32, u64>>,
     current: usize,
+    /// Covered and all lines of files, by the reports' own sums, which count where a file's lines are not listed.
+    counters: HashMap<usize, (u64, u64)>,
     lines: usize,
     /// Lines past [`MAX_LINES`]: counted only.
     uncounted_covered: u64,
@@ -89,6 +93,13 @@ impl CoverageTable {
         }
     }
 
+    /// How many lines of the current file ran, by the report's own sum.
+    pub fn counter(&mut self, covered: u64, total: u64) {
+        if self.current < self.files.len() && self.counters.len() < MAX_COUNTERS {
+            self.counters.insert(self.current, (covered.min(total), total));
+        }
+    }
+
     pub fn finish(self, notes: &mut Notes) -> Option<Coverage> {
         if !self.expected {
             return None;
@@ -100,11 +111,18 @@ impl CoverageTable {
             lines_total: self.uncounted_total,
             sources: self.sources,
         };
-        for (path, lines) in self.files {
+        let mut summed_up = 0;
+        for (index, (path, lines)) in self.files.into_iter().enumerate() {
+            if let Some((covered, total)) = self.counters.get(&index).filter(|_| lines.is_empty()) {
+                coverage.lines_covered += covered;
+                coverage.lines_total += total;
+                summed_up += u64::from(*total > 0);
+            }
             coverage.lines_total += lines.len() as u64;
             coverage.lines_covered += lines.values().filter(|hits| **hits > 0).count() as u64;
             coverage.files.push(FileCoverage { path, lines });
         }
+        notes.flaws(Flaw::LinesNotListed, summed_up, || "their sums are used");
         coverage.files.sort_by(|a, b| a.path.cmp(&b.path));
         Some(coverage)
     }

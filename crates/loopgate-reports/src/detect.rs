@@ -5,28 +5,12 @@
 
 use loopgate_core::evidence::ReportFormat;
 
-use super::{formats::MARKS, text};
-
-/// Names of keys, as far as the beginning of a report shows them.
-pub(super) type Keys<'a> = [&'a str];
-
-/// By what the beginning of a report is recognised.
-pub(super) enum Mark {
-    /// XML: the name of the outermost element, without its prefix, and its whole tag.
-    Root(fn(&str, &str) -> bool),
-    /// JSON: the beginning, and the keys of the first object in the outermost array.
-    Array(fn(&str, &Keys<'_>) -> bool),
-    /// JSON: the beginning, and the keys of the outermost object.
-    Object(fn(&str, &Keys<'_>) -> bool),
-    /// An object on each line, among other lines perhaps: the keys of one.
-    JsonLines(fn(&Keys<'_>) -> bool),
-    /// Text: a line that only this format has.
-    Line(fn(&str) -> bool),
-    /// Text: a line that other formats have too; it counts where no other format is recognised.
-    AnyLine(fn(&str) -> bool),
-    /// Only where it is configured.
-    Configured,
-}
+use super::{
+    Unreadable,
+    formats::{MARKS, is_old_sarif},
+    mark::Mark,
+    text,
+};
 
 /// The format of a report that begins with `head`; none if it is in none that is read here.
 pub(super) fn detect(head: &str) -> Option<ReportFormat> {
@@ -37,12 +21,52 @@ pub(super) fn detect(head: &str) -> Option<ReportFormat> {
     }
 }
 
+/// Files of known tools that are not read: by the outermost XML element or a key of the outermost JSON object, what they
+/// are, and what to write instead.
+const UNSUPPORTED: [(&str, &str, &str); 16] = [
+    ("test-results", "NUnit 2", "write NUnit 3's format, or JUnit XML"),
+    ("assembly", "xUnit.net v1", "write xUnit.net v2's format, or TRX"),
+    ("Site", "CTest's own XML", "run `ctest --output-junit FILE`"),
+    ("TestRun", "CppUnit", "write JUnit XML"),
+    ("TestLog", "Boost.Test", "run with `--log_format=JUNIT`"),
+    ("TestResult", "Boost.Test", "run with `--log_format=JUNIT`"),
+    ("Catch", "Catch2's own XML", "run with `--reporter junit`"),
+    ("Catch2TestRun", "Catch2's own XML", "run with `--reporter junit`"),
+    ("BugCollection", "SpotBugs", "write SARIF"),
+    ("pmd", "PMD", "write SARIF"),
+    ("results", "Cppcheck", "write SARIF"),
+    ("issues", "Android Lint", "write SARIF"),
+    ("html", "a web page", "name the report itself"),
+    ("historyId", "Allure", "let the test runner write JUnit XML too"),
+    ("statementMap", "Istanbul's JSON", "write lcov (`--reporter=lcov`)"),
+    ("toolInfo", "SARIF of before 2.0", "write SARIF 2.1.0"),
+];
+
+/// What a report is that is in no format that is read, if that is known.
+pub(super) fn unsupported(head: &str) -> Option<Unreadable> {
+    let name = match head.trim_start().chars().next()? {
+        '<' => root(head)?.0,
+        '{' if is_old_sarif(head) => "toolInfo",
+        '{' if head.contains("\"statementMap\"") => "statementMap",
+        '{' => outer_keys(head).into_iter().find(|key| *key == "historyId")?,
+        _ => return None,
+    };
+    let (_, what, instead) = UNSUPPORTED.iter().find(|(known, ..)| *known == name)?;
+    Some(Unreadable::Unsupported { what, instead })
+}
+
 /// The first format whose mark is there.
 fn first(is_there: impl Fn(&Mark) -> bool) -> Option<ReportFormat> {
     MARKS.iter().find(|(_, mark)| is_there(mark)).map(|(format, _)| *format)
 }
 
 fn by_root(head: &str) -> Option<ReportFormat> {
+    let (name, tag) = root(head)?;
+    first(|mark| matches!(mark, Mark::Root(is) if is(name, tag)))
+}
+
+/// The outermost element's name without its prefix, and its whole tag.
+fn root(head: &str) -> Option<(&str, &str)> {
     let mut rest = head;
     loop {
         rest = &rest[rest.find('<')? + 1..];
@@ -53,8 +77,7 @@ fn by_root(head: &str) -> Option<ReportFormat> {
         }
     }
     let name = rest.split(|c: char| c.is_whitespace() || matches!(c, '>' | '/')).next()?;
-    let (name, tag) = (name.rsplit(':').next()?, rest.split('>').next()?);
-    first(|mark| matches!(mark, Mark::Root(is) if is(name, tag)))
+    Some((name.rsplit(':').next()?, rest.split('>').next()?))
 }
 
 fn by_keys(head: &str) -> Option<ReportFormat> {
@@ -77,7 +100,8 @@ fn by_lines(head: &str) -> Option<ReportFormat> {
         if let Some(format) = by_line(&line) {
             return Some(format);
         }
-        common = common.or_else(|| first(|mark| matches!(mark, Mark::AnyLine(is) if is(&line))));
+        common = common
+            .or_else(|| first(|mark| matches!(mark, Mark::AnyLine(is) | Mark::Text { common: is, .. } if is(&line))));
     }
     common
 }
@@ -86,7 +110,7 @@ fn by_line(line: &str) -> Option<ReportFormat> {
     let object = Some(line.trim_start()).filter(|line| line.starts_with('{') && line.ends_with('}'));
     let keys = object.map(outer_keys);
     first(|mark| match mark {
-        Mark::Line(is) => is(line),
+        Mark::Line(is) | Mark::Text { own: is, .. } => is(line),
         Mark::JsonLines(is) => keys.as_deref().is_some_and(is),
         _ => false,
     })
@@ -144,6 +168,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_not_read_is_named() {
+        let table = [
+            ("<test-results name='x'>", "is NUnit 2, which"),
+            ("<TestRun><FailedTests/>", "is CppUnit, which"),
+            (r#"{"version": "1.0.0", "runs": []}"#, "is SARIF of before 2.0, which"),
+            (r#"{"/a.js":{"path":"/a.js","statementMap":{}}}"#, "is Istanbul's JSON, which"),
+        ];
+        for (head, said) in table {
+            assert_eq!(detect(head), None, "{head}");
+            assert!(unsupported(head).unwrap().to_string().starts_with(said), "{head}");
+        }
+        assert!(unsupported("<nobody-knows/>").is_none() && unsupported("{}").is_none());
+    }
+
+    #[test]
     fn formats_by_their_first_bytes() {
         use ReportFormat::*;
         let table = [
@@ -187,6 +226,24 @@ mod tests {
             ("Ran 2 tests in the morning\n", None),
             ("test tests::adds (slow) ... ok", None),
             (r#"{"numFailedTests":1,"success":false,"testResults":[{"assertionResults":"#, Some(JestJson)),
+            (r#"{"version":"1.0.0","runs":[{"tool":{"#, None),
+            ("<test-run id='2'>", Some(NunitXml)),
+            ("<assemblies>", Some(XunitXml)),
+            ("<TestRun>", None),
+            (r#"[{"cell":null,"code":"F401","filename":"/a.py","location":{"column":8,"row":1}}]"#, Some(RuffJson)),
+            (r#"{"Issues":[],"Report":{}}"#, Some(GolangciJson)),
+            (
+                r#"{"file":"a.py","line":3,"column":4,"message":"m","hint":null,"code":"x","severity":"error"}"#,
+                Some(MypyJson),
+            ),
+            (r#"{"protocolVersion":"0.1.1","runnerVersion":"1.24.9","pid":1,"type":"start","time":0}"#, Some(DartJson)),
+            (r#"{"config":{},"suites":[],"errors":[]}"#, Some(PlaywrightJson)),
+            (r#"{"stats":{"suites":1},"tests":[]}"#, Some(MochaJson)),
+            (r#"{"version":"3.13.0","examples":[]}"#, Some(RspecJson)),
+            (r#"{"reportFormat":"CTRF","results":{"tool":{},"summary":{}}}"#, Some(Ctrf)),
+            ("=== RUN   TestTotal\n", Some(Console)),
+            ("============ test session starts ============\n", Some(Console)),
+            ("src/a.ts(3,4): error TS2322: Type\n", Some(Console)),
             ("ok then", None),
             ("", None),
         ];

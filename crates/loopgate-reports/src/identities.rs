@@ -1,21 +1,93 @@
 //! The tests a report has named so far, to recognise one that comes again as a rerun.
 //!
-//! Eight bytes a test, at most 8 MiB: a report of any size is read in the same memory. When the table is nearly full
-//! only failing tests are added, because what matters of reruns is whether a failing test passed later; the counts of
-//! such a report may then hold a passing test twice, and its notes say so.
+//! A rerun is what a runner tries again after a failure: it stands in the same suite and passes at last. The same name
+//! in another suite (a browser, a project, a file, a set of parameters) is another test, and so is one that fails
+//! after it passed.
+//!
+//! Twelve bytes a test, at most 12 MiB: a report of any size is read in the same memory. When the table is nearly full
+//! only failing tests are added, because what matters of reruns is whether a failing test passed later; the notes of
+//! such a report say so.
 
 use loopgate_core::evidence::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState};
 
-/// Slots of the largest table: 8 MiB, half full with the 528,000 cases of a 100 MB report.
+/// Slots of the largest table: 12 MiB, half full with the 528,000 cases of a 100 MB report.
 const MAX_SLOTS: usize = 1 << 20;
 const FIRST_SLOTS: usize = 1 << 10;
 
-/// An open-addressing table of [`TestOutcome`] bits; 0 is an empty slot.
+/// An open-addressing table of [`TestOutcome`] bits, where 0 is an empty slot, and beside each what is known of the
+/// test within its suite.
 pub(super) struct Identities {
     slots: Vec<u64>,
+    suites: Vec<InSuite>,
     used: usize,
     max_slots: usize,
     left_out: u64,
+}
+
+/// How often a test has failed in the suite it was last seen in, and which that is: in 32 bits, for there are many.
+#[derive(Clone, Copy, Default)]
+struct InSuite(u32);
+
+impl InSuite {
+    /// Failures and errors counted each; in further ones nothing is a rerun any more.
+    const MAX: u32 = 0x3F;
+    const FAILED_ELSEWHERE: u32 = 1 << 12;
+
+    const fn new(suite: u32, failed_elsewhere: bool) -> Self {
+        Self(suite << 13 | if failed_elsewhere { Self::FAILED_ELSEWHERE } else { 0 })
+    }
+
+    const fn suite(self) -> u32 {
+        self.0 >> 13
+    }
+
+    const fn failed(self) -> u32 {
+        self.0 & Self::MAX
+    }
+
+    const fn errors(self) -> u32 {
+        self.0 >> 6 & Self::MAX
+    }
+
+    const fn failed_elsewhere(self) -> bool {
+        self.0 & Self::FAILED_ELSEWHERE != 0
+    }
+
+    fn count(&mut self, ended: TestState) {
+        match ended {
+            TestState::Failed if self.failed() < Self::MAX => self.0 += 1,
+            TestState::Errored if self.errors() < Self::MAX => self.0 += 1 << 6,
+            _ => {}
+        }
+    }
+
+    const fn can_be_rerun(self) -> bool {
+        let (failed, errors) = (self.failed(), self.errors());
+        failed + errors > 0 && failed < Self::MAX && errors < Self::MAX && self.suite() < MAX_SUITES
+    }
+}
+
+/// Suites told apart; from there on nothing is a rerun.
+pub(super) const MAX_SUITES: u32 = (1 << 19) - 1;
+
+/// Whether a name that comes again in one suite can be another test's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    /// It is the same test: what stands last of it counts (pytest writes a teardown as a case of its own).
+    Unique,
+    /// It is another test, unless a failing one passes at last.
+    Shared,
+}
+
+/// What a test case is among those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Recorded {
+    /// A test of its own.
+    Another,
+    /// The same test once more.
+    Continued { before: TestState, now: TestState },
+    /// The same test, passing at last after so many failures and errors.
+    Rerun { failed: u64, errors: u64 },
 }
 
 impl Default for Identities {
@@ -26,29 +98,47 @@ impl Default for Identities {
 
 impl Identities {
     fn with_max_slots(max_slots: usize) -> Self {
-        Self { slots: Vec::new(), used: 0, max_slots, left_out: 0 }
+        Self { slots: Vec::new(), suites: Vec::new(), used: 0, max_slots, left_out: 0 }
     }
 
-    /// Records that the test ended so; gives what was known of it before, and what it is now.
-    pub fn record(&mut self, id: TestId, ended: TestState) -> (Option<TestState>, TestState) {
+    /// Records how a test ended in a suite of the report.
+    pub fn record(&mut self, id: TestId, suite: u32, names: Names, ended: TestState) -> Recorded {
         self.grow_if_needed();
         let at = self.find(id);
-        match self.slots.get(at).copied().and_then(TestOutcome::from_bits) {
-            Some(known) => {
-                let now = known.state().rerun(ended);
-                self.slots[at] = TestOutcome::new(id, now).bits();
-                (Some(known.state()), now)
-            }
-            None if self.has_room_for(ended) => {
+        let Some(known) = TestOutcome::from_bits(self.slots[at]) else {
+            if self.has_room_for(ended) {
                 self.slots[at] = TestOutcome::new(id, ended).bits();
+                self.suites[at] = InSuite::new(suite, false);
+                self.suites[at].count(ended);
                 self.used += 1;
-                (None, ended)
-            }
-            None => {
+            } else {
                 self.left_out += 1;
-                (None, ended)
             }
+            return Recorded::Another;
+        };
+        let here = self.suites[at];
+        let passes = matches!(ended, TestState::Passed | TestState::Flaky);
+        if here.suite() == suite && passes && here.can_be_rerun() {
+            self.suites[at] = InSuite::new(suite, here.failed_elsewhere());
+            let state = if here.failed_elsewhere() { known.state() } else { TestState::Flaky };
+            self.slots[at] = TestOutcome::new(id, state).bits();
+            return Recorded::Rerun { failed: here.failed().into(), errors: here.errors().into() };
         }
+        if here.suite() == suite && names == Names::Unique {
+            self.suites[at] = InSuite::new(suite, here.failed_elsewhere());
+            self.suites[at].count(ended);
+            let before = known.state();
+            let now = if before.is_failure() { before.max(ended) } else { ended };
+            self.slots[at] = TestOutcome::new(id, now).bits();
+            return Recorded::Continued { before, now };
+        }
+        if here.suite() != suite {
+            self.suites[at] = InSuite::new(suite, known.state().is_failure());
+        }
+        self.suites[at].count(ended);
+        // Of tests that bear one name the worst stands.
+        self.slots[at] = TestOutcome::new(id, known.state().max(ended)).bits();
+        Recorded::Another
     }
 
     /// Tests that could not be remembered.
@@ -87,10 +177,13 @@ impl Identities {
             return;
         }
         let larger = if size == 0 { FIRST_SLOTS.min(self.max_slots) } else { (size * 4).min(self.max_slots) };
-        let old = std::mem::replace(&mut self.slots, vec![0; larger]);
-        for entry in old.into_iter().filter_map(TestOutcome::from_bits) {
-            let at = self.find(entry.id());
-            self.slots[at] = entry.bits();
+        let slots = std::mem::replace(&mut self.slots, vec![0; larger]);
+        let suites = std::mem::replace(&mut self.suites, vec![InSuite::default(); larger]);
+        for (bits, in_suite) in slots.into_iter().zip(suites) {
+            if let Some(entry) = TestOutcome::from_bits(bits) {
+                let at = self.find(entry.id());
+                (self.slots[at], self.suites[at]) = (bits, in_suite);
+            }
         }
     }
 }
@@ -104,13 +197,58 @@ mod tests {
     }
 
     #[test]
+    fn only_what_passes_at_last_in_its_suite_is_a_rerun() {
+        use TestState::{Errored, Failed, Flaky, Passed, Skipped};
+        type Runs = &'static [(u32, TestState)];
+        // Suites and ends, how many tests they are, and what stands.
+        let cases: &[(Runs, usize, TestState)] = &[
+            (&[(1, Failed), (1, Passed)], 1, Flaky),
+            (&[(1, Failed), (1, Errored), (1, Passed)], 1, Flaky),
+            (&[(1, Failed), (1, Passed), (1, Passed)], 2, Flaky),
+            (&[(1, Passed), (1, Failed)], 2, Failed),
+            (&[(1, Passed), (1, Passed), (1, Failed)], 3, Failed),
+            (&[(1, Failed), (1, Failed)], 2, Failed),
+            (&[(1, Failed), (1, Skipped)], 2, Failed),
+            (&[(1, Failed), (2, Passed)], 2, Failed),
+            (&[(1, Failed), (2, Failed), (2, Passed)], 2, Failed),
+            (&[(1, Passed), (2, Failed), (2, Passed)], 2, Flaky),
+            (&[(1, Passed), (2, Passed)], 2, Passed),
+        ];
+        for (runs, tests, stands) in cases {
+            let mut identities = Identities::default();
+            let mut counted = 0;
+            for (suite, ended) in *runs {
+                match identities.record(id(7), *suite, Names::Shared, *ended) {
+                    Recorded::Another => counted += 1,
+                    Recorded::Continued { .. } => panic!("names are shared"),
+                    Recorded::Rerun { failed, errors } => counted -= usize::try_from(failed + errors).unwrap() - 1,
+                }
+            }
+            assert_eq!(counted, *tests, "{runs:?}");
+            assert_eq!(identities.into_test_outcomes(0).state(id(7)), Some(*stands), "{runs:?}");
+        }
+    }
+
+    #[test]
+    fn where_names_are_unique_the_last_result_stands() {
+        use TestState::{Errored, Failed, Flaky, Passed};
+        for (runs, stands) in [([Passed, Passed], Passed), ([Passed, Errored], Errored), ([Failed, Passed], Flaky)] {
+            let mut identities = Identities::default();
+            let [first, second] = runs.map(|ended| identities.record(id(7), 1, Names::Unique, ended));
+            assert!(first == Recorded::Another && second != Recorded::Another, "{runs:?}");
+            assert_eq!(identities.into_test_outcomes(0).state(id(7)), Some(stands), "{runs:?}");
+        }
+    }
+
+    #[test]
     fn remembers_every_test_through_growth() {
         let mut identities = Identities::default();
         for n in 0..20_000 {
-            assert_eq!(identities.record(id(n), TestState::Failed), (None, TestState::Failed));
+            assert_eq!(identities.record(id(n), 0, Names::Shared, TestState::Failed), Recorded::Another);
         }
         for n in 0..20_000 {
-            assert_eq!(identities.record(id(n), TestState::Passed), (Some(TestState::Failed), TestState::Flaky));
+            let rerun = Recorded::Rerun { failed: 1, errors: 0 };
+            assert_eq!(identities.record(id(n), 0, Names::Shared, TestState::Passed), rerun);
         }
         let outcomes = identities.into_test_outcomes(0);
         assert_eq!((outcomes.len(), outcomes.extent()), (20_000, OutcomesExtent::Whole));
@@ -121,16 +259,17 @@ mod tests {
     fn a_full_table_still_follows_failing_tests() {
         let mut identities = Identities::with_max_slots(64);
         for n in 0..100 {
-            identities.record(id(n), TestState::Passed);
+            identities.record(id(n), 0, Names::Shared, TestState::Passed);
         }
         assert_eq!(identities.left_out(), 100 - 48);
-        identities.record(id(1000), TestState::Failed);
-        assert_eq!(identities.record(id(1000), TestState::Passed), (Some(TestState::Failed), TestState::Flaky));
+        identities.record(id(1000), 0, Names::Shared, TestState::Failed);
+        let rerun = Recorded::Rerun { failed: 1, errors: 0 };
+        assert_eq!(identities.record(id(1000), 0, Names::Shared, TestState::Passed), rerun);
         for n in 2000..2100 {
-            identities.record(id(n), TestState::Failed);
+            identities.record(id(n), 0, Names::Shared, TestState::Failed);
         }
         // Never full: looking for what is not there must end.
-        assert_eq!(identities.record(id(5000), TestState::Failed), (None, TestState::Failed));
+        assert_eq!(identities.record(id(5000), 0, Names::Shared, TestState::Failed), Recorded::Another);
         assert_eq!(identities.into_test_outcomes(0).extent(), OutcomesExtent::Partial);
     }
 }

@@ -68,6 +68,18 @@ pub(super) fn read_objects(window: &mut Window<'_>, keys: &mut impl Keys) -> Res
     read.map_err(|error| unreadable(error, &path))
 }
 
+/// Reads a document that is an array, element by element.
+pub(super) fn read_each<T: for<'de> Deserialize<'de>>(
+    window: &mut Window<'_>,
+    take: impl FnMut(T),
+) -> Result<(), Unreadable> {
+    let path = Path::default();
+    let mut source = ShortStrings::new(window);
+    let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(16 * 1024, &mut source));
+    let read = Each { take, path: &path, element: PhantomData }.deserialize(&mut json);
+    read.map_err(|error| unreadable(error, &path))
+}
+
 fn unreadable(error: serde_json::Error, path: &Path) -> Unreadable {
     match error.classify() {
         serde_json::error::Category::Io => Unreadable::Io(error.into()),

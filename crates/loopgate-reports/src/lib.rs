@@ -20,6 +20,7 @@ mod formats;
 mod identities;
 mod inspect;
 mod json;
+mod mark;
 mod markup;
 mod notes;
 mod numbers;

@@ -19,6 +19,7 @@ pub(super) enum Flaw {
     StrayMarkup,
     TooManyTests,
     TooManyLines,
+    LinesNotListed,
     BadLine,
     SecondDocument,
     NoLocation,
@@ -50,6 +51,9 @@ impl Flaw {
             ),
             Self::TooManyLines => {
                 ("line was past what is kept and only counted", "lines were past what is kept and only counted")
+            }
+            Self::LinesNotListed => {
+                ("file has its lines summed up, not listed", "files have their lines summed up, not listed")
             }
             Self::BadLine => ("line could not be understood", "lines could not be understood"),
             Self::SecondDocument => ("further document follows the first", "further documents follow the first"),

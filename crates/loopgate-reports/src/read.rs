@@ -8,7 +8,14 @@ use std::{
 
 use loopgate_core::evidence::ReportFormat;
 
-use super::{ReadOptions, Report, collect::Collector, detect::detect, formats, notes::Flaw, window::Window};
+use super::{
+    ReadOptions, Report,
+    collect::Collector,
+    detect::{detect, unsupported},
+    formats,
+    notes::Flaw,
+    window::Window,
+};
 
 /// Why the reading of a report ended early; becomes a note of the report.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +28,8 @@ pub(super) enum Unreadable {
     Empty,
     #[error("is in no format that is read here")]
     Unrecognised,
+    #[error("is {what}, which is not read: {instead}")]
+    Unsupported { what: &'static str, instead: &'static str },
     #[error("ends inside {place}: cut short")]
     CutShort { place: String },
     #[error("{what}, at {place}")]
@@ -55,6 +64,13 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
             out.notes.flaws(Flaw::OversizedPart, window.cut(), || "a line or a string");
             (Some(format), ended)
         }
+        // A tool's text may begin further down than is looked at to recognise it.
+        Err(Unreadable::Unrecognised) if !window.text().trim_start().starts_with(['<', '{', '[']) => {
+            match formats::parse(ReportFormat::Console, &mut window, options, &mut out) {
+                Ok(()) if out.holds_nothing() => (None, Err(Unreadable::Unrecognised)),
+                ended => (Some(ReportFormat::Console), ended),
+            }
+        }
         Err(reason) => (options.format, Err(reason)),
     };
     out.finish(path_shown, format, ended)
@@ -82,6 +98,6 @@ fn recognise(head: &str, options: &ReadOptions) -> Result<ReportFormat, Unreadab
     match (&options.pattern, options.format) {
         (Some(_), _) => Ok(ReportFormat::Regex),
         (None, Some(format)) => Ok(format),
-        (None, None) => detect(head).ok_or(Unreadable::Unrecognised),
+        (None, None) => detect(head).ok_or_else(|| unsupported(head).unwrap_or(Unreadable::Unrecognised)),
     }
 }

@@ -207,7 +207,9 @@ impl<'w, 'r> Xml<'w, 'r> {
         let Some(doctype) = length.and_then(|length| self.window.bytes().get(..length)) else {
             return Err(self.malformed("a document type without end"));
         };
-        if doctype.contains(&b'[') {
+        let mut subset = doctype.split(|byte| *byte == b'[').skip(1);
+        let is_empty = |rest: &[u8]| rest.trim_ascii_start().starts_with(b"]");
+        if subset.any(|rest| !is_empty(rest)) {
             return Err(Unreadable::OwnEntities);
         }
         let length = doctype.len();

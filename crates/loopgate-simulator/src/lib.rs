@@ -64,7 +64,10 @@ pub use self::{
     faults::{DeliveryFault, Harm, Mishap, Often, RequestFault},
     hooks::{Attempt, Delivery, DeliveryCounts, DeliveryState},
     key::{AppKey, UnusableKey},
-    operations::queue::{MergeGroup, QueueOutcome},
+    operations::{
+        merging::MergeMethod,
+        queue::{MergeGroup, QueueOutcome},
+    },
     refused::Refused,
     requests::{Conditional, RequestCounts, RequestRecord},
     transcript::Transcript,
@@ -75,7 +78,7 @@ pub use self::{
         checks::{Annotation, AnnotationLevel, Button, Conclusion, Progress, StatusState},
         issue::{ReactionContent, ReviewEvent, ReviewState},
         journal::{Force, Happening, What},
-        repo::{Protection, ProtectionSource, RequiredCheck, StaleReviews, Visibility},
+        repo::{Creations, Protection, ProtectionSource, RequiredCheck, StaleReviews, Visibility},
     },
 };
 use self::{transcript::Scribe, world::World};

@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     cli::CliError,
-    refs::{AttemptFile, LoadedRun, LocalRepository, RefsError, Save, StateStore},
+    refs::{AttemptFile, LoadedRun, LocalRepository, RefsError, Save, StateStore, loop_subject},
+    render::{loop_breach, loop_critique, loop_plan},
     runner::{Extent, Head, Interrupt},
 };
 use loopgate_core::{
@@ -136,7 +137,7 @@ impl<'g> Session<'g> {
     }
 
     async fn plan(&mut self) -> Result<Progress, CliError> {
-        let turn = Turn::planned(&self.state, reflex::plan(&self.state), Utc::now());
+        let turn = Turn::planned(&self.state, loop_plan(&self.state), Utc::now());
         self.save_or_break(turn).await
     }
 
@@ -148,14 +149,14 @@ impl<'g> Session<'g> {
         {
             match self.produce(&command).await? {
                 Produce::Done => {}
-                Produce::Broke(breach) => return self.break_off(breach).await,
+                Produce::Broke(why) => return self.break_off(why).await,
                 Produce::Interrupted => return Ok(Progress::Interrupted),
             }
         }
         let artifact = self.checked_out()?;
         let document = match self.document() {
             Ok(document) => document,
-            Err(breach) => return self.break_off(breach).await,
+            Err(why) => return self.break_off(why).await,
         };
         let produced =
             Produced { head: artifact.head, hash: loopgate_core::evidence::tree_hash(artifact.tree), document };
@@ -205,25 +206,23 @@ impl<'g> Session<'g> {
     }
 
     /// The document the task is to produce.
-    fn document(&self) -> Result<Option<String>, Breach> {
+    fn document(&self) -> Result<Option<String>, String> {
         let Some(path) = &settings(&self.state).document else { return Ok(None) };
         let file = self.workspace.root().join(path);
         let length = std::fs::metadata(&file).map(|found| found.len());
         match length {
-            Err(_) => Err(Breach(format!("the document {path} is not there"))),
-            Ok(0) => Err(Breach(format!("the document {path} is empty"))),
-            Ok(length) if length > ARTIFACT_LIMIT as u64 => {
-                Err(Breach(format!("the document {path} is larger than 1 MiB")))
-            }
+            Err(_) => Err(format!("the document {path} is not there")),
+            Ok(0) => Err(format!("the document {path} is empty")),
+            Ok(length) if length > ARTIFACT_LIMIT as u64 => Err(format!("the document {path} is larger than 1 MiB")),
             Ok(_) => std::fs::read_to_string(&file)
                 .map(Some)
-                .map_err(|error| Breach(format!("the document {path} cannot be read: {error}"))),
+                .map_err(|error| format!("the document {path} cannot be read: {error}")),
         }
     }
 
     async fn critique(&mut self) -> Result<Progress, CliError> {
         let view = &self.judged().await?.decision.view;
-        let (items, evaluation) = (reflex::critique(view), view.evaluation.clone());
+        let (items, evaluation) = (loop_critique(view), view.evaluation.clone());
         let turn = Turn::critiqued(&self.state, &items, &evaluation, Utc::now());
         self.save_or_break(turn).await
     }
@@ -239,21 +238,22 @@ impl<'g> Session<'g> {
     pub(super) async fn save_or_break(&mut self, turn: Result<Turn, Breach>) -> Result<Progress, CliError> {
         match turn {
             Ok(turn) => self.save(turn, None).await,
-            Err(breach) => self.break_off(breach).await,
+            Err(breach) => self.break_off(loop_breach(&breach)).await,
         }
     }
 
-    pub(super) async fn break_off(&mut self, breach: Breach) -> Result<Progress, CliError> {
-        self.console.note(&format!("This step went wrong: {breach}."));
-        let turn = Turn::broke(&self.state, &breach, Utc::now());
+    pub(super) async fn break_off(&mut self, why: String) -> Result<Progress, CliError> {
+        self.console.note(&format!("This step went wrong: {why}."));
+        let turn = Turn::broke(&self.state, why, Utc::now());
         self.save(turn, None).await
     }
 
     /// Saves a transition. Should somebody have saved since (a git process that outlived a killed loop), what they
     /// saved counts, and this transition is dropped: the loop goes on from there.
     pub(super) async fn save(&mut self, turn: Turn, attempt: Option<AttemptFile>) -> Result<Progress, CliError> {
+        let subject = loop_subject(&turn);
         let save =
-            Save { state: &turn.state, lines: &turn.lines, attempt, artifact: &self.artifact, subject: &turn.subject };
+            Save { state: &turn.state, lines: &turn.lines, attempt, artifact: &self.artifact, subject: &subject };
         match self.store.save(&self.loaded, &save).await {
             Ok(_) => {}
             Err(RefsError::RefMoved { .. }) => self.judged = None,
@@ -280,7 +280,8 @@ impl<'g> Session<'g> {
 /// What came of the task command.
 pub(super) enum Produce {
     Done,
-    Broke(Breach),
+    /// Why it counts for nothing.
+    Broke(String),
     Interrupted,
 }
 

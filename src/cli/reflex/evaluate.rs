@@ -11,6 +11,7 @@ use super::{
 use crate::{
     cli::{CliError, local::Shown},
     refs::{AttemptFile, Follows},
+    render::{feedback, loop_breach, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
     runner::{self, Extent, Plan, Selection},
 };
 use loopgate_core::{
@@ -72,7 +73,8 @@ impl Session<'_> {
         // Every failure lies outside the code, also after the repetitions.
         let failing = names(checked.checks.iter().filter(|check| check.outcome.is_failure()));
         let notes = vec![format!("{failing} failed for reasons outside the code, again and again.")];
-        let turn = Turn::refused(&self.state, &[Trigger::ExternalDependencyDown], notes, &policy, Utc::now());
+        let cause = Trigger::ExternalDependencyDown;
+        let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), &policy, Utc::now());
         self.save(turn, None).await
     }
 
@@ -83,19 +85,22 @@ impl Session<'_> {
         checked: &CheckedAttempt,
         policy: &Policy,
     ) -> Result<Progress, CliError> {
-        let (found, now) = (Evaluated::Head(&decision), Utc::now());
+        let (critique, call) = (loop_critique(&decision.view), loop_call_of(&decision));
+        let found = Evaluated::Head { decision: &decision, critique: &critique, call: call.as_ref() };
+        let now = Utc::now();
         let mut turn = match Turn::evaluated(&self.state, found, &checked.checks, &checked.edited, policy, now) {
             Ok(turn) => turn,
-            Err(breach) => return self.break_off(breach).await,
+            Err(breach) => return self.break_off(loop_breach(&breach)).await,
         };
-        if let Some(words) = reflex::fewer_tests(&turn.state, &checked.checks) {
-            turn = turn.tampered(words, policy);
+        if let Some(fewer) = reflex::fewer_tests(&turn.state, &checked.checks) {
+            turn = turn.tampered(loop_call(Trigger::Tampering, vec![loop_fewer_tests(&fewer)]), policy);
         }
         let fix = self.reflex().fixes.last().filter(|fix| fix.iteration + 1 == self.state.iteration);
         let attempt = match &decision.attempt {
             Some(record) => {
+                let feedback = feedback(&decision.view.feedback, policy.retry.feedback_max_length);
                 let follows = if self.state.attempts.is_empty() { Follows::Nothing } else { Follows::AFailure };
-                Some(AttemptFile::after_fix(record, follows, fix).map_err(CliError::unavailable)?)
+                Some(AttemptFile::after_fix(record, &feedback, follows, fix).map_err(CliError::unavailable)?)
             }
             None => None,
         };

@@ -10,10 +10,7 @@ use crate::{
     cli::CliError,
     runner::{self, CommandLine, Ending, Extent},
 };
-use loopgate_core::{
-    policy::{CommitAuthor, Fixer},
-    reflex::Breach,
-};
+use loopgate_core::policy::{CommitAuthor, Fixer};
 
 /// Longest time a task command may take.
 const PRODUCE_TIMEOUT: Duration = Duration::from_secs(1800);
@@ -58,7 +55,7 @@ impl Session<'_> {
         };
         if let Some(why) = breach {
             self.put_aside(&edits, "Half-made work of a task command that failed\n")?;
-            return Ok(Produce::Broke(Breach(why)));
+            return Ok(Produce::Broke(why));
         }
         if !edits.is_empty() {
             let message = format!(

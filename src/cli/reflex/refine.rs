@@ -11,12 +11,13 @@ use chrono::{TimeDelta, Utc};
 use super::drive::{Progress, Session, by_a_person, settings, std_duration};
 use crate::{
     cli::{CliError, actions, local::CONFIGURATION},
+    render::{FixMessage, loop_call, loop_exhausted, loop_fix_message, loop_refusal},
     runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head},
 };
 use loopgate_core::{
     Sha,
     policy::{CommandFixer, CommitAuthor, Fixer, Policy, Trigger, backoff},
-    reflex::{self, Breach, EditVerdict, FixMaker, FixMessage, FixRecord, Senior, Turn},
+    reflex::{self, EditVerdict, FixMaker, FixRecord, Senior, Turn},
 };
 
 /// Lines of a refused diff that are shown.
@@ -124,8 +125,9 @@ impl Session<'_> {
         let left = match reflex::time_left(&policy.fixer.budget, &spent) {
             Ok(left) => left,
             Err(exhausted) => {
-                let notes = vec![format!("{exhausted}.")];
-                let turn = Turn::refused(&self.state, &[Trigger::BudgetExhausted], notes, policy, Utc::now());
+                let notes = vec![loop_exhausted(&exhausted)];
+                let cause = Trigger::BudgetExhausted;
+                let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), policy, Utc::now());
                 return self.save(turn, None).await;
             }
         };
@@ -178,8 +180,8 @@ impl Session<'_> {
                 self.put_aside(&edits, "Edits of a fixer that failed\n")?;
                 let said = outcome.log_tail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
                 let said: String = said.chars().filter(|c| !c.is_control()).take(200).collect();
-                let breach = if said.is_empty() { Breach(why) } else { Breach(format!("{why}; it said “{said}”")) };
-                self.break_off(breach).await
+                let why = if said.is_empty() { why } else { format!("{why}; it said “{said}”") };
+                self.break_off(why).await
             }
         }
     }
@@ -195,7 +197,7 @@ impl Session<'_> {
         if self.put_aside(edits, "Edits of a fixer that was ended\n")?.is_some() {
             notes.push(format!("What it had done is put aside: git show {}", self.aside()));
         }
-        let turn = Turn::refused(&self.state, &[cause], notes, policy, Utc::now());
+        let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), policy, Utc::now());
         self.save(turn, None).await
     }
 
@@ -219,7 +221,7 @@ impl Session<'_> {
         {
             described.push_str(&format!("; outside the failing scope: {}", few(outside)));
         }
-        let message = reflex::fix_message(
+        let message = loop_fix_message(
             &view,
             &FixMessage {
                 description: report.description.as_deref(),
@@ -236,15 +238,17 @@ impl Session<'_> {
                 let said = report.description.as_deref().map(|said| format!(" It said: “{}”", plain(said)));
                 let notes = vec![format!("The fixer ended without changing a file.{}", said.unwrap_or_default())];
                 let triggers = [Trigger::AmbiguousRequirement, Trigger::NoChange];
-                self.save(Turn::refused(&self.state, &triggers, notes, policy, Utc::now()), None).await
+                let call = loop_call(Trigger::AmbiguousRequirement, notes);
+                self.save(Turn::refused(&self.state, &triggers, call, policy, Utc::now()), None).await
             }
             EditVerdict::Refuse(refusals) => {
                 let diff = self.workspace.worktree.diff_of(edits).map_err(CliError::unavailable)?;
                 self.put_aside(edits, &message)?;
                 let mut notes: Vec<String> =
-                    refusals.iter().take(20).map(|refusal| plain(&refusal.to_string())).collect();
+                    refusals.iter().take(20).map(|refusal| plain(&loop_refusal(refusal))).collect();
                 notes.push(format!("Nothing of it was committed. It is put aside: git show {}", self.aside()));
-                let turn = Turn::refused(&self.state, &[Trigger::Tampering], notes, policy, Utc::now());
+                let cause = Trigger::Tampering;
+                let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), policy, Utc::now());
                 self.save(turn.with_diff(&diff, DIFF_LINES), None).await
             }
             EditVerdict::Take { outside } => {

@@ -288,11 +288,14 @@ fn every_preset_has_its_template_and_no_role_is_given_twice() {
     let mut roles = BTreeMap::new();
     for (name, gate) in presets().gates {
         let preset = gate.preset.unwrap();
-        assert!(templates.join(format!("{}.md", preset.template)).is_file(), "{name} has no template");
+        let template = std::fs::read_to_string(templates.join(format!("{}.md", preset.template))).expect("a template");
+        assert_eq!(template.matches("- [ ]").count(), preset.boxes, "{name}");
         if let Some(role) = preset.role {
             assert_eq!(roles.insert(role, name), None, "{role:?}");
         }
     }
+    let custom = std::fs::read_to_string(templates.join("custom.md")).expect("a template");
+    assert_eq!(custom.matches("- [ ]").count(), GatePreset::BOXES_OF_OTHERS);
     assert_eq!(roles.keys().copied().collect::<Vec<_>>(), [GateRole::Security, GateRole::Deploy]);
 }
 
@@ -301,7 +304,7 @@ fn every_preset_has_its_template_and_no_role_is_given_twice() {
 fn a_sixth_preset_is_one_entry() {
     let text = concat!(
         include_str!("../../../config/presets/gates.yml"),
-        "\n  payments:\n    preset: { team: treasury, template: database, hybrid: always }\n    blocks: REVIEW -> SHIP\n",
+        "\n  payments:\n    preset: { team: treasury, template: database, boxes: 4, hybrid: always }\n    blocks: REVIEW -> SHIP\n",
         "    label: money\n    when: { paths: [\"src/billing/**\"] }\n",
     );
     let six = Presets::read(Source::new("six.yml", text)).unwrap();

@@ -65,6 +65,9 @@ pub(in crate::config) struct File {
     pub state: StateSection,
     /// What happens once a pull request is merged.
     pub on_complete: OnCompleteSection,
+    /// Patterns of branches that share one name of each check, such as `release/*`. Read from the default branch and the
+    /// organisation's file; a branch that people can make or push to keeps its own name.
+    pub branches: Vec<Located<String>>,
 }
 
 /// Limits an organisation sets for its repositories.
@@ -138,6 +141,7 @@ impl File {
                 OnComplete::KeepBranch,
                 OnComplete::default(),
             ),
+            branches: self.branches.iter().filter_map(|glob| cx.name_glob(glob)).collect(),
             verify,
         }
     }

@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::CheckRunWrite;
-use crate::render::{CheckAnnotation, CheckRunText};
+use crate::{
+    github::{ObservedSurface, observe::LeftCheckRun},
+    render::{self, CheckAnnotation, CheckRunText},
+};
 use loopgate_core::{
     Sha, Timestamp,
     deciding::CheckRunPlan,
@@ -20,14 +23,21 @@ pub(super) const PER_REQUEST: usize = 50;
 
 /// What a check run shows, in short: kept in its `external_id`, so that comparing needs no second look at its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Digest {
+pub(in crate::github) struct Digest {
     text: String,
-    pub annotations: String,
+    pub(super) annotations: String,
+    /// Whether it is what it is by a person's word: an approval, a skip.
+    pub by_word: bool,
+    /// Of the base branch it was judged against.
+    base: String,
 }
 
 const SCHEME: &str = "loopgate-1";
+const BY_WORD: &str = "word";
 /// The `external_id` of a run that has begun and says nothing yet.
 pub(in crate::github) const BEGUN: &str = "loopgate-1:begun:begun";
+/// That of a run that was cancelled.
+const ENDED: &str = "loopgate-1:ended:ended";
 
 /// Whether Loopgate wrote a check run that bears its App's name. The jobs of all workflows are check runs of the same
 /// App, and theirs have an `external_id` of GitHub's making.
@@ -36,24 +46,34 @@ pub(in crate::github) fn is_signed(external_id: Option<&str>) -> bool {
 }
 
 impl Digest {
-    pub(super) fn parse(external_id: &str) -> Option<Self> {
+    pub(in crate::github) fn parse(external_id: &str) -> Option<Self> {
         let mut parts = external_id.split(':');
         let (scheme, text, annotations) = (parts.next()?, parts.next()?, parts.next()?);
-        (scheme == SCHEME).then(|| Self { text: text.to_owned(), annotations: annotations.to_owned() })
+        let by_word = parts.next() == Some(BY_WORD);
+        let base = parts.next().unwrap_or_default().to_owned();
+        (scheme == SCHEME).then(|| Self { text: text.to_owned(), annotations: annotations.to_owned(), by_word, base })
+    }
+
+    /// Whether it was judged against this branch, as far as it says.
+    pub(in crate::github) fn is_for(&self, branch: &str) -> bool {
+        self.base.is_empty() || self.base == short_hash(branch)
     }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{SCHEME}:{}:{}", self.text, self.annotations)
+        let by = if self.by_word { BY_WORD } else { "itself" };
+        write!(f, "{SCHEME}:{}:{}:{by}:{}", self.text, self.annotations, self.base)
     }
 }
 
-pub(super) fn digest(state: CheckRunPlan, text: &CheckRunText) -> Digest {
+pub(super) fn digest(state: CheckRunPlan, text: &CheckRunText, by_word: bool, base: &str) -> Digest {
     let CheckRunText { title, summary, text: details, annotations, actions } = text;
     Digest {
         text: short_hash(&format!("{:?}", (state, title, summary, details, actions))),
         annotations: short_hash(&format!("{annotations:?}")),
+        by_word,
+        base: short_hash(base),
     }
 }
 
@@ -78,7 +98,7 @@ pub(super) const fn can_become(progress: &CheckProgress, state: CheckRunPlan) ->
 /// The body of the request that creates a run on `head`, with its first annotations.
 pub(super) fn creation(write: &CheckRunWrite, head: Sha, now: Timestamp) -> Value {
     let mut body = update(write, now);
-    body["name"] = json!(write.check.name());
+    body["name"] = json!(write.name);
     body["head_sha"] = json!(head);
     body["started_at"] = json!(time(now));
     body
@@ -109,9 +129,11 @@ pub(super) fn further_annotations(write: &CheckRunWrite) -> impl Iterator<Item =
     further.chunks(PER_REQUEST).map(|batch| json!({ "output": output(&write.text, batch) }))
 }
 
-/// The body that ends a run of an older head.
-pub(super) fn cancellation(now: Timestamp) -> Value {
-    let mut body = json!({});
+/// The body that ends a run whose head or base was left.
+pub(super) fn cancellation(left: &LeftCheckRun, surface: &ObservedSurface, now: Timestamp) -> Value {
+    let head = (left.head != surface.head).then_some(surface.head);
+    let text = render::superseded(head, &surface.base.branch);
+    let mut body = json!({ "external_id": ENDED, "output": output(&text, &[]) });
     end(&mut body, Conclusion::Cancelled, now);
     body
 }

@@ -12,16 +12,14 @@ use super::{
 };
 use crate::{
     channels::{Channels, Message},
-    github::{
-        Client, Error, ObservedSurface, OwnCheck, OwnCheckRun, path, retry::Repeat, ttl_cache::TtlCache, wire::User,
-    },
+    github::{Client, Error, ObservedSurface, OwnCheckRun, path, retry::Repeat, ttl_cache::TtlCache, wire::User},
+    render::Dispatch,
 };
 use loopgate_core::{
     AppId, CheckRunId, RepoName, Sha, UserId,
     attempts::rerun::{Extent, RerunRequest},
-    escalation::fix_request::Dispatch,
     gate::{Reacted, ReactionKind, Reviewer},
-    observed::{AppIdentity, CheckProgress},
+    observed::{AppIdentity, CheckProgress, CheckScope, OwnCheck},
     policy::{Channel, DispatchFixer},
     state::Repeatable,
 };
@@ -115,13 +113,14 @@ impl Executor {
         &self,
         client: &Client,
         repository: &RepoName,
-        head: Sha,
+        (head, scope): (Sha, &CheckScope),
         (us, present): (&AppIdentity, &[OwnCheckRun]),
     ) -> Result<Vec<OwnCheckRun>, Error> {
         let mut begun = Vec::new();
-        for check in OwnCheck::ALL.into_iter().filter(|check| !present.iter().any(|run| run.check == *check)) {
+        let names = OwnCheck::ALL.map(|check| check.name(scope));
+        for name in names.into_iter().filter(|name| !present.iter().any(|run| run.name == *name)) {
             let body = json!({
-                "name": check.name(), "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
+                "name": name, "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
             });
             let path = format!("{}/check-runs", path::repo(repository));
             let created = client.write(Method::POST, &path, &body, Repeat::Never).await;
@@ -129,7 +128,7 @@ impl Executor {
                 Ok(Created { app: Some(app), .. }) if app.id != us.id => return Err(somebody_else(us, &app)),
                 Ok(Created { id, .. }) => begun.push(OwnCheckRun {
                     id,
-                    check,
+                    name,
                     progress: CheckProgress::InProgress,
                     external_id: Some(check_run::BEGUN.to_owned()),
                     annotations: 0,
@@ -144,9 +143,9 @@ impl Executor {
         match effect {
             Effect::CreateCheckRun(write) => place.create_check_run(write).await?,
             Effect::UpdateCheckRun { id, write } => place.update_check_run(*id, write).await?,
-            Effect::CancelCheckRun(id) => {
-                let body = check_run::cancellation(place.client.now());
-                place.tell(Method::PATCH, &format!("check-runs/{id}"), Some(&body), Repeat::Safe).await?;
+            Effect::CancelCheckRun(left) => {
+                let body = check_run::cancellation(left, place.surface, place.client.now());
+                place.tell(Method::PATCH, &format!("check-runs/{}", left.id), Some(&body), Repeat::Safe).await?;
             }
             Effect::CreateStatusComment { body } | Effect::PostComment { body, .. } => {
                 place.comment(body).await?;
@@ -436,9 +435,9 @@ fn describe(effect: &Effect) -> String {
     };
     match effect {
         Effect::CreateCheckRun(write) | Effect::UpdateCheckRun { write, .. } => {
-            format!("write the check run {}", write.check.name())
+            format!("write the check run {}", write.name)
         }
-        Effect::CancelCheckRun(_) => "cancel a check run of an older head".to_owned(),
+        Effect::CancelCheckRun(_) => "cancel a check run of what was left".to_owned(),
         Effect::CreateStatusComment { .. } | Effect::UpdateStatusComment { .. } => {
             "write the status comment".to_owned()
         }

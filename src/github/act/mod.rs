@@ -13,19 +13,18 @@ mod plan;
 
 use crate::{
     channels::Message,
-    github::OwnCheck,
-    render::{CheckAnnotation, CheckRunText},
+    github::observe::LeftCheckRun,
+    render::{CheckAnnotation, CheckRunText, Dispatch},
 };
 use loopgate_core::{
     CheckRunId, CommentId,
     attempts::rerun::RerunRequest,
     deciding::{CheckRunPlan, MergedBranch},
-    escalation::fix_request::Dispatch,
     gate::{Reacted, ReactionKind, Reviewer},
     policy::Channel,
 };
 
-pub(in crate::github) use check_run::is_signed;
+pub(in crate::github) use check_run::{Digest, is_signed};
 pub use execute::{Executed, Executor, Problem};
 pub use plan::plan;
 
@@ -38,8 +37,8 @@ pub enum Effect {
         id: CheckRunId,
         write: CheckRunWrite,
     },
-    /// A check run on a head that is not the head any more.
-    CancelCheckRun(CheckRunId),
+    /// A check run that says what does not hold any more.
+    CancelCheckRun(LeftCheckRun),
     CreateStatusComment {
         body: String,
     },
@@ -95,7 +94,7 @@ pub enum Presence {
 /// A check run as it should be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckRunWrite {
-    pub check: OwnCheck,
+    pub name: String,
     pub state: CheckRunPlan,
     pub text: CheckRunText,
     /// Those to send: none when the run shows the same ones already.

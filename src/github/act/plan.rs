@@ -3,43 +3,57 @@
 use super::{CheckRunWrite, Effect, Presence, check_run};
 use crate::{
     channels::Message,
-    github::{ObservedSurface, OwnCheck, marker::Marker},
-    render::{Announcement, CheckRunText, Rendered},
+    github::{ObservedSurface, marker::Marker},
+    render::{Announcement, CheckRunText, Rendered, label_description},
 };
 use loopgate_core::{
     deciding::{CheckRunPlan, LabelWish, Post, StatusCommentWish, Surface},
     gate::Reviewer,
+    observed::{CheckProgress, Lifecycle, OwnCheck},
     policy::Channel,
 };
 
 /// What must be done, in this order: what people watch first, what notifies last.
 pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> Vec<Effect> {
     let mut effects = Vec::new();
-    effects.extend(check_run_effect(observed, OwnCheck::Verify, wished.verify, &texts.verify));
-    effects.extend(check_run_effect(observed, OwnCheck::Gates, wished.gates, &texts.gates));
+    // What does not hold any more is taken back first: the rest may fail.
+    effects.extend(observed.left.iter().cloned().map(Effect::CancelCheckRun));
+    let by_word = |check| wished.by_word.contains(&check);
+    for (check, state, text) in
+        [(OwnCheck::Verify, wished.verify, &texts.verify), (OwnCheck::Gates, wished.gates, &texts.gates)]
+    {
+        effects.extend(state.and_then(|state| check_run_effect(observed, check, (state, by_word(check)), text)));
+    }
     effects.extend(status_comment(observed, wished.status_comment, &texts.status_comment));
     effects.extend(labels(observed, wished));
     effects.extend(reviewers(observed, wished));
-    effects.extend(posts(observed, wished, texts));
+    effects.extend(posts(observed, texts));
     effects.extend(reactions(observed, wished));
     effects.extend(announcements(wished, texts));
     effects.extend(wished.reruns.iter().map(|ask| Effect::Rerun(*ask)));
     effects.extend(wished.delete_branch.iter().cloned().map(Effect::DeleteBranch));
-    effects.extend(observed.superseded.iter().map(|id| Effect::CancelCheckRun(*id)));
     effects
 }
 
 fn check_run_effect(
     observed: &ObservedSurface,
     check: OwnCheck,
-    wished: Option<CheckRunPlan>,
+    (state, by_word): (CheckRunPlan, bool),
     text: &CheckRunText,
 ) -> Option<Effect> {
-    let state = wished?;
-    let digest = check_run::digest(state, text);
-    let write =
-        |annotations| CheckRunWrite { check, state, text: text.clone(), annotations, digest: digest.to_string() };
-    let Some(run) = observed.check_run(check) else {
+    let shown = observed.check_run(check);
+    // What a merged pull request's check said at the merge is its last word.
+    if observed.lifecycle != Lifecycle::Open
+        && shown.is_none_or(|run| matches!(run.progress, CheckProgress::Completed { .. }))
+    {
+        return None;
+    }
+    let digest = check_run::digest(state, text, by_word, &observed.base.branch);
+    let write = |annotations| {
+        let (name, text) = (check.name(&observed.base.scope), text.clone());
+        CheckRunWrite { name, state, text, annotations, digest: digest.to_string() }
+    };
+    let Some(run) = shown else {
         return Some(Effect::CreateCheckRun(write(text.annotations.clone())));
     };
     let shown = run.external_id.as_deref().and_then(check_run::Digest::parse);
@@ -83,8 +97,8 @@ fn labels(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     let mut missing = Vec::new();
     for (name, wish) in &wished.labels {
         match (wish, on(name)) {
-            (LabelWish::Present { color, description }, None) => {
-                let (color, description) = (color.clone(), description.clone());
+            (LabelWish::Present { color, meaning }, None) => {
+                let (color, description) = (color.clone(), label_description(meaning));
                 effects.push(Effect::CreateLabel { name: name.clone(), color, description });
                 missing.push(name.clone());
             }
@@ -113,14 +127,13 @@ fn reviewers(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     request.cloned().map(Effect::RequestReviewer).chain(withdraw.cloned().map(Effect::WithdrawReviewer)).collect()
 }
 
-fn posts(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> Vec<Effect> {
+fn posts(observed: &ObservedSurface, texts: &Rendered) -> Vec<Effect> {
     let missing = texts.posts.iter().filter(|(post, _)| !observed.posts.contains(&post.key()));
     let effect = |(post, text): &(Post, String)| {
         let key = post.key();
         let body = Marker::Post(key.clone()).on(text);
-        let dispatch = wished.fix.as_ref().and_then(|fix| fix.dispatch.clone());
-        match (post, dispatch) {
-            (Post::FixRequest { .. }, Some(dispatch)) => Effect::AskFixer { key, body, dispatch },
+        match (post, &texts.dispatch) {
+            (Post::FixRequest { .. }, Some(dispatch)) => Effect::AskFixer { key, body, dispatch: dispatch.clone() },
             _ => Effect::PostComment { key, body },
         }
     };

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::surface::OwnCheckRun;
-use crate::github::{Client, Error, act, check_names::OwnCheck, paging::wrapped_pages, path};
+use crate::github::{Client, Error, act, paging::wrapped_pages, path};
 use loopgate_core::{
     AppId, CheckName, CheckRunId, RepoName, Sha, Timestamp,
     evidence::{CheckEvidence, CheckKind},
     observed::{
         Annotation, AnnotationLevel, AppIdentity, ChangedFiles, CheckProgress, Completeness, Conclusion, ExternalCheck,
-        ForgedCheck, Listing, ObservationProblem,
+        ForgedCheck, Listing, ObservationProblem, OwnCheck,
     },
     policy::{CheckSource, ExternalSource, VerifyPolicy},
     verdict::{CheckStanding, external},
@@ -131,9 +131,9 @@ impl Checks {
         let progress = progress(&run.status, run.conclusion.as_deref(), run.completed_at);
         let annotations = run.output.as_ref().and_then(|output| output.annotations_count);
         match OwnCheck::named(&run.name) {
-            Some(check) if is_ours(&run, us) => self.own.push(OwnCheckRun {
+            Some(_) if is_ours(&run, us) => self.own.push(OwnCheckRun {
                 id: run.id,
-                check,
+                name: run.name,
                 progress,
                 external_id: run.external_id,
                 annotations: annotations.unwrap_or(0),

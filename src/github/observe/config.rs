@@ -238,7 +238,10 @@ pub(super) async fn folders(
 
 /// What branches ask for, as last read.
 #[derive(Default)]
-pub(super) struct BranchRules(TtlCache<(RepoName, String), u32>);
+pub(super) struct BranchRules {
+    approvals: TtlCache<(RepoName, String), u32>,
+    closed: TtlCache<(RepoName, String), bool>,
+}
 
 impl BranchRules {
     /// How many approvals the branch's rules ask for: rulesets first, then classic protection where we may read it
@@ -251,15 +254,35 @@ impl BranchRules {
         branch: BaseBranch,
     ) -> Result<u32, Error> {
         let (key, now) = ((repository.clone(), name.to_owned()), client.now());
-        if let Some(known) = self.0.get(&key, now) {
+        if let Some(known) = self.approvals.get(&key, now) {
             return Ok(known);
         }
         let mut approvals = by_rulesets(client, repository, name).await?;
         if branch.protected && approvals == 0 {
             approvals = by_protection(client, repository, name).await?;
         }
-        self.0.put(key, approvals, now);
+        self.approvals.put(key, approvals, now);
         Ok(approvals)
+    }
+
+    /// Whether rulesets keep people from making the branch and from pushing to it without a pull request. What classic
+    /// protection says of that takes administration rights to read, so it counts for nothing.
+    pub(super) async fn keep_people_out(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        name: &str,
+    ) -> Result<bool, Error> {
+        let (key, now) = ((repository.clone(), name.to_owned()), client.now());
+        if let Some(known) = self.closed.get(&key, now) {
+            return Ok(known);
+        }
+        let rules = rules(client, repository, name).await?;
+        let has = |kind: &str| rules.iter().any(|rule| rule.kind == kind);
+        // <https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/available-rules-for-rulesets>
+        let closed = has("creation") && (has("pull_request") || has("update"));
+        self.closed.put(key, closed, now);
+        Ok(closed)
     }
 }
 
@@ -276,12 +299,16 @@ struct Parameters {
     required_approving_review_count: u32,
 }
 
-async fn by_rulesets(client: &Client, repository: &RepoName, branch: &str) -> Result<u32, Error> {
+async fn rules(client: &Client, repository: &RepoName, branch: &str) -> Result<Vec<Rule>, Error> {
     let path = format!("{}/rules/branches/{}", path::repo(repository), path::escape_path(branch));
-    let rules = match client.list::<Vec<Rule>>(&path, 3).await {
-        Ok(rules) => rules.items,
-        Err(error) => error.refusal().map(|_| Vec::new())?,
-    };
+    match client.list::<Vec<Rule>>(&path, 3).await {
+        Ok(rules) => Ok(rules.items),
+        Err(error) => error.refusal().map(|_| Vec::new()),
+    }
+}
+
+async fn by_rulesets(client: &Client, repository: &RepoName, branch: &str) -> Result<u32, Error> {
+    let rules = rules(client, repository, branch).await?;
     let reviews = rules.into_iter().filter(|rule| rule.kind == "pull_request").filter_map(|rule| rule.parameters);
     Ok(reviews.map(|parameters| parameters.required_approving_review_count).max().unwrap_or(0))
 }

@@ -16,16 +16,19 @@
 
 mod authority;
 mod base;
+mod before_merge;
 mod checks;
 mod config;
 mod conversation;
+mod events;
 mod evidence;
-mod labels;
 mod organisation;
 mod pull;
+mod scope;
 mod sighting;
 mod surface;
 mod survey;
+mod update_merges;
 
 use self::{
     authority::Registry,
@@ -34,25 +37,26 @@ use self::{
     conversation::Comments,
     evidence::HeadRun,
     organisation::Organisations,
-    pull::{Changes, HeadMoved, Pull},
+    pull::{Changes, HeadMoved, MergeCommit, Pull},
 };
 pub(super) use self::{config::escalation_template, surface::status_comments};
 pub use self::{
-    surface::{ObservedSurface, OwnCheckRun, OwnComment},
+    surface::{LeftCheckRun, ObservedSurface, OwnCheckRun, OwnComment},
     survey::Governing,
 };
-use super::{Client, Error, Github, path, ttl_cache::TtlCache};
+use super::{Client, Error, Github, path, resolve::OpenPull, ttl_cache::TtlCache};
 pub(super) use config::FILE as CONFIGURATION;
 use loopgate_core::{
-    CheckRunId, PrNumber, RepoName, Sha, Timestamp,
+    PrNumber, RepoName, Sha, Timestamp,
     gate::{AuthorityQuestions, questions},
     observed::{
-        AppIdentity, Authority, ChangedFiles, CheckProgress, Commit, Completeness, Hint, Listing, ObservationProblem,
-        PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
+        AppIdentity, Authority, Base, ChangedFiles, CheckScope, Commit, Completeness, Hint, Lifecycle, Listing,
+        ObservationProblem, PullRequest, ReceivedEvidence, Review, ReviewVerdict, Snapshot,
     },
     policy::{CheckSource, Policy, StateBackend},
     state::LoopState,
 };
+use std::collections::BTreeSet;
 
 /// Reads pull requests. Made once per process: it remembers what it may believe for a while.
 pub struct Observer {
@@ -82,6 +86,7 @@ pub struct PullRequestFacts {
     reviews: Listing<Review>,
     files: ChangedFiles,
     commits: Listing<Commit>,
+    merges: Vec<MergeCommit>,
     checks: Checks,
     runs: Vec<HeadRun>,
     problems: Vec<ObservationProblem>,
@@ -158,13 +163,13 @@ impl Observer {
             if base.policy.is_none() {
                 return Ok(Ok(None));
             }
-            let (head, talk) = futures::try_join!(head_side(client, repository, &pull, us), talk())?;
+            let (head, talk) = futures::try_join!(head_side(client, repository, &pull, base.tip, us), talk())?;
             (pull, base, head, talk)
         } else {
             let sides = async {
                 let pull = read_pull.await?;
-                let base = self.base_side(client, repository, &pull);
-                let (base, head) = futures::try_join!(base, head_side(client, repository, &pull, us))?;
+                let base = self.base_side(client, repository, &pull).await?;
+                let head = head_side(client, repository, &pull, base.tip, us).await?;
                 Ok((pull, base, head))
             };
             let ((pull, base, head), talk) = futures::try_join!(sides, talk())?;
@@ -177,6 +182,8 @@ impl Observer {
         let Ok(head) = head else { return Ok(Err(HeadMoved)) };
         let mut pull = pull;
         pull.pull_request.head.tree = head.changes.head_tree;
+        pull.pull_request.base.scope = base.scope.scope;
+        pull.pull_request.base.open_pattern = base.scope.open_pattern;
         let mut problems = head.problems;
         problems.extend(base.problem);
         let (comments, reviews) = talk;
@@ -196,6 +203,7 @@ impl Observer {
             reviews,
             files: head.changes.files,
             commits: head.changes.commits,
+            merges: head.changes.merges,
             checks: head.checks,
             runs: head.runs,
             problems,
@@ -204,10 +212,16 @@ impl Observer {
 
     /// The base branch and the policy at its head. A branch that is gone leaves the commit it was compared with.
     async fn base_side(&self, client: &Client, repository: &RepoName, pull: &Pull) -> Result<BaseSide, Error> {
-        let branch = config::branch(client, repository, &pull.pull_request.base.branch);
+        let base = &pull.pull_request.base.branch;
+        let branch = config::branch(client, repository, base);
         let (branch, defaults) = futures::try_join!(branch, self.organisations.of(client, repository.owner()))?;
-        let tip = branch.map_or(pull.compared_base, |BaseBranch { commit: Tip { sha }, .. }| sha);
-        let policy = config::policy(client, repository, tip, defaults.as_deref()).await?;
+        let tip = match pull.merged_as {
+            Some(merged_as) => before_merge::base(client, repository, pull, merged_as).await?,
+            None => branch.map_or(pull.compared_base, |BaseBranch { commit: Tip { sha }, .. }| sha),
+        };
+        let default_branch = pull.default_branch.as_deref();
+        let scope = scope::of_base(client, repository, (base, default_branch), defaults.as_deref(), &self.rules);
+        let (policy, scope) = futures::try_join!(config::policy(client, repository, tip, defaults.as_deref()), scope)?;
         let problem = defaults.and_then(|defaults| {
             let error = defaults.error.as_ref()?;
             let reason = format!(
@@ -216,7 +230,7 @@ impl Observer {
             );
             Some(ObservationProblem { what: format!("the organisation's {}", defaults.file()), reason })
         });
-        Ok(BaseSide { branch, tip, policy, problem })
+        Ok(BaseSide { branch, tip, policy, scope, problem })
     }
 
     /// A pull request as it would be observed with this commit for its head: with the commit's own checks and evidence.
@@ -269,6 +283,41 @@ impl Observer {
         Ok(checks::read_runs(client, repository, commit, &us).await?.own)
     }
 
+    /// What a pull request carries from another base into one that has no configuration: our check runs on its head that
+    /// say what does not hold here. None where nothing is carried.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn left_for_nothing(
+        &self,
+        client: &Client,
+        target: Target<'_>,
+    ) -> Result<Option<ObservedSurface>, Error> {
+        let Target { repository, number } = target;
+        let pull = pull::read(client, repository, number).await?;
+        let PullRequest { head, base, lifecycle, author, .. } = &pull.pull_request;
+        let Some(default_branch) = pull.default_branch.as_deref().filter(|default| *default != base.branch) else {
+            return Ok(None);
+        };
+        if *lifecycle != Lifecycle::Open {
+            return Ok(None);
+        }
+        let us = self.github.identity(client).await?;
+        let check_runs = match checks::read_runs(client, repository, head.sha, &us).await {
+            Ok(checks) => checks.own,
+            Err(error) => error.refusal().map(|_| Vec::new())?,
+        };
+        let base = Base { scope: CheckScope::Branch(base.branch.clone()), ..base.clone() };
+        let left: Vec<_> =
+            check_runs.iter().filter_map(|run| run.left_by_retargeting(head.sha, &base, default_branch)).collect();
+        let surface = ObservedSurface {
+            check_runs,
+            left,
+            ..ObservedSurface::of_nothing(repository.clone(), number, head.sha, base, author.login.clone())
+        };
+        Ok((!surface.left.is_empty()).then_some(surface))
+    }
+
     /// Reads the rest. `previous` is the state as it was saved, if there is one.
     ///
     /// # Errors
@@ -291,7 +340,8 @@ impl Observer {
             comments,
             reviews,
             files,
-            commits,
+            mut commits,
+            merges,
             mut checks,
             runs,
             problems,
@@ -315,6 +365,8 @@ impl Observer {
                 None => Ok(0),
             }
         };
+        // A head that nobody of us has looked at is decided nowhere else.
+        let may_be_shared = previous.is_some() || !checks.own.is_empty();
         let checks_in_detail = async {
             checks.annotate(client, repository, &policy.verify).await?;
             base::evidence(client, repository, pull.compared_base, &us, &checks, &policy).await
@@ -325,9 +377,11 @@ impl Observer {
             evidence,
             codeowners,
             base_folders,
-            superseded,
+            left_behind,
+            others,
             known_since,
             declared_type,
+            dismissed_by,
             inline,
         ) = futures::try_join!(
             required_approvals,
@@ -335,11 +389,28 @@ impl Observer {
             evidence,
             base::codeowners(client, repository, tip, &policy, previous),
             base::folders(client, repository, tip, &files, &policy),
-            superseded(client, repository, head, &us, previous),
+            left_behind(client, repository, &pull, &us, previous),
+            others(client, repository, &pull, may_be_shared),
             sighting::known_since(client, repository, &pull, &hints, previous),
-            labels::declared_type(client, repository, &pull.pull_request, &self.registry),
+            events::declared_type(client, repository, &pull.pull_request, &self.registry),
+            events::dismissed_by(client, repository, pull.pull_request.number, &reviews.items, previous),
             conversation::inline(client, repository, pull.pull_request.number, pull.inline),
         )?;
+        let judged_on = scope::judge(client, repository, &pull.pull_request, &others, &self.registry).await?;
+        let (mut left, left_heads) = left_behind;
+        if pull.pull_request.lifecycle == Lifecycle::Open {
+            let default_branch = pull.default_branch.as_deref().unwrap_or_default();
+            let base = &pull.pull_request.base;
+            left.extend(checks.own.iter().filter_map(|run| run.left_by_retargeting(head, base, default_branch)));
+        }
+        let sharing = others
+            .iter()
+            .filter(|other| {
+                other.number != pull.pull_request.number && other.base.branch != pull.pull_request.base.branch
+            })
+            .map(|other| other.number)
+            .collect();
+        update_merges::mark(client, repository, &pull, &mut commits, &merges, &policy).await?;
         pull.pull_request.head.known_since = known_since;
         pull.pull_request.declared_type = declared_type;
         let base_evidence = if base::is_asked_for(&evidence, &pull.pull_request, &files, &policy) {
@@ -356,6 +427,8 @@ impl Observer {
             repository: repository.clone(),
             number: pull.pull_request.number,
             head,
+            base: pull.pull_request.base.clone(),
+            lifecycle: pull.pull_request.lifecycle.clone(),
             labels: pull.pull_request.labels.clone(),
             requested_users: pull.pull_request.requested_users.clone(),
             requested_teams: pull.pull_request.requested_teams.clone(),
@@ -364,7 +437,8 @@ impl Observer {
             status_comments,
             posts,
             check_runs: checks.own,
-            superseded,
+            left,
+            sharing,
             reactions: comments.reactions.into_iter().chain(inline.reactions).collect(),
             us: us.bot_id,
         };
@@ -377,6 +451,7 @@ impl Observer {
             commits,
             comments: comments.listing,
             reviews,
+            dismissed_by,
             inline: inline.listing,
             checks: checks.external,
             forged_checks: checks.forged,
@@ -384,6 +459,8 @@ impl Observer {
             workflow_runs: listed.into_iter().map(|run| run.run.clone()).collect(),
             base_evidence,
             required_approvals,
+            judged_on,
+            left_heads,
             authority: Authority::default(),
             codeowners,
             hints,
@@ -431,6 +508,7 @@ struct BaseSide {
     branch: Option<BaseBranch>,
     tip: Sha,
     policy: Option<Policy>,
+    scope: scope::Scope,
     /// What is wrong with the organisation's defaults.
     problem: Option<ObservationProblem>,
 }
@@ -447,11 +525,12 @@ async fn head_side(
     client: &Client,
     repository: &RepoName,
     pull: &Pull,
+    tip: Sha,
     us: &AppIdentity,
 ) -> Result<Result<HeadSide, HeadMoved>, Error> {
     let head = pull.pull_request.head.sha;
     let (changes, checks, runs) = futures::join!(
-        pull::changes(client, repository, pull),
+        pull::changes(client, repository, pull, tip),
         checks::read(client, repository, head, us),
         evidence::runs(client, repository, head),
     );
@@ -477,6 +556,9 @@ fn whose_rights_matter(snapshot: &Snapshot, previous: Option<&LoopState>, policy
     let findings: Vec<_> =
         accepted.flat_map(|evidence| &evidence.checks).flat_map(|check| &check.findings).cloned().collect();
     let mut asked = questions(snapshot, previous, policy, &findings);
+    for by in snapshot.dismissed_by.values() {
+        asked.people.entry(by.id).or_insert_with(|| by.login.clone());
+    }
     let decisive =
         |review: &&Review| matches!(review.verdict, ReviewVerdict::Approved | ReviewVerdict::ChangesRequested);
     for Review { author, .. } in snapshot.reviews.items.iter().rev().filter(decisive).take(MOST_REVIEWERS) {
@@ -488,22 +570,62 @@ fn whose_rights_matter(snapshot: &Snapshot, previous: Option<&LoopState>, policy
     asked
 }
 
-/// Our check runs that still run on the head of before.
-async fn superseded(
+/// Other open pull requests with the same head. A list that may not be read names none.
+async fn others(
     client: &Client,
     repository: &RepoName,
-    head: Sha,
+    pull: &Pull,
+    may_be_shared: bool,
+) -> Result<Vec<OpenPull>, Error> {
+    if !may_be_shared || pull.pull_request.lifecycle != Lifecycle::Open {
+        return Ok(Vec::new());
+    }
+    match client.open_with_head(repository, pull.pull_request.head.sha).await {
+        Ok(found) => Ok(found),
+        Err(error) => error.refusal().map(|_| Vec::new()),
+    }
+}
+
+/// Heads of before that are looked at in one turn.
+const MOST_LEFT_HEADS: usize = 5;
+
+/// Our check runs on heads of before that say what does not hold any more, and the heads that are to be looked at again:
+/// until nothing is left there, since a turn may end before it acts.
+async fn left_behind(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
     us: &AppIdentity,
     previous: Option<&LoopState>,
-) -> Result<Vec<CheckRunId>, Error> {
-    let Some(old) = previous.map(|state| state.head_sha).filter(|old| *old != head) else { return Ok(Vec::new()) };
-    let checks = match checks::read_runs(client, repository, old, us).await {
-        Ok(checks) => checks,
-        // The commit may be gone after a force-push, and its check runs with it.
-        Err(error) => return error.refusal().map(|_| Vec::new()),
-    };
-    let running = checks.own.iter().filter(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
-    Ok(running.map(|run| run.id).collect())
+) -> Result<(Vec<LeftCheckRun>, BTreeSet<Sha>), Error> {
+    let head = pull.pull_request.head.sha;
+    let (mut left, mut left_heads) = (Vec::new(), BTreeSet::new());
+    let Some(previous) = previous else { return Ok((left, left_heads)) };
+    let known = previous.left_heads.iter().copied().chain([previous.head_sha]).filter(|old| *old != head);
+    let known: BTreeSet<Sha> = known.collect();
+    if pull.pull_request.lifecycle != Lifecycle::Open {
+        return Ok((left, known));
+    }
+    for (nth, old) in known.into_iter().enumerate() {
+        if nth >= MOST_LEFT_HEADS {
+            left_heads.insert(old);
+            continue;
+        }
+        let checks = match checks::read_runs(client, repository, old, us).await {
+            Ok(checks) => checks,
+            // The commit may be gone after a force-push, and its check runs with it.
+            Err(error) => {
+                error.refusal()?;
+                continue;
+            }
+        };
+        let runs: Vec<_> = checks.own.iter().filter_map(|run| run.left(old)).collect();
+        if !runs.is_empty() {
+            left_heads.insert(old);
+            left.extend(runs);
+        }
+    }
+    Ok((left, left_heads))
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use crate::github::{
 use loopgate_core::{
     Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp,
     observed::{
-        Base, ChangedFile, ChangedFiles, Commit, Completeness, FileStatus, Head, Lifecycle, Listing, PullRequest,
-        Readiness,
+        Base, ChangedFile, ChangedFiles, CheckScope, Commit, Completeness, FileStatus, Head, Lifecycle, Listing,
+        PullRequest, Readiness,
     },
 };
 
@@ -35,6 +35,7 @@ struct Wire {
     #[serde(default)]
     merged: bool,
     merged_at: Option<Timestamp>,
+    merge_commit_sha: Option<Sha>,
     merged_by: Option<Person>,
     #[serde(default)]
     draft: bool,
@@ -48,9 +49,12 @@ struct Wire {
     requested_teams: Vec<Team>,
     created_at: Timestamp,
     updated_at: Option<Timestamp>,
+    closed_at: Option<Timestamp>,
     html_url: String,
     #[serde(default)]
     changed_files: usize,
+    #[serde(default)]
+    commits: usize,
     /// How many comments stand on lines of the diff.
     #[serde(default)]
     review_comments: u64,
@@ -69,6 +73,12 @@ struct WireBase {
     sha: Sha,
     #[serde(rename = "ref")]
     branch: String,
+    repo: Option<BaseRepository>,
+}
+
+#[derive(Debug, Deserialize)]
+struct BaseRepository {
+    default_branch: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -107,6 +117,11 @@ pub(super) struct Pull {
     pub compared_base: Sha,
     pub inline: Inline,
     pub updated_at: Option<Timestamp>,
+    pub default_branch: Option<String>,
+    /// How many commits GitHub says it has.
+    pub commits: usize,
+    /// The commit it was merged as.
+    pub merged_as: Option<Sha>,
 }
 
 pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Pull, Error> {
@@ -132,21 +147,33 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
             repository: wire.head.repo.and_then(|repo| repo.full_name.parse().ok()),
             known_since: None,
         },
-        base: Base { branch: wire.base.branch, sha: wire.base.sha },
+        // Its scope is told by the rules of the repository.
+        base: Base {
+            branch: wire.base.branch,
+            sha: wire.base.sha,
+            scope: CheckScope::DefaultBranch,
+            open_pattern: None,
+        },
         labels: wire.labels.into_iter().map(|label| label.name).collect(),
         declared_type: None,
         requested_users: wire.requested_reviewers.into_iter().filter_map(Person::login).collect(),
         requested_teams: wire.requested_teams.into_iter().filter_map(team).collect::<BTreeSet<_>>(),
         created_at: wire.created_at,
+        closed_at: wire.closed_at,
         url: wire.html_url,
     };
     let inline = if wire.review_comments > 0 { Inline::Some } else { Inline::None };
+    let merged = matches!(pull_request.lifecycle, Lifecycle::Merged { .. });
     Ok(Pull {
         pull_request,
         changed_files: wire.changed_files,
         compared_base: wire.base.sha,
         inline,
         updated_at: wire.updated_at,
+        default_branch: wire.base.repo.and_then(|repository| repository.default_branch),
+        commits: wire.commits,
+        // Of an open pull request it is a merge that GitHub only tried.
+        merged_as: wire.merge_commit_sha.filter(|_| merged),
     })
 }
 
@@ -173,10 +200,20 @@ pub(super) struct HeadMoved;
 pub(super) struct Changes {
     pub files: ChangedFiles,
     pub commits: Listing<Commit>,
+    pub merges: Vec<MergeCommit>,
     pub head_tree: Sha,
 }
 
-/// What exactly this head changes against the base it is compared with: read once, since two commits determine it.
+/// A commit with more than one parent.
+#[derive(Debug, Clone)]
+pub(super) struct MergeCommit {
+    pub sha: Sha,
+    pub parents: Vec<Sha>,
+}
+
+/// What exactly this head changes against the tip of its base: read once, since two commits determine it. The commit
+/// that GitHub names as the pull request's base lags behind the branch, and what the head merged of the branch since
+/// would look like its own work.
 ///
 /// A comparison by commit ids answers for most pull requests. One that is too large for it (or that GitHub does not
 /// make, between some forks) is read from the lists of the pull request, which are bound to no commit.
@@ -184,11 +221,12 @@ pub(super) async fn changes(
     client: &Client,
     repository: &RepoName,
     pull: &Pull,
+    tip: Sha,
 ) -> Result<Result<Changes, HeadMoved>, Error> {
-    if let Some(Comparison { files, commits, .. }) = comparison(client, repository, pull).await? {
+    if let Some(Comparison { files, commits, .. }) = comparison(client, repository, pull, tip).await? {
         let files = ChangedFiles::Complete(files.into_iter().map(changed_file).collect());
-        let (commits, head_tree) = with_tree(client, repository, pull, commits, Completeness::Complete).await?;
-        return Ok(Ok(Changes { files, commits, head_tree }));
+        let listed = with_tree(client, repository, pull, commits, Completeness::Complete).await?;
+        return Ok(Ok(listed.with(files)));
     }
     let (files, commits) =
         futures::join!(listed_files(client, repository, pull), listed_commits(client, repository, pull));
@@ -198,7 +236,7 @@ pub(super) async fn changes(
         Ok(Err(HeadMoved)) => return Ok(Err(HeadMoved)),
         Err(error) => ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() },
     };
-    Ok(commits?.map(|(commits, head_tree)| Changes { files, commits, head_tree }))
+    Ok(commits?.map(|listed| listed.with(files)))
 }
 
 /// `GET …/compare/{base}...{head}`: at most 300 files and, without paging, 250 commits
@@ -214,8 +252,13 @@ struct Comparison {
 const COMPARED_FILES: usize = 300;
 
 /// The whole comparison, if GitHub makes it and it is whole.
-async fn comparison(client: &Client, repository: &RepoName, pull: &Pull) -> Result<Option<Comparison>, Error> {
-    let path = format!("{}/compare/{}...{}", path::repo(repository), pull.compared_base, pull.pull_request.head.sha);
+async fn comparison(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+    tip: Sha,
+) -> Result<Option<Comparison>, Error> {
+    let path = format!("{}/compare/{tip}...{}", path::repo(repository), pull.pull_request.head.sha);
     let compare = async || match client.fetch::<Comparison>(&path).await {
         Ok(compared) => Ok(Some(compared)),
         Err(error) => error.refusal().map(|_| None),
@@ -224,7 +267,7 @@ async fn comparison(client: &Client, repository: &RepoName, pull: &Pull) -> Resu
     let whole = |compared: &Comparison| {
         compared.commits.len() == compared.total_commits
             && compared.files.len() < COMPARED_FILES
-            && compared.files.len() >= pull.changed_files
+            && (tip != pull.compared_base || compared.files.len() >= pull.changed_files)
     };
     Ok(compared.filter(whole))
 }
@@ -301,6 +344,8 @@ fn changed_file(file: WireFile) -> ChangedFile {
 #[derive(Debug, Serialize, Deserialize)]
 struct WireCommit {
     sha: Sha,
+    #[serde(default)]
+    parents: Vec<Tree>,
     commit: Details,
     author: Option<Maybe>,
     committer: Option<Maybe>,
@@ -338,7 +383,7 @@ async fn listed_commits(
     client: &Client,
     repository: &RepoName,
     pull: &Pull,
-) -> Result<Result<(Listing<Commit>, Sha), HeadMoved>, Error> {
+) -> Result<Result<ListedCommits, HeadMoved>, Error> {
     let PullRequest { number, head, .. } = &pull.pull_request;
     let path = format!("{}/pulls/{number}/commits", path::repo(repository));
     let key = format!("{path}@{}...{}", pull.compared_base, head.sha);
@@ -357,19 +402,39 @@ async fn listed_commits(
     with_tree(client, repository, pull, items, completeness).await.map(Ok)
 }
 
+/// The commits of a pull request, and the tree of its head.
+struct ListedCommits {
+    commits: Listing<Commit>,
+    merges: Vec<MergeCommit>,
+    head_tree: Sha,
+}
+
+impl ListedCommits {
+    fn with(self, files: ChangedFiles) -> Changes {
+        let Self { commits, merges, head_tree } = self;
+        Changes { files, commits, merges, head_tree }
+    }
+}
+
 async fn with_tree(
     client: &Client,
     repository: &RepoName,
     pull: &Pull,
     commits: Vec<WireCommit>,
     completeness: Completeness,
-) -> Result<(Listing<Commit>, Sha), Error> {
+) -> Result<ListedCommits, Error> {
     let head = pull.pull_request.head.sha;
     let tree = match commits.iter().find(|commit| commit.sha == head) {
         Some(commit) => commit.commit.tree.sha,
         None => tree_of(client, repository, head).await?,
     };
-    Ok((Listing { items: commits.into_iter().map(commit).collect(), completeness }, tree))
+    let merges = commits.iter().filter(|commit| commit.parents.len() > 1).map(|commit| MergeCommit {
+        sha: commit.sha,
+        parents: commit.parents.iter().map(|parent| parent.sha).collect(),
+    });
+    let merges = merges.collect();
+    let commits = Listing { items: commits.into_iter().map(commit).collect(), completeness };
+    Ok(ListedCommits { commits, merges, head_tree: tree })
 }
 
 async fn tree_of(client: &Client, repository: &RepoName, commit: Sha) -> Result<Sha, Error> {
@@ -395,6 +460,7 @@ fn commit(wire: WireCommit) -> Commit {
         committer: somebody(wire.committer),
         author_email: email(wire.commit.author),
         committer_email: email(wire.commit.committer),
+        update_merge: false,
     }
 }
 

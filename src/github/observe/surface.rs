@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::conversation;
 use crate::{
-    github::{Client, Error, OwnCheck, marker::Marker},
+    github::{Client, Error, act::Digest, marker::Marker},
     render::Traces,
 };
 use loopgate_core::{
     CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, UserId,
     gate::{Reacted, ReactionKind},
-    observed::{AppIdentity, CheckProgress, Comment},
+    observed::{AppIdentity, Base, CheckProgress, CheckScope, Comment, Conclusion, Lifecycle, OwnCheck},
 };
 
 /// Our own traces on a pull request, and what of the pull request they are compared with.
@@ -19,6 +19,8 @@ pub struct ObservedSurface {
     pub repository: RepoName,
     pub number: PrNumber,
     pub head: Sha,
+    pub base: Base,
+    pub lifecycle: Lifecycle,
     /// All labels, ours and others'.
     pub labels: BTreeSet<String>,
     pub requested_users: BTreeSet<Login>,
@@ -32,40 +34,14 @@ pub struct ObservedSurface {
     pub posts: BTreeSet<String>,
     /// Our check runs on the head.
     pub check_runs: Vec<OwnCheckRun>,
-    /// Our check runs on heads of before that are still in progress.
-    pub superseded: Vec<CheckRunId>,
+    /// Our check runs that say what does not hold any more.
+    pub left: Vec<LeftCheckRun>,
+    /// Other open pull requests with this head, into other branches.
+    pub sharing: Vec<PrNumber>,
     /// How often each comment was given each reaction, by anybody.
     pub reactions: BTreeMap<Reacted, BTreeMap<String, u64>>,
     /// Our account, for telling our reactions from others'.
     pub us: Option<UserId>,
-}
-
-impl ObservedSurface {
-    /// Where check runs on a commit are all that is compared.
-    pub(in crate::github) fn of_check_runs(
-        (repository, number): (&RepoName, PrNumber),
-        head: Sha,
-        author: &Login,
-        us: Option<UserId>,
-        check_runs: Vec<OwnCheckRun>,
-    ) -> Self {
-        Self {
-            repository: repository.clone(),
-            number,
-            head,
-            labels: Default::default(),
-            requested_users: Default::default(),
-            requested_teams: Default::default(),
-            author: author.clone(),
-            reviewed: Default::default(),
-            status_comments: Vec::new(),
-            posts: Default::default(),
-            check_runs,
-            superseded: Vec::new(),
-            reactions: Default::default(),
-            us,
-        }
-    }
 }
 
 /// A comment of ours.
@@ -79,14 +55,89 @@ pub struct OwnComment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnCheckRun {
     pub id: CheckRunId,
-    pub check: OwnCheck,
+    pub name: String,
     pub progress: CheckProgress,
     /// Digests of the text and annotations it shows, as we left them.
     pub external_id: Option<String>,
     pub annotations: u64,
 }
 
+/// A check run of ours on a head that was left, or for a base that was: it still runs, or is green by the word of a
+/// person who spoke of something else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftCheckRun {
+    pub id: CheckRunId,
+    pub head: Sha,
+    pub name: String,
+}
+
+impl OwnCheckRun {
+    /// Whether it says what does not hold once its head or base was left. What was green by itself stays.
+    fn ends_with_its_head(&self) -> bool {
+        match self.progress {
+            CheckProgress::Completed { conclusion: Conclusion::Success, .. } => {
+                self.digest().is_some_and(|digest| digest.by_word)
+            }
+            CheckProgress::Completed { .. } => false,
+            CheckProgress::Queued | CheckProgress::InProgress => true,
+        }
+    }
+
+    fn digest(&self) -> Option<Digest> {
+        self.external_id.as_deref().and_then(Digest::parse)
+    }
+
+    pub(super) fn left(&self, head: Sha) -> Option<LeftCheckRun> {
+        self.ends_with_its_head().then(|| LeftCheckRun { id: self.id, head, name: self.name.clone() })
+    }
+
+    /// The same for a run on the present head under a name of another base.
+    pub(super) fn left_by_retargeting(&self, head: Sha, base: &Base, default_branch: &str) -> Option<LeftCheckRun> {
+        if OwnCheck::ALL.iter().any(|check| check.name(&base.scope) == self.name) {
+            return None;
+        }
+        // A plain name stood for the branch that was the default branch then.
+        let plain = OwnCheck::ALL.iter().any(|check| check.name(&CheckScope::DefaultBranch) == self.name);
+        let other_default = plain && self.digest().is_some_and(|digest| !digest.is_for(default_branch));
+        let green = matches!(self.progress, CheckProgress::Completed { conclusion: Conclusion::Success, .. });
+        (self.ends_with_its_head() || other_default && green).then(|| LeftCheckRun {
+            id: self.id,
+            head,
+            name: self.name.clone(),
+        })
+    }
+}
+
 impl ObservedSurface {
+    /// A surface that nothing is on.
+    pub(in crate::github) fn of_nothing(
+        repository: RepoName,
+        number: PrNumber,
+        head: Sha,
+        base: Base,
+        author: Login,
+    ) -> Self {
+        Self {
+            repository,
+            number,
+            head,
+            base,
+            lifecycle: Lifecycle::Open,
+            labels: BTreeSet::new(),
+            requested_users: BTreeSet::new(),
+            requested_teams: BTreeSet::new(),
+            author,
+            reviewed: BTreeSet::new(),
+            status_comments: Vec::new(),
+            posts: BTreeSet::new(),
+            check_runs: Vec::new(),
+            left: Vec::new(),
+            sharing: Vec::new(),
+            reactions: BTreeMap::new(),
+            us: None,
+        }
+    }
+
     /// How often a comment was given this reaction.
     pub fn count(&self, to: Reacted, kind: ReactionKind) -> u64 {
         self.reactions.get(&to).and_then(|given| given.get(kind.as_str())).copied().unwrap_or(0)
@@ -104,7 +155,8 @@ impl ObservedSurface {
 
     /// The check run that stands for a check now: the newest.
     pub fn check_run(&self, check: OwnCheck) -> Option<&OwnCheckRun> {
-        self.check_runs.iter().filter(|run| run.check == check).max_by_key(|run| run.id)
+        let name = check.name(&self.base.scope);
+        self.check_runs.iter().filter(|run| run.name == name).max_by_key(|run| run.id)
     }
 }
 

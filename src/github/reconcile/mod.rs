@@ -10,6 +10,7 @@
 mod archive;
 mod concurrent_writer;
 mod look_again;
+mod one_commit;
 mod problems;
 
 use std::sync::Arc;
@@ -270,6 +271,7 @@ impl Reconcile {
         // Whoever asks for the first time cannot know; a process of one turn always does.
         let confirm_at = || (stays && client.doubtful_absences() > doubts).then(|| now + LOOK_AGAIN_AFTER);
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
+            Box::pin(self.leave(&client, job)).await?;
             return Ok(Some(ReconcileOutcome { revisit_at: confirm_at(), ..nothing(Settled::Dormant) }));
         };
         let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
@@ -296,7 +298,9 @@ impl Reconcile {
 
         let concurrent_writer = self.saves.concurrent_writer(job, &loaded, now);
         let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, (&store, &storage), now)).await?;
-        let Some(Decided { decision, mut texts, saved, refused, outrun }) = decided else { return Ok(None) };
+        let Some(Decided { mut decision, mut texts, saved, refused, outrun }) = decided else { return Ok(None) };
+        Box::pin(self.share(job, &observation, &mut decision.surface, &mut texts, now)).await?;
+        Box::pin(self.keep_judged_elsewhere(job, &mut observation.surface, now)).await?;
         storage.put_in(&mut observation.surface.status_comments, &mut texts.status_comment);
         self.saves.remember(job, saved);
         let concurrent_writer = outrun.or(concurrent_writer);
@@ -431,11 +435,12 @@ impl Reconcile {
     ) -> Result<Observation, Failed> {
         let target = Target { repository: &job.repository, number: job.number };
         let pull_request = facts.pull_request();
-        let (open, head) = (pull_request.lifecycle == Lifecycle::Open, pull_request.head.sha);
+        let open = pull_request.lifecycle == Lifecycle::Open;
+        let (head, scope) = (pull_request.head.sha, pull_request.base.scope.clone());
         let (us, present) = (facts.us().clone(), facts.check_runs().to_vec());
         let begin = async {
             if open {
-                self.executor.begin_check_runs(client, &job.repository, head, (&us, &present)).await
+                self.executor.begin_check_runs(client, &job.repository, (head, &scope), (&us, &present)).await
             } else {
                 Ok(Vec::<OwnCheckRun>::new())
             }
@@ -467,11 +472,13 @@ impl Reconcile {
                 Some(last) if last.result == VerificationResult::Fail => Follows::AFailure,
                 _ => Follows::Nothing,
             };
-            let attempt = decision.attempt.as_ref().map(|record| AttemptFile::of(record, follows)).transpose()?;
+            let feedback = render::feedback(&decision.view.feedback, observation.policy.retry.feedback_max_length);
+            let record = |record| AttemptFile::of(record, &feedback, follows);
+            let attempt = decision.attempt.as_ref().map(record).transpose()?;
             let subject = refs::subject(&decision);
             let report = storage.report(decision.surface.status_comment, &texts);
-            let save =
-                Save { state: &decision.next, lines: &decision.events, attempt, artifact: &report, subject: &subject };
+            let lines = render::history_lines(&decision);
+            let save = Save { state: &decision.next, lines: &lines, attempt, artifact: &report, subject: &subject };
             let (saved, refused) = match store.save(&loaded, &save).await {
                 Ok(saved) => (saved, None),
                 Err(RefsError::RefMoved { .. }) => {

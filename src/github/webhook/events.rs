@@ -325,6 +325,10 @@ fn repository(reader: &Reader<'_>) -> RouteResult {
     let event: InstallationEvent<'_> = reader.read()?;
     match event.common().action {
         "renamed" | "transferred" | "deleted" => reader.work(event.common(), Target::Repository, None),
+        // Another default branch: the plain names of our checks stand for that one from now on.
+        "edited" if event.changes.as_ref().is_some_and(|changes| changes.default_branch.is_some()) => {
+            reader.work(event.common(), Target::Repository, None)
+        }
         _ => irrelevant(Irrelevant::UnknownAction),
     }
 }

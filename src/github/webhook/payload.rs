@@ -170,6 +170,8 @@ pub(super) struct Issue {
 pub(super) struct Changes<'a> {
     #[serde(borrow)]
     pub body: Option<Before<'a>>,
+    #[serde(borrow)]
+    pub default_branch: Option<Before<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -281,6 +283,8 @@ payload! {
     InstallationEvent {
         #[serde(borrow, default)]
         repositories_added: Vec<Repository<'a>>,
+        #[serde(borrow)]
+        changes: Option<Changes<'a>>,
     }
 }
 

@@ -245,6 +245,10 @@ fn installations_repositories_and_teams() {
     for action in ["renamed", "transferred", "deleted"] {
         assert_eq!(routed("repository", json!({ "action": action })), work(repo(), vec![]), "{action}");
     }
+    let edited = |changes: Value| routed("repository", json!({ "action": "edited", "changes": changes }));
+    assert_eq!(edited(json!({ "default_branch": { "from": "main" } })), work(repo(), vec![]));
+    let described = edited(json!({ "description": { "from": null } }));
+    assert_eq!(described, Ok(Routed::Irrelevant(Irrelevant::UnknownAction)));
 
     let organization = json!({ "login": "Acme" });
     let team = Hint::TeamChanged { team: "acme/security".parse().unwrap() };

@@ -1,4 +1,4 @@
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::refs::{
@@ -16,7 +16,7 @@ fn save<'a>(state: &'a LoopState, lines: &'a [HistoryLine]) -> Save<'a> {
 }
 
 fn attempt(number: u32) -> AttemptFile {
-    AttemptFile::of(&record(number), Follows::Nothing).unwrap()
+    AttemptFile::of(&record(number), &[], Follows::Nothing).unwrap()
 }
 
 fn other(title: &str) -> LoopState {
@@ -234,7 +234,7 @@ fn a_short_log_is_recorded_although_all_of_it_is_a_head() {
     let bare = CheckEvidence::bare("build".parse().unwrap(), CheckKind::Build, Outcome::Failed);
     let check = CheckEvidence { log_head: "error: no such target\n".into(), ..bare };
     let record = loopgate_core::deciding::AttemptRecord { checks: vec![check], ..record(3) };
-    let file = AttemptFile::of(&record, Follows::Nothing).unwrap();
+    let file = AttemptFile::of(&record, &[], Follows::Nothing).unwrap();
     let written: Value = serde_json::from_str(file.text()).unwrap();
     let check = &written["checks"][0];
     assert_eq!((&check["log_tail"], &check["log_cut_bytes"]), (&"error: no such target\n".into(), &0.into()));
@@ -258,10 +258,37 @@ fn an_attempt_stays_small_however_much_it_has_to_tell() {
         })
         .collect();
     record.checks = vec![check; 5];
-    let file = AttemptFile::of(&record, Follows::AFailure).unwrap();
+    let file = AttemptFile::of(&record, &[], Follows::AFailure).unwrap();
     assert!(file.text().len() <= 20_000, "{}", file.text().len());
     let written: Value = serde_json::from_str(file.text()).unwrap();
     assert_eq!((&written["attempt"], &written["phase"]), (&3.into(), &"verify_fix".into()));
     let check = &written["checks"][0];
     assert_eq!(check["failures"].as_array().unwrap().len() as u64 + check["failures_not_kept"].as_u64().unwrap(), 200);
+}
+
+/// Sentences in a state are kept as they were said, whatever version said them.
+#[tokio::test]
+async fn words_in_a_state_of_an_older_version_stay_as_they_are() {
+    let mut old = serde_json::to_value(sample_state()).unwrap();
+    old["critique"] = json!(["unit: calc.sh:3: adds: the sum begins at 1 → Begin it at 0."]);
+    old["stop"] = json!({ "passed": false, "reason": "phase_error", "words": "there is no result of unit" });
+    old["acceptedTampering"] = json!({ "tests/a.py has 1 test fewer (test_a)": 1 });
+    old["attempts"] = json!([record(1).digest]);
+    old["attempts"][0]["summary"] = json!("unit: adds — expected 2, got 3");
+    old["reflex"] = json!({
+        "settings": {
+            "taskType": "bug_fix", "mandatory": [], "thresholdA": 0.8, "thresholdB": 0.9, "major": "fail", "limit": 4,
+        },
+        "beganAt": sample_state().head_sha,
+        "broken": { "step": "EVALUATE", "iteration": 2, "why": "the checks edited calc.sh" },
+        "fixes": [],
+        "spent": { "calls": 1, "wallMs": 5, "costUsd": 0.5 },
+        "senior": "used",
+        "notes": ["What was seen: 3 failing attempts in a row, always the same error."],
+        "ask": { "question": "How should this go on?", "options": ["Stop the loop."] },
+    });
+    let objects = FakeObjects::default();
+    meddle(&objects, &[(STATE_FILE, &old.to_string())]).await;
+    let loaded = StateStore::new(&objects, name()).load().await.unwrap();
+    assert_eq!(serde_json::to_value(loaded.intact().expect("a readable state")).unwrap(), old);
 }

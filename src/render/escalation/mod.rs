@@ -4,6 +4,7 @@
 //! Every text is safe to show as it stands.
 
 mod guidance;
+mod restricted;
 mod variables;
 
 use std::io::Write;
@@ -14,17 +15,15 @@ use serde::Serialize;
 pub(super) use self::guidance::resume_steps;
 use self::variables::{DETAILS, Detail, Variables};
 use super::{
-    fit,
+    causes, fit,
     links::Links,
+    questions,
     sanitize::{Markdown, code, line, short_text},
     templates,
     verdict::Subject,
     words,
 };
-use loopgate_core::{
-    deciding::Post,
-    escalation::{EscalationView, escalation_call},
-};
+use loopgate_core::{deciding::Post, escalation::EscalationView};
 
 /// A repository's own template may be this long, and may print this much.
 const OVERRIDE_LIMIT: usize = 64 * 1024;
@@ -50,8 +49,12 @@ impl EscalationCard {
             reason: words::trigger(escalation.trigger),
             pattern: pattern(escalation),
             also: (!also.is_empty()).then(|| words::and(&also)),
-            question: short_text(&escalation.question.text, 500),
-            options: escalation.question.options.iter().take(6).map(|option| short_text(option, 300)).collect(),
+            question: short_text(&questions::question(&escalation.question), 500),
+            options: questions::options(&escalation.question)
+                .iter()
+                .take(6)
+                .map(|option| short_text(option, 300))
+                .collect(),
             best: best(escalation, &links),
         }
     }
@@ -77,8 +80,9 @@ pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &
     let note = note.unwrap_or_default();
     let mut reports = DETAILS.into_iter().map(|detail| render_built_in(subject, escalation, detail));
     let report = reports.find(|report| report.len() + note.len() <= budget);
-    let report = report
-        .unwrap_or_else(|| format!("## Execution Feedback Escalation\n\n{}\n", short_text(&escalation.pattern, 400)));
+    let report = report.unwrap_or_else(|| {
+        format!("## Execution Feedback Escalation\n\n{}\n", short_text(&causes::recognised(escalation), 400))
+    });
     format!("{marker}\n{report}{note}")
 }
 
@@ -96,6 +100,7 @@ fn render_own(
     if source.len() > OVERRIDE_LIMIT {
         return Err(format!("it is longer than {OVERRIDE_LIMIT} bytes"));
     }
+    restricted::check(source)?;
     let mut environment = templates::environment();
     environment.set_fuel(Some(OVERRIDE_FUEL));
     let template = environment.template_from_named_str("escalation.md", source).map_err(|error| explain(&error))?;
@@ -142,12 +147,9 @@ impl Write for Bounded {
     }
 }
 
-/// What was recognised; empty when that is no more than the trigger's own name.
+/// What was recognised; empty where that is no more than the trigger.
 fn pattern(escalation: &EscalationView) -> Markdown {
-    if escalation.pattern == escalation_call::in_words(escalation.trigger) {
-        return Markdown::default();
-    }
-    short_text(&escalation.pattern, 500)
+    escalation.cause.as_ref().map(|cause| short_text(&causes::cause_in_words(cause), 500)).unwrap_or_default()
 }
 
 fn best(escalation: &EscalationView, links: &Links) -> Option<Markdown> {

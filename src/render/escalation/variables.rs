@@ -12,8 +12,10 @@ use crate::render::{
     failure_card::seen_before,
     handoff::attempt_row,
     links::Links,
+    questions,
     sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
     summary,
+    tampering::tampering,
     verdict::Subject,
     words,
 };
@@ -113,14 +115,14 @@ impl Variables {
 }
 
 /// The causes of the failures, and how the change weakens what checks it.
-fn analysis(failures: &[FailureView], tampering: &[Tampering]) -> Markdown {
-    if tampering.is_empty() {
+fn analysis(failures: &[FailureView], found: &[Tampering]) -> Markdown {
+    if found.is_empty() {
         return root_causes(failures);
     }
-    let found = tampering.iter().take(10).map(|one| format!("\n- {}", short_text(&one.to_string(), 300)));
-    let more = tampering.len().saturating_sub(10);
+    let told = found.iter().take(10).map(|one| format!("\n- {}", short_text(&tampering(one), 300)));
+    let more = found.len().saturating_sub(10);
     let more = if more > 0 { format!("\n- … and {more} more") } else { String::new() };
-    let weakened = format!("This change weakens what checks it:\n{}{more}", found.collect::<String>());
+    let weakened = format!("This change weakens what checks it:\n{}{more}", told.collect::<String>());
     if failures.is_empty() {
         return Markdown::ours(weakened);
     }
@@ -276,8 +278,8 @@ fn retry_history(subject: &Subject<'_>, escalation: &EscalationView, links: &Lin
 }
 
 fn question(escalation: &EscalationView) -> Markdown {
-    let mut said = short_text(&escalation.question.text, 800).into_string();
-    for (i, option) in escalation.question.options.iter().take(9).enumerate() {
+    let mut said = short_text(&questions::question(&escalation.question), 800).into_string();
+    for (i, option) in questions::options(&escalation.question).iter().take(9).enumerate() {
         said.push_str(&format!("\n{}. {}", i + 1, short_text(option, 400)));
     }
     Markdown::ours(said)

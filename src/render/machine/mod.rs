@@ -46,6 +46,7 @@ pub(super) fn attempts_before(status_comment: &str, head: Sha) -> u32 {
 impl Status {
     pub fn of(subject: &Subject<'_>) -> Self {
         let (decision, view) = (subject.decision, &subject.decision.view);
+        let feedback = subject.feedback();
         let pull = &subject.snapshot.pull_request;
         let mut status = Self {
             schema: STATUS_SCHEMA,
@@ -63,8 +64,8 @@ impl Status {
             gates: List(Shown::first(40, &view.gates, |report| facts::gate(report, subject))),
             capabilities: facts::capabilities(&view.capabilities),
             failures: List(Shown::first(10, &view.failures, facts::failure)),
-            feedback: List(Shown::first(10, &view.feedback, facts::feedback)),
-            feedback_summary: summarise(&view.feedback, subject.policy.retry.feedback_max_length.min(SUMMARY)),
+            feedback: List(Shown::first(10, &feedback, facts::feedback)),
+            feedback_summary: summarise(&feedback, subject.policy.retry.feedback_max_length.min(SUMMARY)),
             compare: view.compare.as_ref().map(facts::compare),
             attempts: decision.next.attempts.iter().rev().take(10).rev().map(facts::attempt).collect(),
             distance_to_success: view.distance.clone(),

@@ -1,13 +1,21 @@
 //! Local loops for a terminal: the summary of an iteration, the columns of `status` and `list`, the history, and the
 //! whole report.
 
+mod call;
 mod columns;
+mod critique;
+mod fix_message;
+mod plan;
 mod report;
 #[cfg(test)]
 mod tests;
 
 pub use self::{
+    call::{loop_breach, loop_call, loop_call_of, loop_exhausted, loop_fewer_tests, loop_refusal},
     columns::{loop_history, loop_list, loop_status},
+    critique::loop_critique,
+    fix_message::{FixMessage, loop_fix_message},
+    plan::loop_plan,
     report::loop_report,
 };
 use super::{
@@ -43,8 +51,7 @@ fn score(state: &LoopState) -> String {
 pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation, failures: &[FailureView]) -> Iteration {
     let failed = |severity: Severity| {
         let rules = evaluation.rules.iter();
-        let failed =
-            rules.filter(|rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed { .. }));
+        let failed = rules.filter(|rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed(_)));
         failed.map(|rule| rule.id.to_string()).collect::<Vec<_>>()
     };
     let fix = last_fix(state);

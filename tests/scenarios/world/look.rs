@@ -79,6 +79,34 @@ impl World {
         serde_json::from_str(&text).expect("a document")
     }
 
+    /// The pull request's head commit.
+    pub fn head(&self, pr: &Pr) -> String {
+        match &self.github {
+            GitHub::Simulated(github) => github.head(pr).expect("a pull request").to_string(),
+            GitHub::Emulated(github) => {
+                self.emulated_pull(github, pr)["head"]["sha"].as_str().expect("a commit").to_owned()
+            }
+        }
+    }
+
+    /// Names and conclusions of the check runs of a commit.
+    pub fn checks_of(&self, repo: &RepoName, commit: &str) -> Vec<(String, Option<String>)> {
+        let runs = match &self.github {
+            GitHub::Simulated(github) => {
+                let runs = github.check_runs(repo, commit.parse().expect("a commit")).expect("a repository");
+                let shown = |run: loopgate_simulator::CheckRunView| {
+                    (run.name, run.conclusion.map(|conclusion| conclusion.as_str().to_owned()))
+                };
+                return runs.into_iter().map(shown).collect();
+            }
+            GitHub::Emulated(github) => {
+                list(github.call("check_runs", json!({ "repo": repo.to_string(), "ref": commit })))
+            }
+        };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        runs.iter().map(|run| (text(&run["name"]).unwrap_or_default(), text(&run["conclusion"]))).collect()
+    }
+
     /// The name of the pull request's branch.
     pub fn branch(&self, pr: &Pr) -> String {
         match &self.github {

@@ -21,7 +21,7 @@ use loopgate::{
     server::{GUARD, Running},
 };
 use loopgate_core::RepoName;
-use loopgate_simulator::{Clock, Config, Pr, Role, Simulator};
+use loopgate_simulator::{Clock, CommitSpec, Config, Pr, Protection, RequiredCheck, Role, Simulator};
 use serde_json::{Value, json};
 
 use self::serving::{Fan, Paced, Times, serve};
@@ -204,6 +204,37 @@ impl World {
                     println!("emulator lacks: GET {path}; the gate's approvers are the team's members by name");
                 }
                 asked.is_ok().then_some(name)
+            }
+        }
+    }
+
+    /// The branch takes no merge without these checks.
+    pub fn protects(&self, repo: &RepoName, branch: &str, checks: &[&str]) {
+        match &self.github {
+            GitHub::Simulated(github) => {
+                let required = |name: &&str| RequiredCheck { context: (*name).to_owned(), app: None };
+                let required_checks = checks.iter().map(required).collect();
+                let rules = Protection { required_checks, ..Protection::default() };
+                github.admin().protect(repo, branch, rules).expect("a branch");
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": repo.to_string(), "branch": branch, "contexts": checks });
+                github.call("protect", args);
+            }
+        }
+    }
+
+    /// A file goes from a branch, by the hand of `alice`.
+    pub fn removes(&self, repo: &RepoName, branch: &str, path: &str) {
+        match &self.github {
+            GitHub::Simulated(github) => {
+                let commit = CommitSpec::new("Less").remove(path);
+                github.user("alice").push_to(repo, branch, commit).expect("a push");
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": repo.to_string(), "branch": branch, "files": { path: null },
+                    "as_": "alice" });
+                github.call("push", args);
             }
         }
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use chrono::{Timelike, Utc};
 use loopgate_core::{CommentId, PrNumber, RepoName, ReviewId};
-use loopgate_simulator::{CommitSpec, Pr, PullSpec, ReviewEvent};
-use serde_json::json;
+use loopgate_simulator::{CommitSpec, MergeMethod, Pr, PullSpec, ReviewEvent};
+use serde_json::{Value, json};
 
 use super::{GitHub, World, tree};
 
@@ -45,6 +45,78 @@ impl<'a> Person<'a> {
         pr
     }
 
+    /// Opens one from a new branch that stands on its base.
+    pub async fn opens_into(&self, repo: &RepoName, title: &str, files: &[(&str, &str)], base: &str) -> Pr {
+        let spec = files.iter().fold(PullSpec::new(title).base(base), |spec, (path, text)| spec.file(path, *text));
+        self.opens_as(repo, spec, json!({ "title": title, "files": tree(files), "base": base })).await
+    }
+
+    /// Opens one from a branch that is there.
+    pub async fn opens_from(&self, repo: &RepoName, title: &str, branch: &str, base: &str) -> Pr {
+        let spec = PullSpec::new(title).branch(branch).base(base);
+        self.opens_as(repo, spec, json!({ "title": title, "branch": branch, "base": base })).await
+    }
+
+    async fn opens_as(&self, repo: &RepoName, spec: PullSpec, mut args: Value) -> Pr {
+        self.begin().await;
+        let pr = match &self.world.github {
+            GitHub::Simulated(github) => github.user(self.login).open_pull_request(repo, spec).expect("a pull request"),
+            GitHub::Emulated(github) => {
+                (args["repo"], args["as_"]) = (repo.to_string().into(), self.login.into());
+                let number = github.call("open_pr", args)["number"].as_u64().expect("a number");
+                Pr { repo: repo.clone(), number: PrNumber::new(number) }
+            }
+        };
+        self.world.settle().await;
+        pr
+    }
+
+    /// Opens one of the same commit from a fork. On the simulator.
+    pub async fn copies(&self, pr: &Pr, base: &str) -> Pr {
+        let spec = PullSpec::new("A copy").from_fork().branch(&self.world.branch(pr)).base(base);
+        self.opens_as(&pr.repo, spec, json!({})).await
+    }
+
+    /// Turns it to another base, and waits for nothing.
+    pub async fn retargets(&self, pr: &Pr, base: &str) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => github.user(self.login).retarget(pr, base).expect("another base"),
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "base": base,
+                    "as_": self.login });
+                github.call("edit_pr", args);
+            }
+        }
+    }
+
+    /// Puts the branch back to a commit, and waits for nothing.
+    pub async fn forces_back(&self, pr: &Pr, to: &str) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => {
+                github.user(self.login).reset(pr, to.parse().expect("a commit")).expect("a forced push");
+            }
+            GitHub::Emulated(github) => {
+                let path = format!("/repos/{}/git/refs/heads/{}", pr.repo, self.world.branch(pr));
+                let args = json!({ "method": "PATCH", "path": path, "as_": self.login,
+                    "json": { "sha": to, "force": true } });
+                github.call("call", args);
+            }
+        }
+    }
+
+    /// Whether GitHub will not let them merge.
+    pub async fn is_refused_to_merge(&self, pr: &Pr) -> bool {
+        match &self.world.github {
+            GitHub::Simulated(github) => github.user(self.login).merge(pr).is_err(),
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login });
+                github.tries("merge_pr", args).is_err_and(|error| error.contains("422") || error.contains("405"))
+            }
+        }
+    }
+
     pub async fn pushes(&self, pr: &Pr, files: &[(&str, &str)]) {
         self.pushes_to(&pr.repo, &self.world.branch(pr), files).await;
     }
@@ -68,6 +140,29 @@ impl<'a> Person<'a> {
                 github.call("push", args);
             }
         }
+    }
+
+    /// Merges `main` into the pull request's branch, with these files as the outcome.
+    pub async fn merges_main(&self, pr: &Pr, files: &[(&str, &str)]) {
+        self.begin().await;
+        let branch = self.world.branch(pr);
+        match &self.world.github {
+            GitHub::Simulated(github) => {
+                let commit = CommitSpec::new("Merge branch 'main'").files(files).merging("main");
+                github.user(self.login).push_to(&pr.repo, &branch, commit).expect("a push");
+            }
+            GitHub::Emulated(github) => {
+                let repo = pr.repo.to_string();
+                let tip = |branch: &str| github.call("branch_sha", json!({ "repo": repo, "branch": branch }));
+                let args = json!({ "repo": repo, "parents": [tip(&branch), tip("main")], "files": tree(files),
+                    "message": "Merge branch 'main'", "as_": self.login });
+                let merge = github.call("make_commit", args);
+                let path = format!("/repos/{repo}/git/refs/heads/{branch}");
+                let args = json!({ "method": "PATCH", "path": path, "as_": self.login, "json": { "sha": merge } });
+                github.call("call", args);
+            }
+        }
+        self.world.settle().await;
     }
 
     /// Comments; the answer is the comment's id.
@@ -126,7 +221,23 @@ impl<'a> Person<'a> {
         self.world.settle().await;
     }
 
-    /// Deletes their comment.
+    /// Edits a comment, whoever wrote it.
+    pub async fn edits(&self, pr: &Pr, comment: u64, body: &str) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => {
+                github.user(self.login).edit_comment(pr, CommentId::new(comment), body).expect("a comment");
+            }
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "comment_id": comment, "body": body,
+                    "as_": self.login });
+                github.call("edit_comment", args);
+            }
+        }
+        self.world.settle().await;
+    }
+
+    /// Deletes a comment.
     pub async fn deletes(&self, pr: &Pr, comment: u64) {
         self.begin().await;
         match &self.world.github {
@@ -166,11 +277,17 @@ impl<'a> Person<'a> {
     }
 
     pub async fn merges(&self, pr: &Pr) {
+        self.merges_by(pr, MergeMethod::Merge).await;
+    }
+
+    pub async fn merges_by(&self, pr: &Pr, method: MergeMethod) {
         self.begin().await;
         match &self.world.github {
-            GitHub::Simulated(github) => drop(github.user(self.login).merge(pr).expect("a merge")),
+            GitHub::Simulated(github) => drop(github.user(self.login).merge_by(pr, method).expect("a merge")),
             GitHub::Emulated(github) => {
-                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login });
+                let method = if method == MergeMethod::Merge { "merge" } else { "squash" };
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login,
+                    "merge_method": method });
                 github.call("merge_pr", args);
             }
         }

@@ -119,11 +119,11 @@ fn lacking(
     let failed = evaluation
         .rules
         .iter()
-        .filter(|rule| rule.severity != Severity::Info && matches!(rule.outcome, RuleOutcome::Failed { .. }));
+        .filter(|rule| rule.severity != Severity::Info && matches!(rule.outcome, RuleOutcome::Failed(_)));
     let mut short = failed.map(|rule| {
         rule.id.as_str() == COVERAGE_RULE || rule.id.as_str().parse().is_ok_and(|check| is_coverage(&check))
     });
-    let any = evaluation.rules.iter().any(|rule| matches!(rule.outcome, RuleOutcome::Failed { .. }));
+    let any = evaluation.rules.iter().any(|rule| matches!(rule.outcome, RuleOutcome::Failed(_)));
     if any && short.all(|is_coverage| is_coverage) && own.iter().all(|blame| is_coverage(&blame.check)) {
         return Some(Lacking::Coverage);
     }

@@ -2,7 +2,10 @@
 //! and what is run again.
 
 pub mod attempt;
+mod cause;
 pub mod comparison;
 pub mod rerun;
 pub mod retry;
 mod streaks;
+
+pub use self::cause::{AttemptsEnd, Cause, Circle};

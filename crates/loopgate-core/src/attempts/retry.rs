@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    attempts::streaks,
+    attempts::{AttemptsEnd, Cause, streaks},
     evidence::RetryClass,
     ids::Score,
     policy::{AutoRetry, LoopPolicy, OnMax, OnRegression, Trigger},
@@ -24,17 +24,10 @@ pub struct Judgement {
     pub total: u32,
     /// How often in a row the score stood still.
     pub stagnation: u32,
-    /// Reasons to call a human, the most urgent first, each with one line on what was recognised.
-    pub causes: BTreeMap<Trigger, String>,
+    /// Reasons to call a human, the most urgent first, each with what was recognised.
+    pub causes: BTreeMap<Trigger, Cause>,
     /// Tests that passed before and fail in the last attempt.
     pub regressed: BTreeSet<String>,
-}
-
-impl Judgement {
-    /// What was recognised, by the most urgent cause.
-    pub fn pattern(&self) -> Option<&str> {
-        self.causes.values().next().map(String::as_str)
-    }
 }
 
 /// Judges a run by its counted attempts, oldest first. Streaks start anew after each resume; totals do not.
@@ -56,23 +49,23 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
     judgement.stagnation = streaks::stagnation(&spent);
     judgement.regressed = streaks::regressed(last, earlier);
 
-    let mut patterns = BTreeMap::new();
+    let last_summary = || last.summary.clone();
+    let mut causes = Vec::new();
     if last.retry_class == Some(RetryClass::Security) {
-        patterns.insert(Trigger::SecurityIssueFound, "a security check fails".to_owned());
+        causes.push(Cause::SecurityIssueFound);
     }
     if policy.regression == OnRegression::Escalate && !judgement.regressed.is_empty() {
-        let names = judgement.regressed.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        patterns.insert(Trigger::RegressionDetected, format!("passed before and fails now: {names}"));
+        let tests = judgement.regressed.iter().take(TESTS_NAMED).cloned().collect();
+        causes.push(Cause::RegressionDetected { tests });
     }
-    if let Some(cycle) = streaks::circle(&spent) {
-        patterns.insert(Trigger::CircularFailure, cycle);
+    if let Some(circle) = streaks::circle(&spent) {
+        causes.push(Cause::CircularFailure { circle });
     }
     if repeats > policy.same_error {
-        let pattern = format!("the same failure in {repeats} attempts in a row: {}", last.summary);
-        patterns.insert(Trigger::SameError, pattern);
+        causes.push(Cause::SameError { attempts: repeats, last: last_summary() });
     }
     if total >= policy.total_failures {
-        patterns.insert(Trigger::TotalFailures, format!("{total} failing attempts in this run"));
+        causes.push(Cause::TotalFailures { attempts: total });
     }
     let performance_again = last.retry_class == Some(RetryClass::Performance)
         && earlier.last().is_some_and(|before| before.retry_class == Some(RetryClass::Performance));
@@ -80,43 +73,40 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
     let refused = last.review_rejects() && policy.review_reject == AutoRetry::Escalate;
     let failed = last.result == VerificationResult::Fail && policy.test_fail == AutoRetry::Escalate;
     if attempts_used_up && policy.on_max == OnMax::Escalate || failed || refused {
-        let pattern = match (refused, judgement.streak) {
-            (true, _) => last.summary.clone(),
-            (false, 1) => format!("1 failing attempt, and none is retried: {}", last.summary),
-            (false, streak) => format!("{streak} failing attempts in a row, {}", streaks::distinct(&spent)),
+        let reason = match (refused, judgement.streak) {
+            (true, _) => AttemptsEnd::Rejected { last: last_summary() },
+            (false, 1) => AttemptsEnd::NotRetried { last: last_summary() },
+            (false, attempts) => AttemptsEnd::UsedUp { attempts, errors: streaks::distinct(&spent) },
         };
-        patterns.insert(Trigger::MaxAttemptsReached, pattern);
+        causes.push(Cause::MaxAttemptsReached { reason });
     }
     if judgement.stagnation >= 2 {
-        patterns.insert(Trigger::Stagnation, "the score gained less than 0.02, twice in a row".to_owned());
+        causes.push(Cause::Stagnation);
     }
     if last.retry_class == Some(RetryClass::Logic) {
-        let pattern = format!("does not end by itself, so trying again would not either: {}", last.summary);
-        patterns.insert(Trigger::TimeoutExceeded, pattern);
+        causes.push(Cause::TimeoutExceeded { last: last_summary() });
     }
     if earlier.last().is_some_and(|before| before.spent() && before.tree_hash == last.tree_hash) {
-        patterns.insert(Trigger::NoChange, "the same code as the attempt before fails again".to_owned());
+        causes.push(Cause::NoChange);
     }
-    if let Some(short) = coverage_only(&spent, attempts_used_up) {
-        patterns.insert(Trigger::CoverageThresholdUnmet, short);
+    if is_coverage_all_that_lacks(&spent, attempts_used_up) {
+        causes.push(Cause::CoverageThresholdUnmet { last: last_summary() });
     }
     if unexplained(&spent) {
-        let pattern = format!(
-            "two attempts in a row failed without saying how: {}. A report would: name it under `report:` of the check",
-            last.summary
-        );
-        patterns.insert(Trigger::UnknownErrorType, pattern);
+        causes.push(Cause::UnknownErrorType { last: last_summary() });
     }
-    judgement.causes = patterns;
+    judgement.causes = causes.into_iter().map(Cause::entry).collect();
     judgement
 }
 
+/// Most tests that a regression names.
+const TESTS_NAMED: usize = 3;
+
 /// Coverage is all that is missing: twice in a row, or when the attempts are used up.
-fn coverage_only(spent: &[&AttemptDigest], used_up: bool) -> Option<String> {
+fn is_coverage_all_that_lacks(spent: &[&AttemptDigest], used_up: bool) -> bool {
     let only = |attempt: &&&AttemptDigest| attempt.lacking == Some(Lacking::Coverage);
     let times = spent.iter().rev().take_while(only).count();
-    let last = spent.last()?;
-    (times >= 2 || times == 1 && used_up).then(|| format!("nothing but coverage is missing: {}", last.summary))
+    times >= 2 || times == 1 && used_up
 }
 
 /// Nothing that failed in the last two attempts said what went wrong.
@@ -239,7 +229,8 @@ mod tests {
         attempts[0].tests = Some(TestOutcomes::new(passed.into(), OutcomesExtent::Whole));
         let judgement = judge(&attempts, &[], &LoopPolicy::default());
         assert_eq!(judgement.causes.keys().next(), Some(&Trigger::RegressionDetected));
-        assert_eq!(judgement.pattern(), Some("passed before and fails now: `b`"));
+        let told = Cause::RegressionDetected { tests: vec!["b".to_owned()] };
+        assert_eq!(judgement.causes.values().next(), Some(&told));
         let ignoring = LoopPolicy { regression: OnRegression::Ignore, ..LoopPolicy::default() };
         assert!(judge(&attempts, &[], &ignoring).causes.is_empty());
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
+    attempts::Circle,
     evidence::{TestId, TestState},
     ids::Fingerprint,
     state::{AttemptDigest, Lacking},
@@ -53,7 +54,7 @@ pub fn regressed(last: &AttemptDigest, earlier: &[&AttemptDigest]) -> BTreeSet<S
 }
 
 /// A failure that was fixed, gave way to another, and is back; or a tree that failed before and is back.
-pub fn circle(spent: &[&AttemptDigest]) -> Option<String> {
+pub fn circle(spent: &[&AttemptDigest]) -> Option<Circle> {
     let (last, earlier) = spent.split_last()?;
     let (before, older) = earlier.split_last()?;
     let returned = older.iter().rev().find(|old| {
@@ -61,12 +62,11 @@ pub fn circle(spent: &[&AttemptDigest]) -> Option<String> {
             && last.fingerprints.intersection(&old.fingerprints).any(|print| !before.fingerprints.contains(print))
     });
     if let Some(old) = returned {
-        let (first, via, now) = (old.number, before.number, last.number);
-        return Some(format!("the failure of attempt {first} was gone in attempt {via} and is back in attempt {now}"));
+        return Some(Circle::Failure { first: old.number, gone: before.number, back: last.number });
     }
     let same_tree =
         older.iter().rev().find(|old| old.tree_hash == last.tree_hash && before.tree_hash != last.tree_hash);
-    same_tree.map(|old| format!("attempt {} is the code of attempt {} again", last.number, old.number))
+    same_tree.map(|old| Circle::Code { first: old.number, again: last.number })
 }
 
 /// How many of the last steps gained less than 0.02 without a fail-severity blocker.
@@ -78,10 +78,7 @@ pub fn stagnation(spent: &[&AttemptDigest]) -> u32 {
     count(spent.windows(2).rev().take_while(|pair| stands_still(pair)).count())
 }
 
-pub fn distinct(spent: &[&AttemptDigest]) -> String {
-    let errors: BTreeSet<&Fingerprint> = spent.iter().flat_map(|attempt| &attempt.fingerprints).collect();
-    match errors.len() {
-        1 => "always the same error".to_owned(),
-        more => format!("{more} different errors"),
-    }
+/// How many different errors the attempts have in all.
+pub fn distinct(spent: &[&AttemptDigest]) -> usize {
+    spent.iter().flat_map(|attempt| &attempt.fingerprints).collect::<BTreeSet<_>>().len()
 }

@@ -165,11 +165,11 @@ impl Command {
 }
 
 /// Why a line that begins with `/loop` is no command.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandProblem {
-    #[error("there is no command `/loop {typed}`")]
+    /// There is no such command.
     Unknown { typed: String, nearest: Option<Verb> },
-    #[error("the command is written `{}`", .0.usage())]
+    /// Its arguments are not what it takes.
     Usage(Verb),
 }
 

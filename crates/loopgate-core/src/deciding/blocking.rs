@@ -8,6 +8,7 @@ use chrono::TimeDelta;
 use super::{counting::Counting, opening::Given, verification::Verification};
 use crate::{
     attempts::{
+        Cause,
         rerun::{self, NextRerun},
         retry::Judgement,
     },
@@ -26,7 +27,7 @@ const TOLERATED: TimeDelta = TimeDelta::hours(1);
 /// What stands in the way of going on by itself.
 pub(super) struct Blocking {
     /// Everything that speaks for calling a human, the most urgent first, with what was recognised.
-    pub(super) causes: BTreeMap<Trigger, String>,
+    pub(super) causes: BTreeMap<Trigger, Cause>,
     pub(super) call: Call,
     /// Checks that are asked for again now, because they failed for reasons outside the code.
     pub(super) repeated: BTreeSet<CheckName>,
@@ -86,29 +87,27 @@ fn causes(
     next: &LoopState,
     judgement: &Judgement,
     tampering: &[Tampering],
-) -> BTreeMap<Trigger, String> {
+) -> BTreeMap<Trigger, Cause> {
     let mut causes = judgement.causes.clone();
     if judgement.streak > 0 && fix_request::is_budget_used_up(next, given.policy) {
-        let pattern = format!("{} attempts have failed, more than the fixer's budget allows", fix_request::asked(next));
-        causes.insert(Trigger::BudgetExhausted, pattern);
+        causes.extend([Cause::BudgetExhausted { attempts: fix_request::asked(next) }.entry()]);
     }
     let is_overdue = external_deadline(next).is_some_and(|deadline| given.now >= deadline);
     if let Some(outage) = next.outage.as_ref().filter(|_| is_overdue) {
-        causes.insert(Trigger::ExternalDependencyDown, outage.in_words());
+        causes.extend([Cause::ExternalDependencyDown { outage: outage.clone() }.entry()]);
     }
     if let Some(first) = tamper::not_accepted(tampering, &next.accepted_tampering) {
-        let more = tampering.len() - 1;
-        let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-        causes.insert(Trigger::Tampering, format!("{first}{more}"));
+        causes.extend([Cause::Tampering { first: first.clone(), more: tampering.len() - 1 }.entry()]);
     }
-    if let Some(pattern) = waiting::in_words(next, &given.policy.gates, given.now) {
-        causes.insert(Trigger::GateTimeout, pattern);
+    let gates = waiting::overdue_since(next, &given.policy.gates, given.now);
+    if !gates.is_empty() {
+        causes.extend([Cause::GateTimeout { gates }.entry()]);
     }
     causes
 }
 
 /// Releases a cause that no longer stands and records a new one.
-fn call_or_release(given: &Given<'_>, next: &mut LoopState, causes: &BTreeMap<Trigger, String>) -> Call {
+fn call_or_release(given: &Given<'_>, next: &mut LoopState, causes: &BTreeMap<Trigger, Cause>) -> Call {
     if !given.is_open() || next.stop.reason == Some(StopReason::UserStop) {
         return Call::Nobody;
     }

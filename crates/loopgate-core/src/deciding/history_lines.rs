@@ -125,9 +125,8 @@ impl Lines<'_> {
             }
             (Call::Human, Some(blocked), _) => {
                 let triggers = std::iter::once(blocked.trigger).chain(blocked.also.iter().copied()).collect();
-                let pattern = blocking.causes.values().next().cloned();
                 let blocked = Some(blocked.clone());
-                self.happened(Event::Escalated(Escalated::PullRequest { triggers, pattern, blocked }));
+                self.happened(Event::Escalated(Escalated::PullRequest { triggers, pattern: None, blocked }));
             }
             _ => {}
         }

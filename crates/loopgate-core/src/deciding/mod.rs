@@ -23,7 +23,7 @@ mod viewing;
 pub use self::{
     decide::decide,
     decision::{
-        AttemptRecord, CheckRunPlan, CheckView, CommandReply, Decision, DecisionWord, LabelWish, MergedBranch,
-        NextAction, Post, Provenance, StatusCommentWish, Surface, View, Warning,
+        AttemptRecord, CheckRunPlan, CheckView, CommandReply, Decision, DecisionWord, LabelMeaning, LabelWish,
+        MergedBranch, NextAction, Post, Provenance, StatusCommentWish, Surface, View, Warning,
     },
 };

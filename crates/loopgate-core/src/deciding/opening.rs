@@ -8,7 +8,7 @@ use crate::{
     observed::{Lifecycle, Snapshot},
     policy::Policy,
     stages::capability,
-    state::{LoopState, RunStatus},
+    state::{ClosedPeriod, LoopState, RunStatus},
 };
 
 /// What was observed, what is remembered, what governs, and the time: the same for every stage of a decision.
@@ -36,12 +36,28 @@ impl Given<'_> {
     }
 }
 
+/// Notes when the pull request was closed, and when it was first seen open again.
+fn note_closing(given: &Given<'_>, periods: &mut Vec<ClosedPeriod>) {
+    let pull_request = &given.snapshot.pull_request;
+    let last = periods.last_mut().filter(|period| period.to.is_none());
+    match (&pull_request.lifecycle, last) {
+        (Lifecycle::Open, Some(period)) => period.to = Some(given.now),
+        (Lifecycle::Closed, None) => {
+            periods.push(ClosedPeriod { from: pull_request.closed_at.unwrap_or(given.now), to: None });
+        }
+        _ => {}
+    }
+}
+
 /// The state of before, on the head that was observed and with what the gates saw of it.
 pub(super) fn open(given: &Given<'_>, assessment: &Assessment) -> LoopState {
     let pull_request = &given.snapshot.pull_request;
     let mut next = given.before.clone();
     next.first_seen_heads.extend(assessment.sighting.clone());
     next.edited_words.clone_from(&assessment.edited);
+    next.edited_by_others.clone_from(&assessment.edited_by_others);
+    note_closing(given, &mut next.closed_periods);
+    next.left_heads.clone_from(&given.snapshot.left_heads);
     next.title.clone_from(&pull_request.title);
     next.branch.clone_from(&pull_request.head.branch);
     next.base_ref.clone_from(&pull_request.base.branch);

@@ -10,7 +10,10 @@ use crate::{
     policy::{EscalationAction, Phase, Rule, Severity, Trigger},
     stage::{Stage, StageStatus},
     stages::walk::{Walk, Walks},
-    state::{CriteriaRule, EvaluationSummary, LoopState, PhaseCriteria, RunStatus, StageEvidence, StopReason},
+    state::{
+        CriteriaRule, EvaluationSummary, GateState, GateStatus, LoopState, PhaseCriteria, RunStatus, StageEvidence,
+        StopReason,
+    },
     verdict::{
         CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome,
         gather::{self, HeadEvidence},
@@ -138,11 +141,22 @@ fn complete(given: &Given<'_>, next: &mut LoopState, evaluation: &Evaluation, ga
     if given.before.status == RunStatus::Completed {
         return;
     }
-    let open_gates = gates.iter().filter(|gate| gate.is_closed()).map(|gate| format!("{} gate", gate.name));
-    let failing = evaluation
-        .rules
-        .iter()
-        .filter(|rule| rule.severity == Severity::Fail && matches!(rule.outcome, RuleOutcome::Failed { .. }));
+    // What the last look saved of the merged head is what held at the merge.
+    let held = Some(given.before).filter(|before| before.head_sha == next.head_sha && before.evaluation.is_some());
+    let was_closed = |gate: &GateReport| {
+        let closed = |state: &GateState| {
+            state.required && !matches!(state.status, GateStatus::Approved | GateStatus::NotApplicable)
+        };
+        held.is_none_or(|before| before.gates.get(&gate.name).is_some_and(closed))
+    };
+    let open_gates = gates.iter().filter(|gate| gate.is_closed() && was_closed(gate));
+    let failing = evaluation.rules.iter().filter(|rule| rule.severity == Severity::Fail).filter(|rule| {
+        match held.and_then(|before| before.evaluation.as_ref()) {
+            Some(then) => then.failed_rules.contains(&rule.id),
+            None => matches!(rule.outcome, RuleOutcome::Failed(_)),
+        }
+    });
+    let open_gates = open_gates.map(|gate| format!("{} gate", gate.name));
     next.bypassed = open_gates.chain(failing.map(|rule| format!("{} rule", rule.id))).collect();
     next.status = RunStatus::Completed;
     next.blocked = None;

@@ -1,21 +1,24 @@
 //! How the pull request should look: labels, check runs, reviewers, posts and reactions that follow from a decision.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
 use super::viewing::Stages;
 use crate::{
     attempts::rerun,
-    deciding::{CheckRunPlan, LabelWish, MergedBranch, NextAction, Post, StatusCommentWish, Surface, View},
+    deciding::{
+        CheckRunPlan, LabelMeaning, LabelWish, MergedBranch, NextAction, Post, StatusCommentWish, Surface, View,
+    },
     escalation::fix_request::{self, FixRequest},
     failure::Blame,
     gate::{GateReport, GateStanding, Reacted, ReactionKind, gate_transitions},
-    observed::{Conclusion, Lifecycle},
+    observed::{Conclusion, Lifecycle, OwnCheck},
     policy::{Channel, LabelPolicy, LoopLabel, OnComplete, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{AnswerOutcome, Asked, GateStatus, RunStatus},
+    verdict::{CheckStanding, gather::GatheredCheck},
 };
 
 /// How long after the merge the surface is still put right: long enough for a turn that was cut short. What is shown
@@ -31,15 +34,24 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         return Surface::default();
     }
     let open = stages.given.snapshot.pull_request.lifecycle == Lifecycle::Open;
-    let due =
-        |turn| fix_request::request(turn, stages.given.snapshot, stages.given.policy, &view.feedback, stages.given.now);
-    let fix = view.fixing.as_ref().and_then(due);
+    let fix = view.fixing.as_ref().and_then(|turn| fix_request::request(turn, stages.given.policy, stages.given.now));
+    let judged_here = stages.given.snapshot.judged_on.is_none();
+    let check = |plan: fn(&Stages<'_>) -> CheckRunPlan| {
+        let plan = judged_here.then(|| plan(stages))?;
+        // Nothing that comes after the merge is waited for.
+        Some(if open || plan != CheckRunPlan::InProgress {
+            plan
+        } else {
+            CheckRunPlan::Completed(Conclusion::Cancelled)
+        })
+    };
     Surface {
         labels: labels(stages),
         request: if open { gates.request } else { Default::default() },
         withdraw: if open { gates.withdraw } else { Default::default() },
-        verify: Some(verify_check(stages)),
-        gates: Some(gates_check(stages)),
+        verify: check(verify_check),
+        gates: check(gates_check),
+        by_word: by_word(stages),
         status_comment: StatusCommentWish::Upsert,
         posts: posts(stages, fix.as_ref()),
         fix,
@@ -54,12 +66,25 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
     }
 }
 
+/// Which checks are green because a person said so. What somebody said of this head holds for no other, and for no
+/// longer than they say it.
+fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
+    let approved = |gate: &GateReport| matches!(gate.standing, GateStanding::Approved { .. });
+    let skipped = |check: &GatheredCheck| matches!(check.standing, CheckStanding::Skipped { .. });
+    let verify = stages.verification.evidence.checks.values().any(skipped)
+        || !stages.next.accepted.is_empty()
+        || !stages.next.accepted_tampering.is_empty();
+    let gates = stages.assessment.gates.iter().any(approved);
+    let words = [(OwnCheck::Verify, verify), (OwnCheck::Gates, gates)];
+    words.into_iter().filter_map(|(check, by_word)| by_word.then_some(check)).collect()
+}
+
 /// The head branch, where it goes after a merge. Never a fork's: it is not ours to tidy up.
 fn merged_branch(stages: &Stages<'_>) -> Option<MergedBranch> {
     let pull = &stages.given.snapshot.pull_request;
     let is_merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
     let goes = is_merged && stages.given.policy.on_complete == OnComplete::DeleteBranch;
-    let is_own = pull.head.repository.as_ref() == Some(&stages.given.snapshot.repository);
+    let is_own = stages.given.snapshot.has_own_branch();
     (goes && is_own && pull.head.branch != pull.base.branch)
         .then(|| MergedBranch { name: pull.head.branch.clone(), sha: pull.head.sha })
 }
@@ -70,32 +95,29 @@ fn labels(stages: &Stages<'_>) -> BTreeMap<String, LabelWish> {
         for label in labels.all() {
             wishes.insert(label.name.clone(), LabelWish::Absent);
         }
-        let (label, description) = match stages.action {
+        let (label, meaning) = match stages.action {
             NextAction::WaitForEvidence { .. } if fails_as_its_base_does(stages) => {
-                (&labels.waiting, "Its base fails in the same way")
+                (&labels.waiting, LabelMeaning::BaseFailsToo)
             }
-            NextAction::WaitForEvidence { .. } => (&labels.verifying, "Checks are running"),
-            NextAction::Retry { .. } => (&labels.retry, "A fix is needed; the feedback says which"),
-            NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => (&labels.blocked, "A human has to decide"),
-            NextAction::Complete | NextAction::WaitForMerge => {
-                (&labels.passed, "Everything that was asked for is there")
+            NextAction::WaitForEvidence { .. } => (&labels.verifying, LabelMeaning::ChecksRun),
+            NextAction::Retry { .. } => (&labels.retry, LabelMeaning::FixNeeded),
+            NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => {
+                (&labels.blocked, LabelMeaning::HumanDecides)
             }
+            NextAction::Complete | NextAction::WaitForMerge => (&labels.passed, LabelMeaning::AllIsThere),
             NextAction::Stopped
             | NextAction::WaitForApproval { .. }
             | NextAction::WaitForPush { .. }
             | NextAction::WaitForReady
-            | NextAction::WaitForReview => (&labels.waiting, "Waiting for a person"),
+            | NextAction::WaitForReview => (&labels.waiting, LabelMeaning::PersonAwaited),
         };
-        wishes.insert(label.name.clone(), present(label, description));
+        wishes.insert(label.name.clone(), present(label, meaning));
     }
     for gate in &stages.assessment.gates {
         let status = stages.next.gates.get(&gate.name).map_or(GateStatus::Pending, |state| state.status);
         let open = stages.given.snapshot.pull_request.lifecycle == Lifecycle::Open;
         let wish = if open && matches!(status, GateStatus::Requested | GateStatus::Rejected) {
-            LabelWish::Present {
-                color: GATE_COLOUR.to_owned(),
-                description: format!("Waiting for the approval of the {} gate", gate.name),
-            }
+            LabelWish::Present { color: GATE_COLOUR.to_owned(), meaning: LabelMeaning::GateWaits(gate.name.clone()) }
         } else {
             LabelWish::Absent
         };
@@ -107,8 +129,8 @@ fn labels(stages: &Stages<'_>) -> BTreeMap<String, LabelWish> {
 /// Orange: somebody else has to act.
 const GATE_COLOUR: &str = "d93f0b";
 
-fn present(label: &LoopLabel, description: &str) -> LabelWish {
-    LabelWish::Present { color: label.colour.to_string(), description: description.to_owned() }
+fn present(label: &LoopLabel, meaning: LabelMeaning) -> LabelWish {
+    LabelWish::Present { color: label.colour.to_string(), meaning }
 }
 
 /// `loopgate / verify` follows the evidence walk alone: it is green when that reaches DOCUMENT.

@@ -13,12 +13,12 @@ use crate::{
     escalation::{escalation_call, fix_request, senior_fixer},
     evidence::CheckKind,
     gate::{Assessment, GateReport, GateStanding, Holding, waiting},
-    ids::{CheckName, Timestamp},
+    ids::{CheckName, Login, Timestamp},
     observed::{ObservationProblem, ReceivedEvidence},
     stages::walk::Walks,
-    state::{Answered, AttemptDigest, GateStatus, LoopState, RunStatus},
+    state::{Answered, AttemptDigest, GateStatus, LoopState, RejectedIn, RunStatus},
     verdict::{
-        Evaluation,
+        Evaluation, FeedbackFact,
         blame::{self, CheckBlame},
         evaluate, feedback,
         gather::HeadEvidence,
@@ -50,7 +50,6 @@ impl Stages<'_> {
         let Self { given, next, assessment, verification, walks, counting, blocking, .. } = *self;
         let Given { snapshot, policy, now, .. } = *given;
         let Verification { evidence, evaluation, blames, .. } = verification;
-        let rejections = rejections(&assessment.gates, &verification.review);
         let describe =
             |blocked| escalation_call::describe(blocked, &blocking.causes, next, snapshot, policy, &counting.failures);
         View {
@@ -81,7 +80,7 @@ impl Stages<'_> {
                 &counting.examined,
                 blames,
                 evaluation,
-                &rejections,
+                objections(&assessment.gates, &verification.review),
                 policy,
             ),
             fixing: fix_request::turn(snapshot, next, policy, self.action.retried(), now),
@@ -103,7 +102,6 @@ impl Stages<'_> {
             coverage: evidence.coverage.clone(),
             compare: counted.compare.clone(),
             analysis: view.failures.clone(),
-            feedback: view.feedback.clone(),
         })
     }
 
@@ -115,6 +113,12 @@ impl Stages<'_> {
             .filter(|kind| !configured(*kind))
             .map(Warning::NoCheckOfKind)
             .collect();
+        warnings.extend(snapshot.judged_on.map(Warning::JudgedOn));
+        let base = &snapshot.pull_request.base;
+        warnings.extend(base.open_pattern.clone().map(|pattern| {
+            let branch = base.branch.clone();
+            Warning::OpenPattern { pattern, branch }
+        }));
         warnings.extend(self.next.lost_record().map(Warning::RecordLost));
         warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
         warnings.extend(policy.overruled.iter().cloned().map(Warning::Overruled));
@@ -157,7 +161,8 @@ impl Stages<'_> {
         let gates = &self.assessment.gates;
         let triggered =
             gates.iter().any(|gate| gate.holding == Holding::Holds && gate.status() != GateStatus::NotApplicable);
-        let again = triggered.then_some(given.now + GATES_ARE_READ_AGAIN);
+        // Where another pull request is judged for this one, nobody tells when that ends.
+        let again = (triggered || given.snapshot.judged_on.is_some()).then_some(given.now + GATES_ARE_READ_AGAIN);
         let waits = waiting::next(next, &given.policy.gates, given.now);
         let due = [view.next_rerun.as_ref().map(|next| next.at), view.fixing.as_ref().map(|turn| turn.at)];
         let senior = senior_fixer::revisit(next, given.policy);
@@ -194,16 +199,18 @@ fn check_views(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckView>
         .collect()
 }
 
-/// Words of people who rejected the head, as feedback: (who, words).
-fn rejections(gates: &[GateReport], review: &ReviewStanding) -> Vec<(String, String)> {
+/// What people who rejected the head object to.
+fn objections(gates: &[GateReport], review: &ReviewStanding) -> Vec<FeedbackFact> {
+    let objection =
+        |by: &Login, of, words: &String| FeedbackFact::Objection { by: by.clone(), of, words: words.clone() };
     let of_gates = gates.iter().filter_map(|gate| match &gate.standing {
         GateStanding::Rejected { by, words, .. } if gate.is_closed() => {
-            Some((format!("@{by} ({} gate)", gate.name), words.clone()))
+            Some(objection(by, RejectedIn::Gate(gate.name.clone()), words))
         }
         _ => None,
     });
     let of_review = match review {
-        ReviewStanding::Rejected { by, words, .. } => Some((format!("@{by} (review)"), words.clone())),
+        ReviewStanding::Rejected { by, words, .. } => Some(objection(by, RejectedIn::Review, words)),
         _ => None,
     };
     of_gates.chain(of_review).collect()

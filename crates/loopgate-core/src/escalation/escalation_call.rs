@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    attempts::retry,
-    failure,
+    attempts::{Cause, retry},
+    escalation::Question,
     gate::{self, waiting},
     ids::{GateName, Score, Sha, Timestamp},
     observed::Snapshot,
@@ -24,10 +24,10 @@ pub fn stopping<'a>(triggers: impl Iterator<Item = &'a Trigger>, policy: &Escala
     triggers.copied().filter(stops).collect()
 }
 
-/// The triggers that are only flagged, with what was recognised.
-pub fn flagged(causes: &BTreeMap<Trigger, String>, policy: &EscalationPolicy) -> BTreeMap<Trigger, String> {
+/// The causes that are only flagged.
+pub fn flagged(causes: &BTreeMap<Trigger, Cause>, policy: &EscalationPolicy) -> BTreeMap<Trigger, Cause> {
     let flags = |trigger: &Trigger| action_of(*trigger, policy) == EscalationAction::FlagAndContinue;
-    causes.iter().filter(|(trigger, _)| flags(trigger)).map(|(trigger, pattern)| (*trigger, pattern.clone())).collect()
+    causes.iter().filter(|(trigger, _)| flags(trigger)).map(|(trigger, cause)| (*trigger, cause.clone())).collect()
 }
 
 /// Whether the cause that blocks the run still stands. A resume releases every cause; a passing attempt releases those
@@ -76,7 +76,7 @@ pub fn gates_of(trigger: Trigger, state: &LoopState, policy: &Policy, now: Times
 /// Everything the report needs beside the view.
 pub fn describe(
     blocked: &Blocked,
-    causes: &BTreeMap<Trigger, String>,
+    causes: &BTreeMap<Trigger, Cause>,
     state: &LoopState,
     snapshot: &Snapshot,
     policy: &Policy,
@@ -92,33 +92,11 @@ pub fn describe(
         action: action_of(blocked.trigger, &policy.escalation),
         since: blocked.since,
         attempt: blocked.attempt,
-        pattern: causes.get(&blocked.trigger).cloned().unwrap_or_else(|| in_words(blocked.trigger).to_owned()),
-        question: question(blocked, failures),
+        cause: causes.get(&blocked.trigger).cloned(),
+        question: Question::about(blocked, failures),
         recipients: recipients(blocked, state, snapshot, policy, failures),
         history,
         best,
-    }
-}
-
-/// A trigger as a sentence's beginning.
-pub const fn in_words(trigger: Trigger) -> &'static str {
-    match trigger {
-        Trigger::SecurityIssueFound => "a security check found an issue",
-        Trigger::Tampering => "tests or thresholds were weakened",
-        Trigger::RegressionDetected => "tests that passed before fail now",
-        Trigger::CircularFailure => "the attempts go round in a circle",
-        Trigger::SameError => "the same error keeps coming back",
-        Trigger::TotalFailures => "the run has failed too often",
-        Trigger::MaxAttemptsReached => "the attempts are used up",
-        Trigger::Stagnation => "the score stands still",
-        Trigger::TimeoutExceeded => "a check does not end",
-        Trigger::ExternalDependencyDown => "something outside the pull request is down",
-        Trigger::AmbiguousRequirement => "it is unclear what is wanted",
-        Trigger::BudgetExhausted => "the budget for fixes is used up",
-        Trigger::GateTimeout => "a gate has waited too long for its approval",
-        Trigger::CoverageThresholdUnmet => "only the coverage is missing",
-        Trigger::NoChange => "the same code was tried again",
-        Trigger::UnknownErrorType => "the error is of no known kind",
     }
 }
 
@@ -178,82 +156,6 @@ fn owners(snapshot: &Snapshot, failures: &[FailureView]) -> BTreeSet<Recipient> 
     gate::owners_of(codeowners, snapshot.files.known().iter().map(|file| file.path.as_str()))
 }
 
-/// How many failures are searched for two sides.
-const LOOKED_AT: usize = 20;
-
-/// One specific decision to take. Where the failure shows two sides, they are the options.
-fn question(blocked: &Blocked, failures: &[FailureView]) -> Question {
-    let attempts = match blocked.attempt {
-        0 => "Before any attempt could be judged".to_owned(),
-        1 => "After 1 attempt".to_owned(),
-        more => format!("After {more} attempts"),
-    };
-    if blocked.trigger == Trigger::GateTimeout {
-        return Question {
-            text: "Who decides the gate that nobody has decided?".to_owned(),
-            options: [
-                "Its approvers, now: approve or reject it.",
-                "Somebody else: name other approvers in the configuration on the base branch.",
-                "Nobody: close the pull request, or take out what opened the gate.",
-            ]
-            .map(str::to_owned)
-            .into(),
-        };
-    }
-    let sided = failures.iter().take(LOOKED_AT).find_map(|view| {
-        let name = view.failure.test_name.as_deref().unwrap_or(view.check.as_str());
-        let (expected, actual) = failure::sides(&view.failure)?;
-        Some((name, expected, actual))
-    });
-    if let Some((name, expected, actual)) = sided {
-        return Question {
-            text: match blocked.trigger {
-                Trigger::RegressionDetected => {
-                    format!("`{name}` passed before and disagrees with the code now. Which side is right?")
-                }
-                _ => format!("{attempts} `{name}` disagrees with the code. Which side is right?"),
-            },
-            options: vec![
-                format!("The test: it expects `{expected}`. Change the code."),
-                format!("The code: it gives `{actual}`. Change the test, and say so in a comment."),
-                "Neither: describe what should happen.".to_owned(),
-            ],
-        };
-    }
-    let (text, options): (&str, &[&str]) = match blocked.trigger {
-        Trigger::SecurityIssueFound => {
-            ("is the finding real?", &["Yes: it must be fixed before anything else.", "No: record why, then resume."])
-        }
-        Trigger::Tampering => (
-            "is the change to what checks the code meant?",
-            &[
-                "Yes: somebody else than its author takes responsibility for it.",
-                "No: put it back as it was, then resume.",
-            ],
-        ),
-        Trigger::ExternalDependencyDown => (
-            "should the loop wait or go on without this check?",
-            &["Wait until it is back, then resume.", "Skip the check with a reason."],
-        ),
-        Trigger::TimeoutExceeded => (
-            "does the code hang, or is the check too slow for its timeout?",
-            &[
-                "The code hangs: fix it and push.",
-                "The check is slow: raise its timeout on the base branch, then resume.",
-            ],
-        ),
-        _ => (
-            "how should this go on?",
-            &[
-                "Another try: push a fix, then resume.",
-                "Stop this approach: close the pull request.",
-                "Take it over by hand.",
-            ],
-        ),
-    };
-    Question { text: format!("{attempts}, {text}"), options: options.iter().map(|&option| option.to_owned()).collect() }
-}
-
 /// A human is called: everything the report needs beside the view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EscalationView {
@@ -263,18 +165,11 @@ pub struct EscalationView {
     pub since: Timestamp,
     /// The attempt it was raised at.
     pub attempt: u32,
-    /// What was recognised in the run of failures: "the same failure in 3 attempts: unit (…)".
-    pub pattern: String,
+    /// What was recognised; none where the trigger does not hold any more and only a person lifts the call.
+    pub cause: Option<Cause>,
     pub question: Question,
     pub recipients: BTreeSet<Recipient>,
     /// Every attempt, oldest first.
     pub history: Vec<AttemptDigest>,
     pub best: Option<(u32, Sha, Score)>,
-}
-
-/// One specific decision to take.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    pub text: String,
-    pub options: Vec<String>,
 }

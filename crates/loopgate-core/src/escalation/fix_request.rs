@@ -1,17 +1,14 @@
-//! Asking a fixer that works elsewhere (kinds `mention` and `dispatch`) to mend a pull request: whom, when, and with
-//! what (decisions.md, F).
+//! Asking a fixer that works elsewhere (kinds `mention` and `dispatch`) to mend a pull request: whom and when
+//! (decisions.md, F).
 //!
 //! A fixer is asked once for each failing attempt; the marker of the comment that asks shows that it was asked. No
 //! fixer is asked on a fork: it would push to a branch that is not the repository's, with rights its owner never gave.
 
-use serde_json::{Value, json};
-
 use crate::{
     escalation::senior_fixer,
-    failure::{FeedbackLine, cut_at_sentence, summarise},
-    ids::{Sha, Timestamp},
+    ids::Timestamp,
     observed::Snapshot,
-    policy::{DispatchFixer, Fixer, Policy, backoff},
+    policy::{Fixer, Policy, backoff},
     state::LoopState,
 };
 
@@ -45,29 +42,12 @@ pub struct FixTurn {
 }
 
 /// A fixer that is to be asked now.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixRequest {
     pub whom: Whom,
     /// The failing attempt it is to mend.
     pub attempt: u32,
-    /// The workflow to start; none where naming the fixer in a comment is all.
-    pub dispatch: Option<Dispatch>,
 }
-
-/// A workflow that is started with the feedback.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Dispatch {
-    pub to: DispatchFixer,
-    /// The head branch: a `workflow_dispatch` runs there.
-    pub branch: String,
-    pub payload: Value,
-}
-
-/// Items of feedback that travel with a request, and characters of one text.
-const ITEMS: usize = 20;
-const TEXT: usize = 500;
-/// Bytes of a payload. GitHub takes 65,535 characters of inputs.
-const PAYLOAD: usize = 60_000;
 
 /// How many failing attempts a fixer elsewhere has been asked, or is to be asked, to mend.
 pub fn asked(state: &LoopState) -> u32 {
@@ -77,17 +57,7 @@ pub fn asked(state: &LoopState) -> u32 {
 
 /// Whether more attempts have failed than the budget pays for.
 pub fn is_budget_used_up(state: &LoopState, policy: &Policy) -> bool {
-    works_elsewhere(&policy.fixer.fixer) && policy.fixer.budget.attempts.is_some_and(|most| asked(state) > most)
-}
-
-/// Whether a fixer can be asked from here: a program runs only where the loop itself does.
-pub const fn works_elsewhere(fixer: &Fixer) -> bool {
-    matches!(fixer, Fixer::Mention(_) | Fixer::Dispatch(_))
-}
-
-/// Whether the branch is the repository's own.
-pub fn may_push(snapshot: &Snapshot) -> bool {
-    snapshot.pull_request.head.repository.as_ref() == Some(&snapshot.repository)
+    policy.fixer.fixer.works_elsewhere() && policy.fixer.budget.attempts.is_some_and(|most| asked(state) > most)
 }
 
 /// The fixer that is to work on the head now, if one is. Between automatic attempts `loop.backoff` waits, in the steps
@@ -105,7 +75,7 @@ pub fn turn(
         return Some(FixTurn { whom: Whom::Senior, attempt: call.attempt, at: call.since });
     }
     let attempt = retried?;
-    if !may_push(snapshot) || !works_elsewhere(&policy.fixer.fixer) || is_budget_used_up(state, policy) {
+    if !snapshot.has_own_branch() || !policy.fixer.fixer.works_elsewhere() || is_budget_used_up(state, policy) {
         return None;
     }
     let calls = asked(state).saturating_sub(1);
@@ -113,54 +83,10 @@ pub fn turn(
     Some(FixTurn { whom: Whom::Fixer, attempt, at: failed.at + wait })
 }
 
-/// What the fixer is asked, once its time has come.
-pub fn request(
-    turn: &FixTurn,
-    snapshot: &Snapshot,
-    policy: &Policy,
-    feedback: &[FeedbackLine],
-    now: Timestamp,
-) -> Option<FixRequest> {
-    if now < turn.at {
-        return None;
-    }
-    let head = &snapshot.pull_request.head;
-    let dispatch = match turn.whom.of(policy)? {
-        Fixer::Mention(_) => None,
-        Fixer::Dispatch(to) => Some(Dispatch {
-            to: to.clone(),
-            branch: head.branch.clone(),
-            payload: payload(snapshot, turn.attempt, policy, head.sha, feedback),
-        }),
-        Fixer::Author | Fixer::Command(_) => return None,
-    };
-    Some(FixRequest { whom: turn.whom, attempt: turn.attempt, dispatch })
-}
-
-fn payload(snapshot: &Snapshot, attempt: u32, policy: &Policy, head: Sha, feedback: &[FeedbackLine]) -> Value {
-    let short = |text: &str| cut_at_sentence(text, TEXT);
-    let item = |item: &FeedbackLine| {
-        // A command that is cut is another command.
-        let reproduce = item.reproduce.as_deref().filter(|command| command.chars().nth(TEXT).is_none());
-        json!({ "location": short(&item.location), "problem": short(&item.problem), "action": short(&item.action),
-                "reason": short(&item.reason), "reproduce": reproduce })
-    };
-    let whole = |items: &[Value]| {
-        json!({
-            "schema": "loopgate.fix-request/v1",
-            "pull_request": snapshot.pull_request.number,
-            "branch": snapshot.pull_request.head.branch,
-            "head_sha": head,
-            "attempt": attempt,
-            "max_attempts": policy.retry.max_attempts,
-            "summary": summarise(feedback, policy.retry.feedback_max_length),
-            "feedback": items,
-            "not_shown": feedback.len() - items.len(),
-        })
-    };
-    let mut items: Vec<Value> = feedback.iter().take(ITEMS).map(item).collect();
-    while whole(&items).to_string().len() > PAYLOAD && items.pop().is_some() {}
-    whole(&items)
+/// The fixer that is asked, once its time has come.
+pub fn request(turn: &FixTurn, policy: &Policy, now: Timestamp) -> Option<FixRequest> {
+    let is_due = now >= turn.at && turn.whom.of(policy).is_some_and(Fixer::works_elsewhere);
+    is_due.then_some(FixRequest { whom: turn.whom, attempt: turn.attempt })
 }
 
 #[cfg(test)]
@@ -171,7 +97,6 @@ mod tests {
     use crate::{
         deciding::Post,
         fixtures::Story,
-        observed::ReviewVerdict,
         policy::{Backoff, FixerBudget, FixerPolicy},
     };
 
@@ -254,53 +179,5 @@ mod tests {
         story.now += TimeDelta::hours(1);
         story.decide();
         assert_eq!(asked_for(&story), [0; 0]);
-    }
-
-    #[test]
-    fn feedback_is_cut_at_a_sentence_and_summed_up() {
-        let to = DispatchFixer::Repository { event_type: "fix".into() };
-        let mut story = story(Fixer::Dispatch(to), None);
-        story.policy.retry.feedback_max_length = 80;
-        story.snapshot.required_approvals = 1;
-        story.push(1, &["a", "b"], &[]);
-        story.review(ReviewVerdict::ChangesRequested, &"Read `one. two` first. ".repeat(50));
-        let decision = story.last.as_ref().unwrap();
-        let words = &decision.view.feedback.last().unwrap().problem;
-        assert_eq!(words, &"Read `one. two` first. ".repeat(3).trim_end(), "whole sentences, and no code span in two");
-        let fix = decision.surface.fix.as_ref().unwrap().dispatch.as_ref().unwrap();
-        let summary = fix.payload["summary"].as_str().unwrap();
-        assert!((1..=80).contains(&summary.chars().count()), "{summary}");
-        assert!(summary.ends_with("more."), "{summary}");
-    }
-
-    #[test]
-    fn a_payload_stays_below_what_github_takes() {
-        let line = || FeedbackLine {
-            location: "a".repeat(900),
-            problem: "\u{1F600}".repeat(900),
-            action: "\u{1F600} ".repeat(900),
-            reason: "why".to_owned(),
-            reproduce: Some("run ".repeat(300)),
-        };
-        let (snapshot, policy) = (crate::fixtures::snapshot(), crate::fixtures::policy());
-        let feedback: Vec<FeedbackLine> = (0..50).map(|_| line()).collect();
-        let payload = payload(&snapshot, 1, &policy, snapshot.pull_request.head.sha, &feedback);
-        assert!(payload.to_string().len() <= PAYLOAD);
-        let shown = payload["feedback"].as_array().unwrap();
-        assert!(!shown.is_empty() && shown.iter().all(|item| item["reproduce"].is_null()), "half a command is another");
-        assert_eq!(payload["not_shown"], json!(50 - shown.len()));
-    }
-
-    #[test]
-    fn a_workflow_gets_the_feedback() {
-        let to = DispatchFixer::Repository { event_type: "fix".into() };
-        let mut story = story(Fixer::Dispatch(to.clone()), None);
-        story.push(1, &["a"], &[]);
-        let dispatch = story.last.as_ref().unwrap().surface.fix.clone().and_then(|fix| fix.dispatch).unwrap();
-        assert_eq!((dispatch.to, dispatch.branch.as_str()), (to, "alice/round"));
-        assert_eq!(dispatch.payload["attempt"], json!(1));
-        assert!(dispatch.payload["feedback"][0]["action"].as_str().is_some_and(|action| !action.is_empty()));
-        // GitHub takes ten properties at the top of a client_payload.
-        assert!(dispatch.payload.as_object().is_some_and(|fields| fields.len() <= 10));
     }
 }

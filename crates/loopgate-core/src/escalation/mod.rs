@@ -2,5 +2,10 @@
 
 pub mod escalation_call;
 pub mod fix_request;
+mod question;
 pub mod senior_fixer;
-pub use self::escalation_call::{EscalationView, Question};
+
+pub use self::{
+    escalation_call::EscalationView,
+    question::{Disagreement, Question},
+};

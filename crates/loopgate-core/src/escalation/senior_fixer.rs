@@ -5,12 +5,11 @@
 //! judged, or until `loop.evidence_timeout` has passed without a push. So an agent that never answers only delays the
 //! call of a human.
 
-use super::fix_request;
 use crate::{
     escalation::escalation_call,
     ids::Timestamp,
     observed::Snapshot,
-    policy::{EscalationAction, Policy, Trigger},
+    policy::{EscalationAction, Fixer, Policy, Trigger},
     state::{Blocked, LoopState},
 };
 
@@ -44,10 +43,10 @@ pub fn call_for(
 ) -> Option<Blocked> {
     let first = triggers.first()?;
     let is_wished = escalation_call::action_of(*first, &policy.escalation) == EscalationAction::SeniorAgent;
-    let elsewhere = policy.escalation.senior.as_ref().is_some_and(fix_request::works_elsewhere);
+    let elsewhere = policy.escalation.senior.as_ref().is_some_and(Fixer::works_elsewhere);
     let fails = state.attempt_of(state.head_sha).is_some_and(|attempt| attempt.spent());
     let beyond = [Trigger::GateTimeout, Trigger::ExternalDependencyDown, Trigger::BudgetExhausted];
-    let mends = fails && fix_request::may_push(snapshot) && !triggers.iter().any(|trigger| beyond.contains(trigger));
+    let mends = fails && snapshot.has_own_branch() && !triggers.iter().any(|trigger| beyond.contains(trigger));
     if is_wished && elsewhere && mends && state.senior.is_none() {
         escalation_call::block(triggers, state, now)
     } else {

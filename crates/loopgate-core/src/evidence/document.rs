@@ -343,6 +343,22 @@ report_formats! {
     JestJson "jest_json";
     /// The text of Python's `unittest`, and of Django's tests.
     PythonUnittest "python_unittest";
+    /// NUnit 3.
+    NunitXml "nunit_xml";
+    /// xUnit.net v2.
+    XunitXml "xunit_xml";
+    RuffJson "ruff_json";
+    GolangciJson "golangci_json";
+    MypyJson "mypy_json";
+    /// What the test runner of Dart and Flutter writes for machines.
+    DartJson "dart_json";
+    PlaywrightJson "playwright_json";
+    MochaJson "mocha_json";
+    RspecJson "rspec_json";
+    /// The Common Test Report Format.
+    Ctrf "ctrf";
+    /// What test runners, compilers and linters print for people, read block by block.
+    Console "console";
     /// Plain text read with a configured regular expression.
     Regex "regex";
 }

@@ -12,7 +12,7 @@ mod explain;
 mod read;
 mod tell;
 
-pub use classify::{complete, fingerprint, read_failure};
+pub use classify::{complete, fingerprint, read_block, read_failure};
 pub use explain::{
     AnalysisContext, Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, analyse, analyse_all,
     blame_check, retry_class, retry_class_of,
@@ -21,5 +21,5 @@ pub use read::{ChangedFile, Changes, Excerpt, Frame, FrameOrigin, frames, sides}
 pub use tell::{
     CheckContext, Entry, EntryKind, FEEDBACK_SCHEMA, FailingCheck, FailureInspection, FeedbackItem, FeedbackLine,
     FeedbackPacket, MAX_PACKET, PacketInput, PastFailure, Place, Priority, SinceLast, Tried, cut_at_sentence,
-    highest_priority, inspect, quoted_word, reproduce, rerun, summarise,
+    highest_priority, inspect, inspect_failure, quoted_word, reproduce, rerun, summarise,
 };

@@ -89,6 +89,8 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
         reviewers: Vec::new(),
         counted: std::collections::BTreeMap::new(),
         objections: Vec::new(),
+        revocations: Vec::new(),
+        ticks: None,
         labels: BTreeSet::new(),
         waiting_since: None,
         reminded_at: None,
@@ -118,6 +120,8 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
     }
     after.counted.clone_from(&report.counted);
     after.objections.clone_from(&report.objections);
+    after.revocations.clone_from(&report.revocations);
+    after.ticks.clone_from(&report.ticks);
     after.labels = report.opening_labels();
     after
 }

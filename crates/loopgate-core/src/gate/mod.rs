@@ -24,7 +24,7 @@ pub use questions::{AuthorityQuestions, questions};
 pub use reactions::{Reacted, ReactionKind};
 pub use report::{
     Absence, AbsentTeam, Approval, Considered, EligibleApprovers, GateReport, GateStanding, Holding, MatchReason,
-    OnlyHope, PhraseProblem, Refusal, TriggerMatch, UnusableApprover, Word, WordOutcome,
+    OnlyHope, PhraseProblem, Refusal, TriggerMatch, Unusable, UnusableApprover, Word, WordOutcome,
 };
 pub use reviewers::{Reviewer, reviewers};
 pub use trigger::{MATCHES_KEPT, matches};

@@ -14,8 +14,8 @@ use crate::{
     commands::Right,
     evidence::Finding,
     ids::{GateName, Login, TeamSlug, UserId},
-    observed::{ReviewVerdict, Snapshot},
-    policy::{Codeowners, GatePolicy, GateRole, Policy, Trigger},
+    observed::{Hint, ReviewVerdict, Snapshot},
+    policy::{ChecklistMode, Codeowners, GatePolicy, GateRole, Policy, Trigger},
     state::LoopState,
 };
 
@@ -46,8 +46,8 @@ pub fn questions(
     let names = policy.gates.keys().cloned().collect();
     let triggers = triggers(snapshot, state, policy, findings);
     let mut asked = AuthorityQuestions::default();
-    let nothing = BTreeSet::new();
-    let said = utterances(snapshot, state.map_or(&nothing, |state| &state.edited_words), &names);
+    let said = utterances(snapshot, state, &names);
+    ask_about_editors(&mut asked, snapshot, policy);
     ask_about_people(&mut asked, &said, state, policy, &triggers);
     for (name, found) in &triggers {
         if let Some(gate) = policy.gates.get(name) {
@@ -64,6 +64,23 @@ pub fn questions(
     asked.logins = asked.logins.into_iter().take(MOST_LOGINS).collect();
     asked.teams = asked.teams.into_iter().take(MOST_TEAMS).collect();
     asked
+}
+
+/// Whoever edited a comment of ours may have ticked a box of a required checklist.
+fn ask_about_editors(asked: &mut AuthorityQuestions, snapshot: &Snapshot, policy: &Policy) {
+    if policy.gates.values().all(|gate| gate.checklist == ChecklistMode::Optional) {
+        return;
+    }
+    let own = snapshot.comments.items.iter().filter(|comment| Some(comment.author.id) == snapshot.app.bot_id);
+    let own: BTreeSet<_> = own.map(|comment| comment.id).collect();
+    for hint in &snapshot.hints {
+        if let Hint::CommentEdited { comment, by, .. } = hint
+            && own.contains(comment)
+            && asked.people.len() < MOST_PEOPLE
+        {
+            asked.people.entry(by.id).or_insert_with(|| by.login.clone());
+        }
+    }
 }
 
 fn ask_about_people(

@@ -8,7 +8,7 @@ use crate::{
     ids::{CommentId, GateName, Login, Sha, TeamSlug, Timestamp, UserId},
     observed::Permission,
     stage::Stage,
-    state::{GateStatus, Objection, WordSource},
+    state::{GateStatus, Objection, Revocation, Ticks, WordSource},
 };
 
 /// One gate of one pull request at one moment.
@@ -41,6 +41,10 @@ pub struct GateReport {
     /// Objections that stand, kept in [`GateState::objections`](crate::state::GateState) so that deleting or
     /// editing somebody's comment does not lift them.
     pub objections: Vec<Objection>,
+    /// Approvals that were taken back, the newest of each person.
+    pub revocations: Vec<Revocation>,
+    /// What approvers have ticked of the checklist.
+    pub ticks: Option<Ticks>,
     pub label: String,
 }
 
@@ -215,7 +219,25 @@ pub enum Absence {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnusableApprover {
     pub name: String,
-    pub reason: String,
+    pub why: Unusable,
+}
+
+/// Why nobody approves by a name that the configuration has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unusable {
+    /// The base branch has no CODEOWNERS file.
+    NoCodeowners,
+    /// None of the files that trigger the gate has an owner.
+    OwnsNothing,
+    /// An e-mail address in CODEOWNERS names no account.
+    Email,
+    NoAccount,
+    /// There is no such team, or it is secret.
+    NoTeam,
+    /// The team cannot read the repository.
+    NoAccess,
+    /// It could not be learned who that is, with the reason.
+    Unknown(String),
 }
 
 /// One word about a gate, and what came of it.
@@ -280,6 +302,10 @@ pub enum Refusal {
     /// The comment was edited after it was written.
     Edited,
     Hidden,
+    /// Written while the pull request was closed.
+    WhileClosed,
+    /// They take back what they never said.
+    NothingToRevoke,
     /// The gate's own diff changed after the head it is bound to.
     DiffChanged {
         seen: Sha,
@@ -368,6 +394,8 @@ pub enum PhraseProblem {
     NoGate,
     /// It names a gate and a verdict in other words, or another order.
     Wording,
+    /// It approves in a review that asks for changes.
+    AgainstReview,
     /// A command that lacks what it needs, or has too much; `usage` is its form.
     Usage {
         usage: String,

@@ -12,19 +12,22 @@ use crate::{
 /// The gates' policies, as the configuration has them.
 type Policies = BTreeMap<GateName, GatePolicy>;
 
+/// A gate that has waited too long for its approvers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OverdueGate {
+    pub gate: GateName,
+    pub since: Timestamp,
+}
+
 /// The gates that have waited longer than [`GatePolicy::escalate_after`], counted anew from a resume.
 pub fn overdue<'a>(state: &'a LoopState, policies: &'a Policies, now: Timestamp) -> impl Iterator<Item = &'a GateName> {
     waits(state, policies).filter(move |wait| wait.escalate_at() <= now).map(|wait| wait.gate)
 }
 
-/// Which gates have waited too long, and since when; none where none has.
-pub fn in_words(state: &LoopState, policies: &Policies, now: Timestamp) -> Option<String> {
-    let waits = waits(state, policies).filter(|wait| wait.escalate_at() <= now).map(|wait| {
-        let since = wait.since.format("%-d %b %Y, %H:%M UTC");
-        format!("the {} gate has waited for its approvers since {since}", wait.gate)
-    });
-    let waits: Vec<String> = waits.collect();
-    (!waits.is_empty()).then(|| waits.join("; "))
+/// The same gates, each with since when it waits.
+pub fn overdue_since(state: &LoopState, policies: &Policies, now: Timestamp) -> Vec<OverdueGate> {
+    let overdue = waits(state, policies).filter(|wait| wait.escalate_at() <= now);
+    overdue.map(|wait| OverdueGate { gate: wait.gate.clone(), since: wait.since }).collect()
 }
 
 /// The next moment at which waiting alone changes something.
@@ -70,7 +73,9 @@ impl Wait<'_> {
 mod tests {
     use chrono::TimeDelta;
 
+    use super::OverdueGate;
     use crate::{
+        attempts::Cause,
         deciding::{CheckRunPlan, NextAction, Post},
         fixtures::*,
         observed::{Conclusion, Readiness},
@@ -116,8 +121,8 @@ mod tests {
         assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::GateTimeout });
         assert_eq!(posts(&story), [request, reminder, "escalation:gate_timeout:1".to_owned()]);
         let escalation = decision.view.escalation.as_ref().unwrap();
-        let waits = "the security gate has waited for its approvers since 20 Nov 2026, 10:01 UTC";
-        assert_eq!(escalation.pattern, waits);
+        let waits = OverdueGate { gate: "security".parse().unwrap(), since: start() + TimeDelta::minutes(1) };
+        assert_eq!(escalation.cause, Some(Cause::GateTimeout { gates: vec![waits] }));
         assert_eq!(escalation.recipients, [Recipient::GateApprovers("security".parse().unwrap())].into());
         assert_eq!(
             decision.surface.verify,

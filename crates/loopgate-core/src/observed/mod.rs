@@ -4,12 +4,14 @@
 
 mod code_type;
 mod hint;
+mod own_check;
 mod snapshot;
 
 pub(crate) use self::snapshot::hunk_start;
 pub use self::{
     code_type::CodeType,
     hint::{Actor, Hint},
+    own_check::{CheckScope, OwnCheck},
     snapshot::{
         Account, AccountKind, Annotation, AnnotationLevel, AppIdentity, Authority, Base, BaseEvidence, ChangedFile,
         ChangedFiles, CheckProgress, Comment, Commit, Completeness, Conclusion, ExternalCheck, FileStatus, ForgedCheck,

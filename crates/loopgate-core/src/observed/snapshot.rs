@@ -13,7 +13,7 @@ use crate::{
         AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
         WorkflowRunId,
     },
-    observed::{CodeType, Hint},
+    observed::{CheckScope, CodeType, Hint},
 };
 
 /// One pull request as observed at one moment.
@@ -32,6 +32,8 @@ pub struct Snapshot {
     /// Issue comments, oldest first, ours included.
     pub comments: Listing<Comment>,
     pub reviews: Listing<Review>,
+    /// Who dismissed a review, as far as it matters.
+    pub dismissed_by: BTreeMap<ReviewId, Account>,
     /// On lines of the diff. Commands count there, words about gates do not. Not read where the pull request has none.
     pub inline: Listing<Comment>,
     /// Check runs and commit statuses on the head commit that are not ours.
@@ -46,12 +48,23 @@ pub struct Snapshot {
     pub base_evidence: Option<BaseEvidence>,
     /// Approvals that the base branch's rules ask for; 0 when they ask for none.
     pub required_approvals: u32,
+    /// The pull request with the same head and base on which both are decided, where it is not this one.
+    pub judged_on: Option<PrNumber>,
+    /// Heads of before on which check runs of ours still say what does not hold any more.
+    pub left_heads: BTreeSet<Sha>,
     pub authority: Authority,
     /// Text of the base branch's CODEOWNERS file, if there is one.
     pub codeowners: Option<String>,
     pub hints: Vec<Hint>,
     /// What could not be observed, and why: shown to people, and closing whatever depends on it.
     pub problems: Vec<ObservationProblem>,
+}
+
+impl Snapshot {
+    /// Whether the branch is the repository's own, so that our fixer may push to it.
+    pub fn has_own_branch(&self) -> bool {
+        self.pull_request.head.repository.as_ref() == Some(&self.repository)
+    }
 }
 
 impl Snapshot {
@@ -66,6 +79,7 @@ impl Snapshot {
             commits: Listing::complete(Vec::new()),
             comments: Listing::complete(Vec::new()),
             reviews: Listing::complete(Vec::new()),
+            dismissed_by: BTreeMap::new(),
             inline: Listing::complete(Vec::new()),
             checks: Vec::new(),
             forged_checks: Vec::new(),
@@ -73,6 +87,8 @@ impl Snapshot {
             workflow_runs: Vec::new(),
             base_evidence: None,
             required_approvals: 0,
+            judged_on: None,
+            left_heads: BTreeSet::new(),
             authority: Authority::default(),
             codeowners: None,
             hints: Vec::new(),
@@ -157,6 +173,7 @@ pub struct PullRequest {
     /// Slugs of the repository's organisation.
     pub requested_teams: BTreeSet<TeamSlug>,
     pub created_at: Timestamp,
+    pub closed_at: Option<Timestamp>,
     pub url: String,
 }
 
@@ -194,6 +211,10 @@ pub struct Head {
 pub struct Base {
     pub branch: String,
     pub sha: Sha,
+    /// What the names of our check runs say about it.
+    pub scope: CheckScope,
+    /// A pattern of `branches:` that it matches, whose name its checks do not bear because people can make such branches.
+    pub open_pattern: Option<String>,
 }
 
 /// The files a pull request changes.
@@ -289,6 +310,8 @@ pub struct Commit {
     /// The raw author and committer e-mails, for attributing co-author trailers.
     pub author_email: String,
     pub committer_email: String,
+    /// It merges the base into the head, and holds nothing that neither side has.
+    pub update_merge: bool,
 }
 
 /// An issue comment.

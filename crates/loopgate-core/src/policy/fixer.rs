@@ -27,6 +27,13 @@ pub enum Fixer {
     Dispatch(DispatchFixer),
 }
 
+impl Fixer {
+    /// Whether it can be asked from a pull request: a program runs only where the loop itself does.
+    pub const fn works_elsewhere(&self) -> bool {
+        matches!(self, Self::Mention(_) | Self::Dispatch(_))
+    }
+}
+
 /// A program that repairs; its edits become a commit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommandFixer {

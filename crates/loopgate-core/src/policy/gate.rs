@@ -163,12 +163,19 @@ pub struct Exclusions {
     pub author: Exclusion,
     /// Anyone who authored, co-authored or committed a commit of the pull request.
     pub contributors: Exclusion,
+    /// Anyone who merely merged the base into the head (`ignore_update_merges: false`).
+    pub update_merges: Exclusion,
     pub bots: Exclusion,
 }
 
 impl Default for Exclusions {
     fn default() -> Self {
-        Self { author: Exclusion::Excluded, contributors: Exclusion::Excluded, bots: Exclusion::Excluded }
+        Self {
+            author: Exclusion::Excluded,
+            contributors: Exclusion::Excluded,
+            update_merges: Exclusion::Allowed,
+            bots: Exclusion::Excluded,
+        }
     }
 }
 

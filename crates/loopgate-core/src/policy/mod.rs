@@ -69,6 +69,8 @@ pub struct Policy {
     pub memory: MemoryPolicy,
     pub state: StateBackend,
     pub on_complete: OnComplete,
+    /// `branches`: patterns whose branches share one name of each check.
+    pub branches: Vec<NameGlob>,
 }
 
 impl Policy {

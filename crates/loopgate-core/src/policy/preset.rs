@@ -10,8 +10,15 @@ use crate::ids::TemplateName;
 pub struct GatePreset {
     /// The template of the comment that asks for the gate.
     pub template: TemplateName,
+    /// How many boxes its checklist has.
+    pub boxes: usize,
     pub hybrid: HybridHold,
     pub role: Option<GateRole>,
+}
+
+impl GatePreset {
+    /// How many boxes the checklist of a gate has that is no preset.
+    pub const BOXES_OF_OTHERS: usize = 2;
 }
 
 /// When a preset that no configuration mentions holds in the mode `hybrid`.

@@ -4,15 +4,15 @@ use chrono::TimeDelta;
 
 use crate::{policy::FixerBudget, state::Spent};
 
-/// Which part of the budget is used up, in words.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Which part of the budget is used up.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Exhausted {
-    #[error("the fixer was called {calls} times, which is all `fixer.budget.attempts` allows")]
+    /// So many calls, which is all that `fixer.budget.attempts` allows.
     Calls { calls: u32 },
-    #[error("the fixer has worked for {seconds} s, which is all `fixer.budget.wall_time` allows")]
+    /// So many seconds of work, which is all that `fixer.budget.wall_time` allows.
     WallTime { seconds: i64 },
-    #[error("fixing has cost {spent} USD; `fixer.budget.cost_usd` allows {cap}")]
-    Cost { spent: String, cap: String },
+    /// So many USD, and the cap of `fixer.budget.cost_usd`.
+    Cost { spent: f64, cap: f64 },
 }
 
 /// How long one more call may take at most (none: as long as the fixer's own timeout).
@@ -24,7 +24,7 @@ pub fn time_left(budget: &FixerBudget, spent: &Spent) -> Result<Option<TimeDelta
         return Err(Exhausted::Calls { calls: spent.calls });
     }
     if let Some(cap) = budget.cost_usd.filter(|cap| spent.cost_usd >= *cap) {
-        return Err(Exhausted::Cost { spent: format!("{:.2}", spent.cost_usd), cap: format!("{cap:.2}") });
+        return Err(Exhausted::Cost { spent: spent.cost_usd, cap });
     }
     let Some(most) = budget.wall_time else { return Ok(None) };
     let used = TimeDelta::milliseconds(i64::try_from(spent.wall_ms).unwrap_or(i64::MAX / 1_000_000));

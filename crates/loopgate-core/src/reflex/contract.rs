@@ -9,10 +9,28 @@ use crate::{
     state::CritiqueItem,
 };
 
-/// How a contract was broken, in words.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Breach(pub String);
+/// How a contract was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Breach {
+    /// The plan says nothing.
+    EmptyPlan,
+    /// There is no check.
+    NothingToRun,
+    /// The checks edited these files.
+    Edited(Vec<String>),
+    /// The check has two results.
+    TwoResults(CheckName),
+    /// The check has none.
+    NoResult(CheckName),
+    /// The check did not come to an end.
+    NoEnd(CheckName),
+    /// The critique says nothing about the failed rule.
+    Silent(RuleId),
+    /// It says what is wrong with a rule, and not what to do.
+    NoInstruction { rule: String },
+    /// It says nothing at all.
+    NoCritique,
+}
 
 /// What PRODUCE brought.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,13 +45,13 @@ pub struct Produced {
 
 /// PLAN says what will be done.
 pub(super) fn plan(plan: &[String]) -> Result<(), Breach> {
-    if plan.iter().any(|line| !line.trim().is_empty()) { Ok(()) } else { Err(Breach("the plan is empty".into())) }
+    if plan.iter().any(|line| !line.trim().is_empty()) { Ok(()) } else { Err(Breach::EmptyPlan) }
 }
 
 /// PREPARE has something to run: a loop without a check could only pass by chance.
 pub(super) fn prepared(checks: &[CheckName], all: usize) -> Result<(), Breach> {
     if checks.is_empty() && all == 0 {
-        return Err(Breach("there is no check to run".into()));
+        return Err(Breach::NothingToRun);
     }
     Ok(())
 }
@@ -41,18 +59,17 @@ pub(super) fn prepared(checks: &[CheckName], all: usize) -> Result<(), Breach> {
 /// EVALUATE has an end for each prepared check, exactly one, and edited nothing.
 pub(super) fn evaluated(prepared: &[CheckName], evidence: &[CheckEvidence], edited: &[String]) -> Result<(), Breach> {
     if !edited.is_empty() {
-        let files = edited.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-        return Err(Breach(format!("the checks edited {files}; an evaluation must not edit what it evaluates")));
+        return Err(Breach::Edited(edited.to_vec()));
     }
     let mut seen = BTreeSet::new();
     if let Some(twice) = evidence.iter().find(|check| !seen.insert(&check.name)) {
-        return Err(Breach(format!("there are two results of {}", twice.name)));
+        return Err(Breach::TwoResults(twice.name.clone()));
     }
     if let Some(missing) = prepared.iter().find(|name| !seen.contains(name)) {
-        return Err(Breach(format!("there is no result of {missing}")));
+        return Err(Breach::NoResult(missing.clone()));
     }
     match evidence.iter().find(|check| check.outcome == Outcome::Cancelled) {
-        Some(check) => Err(Breach(format!("{} did not come to an end", check.name))),
+        Some(check) => Err(Breach::NoEnd(check.name.clone())),
         None => Ok(()),
     }
 }
@@ -60,11 +77,11 @@ pub(super) fn evaluated(prepared: &[CheckName], evidence: &[CheckEvidence], edit
 /// CRITIQUE says what to do about each failed rule.
 pub(super) fn critiqued(failed: &[RuleId], items: &[CritiqueItem]) -> Result<(), Breach> {
     if let Some(silent) = failed.iter().find(|rule| items.iter().all(|item| item.rule != rule.as_str())) {
-        return Err(Breach(format!("nothing is said about the failed rule {silent}")));
+        return Err(Breach::Silent(silent.clone()));
     }
     match items.iter().find(|item| item.fix.trim().is_empty()) {
-        Some(item) => Err(Breach(format!("no instruction is given for {}", item.rule))),
-        None if items.is_empty() => Err(Breach("the evaluation failed, and nothing is said about it".into())),
+        Some(item) => Err(Breach::NoInstruction { rule: item.rule.clone() }),
+        None if items.is_empty() => Err(Breach::NoCritique),
         None => Ok(()),
     }
 }
@@ -89,12 +106,13 @@ mod tests {
         assert_eq!(evaluated(&names(&["build", "unit"]), &whole, &[]), Ok(()));
         let said = |prepared: &[&str], evidence: &[CheckEvidence], edited: &[&str]| {
             let edited: Vec<String> = edited.iter().map(ToString::to_string).collect();
-            evaluated(&names(prepared), evidence, &edited).unwrap_err().to_string()
+            evaluated(&names(prepared), evidence, &edited).unwrap_err()
         };
-        assert_eq!(said(&["docs"], &whole, &[]), "there is no result of docs");
-        assert_eq!(said(&[], &[check("a", Passed), check("a", Passed)], &[]), "there are two results of a");
-        assert_eq!(said(&[], &[check("a", Cancelled)], &[]), "a did not come to an end");
-        assert!(said(&[], &whole, &["src/a.rs"]).starts_with("the checks edited src/a.rs"));
+        assert_eq!(said(&["docs"], &whole, &[]), Breach::NoResult("docs".parse().unwrap()));
+        let a = || "a".parse().unwrap();
+        assert_eq!(said(&[], &[check("a", Passed), check("a", Passed)], &[]), Breach::TwoResults(a()));
+        assert_eq!(said(&[], &[check("a", Cancelled)], &[]), Breach::NoEnd(a()));
+        assert_eq!(said(&[], &whole, &["src/a.rs"]), Breach::Edited(vec!["src/a.rs".to_owned()]));
     }
 
     #[test]
@@ -103,12 +121,12 @@ mod tests {
             |rule: &str, fix: &str| CritiqueItem { rule: rule.into(), issue: "it fails".into(), fix: fix.into() };
         let failed: Vec<RuleId> = vec!["unit".parse().unwrap()];
         assert_eq!(critiqued(&failed, &[item("unit", "mend it")]), Ok(()));
-        for (items, words) in [
-            (vec![], "nothing is said about the failed rule unit"),
-            (vec![item("unit", " ")], "no instruction is given for unit"),
+        for (items, breach) in [
+            (vec![], Breach::Silent(failed[0].clone())),
+            (vec![item("unit", " ")], Breach::NoInstruction { rule: "unit".into() }),
         ] {
-            assert_eq!(critiqued(&failed, &items).unwrap_err().to_string(), words);
+            assert_eq!(critiqued(&failed, &items), Err(breach));
         }
-        assert!(critiqued(&[], &[]).is_err());
+        assert_eq!(critiqued(&[], &[]), Err(Breach::NoCritique));
     }
 }

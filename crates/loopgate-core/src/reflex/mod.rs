@@ -14,15 +14,12 @@
 //! request.
 
 mod alias;
-mod ask;
 mod begin;
 mod budget;
 mod contract;
-mod critique;
 mod ending;
 mod fix;
 mod govern;
-mod plan;
 mod replay;
 mod turn;
 
@@ -30,14 +27,12 @@ pub use alias::Alias;
 pub use begin::begin;
 pub use budget::{Exhausted, time_left};
 pub use contract::{Breach, Produced};
-pub use critique::critique;
 pub use ending::{LoopStanding, standing};
-pub use fix::{EditRefusal, EditVerdict, FixMessage, failing_scope, fewer_tests, fix_message, judge_edits};
+pub use fix::{EditRefusal, EditVerdict, FewerTests, failing_scope, fewer_tests, judge_edits};
 pub use govern::{govern, infer_limit, infer_type, kind_of_check, prepared_checks, title};
-pub use plan::plan;
 pub use replay::replay;
 pub use turn::{Evaluated, Turn};
 
 pub use crate::state::{
-    Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, Major, ReflexState, Senior, Settings, Spent,
+    Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, LoopCall, Major, ReflexState, Senior, Settings, Spent,
 };

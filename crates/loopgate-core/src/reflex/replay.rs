@@ -2,19 +2,19 @@
 
 use chrono::TimeDelta;
 
-use super::{ask, contract::Breach, turn::Turn};
+use super::turn::Turn;
 use crate::{
     escalation::escalation_call,
     policy::Trigger,
     state::{
-        CritiqueItem, EvaluationSummary, FixMaker, FixRecord, LoopState, RunStatus, Step, Stop, StopReason,
+        CritiqueItem, EvaluationSummary, FixMaker, FixRecord, LoopCall, LoopState, RunStatus, Step, Stop, StopReason,
         history::{ArtifactCreated, Completed, Escalated, Event, Failed, HistoryLine, Resumed, Stopped},
     },
 };
 
 /// Does to the state what the turn did that wrote this line, as far as the line tells. A line that tells nothing of
-/// where a loop stands changes nothing.
-pub fn replay(state: &mut LoopState, line: &HistoryLine) {
+/// where a loop stands changes nothing. `call` is what a person was told of a cause, with the notes of the line.
+pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigger, Vec<String>) -> LoopCall) {
     if state.reflex.is_none() {
         return;
     }
@@ -50,9 +50,8 @@ pub fn replay(state: &mut LoopState, line: &HistoryLine) {
         Event::Escalated(Escalated::LocalLoop { trigger, also, notes }) => {
             block(state, line, *trigger, also);
             if let Some(reflex) = state.reflex.as_mut() {
-                reflex.calling = None;
-                reflex.notes.clone_from(notes);
-                reflex.ask = Some(ask::about(*trigger));
+                let call = call(*trigger, notes.clone());
+                (reflex.calling, reflex.notes, reflex.ask) = (None, call.notes, Some(call.ask));
             }
         }
         Event::Resumed(Resumed::LocalLoop { by, accepted, accepted_tampering, .. }) => {
@@ -62,7 +61,7 @@ pub fn replay(state: &mut LoopState, line: &HistoryLine) {
         }
         Event::PhaseError { step, why, .. } => {
             state.current_step = *step;
-            *state = Turn::broke(state, &Breach(why.clone()), line.ts).state;
+            *state = Turn::broke(state, why.clone(), line.ts).state;
         }
         Event::Stopped(_) | Event::Failed(_) | Event::Completed(_) => end(state, line),
         _ => {}

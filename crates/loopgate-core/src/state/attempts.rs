@@ -192,20 +192,3 @@ pub struct Outage {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unclear: BTreeSet<CheckName>,
 }
-
-impl Outage {
-    /// What is known of it.
-    pub fn in_words(&self) -> String {
-        let since = self.since.format("%-d %b %Y, %H:%M UTC");
-        let listed = |checks: &BTreeSet<CheckName>| checks.iter().map(CheckName::as_str).collect::<Vec<_>>().join(", ");
-        let failing = (!self.checks.is_empty())
-            .then(|| format!("{} fail for reasons outside the code since {since}", listed(&self.checks)));
-        let unclear = (!self.unclear.is_empty()).then(|| {
-            format!(
-                "{} ended without a result (cancelled, not started, or with evidence that was refused) since {since}",
-                listed(&self.unclear)
-            )
-        });
-        failing.into_iter().chain(unclear).collect::<Vec<_>>().join("; ")
-    }
-}

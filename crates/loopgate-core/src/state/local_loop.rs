@@ -80,6 +80,15 @@ pub struct Settings {
     pub base: Option<String>,
 }
 
+/// What a person is told who is called by a local loop. The state keeps it as it was said: whoever calls brings the
+/// words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopCall {
+    /// What happened, a line each.
+    pub notes: Vec<String>,
+    pub ask: Ask,
+}
+
 /// One decision for a person, with its numbered options.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {

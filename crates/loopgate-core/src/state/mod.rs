@@ -28,9 +28,9 @@ pub use self::{
         Outage, RejectedIn, Rejection, VerificationResult,
     },
     description::{Agent, AgentKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
-    gates::{GateStatus, Objection, WordSource},
+    gates::{ClosedPeriod, GateStatus, Objection, Revocation, Ticks, WordSource},
     local_loop::{
-        Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, Major, ReflexState, Senior, Settings, Spent,
+        Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, LoopCall, Major, ReflexState, Senior, Settings, Spent,
     },
     lost::{LostRecord, Trace},
     people::{Answer, AnswerOutcome, Answered, Asked, Blocked, CommandRefusal, GateState, Resume, Skip},
@@ -163,6 +163,15 @@ pub struct LoopState {
     /// Comments and reviews that speak and of which an event told that they were edited: the API may not show it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub edited_words: BTreeSet<WordSource>,
+    /// Those of them that somebody else edited.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub edited_by_others: BTreeSet<WordSource>,
+    /// When the pull request was closed: nothing that was approved then counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub closed_periods: Vec<ClosedPeriod>,
+    /// Heads of before on which check runs of ours may still say what does not hold any more.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub left_heads: BTreeSet<Sha>,
     /// What only a local loop keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reflex: Option<ReflexState>,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::{
     ids::{CheckName, CheckRunId, CommentId, GateName, Login, Sha, Timestamp, UserId},
     policy::Trigger,
-    state::{GateStatus, Objection, WordSource},
+    state::{GateStatus, Objection, Revocation, Ticks, WordSource},
 };
 
 /// What is remembered of a gate. Never evidence of an approval: gates are derived anew at each reconcile.
@@ -47,6 +47,11 @@ pub struct GateState {
     /// Rejections that stood when it was last looked at. They can only keep the gate closed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objections: Vec<Objection>,
+    /// Approvals that were taken back, the newest of each person.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revocations: Vec<Revocation>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticks: Option<Ticks>,
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

@@ -6,13 +6,16 @@ use super::{
     gather::{GatheredCheck, HeadEvidence},
 };
 use crate::{
-    evidence::{ChangedCoverage, CheckKind, CheckResults},
+    evidence::{ChangedCoverage, CheckKind, CheckResults, Outcome},
     ids::{RuleId, Score},
     observed::{ChangedFile, ChangedFiles, CodeType, FileStatus},
     policy::{CoverageTarget, NameGlob, Phase, Policy, RequiredTest, Rule, RuleCheck, Severity},
     source_files::{is_code, is_test},
     state::StopReason,
-    verdict::{DistanceToSuccess, Evaluation, EvaluationVerdict, RuleOutcome, RuleView},
+    verdict::{
+        CheckFailure, CheckStanding, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome,
+        RuleView,
+    },
 };
 
 /// The rules in force: one for each configured check, the ones every repository has, and those it wrote itself.
@@ -138,7 +141,7 @@ pub fn evaluate_phase(
     let score = Score::from_ratio(passed, weight_of(|outcome| *outcome != RuleOutcome::Unknown));
     let threshold = policy.evaluate.thresholds.of(phase);
     let blocked =
-        views.iter().any(|view| view.severity == Severity::Fail && matches!(view.outcome, RuleOutcome::Failed { .. }));
+        views.iter().any(|view| view.severity == Severity::Fail && matches!(view.outcome, RuleOutcome::Failed(_)));
     let verdict = match () {
         () if blocked && !waiting => EvaluationVerdict::Failed,
         () if waiting => EvaluationVerdict::Undecided,
@@ -173,11 +176,9 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
                 *waiting = true;
                 RuleOutcome::Unknown
             }
-            Some(check) if check.has_failed() => failed(fix_of_check(name.as_str(), check)),
+            Some(check) if check.has_failed() => failed(RuleFailure::Check { check: name.clone(), how: end_of(check) }),
             // A skipped check satisfies its transition but is no evidence that anything passed.
-            Some(check) if check.evidence().is_none_or(|e| e.outcome == crate::evidence::Outcome::Skipped) => {
-                RuleOutcome::Unknown
-            }
+            Some(check) if check.evidence().is_none_or(|e| e.outcome == Outcome::Skipped) => RuleOutcome::Unknown,
             Some(_) => RuleOutcome::Passed,
         },
         RuleCheck::PassedRatio(least) => {
@@ -186,34 +187,34 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
                 return RuleOutcome::Unknown;
             }
             let ratio = Score::from_ratio(pass_rate(&results), 1.0);
-            verdict(ratio >= *least, || format!("{ratio} of the tests pass; make it at least {least}"))
+            verdict(ratio >= *least, || RuleFailure::PassedRatio { ratio, least: *least })
         }
         RuleCheck::ChangedCoverage(least) => {
             // Without a report coverage is unknown; with one, a change without an executable line has nothing to cover.
             let Some(coverage) = &evidence.coverage else { return RuleOutcome::Unknown };
             match coverage.changed_percent() {
                 None => RuleOutcome::Passed,
-                Some(percent) => verdict(percent >= *least, || too_little(percent, *least, coverage)),
+                Some(percent) => verdict(percent >= *least, || RuleFailure::ChangedCoverage {
+                    percent,
+                    least: *least,
+                    uncovered: coverage.uncovered.clone(),
+                }),
             }
         }
         RuleCheck::CoverageKept => {
             let head = evidence.coverage.as_ref().and_then(ChangedCoverage::percent);
             let (Some(head), Some(base)) = (head, evidence.coverage_on_base) else { return RuleOutcome::Unknown };
             // A billionth for what binary fractions add to the difference.
-            verdict(base - head <= TOLERATED_LOSS + 1e-9, || {
-                format!("{head:.1} % of all lines are covered and {base:.1} % on the base; cover what lost its tests")
-            })
+            verdict(base - head <= TOLERATED_LOSS + 1e-9, || RuleFailure::CoverageLost { head, base })
         }
         RuleCheck::RequiredTest(sort) => match evidence.required_tests.get(sort) {
             None => RuleOutcome::Unknown,
             Some(TestStanding::There) => RuleOutcome::Passed,
-            Some(TestStanding::Missing(fix)) => failed(fix.clone()),
+            Some(TestStanding::Missing(missing)) => failed(RuleFailure::RequiredTest(missing.clone())),
         },
         RuleCheck::Findings { severity, most } => {
             let count = evidence.findings().filter(|finding| finding.severity >= *severity).count() as u64;
-            verdict(count <= *most, || {
-                format!("{count} findings at this severity or above; at most {most} are allowed")
-            })
+            verdict(count <= *most, || RuleFailure::Findings { count, most: *most })
         }
         // A test that fails on the base and passes here is what this asks for, whoever wrote it.
         RuleCheck::TestsAdded if evidence.mends_a_test => RuleOutcome::Passed,
@@ -221,19 +222,23 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
         RuleCheck::ChangeTogether { changed, also } => {
             let touches = |globs: &[NameGlob]| files.known().iter().any(|file| touched(file, globs));
             if touches(changed) {
-                verdict(touches(also), || format!("change one of {} in the same pull request", list(also)))
+                verdict(touches(also), || RuleFailure::NotTogether {
+                    also: also.iter().map(|glob| glob.as_str().to_owned()).collect(),
+                })
             } else {
                 RuleOutcome::Passed
             }
         }
         RuleCheck::MustAppear { pattern, paths } => {
             let found = added(files, paths).any(|(_, _, text)| pattern.matches(text));
-            verdict(found, || format!("add a line matching `{}`", pattern.as_str()))
+            verdict(found, || RuleFailure::NotFound { pattern: pattern.as_str().to_owned() })
         }
         RuleCheck::MustNotAppear { pattern, paths } => {
             match added(files, paths).find(|(_, _, text)| pattern.matches(text)) {
                 None => RuleOutcome::Passed,
-                Some((path, line, _)) => failed(format!("{path}:{line} matches `{}`; remove it", pattern.as_str())),
+                Some((path, line, _)) => {
+                    failed(RuleFailure::Found { path: path.to_owned(), line, pattern: pattern.as_str().to_owned() })
+                }
             }
         }
         RuleCheck::Size { max_lines, max_files } => {
@@ -241,59 +246,39 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
             let lines: u64 = files.iter().map(|file| u64::from(file.additions) + u64::from(file.deletions)).sum();
             let small =
                 max_lines.is_none_or(|max| lines <= max) && max_files.is_none_or(|max| files.len() as u64 <= max);
-            verdict(small, || format!("{lines} changed lines in {} files; split the change", files.len()))
+            verdict(small, || RuleFailure::TooLarge { lines, files: files.len() })
         }
     }
 }
 
-/// Most uncovered places named in a fix.
-const PLACES: usize = 3;
-
-fn too_little(percent: f64, least: f64, coverage: &ChangedCoverage) -> String {
-    // Rounded down, so that 99.96 % is not told as 100.0 % that are too little.
-    let percent = (percent * 10.0).floor() / 10.0;
-    let places = coverage.uncovered.iter().take(PLACES).cloned().collect::<Vec<_>>().join(", ");
-    let more = coverage.uncovered.len().saturating_sub(PLACES);
-    let places = match (places.is_empty(), more) {
-        (true, _) => String::new(),
-        (false, 0) => format!(": {places}"),
-        (false, more) => format!(": {places} and {more} more places"),
-    };
-    format!("{percent:.1} % of the changed lines are covered; add tests until it is {least} %{places}")
+fn verdict(passed: bool, why: impl FnOnce() -> RuleFailure) -> RuleOutcome {
+    if passed { RuleOutcome::Passed } else { failed(why()) }
 }
 
-fn verdict(passed: bool, fix: impl FnOnce() -> String) -> RuleOutcome {
-    if passed { RuleOutcome::Passed } else { failed(fix()) }
+const fn failed(why: RuleFailure) -> RuleOutcome {
+    RuleOutcome::Failed(why)
 }
 
-const fn failed(fix: String) -> RuleOutcome {
-    RuleOutcome::Failed { fix }
-}
-
-/// One line: what to do about a failing check.
-fn fix_of_check(name: &str, check: &GatheredCheck) -> String {
-    use crate::verdict::CheckStanding as S;
+/// How a check that failed ended.
+fn end_of(check: &GatheredCheck) -> CheckFailure {
     match &check.standing {
-        S::TimedOutWaiting => format!("no evidence of {name} arrived in time; run it again or skip it with a reason"),
-        S::NotStarted { .. } => format!("GitHub could not start {name}; its page says why"),
-        S::Refused { reason } => format!("the evidence of {name} was refused: {reason}"),
-        S::Done(evidence) => match (evidence.failures.len() as u64 + evidence.failures_not_kept, evidence.outcome) {
-            (_, crate::evidence::Outcome::TimedOut) => format!("{name} ran into its timeout; find what does not end"),
-            (_, crate::evidence::Outcome::NoTestsExecuted) => format!("{name} executed no test; fix its command"),
-            (0, _) => format!("make {name} pass"),
-            (1, _) => format!("fix the failure of {name}"),
-            (count, _) => format!("fix the {count} failures of {name}"),
+        CheckStanding::NotStarted { .. } => CheckFailure::NotStarted,
+        CheckStanding::Refused { reason } => CheckFailure::EvidenceRefused { reason: reason.clone() },
+        CheckStanding::Done(evidence) => match evidence.outcome {
+            Outcome::TimedOut => CheckFailure::TimedOut,
+            Outcome::NoTestsExecuted => CheckFailure::NoTests,
+            _ => CheckFailure::Failed { failures: evidence.failures.len() as u64 + evidence.failures_not_kept },
         },
-        S::Missing | S::Running { .. } | S::Skipped { .. } => format!("{name} has no result"),
+        // What waits or is skipped has not failed.
+        CheckStanding::TimedOutWaiting
+        | CheckStanding::Missing
+        | CheckStanding::Running { .. }
+        | CheckStanding::Skipped { .. } => CheckFailure::NoEvidence,
     }
 }
 
 fn touched(file: &ChangedFile, globs: &[NameGlob]) -> bool {
     file.paths().any(|path| globs.iter().any(|glob| glob.matches(path)))
-}
-
-fn list(globs: &[NameGlob]) -> String {
-    globs.iter().map(|glob| format!("`{}`", glob.as_str())).collect::<Vec<_>>().join(", ")
 }
 
 fn added<'a>(files: &'a ChangedFiles, paths: &'a [NameGlob]) -> impl Iterator<Item = (&'a str, u32, &'a str)> {
@@ -316,7 +301,7 @@ fn tests_added(files: &[ChangedFile]) -> RuleOutcome {
         })
     };
     let test = files.iter().filter(changed).any(|file| is_test(&file.path) || inline_test(file));
-    verdict(!code || test, || "add or change a test that covers the changed code".to_owned())
+    verdict(!code || test, || RuleFailure::NoTestsAdded)
 }
 
 /// How far a head that has not passed is from passing.

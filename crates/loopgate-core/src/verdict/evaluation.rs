@@ -2,9 +2,10 @@
 
 pub use crate::state::DistanceToSuccess;
 use crate::{
-    ids::{RuleId, Score},
+    ids::{CheckName, RuleId, Score},
     policy::{Phase, Severity},
     state::StopReason,
+    verdict::coverage::MissingTests,
 };
 
 /// The outcome of evaluating the rules on one head.
@@ -35,7 +36,7 @@ impl Evaluation {
     }
 
     fn failed(&self, severity: Severity) -> Vec<RuleId> {
-        let failed = |rule: &&RuleView| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed { .. });
+        let failed = |rule: &&RuleView| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed(_));
         self.rules.iter().filter(failed).map(|rule| rule.id.clone()).collect()
     }
 }
@@ -62,10 +63,51 @@ pub struct RuleView {
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleOutcome {
     Passed,
-    Failed {
-        /// One line: what to do about it.
-        fix: String,
-    },
+    Failed(RuleFailure),
     /// What it looks at is not known yet, or does not exist here: it has no weight.
     Unknown,
+}
+
+/// Why a rule does not hold, with what shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RuleFailure {
+    /// A check did not pass.
+    Check { check: CheckName, how: CheckFailure },
+    /// Fewer tests pass than are to.
+    PassedRatio { ratio: Score, least: Score },
+    /// Percent of the changed lines, and places of those that no test executes.
+    ChangedCoverage { percent: f64, least: f64, uncovered: Vec<String> },
+    /// Percent of all lines, here and on the base.
+    CoverageLost { head: f64, base: f64 },
+    /// Tests of a required sort are missing.
+    RequiredTest(MissingTests),
+    /// More findings than are allowed.
+    Findings { count: u64, most: u64 },
+    /// Code changed, and no test.
+    NoTestsAdded,
+    /// None of the paths that these globs match is changed, too.
+    NotTogether { also: Vec<String> },
+    /// No added line matches the pattern.
+    NotFound { pattern: String },
+    /// An added line matches the pattern.
+    Found { path: String, line: u32, pattern: String },
+    /// So much is changed.
+    TooLarge { lines: u64, files: usize },
+}
+
+/// How a check ended without passing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckFailure {
+    /// No evidence came in time.
+    NoEvidence,
+    /// GitHub did not start it.
+    NotStarted,
+    /// Its evidence was refused.
+    EvidenceRefused { reason: String },
+    /// It ran into its timeout.
+    TimedOut,
+    /// It executed no test.
+    NoTests,
+    /// It failed, with so many failures in its reports.
+    Failed { failures: u64 },
 }

@@ -8,10 +8,11 @@ use super::{
 };
 use crate::{
     evidence::{Analysis, CheckKind, Failure, framework_of},
-    failure::{Blame, CheckContext, ExaminedFailure, FeedbackItem, FeedbackLine, cut_at_sentence},
-    ids::CheckName,
+    failure::{Blame, CheckContext, ExaminedFailure, FeedbackItem, FeedbackLine},
+    ids::{CheckName, Login, RuleId},
     policy::{CheckPolicy, CheckSource, CommandCheck, Policy, Severity},
-    verdict::{Evaluation, FailureView, RuleOutcome},
+    state::RejectedIn,
+    verdict::{Evaluation, FailureView, RuleFailure, RuleOutcome},
 };
 
 /// Failures of one check that are looked into at most.
@@ -58,54 +59,52 @@ pub fn failures<'b>(
     found.into_iter().unzip()
 }
 
+/// One thing for whoever mends the head.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FeedbackFact {
+    /// A failure, as its analysis tells it.
+    Failure(FeedbackLine),
+    /// A rule that does not hold, with what it says of itself.
+    Rule { id: RuleId, description: String, why: RuleFailure },
+    /// What a person objects to, in their words.
+    Objection { by: Login, of: RejectedIn, words: String },
+}
+
 /// Most failures that become feedback; no reader works through more.
 const FEEDBACK_LIMIT: usize = 20;
 
 /// What to do about the head: an item per distinct failure, then per failing rule, then what people objected to.
 /// `failures` and `examined` are those of [`failures`].
-/// Nothing is asked of the author about checks that fail for reasons outside the code. What is observed and what is to
-/// be done are at most `feedback_max_length` characters each, cut at a sentence: reviewers may write a page.
+/// Nothing is asked of the author about checks that fail for reasons outside the code.
 pub fn feedback(
     failures: &[FailureView],
     examined: &[&ExaminedFailure],
     blames: &[CheckBlame],
     evaluation: &Evaluation,
-    rejections: &[(String, String)],
+    objections: Vec<FeedbackFact>,
     policy: &Policy,
-) -> Vec<FeedbackLine> {
+) -> Vec<FeedbackFact> {
     let outside = |blame: &&CheckBlame| blame.blame != Blame::PrCode;
     let elsewhere = blames.iter().filter(outside).map(|blame| &blame.check);
     let mut seen = BTreeSet::new();
     let own = failures.iter().zip(examined).filter(|(view, _)| view.blame == Blame::PrCode);
     let distinct = own.filter(|(view, _)| seen.insert(view.failure.fingerprint)).take(FEEDBACK_LIMIT);
-    let mut items: Vec<FeedbackLine> = distinct.map(|(view, examined)| of_failure(view, examined, policy)).collect();
+    let mut items: Vec<FeedbackFact> =
+        distinct.map(|(view, examined)| FeedbackFact::Failure(of_failure(view, examined, policy))).collect();
     let explained: BTreeSet<&str> =
         failures.iter().map(|view| &view.check).chain(elsewhere).map(CheckName::as_str).collect();
     for rule in evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info) {
-        if let RuleOutcome::Failed { fix } = &rule.outcome
+        if let RuleOutcome::Failed(why) = &rule.outcome
             && !explained.contains(rule.id.as_str())
         {
-            items.push(FeedbackLine {
-                location: rule.id.to_string(),
-                problem: format!("The rule “{}” does not hold.", rule.description),
-                action: sentence(fix),
-                reason: "It counts in the score that the loop asks for.".to_owned(),
-                reproduce: None,
+            items.push(FeedbackFact::Rule {
+                id: rule.id.clone(),
+                description: rule.description.clone(),
+                why: why.clone(),
             });
         }
     }
-    items.extend(rejections.iter().map(|(who, words)| FeedbackLine {
-        location: who.clone(),
-        problem: words.clone(),
-        action: "Change what is objected to and push, or answer them and ask for another look.".to_owned(),
-        reason: "Their objection stands until they approve or revoke it.".to_owned(),
-        reproduce: None,
-    }));
-    for item in &mut items {
-        for text in [&mut item.problem, &mut item.action] {
-            *text = cut_at_sentence(text, policy.retry.feedback_max_length);
-        }
-    }
+    items.extend(objections);
     items
 }
 
@@ -136,7 +135,7 @@ fn command_of(check: &CheckPolicy) -> Option<&CommandCheck> {
 }
 
 /// A clause as a sentence.
-fn sentence(clause: &str) -> String {
+pub fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
     let first: String = letters.next().map(|letter| letter.to_uppercase().collect()).unwrap_or_default();
     format!("{first}{}.", letters.as_str().trim_end_matches('.'))

@@ -14,6 +14,7 @@ mod standing;
 pub mod tamper;
 
 pub use self::{
-    evaluation::{DistanceToSuccess, Evaluation, EvaluationVerdict, RuleOutcome, RuleView},
+    evaluation::{CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},
+    feedback::FeedbackFact,
     standing::{CheckStanding, FailureView},
 };

@@ -38,7 +38,9 @@ pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
         failure.error_class = Some("Error".to_owned());
         failure.error_message = text::clipped(error, MAX_MESSAGE);
     } else {
-        failure.error_message = text::clipped(text::first_line(output), MAX_MESSAGE);
+        let line = text::first_line(output);
+        let line = if line.is_empty() { "the test failed and said nothing that is told apart" } else { line };
+        failure.error_message = text::clipped(line, MAX_MESSAGE);
     }
     if let Some((file, line)) = doctest {
         // A doctest's panic counts lines of a generated file; only its compile errors are mapped back.

@@ -8,7 +8,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use crate::{
     collect::{Collector, IsError},
-    detect::Mark,
+    mark::Mark,
     text::{self, MAX_MESSAGE, MAX_TRACE},
 };
 

@@ -12,7 +12,7 @@ use loopgate_core::evidence::{ErrorType, TestFramework, TestState};
 use super::{cargo_failure, rustc_text::CompileErrors};
 use crate::{
     collect::{Case, Collector, Title},
-    detect::Mark,
+    mark::Mark,
     notes::Flaw,
     numbers,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
@@ -36,6 +36,8 @@ fn is_line(line: &str) -> bool {
 
 /// Failing tests gathered per binary; of further ones the output is not looked for.
 const MAX_GATHERED: usize = 5_000;
+/// Panics held that were written past the harness.
+const MAX_PANICS: usize = 500;
 /// Binaries of different names that are told apart.
 const MAX_BINARIES: usize = 10_000;
 
@@ -72,6 +74,9 @@ struct Suite {
     pending: Option<String>,
     /// What has come in between.
     pending_output: Clip,
+    /// What panicking tests wrote past the harness (`--nocapture`), by the threads' names, and whose panic it last was.
+    panics: IndexMap<String, Clip>,
+    panicking: Option<usize>,
     is_quiet: bool,
     /// The last lines nobody understood: what a crash leaves.
     noise: Clip,
@@ -82,8 +87,10 @@ enum Part {
     Tests,
     /// In the `failures:` (or `successes:`) block, inside the output of the test at this index.
     Output(Option<usize>),
-    /// In the list of names that follows.
-    Names,
+    /// In the list of names that follows, of failing tests or of others.
+    Names {
+        failing: bool,
+    },
     Ended,
 }
 
@@ -199,6 +206,8 @@ impl Suite {
             failing: IndexMap::new(),
             pending: None,
             pending_output: Clip::new(MAX_TRACE),
+            panics: IndexMap::new(),
+            panicking: None,
             is_quiet: false,
             noise: Clip::new(MAX_MESSAGE),
             crash: None,
@@ -214,8 +223,8 @@ impl Suite {
         match (&self.part, line) {
             (_, line) if line.starts_with("test result: ") => self.result_line(line, out),
             (Part::Tests, "failures:" | "successes:") => self.part = Part::Output(None),
-            (Part::Output(_), "failures:" | "successes:") => self.part = Part::Names,
-            (Part::Names, "failures:" | "successes:") => self.part = Part::Output(None),
+            (Part::Output(_), "failures:" | "successes:") => self.part = Part::Names { failing: line == "failures:" },
+            (Part::Names { .. }, "failures:" | "successes:") => self.part = Part::Output(None),
             (Part::Output(current), line) => {
                 if let Some(name) = output_header(line) {
                     self.part = Part::Output(self.failing.get_index_of(name));
@@ -223,10 +232,10 @@ impl Suite {
                     output.push_line(line);
                 }
             }
-            (Part::Names, line) => {
+            (Part::Names { failing }, line) => {
                 // Known already, unless its own output tore the line that said so.
-                if let Some(name) = line.strip_prefix("    ").filter(|name| !name.starts_with(' ') && !name.is_empty())
-                {
+                let name = line.strip_prefix("    ").filter(|name| !name.starts_with(' ') && !name.is_empty());
+                if let Some(name) = name.filter(|_| *failing) {
                     self.fail(strip_expectation(name));
                 }
             }
@@ -235,6 +244,7 @@ impl Suite {
     }
 
     fn test_line(&mut self, line: &str, out: &mut Collector<'_>) {
+        self.follow_panic(line);
         let announced = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "));
         if let Some((name, rest)) = announced.filter(|_| self.pending.is_none()) {
             let name = strip_expectation(name);
@@ -261,6 +271,26 @@ impl Suite {
             }
         } else if !line.is_empty() {
             self.noise.push_line(line);
+        }
+    }
+
+    /// Tests run beside each other, so a panic is told apart by the name of its thread, and ends where the harness
+    /// speaks again.
+    fn follow_panic(&mut self, line: &str) {
+        let thread = line.strip_prefix("thread '").and_then(|rest| rest.split_once('\''));
+        if let Some((name, _)) = thread.filter(|(_, rest)| rest.contains("panicked at ")) {
+            let has_room = self.panics.len() < MAX_PANICS || self.panics.contains_key(name);
+            self.panicking = has_room.then(|| {
+                let entry = self.panics.entry(name.to_owned());
+                let at = entry.index();
+                entry.or_insert_with(|| Clip::new(MAX_MESSAGE));
+                at
+            });
+        } else if line.starts_with("test ") && line.contains(" ... ") {
+            self.panicking = None;
+        }
+        if let Some((_, panic)) = self.panicking.and_then(|at| self.panics.get_index_mut(at)) {
+            panic.push_line(line);
         }
     }
 
@@ -323,6 +353,7 @@ impl Suite {
 
     fn end(self, out: &mut Collector<'_>) {
         for (name, output) in &self.failing {
+            let output = if output.held() == 0 { self.panics.get(name).unwrap_or(output) } else { output };
             let case = self.case(name, TestState::Failed, 0.0);
             out.case(case, || cargo_failure::failure(&output.text(), name, &self.binary.test_file));
         }

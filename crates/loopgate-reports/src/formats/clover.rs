@@ -1,7 +1,7 @@
 //! Clover XML, as Clover, PHPUnit and Istanbul write it.
 
 use super::cobertura;
-use crate::{Unreadable, collect::Collector, detect::Mark, markup::Token, notes::Flaw, xml::Xml};
+use crate::{Unreadable, collect::Collector, mark::Mark, markup::Token, notes::Flaw, xml::Xml};
 
 pub(super) const MARK: Mark = Mark::Root(|name, tag| {
     name == "coverage" && (tag.contains(" clover=") || (tag.contains(" generated=") && !tag.contains("-rate=")))

@@ -4,7 +4,7 @@
 use crate::{
     Unreadable,
     collect::Collector,
-    detect::Mark,
+    mark::Mark,
     markup::{Tag, Token},
     notes::Flaw,
     numbers,

@@ -6,8 +6,8 @@ use serde::{Deserialize, de::MapAccess};
 use crate::{
     Unreadable,
     collect::{Collector, IsError},
-    detect::Mark,
     json::{Keys, Member, Number, Text, read_objects},
+    mark::Mark,
     notes::Flaw,
     text::{self, MAX_MESSAGE},
     window::Window,

@@ -5,7 +5,7 @@ use loopgate_core::evidence::{ErrorType, Finding, FindingSeverity, SourceLocatio
 use crate::{
     Unreadable,
     collect::{Collector, IsError},
-    detect::Mark,
+    mark::Mark,
     numbers,
     text::{self, MAX_MESSAGE},
     window::Window,

@@ -13,7 +13,7 @@ use super::go_text;
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
-    detect::Mark,
+    mark::Mark,
     notes::Flaw,
     text::{Clip, MAX_TRACE},
     window::Window,
@@ -261,7 +261,7 @@ impl Package {
 }
 
 /// `TestA/b/c` has the ancestors `TestA/b` and `TestA`.
-fn ancestors(test: &str, mut see: impl FnMut(&str)) {
+pub(super) fn ancestors<'t>(test: &'t str, mut see: impl FnMut(&'t str)) {
     let mut rest = test;
     while let Some((ancestor, _)) = rest.rsplit_once('/') {
         see(ancestor);
@@ -289,13 +289,13 @@ fn report(
 
 /// Why a package failed without a failing test.
 #[derive(Clone, Copy)]
-enum Cause {
+pub(super) enum Cause {
     Build,
     /// Its process ended badly outside of tests.
     Process,
 }
 
-fn package_failure(package: &str, cause: Cause, output: Option<Clip>, out: &mut Collector<'_>) {
+pub(super) fn package_failure(package: &str, cause: Cause, output: Option<Clip>, out: &mut Collector<'_>) {
     let case = Case {
         file: "",
         class: package,

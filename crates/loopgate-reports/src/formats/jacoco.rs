@@ -3,7 +3,7 @@
 use crate::{
     Unreadable,
     collect::Collector,
-    detect::Mark,
+    mark::Mark,
     markup::{Tag, Token},
     notes::Flaw,
     numbers,
@@ -15,7 +15,7 @@ pub(super) const MARK: Mark = Mark::Root(|name, _| name == "report");
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.coverage.expect();
     let mut package = String::new();
-    let mut in_file = false;
+    let (mut in_file, mut has_files) = (false, false);
     loop {
         match xml.next(&mut out.notes)? {
             Token::Open(tag) => match tag.name {
@@ -23,6 +23,7 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
                 "sourcefile" => {
                     let file = tag.attribute("name").filter(|file| !file.is_empty());
                     in_file = file.is_some();
+                    has_files |= in_file;
                     match file {
                         // The report knows packages, not source roots: `com/acme/Cart.java`.
                         Some(file) if package.is_empty() => out.coverage.file(&file),
@@ -31,6 +32,12 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
                     }
                 }
                 "line" if in_file => line(&tag, out),
+                "counter" if in_file => counter(&tag, out),
+                // Of the whole report, which matters where it lists no file.
+                "counter" if tag.place.depth() == 2 && !has_files => {
+                    out.coverage.file("");
+                    counter(&tag, out);
+                }
                 _ => {}
             },
             Token::Close(place) => match place.name() {
@@ -41,6 +48,15 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
             Token::Text(_) => {}
             Token::End => return Ok(()),
         }
+    }
+}
+
+/// `<counter type="LINE" missed="1" covered="16"/>`
+fn counter(tag: &Tag<'_>, out: &mut Collector<'_>) {
+    let count = |name: &str| tag.attribute(name).and_then(|value| numbers::count(&value).ok()).unwrap_or(0);
+    if tag.attribute("type").as_deref() == Some("LINE") {
+        let covered = count("covered");
+        out.coverage.counter(covered, covered.saturating_add(count("missed")));
     }
 }
 

@@ -8,8 +8,8 @@ use serde::{Deserialize, de::MapAccess};
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
-    detect::Mark,
     json::{Keys, Member, Number, Text, read_object},
+    mark::Mark,
     notes::Flaw,
     text::{self, MAX_MESSAGE, MAX_TRACE},
     window::Window,

@@ -9,8 +9,8 @@ use loopgate_core::evidence::{TestFramework, TestState};
 use super::junit_failure::{Details, GoParents, describe, place_failure};
 use crate::{
     Unreadable,
-    collect::{Case, Collector, Seen, Title},
-    detect::Mark,
+    collect::{Case, Collector, Title},
+    mark::Mark,
     markup::{Tag, Token},
     notes::{Flaw, Notes},
     numbers,
@@ -58,6 +58,8 @@ struct Junit {
 #[derive(Default)]
 struct Suite {
     depth: usize,
+    /// The same test in another suite is another test.
+    number: u32,
     name: String,
     file: String,
     declared: Option<u64>,
@@ -65,7 +67,7 @@ struct Suite {
     /// Not counting those of suites inside this one.
     cases_direct: u64,
     skipped_inside: u64,
-    /// Cases that were seen before and so are reruns.
+    /// Cases that were tries of a test that passed at last.
     reruns_inside: u64,
 }
 
@@ -169,6 +171,10 @@ impl Junit {
             ("property", None) if tag.attribute("name").is_some_and(|name| name.starts_with("go.version")) => {
                 out.framework = out.framework.or(Some(TestFramework::GoTest));
             }
+            // CTest leaves the failure empty and writes all that was printed beside it.
+            ("system-out", Some(case)) if depth == case + 1 && out.wants_failures() && self.case.says_nothing() => {
+                self.recording = Some(Details::printed(tag));
+            }
             (name, Some(case)) if depth == case + 1 => {
                 if let Some(telling) = Telling::of(name) {
                     self.tell(telling, tag, out.wants_failures());
@@ -225,7 +231,7 @@ impl Junit {
     }
 
     fn begin_suite(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
-        let mut suite = Suite { depth: tag.place.depth(), ..Suite::default() };
+        let mut suite = Suite { depth: tag.place.depth(), number: out.begin_suite(), ..Suite::default() };
         for (key, value) in tag.attributes() {
             match key {
                 "name" => suite.name = value.decode().into_owned(),
@@ -289,13 +295,14 @@ impl Junit {
         if framework == Some(TestFramework::GoTest) && self.parents.is_echo(&told, case.details.as_ref()) {
             return;
         }
-        let seen = out.case(told, || {
+        out.in_suite(suite.map_or(0, |suite| suite.number));
+        let tries = out.case(told, || {
             let mut failure = describe(case.details.as_ref(), &told, framework);
             place_failure(&mut failure, case.line, [file, class, suite.map_or("", |suite| &suite.name)]);
             failure
         });
-        if let Some(suite) = self.suites.last_mut().filter(|_| seen == Seen::Again) {
-            suite.reruns_inside += 1;
+        if let Some(suite) = self.suites.last_mut() {
+            suite.reruns_inside += tries;
         }
     }
 
@@ -303,6 +310,7 @@ impl Junit {
     fn end_suite_failure(&mut self, state: TestState, details: Option<Details>, out: &mut Collector<'_>) {
         let suite = self.suites.last();
         let (class, file) = suite.map_or(("", ""), |suite| (&suite.name, &suite.file));
+        out.in_suite(suite.map_or(0, |suite| suite.number));
         let name = "(the suite itself)";
         let told = Case { file, class, name, state, seconds: 0.0, title: Title::WithClass };
         out.case(told, || describe(details.as_ref(), &told, None));
@@ -310,6 +318,12 @@ impl Junit {
 }
 
 impl OpenCase {
+    /// Whether it failed without a word.
+    fn says_nothing(&self) -> bool {
+        let failed = self.children.failure || self.children.error;
+        failed && self.details.as_ref().is_some_and(Details::is_empty)
+    }
+
     fn begin(&mut self, tag: &Tag<'_>, notes: &mut Notes) {
         for text in [&mut self.name, &mut self.class, &mut self.file] {
             text.clear();

@@ -8,7 +8,10 @@ use crate::{
     markup::Tag,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
 };
-use loopgate_core::evidence::{Failure, TestFramework, TestId};
+use loopgate_core::{
+    evidence::{Failure, TestFramework, TestId},
+    failure,
+};
 
 /// What a `failure` or `error` says.
 pub(super) struct Details {
@@ -19,6 +22,8 @@ pub(super) struct Details {
     class: String,
     message: String,
     trace: Clip,
+    /// It is what the test printed, in which the message is to be found.
+    is_printed: bool,
 }
 
 impl Details {
@@ -30,6 +35,15 @@ impl Details {
 }
 
 impl Details {
+    pub fn is_empty(&self) -> bool {
+        self.message.trim().is_empty() && self.trace.held() == 0
+    }
+
+    /// What stands in a `system-out`.
+    pub fn printed(tag: &Tag<'_>) -> Self {
+        Self { is_printed: true, ..Self::begin(tag, 1) }
+    }
+
     pub fn begin(tag: &Tag<'_>, rank: u8) -> Self {
         let mut details = Self {
             rank,
@@ -38,6 +52,7 @@ impl Details {
             class: String::new(),
             message: String::new(),
             trace: Clip::new(MAX_TRACE),
+            is_printed: false,
         };
         for (key, value) in tag.attributes() {
             match key {
@@ -89,6 +104,9 @@ pub(super) fn describe(details: Option<&Details>, case: &Case<'_>, framework: Op
         _ => {}
     }
     let trace = trace.trim();
+    if details.is_printed {
+        return failure::read_block(Failure { stack_trace: Some(trace.to_owned()), ..Failure::default() });
+    }
     let message = match details.message.trim() {
         "" => text::first_line(without_title(trace, case.name)),
         message => message,

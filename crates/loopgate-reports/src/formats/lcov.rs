@@ -1,6 +1,6 @@
 //! lcov tracefiles: `SF:` a file, `DA:` its lines, `end_of_record`. Functions and branches are passed over.
 
-use crate::{Unreadable, collect::Collector, detect::Mark, notes::Flaw, numbers, window::Window};
+use crate::{Unreadable, collect::Collector, mark::Mark, notes::Flaw, numbers, window::Window};
 
 pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TN:") || line.starts_with("SF:"));
 
@@ -8,6 +8,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
     out.coverage.expect();
     let mut open: Option<String> = None;
     let mut number = 0_u64;
+    let (mut covered, mut total) = (0, 0);
     while let Some(line) = window.line()? {
         number += 1;
         let line = line.trim();
@@ -19,8 +20,13 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
                 Some((line, hits)) => out.coverage.line(line, hits),
                 None => out.notes.flaw(Flaw::BadLine, || format!("line {number}")),
             }
+        } else if let Some(lines) = line.strip_prefix("LF:").filter(|_| open.is_some()) {
+            total = numbers::count(lines.trim()).unwrap_or(0);
+        } else if let Some(lines) = line.strip_prefix("LH:").filter(|_| open.is_some()) {
+            covered = numbers::count(lines.trim()).unwrap_or(0);
         } else if line == "end_of_record" {
-            open = None;
+            out.coverage.counter(covered, total);
+            (covered, total, open) = (0, 0, None);
         }
     }
     match open {

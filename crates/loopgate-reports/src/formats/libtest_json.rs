@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::cargo_failure;
 use crate::{
     collect::{Case, Collector, Title},
-    detect::Mark,
+    mark::Mark,
     notes::Flaw,
     text,
 };

@@ -11,8 +11,8 @@ use serde::{
 use crate::{
     Unreadable,
     collect::Collector,
-    detect::Mark,
     json::{Keys, Member, Number, Text, read_object},
+    mark::Mark,
     notes::Flaw,
     window::Window,
 };
@@ -26,13 +26,40 @@ const MAX_GAP: u32 = 1_000_000;
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.coverage.expect();
-    read_object(window, &mut Files { out, lines: None })
+    read_object(window, &mut Files { out, lines: None, has_files: false })
 }
 
 /// The document, its exports and its files: their keys differ, so one taker serves all three.
 struct Files<'c, 'o> {
     out: &'c mut Collector<'o>,
     lines: Option<Lines>,
+    has_files: bool,
+}
+
+/// What a file's lines, or all, amount to.
+#[derive(Default, Deserialize)]
+struct Summary {
+    #[serde(default)]
+    lines: LineCount,
+}
+
+#[derive(Default, Deserialize)]
+struct LineCount {
+    #[serde(default)]
+    count: Number,
+    #[serde(default)]
+    covered: Number,
+}
+
+impl LineCount {
+    // A float's conversion is saturating.
+    fn count(&self) -> u64 {
+        self.count.0.unwrap_or(0.0) as u64
+    }
+
+    fn covered(&self) -> u64 {
+        self.covered.0.unwrap_or(0.0) as u64
+    }
 }
 
 /// `[line, column, count, has count, is region entry, is gap region]`; the last is missing in old versions.
@@ -87,7 +114,7 @@ impl Keys for Files<'_, '_> {
             "filename" => {
                 let path = member.get::<Text>()?.0.unwrap_or_default();
                 self.out.coverage.file(&path);
-                self.lines = Some(Lines::default());
+                (self.lines, self.has_files) = (Some(Lines::default()), true);
                 Ok(())
             }
             "segments" => {
@@ -97,6 +124,18 @@ impl Keys for Files<'_, '_> {
                 };
                 member.each(|segment| lines.take(segment, &mut |line, count| self.out.coverage.line(line, count)))?;
                 lines.end_line(&mut |line, count| self.out.coverage.line(line, count));
+                Ok(())
+            }
+            "summary" => {
+                let Summary { lines } = member.get()?;
+                self.out.coverage.counter(lines.covered(), lines.count());
+                Ok(())
+            }
+            // Of everything, which matters where no file is listed.
+            "totals" if !self.has_files => {
+                let Summary { lines } = member.get()?;
+                self.out.coverage.file("");
+                self.out.coverage.counter(lines.covered(), lines.count());
                 Ok(())
             }
             _ => member.skip(),

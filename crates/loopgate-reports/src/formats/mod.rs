@@ -7,6 +7,8 @@ mod cargo_test;
 mod checkstyle;
 mod clover;
 mod cobertura;
+mod console;
+mod dotnet_xml;
 mod eslint;
 mod github_annotations;
 mod go_cover;
@@ -18,6 +20,7 @@ mod junit;
 mod junit_failure;
 mod lcov;
 mod libtest_json;
+mod linter_json;
 mod llvm_cov;
 mod python_unittest;
 mod regex_text;
@@ -27,11 +30,14 @@ mod rustc_text;
 mod sarif;
 mod tap;
 mod tap_yaml;
+mod test_json;
 mod trx;
 
 use loopgate_core::evidence::ReportFormat;
 
-use crate::{ReadOptions, Unreadable, collect::Collector, detect::Mark, window::Window, xml::Xml};
+pub(super) use sarif::is_old_sarif;
+
+use crate::{ReadOptions, Unreadable, collect::Collector, mark::Mark, window::Window, xml::Xml};
 
 /// Makes the table of formats: by what each is recognised, in this order, and how it is read.
 macro_rules! formats {
@@ -57,10 +63,13 @@ macro_rules! formats {
 formats! {
     Junit             junit::MARK,              |window, _, out| junit::parse(&mut Xml::new(window), out);
     Trx               trx::MARK,                |window, _, out| trx::parse(&mut Xml::new(window), out);
+    NunitXml          dotnet_xml::NUNIT,        |window, _, out| dotnet_xml::parse(&mut Xml::new(window), out);
+    XunitXml          dotnet_xml::XUNIT,        |window, _, out| dotnet_xml::parse(&mut Xml::new(window), out);
     Checkstyle        checkstyle::MARK,         |window, _, out| checkstyle::parse(&mut Xml::new(window), out);
     Jacoco            jacoco::MARK,             |window, _, out| jacoco::parse(&mut Xml::new(window), out);
     Clover            clover::MARK,             |window, _, out| clover::parse(&mut Xml::new(window), out);
     Cobertura         cobertura::MARK,          |window, _, out| cobertura::parse(&mut Xml::new(window), out);
+    RuffJson          linter_json::RUFF,        |window, _, out| linter_json::ruff(window, out);
     EslintJson        eslint::MARK,             |window, _, out| eslint::parse(window, out);
     Tap               tap::MARK,                |window, _, out| tap::parse(window, out);
     Lcov              lcov::MARK,               |window, _, out| lcov::parse(window, out);
@@ -68,11 +77,19 @@ formats! {
     GoTestJson        go_test::MARK,            |window, _, out| go_test::parse(window, out);
     CargoMessages     cargo_messages::MARK,     |window, _, out| rust_lines::parse(window, out);
     LibtestJson       libtest_json::MARK,       |window, _, out| rust_lines::parse(window, out);
+    GolangciJson      linter_json::GOLANGCI,    |window, _, out| linter_json::golangci(window, out);
+    MypyJson          linter_json::MYPY,        |window, _, out| linter_json::mypy(window, out);
+    DartJson          test_json::DART,          |window, _, out| test_json::dart(window, out);
     Sarif             sarif::MARK,              |window, _, out| sarif::parse(window, out);
     LlvmCovJson       llvm_cov::MARK,           |window, _, out| llvm_cov::parse(window, out);
     JestJson          jest_json::MARK,          |window, _, out| jest_json::parse(window, out);
+    PlaywrightJson    test_json::PLAYWRIGHT,    |window, _, out| test_json::parse(window, out);
+    MochaJson         test_json::MOCHA,         |window, _, out| test_json::parse(window, out);
+    RspecJson         test_json::RSPEC,         |window, _, out| test_json::parse(window, out);
+    Ctrf              test_json::CTRF,          |window, _, out| test_json::parse(window, out);
     CargoTest         cargo_test::MARK,         |window, _, out| rust_lines::parse(window, out);
     PythonUnittest    python_unittest::MARK,    |window, _, out| python_unittest::parse(window, out);
+    Console           console::MARK,            |window, _, out| console::parse(window, out);
     GithubAnnotations github_annotations::MARK, |window, _, out| github_annotations::parse(window, out);
     Regex             Mark::Configured,         |window, options, out| match &options.pattern {
         Some(pattern) => regex_text::parse(window, pattern, out),

@@ -7,7 +7,7 @@ use loopgate_core::evidence::{Failure, TestFramework, TestState};
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
-    detect::Mark,
+    mark::Mark,
     notes::Flaw,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
     window::Window,

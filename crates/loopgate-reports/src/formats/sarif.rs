@@ -11,16 +11,18 @@ use serde::{Deserialize, de::MapAccess};
 use crate::{
     Unreadable,
     collect::{Collector, IsError},
-    detect::Mark,
     json::{First, Keys, Member, Number, Text, read_object},
+    mark::Mark,
     notes::Flaw,
     severity,
     text::{self, MAX_MESSAGE, MAX_NAME},
     window::Window,
 };
 
-pub(super) const MARK: Mark =
-    Mark::Object(|head, keys| keys.contains(&"runs") || (keys.contains(&"$schema") && head.contains("sarif")));
+pub(super) const MARK: Mark = Mark::Object(|head, keys| {
+    let is_sarif = keys.contains(&"runs") || keys.contains(&"$schema") && head.contains("sarif");
+    is_sarif && !is_old_sarif(head)
+});
 
 /// Rules of a run that are remembered.
 const MAX_RULES: usize = 20_000;
@@ -33,6 +35,13 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
     // If the document was cut short, results may be waiting still.
     runs.end();
     ended
+}
+
+/// Whether a text is SARIF of before 2.0, whose results look alike and are not.
+pub(crate) fn is_old_sarif(head: &str) -> bool {
+    let version = head.split_once("\"version\"").map(|(_, rest)| rest.trim_start_matches([':', ' ', '\n', '\r', '\t']));
+    let is_first = version.is_some_and(|version| version.starts_with("\"1.0")) && !head.contains("sarif-2");
+    head.contains("\"runs\"") && (is_first || head.contains("sarif-1.0"))
 }
 
 struct Document<'a, 'c, 'o>(&'a mut Run<'c, 'o>);
@@ -255,7 +264,8 @@ impl Run<'_, '_> {
         if is_suppressed(&result.suppressions) || result.baseline_state.0.as_deref() == Some("absent") {
             return;
         }
-        let is_finding = matches!(result.kind.0.as_deref(), None | Some("fail" | "open" | "review"));
+        let is_finding =
+            matches!(result.kind.0.map(|kind| kind.to_lowercase()).as_deref(), None | Some("fail" | "open" | "review"));
         if !is_finding {
             return;
         }
@@ -265,7 +275,7 @@ impl Run<'_, '_> {
         let id = id.unwrap_or_default();
         // `CA1000/1` is a variant of the rule `CA1000`.
         let rule = self.rules.get(&id).or_else(|| self.rules.get(id.rsplit_once('/')?.0)).cloned().unwrap_or_default();
-        let level = result.level.0.or(rule.level).unwrap_or_else(|| "warning".to_owned());
+        let level = result.level.0.or(rule.level).map_or_else(|| "warning".to_owned(), |level| level.to_lowercase());
         let (by_level, is_error) = match level.as_str() {
             "error" => (FindingSeverity::High, IsError::Yes(ErrorType::LintError)),
             "warning" => (FindingSeverity::Medium, IsError::No),

@@ -10,7 +10,7 @@ use super::tap_yaml::{Block, Yaml};
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
-    detect::Mark,
+    mark::Mark,
     notes::Flaw,
     numbers,
     text::{self, MAX_MESSAGE},

@@ -10,7 +10,7 @@ use loopgate_core::evidence::{Failure, TestId, TestState};
 use crate::{
     Unreadable,
     collect::{Case, Collector, Title},
-    detect::Mark,
+    mark::Mark,
     markup::{Tag, Token},
     notes::Flaw,
     numbers,
@@ -18,7 +18,7 @@ use crate::{
     xml::Xml,
 };
 
-pub(super) const MARK: Mark = Mark::Root(|name, _| name == "TestRun");
+pub(super) const MARK: Mark = Mark::Root(|name, tag| name == "TestRun" && tag.trim_end() != name);
 
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();

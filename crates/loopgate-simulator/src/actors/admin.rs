@@ -161,6 +161,10 @@ impl Admin {
         self.act(|world, actor| world.protect(actor, world.repo_named(repo)?, branch, rules))
     }
 
+    pub fn set_default_branch(&self, repo: &RepoName, branch: &str) -> Result<(), Refused> {
+        self.act(|world, actor| world.set_default_branch(actor, world.repo_named(repo)?, branch))
+    }
+
     /// Renames a repository; the old name redirects.
     pub fn rename_repo(&self, repo: &RepoName, name: &str) -> Result<RepoName, Refused> {
         let renamed = format!("{}/{name}", repo.owner());

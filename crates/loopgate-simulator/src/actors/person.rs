@@ -5,7 +5,7 @@ use crate::{
     Refused, Simulator,
     hooks::Webhooks,
     operations::{
-        merging::MergeOrder,
+        merging::{MergeMethod, MergeOrder},
         pulls::{NewPull, PullEdit},
         reviews::{NewInlineComment, NewReview},
     },
@@ -235,7 +235,12 @@ impl Person {
 
     /// Merges with a merge commit, whose id is returned.
     pub fn merge(&self, pr: &Pr) -> Result<Sha, Refused> {
-        self.on(pr, |world, actor, repo, number| world.merge(actor, repo, number, MergeOrder::default()))
+        self.merge_by(pr, MergeMethod::default())
+    }
+
+    pub fn merge_by(&self, pr: &Pr, method: MergeMethod) -> Result<Sha, Refused> {
+        let order = MergeOrder { method, ..MergeOrder::default() };
+        self.on(pr, |world, actor, repo, number| world.merge(actor, repo, number, order))
     }
 
     pub fn close(&self, pr: &Pr) -> Result<(), Refused> {
@@ -294,7 +299,8 @@ fn commit(
         (author.name, author.email) = (name, email);
     }
     author.at = spec.at.unwrap_or(author.at);
-    let parents: Vec<_> = tip.into_iter().collect();
+    let merged = spec.merging.map(|branch| world.repo(repo)?.branch(&branch).ok_or_else(Refused::not_found));
+    let parents: Vec<_> = tip.into_iter().chain(merged.transpose()?).collect();
     let sha = world.commit_files(repo, &parents, &spec.changes, (author, &spec.message))?;
     world.set_ref(actor, repo, &format!("refs/heads/{branch}"), Some(sha))?;
     Ok(sha)

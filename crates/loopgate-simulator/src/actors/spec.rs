@@ -30,6 +30,7 @@ pub struct CommitSpec {
     pub(super) changes: Vec<(String, Option<Vec<u8>>)>,
     pub(super) author: Option<(String, String)>,
     pub(super) at: Option<Timestamp>,
+    pub(super) merging: Option<String>,
 }
 
 impl CommitSpec {
@@ -62,6 +63,13 @@ impl CommitSpec {
     #[must_use]
     pub fn author(mut self, name: &str, email: &str) -> Self {
         self.author = Some((name.to_owned(), email.to_owned()));
+        self
+    }
+
+    /// With this branch as its second parent. What it holds of that is told by its files.
+    #[must_use]
+    pub fn merging(mut self, branch: &str) -> Self {
+        self.merging = Some(branch.to_owned());
         self
     }
 

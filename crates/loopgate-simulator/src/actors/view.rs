@@ -133,6 +133,15 @@ impl Simulator {
         self.look(|world| Ok(world.pull(world.repo_named(&pr.repo)?, pr.number)?.head.sha))
     }
 
+    /// The newest check run of each name on a commit.
+    pub fn check_runs(&self, repo: &RepoName, commit: Sha) -> Result<Vec<CheckRunView>, Refused> {
+        self.look(|world| {
+            let repo = world.repo(world.repo_named(repo)?)?;
+            let runs = latest(repo.check_runs.values().filter(|run| run.sha == commit));
+            Ok(runs.into_iter().map(|run| check_run_view(world, run)).collect())
+        })
+    }
+
     /// A ref by its full name, `refs/loopgate/pr/1`; none if there is no such ref.
     pub fn state_ref(&self, repo: &RepoName, name: &str) -> Result<Option<RefView>, Refused> {
         self.look(|world| {

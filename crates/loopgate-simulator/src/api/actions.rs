@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{
     Answer, Route,
-    auth::Needs,
     call::{Call, Reply},
+    caller::Needs,
     get, post,
 };
 use crate::{

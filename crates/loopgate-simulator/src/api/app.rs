@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Answer, Route,
-    auth::Caller,
     call::{Call, Reply},
+    caller::Caller,
     get, post,
 };
 use crate::{

@@ -12,7 +12,7 @@ use http::{HeaderValue, StatusCode, Uri, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::auth::Caller;
+use super::caller::Caller;
 use crate::{Shared, refused::Refused, world::issue::Issue};
 use loopgate_core::{PrNumber, Sha, Timestamp};
 

@@ -5,9 +5,8 @@ use serde_json::json;
 
 use super::{
     Answer, Route,
-    auth::{Caller, Needs},
     call::{Call, Reply},
-    commits::commit_named,
+    caller::{Caller, Needs},
     get, patch, post,
 };
 use crate::{
@@ -205,7 +204,7 @@ fn filtered<'r>(call: &Call, runs: impl Iterator<Item = &'r CheckRun>) -> Vec<&'
 
 pub(super) fn runs_of_ref(world: &mut World, call: &Call, name: &str) -> Answer {
     let id = call.read(world, READ)?;
-    let (repo, sha) = (world.repo(id)?, commit_named(world, id, name)?);
+    let (repo, sha) = (world.repo(id)?, world.commit_named(id, name)?);
     let runs = filtered(call, repo.check_runs.values().filter(|run| run.sha == sha));
     Ok(call.counted_list("check_runs", runs, |run| json::check_run(world, repo, run)))
 }
@@ -219,7 +218,7 @@ fn runs_of_suite(world: &mut World, call: &Call) -> Answer {
 
 pub(super) fn suites_of_ref(world: &mut World, call: &Call, name: &str) -> Answer {
     let id = call.read(world, READ)?;
-    let (repo, sha) = (world.repo(id)?, commit_named(world, id, name)?);
+    let (repo, sha) = (world.repo(id)?, world.commit_named(id, name)?);
     let by_app = |app: AppId| call.query("app_id").is_none_or(|wanted| app.to_string() == wanted);
     let suites = repo.suites.values().filter(|suite| suite.sha == sha && by_app(suite.app)).collect();
     Ok(call.counted_list("check_suites", suites, |suite| json::check_suite(world, repo, suite)))
@@ -260,7 +259,7 @@ fn create_status(world: &mut World, call: &Call) -> Answer {
 
 pub(super) fn combined(world: &mut World, call: &Call, name: &str) -> Answer {
     let id = call.read(world, READ_STATUS)?;
-    let (repo, sha) = (world.repo(id)?, commit_named(world, id, name)?);
+    let (repo, sha) = (world.repo(id)?, world.commit_named(id, name)?);
     let mut newest: Vec<&CommitStatus> = Vec::new();
     for status in repo.statuses.iter().rev().filter(|status| status.sha == sha) {
         if newest.iter().all(|seen| seen.context != status.context) {
@@ -272,7 +271,7 @@ pub(super) fn combined(world: &mut World, call: &Call, name: &str) -> Answer {
 
 pub(super) fn statuses(world: &mut World, call: &Call, name: &str) -> Answer {
     let id = call.read(world, READ_STATUS)?;
-    let (repo, sha) = (world.repo(id)?, commit_named(world, id, name)?);
+    let (repo, sha) = (world.repo(id)?, world.commit_named(id, name)?);
     let all = repo.statuses.iter().rev().filter(|status| status.sha == sha).collect();
     Ok(call.list(all, |status| json::status(world, repo, status)))
 }

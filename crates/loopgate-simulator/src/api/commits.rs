@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::{
     Answer, Route,
-    auth::Needs,
     call::{Call, Reply},
+    caller::Needs,
     checks, get,
 };
 use crate::{
@@ -45,11 +45,6 @@ fn below_commit(world: &mut World, call: &Call) -> Answer {
         Some((name, "pulls")) => pulls_of(world, call, name),
         _ => show(world, call, rest),
     }
-}
-
-/// The commit that a name in a URL means, or 422.
-pub(super) fn commit_named(world: &World, repo: RepoId, name: &str) -> Result<Sha, Refused> {
-    world.resolve(repo, name).ok_or_else(|| Refused::unprocessable(format!("No commit found for SHA: {name}")))
 }
 
 fn refuse_empty(repo: &Repo) -> Result<(), Refused> {
@@ -97,7 +92,7 @@ fn show(world: &mut World, call: &Call, name: &str) -> Answer {
     let id = call.read(world, READ)?;
     let repo = world.repo(id)?;
     refuse_empty(repo)?;
-    let sha = commit_named(world, id, name)?;
+    let sha = world.commit_named(id, name)?;
     if call.accepts("sha") {
         return Ok(Reply::raw("application/vnd.github.sha; charset=utf-8", sha.to_string().into()));
     }
@@ -123,7 +118,7 @@ fn files(world: &World, repo: &Repo, at: Sha, changes: &[FileChange]) -> Vec<Val
 fn pulls_of(world: &mut World, call: &Call, name: &str) -> Answer {
     let id = call.read(world, READ_PULLS)?;
     let repo = world.repo(id)?;
-    let sha = commit_named(world, id, name)?;
+    let sha = world.commit_named(id, name)?;
     let objects = world.objects(repo);
     // Of a commit that only a fork has GitHub lists nothing here, although the pull request's ref holds it.
     let here =

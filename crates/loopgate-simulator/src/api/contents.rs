@@ -2,8 +2,8 @@
 
 use super::{
     Answer, Route,
-    auth::Needs,
     call::{Call, Reply},
+    caller::Needs,
     get,
 };
 use crate::{

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures::stream;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 
-use super::{auth::Caller, call::Reply, conditional, limits};
+use super::{call::Reply, caller::Caller, conditional, limits};
 use crate::{
     Shared,
     faults::Harm,

@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::{
     Answer, Route,
-    auth::Needs,
     call::{Call, Reply},
+    caller::Needs,
     delete, get, patch, post,
 };
 use crate::{

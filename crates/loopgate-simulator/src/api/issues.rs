@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::{
     Answer, Route,
-    auth::Needs,
     call::{Call, Reply},
+    caller::Needs,
     delete, get, patch, post,
     pulls::{READ as PULLS_READ, WRITE as PULLS_WRITE},
 };
@@ -105,7 +105,7 @@ fn events(world: &mut World, call: &Call) -> Answer {
     let number = world.issue(repo.id, call.number()?)?.number;
     let of_issue = |(_, event): &(usize, &Happening)| event.repo == repo.id && event.number == Some(number);
     let events = world.journal.iter().enumerate().filter(of_issue);
-    let events = events.filter_map(|(id, event)| json::label_event(world, repo, id, event)).collect();
+    let events = events.filter_map(|(id, event)| json::issue_event(world, repo, id, event)).collect();
     Ok(call.list(events, |event| event))
 }
 

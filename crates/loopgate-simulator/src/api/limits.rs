@@ -3,7 +3,7 @@
 use axum::response::Response;
 use http::HeaderValue;
 
-use super::auth::Caller;
+use super::caller::Caller;
 use crate::{refused::Refused, world::World};
 
 /// Refuses who has used up the hour.

@@ -4,6 +4,7 @@ mod actions;
 mod app;
 mod auth;
 mod call;
+mod caller;
 mod checks;
 mod commits;
 mod conditional;

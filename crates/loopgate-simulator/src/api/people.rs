@@ -4,8 +4,8 @@ use http::StatusCode;
 
 use super::{
     Answer, Route,
-    auth::{Caller, Needs},
     call::{Call, Reply},
+    caller::{Caller, Needs},
     get,
 };
 use crate::{

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{
     Answer, Route,
-    auth::Needs,
     call::{Call, Reply},
+    caller::Needs,
     commits::diff_reply,
     get, patch, post, put,
 };

@@ -4,8 +4,8 @@ use http::StatusCode;
 
 use super::{
     Answer, Route,
-    auth::Needs,
     call::{Call, Reply},
+    caller::Needs,
     get, post,
 };
 use crate::{

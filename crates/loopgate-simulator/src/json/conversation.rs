@@ -9,7 +9,7 @@ use crate::world::{
     journal::{Happening, What},
     repo::{Label, Repo},
 };
-use loopgate_core::CommentId;
+use loopgate_core::{CommentId, ReviewId};
 
 pub fn label(world: &World, repo: &Repo, label: &Label) -> Value {
     json!({
@@ -23,19 +23,29 @@ pub(super) fn labels(world: &World, repo: &Repo, names: &[String]) -> Vec<Value>
     names.iter().filter_map(|name| repo.label(name)).map(|found| label(world, repo, found)).collect()
 }
 
-/// `labeled-issue-event` and `unlabeled-issue-event`; none for what else happened. `id` counts happenings.
-pub fn label_event(world: &World, repo: &Repo, id: usize, happening: &Happening) -> Option<Value> {
-    let (event, name) = match &happening.what {
-        What::Labeled(name) => ("labeled", name),
-        What::Unlabeled(name) => ("unlabeled", name),
+/// `labeled-issue-event`, `unlabeled-issue-event` and `review-dismissed-issue-event`; none for what else happened. `id`
+/// counts happenings.
+pub fn issue_event(world: &World, repo: &Repo, id: usize, happening: &Happening) -> Option<Value> {
+    // Labels that are gone keep their name here.
+    let label = |name: &str| {
+        let color = repo.label(name).map_or("ededed", |label| label.color.as_str());
+        json!({ "name": name, "color": color })
+    };
+    let dismissed = |review: &ReviewId| {
+        json!({
+            "state": "dismissed", "review_id": review, "dismissal_message": null, "dismissal_commit_id": null,
+        })
+    };
+    let (event, key, about) = match &happening.what {
+        What::Labeled(name) => ("labeled", "label", label(name)),
+        What::Unlabeled(name) => ("unlabeled", "label", label(name)),
+        What::ReviewDismissed(review) => ("review_dismissed", "dismissed_review", dismissed(review)),
         _ => return None,
     };
-    // Labels that are gone keep their name here.
-    let color = repo.label(name).map_or("ededed", |label| label.color.as_str());
     Some(json!({
-        "id": id, "node_id": node_id("LabeledEvent", id), "url": format!("{}/issues/events/{id}", repo_url(world, repo)),
+        "id": id, "node_id": node_id("IssueEvent", id), "url": format!("{}/issues/events/{id}", repo_url(world, repo)),
         "actor": user(world, happening.actor), "event": event, "commit_id": null, "commit_url": null,
-        "created_at": time(happening.at), "performed_via_github_app": null, "label": { "name": name, "color": color },
+        "created_at": time(happening.at), "performed_via_github_app": null, key: about,
     }))
 }
 

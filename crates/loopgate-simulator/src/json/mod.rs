@@ -14,7 +14,7 @@ pub use checks::{annotation, check_run, check_suite, combined_status, status};
 pub use commit::{
     blob, changed_file, commit, commit_detail, comparison, content, directory, git_commit, git_ref, head_commit, tree,
 };
-pub use conversation::{comment, issue, label, label_event, reaction};
+pub use conversation::{comment, issue, issue_event, label, reaction};
 pub use people::{
     collaborator, collaborator_permission, full_user, org_membership, organization, organization_full, team, team_full,
     team_membership, user,

@@ -10,7 +10,7 @@ use super::{
 use crate::world::{
     World,
     account::Role,
-    repo::{Protection, ProtectionSource, Repo, StaleReviews, Visibility},
+    repo::{Creations, Protection, ProtectionSource, Repo, StaleReviews, Visibility},
 };
 use loopgate_core::{AppId, Sha};
 
@@ -165,11 +165,18 @@ pub fn rules(world: &World, repo: &Repo, branch: &str) -> Value {
     };
     let mut rules = Vec::new();
     let mut rule = |kind: &str, parameters: Value| {
-        rules.push(json!({
-            "type": kind, "parameters": parameters, "ruleset_source_type": "Repository",
-            "ruleset_source": world.full_name(repo), "ruleset_id": repo.id,
-        }));
+        let mut rule = json!({
+            "type": kind, "ruleset_source_type": "Repository", "ruleset_source": world.full_name(repo),
+            "ruleset_id": repo.id,
+        });
+        if !parameters.is_null() {
+            rule["parameters"] = parameters;
+        }
+        rules.push(rule);
     };
+    if protection.creations == Creations::Restricted {
+        rule("creation", Value::Null);
+    }
     if protection.required_approvals > 0 {
         rule(
             "pull_request",

@@ -30,6 +30,11 @@ impl World {
         if name == "HEAD" { found.branch(&found.default_branch) } else { by_ref.or_else(by_id) }
     }
 
+    /// [`resolve`](Self::resolve) for a name in a URL: 422 where it names no commit.
+    pub fn commit_named(&self, repo: RepoId, name: &str) -> Result<Sha, Refused> {
+        self.resolve(repo, name).ok_or_else(|| Refused::unprocessable(format!("No commit found for SHA: {name}")))
+    }
+
     /// Who an operation's commits are from.
     pub fn signature(&self, actor: Actor) -> Signature {
         let account = self.accounts.get(&self.account_of(actor));

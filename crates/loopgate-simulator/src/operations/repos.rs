@@ -115,6 +115,17 @@ impl World {
         Ok(())
     }
 
+    /// Makes another branch the default branch.
+    pub fn set_default_branch(&mut self, actor: Actor, repo: RepoId, branch: &str) -> Result<(), Refused> {
+        self.need(actor, repo, Role::Admin)?;
+        let found = self.repo_mut(repo)?;
+        found.branch(branch).ok_or_else(Refused::not_found)?;
+        let from = std::mem::replace(&mut found.default_branch, branch.to_owned());
+        let changes = json!({ "default_branch": { "from": from } });
+        self.emit(Event::in_repo("repository", "edited", repo, actor).with("changes", changes));
+        Ok(())
+    }
+
     /// Gives a repository to another account. Grants to people and teams stay behind.
     pub fn transfer_repo(&mut self, actor: Actor, repo: RepoId, to: UserId) -> Result<(), Refused> {
         self.need(actor, repo, Role::Admin)?;

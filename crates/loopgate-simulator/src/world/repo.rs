@@ -70,6 +70,7 @@ pub struct Protection {
     pub required_checks: Vec<RequiredCheck>,
     /// Approvals of earlier heads are dismissed when somebody pushes.
     pub stale_reviews: StaleReviews,
+    pub creations: Creations,
 }
 
 /// Rulesets and classic protection are read through different endpoints.
@@ -85,6 +86,14 @@ pub enum StaleReviews {
     #[default]
     Keep,
     Dismiss,
+}
+
+/// Whether anybody who may push may make a branch of this name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Creations {
+    #[default]
+    Free,
+    Restricted,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -67,8 +67,8 @@ fn invalid(message: &str) -> ResponseTemplate {
 fn write(annotations: u32) -> CheckRunWrite {
     let state = CheckRunPlan::Completed(Conclusion::Failure);
     let text = check_text("Attempt 1 failed", annotations);
-    let digest = check_run::digest(state, &text).to_string();
-    CheckRunWrite { check: OwnCheck::Verify, state, annotations: text.annotations.clone(), text, digest }
+    let digest = check_run::digest(state, &text, false, "main").to_string();
+    CheckRunWrite { name: "loopgate / verify".into(), state, annotations: text.annotations.clone(), text, digest }
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn a_check_run_carries_its_state_text_and_digest() {
     assert_eq!((&body["status"], &body["conclusion"]), (&json!("completed"), &json!("failure")));
     assert_eq!(body["output"]["title"], "Attempt 1 failed");
     let digest = check_run::Digest::parse(body["external_id"].as_str().unwrap()).unwrap();
-    assert_eq!(digest, check_run::digest(write(0).state, &write(0).text));
+    assert_eq!(digest, check_run::digest(write(0).state, &write(0).text, false, "main"));
 }
 
 #[tokio::test]

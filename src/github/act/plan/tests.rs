@@ -2,34 +2,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::{
-    github::{OwnCheckRun, OwnComment},
+    github::{LeftCheckRun, OwnCheckRun, OwnComment},
     render::CheckAnnotation,
 };
 use loopgate_core::{
     CheckRunId, CommentId, PrNumber, UserId,
-    deciding::Post,
+    deciding::{LabelMeaning, Post},
     gate::{Reacted, ReactionKind},
-    observed::{AnnotationLevel, CheckProgress, Conclusion},
+    observed::{AnnotationLevel, Base, CheckProgress, CheckScope, Conclusion},
 };
 
 /// A pull request that Loopgate has not touched.
 pub(in super::super) fn untouched() -> ObservedSurface {
-    ObservedSurface {
-        repository: "acme/widgets".parse().unwrap(),
-        number: PrNumber::new(12),
-        head: "0123456789abcdef0123456789abcdef01234567".parse().unwrap(),
-        labels: BTreeSet::new(),
-        requested_users: BTreeSet::new(),
-        requested_teams: BTreeSet::new(),
-        author: "alice".parse().unwrap(),
-        reviewed: BTreeSet::new(),
-        status_comments: Vec::new(),
-        posts: BTreeSet::new(),
-        check_runs: Vec::new(),
-        superseded: Vec::new(),
-        reactions: BTreeMap::new(),
-        us: Some(UserId::new(77)),
-    }
+    let head = "0123456789abcdef0123456789abcdef01234567".parse().unwrap();
+    let base = Base { branch: "main".into(), sha: head, scope: CheckScope::DefaultBranch, open_pattern: None };
+    let (repository, author) = ("acme/widgets".parse().unwrap(), "alice".parse().unwrap());
+    let nothing = ObservedSurface::of_nothing(repository, PrNumber::new(12), head, base, author);
+    ObservedSurface { us: Some(UserId::new(77)), ..nothing }
 }
 
 pub(in super::super) fn check_text(title: &str, annotations: u32) -> CheckRunText {
@@ -58,6 +47,7 @@ fn texts() -> Rendered {
         posts: Vec::new(),
         artifact: String::new(),
         announcement: None,
+        dispatch: None,
     }
 }
 
@@ -79,7 +69,7 @@ fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
                 let run = surface.check_runs.iter_mut().find(|run| run.id == id).unwrap();
                 *run = shown(id, &write, run.annotations);
             }
-            Effect::CancelCheckRun(id) => surface.superseded.retain(|run| *run != id),
+            Effect::CancelCheckRun(left) => surface.left.retain(|run| *run != left),
             Effect::CreateStatusComment { body } => {
                 surface.status_comments.push(OwnComment { id: CommentId::new(id()), body });
             }
@@ -110,13 +100,14 @@ fn shown(id: CheckRunId, write: &CheckRunWrite, before: u64) -> OwnCheckRun {
         CheckRunPlan::Completed(conclusion) => CheckProgress::Completed { conclusion, at: None },
     };
     let annotations = before + write.annotations.len() as u64;
-    OwnCheckRun { id, check: write.check, progress, external_id: Some(write.digest.clone()), annotations }
+    OwnCheckRun { id, name: write.name.clone(), progress, external_id: Some(write.digest.clone()), annotations }
 }
 
 fn everything() -> (Surface, Rendered) {
     let wished = Surface {
+        by_word: BTreeSet::new(),
         labels: BTreeMap::from([
-            ("loop:retry".into(), LabelWish::Present { color: "d93f0b".into(), description: "a fix is needed".into() }),
+            ("loop:retry".into(), LabelWish::Present { color: "d93f0b".into(), meaning: LabelMeaning::FixNeeded }),
             ("loop:passed".into(), LabelWish::Absent),
         ]),
         request: BTreeSet::from([
@@ -152,11 +143,13 @@ fn everything_is_done_once_and_then_nothing_is_left() {
     let mut surface = untouched();
     surface.labels.extend(["LOOP:passed".to_owned(), "mine".to_owned()]);
     surface.requested_users.insert("carol".parse().unwrap());
-    surface.superseded.push(CheckRunId::new(3));
+    let left = LeftCheckRun { id: CheckRunId::new(3), head: surface.head, name: "loopgate / gates (own)".into() };
+    surface.left.push(left);
     let effects = plan(&surface, &wished, &texts);
     assert_eq!(
         names(&effects),
         [
+            "CancelCheckRun",
             "CreateCheckRun",
             "CreateCheckRun",
             "CreateStatusComment",
@@ -167,8 +160,7 @@ fn everything_is_done_once_and_then_nothing_is_left() {
             "RequestReviewer",
             "WithdrawReviewer",
             "PostComment",
-            "React",
-            "CancelCheckRun"
+            "React"
         ]
     );
     apply(&mut surface, &effects);
@@ -293,7 +285,7 @@ mod properties {
     fn wish() -> impl Strategy<Value = (Surface, Rendered)> {
         let label = prop_oneof![
             Just(LabelWish::Absent),
-            Just(LabelWish::Present { color: "ffffff".into(), description: "d".into() })
+            Just(LabelWish::Present { color: "ffffff".into(), meaning: LabelMeaning::ChecksRun })
         ];
         let labels = prop::collection::btree_map("[a-c]", label, 0..3);
         let people = || prop::collection::btree_set("[a-e]", 0..4);

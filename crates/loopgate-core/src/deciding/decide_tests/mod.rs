@@ -10,7 +10,9 @@ use proptest::prelude::*;
 
 use super::decide;
 use crate::{
-    deciding::{CheckRunPlan, DecisionWord, LabelWish, NextAction, Post},
+    attempts::{AttemptsEnd, Cause},
+    deciding::{CheckRunPlan, Decision, DecisionWord, LabelWish, NextAction, Post},
+    escalation::{Disagreement, Question},
     evidence::{Failure, Outcome},
     fixtures::*,
     observed::{
@@ -21,7 +23,13 @@ use crate::{
     stage::Stage,
     stages::Blocker,
     state::{LoopState, RunStatus, StopReason, history::Event},
+    verdict::{FeedbackFact, tamper::Tampering},
 };
+
+/// What the human who is called is told was recognised.
+fn cause(decision: &Decision) -> Cause {
+    decision.view.escalation.as_ref().and_then(|escalation| escalation.cause.clone()).expect("a recognised cause")
+}
 
 fn shown_label(story: &Story) -> Vec<&str> {
     let labels = &story.last.as_ref().unwrap().surface.labels;

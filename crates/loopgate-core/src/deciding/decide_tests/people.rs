@@ -47,7 +47,9 @@ fn a_rejected_gate_costs_one_attempt_until_the_rejecter_is_content() {
     assert_eq!(decision.action, NextAction::Retry { attempt: 1 });
     assert_eq!(decision.view.stage, Stage::Implement);
     assert_eq!(decision.surface.verify, Some(CheckRunPlan::Completed(Conclusion::Success)), "the evidence is good");
-    assert!(decision.view.feedback.iter().any(|item| item.problem == "Use the vault"), "{:?}", decision.view.feedback);
+    let objected =
+        |item: &FeedbackFact| matches!(item, FeedbackFact::Objection { words, .. } if words == "Use the vault");
+    assert!(decision.view.feedback.iter().any(objected), "{:?}", decision.view.feedback);
     assert_eq!((story.state.failures.count, story.state.failures.total), (1, 1));
     assert!(story.state.blocked.is_none(), "it is not blocked");
 
@@ -69,8 +71,8 @@ fn the_third_rejection_in_a_row_calls_a_human() {
         story.comment("bob", &format!("/reject design no {head}"));
     }
     assert_eq!(story.last.as_ref().unwrap().action, NextAction::Escalate { cause: Trigger::SameError });
-    let pattern = &story.last.as_ref().unwrap().view.escalation.as_ref().unwrap().pattern;
-    assert!(pattern.contains("bob rejected the design gate"), "{pattern}");
+    let last = "bob rejected the design gate".to_owned();
+    assert_eq!(cause(story.last.as_ref().unwrap()), Cause::SameError { attempts: 3, last });
 }
 
 #[test]
@@ -89,7 +91,8 @@ fn requested_changes_cost_an_attempt_and_escalate_at_once_where_they_are_not_ret
     story.review(ReviewVerdict::ChangesRequested, "Name it");
     let decision = story.last.as_ref().unwrap();
     assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::MaxAttemptsReached });
-    assert_eq!(decision.view.escalation.as_ref().unwrap().pattern, "bob asked for changes");
+    let reason = AttemptsEnd::Rejected { last: "bob asked for changes".to_owned() };
+    assert_eq!(cause(decision), Cause::MaxAttemptsReached { reason });
 }
 
 #[test]
@@ -99,8 +102,9 @@ fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     let decision = story.push(1, &[], &["parses"]);
     assert_eq!(decision.action, NextAction::WaitForHuman { cause: Trigger::Tampering });
     assert_eq!(decision.view.tampering.len(), 2, "{:?}", decision.view.tampering);
-    let called = decision.view.escalation.as_ref().unwrap();
-    assert!(called.pattern.starts_with("tests/round.rs has 1 test fewer (rounds)"), "{}", called.pattern);
+    let first =
+        Tampering::TestsRemoved { path: "tests/round.rs".to_owned(), tests: vec!["rounds".to_owned()], fewer: 1 };
+    assert_eq!(cause(decision), Cause::Tampering { first, more: 1 });
 
     // A passing push does not lift it, nor a word without responsibility, nor the author's.
     assert_eq!(story.push(2, &[], &["parses"]).action, NextAction::WaitForHuman { cause: Trigger::Tampering });

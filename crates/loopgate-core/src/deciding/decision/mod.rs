@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     evidence::{ChangedCoverage, CheckEvidence, Compare},
-    failure::FeedbackLine,
     ids::{CheckName, GateName, Timestamp},
     policy::Trigger,
     state::{AttemptDigest, LoopState, history::HistoryLine},
@@ -22,7 +21,7 @@ mod view;
 pub use self::{
     post::Post,
     provenance::Provenance,
-    surface::{CheckRunPlan, LabelWish, MergedBranch, StatusCommentWish, Surface},
+    surface::{CheckRunPlan, LabelMeaning, LabelWish, MergedBranch, StatusCommentWish, Surface},
     view::{CheckView, CommandReply, View, Warning},
 };
 
@@ -134,5 +133,4 @@ pub struct AttemptRecord {
     pub coverage: Option<ChangedCoverage>,
     pub compare: Compare,
     pub analysis: Vec<FailureView>,
-    pub feedback: Vec<FeedbackLine>,
 }

@@ -7,8 +7,8 @@ use crate::{
     deciding::Post,
     escalation::fix_request::FixRequest,
     gate::{Reacted, ReactionKind, Reviewer},
-    ids::Sha,
-    observed::Conclusion,
+    ids::{GateName, Sha},
+    observed::{Conclusion, OwnCheck},
     policy::Channel,
 };
 
@@ -23,6 +23,8 @@ pub struct Surface {
     /// None: nothing is written (closed unmerged).
     pub verify: Option<CheckRunPlan>,
     pub gates: Option<CheckRunPlan>,
+    /// The checks that are green by the word of a person: an approval, a skip, a responsibility taken.
+    pub by_word: BTreeSet<OwnCheck>,
     pub status_comment: StatusCommentWish,
     pub posts: Vec<Post>,
     pub reactions: BTreeMap<Reacted, ReactionKind>,
@@ -48,9 +50,23 @@ pub enum LabelWish {
     /// Colour is six hex digits without `#`.
     Present {
         color: String,
-        description: String,
+        meaning: LabelMeaning,
     },
     Absent,
+}
+
+/// What a label that Loopgate sets says of the pull request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelMeaning {
+    /// Checks fail here as they do on the base.
+    BaseFailsToo,
+    ChecksRun,
+    FixNeeded,
+    HumanDecides,
+    AllIsThere,
+    PersonAwaited,
+    /// The gate waits for its approval.
+    GateWaits(GateName),
 }
 
 /// State of one of our check runs; its text is rendered from the view.
@@ -58,6 +74,23 @@ pub enum LabelWish {
 pub enum CheckRunPlan {
     InProgress,
     Completed(Conclusion),
+}
+
+impl CheckRunPlan {
+    /// The one that lets less through.
+    #[must_use]
+    pub const fn max_by_severity(self, other: Self) -> Self {
+        if other.severity() > self.severity() { other } else { self }
+    }
+
+    const fn severity(self) -> u8 {
+        match self {
+            Self::Completed(Conclusion::Success | Conclusion::Neutral | Conclusion::Skipped) => 0,
+            Self::InProgress => 1,
+            Self::Completed(Conclusion::ActionRequired) => 2,
+            Self::Completed(_) => 3,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    attempts::rerun::NextRerun,
+    attempts::{Cause, rerun::NextRerun},
     escalation::{EscalationView, fix_request::FixTurn},
     evidence::{ChangedCoverage, CheckKind, Compare},
-    failure::{Blame, FeedbackLine},
+    failure::Blame,
     gate::{Considered, GateReport},
-    ids::{CheckName, Login},
+    ids::{CheckName, Login, PrNumber},
     observed::{ForgedCheck, ObservationProblem},
     policy::{ConfigError, PolicyOrigin, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{Answer, Asked, CapabilityProgress, LostRecord, Rerun, Skip},
-    verdict::{CheckStanding, DistanceToSuccess, Evaluation, FailureView, tamper::Tampering},
+    verdict::{CheckStanding, DistanceToSuccess, Evaluation, FailureView, FeedbackFact, tamper::Tampering},
 };
 
 /// Everything a reader may be shown of the loop, in the order it matters.
@@ -40,7 +40,7 @@ pub struct View {
     pub capabilities: CapabilityProgress,
     /// Failures of the head, the most telling first.
     pub failures: Vec<FailureView>,
-    pub feedback: Vec<FeedbackLine>,
+    pub feedback: Vec<FeedbackFact>,
     /// The fixer elsewhere whose turn it is, if one is asked.
     pub fixing: Option<FixTurn>,
     pub compare: Option<Compare>,
@@ -55,7 +55,7 @@ pub struct View {
     /// The repetition that comes by itself.
     pub next_rerun: Option<NextRerun>,
     /// Causes that are only flagged, each with what was recognised: the loop goes on.
-    pub flags: BTreeMap<Trigger, String>,
+    pub flags: BTreeMap<Trigger, Cause>,
     /// How the change weakens what checks it.
     pub tampering: Vec<Tampering>,
     /// Commands answered on this head.
@@ -95,6 +95,13 @@ pub enum Warning {
     },
     /// There was a record before this run, and it is gone.
     RecordLost(LostRecord),
+    /// The same head into the same base is judged on another pull request.
+    JudgedOn(PrNumber),
+    /// The checks bear the branch's own name, since people can make branches of the pattern it matches.
+    OpenPattern {
+        pattern: String,
+        branch: String,
+    },
     /// A counted comment's body changed.
     TamperedComment {
         by: Login,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::attempts::{AttemptsEnd, Cause};
 use crate::state::history::{ArtifactCreated, Event, HistoryLine, RunStarted};
 
 #[test]
@@ -20,8 +21,10 @@ fn j21_what_ends_without_a_result_is_put_to_a_person_too() {
     story.now += TimeDelta::minutes(61);
     let decision = story.decide();
     assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::ExternalDependencyDown });
-    let said = &decision.view.escalation.as_ref().unwrap().pattern;
-    assert!(said.contains("unit ended without a result"), "{said}");
+    let Some(Cause::ExternalDependencyDown { outage }) = &decision.view.escalation.as_ref().unwrap().cause else {
+        panic!("{:?}", decision.view.escalation)
+    };
+    assert!(outage.unclear.contains(&name("unit")), "{outage:?}");
     assert_eq!(story.state.reruns, [], "repeating it is a person's choice");
     story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
     story.decide();
@@ -223,7 +226,8 @@ fn j19_without_automatic_retry_the_first_failure_calls_a_human() {
     story.policy.retry.test_fail = AutoRetry::Escalate;
     let decision = story.push(1, &["rounds"], &[]);
     assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::MaxAttemptsReached });
-    assert!(decision.view.escalation.as_ref().unwrap().pattern.starts_with("1 failing attempt, and none is retried"));
+    let cause = decision.view.escalation.as_ref().unwrap().cause.as_ref();
+    assert!(matches!(cause, Some(Cause::MaxAttemptsReached { reason: AttemptsEnd::NotRetried { .. } })), "{cause:?}");
 }
 
 #[test]

@@ -13,13 +13,22 @@ use crate::{
 pub fn read_failure(text: &str, changes: &Changes) -> Failure {
     let cleaned = text::clean(text);
     let (test_name, test_file) = test(&cleaned);
-    let mut failure = Failure {
+    let failure = Failure {
         test_name,
         test_file,
         error_message: cleaned.clone(),
         stack_trace: Some(cleaned),
         ..Failure::default()
     };
+    settled(failure, changes)
+}
+
+/// The failure whose texts are one block of a tool's output: what its message says in short, and what else it tells.
+pub fn read_block(failure: Failure) -> Failure {
+    settled(failure, &Changes::default())
+}
+
+fn settled(mut failure: Failure, changes: &Changes) -> Failure {
     let reading = Reading::of(&failure);
     failure.error_type = reading.error_type;
     failure.error_class = reading.class;

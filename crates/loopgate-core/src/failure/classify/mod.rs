@@ -5,7 +5,7 @@ pub(super) mod fingerprint;
 pub(super) mod normalise;
 mod test_key;
 
-pub use complete::{complete, read_failure};
+pub use complete::{complete, read_block, read_failure};
 pub use fingerprint::fingerprint;
 
 pub(super) use test_key::{TestKey, known_as};

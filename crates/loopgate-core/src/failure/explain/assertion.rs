@@ -44,11 +44,8 @@ pub(super) fn comparison(
         return conclude(
             OffByOne,
             45,
-            format!(
-                "If {wanted} is required, correct the boundary {place}, where one step too {counted} is counted; if \
-                 {got} is, correct the value that the test expects."
-            ),
-            format!("{got} and {wanted} differ by exactly one, and that alone does not tell which side is wrong."),
+            format!("Correct the boundary {place} so that it gives {wanted}: one step too {counted} is counted."),
+            format!("{got} and {wanted} differ by exactly one. If {got} is right, dispute the failure."),
         );
     }
     if *extent == Extent::Differences {
@@ -122,7 +119,7 @@ mod tests {
     use crate::failure::{explain::ExaminedFailure, read::ChangedFile};
 
     #[test]
-    fn values_that_differ_by_one_have_two_readings() {
+    fn values_that_differ_by_one_are_a_boundary_s_or_disputed() {
         let changes = Changes::new([ChangedFile { path: "src/cart.rs".into(), added: Vec::new() }]);
         let failure = Failure {
             test_name: Some("pages_of_ten".into()),
@@ -133,8 +130,8 @@ mod tests {
         let told = ExaminedFailure::new(&failure, &changes).diagnosis.conclusion;
         insta::assert_snapshot!(format!("{}\n{}\n{}", told.cause, told.action, told.reason), @"
         `pages_of_ten` expects `3` and gets `4`.
-        If `3` is required, correct the boundary in `src/cart.rs` (part of this change), where one step too many is counted; if `4` is, correct the value that the test expects.
-        `4` and `3` differ by exactly one, and that alone does not tell which side is wrong.
+        Correct the boundary in `src/cart.rs` (part of this change) so that it gives `3`: one step too many is counted.
+        `4` and `3` differ by exactly one. If `4` is right, dispute the failure.
         ");
     }
 }

@@ -120,6 +120,11 @@ impl<'a> ExaminedCheck<'a> {
     /// How the check, failing, may be retried.
     pub fn retry_class(&self) -> RetryClass {
         let Self { check, failures } = self;
+        // The system kills what uses up the memory of the machine; of its tests nothing is known then.
+        let was_killed = check.signal == Some(9) || check.exit_code == Some(137);
+        if was_killed && check.failures.iter().all(|failure| failure.test_name.is_none() && failure.source.is_none()) {
+            return RetryClass::External;
+        }
         let logged = logged_class(check);
         let every = |class: RetryClass| {
             logged == Some(class) || (!failures.is_empty() && failures.iter().all(|one| one.retry == class))
@@ -292,6 +297,20 @@ mod tests {
         for (check, class) in cases {
             assert_eq!(retry_class(&check), class, "{check:?}");
         }
+    }
+
+    #[test]
+    fn a_killed_check_is_the_machine_s_unless_a_test_of_it_failed() {
+        let ended = |mut check: CheckEvidence, exit_code, signal| {
+            (check.exit_code, check.signal) = (exit_code, signal);
+            retry_class(&check)
+        };
+        let silent = || check(CheckKind::Test, Outcome::Failed, &[]);
+        assert_eq!(ended(silent(), Some(137), None), RetryClass::External);
+        assert_eq!(ended(silent(), None, Some(9)), RetryClass::External);
+        assert_eq!(ended(silent(), Some(1), None), RetryClass::Code);
+        let failing = check(CheckKind::Test, Outcome::Failed, &["AssertionError: expected 20 to be 40"]);
+        assert_eq!(ended(failing, Some(137), None), RetryClass::Code);
     }
 
     #[test]

@@ -95,8 +95,12 @@ fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option
         let place = SourceLocation { file, line, function: function.cloned() };
         (origin.in_repository() && !place.file.is_empty()).then_some(place)
     };
-    frame
-        .map(Frame::location)
+    // A compiler's or linter's finding stands where its tool says; the other places explain it.
+    let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
+    let of_finding = failure.source.as_ref().filter(|_| is_finding);
+    of_finding
+        .and_then(|s| located(&s.file, s.line, s.function.as_ref()))
+        .or_else(|| frame.map(Frame::location))
         .or_else(|| failure.source.as_ref().and_then(|s| located(&s.file, s.line, s.function.as_ref())))
         .or_else(|| failure.test_file.as_ref().and_then(|file| located(file, failure.line_number, None)))
 }

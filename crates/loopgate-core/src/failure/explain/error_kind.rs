@@ -78,7 +78,8 @@ pub(super) fn by_kind(
     }
     let advice = ADVICE.of(kind);
     let value = |name: &str| match name {
-        "rule" => reading.class.as_deref().map_or_else(String::new, code),
+        "rule" => reading.class.as_deref().map_or_else(|| reading.said(), code),
+        "said" => reading.said(),
         "place" => in_suspect(failure, at, changes),
         _ => String::new(),
     };
@@ -156,7 +157,11 @@ mod tests {
     #[test]
     fn braces_name_what_can_be_filled_in() {
         for advice in every_advice() {
-            assert!(placeholders(&advice.action).all(|name| ["rule", "place"].contains(&name)), "{}", advice.action);
+            assert!(
+                placeholders(&advice.action).all(|name| ["rule", "place", "said"].contains(&name)),
+                "{}",
+                advice.action
+            );
             assert_eq!(placeholders(&advice.reason).count(), 0, "{}", advice.reason);
         }
     }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::conclusion::{Conclusion, fill};
 use crate::{
     evidence::{Confidence, ErrorType, RetryClass, RootCauseCategory},
-    failure::read::{Patterns, Reading, text},
+    failure::read::{Patterns, Reading, is_source_excerpt, text},
 };
 
 const FILE: &str = include_str!("../../../data/known_messages.toml");
@@ -169,7 +169,12 @@ pub(super) fn explain(reading: &Reading) -> Explanation {
     // a finding of a compiler or linter stand its other findings.
     let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
     let is_all = of_headline.by.is_some() || is_finding || kind != Kind::Error;
-    if is_all { of_headline } else { look_up(&reading.whole, kind) }
+    if is_all {
+        return of_headline;
+    }
+    // Quoted source says what the lines around the error are about, not what went wrong.
+    let lines = reading.whole.lines().filter(|line| !is_source_excerpt(line.trim_start()));
+    look_up(&lines.collect::<Vec<_>>().join("\n"), kind)
 }
 
 /// How a check without known failures may be retried, by the row that explains the end of its log.

@@ -36,7 +36,9 @@ const FORMS: &[&str] = &[
     r"(?m)^\s*Actual:\s+(?P<a>.+)\n\s*Expected:\s+(?P<e>.+)$",
     // testify, RSpec, AssertJ
     r"(?m)^\s*expected\s*: (?P<e>.+)\n\s*(?:actual|got|but was)\s*: (?P<a>.+)$",
-    r"(?m)^Expecting actual:\n\s+(?P<a>.+)\nto be equal to:\n\s+(?P<e>.+)$",
+    r"(?m)^\s*Expecting(?: actual)?:\n\s+(?P<a>.+)\n\s*to be equal to:\n\s+(?P<e>.+)$",
+    // Exceptions that did not come
+    r"(?i)expected:? (?P<e>[A-Za-z_$][A-Za-z0-9_.:$\\]*) (?:to be (?:thrown|raised), )?but (?P<a>nothing was (?:thrown|raised))",
     // JUnit, Kotest, MSTest, TestNG, kotlin.test
     r"(?i)expected:? ?<(?P<e>[^\n]*?)>[.,]? ?(?:but was|actual):? ?<(?P<a>[^\n]*?)>",
     r"expected \[(?P<e>[^\n]*?)\] but found \[(?P<a>[^\n]*?)\]",
@@ -49,11 +51,13 @@ const FORMS: &[&str] = &[
     r#"XCTAssertEqual failed: \("(?P<a>[^\n]*?)"\) is not equal to \("(?P<e>[^\n]*?)"\)"#,
     r"Expectation failed: \([^\n]* → (?P<a>[^\n]+?)\) == (?P<e>[^\n]+)",
     // GoogleTest, Catch2
+    r"Expected equality of these values:\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)\n\s+[^\n]+\n\s+Which is: (?P<e>[^\n]+)",
     r"Expected equality of these values:\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)\n\s+(?P<e>[^\n]+)",
+    r"Expected equality of these values:\n\s+(?P<e>[^\n]+)\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)",
     r"with expansion:\n\s+(?P<a>[^\n]+?) == (?P<e>[^\n]+)",
     // pytest and unittest
     r"(?m)^(?:E\s+)?(?:AssertionError: )?assert (?P<a>[^\n]+?) == (?P<e>[^\n]+?)$",
-    r"(?m)^(?:E\s+)?(?:AssertionError: )(?P<a>[^\n]+?) != (?P<e>[^\n]+?)(?: : .*)?$",
+    r"(?m)^(?:E\s+)?(?:AssertionError: )(?:[A-Z][a-z]+ differ: )?(?P<a>[^\n]+?) != (?P<e>[^\n]+?)(?: : .*)?$",
     // mypy; rustc and other compilers
     r#"\(got "(?P<a>[^"\n]+)", expected "(?P<e>[^"\n]+)"\)"#,
     r"expected `(?P<e>[^`\n]+)`, found `(?P<a>[^`\n]+)`",
@@ -63,6 +67,8 @@ const FORMS: &[&str] = &[
     r"\bwant(?:ed)?:? (?P<e>[^\n]+?)[,;]? (?:but )?got:? (?P<a>[^\n]+)",
     r"(?m)^\s*\S[^\n]* = (?P<a>[^\n]+?)[,;] want:? (?P<e>[^\n]+)$",
     // chai, Vitest, FluentAssertions, and plain English
+    r"expected [^\n]+? to be called (?P<e>[0-9]+) times?, but got (?P<a>[0-9]+) times?",
+    r"expected [^\n]+? to have (?:a )?length (?:of )?(?P<e>[0-9]+) but got (?P<a>[0-9]+)",
     r"(?i)expected (?P<a>[^\n]+?) to (?:strictly |deeply |loosely |deep )*(?:equal|be|eql|match)(?: to)? (?P<e>[^\n]+?)(?: //[^\n]*)?(?:\n|$)",
     r"(?i)expected:? [^\n]*?to be (?P<e>[^\n]+?), but found (?P<a>[^\n]+)",
     r"(?i)expected:? (?P<e>[^\n]+?),? (?:but )?(?:got|received|found|was|actual):? (?P<a>[^\n]+)",
@@ -77,10 +83,47 @@ pub(super) fn sides_in(cleaned: &str) -> Option<Sides> {
         let captures = PATTERNS.captures(row, head)?;
         let (expected, actual) = (value(&captures["e"]), value(&captures["a"]));
         let sides = Sides { expected, actual, extent: Extent::Whole };
-        (!sides.expected.is_empty() && !sides.actual.is_empty()).then_some(sides)
+        (!sides.expected.is_empty() && !sides.actual.is_empty() && !is_prose(&sides)).then_some(sides)
     });
     // Where the values on the first line are cut off, the difference below them says more.
     inline.filter(|sides| !sides.expected.contains('…') && !sides.actual.contains('…')).or_else(|| diff_block(head))
+}
+
+/// Words behind `to be` that say how something is, not what it equals.
+const PREDICATES: [&str; 20] = [
+    "a",
+    "above",
+    "an",
+    "at",
+    "below",
+    "called",
+    "close",
+    "defined",
+    "empty",
+    "fulfilled",
+    "greater",
+    "in",
+    "instanceof",
+    "less",
+    "one",
+    "raised",
+    "rejected",
+    "strictly",
+    "thrown",
+    "within",
+];
+
+/// Whether a sentence about a value was taken for the value.
+fn is_prose(Sides { expected, actual, .. }: &Sides) -> bool {
+    let first = expected.split(' ').next().unwrap_or_default();
+    let is_predicate = expected.contains(' ') && PREDICATES.contains(&first);
+    let is_sentence = [" to be ", " to have "].iter().any(|verb| expected.contains(verb));
+    is_predicate
+        || is_sentence
+        || actual == "values"
+        || actual.ends_with(" not")
+        || actual.starts_with("it throws ")
+        || expected.ends_with(" but nothing")
 }
 
 /// What an assertion expected and what it found: as the report gives them, else as the message tells them.
@@ -97,7 +140,8 @@ fn diff_block(head: &str) -> Option<Sides> {
     let (start, minus_is_expected) = lines.iter().enumerate().find_map(|(index, line)| match line.trim() {
         "--- Expected" => Some((index + 1, true)),
         "+ expected - actual" => Some((index, false)),
-        line if line.starts_with("- Expected") => Some((index + 1, true)),
+        "+ actual - expected" => Some((index, true)),
+        line if line.starts_with("- Expected  - ") || line == "- Expected" => Some((index + 1, true)),
         line if line.ends_with("(-want +got):") => Some((index, true)),
         _ => None,
     })?;
@@ -105,6 +149,9 @@ fn diff_block(head: &str) -> Option<Sides> {
     for line in lines.iter().skip(start + 1).take(60) {
         let line = line.trim_start();
         let line = line.strip_prefix("E ").map_or(line, str::trim_start);
+        if line == "+ expected - actual" {
+            break;
+        }
         if let Some(rest) = line.strip_prefix('-') {
             minus.push(rest.trim());
         } else if let Some(rest) = line.strip_prefix('+') {
@@ -196,11 +243,29 @@ mod tests {
             ("Incompatible return value type (got \"str\", expected \"int\")", "int", "str"),
             ("expected `u32`, found `&str`", "u32", "&str"),
             ("Expected 30 but got 20", "30", "20"),
+            ("Expecting:\n <\"shop\">\nto be equal to:\n <\"chop\">\nbut was not.", "\"chop\"", "\"shop\""),
+            ("expected [ 1, 2 ] to have a length of 3 but got 2", "3", "2"),
+            ("AssertionError: Lists differ: [1, 2] != [1, 3]", "[1, 3]", "[1, 2]"),
+            (
+                "Expected values to be strictly deep-equal:\n+ actual - expected\n\n  {\n+   a: 1\n-   a: 2\n  }\n      + expected - actual\n\n      -  \"a\": 1",
+                "a: 2",
+                "a: 1",
+            ),
+            ("Expected a.B to be thrown, but nothing was thrown.", "a.B", "nothing was thrown"),
+            ("Expected equality of these values:\n  30\n  total()\n    Which is: 20", "30", "20"),
         ];
         for (text, expected, actual) in cases {
             let found = sides_in(&text::clean(text)).map(|sides| (sides.expected, sides.actual));
             assert_eq!(found, Some((expected.to_owned(), actual.to_owned())), "{text}");
         }
-        assert_eq!(sides_in("connection refused"), None);
+        for text in [
+            "connection refused",
+            "expected \"spy\" to be called with arguments: [ 'b' ]",
+            "expected null not to be null",
+            "expected [ 'a' ] to include 'c'",
+            "expected function to throw an error, but it didn't",
+        ] {
+            assert_eq!(sides_in(text), None, "{text}");
+        }
     }
 }

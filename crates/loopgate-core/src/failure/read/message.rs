@@ -97,17 +97,20 @@ const FORMS: &[Form] = &[
             r#"^(?:\s*E\s+|Exception in thread "[^"]*" |\s*(?:Unc|C)aught |PHP Fatal error:\s+Uncaught |Caused by: "#,
             r"|Unhandled exception\. |panic: |\s*)",
             r"(?P<class>(?:[A-Za-z_][A-Za-z0-9_$]*(?:\.|::|\\|/))*[A-Z]?[A-Za-z0-9_$]*",
-            r"(?:Error|Exception|Failure|Fault|Timeout|Interrupt|Mismatch|NotFound|Exit|Panic))",
+            r"(?:Error|Exception|Failure|Fault|Timeout|Interrupt|Mismatch|NotFound|Exit|Panic)|Errno::[A-Z]+)",
             r"(?: \[[A-Za-z0-9_.-]+\])?(?:\s?:(?: (?P<msg>.*))?|)$"
         ),
         class: Captured,
         error_type: None,
     },
     Form { pattern: r": (?P<msg>.+) \((?P<class>[A-Z][A-Za-z0-9_:]*)\)$", class: Captured, error_type: None },
-    Form { pattern: r"^E\s+Failed: (?P<msg>.*)$", class: Fixed("Failed"), error_type: None },
+    form(r"^(?:E\s+)?Failed: (?P<msg>DID NOT RAISE .*)$", Fixed("Failed"), AssertionError),
+    Form { pattern: r"^(?:E\s+)?Failed: (?P<msg>.*)$", class: Fixed("Failed"), error_type: None },
+    // Package managers, behind their warnings
+    Form { pattern: r"^npm (?:ERR!|error) (?P<msg>(?:[A-Z][a-z]+ |404 ).*)$", class: Unnamed, error_type: None },
     form(r"^\s+[^\s:]+_test\.go:[0-9]+: (?P<msg>.*)$", Unnamed, AssertionError),
     // cargo and many others; their closing summaries say nothing.
-    Form { pattern: r"^(?:\x{d7} )?[Ee]rror: (?P<msg>[^\s].*)$", class: Unnamed, error_type: None },
+    Form { pattern: r"^(?:\x{d7} )?(?:[Ee]rror|ERROR): (?P<msg>[^\s].*)$", class: Unnamed, error_type: None },
 ];
 
 /// Lines that match a form and only sum up.
@@ -134,7 +137,9 @@ pub(in crate::failure) fn headline(cleaned: &str) -> Headline {
     // A Python traceback ends with its error; the last of a chain is the one that was raised.
     let traceback = lines.iter().rposition(|line| line.trim_start().starts_with("Traceback (most recent call last)"));
     let found = traceback.and_then(|start| find(&lines, start)).or_else(|| find(&lines, 0));
-    let Some((index, row)) = found else { return without_form(&lines) };
+    let Some((index, row)) = found else {
+        return traceback.and_then(|start| end_of_traceback(&lines[start..])).unwrap_or_else(|| without_form(&lines));
+    };
     let form = &FORMS[row];
     let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(&lines) };
     let said = captures.name("msg").map_or("", |found| found.as_str());
@@ -238,7 +243,21 @@ pub(in crate::failure) fn is_source_excerpt(trimmed: &str) -> bool {
 /// A runner's line with the test's name: `  ● cart › adds`, ` FAIL  test/cart.test.ts > cart`, `# example.com/cart`.
 fn is_title(line: &str) -> bool {
     let trimmed = line.trim_start();
-    ["● ", "FAIL ", "# ", "--- FAIL", "====", "____"].iter().any(|start| trimmed.starts_with(start))
+    ["● ", "FAIL ", "# ", "> ", "npm warn", "npm WARN", "--- FAIL", "====", "____"]
+        .iter()
+        .any(|start| trimmed.starts_with(start))
+}
+
+/// The error at the end of a Python traceback whose class ends like no other's: `socket.gaierror: [Errno -2] …`.
+fn end_of_traceback(lines: &[&str]) -> Option<Headline> {
+    let last = lines.iter().rev().find(|line| !line.is_empty() && !line.starts_with(' '))?;
+    let (class, message) = last.split_once(": ")?;
+    let is_class = !class.is_empty() && class.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_'));
+    is_class.then(|| Headline {
+        class: Some(text::shorten(class, 120)),
+        error_type: type_of(Some(class), message),
+        message: message.to_owned(),
+    })
 }
 
 fn without_form(lines: &[&str]) -> Headline {

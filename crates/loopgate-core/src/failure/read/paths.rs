@@ -50,6 +50,7 @@ const TOOLCHAINS: &[&str] = &[
     "/webpack/bootstrap",
     "/webpack/runtime",
     "/usr/local/go/src/",
+    "/_testmain.go",
     "/hostedtoolcache/",
     "/lib/python2",
     "/lib/python3",

@@ -29,8 +29,12 @@ pub struct FailureInspection {
 
 /// Reads the text of one failure: a message, a trace, the end of a log.
 pub fn inspect(text: &str) -> FailureInspection {
+    inspect_failure(read_failure(text, &Changes::default()))
+}
+
+/// The same for a failure that a report told of.
+pub fn inspect_failure(failure: Failure) -> FailureInspection {
     let changes = Changes::default();
-    let failure = read_failure(text, &changes);
     let reading = Reading::of(&failure);
     let examined = ExaminedFailure::of_reading(&failure, reading.clone(), &changes);
     FailureInspection {

@@ -9,7 +9,7 @@ mod summary;
 
 pub use feedback::{FeedbackItem, Place, Priority, summarise};
 pub use feedback_line::FeedbackLine;
-pub use inspect::{FailureInspection, inspect};
+pub use inspect::{FailureInspection, inspect, inspect_failure};
 pub use packet::{
     Entry, EntryKind, FEEDBACK_SCHEMA, FailingCheck, FeedbackPacket, MAX_PACKET, PacketInput, PastFailure, SinceLast,
     Tried, highest_priority,

@@ -1,24 +1,51 @@
-//! The checklist in a gate's request comment: where it is required, approvals wait until every box is ticked.
+//! The checklist in a gate's request comment: where it is required, approvals wait until an approver ticked every box.
+//! Everybody with write can edit the comment, and only the event of an edit says who did.
 
-use pulldown_cmark::{Event, Options, Parser};
+use std::collections::BTreeSet;
+
+use pulldown_cmark::{Event, Options, Parser, TagEnd};
 
 use crate::{
     gate::report::Refusal,
     ids::GateName,
-    observed::{Comment, Snapshot},
-    policy::{ChecklistMode, GatePolicy},
+    observed::{Account, AccountKind, Comment, Hint, Snapshot},
+    policy::{ChecklistMode, GatePolicy, GatePreset},
+    state::Ticks,
 };
 
-/// Why approvals wait for the checklist, if they do.
-pub(super) fn open(gate: &GateName, policy: &GatePolicy, snapshot: &Snapshot) -> Option<Refusal> {
+/// Why approvals wait for the checklist, if they do. A box that is not there any more is open.
+pub(super) fn open(policy: &GatePolicy, ticks: Option<&Ticks>) -> Option<Refusal> {
     if policy.checklist == ChecklistMode::Optional {
         return None;
     }
-    match newest_request(gate, snapshot).map(|request| unticked(&request.body)) {
+    let boxes = policy.preset.as_ref().map_or(GatePreset::BOXES_OF_OTHERS, |preset| preset.boxes);
+    match ticks.map(|ticks| boxes.saturating_sub(ticks.boxes.len())) {
         None => Some(Refusal::ChecklistMissing),
         Some(0) => None,
         Some(open) => Some(Refusal::ChecklistOpen { open }),
     }
+}
+
+/// What approvers have ticked of the newest request: what was remembered of it, or what stands there now if all who
+/// edited it since may approve. None where there is no request.
+pub(super) fn ticks(
+    gate: &GateName,
+    snapshot: &Snapshot,
+    remembered: Option<&Ticks>,
+    may_approve: impl Fn(&Account) -> bool,
+) -> Option<Ticks> {
+    let request = newest_request(gate, snapshot)?;
+    let editors = snapshot.hints.iter().filter_map(|hint| match hint {
+        Hint::CommentEdited { comment, by, .. } if *comment == request.id => {
+            Some(Account { id: by.id, login: by.login.clone(), kind: AccountKind::User })
+        }
+        _ => None,
+    });
+    let editors: Vec<Account> = editors.collect();
+    let known = remembered.filter(|ticks| ticks.comment == request.id).map(|ticks| ticks.boxes.clone());
+    let by_approvers = !editors.is_empty() && editors.iter().all(may_approve);
+    let boxes = if by_approvers { ticked(&request.body) } else { known.unwrap_or_default() };
+    Some(Ticks { comment: request.id, boxes })
 }
 
 /// Our own request comment of the last round: found by its marker and its author, since anybody can write a marker.
@@ -37,8 +64,24 @@ fn round(body: &str, gate: &GateName) -> Option<u32> {
     rest.split_once(" -->")?.0.parse().ok()
 }
 
-fn unticked(body: &str) -> usize {
-    Parser::new_ext(body, Options::ENABLE_TASKLISTS | Options::ENABLE_GFM)
-        .filter(|event| matches!(event, Event::TaskListMarker(false)))
-        .count()
+/// Boxes of one list at most.
+const MOST_BOXES: usize = 50;
+
+/// The texts of the ticked boxes.
+fn ticked(body: &str) -> BTreeSet<String> {
+    let mut ticked = BTreeSet::new();
+    let mut open: Option<String> = None;
+    for event in Parser::new_ext(body, Options::ENABLE_TASKLISTS | Options::ENABLE_GFM) {
+        match event {
+            Event::TaskListMarker(true) => open = Some(String::new()),
+            Event::Text(text) | Event::Code(text) => {
+                if let Some(item) = &mut open {
+                    item.extend(text.chars().take(200));
+                }
+            }
+            Event::End(TagEnd::Item) if ticked.len() < MOST_BOXES => ticked.extend(open.take()),
+            _ => {}
+        }
+    }
+    ticked
 }

@@ -22,7 +22,7 @@ use crate::{
     evidence::Finding,
     ids::{CommentId, GateName, Timestamp},
     observed::{Account, Snapshot},
-    policy::{GateRole, Mode, Policy},
+    policy::{Exclusion, GateRole, Mode, Policy},
     state::{HeadObservation, LoopState, WordSource},
 };
 
@@ -45,6 +45,8 @@ pub struct Assessment {
     pub sighting: Option<HeadObservation>,
     /// To replace [`LoopState::edited_words`].
     pub edited: BTreeSet<WordSource>,
+    /// To replace [`LoopState::edited_by_others`].
+    pub edited_by_others: BTreeSet<WordSource>,
 }
 
 /// A command in a comment or review.
@@ -78,7 +80,7 @@ pub fn assess(
     now: Timestamp,
 ) -> Assessment {
     let names: BTreeSet<GateName> = policy.gates.keys().cloned().collect();
-    let said = utterances(snapshot, &state.edited_words, &names);
+    let said = utterances(snapshot, Some(state), &names);
     let triggers = triggers(snapshot, Some(state), policy, findings);
     let fingerprints: BTreeMap<GateName, String> =
         triggers.iter().map(|(name, found)| (name.clone(), fingerprint(&found.scope, snapshot))).collect();
@@ -86,7 +88,8 @@ pub fn assess(
     let mut record = state.first_seen_heads.clone();
     record.extend(sighting.clone());
 
-    let contributors = Contributors::of(&snapshot.commits);
+    let contributors = |update_merges| Contributors::of(&snapshot.commits, update_merges);
+    let contributors = [Exclusion::Allowed, Exclusion::Excluded].map(|kind| (kind, contributors(kind)));
     let scene = weighing::Scene { snapshot, state, said: &said, contributors: &contributors, record: &record };
     let mut tampered = Vec::new();
     let mut gates = Vec::new();
@@ -104,7 +107,9 @@ pub fn assess(
     }
     let unmatched = if gates.iter().any(GateReport::is_waiting) { unmatched(&said) } else { Vec::new() };
     let edited = said.iter().filter(|utterance| utterance.is_edited()).map(|utterance| utterance.source).collect();
-    Assessment { unmatched, commands: commands(&said, snapshot), tampered, sighting, edited, gates }
+    let by_others = said.iter().filter(|utterance| utterance.is_edited_by_another());
+    let edited_by_others = by_others.map(|utterance| utterance.source).collect();
+    Assessment { unmatched, commands: commands(&said, snapshot), tampered, sighting, edited, edited_by_others, gates }
 }
 
 /// The gates that apply, and why.

@@ -7,7 +7,6 @@ use super::{
 use crate::{
     gate::report::{Refusal, WordOutcome},
     ids::{Login, Timestamp},
-    observed::{Account, AccountKind, ReviewVerdict},
     state::{Objection, WordSource},
 };
 
@@ -17,10 +16,12 @@ impl Weighing<'_> {
         let word = &self.said[at];
         // Naming somebody as co-author must not silence their objection: exclusions are for approvals.
         let granted = self.authority.grant(&word.by);
+        // Whoever could reject when they did still stands in the way without their rights: a maintainer may dismiss it.
+        let known = self.remembered.is_some_and(|gate| gate.objections.iter().any(|known| known.source == word.source));
         let taken_back = self.later(at).any(|later| lifts(&later.what)) || self.is_dismissed(at);
         match granted {
             _ if taken_back => WordOutcome::Superseded,
-            Ok(_) => {
+            _ if granted.is_ok() || known => {
                 let objection = Objection {
                     by: word.by.login.clone(),
                     by_id: word.by.id,
@@ -33,6 +34,7 @@ impl Weighing<'_> {
                 self.objections.push(objection);
                 WordOutcome::Counted
             }
+            Ok(_) => WordOutcome::Superseded,
             Err(refusal) => {
                 self.doubtful_objection |= matches!(refusal, Refusal::AuthorityUnknown { .. });
                 WordOutcome::Refused(refusal)
@@ -72,11 +74,7 @@ impl Weighing<'_> {
             if self.is_present(objection) || self.is_ended(objection) {
                 continue;
             }
-            let (id, login, kind) = (objection.by_id, objection.by.clone(), AccountKind::User);
-            match self.authority.grant(&Account { id, login, kind }) {
-                Ok(_) | Err(Refusal::AuthorityUnknown { .. }) => self.objections.push(objection.clone()),
-                Err(_) => {}
-            }
+            self.objections.push(objection.clone());
         }
     }
 
@@ -86,7 +84,8 @@ impl Weighing<'_> {
         self.said.iter().any(is_it)
     }
 
-    /// Whether somebody ended it since, or its review was dismissed.
+    /// Whether somebody ended it since. Dismissing a review takes no more than write, so that ends it only by the hand of
+    /// somebody who may dismiss it here too.
     fn is_ended(&self, objection: &Objection) -> bool {
         let by_writer = |word: &Said| word.by.id == objection.by_id && (lifts(&word.what) || rejects(&word.what));
         let ends = |word: &Said| {
@@ -95,7 +94,7 @@ impl Weighing<'_> {
                 && (by_writer(word) || self.dismisses(word, &objection.by))
         };
         let dismissed = matches!(objection.source, WordSource::Review(id)
-            if self.scene.snapshot.reviews.items.iter().any(|review| review.id == id && review.verdict == ReviewVerdict::Dismissed));
+            if self.scene.snapshot.dismissed_by.get(&id).is_some_and(|by| self.authority.may_dismiss(by).is_ok()));
         dismissed || self.said.iter().any(ends)
     }
 }

@@ -20,8 +20,8 @@ use crate::{
     },
     ids::{GateName, Sha, UserId},
     observed::{Completeness, Lifecycle, Snapshot},
-    policy::{GatePolicy, Mode},
-    state::{GateState, HeadObservation, LoopState, Objection, WordSource},
+    policy::{Exclusion, GatePolicy, Mode},
+    state::{GateState, HeadObservation, LoopState, Objection, Revocation, Ticks, WordSource},
 };
 
 /// What is the same for all gates.
@@ -29,7 +29,8 @@ pub(super) struct Scene<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) state: &'a LoopState,
     pub(super) said: &'a [Utterance<'a>],
-    pub(super) contributors: &'a Contributors,
+    /// Without those who merely merged the base, and with them.
+    pub(super) contributors: &'a [(Exclusion, Contributors); 2],
     /// The record of heads, ending with the present one.
     pub(super) record: &'a [HeadObservation],
 }
@@ -46,7 +47,9 @@ pub(super) struct Own<'a> {
 /// The gate's report, and its counted comments that were tampered with.
 pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> (GateReport, Vec<Tampered>) {
     let paths = paths(scene.snapshot, own);
-    let authority = Authority::resolve(own.policy, scene.snapshot, scene.contributors, &paths);
+    let [without, with] = scene.contributors;
+    let (_, contributors) = if own.policy.exclusions.update_merges == without.0 { without } else { with };
+    let authority = Authority::resolve(own.policy, scene.snapshot, contributors, &paths);
     let mut weighing = Weighing::new(scene, own, &authority);
     weighing.weigh();
     let tampered = weighing.tampered();
@@ -67,6 +70,8 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> (GateReport, Vec<Tampe
         awaiting_owners: weighing.awaiting_owners(),
         considered: weighing.considered(),
         counted: weighing.counted(),
+        revocations: weighing.revocations,
+        ticks: weighing.ticks,
         objections: weighing.objections,
         label: own.policy.label.clone(),
     };
@@ -90,6 +95,9 @@ pub(super) struct Weighing<'a> {
     outcomes: Vec<WordOutcome>,
     pub(super) approvals: Vec<(Approval, Grant)>,
     pub(super) objections: Vec<Objection>,
+    pub(super) revocations: Vec<Revocation>,
+    /// What approvers have ticked of the checklist.
+    ticks: Option<Ticks>,
     /// Somebody objects of whom it could not be learned whether they may.
     pub(super) doubtful_objection: bool,
 }
@@ -112,13 +120,33 @@ impl<'a> Weighing<'a> {
             }
             if word.void.is_none() && authority.is_bot(&word.by) {
                 word.void = Some(Refusal::IsBot);
-            } else if word.void.is_none() && changed_since_counted(word, remembered, scene.snapshot) {
+            } else if word.void.is_none()
+                && !word.what.closes()
+                && changed_since_counted(word, remembered, scene.snapshot)
+            {
                 word.void = Some(Refusal::Edited);
             }
         }
+        said.sort_by_key(|word| (word.at, word.source));
         let outcomes = vec![WordOutcome::Superseded; said.len()];
         let (approvals, objections) = (Vec::new(), Vec::new());
-        Self { scene, own, authority, remembered, said, outcomes, approvals, objections, doubtful_objection: false }
+        let ticks = checklist::ticks(own.name, scene.snapshot, remembered.and_then(|gate| gate.ticks.as_ref()), |by| {
+            authority.excluded(by).is_none() && authority.grant(by).is_ok()
+        });
+        let revocations = remembered.map(|gate| gate.revocations.clone()).unwrap_or_default();
+        Self {
+            scene,
+            own,
+            authority,
+            remembered,
+            said,
+            outcomes,
+            approvals,
+            objections,
+            revocations,
+            ticks,
+            doubtful_objection: false,
+        }
     }
 
     fn weigh(&mut self) {
@@ -130,6 +158,7 @@ impl<'a> Weighing<'a> {
             let outcome = self.outcome(at);
             self.outcomes[at] = outcome;
         }
+        self.remember_revocations();
         self.forget_mended();
         self.remember_objections();
     }
@@ -181,7 +210,9 @@ impl<'a> Weighing<'a> {
                 }
             },
             What::Reject { words } | What::ReviewRejected { words } => self.objection(at, words),
-            What::Revoke | What::ReviewDismissed => WordOutcome::Counted,
+            What::Revoke if self.has_said_something(at) => WordOutcome::Counted,
+            What::Revoke => WordOutcome::Refused(Refusal::NothingToRevoke),
+            What::ReviewDismissed => WordOutcome::Counted,
             What::Dismiss { of } => self.dismissal(at, of),
             What::ApprovedElsewhere => WordOutcome::Refused(Refusal::WrongChannel { wants_review: false }),
             What::NearMiss(_) => WordOutcome::Superseded,
@@ -200,14 +231,54 @@ impl<'a> Weighing<'a> {
         }
     }
 
-    /// Whether the same person rejected, revoked or lost a review after this approval.
+    /// Whether the same person rejected, revoked or lost a review after this approval, as far as anybody remembers.
     fn is_taken_back(&self, at: usize) -> bool {
-        self.later(at).any(|word| {
-            matches!(
-                word.what,
-                What::Reject { .. } | What::ReviewRejected { .. } | What::Revoke | What::ReviewDismissed
-            )
-        })
+        let word = &self.said[at];
+        let revoked = |revocation: &Revocation| {
+            revocation.by_id == word.by.id && (revocation.at, revocation.source) > (word.at, word.source)
+        };
+        self.later(at).any(|later| later.what.closes()) || self.revocations.iter().any(revoked)
+    }
+
+    /// Keeps the newest revocation of each approver: deleting, hiding or editing it does not bring the approval back.
+    fn remember_revocations(&mut self) {
+        let mut kept = self.revocations.clone();
+        for (at, word) in self.said.iter().enumerate() {
+            if !matches!(word.what, What::Revoke) || word.void.is_some() {
+                continue;
+            }
+            let took_back = self.outcomes[at] == WordOutcome::Counted;
+            let newest = Revocation { by_id: word.by.id, at: word.at, source: word.source, took_back };
+            let known = kept.iter().find(|revocation| revocation.by_id == word.by.id);
+            let is_newer = known.is_none_or(|known| (known.at, known.source) < (newest.at, newest.source));
+            // What others write must not grow the state.
+            if is_newer && (took_back || self.authority.grant(&word.by).is_ok()) {
+                kept.retain(|revocation| revocation.by_id != newest.by_id);
+                kept.push(newest);
+            }
+        }
+        self.revocations = kept;
+    }
+
+    fn has_counted(&self, by: UserId) -> bool {
+        let Some(gate) = self.remembered else { return false };
+        let login = self.said.iter().find(|word| word.by.id == by).map(|word| &word.by.login);
+        gate.approved_by.iter().flatten().any(|counted| Some(counted) == login)
+            || gate.objections.iter().any(|objection| objection.by_id == by)
+    }
+
+    /// Whether the writer of a revocation had a word here that it takes back.
+    fn has_said_something(&self, at: usize) -> bool {
+        let word = &self.said[at];
+        let stood = |(earlier, outcome): (&Said, &WordOutcome)| {
+            earlier.by.id == word.by.id
+                && (earlier.what.approves() || earlier.what.closes())
+                && !matches!(outcome, WordOutcome::Refused(_))
+        };
+        let remembered = |revocation: &Revocation| revocation.took_back && revocation.source == word.source;
+        self.said[..at].iter().zip(&self.outcomes).any(stood)
+            || self.has_counted(word.by.id)
+            || self.remembered.is_some_and(|gate| gate.revocations.iter().any(remembered))
     }
 
     /// Genuine words of the same person after this one. Whether a person still objects is told by their own newest
@@ -233,7 +304,7 @@ impl<'a> Weighing<'a> {
             return Err(Refusal::HeadUnsettled);
         }
         let head = self.bind(word)?;
-        if let Some(refusal) = checklist::open(self.own.name, self.own.policy, self.scene.snapshot) {
+        if let Some(refusal) = checklist::open(self.own.policy, self.ticks.as_ref()) {
             return Err(refusal);
         }
         let (by, url) = (word.by.login.clone(), word.url.clone());

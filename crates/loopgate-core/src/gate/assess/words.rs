@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     gate::{
         grammar::{Intent, NearMiss, Reading, read},
-        report::{Refusal, Word},
+        report::{PhraseProblem, Refusal, Word},
     },
-    ids::{AppId, CommentId, GateName, Login, Sha, Timestamp},
+    ids::{AppId, CommentId, GateName, Login, Sha, Timestamp, UserId},
     observed::{Account, AppIdentity, Comment, Hint, Lifecycle, Review, ReviewVerdict, Snapshot, Visibility},
-    state::WordSource,
+    state::{LoopState, WordSource},
 };
 
 /// Characters of a comment that go with a rejection as its reason.
@@ -56,6 +56,15 @@ pub(super) enum What {
 }
 
 impl What {
+    /// Whether it is said against a gate: such words count more than those that open it.
+    pub(super) const fn closes(&self) -> bool {
+        matches!(self, Self::Reject { .. } | Self::ReviewRejected { .. } | Self::Revoke | Self::ReviewDismissed)
+    }
+
+    pub(super) const fn approves(&self) -> bool {
+        matches!(self, Self::Approve { .. } | Self::ReviewApproved { .. })
+    }
+
     pub(super) const fn word(&self) -> Word {
         match self {
             Self::Approve { .. } | Self::ReviewApproved { .. } | Self::ApprovedElsewhere => Word::Approve,
@@ -79,36 +88,62 @@ pub(in crate::gate) struct Utterance<'a> {
     /// Of reviews: the verdict and the commit it was given on.
     review: Option<(ReviewVerdict, Option<Sha>)>,
     tampering: Tampering,
+    /// When it got the text it has, as far as that is known.
+    edited_at: Timestamp,
+    /// Written while the pull request was closed.
+    while_closed: bool,
 }
 
 /// What is known of changes to a body after it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tampering {
     None,
+    /// By its writer, or by nobody knows whom.
     Edited,
+    EditedByAnother,
     Hidden,
 }
 
-/// Reads every comment and review but our own, oldest first. `edited` are those known to have been edited.
+/// Reads every comment and review but our own, oldest first. `state` knows which of them were edited, and when the pull
+/// request was closed.
 pub(in crate::gate) fn utterances<'a>(
     snapshot: &'a Snapshot,
-    edited: &BTreeSet<WordSource>,
+    state: Option<&LoopState>,
     gates: &BTreeSet<GateName>,
 ) -> Vec<Utterance<'a>> {
-    let told = snapshot.hints.iter().filter_map(|hint| match hint {
-        Hint::CommentEdited { comment, .. } => Some(WordSource::Comment(*comment)),
-        Hint::ReviewEdited { review, .. } => Some(WordSource::Review(*review)),
-        _ => None,
-    });
-    let edited: BTreeSet<WordSource> = edited.iter().copied().chain(told).collect();
+    let told: Vec<(WordSource, UserId)> = snapshot
+        .hints
+        .iter()
+        .filter_map(|hint| match hint {
+            Hint::CommentEdited { comment, by, .. } => Some((WordSource::Comment(*comment), by.id)),
+            Hint::ReviewEdited { review, by } => Some((WordSource::Review(*review), by.id)),
+            _ => None,
+        })
+        .collect();
+    let edited = |source| {
+        told.iter().any(|(told, _)| *told == source) || state.is_some_and(|state| state.edited_words.contains(&source))
+    };
+    let by_another = |source, writer: &Account| {
+        told.iter().any(|(told, by)| *told == source && *by != writer.id)
+            || state.is_some_and(|state| state.edited_by_others.contains(&source))
+    };
+    let closed_at = |at| {
+        state.is_some_and(|state| {
+            state.closed_periods.iter().any(|closed| closed.from <= at && closed.to.is_none_or(|to| at <= to))
+        })
+    };
     let comments = snapshot.comments.items.iter().filter_map(|comment| of_comment(comment, snapshot, gates));
     let reviews = snapshot.reviews.items.iter().filter_map(|review| of_review(review, snapshot, gates));
     let inline = snapshot.inline.items.iter().filter_map(|comment| on_the_diff(comment, snapshot, gates));
     let mut all: Vec<Utterance<'a>> = comments.chain(reviews).chain(inline).collect();
     for utterance in &mut all {
-        if utterance.tampering == Tampering::None && edited.contains(&utterance.source) {
+        if utterance.tampering == Tampering::None && edited(utterance.source) {
             utterance.tampering = Tampering::Edited;
         }
+        if utterance.tampering == Tampering::Edited && by_another(utterance.source, utterance.by) {
+            utterance.tampering = Tampering::EditedByAnother;
+        }
+        utterance.while_closed = closed_at(utterance.at);
     }
     all.sort_by_key(|utterance| (utterance.at, utterance.source));
     all
@@ -137,6 +172,8 @@ fn of_comment<'a>(comment: &'a Comment, snapshot: &Snapshot, gates: &BTreeSet<Ga
         reading,
         review: None,
         tampering,
+        edited_at: comment.updated_at.max(comment.created_at),
+        while_closed: false,
     })
 }
 
@@ -162,6 +199,8 @@ fn of_review<'a>(review: &'a Review, snapshot: &Snapshot, gates: &BTreeSet<GateN
         reading,
         review: Some((review.verdict, review.commit)),
         tampering: Tampering::None,
+        edited_at: review.submitted_at,
+        while_closed: false,
     })
 }
 
@@ -186,6 +225,9 @@ pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snaps
     for spoken in utterance.reading.intents.iter().filter(|spoken| spoken.intent.gate() == Some(gate)) {
         match &spoken.intent {
             // A review shows the commit it was written on.
+            Intent::Approve { .. } if matches!(utterance.review, Some((ReviewVerdict::ChangesRequested, _))) => {
+                said.push(What::NearMiss(against_review(gate)));
+            }
             Intent::Approve { commit, .. } => {
                 let shown = utterance.review.and_then(|(_, commit)| commit);
                 decisive = Some(What::Approve { commit: commit.or(shown) });
@@ -203,6 +245,12 @@ pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snaps
     said.extend(decisive);
     said.extend(near_miss(utterance, gate, spoke));
     said.into_iter().map(|what| utterance.word(what, snapshot)).collect()
+}
+
+/// A review that asks for changes, and says that it approves.
+fn against_review(gate: &GateName) -> NearMiss {
+    let (problem, gate) = (PhraseProblem::AgainstReview, Some(gate.clone()));
+    NearMiss { text: String::new(), problem, gate, instead: None, line: 1 }
 }
 
 /// The near miss worth an answer: none beside a word that counts, since people quote what they answer; and none on a
@@ -227,7 +275,11 @@ impl Utterance<'_> {
     }
 
     pub(super) fn is_edited(&self) -> bool {
-        self.tampering == Tampering::Edited
+        matches!(self.tampering, Tampering::Edited | Tampering::EditedByAnother)
+    }
+
+    pub(super) fn is_edited_by_another(&self) -> bool {
+        self.tampering == Tampering::EditedByAnother
     }
 
     pub(super) fn word(&self, what: What, snapshot: &Snapshot) -> Said {
@@ -236,8 +288,14 @@ impl Utterance<'_> {
         let of_review =
             matches!(what, What::ReviewApproved { .. } | What::ReviewRejected { .. } | What::ReviewDismissed);
         let void = self.void(snapshot).filter(|void| !(of_review && *void == Refusal::Edited));
+        // What closes a gate counts also where it was put in later, and while the pull request was closed.
+        let closes = what.closes();
+        let edited_in = closes && !of_review && self.tampering == Tampering::Edited;
+        let void = void.filter(|void| !(edited_in && *void == Refusal::Edited));
+        let void = void.or((self.while_closed && !closes).then_some(Refusal::WhileClosed));
         let void = void.or(self.is_on_the_diff().then_some(Refusal::OnTheDiff));
-        Said { by, at: self.at, source: self.source, url, what, void }
+        let at = if edited_in { self.edited_at } else { self.at };
+        Said { by, at, source: self.source, url, what, void }
     }
 
     /// Why nothing in it counts, if nothing does.
@@ -255,7 +313,7 @@ impl Utterance<'_> {
         } else {
             match self.tampering {
                 Tampering::Hidden => Some(Refusal::Hidden),
-                Tampering::Edited => Some(Refusal::Edited),
+                Tampering::Edited | Tampering::EditedByAnother => Some(Refusal::Edited),
                 Tampering::None => None,
             }
         }

@@ -138,6 +138,7 @@ impl World {
         let assessment = self.assess();
         self.state.first_seen_heads.extend(assessment.sighting.clone());
         self.state.edited_words.clone_from(&assessment.edited);
+        self.state.edited_by_others.clone_from(&assessment.edited_by_others);
         for report in &assessment.gates {
             self.state.gates.insert(report.name.clone(), remembered(report));
         }
@@ -203,6 +204,8 @@ fn remembered(report: &GateReport) -> GateState {
         tampered: BTreeSet::new(),
         labels: report.opening_labels(),
         objections: report.objections.clone(),
+        revocations: report.revocations.clone(),
+        ticks: report.ticks.clone(),
         extra: serde_json::Map::new(),
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     ids::{Login, Sha, UserId},
     observed::{Account, Commit, Completeness, Listing},
+    policy::Exclusion,
 };
 
 /// The account GitHub commits with when somebody uses its web pages.
@@ -21,7 +22,8 @@ pub(in crate::gate) struct Contributors {
 }
 
 impl Contributors {
-    pub(in crate::gate) fn of(commits: &Listing<Commit>) -> Self {
+    /// Those of all commits; where update merges are allowed, of the others.
+    pub(in crate::gate) fn of(commits: &Listing<Commit>, update_merges: Exclusion) -> Self {
         let mut found = Self::default();
         // An address that GitHub attributed once belongs to the same account wherever it stands.
         let mut known: BTreeMap<String, UserId> = BTreeMap::new();
@@ -33,7 +35,8 @@ impl Contributors {
                 }
             }
         }
-        for commit in &commits.items {
+        let counts = |commit: &&Commit| update_merges == Exclusion::Excluded || !commit.update_merge;
+        for commit in commits.items.iter().filter(counts) {
             let author = found.add(commit.author.as_ref(), &commit.author_email, &known);
             let committer = found.add(commit.committer.as_ref(), &commit.committer_email, &known);
             let trailers: Vec<bool> = co_authors(&commit.message).map(|email| found.add(None, email, &known)).collect();
@@ -120,11 +123,12 @@ mod tests {
             committer_email: email(&committer),
             author,
             committer,
+            update_merge: false,
         }
     }
 
     fn of(commits: Vec<Commit>) -> Contributors {
-        Contributors::of(&Listing::complete(commits))
+        Contributors::of(&Listing::complete(commits), Exclusion::Allowed)
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod contributors;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::report::{Absence, AbsentTeam, EligibleApprovers, OnlyHope, Refusal, UnusableApprover};
+use super::report::{Absence, AbsentTeam, EligibleApprovers, OnlyHope, Refusal, Unusable, UnusableApprover};
 use crate::{
     ids::{Login, TeamSlug, UserId},
     observed::{Account, AccountKind, NamedAccount, Permission, Snapshot, Standing, TeamStanding},
@@ -119,7 +119,7 @@ impl<'a> Authority<'a> {
 
     fn resolve_owners(&mut self, paths: &[String]) {
         let Some(text) = &self.snapshot.codeowners else {
-            self.cannot_use("CODEOWNERS", "the base branch has no CODEOWNERS file");
+            self.cannot_use("CODEOWNERS", Unusable::NoCodeowners);
             return;
         };
         let rules = Rules::parse(text);
@@ -130,7 +130,7 @@ impl<'a> Authority<'a> {
             }
         }
         if self.owned.is_empty() {
-            self.cannot_use("CODEOWNERS", "none of the files that trigger the gate has an owner");
+            self.cannot_use("CODEOWNERS", Unusable::OwnsNothing);
         }
     }
 
@@ -149,7 +149,7 @@ impl<'a> Authority<'a> {
                 None => Vec::new(),
             },
             Owner::Email(address) => {
-                self.cannot_use(address, "an e-mail address in CODEOWNERS names no account");
+                self.cannot_use(address, Unusable::Email);
                 Vec::new()
             }
         }
@@ -158,7 +158,7 @@ impl<'a> Authority<'a> {
     fn account(&mut self, login: &Login) -> Option<&'a Account> {
         match self.snapshot.authority.logins.get(login) {
             Some(NamedAccount::Known(account)) => return Some(account),
-            Some(NamedAccount::Missing) => self.cannot_use(login.as_str(), "there is no such account"),
+            Some(NamedAccount::Missing) => self.cannot_use(login.as_str(), Unusable::NoAccount),
             Some(NamedAccount::Unknown(reason)) => self.cannot_tell(login.as_str(), reason),
             None => self.cannot_tell(login.as_str(), "not looked up"),
         }
@@ -169,16 +169,16 @@ impl<'a> Authority<'a> {
         let name = slug.to_string();
         match self.snapshot.authority.teams.get(slug) {
             Some(TeamStanding::Usable { members }) => return Some(members),
-            Some(TeamStanding::Missing) => self.cannot_use(&name, "there is no such team, or it is secret"),
-            Some(TeamStanding::NoAccess) => self.cannot_use(&name, "the team cannot read this repository"),
+            Some(TeamStanding::Missing) => self.cannot_use(&name, Unusable::NoTeam),
+            Some(TeamStanding::NoAccess) => self.cannot_use(&name, Unusable::NoAccess),
             Some(TeamStanding::Unreadable(reason) | TeamStanding::Unknown(reason)) => self.cannot_tell(&name, reason),
             None => self.cannot_tell(&name, "not looked up"),
         }
         None
     }
 
-    fn cannot_use(&mut self, name: &str, reason: &str) {
-        let unusable = UnusableApprover { name: name.to_owned(), reason: reason.to_owned() };
+    fn cannot_use(&mut self, name: &str, why: Unusable) {
+        let unusable = UnusableApprover { name: name.to_owned(), why };
         if !self.unusable.contains(&unusable) {
             self.unusable.push(unusable);
         }
@@ -186,7 +186,7 @@ impl<'a> Authority<'a> {
 
     fn cannot_tell(&mut self, name: &str, reason: &str) {
         self.unknown.push(format!("{name}: {reason}"));
-        self.cannot_use(name, reason);
+        self.cannot_use(name, Unusable::Unknown(reason.to_owned()));
     }
 
     /// Why somebody may not approve whatever their rights, if so.
@@ -334,7 +334,7 @@ impl<'a> Authority<'a> {
 /// # Errors
 /// Why they may not, or why that could not be learned.
 pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Account) -> Result<(), Refusal> {
-    let contributors = Contributors::of(&snapshot.commits);
+    let contributors = Contributors::of(&snapshot.commits, gate.exclusions.update_merges);
     let paths: Vec<String> = snapshot.files.known().iter().flat_map(|file| file.paths()).map(str::to_owned).collect();
     let authority = Authority::resolve(gate, snapshot, &contributors, &paths);
     if let Some(refusal) = authority.excluded(person) {

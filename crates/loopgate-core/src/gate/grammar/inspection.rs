@@ -112,6 +112,7 @@ fn reason(problem: &PhraseProblem) -> String {
         }
         PhraseProblem::UnknownGate { named, nearest: None } => format!("there is no gate `{named}`"),
         PhraseProblem::NotPlainText { inside } => format!("it stands in {inside}"),
+        PhraseProblem::AgainstReview => "the review asks for changes".to_owned(),
         PhraseProblem::NoGate => "it names no gate".to_owned(),
         PhraseProblem::Usage { usage } => format!("the command is written `{usage}`"),
         PhraseProblem::UnknownCommand { typed, .. } => format!("there is no command `{typed}`"),

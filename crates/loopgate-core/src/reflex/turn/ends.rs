@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Turn, one_line};
+use super::Turn;
 use crate::{
     UserId,
     escalation::escalation_call,
     ids::{Login, Timestamp},
     policy::{EscalationAction, Fixer, Policy, Trigger},
-    reflex::{ask, contract::Breach},
     state::{
-        Broken, LoopState, Resume, RunStatus, Senior, Step, Stop, StopReason,
+        Broken, LoopCall, LoopState, Resume, RunStatus, Senior, Step, Stop, StopReason,
         history::{Completed, Escalated, Event, EventStatus, Failed, PhaseFailure, Resumed, Stopped},
     },
     verdict::{Evaluation, evaluate},
@@ -18,21 +17,14 @@ use crate::{
 
 impl Turn {
     /// Something only a person can decide, found outside an evaluation: refused edits, no edits, nothing to spend.
-    /// `notes` tell what it is.
-    pub fn refused(
-        state: &LoopState,
-        triggers: &[Trigger],
-        notes: Vec<String>,
-        policy: &Policy,
-        now: Timestamp,
-    ) -> Self {
+    pub fn refused(state: &LoopState, triggers: &[Trigger], call: LoopCall, policy: &Policy, now: Timestamp) -> Self {
         let mut turn = Self::on(state, now);
         turn.state.blocked = escalation_call::block(triggers, &turn.state, now);
         let reflex = turn.reflex();
         reflex.calling = None;
-        reflex.notes = notes;
+        reflex.notes = call.notes;
         if let Some(cause) = triggers.first() {
-            turn.reflex().ask = Some(ask::about(*cause));
+            turn.reflex().ask = Some(call.ask);
             turn.call_somebody(*cause, policy);
         }
         turn
@@ -51,26 +43,23 @@ impl Turn {
         self
     }
 
-    /// A step's output broke its contract: once more, or the end.
-    pub fn broke(state: &LoopState, breach: &Breach, now: Timestamp) -> Self {
+    /// A step's output broke its contract, as `why` says: once more, or the end.
+    pub fn broke(state: &LoopState, why: String, now: Timestamp) -> Self {
         let mut turn = Self::on(state, now);
         let (step, iteration) = (turn.state.current_step, turn.state.iteration);
         let again =
             turn.reflex().broken.as_ref().is_some_and(|broken| (broken.step, broken.iteration) == (step, iteration));
         let reflex = turn.reflex();
         reflex.calling = None;
-        reflex.broken = Some(Broken { step, iteration, why: breach.to_string() });
-        let why = breach.to_string();
+        reflex.broken = Some(Broken { step, iteration, why: why.clone() });
         turn.happened(Event::PhaseError { step, why: why.clone(), retried: again }, EventStatus::Fail);
         if !again {
-            turn.subject = turn.said(&format!("{} went wrong, once more: {}", word(step), one_line(&why)));
             return turn;
         }
         turn.state.status = RunStatus::Failed;
         turn.state.stop = Stop { passed: false, reason: Some(StopReason::PhaseError), words: Some(why), by: None };
         let failed = Failed::Broken { reason: PhaseFailure::PhaseError };
         turn.happened(Event::Failed(failed), EventStatus::Fail);
-        turn.subject = turn.said(&format!("failed, {} went wrong twice", word(step)));
         turn
     }
 
@@ -81,7 +70,6 @@ impl Turn {
         turn.state.blocked = None;
         let stopped = Stopped::ByPerson { reason: StopReason::UserStop, words: words.clone(), by: by.clone() };
         turn.happened(Event::Stopped(stopped), EventStatus::Ok);
-        turn.subject = format!("stopped: {}", words.as_deref().map_or_else(|| "by a person".to_owned(), one_line));
         turn.state.stop = Stop { passed: false, reason: Some(StopReason::UserStop), words, by: Some(by) };
         turn
     }
@@ -122,7 +110,6 @@ impl Turn {
             accepted_tampering: accepted.unwrap_or_default(),
         };
         turn.happened(Event::Resumed(resumed), EventStatus::Ok);
-        turn.subject = turn.said("resumed by a person");
         turn
     }
 
@@ -134,7 +121,6 @@ impl Turn {
         self.state.stop = Stop { passed: true, reason: Some(reason), words: None, by: None };
         let completed = Completed::LocalLoop { reason, iterations: self.state.iteration };
         self.happened(Event::Completed(completed), EventStatus::Ok);
-        self.subject = self.said(&format!("completed, {}", reason_word(reason)));
     }
 
     pub(super) fn stop(&mut self, reason: StopReason, evaluation: &Evaluation) {
@@ -143,7 +129,6 @@ impl Turn {
         self.state.stop = Stop { passed: false, reason: Some(reason), words: None, by: None };
         let stopped = Stopped::ShortOfPassing { reason, distance_to_success: evaluate::distance(evaluation) };
         self.happened(Event::Stopped(stopped), EventStatus::Ok);
-        self.subject = self.said(&format!("stopped, {}: {}", reason_word(reason), failed(evaluation)));
     }
 
     /// A cause that stops the loop: the senior fixer first where that is wished for, else a person, else the end.
@@ -157,9 +142,10 @@ impl Turn {
                 self.state.current_step = Step::Critique;
             }
             self.state.max_iterations = self.state.max_iterations.max(self.state.iteration + 1);
-            self.subject = self.said(&format!("{}: the senior fixer is next", cause.as_str()));
+            self.senior_for = Some(cause);
             return;
         }
+        self.senior_for = None;
         let also = self.state.blocked.as_ref().map(|blocked| blocked.also.clone()).unwrap_or_default();
         let notes = self.reflex().notes.clone();
         let escalated = Escalated::LocalLoop { trigger: cause, also, notes };
@@ -167,43 +153,8 @@ impl Turn {
         if action == EscalationAction::AbortWithReport {
             self.state.status = RunStatus::Aborted;
             self.happened(Event::Failed(Failed::Aborted { reason: cause }), EventStatus::Fail);
-            self.subject = self.said(&format!("aborted, {}", cause.as_str()));
         } else {
             self.state.status = RunStatus::Escalated;
-            self.subject = self.said(&format!("escalate, {}", cause.as_str()));
         }
-    }
-}
-
-/// `fail, 0.33 — 1 failed rule (unit)`.
-pub(super) fn failed(evaluation: &Evaluation) -> String {
-    let rules = evaluation.failed_rules();
-    let names = rules.iter().take(3).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    match rules.len() {
-        0 => format!("fail, {}", evaluation.score),
-        1 => format!("fail, {} — 1 failed rule ({names})", evaluation.score),
-        count => format!("fail, {} — {count} failed rules ({names})", evaluation.score),
-    }
-}
-
-const fn word(step: Step) -> &'static str {
-    match step {
-        Step::Plan => "PLAN",
-        Step::ProducePrepare => "PRODUCE_PREPARE",
-        Step::Prepare => "PREPARE",
-        Step::Evaluate => "EVALUATE",
-        Step::Critique => "CRITIQUE",
-        Step::Refine => "REFINE",
-    }
-}
-
-const fn reason_word(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::ThresholdReached => "threshold_reached",
-        StopReason::NoMajorIssues => "no_major_issues",
-        StopReason::IterationLimit => "iteration_limit",
-        StopReason::UserStop => "user_stop",
-        StopReason::Stagnation => "stagnation",
-        StopReason::PhaseError => "phase_error",
     }
 }

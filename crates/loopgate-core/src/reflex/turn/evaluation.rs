@@ -1,19 +1,15 @@
 //! EVALUATE: phase B, CRITIQUE, the end, or somebody who is called.
 
-use super::{Turn, ends::failed};
+use super::Turn;
 use crate::{
     deciding::Decision,
     escalation::escalation_call,
     evidence::CheckEvidence,
     ids::Timestamp,
     policy::{Phase, Policy, Trigger},
-    reflex::{
-        ask,
-        contract::{self, Breach},
-        critique::critique,
-    },
+    reflex::contract::{self, Breach},
     state::{
-        Ask, CritiqueItem, EvaluationSummary, LoopState, RunStatus, Step, Stop, StopReason,
+        CritiqueItem, EvaluationSummary, LoopCall, LoopState, RunStatus, Step, Stop, StopReason,
         history::{Event, EventStatus},
     },
     verdict::{Evaluation, EvaluationVerdict, evaluate},
@@ -24,8 +20,8 @@ use crate::{
 pub enum Evaluated<'a> {
     /// Phase A passes: phase B follows on the same head.
     PhaseA(&'a Evaluation),
-    /// The head is judged.
-    Head(&'a Decision),
+    /// The head is judged. `critique` says what is wrong, and `call` what a person is told where the decision calls one.
+    Head { decision: &'a Decision, critique: &'a [CritiqueItem], call: Option<&'a LoopCall> },
 }
 
 impl Turn {
@@ -46,7 +42,7 @@ impl Turn {
         turn.reflex().broken = None;
         match evaluated {
             Evaluated::PhaseA(evaluation) => turn.passed_phase_a(evaluation),
-            Evaluated::Head(decision) => turn.judged(decision, policy),
+            Evaluated::Head { decision, critique, call } => turn.judged(decision, critique, call, policy),
         }
         Ok(turn)
     }
@@ -56,10 +52,9 @@ impl Turn {
         self.state.phase = Phase::B;
         self.happened(Event::PhaseSwitched { to: Phase::B }, EventStatus::Ok);
         self.state.current_step = Step::Prepare;
-        self.subject = self.said(&format!("phase A passes, {}", evaluation.score));
     }
 
-    fn judged(&mut self, decision: &Decision, policy: &Policy) {
+    fn judged(&mut self, decision: &Decision, critique: &[CritiqueItem], call: Option<&LoopCall>, policy: &Policy) {
         let before = std::mem::replace(&mut self.state, decision.next.clone());
         // What a loop keeps itself; everything else is as a pull request's.
         self.state.title = before.title;
@@ -83,15 +78,10 @@ impl Turn {
             return self.complete(reason);
         }
         self.reflex().distance_to_success = Some(evaluate::distance(evaluation));
-        self.reflex().ask = decision.view.escalation.as_ref().map(|escalation| Ask {
-            question: escalation.question.text.clone(),
-            options: escalation.question.options.clone(),
-        });
-        let pattern =
-            decision.view.escalation.as_ref().map(|escalation| format!("What was seen: {}.", escalation.pattern));
-        self.reflex().notes = pattern.into_iter().collect();
+        self.reflex().ask = call.map(|call| call.ask.clone());
+        self.reflex().notes = call.map(|call| call.notes.clone()).unwrap_or_default();
         // For the report of a loop that ends here; CRITIQUE writes its own.
-        self.state.critique = Some(critique(&decision.view).iter().map(CritiqueItem::line).collect());
+        self.state.critique = Some(critique.iter().map(CritiqueItem::line).collect());
         let at_limit = self.state.iteration >= self.state.max_iterations;
         let cause = self.state.blocked.as_ref().map(|blocked| blocked.trigger);
         match cause {
@@ -102,7 +92,6 @@ impl Turn {
             None => {
                 self.state.critique = None;
                 self.state.current_step = Step::Critique;
-                self.subject = self.said(&failed(evaluation));
             }
         }
     }
@@ -128,15 +117,15 @@ impl Turn {
 
     /// An evaluation that came out as it did because a fixer took tests away: a person is called, whatever else holds.
     #[must_use]
-    pub fn tampered(mut self, words: String, policy: &Policy) -> Self {
+    pub fn tampered(mut self, call: LoopCall, policy: &Policy) -> Self {
         let now = self.now;
         self.lines.retain(|line| matches!(line.event, Event::EvaluationDone { .. }));
         self.state.stop = Stop::default();
         self.state.current_step = Step::Evaluate;
         self.state.blocked = escalation_call::block(&[Trigger::Tampering], &self.state, now);
         let reflex = self.reflex();
-        reflex.notes = vec![words];
-        reflex.ask = Some(ask::about(Trigger::Tampering));
+        reflex.notes = call.notes;
+        reflex.ask = Some(call.ask);
         self.call_somebody(Trigger::Tampering, policy);
         self
     }

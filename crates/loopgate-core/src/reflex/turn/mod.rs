@@ -9,6 +9,7 @@ mod tests;
 pub use self::evaluation::Evaluated;
 use crate::{
     ids::Timestamp,
+    policy::Trigger,
     state::{
         LoopState, ReflexState, Step,
         history::{Event, EventStatus, HistoryLine},
@@ -22,8 +23,8 @@ pub struct Turn {
     pub state: LoopState,
     /// Lines to append to the history.
     pub lines: Vec<HistoryLine>,
-    /// The subject of the commit.
-    pub subject: String,
+    /// The cause that the senior fixer is to mend before a person is called.
+    pub senior_for: Option<Trigger>,
     now: Timestamp,
 }
 
@@ -31,7 +32,7 @@ impl Turn {
     fn on(state: &LoopState, now: Timestamp) -> Self {
         let mut state = state.clone();
         state.updated_at = now;
-        Self { state, lines: Vec::new(), subject: String::new(), now }
+        Self { state, lines: Vec::new(), senior_for: None, now }
     }
 
     /// Goes on to the next step, and forgets that a step broke its contract.
@@ -46,17 +47,7 @@ impl Turn {
         self.state.reflex.as_mut().expect("a turn is made on a local loop, which has it from its beginning")
     }
 
-    fn said(&self, what: &str) -> String {
-        format!("iteration {}: {what}", self.state.iteration)
-    }
-
     fn happened(&mut self, event: Event, status: EventStatus) {
         self.lines.push(HistoryLine::of(&self.state, self.now, event, status));
     }
-}
-
-/// Subjects of commits are one line.
-fn one_line(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    plain.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect()
 }

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::{Turn, one_line};
+use super::Turn;
 use crate::{
     ids::{CheckName, Timestamp},
     policy::Policy,
@@ -33,7 +33,6 @@ impl Turn {
             }),
         };
         turn.happened(Event::RunStarted(RunStarted::LocalLoop(Box::new(begun))), EventStatus::Ok);
-        turn.subject = format!("begin: {}", one_line(&turn.state.title));
         turn
     }
 
@@ -47,7 +46,6 @@ impl Turn {
         turn.happened(Event::PlanCreated { plan: plan.clone() }, EventStatus::Ok);
         turn.state.plan = plan;
         turn.go_to(Step::ProducePrepare);
-        turn.subject = turn.said("plan");
         Ok(turn)
     }
 
@@ -56,11 +54,6 @@ impl Turn {
     pub fn calling(state: &LoopState, calling: Calling, now: Timestamp) -> Self {
         let mut turn = Self::on(state, now);
         turn.reflex().calling = Some(calling);
-        let who = match turn.state.current_step {
-            Step::Refine => "the fixer is called",
-            _ => "the task command is run",
-        };
-        turn.subject = turn.said(who);
         turn
     }
 
@@ -89,12 +82,6 @@ impl Turn {
         turn.happened(Event::ChecksPrepared { checks: checks.clone() }, EventStatus::Ok);
         turn.state.prepared_checks = checks;
         turn.go_to(Step::Evaluate);
-        let count = turn.state.prepared_checks.len();
-        let checks = if count == 1 { "1 check".to_owned() } else { format!("{count} checks") };
-        turn.subject = turn.said(&match produced {
-            Some(produced) => format!("produced {}, prepared {checks}", produced.hash.get(..8).unwrap_or_default()),
-            None => format!("prepared {checks} for phase B"),
-        });
         Ok(turn)
     }
 
@@ -114,9 +101,6 @@ impl Turn {
         turn.state.critique = Some(items.iter().map(CritiqueItem::line).collect());
         turn.happened(Event::CritiqueDone { items: items.to_vec() }, EventStatus::Ok);
         turn.go_to(Step::Refine);
-        let count = items.len();
-        turn.subject =
-            turn.said(&if count == 1 { "critique, 1 item".to_owned() } else { format!("critique, {count} items") });
         Ok(turn)
     }
 
@@ -134,7 +118,6 @@ impl Turn {
             cost_usd: fix.cost_usd,
         };
         turn.happened(refined, EventStatus::Ok);
-        turn.subject = turn.said(&one_line(&fix.subject));
         if fix.by != FixMaker::Person {
             turn.state.checkpoints.push(Checkpoint {
                 kind: "commit".to_owned(),

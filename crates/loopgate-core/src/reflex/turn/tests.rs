@@ -2,17 +2,17 @@ use chrono::TimeDelta;
 
 use super::*;
 use crate::{
-    Sha,
-    deciding::decide,
+    RuleId, Sha,
+    deciding::{View, decide},
     evidence::CheckEvidence,
     fixtures,
     observed::{CodeType, ReceivedEvidence},
     policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
     reflex::{
-        Alias, Breach, FixMaker, FixRecord, LoopStanding, Major, Produced, Senior, Settings, begin,
-        critique as items_of, govern, plan, prepared_checks, replay, standing,
+        Alias, Ask, Breach, FixMaker, FixRecord, LoopCall, LoopStanding, Major, Produced, Senior, Settings, begin,
+        govern, prepared_checks, replay, standing,
     },
-    state::{RunStatus, StopReason, Task},
+    state::{CritiqueItem, RunStatus, StopReason, Task},
     verdict::{
         evaluate::{evaluate_phase, rules},
         gather,
@@ -24,7 +24,6 @@ struct Story {
     state: LoopState,
     policy: Policy,
     lines: Vec<HistoryLine>,
-    subjects: Vec<String>,
     /// Each state that was saved, and how many lines there were then.
     saved: Vec<(LoopState, usize)>,
     now: Timestamp,
@@ -51,14 +50,7 @@ impl Story {
         let alias = Alias::of_task("round numbers");
         let state = begin(&fixtures::snapshot(), &policy, &alias, task, settings, fixtures::start());
         let now = fixtures::start();
-        let mut story = Self {
-            state: state.clone(),
-            policy,
-            lines: Vec::new(),
-            subjects: Vec::new(),
-            saved: vec![(state.clone(), 0)],
-            now,
-        };
+        let mut story = Self { state: state.clone(), policy, lines: Vec::new(), saved: vec![(state.clone(), 0)], now };
         story.take(Turn::begun(state, now));
         story
     }
@@ -67,7 +59,6 @@ impl Story {
         self.now += TimeDelta::seconds(10);
         self.state = turn.state;
         self.lines.extend(turn.lines);
-        self.subjects.push(turn.subject);
         self.saved.push((self.state.clone(), self.lines.len()));
     }
 
@@ -88,7 +79,7 @@ impl Story {
             let all = rules(&self.policy, CodeType::NewFunction);
             let checks = prepared_checks(&self.policy, &all, state.phase);
             match state.current_step {
-                Step::Plan => self.take(Turn::planned(&state, plan(&state), now).unwrap()),
+                Step::Plan => self.take(Turn::planned(&state, vec!["mend it".into()], now).unwrap()),
                 Step::ProducePrepare => {
                     let head = fixtures::sha(u8::try_from(state.iteration).unwrap());
                     let produced = Produced { head, hash: crate::evidence::tree_hash(head), document: None };
@@ -102,7 +93,7 @@ impl Story {
                     let decision = decide(&snapshot, &state, &self.policy, now);
                     let found = match state.phase {
                         Phase::A if a.passed() => Evaluated::PhaseA(&a),
-                        _ => Evaluated::Head(&decision),
+                        _ => Evaluated::Head { decision: &decision, critique: &items_of(&decision.view), call: None },
                     };
                     self.take(Turn::evaluated(&state, found, &evidence, &[], &self.policy, now).unwrap());
                 }
@@ -150,19 +141,6 @@ fn a_loop_that_passes_switches_phase_on_the_same_head() {
     story.iteration(&["up"], &["down"]).iteration(&[], &["up", "down"]);
     assert_eq!(story.ending(), (RunStatus::Completed, Some(StopReason::ThresholdReached), None));
     assert_eq!((story.state.iteration, story.state.attempts.len()), (2, 2));
-    insta::assert_snapshot!(story.subjects.join("\n"), @r"
-    begin: feat: round numbers
-    iteration 1: plan
-    iteration 1: produced e1516692, prepared 2 checks
-    iteration 1: fail, 0.50 — 1 failed rule (unit)
-    iteration 1: critique, 1 item
-    iteration 1: fix(round): try 1
-    iteration 2: plan
-    iteration 2: produced a0e209bf, prepared 2 checks
-    iteration 2: phase A passes, 1.00
-    iteration 2: prepared 2 checks for phase B
-    iteration 2: completed, threshold_reached
-    ");
     assert_eq!(
         story.events(),
         [
@@ -232,9 +210,8 @@ fn a_resume_starts_a_new_streak_and_grants_iterations_where_none_are_left() {
 #[test]
 fn a_step_may_break_its_contract_once() {
     let mut story = Story::begun(4);
-    let breach = Breach("the plan is empty".into());
-    assert_eq!(Turn::planned(&story.state, Vec::new(), story.now), Err(breach.clone()));
-    let once = Turn::broke(&story.state, &breach, story.now);
+    assert_eq!(Turn::planned(&story.state, Vec::new(), story.now), Err(Breach::EmptyPlan));
+    let once = Turn::broke(&story.state, "the plan is empty".into(), story.now);
     story.take(once);
     assert_eq!(standing(&story.state), LoopStanding::Going);
     let mended = {
@@ -242,7 +219,6 @@ fn a_step_may_break_its_contract_once() {
             state: story.state.clone(),
             policy: story.policy.clone(),
             lines: Vec::new(),
-            subjects: Vec::new(),
             saved: Vec::new(),
             now: story.now,
         };
@@ -250,7 +226,7 @@ fn a_step_may_break_its_contract_once() {
         story.state.reflex.unwrap().broken
     };
     assert_eq!(mended, None, "a step that comes out right is forgiven");
-    let twice = Turn::broke(&story.state, &breach, story.now);
+    let twice = Turn::broke(&story.state, "the plan is empty".into(), story.now);
     story.take(twice);
     assert_eq!(story.ending(), (RunStatus::Failed, Some(StopReason::PhaseError), None));
     assert_eq!(story.events()[1..], ["phase_error", "phase_error", "failed"]);
@@ -272,7 +248,7 @@ fn the_senior_fixer_comes_once_and_then_a_person() {
     story.iteration(&["a"], &[]).iteration(&["a"], &[]);
     story.state.current_step = Step::Plan;
     story.iteration(&["a"], &[]);
-    assert_eq!(story.state.reflex.as_ref().unwrap().senior, Senior::Next, "{:?}", story.subjects);
+    assert_eq!(story.state.reflex.as_ref().unwrap().senior, Senior::Next);
     let mut by_senior = fix(&story.state);
     by_senior.by = FixMaker::SeniorFixer;
     story.state.iteration -= 1;
@@ -285,14 +261,25 @@ fn the_senior_fixer_comes_once_and_then_a_person() {
 #[test]
 fn refused_edits_call_a_person_and_abort_where_that_is_wished_for() {
     let mut story = Story::begun(4);
-    let notes = vec!["tests/a.py is removed".to_owned()];
-    let refused = Turn::refused(&story.state, &[Trigger::Tampering], notes.clone(), &story.policy, story.now);
+    let call = call(vec!["tests/a.py is removed".to_owned()]);
+    let refused = Turn::refused(&story.state, &[Trigger::Tampering], call.clone(), &story.policy, story.now);
     assert_eq!(refused.state.status, RunStatus::Escalated);
     assert!(refused.state.reflex.as_ref().unwrap().ask.is_some());
     let own = crate::policy::TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
     story.policy.escalation.triggers.insert(Trigger::Tampering, own);
-    let aborted = Turn::refused(&story.state, &[Trigger::Tampering], notes, &story.policy, story.now);
+    let aborted = Turn::refused(&story.state, &[Trigger::Tampering], call, &story.policy, story.now);
     assert_eq!(aborted.state.status, RunStatus::Aborted);
+}
+
+/// An item for each rule that fails.
+fn items_of(view: &View) -> Vec<CritiqueItem> {
+    let item = |rule: &RuleId| CritiqueItem { rule: rule.to_string(), issue: "it fails".into(), fix: "mend it".into() };
+    view.evaluation.failed_rules().iter().chain(&view.evaluation.warnings()).map(item).collect()
+}
+
+/// What a person is told, whatever they are asked.
+fn call(notes: Vec<String>) -> LoopCall {
+    LoopCall { notes, ask: Ask { question: "Is it meant?".to_owned(), options: Vec::new() } }
 }
 
 /// What a person decided, and where the loop stands.
@@ -311,7 +298,7 @@ fn is_told_by_its_history(story: &Story) {
         let mut state = saved.clone();
         for line in &story.lines[*told..] {
             state.attempts.clone_from(&story.state.attempts);
-            replay(&mut state, line);
+            replay(&mut state, line, |_, notes| call(notes));
         }
         assert_eq!(standing_of(&state), standing_of(&story.state), "from line {told} of {:?}", story.events());
     }
@@ -341,7 +328,7 @@ fn a_damaged_loop_is_led_on_by_its_history() {
 
     let mut broken = Story::begun(4);
     for _ in 0..2 {
-        let turn = Turn::broke(&broken.state, &Breach("the plan is empty".into()), broken.now);
+        let turn = Turn::broke(&broken.state, "the plan is empty".into(), broken.now);
         broken.take(turn);
         is_told_by_its_history(&broken);
     }
@@ -350,7 +337,7 @@ fn a_damaged_loop_is_led_on_by_its_history() {
     let own = crate::policy::TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
     aborted.policy.escalation.triggers.insert(Trigger::Tampering, own);
     let notes = vec!["tests/a.py is removed".to_owned()];
-    let turn = Turn::refused(&aborted.state, &[Trigger::Tampering], notes, &aborted.policy, aborted.now);
+    let turn = Turn::refused(&aborted.state, &[Trigger::Tampering], call(notes), &aborted.policy, aborted.now);
     aborted.take(turn);
     assert_eq!(aborted.state.status, RunStatus::Aborted);
     is_told_by_its_history(&aborted);

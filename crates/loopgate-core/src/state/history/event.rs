@@ -227,7 +227,7 @@ pub struct ByNobody;
 pub enum Escalated {
     PullRequest {
         triggers: Vec<Trigger>,
-        /// What was recognised, in words.
+        /// What was recognised, in words: whoever saves the line puts them in.
         pattern: Option<String>,
         blocked: Option<Blocked>,
     },

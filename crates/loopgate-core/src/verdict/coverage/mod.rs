@@ -24,7 +24,7 @@ pub use change_type::{change_type, stricter, type_of_label};
 pub use claims::{ImpossibleCoverage, believe, combine, validate};
 pub use code_lines::coverable_lines;
 pub use measure::measure;
-pub use required::{TestStanding, standings};
+pub use required::{MissingTests, TestStanding, standings};
 
 /// Coverage may lose this many percentage points against the base and still match it (decisions.md, V4).
 pub const TOLERATED_LOSS: f64 = 0.1;

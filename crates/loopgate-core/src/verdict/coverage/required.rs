@@ -13,11 +13,21 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TestStanding {
     There,
-    /// What is missing, as one instruction.
-    Missing(String),
+    Missing(MissingTests),
 }
 
-/// Most names in an instruction.
+/// What is missing of a required sort of tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MissingTests {
+    /// An added test whose name matches one of these patterns.
+    Named { patterns: Vec<String> },
+    /// A test that fails without the fix and passes with it; why none is proved to.
+    Proof { reason: String },
+    /// Tests of the base: so many fail now, the first of them by name, and so many are gone.
+    OfBase { broken: usize, named: Vec<String>, gone: usize },
+}
+
+/// Most names that are kept.
 const MOST_NAMES: usize = 3;
 
 /// Judges the sorts of tests of which something is known; the others are unknown, which never fails (decisions.md, V11
@@ -50,8 +60,8 @@ pub fn standings<'a>(
             let standing = if is_there {
                 TestStanding::There
             } else {
-                let wanted: Vec<String> = patterns.iter().map(|pattern| format!("`{}`", pattern.as_str())).collect();
-                TestStanding::Missing(format!("add a test whose name matches {}", wanted.join(" or ")))
+                let patterns = patterns.iter().map(|pattern| pattern.as_str().to_owned()).collect();
+                TestStanding::Missing(MissingTests::Named { patterns })
             };
             standings.entry(*sort).or_insert(standing);
         }
@@ -62,10 +72,7 @@ pub fn standings<'a>(
 fn proved(proof: &RegressionTrial) -> Option<TestStanding> {
     match proof.verdict {
         ProofVerdict::Proved => Some(TestStanding::There),
-        ProofVerdict::NotProved => Some(TestStanding::Missing(format!(
-            "add a test that fails without the fix and passes with it: {}",
-            proof.reason.trim_end_matches('.')
-        ))),
+        ProofVerdict::NotProved => Some(TestStanding::Missing(MissingTests::Proof { reason: proof.reason.clone() })),
         ProofVerdict::Unknown => None,
     }
 }
@@ -84,18 +91,13 @@ fn existing<'a>(head: impl IntoIterator<Item = &'a CheckEvidence>, base: &BaseEv
             gone += before.iter().filter(|entry| now.state(entry.id()).is_none()).count();
         }
     }
-    let broken_names = || {
-        let named: Vec<String> = broken.iter().take(MOST_NAMES).map(|name| format!("`{name}`")).collect();
-        format!("make the tests pass that pass on the base: {} of them fail, {}", broken.len(), named.join(", "))
-    };
-    let gone_words = || format!("bring back the {gone} tests that the base has and this change has not");
-    match (compared, broken.is_empty(), gone) {
-        (false, ..) => None,
-        (true, true, 0) => Some(TestStanding::There),
-        (true, true, _) => Some(TestStanding::Missing(gone_words())),
-        (true, false, 0) => Some(TestStanding::Missing(broken_names())),
-        (true, false, _) => Some(TestStanding::Missing(format!("{}; {}", broken_names(), gone_words()))),
-    }
+    compared.then(|| match (broken.len(), gone) {
+        (0, 0) => TestStanding::There,
+        (count, gone) => {
+            let named = broken.into_iter().take(MOST_NAMES).collect();
+            TestStanding::Missing(MissingTests::OfBase { broken: count, named, gone })
+        }
+    })
 }
 
 /// Failures have names; what is only listed has its identity.
@@ -127,21 +129,16 @@ mod tests {
 
     #[test]
     fn existing_tests_are_compared_with_the_base() {
-        let missing = |words: &str| Some(TestStanding::Missing(words.to_owned()));
+        let missing = |broken: &[&str], gone| {
+            let named = broken.iter().map(ToString::to_string).collect();
+            Some(TestStanding::Missing(MissingTests::OfBase { broken: broken.len(), named, gone }))
+        };
         let none = CheckEvidence::bare("unit".parse().unwrap(), CheckKind::Test, Outcome::Passed);
         let table = [
             (unit(&[], &["a", "b"]), unit(&[], &["a", "b", "c"]), Some(TestStanding::There)),
             (unit(&["a"], &["b"]), unit(&["a"], &["b"]), Some(TestStanding::There)),
-            (
-                unit(&[], &["a", "b"]),
-                unit(&["a"], &["b"]),
-                missing("make the tests pass that pass on the base: 1 of them fail, `a`"),
-            ),
-            (
-                unit(&[], &["a", "b"]),
-                unit(&[], &["a"]),
-                missing("bring back the 1 tests that the base has and this change has not"),
-            ),
+            (unit(&[], &["a", "b"]), unit(&["a"], &["b"]), missing(&["a"], 0)),
+            (unit(&[], &["a", "b"]), unit(&[], &["a"]), missing(&[], 1)),
             (none.clone(), unit(&["a"], &[]), None),
             (unit(&[], &["a"]), none, None),
         ];
@@ -178,9 +175,9 @@ mod tests {
         assert_eq!(judged[&EdgeCases], TestStanding::There);
         assert_eq!(
             judged[&ErrorHandling],
-            TestStanding::Missing("add a test whose name matches `fails|refuses`".to_owned())
+            TestStanding::Missing(MissingTests::Named { patterns: vec!["fails|refuses".to_owned()] })
         );
-        assert!(matches!(&judged[&RegressionTest], TestStanding::Missing(why) if why.ends_with("on the base too")));
+        assert!(matches!(&judged[&RegressionTest], TestStanding::Missing(MissingTests::Proof { .. })));
         assert_eq!(judge(&policy, Some(&proved))[&OriginalBugReproduction], TestStanding::There);
         assert!(!judge(&policy, Some(&unknown)).contains_key(&RegressionTest));
     }

@@ -7,7 +7,7 @@ use crate::{
     observed::{BaseEvidence, CodeType, ReceivedEvidence},
     policy::{Pattern, RequiredTest},
     state::VerificationResult,
-    verdict::RuleOutcome,
+    verdict::{RuleFailure, RuleOutcome, coverage::MissingTests},
 };
 
 fn measured(covered: u64, total: u64) -> ChangedCoverage {
@@ -39,9 +39,9 @@ fn outcome(decision: &Decision, rule: &str) -> Option<RuleOutcome> {
     rules.find(|view| view.id.as_str() == rule).map(|view| view.outcome.clone())
 }
 
-fn failed(decision: &Decision, rule: &str) -> String {
+fn failed(decision: &Decision, rule: &str) -> RuleFailure {
     match outcome(decision, rule) {
-        Some(RuleOutcome::Failed { fix }) => fix,
+        Some(RuleOutcome::Failed(why)) => why,
         other => panic!("{other:?}"),
     }
 }
@@ -51,7 +51,8 @@ fn changed_lines_are_held_against_the_type_of_the_change() {
     // The diff adds two lines in all.
     let half = || Some(measured(1, 2));
     let feature = decided("feat: a", half(), |_| {});
-    assert_eq!(failed(&feature, "coverage"), "50.0 % of the changed lines are covered; add tests until it is 80 %");
+    let short = RuleFailure::ChangedCoverage { percent: 50.0, least: 80.0, uncovered: Vec::new() };
+    assert_eq!(failed(&feature, "coverage"), short);
     assert_eq!(feature.view.evaluation.warnings().len(), 1, "coverage alone fails nothing");
     assert_eq!(feature.next.attempts[0].result, VerificationResult::Pass);
     let halved = decided("feat: a", half(), |story| {
@@ -80,10 +81,7 @@ fn a_refactoring_keeps_the_coverage_of_the_base() {
     assert_eq!(outcome(&decided("refactor: a", head(), |_| {}), "coverage"), Some(RuleOutcome::Unknown));
     assert_eq!(outcome(&decided("refactor: a", head(), on_base(802)), "coverage"), Some(RuleOutcome::Passed), "0.1");
     let lost = decided("refactor: a", head(), on_base(803));
-    assert_eq!(
-        failed(&lost, "coverage"),
-        "80.1 % of all lines are covered and 80.3 % on the base; cover what lost its tests"
-    );
+    assert_eq!(failed(&lost, "coverage"), RuleFailure::CoverageLost { head: 80.1, base: 80.3 });
 }
 
 #[test]
@@ -106,7 +104,8 @@ fn a_sort_of_tests_is_judged_only_where_something_tells_it() {
         let patterns = vec![Pattern::parse("edge").unwrap()];
         story.policy.coverage.test_names.insert(RequiredTest::EdgeCases, patterns);
     });
-    assert_eq!(failed(&asked, "edge_cases"), "add a test whose name matches `edge`");
+    let named = MissingTests::Named { patterns: vec!["edge".to_owned()] };
+    assert_eq!(failed(&asked, "edge_cases"), RuleFailure::RequiredTest(named));
     assert_eq!(asked.next.code_artifact.code_type, CodeType::NewFunction);
     assert_eq!(asked.next.attempts[0].result, VerificationResult::Pass, "a warning only");
 }

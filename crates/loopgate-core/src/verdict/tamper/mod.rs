@@ -9,7 +9,6 @@ mod syntax;
 use std::{
     cell::LazyCell,
     collections::{BTreeMap, BTreeSet, VecDeque},
-    fmt,
     sync::LazyLock,
 };
 
@@ -57,33 +56,6 @@ pub enum Tampering {
     },
 }
 
-impl fmt::Display for Tampering {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TestFileRemoved { path } => write!(f, "{path} is removed, and it holds tests"),
-            Self::TestsRemoved { path, tests, fewer } => {
-                let named: Vec<&str> =
-                    tests.iter().filter(|name| !name.is_empty()).take(3).map(String::as_str).collect();
-                let count = if *fewer == 1 { "1 test fewer".to_owned() } else { format!("{fewer} tests fewer") };
-                write!(f, "{path} has {count}")?;
-                if named.is_empty() { Ok(()) } else { write!(f, " ({})", named.join(", ")) }
-            }
-            Self::Skipped { path, line, marker } => write!(f, "{path}:{line} keeps tests from running: `{marker}`"),
-            Self::FewerAssertions { path, before, after } => {
-                let (go, assertion) = if *before == 1 { ("goes", "assertion") } else { ("go", "assertions") };
-                let come = if *after == 1 { "comes" } else { "come" };
-                write!(f, "{path} checks less: {before} {assertion} {go}, {after} {come}")
-            }
-            Self::SnapshotsRewritten { files, lines } => {
-                write!(f, "{files} snapshot files are rewritten wholesale ({lines} lines)")
-            }
-            Self::ThresholdLowered { path, line, from, to } => {
-                write!(f, "{path}:{line} lowers a threshold from {from} to {to}")
-            }
-        }
-    }
-}
-
 /// Snapshot files, and lines taken out of them, that count as wholesale.
 const SNAPSHOT_FILES: usize = 3;
 const SNAPSHOT_LINES: u32 = 100;
@@ -94,7 +66,7 @@ const NAMED: usize = 20;
 pub fn counts(found: &[Tampering]) -> BTreeMap<String, u32> {
     let mut counts = BTreeMap::new();
     for one in found {
-        *counts.entry(one.kind()).or_default() += 1;
+        *counts.entry(one.key()).or_default() += 1;
     }
     counts
 }
@@ -103,20 +75,41 @@ pub fn counts(found: &[Tampering]) -> BTreeMap<String, u32> {
 pub fn not_accepted<'f>(found: &'f [Tampering], accepted: &BTreeMap<String, u32>) -> Option<&'f Tampering> {
     let counts = counts(found);
     let more = |one: &&Tampering| {
-        let kind = one.kind();
-        counts.get(&kind).copied().unwrap_or(0) > accepted.get(&kind).copied().unwrap_or(0)
+        let key = one.key();
+        counts.get(&key).copied().unwrap_or(0) > accepted.get(&key).copied().unwrap_or(0)
     };
     found.iter().find(more)
 }
 
 impl Tampering {
-    /// What it is, wherever in its file: lines move with every push.
-    fn kind(&self) -> String {
+    /// What it is, wherever in its file: lines move with every push. States keep by these texts what was accepted, so
+    /// they never change.
+    fn key(&self) -> String {
         match self {
+            Self::TestFileRemoved { path } => format!("{path} is removed, and it holds tests"),
+            Self::TestsRemoved { path, fewer, .. } => {
+                let s = if *fewer == 1 { "" } else { "s" };
+                let named = self.named().join(", ");
+                let named = if named.is_empty() { named } else { format!(" ({named})") };
+                format!("{path} has {fewer} test{s} fewer{named}")
+            }
             Self::Skipped { path, marker, .. } => format!("{path} keeps tests from running: {marker}"),
+            Self::FewerAssertions { path, before, after } => {
+                let (go, s) = if *before == 1 { ("goes", "") } else { ("go", "s") };
+                let come = if *after == 1 { "comes" } else { "come" };
+                format!("{path} checks less: {before} assertion{s} {go}, {after} {come}")
+            }
+            Self::SnapshotsRewritten { files, lines } => {
+                format!("{files} snapshot files are rewritten wholesale ({lines} lines)")
+            }
             Self::ThresholdLowered { path, from, to, .. } => format!("{path} lowers a threshold from {from} to {to}"),
-            other => other.to_string(),
         }
+    }
+
+    /// The first tests that are removed, where they have names.
+    pub fn named(&self) -> Vec<&str> {
+        let Self::TestsRemoved { tests, .. } = self else { return Vec::new() };
+        tests.iter().filter(|name| !name.is_empty()).take(3).map(String::as_str).collect()
     }
 }
 

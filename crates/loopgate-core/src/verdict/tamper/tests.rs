@@ -19,7 +19,11 @@ fn removed(path: &str, patch: &str) -> ChangedFile {
 }
 
 fn said(files: Vec<ChangedFile>) -> Vec<String> {
-    findings(&ChangedFiles::Complete(files)).iter().map(ToString::to_string).collect()
+    let said = |one: &Tampering| match one {
+        Tampering::Skipped { line, .. } | Tampering::ThresholdLowered { line, .. } => format!("{line}: {}", one.key()),
+        other => other.key(),
+    };
+    findings(&ChangedFiles::Complete(files)).iter().map(said).collect()
 }
 
 #[test]
@@ -28,31 +32,27 @@ fn what_weakens_tests_is_found() {
         ("tests/a.rs", "-#[test]\n-fn adds() {\n-}", "tests/a.rs has 1 test fewer (adds)"),
         // As git shows it when the first of two tests goes.
         ("src/a.rs", " #[test]\n-fn adds() {\n-}\n-\n-#[test]\n fn takes() {", "src/a.rs has 1 test fewer (adds)"),
-        ("src/a.rs", " #[test]\n+#[ignore]\n fn adds() {", "src/a.rs:2 keeps tests from running: `#[ignore]`"),
+        ("src/a.rs", " #[test]\n+#[ignore]\n fn adds() {", "2: src/a.rs keeps tests from running: #[ignore]"),
         (
             "tests/test_a.py",
             "+@pytest.mark.skip(reason='later')\n def test_a():",
-            "tests/test_a.py:1 keeps tests from running: `@pytest.mark.skip`",
+            "1: tests/test_a.py keeps tests from running: @pytest.mark.skip",
         ),
         (
             "a.test.ts",
             "-it('adds', () => {\n+it.skip('adds', () => {",
-            "a.test.ts:1 keeps tests from running: `it.skip`",
+            "1: a.test.ts keeps tests from running: it.skip",
         ),
         ("a.test.js", "-it('adds', f)", "a.test.js has 1 test fewer (adds)"),
-        ("a_test.go", "+\tt.Skip(\"flaky\")", "a_test.go:1 keeps tests from running: `t.Skip(`"),
+        ("a_test.go", "+\tt.Skip(\"flaky\")", "1: a_test.go keeps tests from running: t.Skip("),
         ("tests/a.rs", "-    assert_eq!(a, 1);\n+    let _ = a;", "tests/a.rs checks less: 1 assertion goes, 0 come"),
-        (
-            "src/test/java/ATest.java",
-            "+  @Disabled",
-            "src/test/java/ATest.java:1 keeps tests from running: `@Disabled`",
-        ),
+        ("src/test/java/ATest.java", "+  @Disabled", "1: src/test/java/ATest.java keeps tests from running: @Disabled"),
         ("tests/test_sum.sh", "-test_sum() {\n-}", "tests/test_sum.sh has 1 test fewer (test_sum)"),
-        ("setup.cfg", "-fail_under = 90\n+fail_under = 70", "setup.cfg:1 lowers a threshold from 90 to 70"),
+        ("setup.cfg", "-fail_under = 90\n+fail_under = 70", "1: setup.cfg lowers a threshold from 90 to 70"),
         (
             "package.json",
             "-  \"coverageThreshold\": { \"global\": { \"lines\": 80 } }\n+  \"coverageThreshold\": { \"global\": { \"lines\": 8 } }",
-            "package.json:1 lowers a threshold from 80 to 8",
+            "1: package.json lowers a threshold from 80 to 8",
         ),
     ];
     for (path, patch, expected) in table {

@@ -5,7 +5,7 @@ use super::line::Line;
 pub(super) const LINES: &[Line] = &[
     // `at app//com.acme.Cart.total(Cart.java:12)`, `at java.base/java.util.List.of(List.java:3)`
     Line::frame(
-        r"^\s*at (?:[A-Za-z0-9_.@-]*/{1,2})?(?P<fun>(?P<class>[A-Za-z0-9_.$]+)\.[A-Za-z0-9_$<>-]+)\((?P<file>[A-Za-z0-9_$-]+\.(?:java|kts?|scala|groovy)):(?P<line>[0-9]+)\)",
+        r"^\s*(?:at |\s)(?:[A-Za-z0-9_.@-]*/{1,2})?(?P<fun>(?P<class>[A-Za-z0-9_.$]+)\.[A-Za-z0-9_$<>-]+)\((?P<file>[A-Za-z0-9_$-]+\.(?:java|kts?|scala|groovy)):(?P<line>[0-9]+)\)",
     ),
 ];
 

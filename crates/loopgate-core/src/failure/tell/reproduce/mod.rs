@@ -106,6 +106,16 @@ mod tests {
     }
 
     #[test]
+    fn a_word_within_another_names_no_tool() {
+        let django = run("python -m django test", "cart.tests.CartTests.test_total", "").unwrap();
+        assert!(!django.contains("go test ."), "{django}");
+        assert_eq!(
+            run("go test ./...", "TestTotal", "cart/cart_test.go").as_deref(),
+            Some("go test ./cart -run '^TestTotal$'")
+        );
+    }
+
+    #[test]
     fn each_framework_has_its_command() {
         let cases = [
             ("cargo test", "cart::tests::totals", "src/cart.rs", "cargo test cart::tests::totals"),

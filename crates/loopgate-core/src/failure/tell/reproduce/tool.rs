@@ -29,23 +29,26 @@ pub enum Tool {
 
 pub fn tool(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<Tool> {
     let command = check.and_then(|check| check.command).unwrap_or_default();
-    const WORDS: [(&str, Tool); 14] = [
+    const WORDS: [(&str, Tool); 17] = [
         ("vitest", Tool::Vitest),
         ("jest", Tool::Jest),
         ("mocha", Tool::Mocha),
         ("pytest", Tool::Pytest),
         ("manage.py test", Tool::Django),
+        ("django test", Tool::Django),
         ("-m unittest", Tool::Unittest),
         ("cargo", Tool::Cargo),
         ("go test", Tool::Go),
         ("gradle", Tool::Gradle),
+        ("gradlew", Tool::Gradle),
         ("mvn", Tool::Maven),
+        ("mvnw", Tool::Maven),
         ("dotnet", Tool::Dotnet),
         ("rspec", Tool::Rspec),
         ("phpunit", Tool::Phpunit),
         ("swift test", Tool::Swift),
     ];
-    let named = WORDS.iter().find(|(word, _)| command.contains(word)).map(|(_, tool)| *tool);
+    let named = WORDS.iter().find(|(word, _)| has_word(command, word)).map(|(_, tool)| *tool);
     named
         .or_else(|| match check.and_then(|check| check.framework)? {
             TestFramework::Jest => Some(Tool::Jest),
@@ -60,6 +63,15 @@ pub fn tool(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<Tool>
         // A command line that names no tool runs whatever it likes, unless it is a script of a package: a guess from
         // the failure would be another program than the check's.
         .or_else(|| (command.is_empty() || is_package_script(command)).then(|| by_traces(failure)).flatten())
+}
+
+/// Whether a command names a tool: `django test` is no `go test`.
+fn has_word(command: &str, word: &str) -> bool {
+    let is_apart = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
+    command.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&command[..at], &command[at + word.len()..]);
+        (is_apart(before.chars().next_back()) || word.starts_with('-')) && is_apart(after.chars().next())
+    })
 }
 
 impl Tool {

@@ -2,9 +2,10 @@
 
 use super::super::world::*;
 use crate::{
-    gate::{GateStanding, OnlyHope, Refusal, WordOutcome},
-    observed::{ChangedFiles, Commit, Permission, ReviewVerdict, Standing, Visibility},
+    gate::{GateStanding, OnlyHope, PhraseProblem, Refusal, WordOutcome},
+    observed::{Actor, ChangedFiles, Commit, Hint, Permission, ReviewVerdict, Standing, Visibility},
     policy::ApproveBy,
+    state::ClosedPeriod,
 };
 
 #[test]
@@ -136,16 +137,6 @@ fn an_objection_outlasts_a_time_in_which_the_gate_does_not_apply() {
 }
 
 #[test]
-fn losing_the_right_to_approve_ends_the_objection() {
-    let mut world = World::new();
-    world.comment("bob", "security rejected");
-    world.reconcile();
-    world.snapshot.comments.items.clear();
-    world.gate().approvers.users.remove(&login("bob"));
-    assert!(!world.is_rejected());
-}
-
-#[test]
 fn naming_the_rejecter_as_co_author_does_not_silence_them() {
     let mut world = World::new();
     world.comment("bob", "security rejected");
@@ -167,19 +158,6 @@ fn an_approval_that_went_stale_has_lifted_the_rejection() {
     world.comment("bob", "security approved");
     world.push(2, "let a = 2;");
     assert_eq!(world.report().standing, GateStanding::Open);
-}
-
-#[test]
-fn changes_requested_by_review_reject_until_dismissed() {
-    let mut world = World::new();
-    world.gate().approve_by = ApproveBy::CommentOrReview;
-    world.review("bob", ReviewVerdict::ChangesRequested, "no");
-    world.comment("alice", "security approved");
-    assert!(world.is_rejected());
-    world.reconcile();
-    let review = world.snapshot.reviews.items.last_mut().unwrap();
-    review.verdict = ReviewVerdict::Dismissed;
-    assert!(world.is_approved());
 }
 
 #[test]
@@ -240,4 +218,153 @@ fn an_approval_in_the_same_second_ends_a_rejection_also_when_that_is_deleted() {
         world.snapshot.comments.items.retain(|comment| comment.id != rejection);
         assert_eq!(world.is_rejected(), !approved, "{order:?}");
     }
+}
+
+#[test]
+fn deleting_hiding_or_editing_a_revocation_does_not_bring_the_approval_back() {
+    for silence in ["delete", "hide", "edit"] {
+        let mut world = World::new();
+        world.comment("alice", "security approved");
+        world.reconcile();
+        let revocation = world.comment("alice", "security approval revoked");
+        world.reconcile();
+        assert!(!world.is_approved());
+        let comments = &mut world.snapshot.comments.items;
+        match silence {
+            "delete" => comments.retain(|comment| comment.id != revocation),
+            "hide" => comments[1].visibility = Visibility::Hidden,
+            _ => {
+                comments[1].body = "Never mind.".into();
+                comments[1].updated_at = minute(9);
+            }
+        }
+        for _ in 0..3 {
+            assert!(!world.is_approved(), "{silence}");
+            world.reconcile();
+        }
+        // Only she approves anew.
+        world.comment("alice", "security approved");
+        assert!(world.is_approved(), "{silence}");
+    }
+}
+
+#[test]
+fn who_has_approved_nothing_is_told_what_stops_a_gate() {
+    let mut world = World::new();
+    world.comment("alice", "security approved");
+    let idle = world.comment("bob", "I found a hole.\nsecurity approval revoked");
+    assert_eq!(world.outcome_of(idle), WordOutcome::Refused(Refusal::NothingToRevoke));
+    let outsiders = world.comment("outsider", "/revoke security");
+    assert_eq!(world.outcome_of(outsiders), WordOutcome::Refused(Refusal::NothingToRevoke));
+    assert!(world.is_approved());
+    let own = world.comment("alice", "/revoke security");
+    assert_eq!(world.outcome_of(own), WordOutcome::Counted);
+    world.reconcile();
+    let kept = world.state.gates[&gate("security")].revocations.iter().map(|revocation| revocation.by_id);
+    assert!(kept.eq([account("bob").id, account("alice").id]), "what strangers write is not kept");
+    for (word, counts) in [(own, true), (idle, false)] {
+        assert_eq!(world.outcome_of(word) == WordOutcome::Counted, counts, "also at the next look");
+    }
+}
+
+#[test]
+fn an_edit_that_closes_counts_as_of_the_edit() {
+    for (typo, meant) in [("security rejectd", "security rejected"), ("approval revokd", "security approval revoked")] {
+        let mut world = World::new();
+        let mended = world.comment("bob", typo);
+        world.comment("bob", "security approved");
+        world.reconcile();
+        assert!(world.is_approved(), "{typo}");
+        world.clock += 1;
+        let edited_at = minute(world.clock);
+        let comment = world.snapshot.comments.items.iter_mut().find(|comment| comment.id == mended).unwrap();
+        (comment.body, comment.updated_at) = (meant.into(), edited_at);
+        assert!(!world.is_approved(), "{meant}");
+        world.reconcile();
+        world.snapshot.comments.items.retain(|comment| comment.id != mended);
+        assert!(!world.is_approved(), "{meant}, deleted");
+        world.comment("bob", "security approved");
+        assert!(world.is_approved(), "{meant}, approved anew");
+    }
+}
+
+#[test]
+fn an_edit_by_somebody_else_closes_nothing() {
+    let mut world = World::new();
+    let edited = world.comment("bob", "security, hm");
+    world.comment("bob", "security approved");
+    world.reconcile();
+    let by = Actor { id: account("maintainer").id, login: login("maintainer") };
+    world.snapshot.hints.push(Hint::CommentEdited { comment: edited, by, at: minute(9) });
+    (world.snapshot.comments.items[0].body, world.snapshot.comments.items[0].updated_at) =
+        ("security rejected".into(), minute(9));
+    for _ in 0..2 {
+        assert!(world.is_approved());
+        world.reconcile();
+    }
+}
+
+#[test]
+fn dismissing_a_review_ends_its_rejection_only_by_who_may_dismiss() {
+    for (by, ends) in [("alice", false), ("maintainer", true), ("author", false)] {
+        let mut world = World::new();
+        world.gate().approve_by = ApproveBy::CommentOrReview;
+        let review = world.review("bob", ReviewVerdict::ChangesRequested, "The token is logged.").id;
+        world.comment("alice", "security approved");
+        world.reconcile();
+        assert!(world.is_rejected());
+        world.snapshot.reviews.items[0].verdict = ReviewVerdict::Dismissed;
+        assert!(world.is_rejected(), "nobody knows by whom");
+        world.snapshot.dismissed_by.insert(review, account(by));
+        assert_eq!(world.is_rejected(), !ends, "{by}");
+        assert_eq!(world.is_approved(), ends, "{by}");
+    }
+}
+
+#[test]
+fn a_review_that_asks_for_changes_approves_nothing() {
+    for approve_by in [ApproveBy::Comment, ApproveBy::CommentOrReview] {
+        let mut world = World::new();
+        world.gate().approve_by = approve_by;
+        world.review("bob", ReviewVerdict::ChangesRequested, "security approved");
+        assert!(!world.is_approved());
+        assert_eq!(world.refusal(), Refusal::Phrase(PhraseProblem::AgainstReview));
+        // The other way round the word that closes counts.
+        let mut world = World::new();
+        world.gate().approve_by = ApproveBy::CommentOrReview;
+        world.review("bob", ReviewVerdict::Approved, "security rejected");
+        assert!(world.is_rejected());
+    }
+}
+
+#[test]
+fn a_rejecter_who_lost_their_rights_still_blocks() {
+    let mut world = World::new();
+    world.comment("bob", "security rejected");
+    world.comment("alice", "security approved");
+    world.reconcile();
+    world.snapshot.authority.people.insert(account("bob").id, Standing::Gone);
+    world.gate().approvers.users.remove(&login("bob"));
+    for _ in 0..2 {
+        assert!(world.is_rejected());
+        world.reconcile();
+    }
+    world.comment("maintainer", "/dismiss security @bob left");
+    assert!(world.is_approved());
+}
+
+#[test]
+fn while_it_was_closed_nothing_opens_and_what_closes_does() {
+    let mut world = World::new();
+    let early = world.comment("alice", "security approved");
+    world.clock += 1;
+    world.state.closed_periods.push(ClosedPeriod { from: minute(world.clock), to: Some(minute(world.clock + 3)) });
+    world.comment("bob", "security approved");
+    assert_eq!(world.refusal(), Refusal::WhileClosed);
+    assert_eq!(world.outcome_of(early), WordOutcome::Counted);
+    world.comment("alice", "security approval revoked");
+    assert!(!world.is_approved());
+    world.clock += 5;
+    world.comment("bob", "security approved");
+    assert!(world.is_approved());
 }

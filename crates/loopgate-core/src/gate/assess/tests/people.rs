@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::world::*;
 use crate::{
-    gate::{Absence, AbsentTeam, OnlyHope, Refusal, WordOutcome},
+    gate::{Absence, AbsentTeam, OnlyHope, Refusal, Unusable, WordOutcome},
     ids::{AppId, UserId},
     observed::{AccountKind, Commit, Completeness, NamedAccount, Permission, Standing, TeamStanding},
     policy::{Codeowners, Exclusion},
@@ -18,6 +18,7 @@ fn commit(by: &str, message: &str) -> Commit {
         committer: Some(account(by)),
         author_email: format!("{by}@example.com"),
         committer_email: format!("{by}@example.com"),
+        update_merge: false,
     }
 }
 
@@ -235,7 +236,7 @@ fn a_configured_team_that_cannot_be_read_keeps_its_gate_closed() {
         world.comment(who, "security approved");
         assert!(matches!(world.refusal(), Refusal::AuthorityUnknown { .. }), "{who}");
     }
-    assert_eq!(world.report().eligible.unusable[0].reason, "it needs members=read");
+    assert_eq!(world.report().eligible.unusable[0].why, Unusable::Unknown("it needs members=read".to_owned()));
 }
 
 #[test]
@@ -319,4 +320,18 @@ fn owners_of_the_triggering_files_approve_their_files() {
     assert!(world.is_approved());
     let names: Vec<_> = world.report().eligible.unusable.into_iter().map(|unusable| unusable.name).collect();
     assert_eq!(names, ["keys@example.com"]);
+}
+
+#[test]
+fn whoever_merely_merged_the_base_may_approve() {
+    for (update_merge, setting, may) in
+        [(true, Exclusion::Allowed, true), (true, Exclusion::Excluded, false), (false, Exclusion::Allowed, false)]
+    {
+        let mut world = World::new();
+        world.gate().exclusions.update_merges = setting;
+        let merge = Commit { update_merge, ..commit("alice", "Merge branch 'main' into feature") };
+        world.snapshot.commits.items.push(merge);
+        world.comment("alice", "security approved");
+        assert_eq!(world.is_approved(), may, "{update_merge} {setting:?}");
+    }
 }

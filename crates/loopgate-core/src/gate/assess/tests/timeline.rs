@@ -82,40 +82,55 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The rules of gates, written down a second time. The newest word of a person that stands there as it was written says
-/// whether they approve, reject or revoke. A rejection that was once seen stands, whatever becomes of its comment,
-/// until its writer says otherwise.
+/// The rules of gates, written down a second time. The newest word of a person that stands there says whether they
+/// approve, reject or revoke: an approval as it was written, a word that closes as of its last edit. A rejection or a
+/// revocation that was once seen stands, whatever becomes of its comment, until its writer says otherwise after it.
 #[derive(Default)]
 struct Reference {
     /// The newest rejection seen of each approver, by when and as which comment it was written.
-    seen: BTreeMap<&'static str, (i64, u64)>,
+    rejected: BTreeMap<&'static str, Order>,
+    revoked: BTreeMap<&'static str, Order>,
 }
+
+type Order = (i64, u64);
 
 impl Reference {
     fn looks(&mut self, comments: &[Comment]) -> &'static str {
         let mut approved = false;
         for who in ["alice", "bob"] {
             let own = comments.iter().filter(|comment| comment.author.login == login(who));
-            let genuine = own.filter(|one| one.created_at == one.updated_at && one.visibility == Visibility::Shown);
-            let words = genuine.filter_map(|comment| {
+            let words = own.filter(|one| one.visibility == Visibility::Shown).filter_map(|comment| {
                 let (_, meaning) = BODIES.iter().find(|(body, _)| *body == comment.body)?;
-                (*meaning != Meaning::Nothing).then(|| ((comment.created_at.timestamp(), comment.id.get()), *meaning))
+                let edited = comment.created_at != comment.updated_at;
+                let at = match meaning {
+                    Meaning::Nothing => return None,
+                    Meaning::Approves if edited => return None,
+                    Meaning::Approves => comment.created_at,
+                    Meaning::Rejects | Meaning::Revokes => comment.updated_at,
+                };
+                Some(((at.timestamp(), comment.id.get()), *meaning))
             });
-            match words.max_by_key(|(order, _)| *order) {
+            let words: Vec<(Order, Meaning)> = words.collect();
+            for (order, _) in words.iter().filter(|(_, meaning)| *meaning == Meaning::Revokes) {
+                let revoked = self.revoked.entry(who).or_insert(*order);
+                *revoked = (*revoked).max(*order);
+            }
+            match words.into_iter().max_by_key(|(order, _)| *order) {
                 Some((order, Meaning::Rejects)) => {
-                    let seen = self.seen.entry(who).or_insert(order);
-                    *seen = (*seen).max(order);
+                    let rejected = self.rejected.entry(who).or_insert(order);
+                    *rejected = (*rejected).max(order);
                 }
                 Some((order, meaning)) => {
-                    if self.seen.get(who).is_some_and(|seen| order > *seen) {
-                        self.seen.remove(who);
+                    if self.rejected.get(who).is_some_and(|rejected| order > *rejected) {
+                        self.rejected.remove(who);
                     }
-                    approved |= meaning == Meaning::Approves;
+                    let stands = self.revoked.get(who).is_none_or(|revoked| order > *revoked);
+                    approved |= meaning == Meaning::Approves && stands;
                 }
                 None => {}
             }
         }
-        match (self.seen.is_empty(), approved) {
+        match (self.rejected.is_empty(), approved) {
             (false, _) => "rejected",
             (true, true) => "approved",
             (true, false) => "open",

@@ -306,7 +306,7 @@ fn a_dismissed_review_counts_for_nothing() {
 }
 
 #[test]
-fn a_required_checklist_must_be_ticked() {
+fn a_required_checklist_must_be_ticked_by_approvers() {
     let mut world = World::new();
     world.gate().checklist = ChecklistMode::Required;
     world.comment("alice", "security approved");
@@ -317,13 +317,33 @@ fn a_required_checklist_must_be_ticked() {
     let id = world.snapshot.app.bot_id.unwrap();
     world.comment("loopgate[bot]", "<!-- loopgate:gate:security:1 -->\n- [x] threats\n- [ ] secrets\n- [ ] logs");
     world.last_comment().author.id = id;
-    assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 2 });
-    let ticked = world.last_comment().body.replace("[ ]", "[x]");
-    world.last_comment().body = ticked;
+    assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 3 }, "not even the one that we are said to have ticked");
+
+    let request = world.last_comment().id;
+    let edit = |world: &mut World, by: &str, body: &str| {
+        world.clock += 1;
+        let at = minute(world.clock);
+        let comment = world.snapshot.comments.items.iter_mut().find(|comment| comment.id == request).unwrap();
+        (comment.body, comment.updated_at) = (format!("<!-- loopgate:gate:security:1 -->\n{body}"), at);
+        world.snapshot.hints.push(Hint::CommentEdited { comment: request, by: actor(by), at });
+        world.reconcile();
+    };
+    // The author ticks all, or deletes them.
+    edit(&mut world, "author", "- [x] threats\n- [x] secrets\n- [x] logs");
+    assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 3 });
+    edit(&mut world, "author", "");
+    assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 3 });
+    edit(&mut world, "alice", "- [x] threats\n- [ ] secrets\n- [x] logs");
+    assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 1 });
+    edit(&mut world, "author", "- [x] threats\n- [x] secrets\n- [x] logs");
+    assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 1 });
+    edit(&mut world, "bob", "- [x] threats\n- [x] secrets\n- [x] logs");
     assert!(world.is_approved());
+    world.reconcile();
+    assert!(world.is_approved(), "also at the next look");
     world.comment("loopgate[bot]", "<!-- loopgate:gate:security:2 -->\n- [ ] again");
     world.last_comment().author.id = id;
-    assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 1 });
+    assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 3 });
 }
 
 #[test]

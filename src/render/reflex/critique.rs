@@ -1,25 +1,26 @@
 //! CRITIQUE: what is wrong and what to do about it, one item for each failed rule at least.
 
-use crate::{deciding::View, policy::Severity, state::CritiqueItem, verdict::RuleOutcome};
+use crate::render::rules;
+use loopgate_core::{deciding::View, policy::Severity, reflex::CritiqueItem, verdict::RuleOutcome};
 
 /// Failures named for one rule; the feedback has them all.
 const PER_RULE: usize = 3;
 
 /// The items of a failed evaluation: its failed rules, the severe first, each with the failures of its check.
-pub fn critique(view: &View) -> Vec<CritiqueItem> {
+pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
     let mut rules: Vec<_> = view
         .evaluation
         .rules
         .iter()
         .filter(|rule| rule.severity != Severity::Info)
         .filter_map(|rule| match &rule.outcome {
-            RuleOutcome::Failed { fix } => Some((rule, fix)),
+            RuleOutcome::Failed(why) => Some((rule, why)),
             RuleOutcome::Passed | RuleOutcome::Unknown => None,
         })
         .collect();
     rules.sort_by_key(|(rule, _)| std::cmp::Reverse(rule.severity));
     let mut items = Vec::new();
-    for (rule, fix) in rules {
+    for (rule, why) in rules {
         let failures = view.failures.iter().filter(|failure| failure.check.as_str() == rule.id.as_str());
         let before = items.len();
         items.extend(failures.take(PER_RULE).map(|view| {
@@ -43,7 +44,7 @@ pub fn critique(view: &View) -> Vec<CritiqueItem> {
             items.push(CritiqueItem {
                 rule: rule.id.to_string(),
                 issue: short(&format!("“{}” does not hold", rule.description)),
-                fix: short(fix),
+                fix: short(&rules::fix(why)),
             });
         }
     }

@@ -1,9 +1,9 @@
 //! PLAN: what an iteration will do, in short lines.
 
-use crate::state::LoopState;
+use loopgate_core::state::LoopState;
 
 /// The plan of the iteration a loop is in.
-pub fn plan(state: &LoopState) -> Vec<String> {
+pub fn loop_plan(state: &LoopState) -> Vec<String> {
     let reflex = state.reflex.as_ref();
     let mut plan = Vec::new();
     let last = reflex.and_then(|reflex| reflex.fixes.last()).filter(|fix| fix.iteration + 1 == state.iteration);

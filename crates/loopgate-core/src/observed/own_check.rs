@@ -1,0 +1,90 @@
+//! The two check runs that are ours, and the branches they speak for.
+//!
+//! Check runs belong to a commit, and GitHub merges every pull request with that head on them. So their names say which
+//! base the commit was judged against: the plain names are the default branch's alone.
+
+use sha2::{Digest as _, Sha256};
+
+/// One of our check runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OwnCheck {
+    Verify,
+    Gates,
+}
+
+/// Characters of a name at most.
+const LONGEST_NAME: usize = 100;
+
+impl OwnCheck {
+    pub const ALL: [Self; 2] = [Self::Verify, Self::Gates];
+
+    const fn plain(self) -> &'static str {
+        match self {
+            Self::Verify => "loopgate / verify",
+            Self::Gates => "loopgate / gates",
+        }
+    }
+
+    /// The name people see, and branch rules ask for. A name that would be too long ends in a digest of the whole.
+    pub fn name(self, scope: &CheckScope) -> String {
+        let (CheckScope::Branch(base) | CheckScope::Pattern(base)) = scope else { return self.plain().to_owned() };
+        let name = format!("{} ({base})", self.plain());
+        if name.chars().count() <= LONGEST_NAME {
+            return name;
+        }
+        let digest = hex::encode(&Sha256::digest(base.as_bytes())[..8]);
+        let room = LONGEST_NAME - self.plain().len() - digest.len() - " (… )".chars().count();
+        let start: String = base.chars().take(room).collect();
+        format!("{} ({start}… {digest})", self.plain())
+    }
+
+    /// The check that a name stands for, whatever the base.
+    pub fn named(name: &str) -> Option<Self> {
+        // A name that differs in case or blanks only would be taken for ours by a reader.
+        let folded = |name: &str| name.split_whitespace().collect::<String>().to_lowercase();
+        let name = folded(name);
+        Self::ALL.into_iter().find(|check| {
+            let rest = name.strip_prefix(&folded(check.plain()));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('(') && rest.ends_with(')'))
+        })
+    }
+}
+
+/// The branches that check runs speak for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CheckScope {
+    /// The default branch: the names are plain.
+    #[default]
+    DefaultBranch,
+    /// One other branch.
+    Branch(String),
+    /// The branches that match a pattern of `branches:`, none of which people can make or push to by themselves.
+    Pattern(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_look_like_ours_are_recognised() {
+        assert_eq!(OwnCheck::named("loopgate / verify"), Some(OwnCheck::Verify));
+        assert_eq!(OwnCheck::named("Loopgate/Gates"), Some(OwnCheck::Gates));
+        assert_eq!(OwnCheck::named("loopgate / gates (release/1)"), Some(OwnCheck::Gates));
+        for other in ["verify", "loopgate / gatesX", "loopgate / gates x"] {
+            assert_eq!(OwnCheck::named(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn names_carry_their_base() {
+        let branch = |name: &str| CheckScope::Branch(name.to_owned());
+        assert_eq!(OwnCheck::Gates.name(&CheckScope::DefaultBranch), "loopgate / gates");
+        assert_eq!(OwnCheck::Verify.name(&branch("release/1")), "loopgate / verify (release/1)");
+        let pattern = CheckScope::Pattern("release/*".into());
+        assert_eq!(OwnCheck::Gates.name(&pattern), "loopgate / gates (release/*)");
+        let [one, other] = ["a", "b"].map(|end| OwnCheck::Gates.name(&branch(&format!("{}{end}", "ü/".repeat(120)))));
+        assert!(one.chars().count() == LONGEST_NAME && OwnCheck::named(&one) == Some(OwnCheck::Gates), "{one}");
+        assert_ne!(one, other, "two long names stay two");
+    }
+}

@@ -1,0 +1,113 @@
+//! How many tests there were, as tools sum up: `2 failed, 5 passed`, `Tests: 3, Failures: 1`, `4 examples, 1 failure`.
+
+/// The sums of all runs in a text.
+#[derive(Default)]
+pub(super) struct Counts {
+    said: bool,
+    total: u64,
+    failed: u64,
+    passed: u64,
+    skipped: u64,
+    errors: u64,
+    /// Failing tests and errors that were told of one by one.
+    pub failures_found: u64,
+    pub errors_found: u64,
+}
+
+/// What the sums amount to.
+pub(super) struct Sums {
+    pub failed: u64,
+    pub errors: u64,
+    pub passed: u64,
+    pub skipped: u64,
+}
+
+const FAILED: [&str; 8] = ["failed", "failures", "failure", "failing", "fail", "interrupted", "cancelled", "aborted"];
+const ERRORS: [&str; 2] = ["errors", "error"];
+const PASSED: [&str; 7] = ["passed", "passing", "pass", "successful", "xpassed", "flaky", "ok"];
+const SKIPPED: [&str; 8] = ["skipped", "pending", "todo", "xfailed", "incomplete", "risky", "disabled", "not"];
+const TOTAL: [&str; 7] = ["tests", "test", "examples", "example", "total", "completed", "run"];
+
+impl Counts {
+    /// Adds what a line sums up: numbers in front of their words, or words in front of their numbers.
+    pub fn add(&mut self, text: &str) {
+        self.said = true;
+        let words: Vec<String> =
+            text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+        let number = |word: &String| word.parse::<u64>().ok();
+        let starts_with_number = words.first().and_then(number).is_some();
+        let mut total = None;
+        let mut parts = 0;
+        for (at, count) in words.iter().enumerate().filter_map(|(at, word)| Some((at, number(word)?.min(1 << 40)))) {
+            let meant: Vec<&str> = match starts_with_number {
+                true => words[at + 1..].iter().take_while(|word| number(word).is_none()).map(String::as_str).collect(),
+                false => words[..at].last().map(String::as_str).into_iter().collect(),
+            };
+            let is = |known: &[&str]| meant.iter().any(|word| known.contains(word));
+            let sum = if is(&FAILED) {
+                &mut self.failed
+            } else if is(&ERRORS) {
+                &mut self.errors
+            } else if is(&PASSED) {
+                &mut self.passed
+            } else if is(&SKIPPED) {
+                &mut self.skipped
+            } else {
+                // `out of 3` and `3 tests` are all of them.
+                if meant.is_empty() || is(&TOTAL) {
+                    total = Some(count);
+                }
+                continue;
+            };
+            *sum += count;
+            parts += count;
+        }
+        if let Some(total) = total {
+            // Whoever names the sum may leave out how many passed.
+            self.total += total.saturating_sub(parts);
+        }
+    }
+
+    /// None where nothing summed up.
+    pub fn sums(&self) -> Option<Sums> {
+        self.said.then_some(Sums {
+            failed: self.failed,
+            errors: self.errors,
+            passed: self.passed + self.total,
+            skipped: self.skipped,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_many_tools() {
+        let cases = [
+            ("2 failed, 5 passed, 1 skipped, 3 warnings, 1 error", (2, 1, 5, 1)),
+            ("1 failed, 2 passed, 21 total", (1, 0, 20, 0)),
+            ("17 failed | 2 passed | 2 skipped", (17, 0, 2, 2)),
+            ("4 examples, 1 failure, 1 pending", (1, 0, 2, 1)),
+            ("Tests: 5, Assertions: 9, Errors: 1, Failures: 1, Skipped: 1", (1, 1, 2, 1)),
+            ("1 tests failed out of 3", (1, 0, 2, 0)),
+            ("3 tests completed, 1 failed", (1, 0, 2, 0)),
+            ("Tests run: 3, Failures: 1, Errors: 1, Skipped: 0", (1, 1, 1, 0)),
+            ("2 did not run", (0, 0, 0, 2)),
+            ("no tests ran", (0, 0, 0, 0)),
+            ("fail 7", (7, 0, 0, 0)),
+            ("FAILED  ] 2", (2, 0, 0, 0)),
+        ];
+        for (text, (failed, errors, passed, skipped)) in cases {
+            let mut counts = Counts::default();
+            counts.add(text);
+            let sums = counts.sums().unwrap();
+            assert_eq!(
+                (sums.failed, sums.errors, sums.passed, sums.skipped),
+                (failed, errors, passed, skipped),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The text of `go test` and `go build`. What a test logged stands below its `--- FAIL` or, with `-v`, above it; the
+//! package is named when it is over, so its tests are held until then.
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+use loopgate_core::evidence::{TestFramework, TestState};
+
+use crate::{
+    collect::{Case, Collector, Title},
+    formats::{go_test, go_text},
+    text::{Clip, MAX_TRACE},
+};
+
+/// Tests held of one package, and bytes of what they printed.
+const MAX_TESTS: usize = 20_000;
+const MAX_HELD: usize = 8 * 1024 * 1024;
+
+#[derive(Default)]
+pub(super) struct Go {
+    /// The tests of a package have begun and not ended.
+    is_open: bool,
+    /// `# example.com/shop` was said, below which the errors of its build stand.
+    is_building: bool,
+    tests: IndexMap<String, Test>,
+    current: Option<String>,
+    held: usize,
+    /// What stands outside of tests: the build's errors, a panic of the process.
+    output: Option<Clip>,
+}
+
+#[derive(Default)]
+struct Test {
+    state: Option<TestState>,
+    output: Option<Clip>,
+}
+
+impl Go {
+    /// Whether only go prints such a line.
+    pub fn begins_with(line: &str) -> bool {
+        result(line).is_some() || line.starts_with("=== RUN   ") || package_end(line).is_some() || is_panic(line)
+    }
+
+    /// Whether the line is go's, or a test's of it.
+    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
+        if let Some((package, failed)) = package_end(line) {
+            self.end_package(package, failed, out);
+            return true;
+        }
+        if let Some((name, state)) = result(line) {
+            self.is_open = true;
+            if let Some(test) = self.test(name) {
+                test.state = Some(state);
+            }
+        } else if let Some(name) = marked(line) {
+            self.is_open = true;
+            self.test(name);
+        } else if is_panic(line) {
+            self.is_open = true;
+            self.push(line);
+        } else if line.strip_prefix("# ").is_some_and(is_package) {
+            self.is_building = true;
+        } else if line == "FAIL" || line == "PASS" {
+            self.current = None;
+        } else if self.is_open || self.is_building && is_of_build(line) {
+            self.push(line);
+        } else {
+            self.is_building = false;
+            return false;
+        }
+        true
+    }
+
+    pub fn end(&mut self, out: &mut Collector<'_>) {
+        if self.is_open || self.output.is_some() {
+            self.end_package("", true, out);
+        }
+    }
+
+    fn test(&mut self, name: &str) -> Option<&mut Test> {
+        if !self.tests.contains_key(name) && self.tests.len() >= MAX_TESTS {
+            self.current = None;
+            return None;
+        }
+        self.current = Some(name.to_owned());
+        Some(self.tests.entry(name.to_owned()).or_default())
+    }
+
+    fn push(&mut self, line: &str) {
+        self.held += line.len();
+        if self.held > MAX_HELD {
+            return;
+        }
+        let test = self.current.as_ref().and_then(|name| self.tests.get_mut(name));
+        let output = test.map_or(&mut self.output, |test| &mut test.output);
+        output.get_or_insert_with(|| Clip::new(MAX_TRACE)).push_line(line);
+    }
+
+    fn end_package(&mut self, package: &str, failed: bool, out: &mut Collector<'_>) {
+        out.framework = Some(TestFramework::GoTest);
+        out.expect_tests();
+        let tests = std::mem::take(&mut self.tests);
+        let output = self.output.take();
+        (self.current, self.held) = (None, 0);
+        (self.is_open, self.is_building) = (false, false);
+        let mut a_test_failed = false;
+        // A test without an end was running when the process ended.
+        let unfinished = if failed { TestState::Failed } else { TestState::Passed };
+        // Tests with subtests, and whether one of them failed.
+        let mut parents: HashMap<&str, bool> = HashMap::new();
+        for (name, test) in &tests {
+            let failed = test.state.unwrap_or(unfinished) == TestState::Failed;
+            go_test::ancestors(name, |parent| *parents.entry(parent).or_default() |= failed);
+        }
+        for (name, test) in &tests {
+            let state = test.state.unwrap_or(unfinished);
+            a_test_failed |= state == TestState::Failed;
+            let sums_up =
+                parents.get(name.as_str()).is_some_and(|a_part_failed| state != TestState::Failed || *a_part_failed);
+            if !sums_up {
+                let case = Case { file: "", class: package, name, state, seconds: 0.0, title: Title::WithClass };
+                out.case(case, || go_text::failure(&test.output.as_ref().map(Clip::text).unwrap_or_default(), package));
+            }
+        }
+        if failed && !a_test_failed {
+            let text = output.as_ref().map(Clip::text).unwrap_or_default();
+            let errors: Vec<_> = text.lines().filter_map(go_text::compile_error).collect();
+            if errors.is_empty() {
+                go_test::package_failure(package, go_test::Cause::Process, output, out);
+            }
+            errors.into_iter().for_each(|error| out.problem(|| error));
+        }
+    }
+}
+
+fn is_of_build(line: &str) -> bool {
+    go_text::compile_error(line).is_some() || line.starts_with('\t') || line.starts_with("too many errors")
+}
+
+/// `    --- FAIL: TestRates/it (0.00s)`
+fn result(line: &str) -> Option<(&str, TestState)> {
+    let (word, rest) = line.trim_start_matches(' ').strip_prefix("--- ")?.split_once(": ")?;
+    let state = match word {
+        "FAIL" => TestState::Failed,
+        "PASS" => TestState::Passed,
+        "SKIP" => TestState::Skipped,
+        _ => return None,
+    };
+    let (name, time) = rest.rsplit_once(" (")?;
+    time.ends_with("s)").then_some((name, state))
+}
+
+/// `=== RUN   TestTotal`, and the lines that say which of several running tests speaks next.
+fn marked(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("=== ")?;
+    ["RUN   ", "CONT  ", "NAME  ", "PAUSE "].iter().find_map(|word| rest.strip_prefix(word))
+}
+
+/// `FAIL\texample.com/shop/cart\t0.004s`, `ok  \texample.com/shop/cart\t0.01s`, `FAIL\tx [build failed]`.
+fn package_end(line: &str) -> Option<(&str, bool)> {
+    let (word, rest) = line.split_once('\t')?;
+    let failed = match word {
+        "FAIL" => true,
+        "ok  " | "?   " => false,
+        _ => return None,
+    };
+    let package = rest.split(['\t', ' ']).next()?;
+    is_package(package).then_some((package, failed))
+}
+
+fn is_package(text: &str) -> bool {
+    let name = text.split(" [").next().unwrap_or(text);
+    !name.is_empty() && !name.contains(char::is_whitespace) && name.contains(['/', '.'])
+        || name == "command-line-arguments"
+}
+
+fn is_panic(line: &str) -> bool {
+    line.starts_with("panic: test timed out after ") || line == "WARNING: DATA RACE"
+}

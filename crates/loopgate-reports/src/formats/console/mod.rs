@@ -1,0 +1,277 @@
+//! What tools print for people, read block by block: every failing test and every finding is one failure, and all of
+//! its fields come from its own block.
+//!
+//! One table says which lines matter ([`rows`]), one reader follows them, and one function per tool says what its block
+//! holds ([`block`]). Memory is one block; a line is looked at once. Lists and sums at the end tell how many failures
+//! there are, so that what was announced and not found can be said.
+
+mod block;
+mod counts;
+mod go;
+mod rows;
+
+use std::collections::HashMap;
+
+use loopgate_core::evidence::{Failure, TestFramework, TestState};
+use regex::Captures;
+
+use self::{
+    block::{Block, Told},
+    counts::Counts,
+    go::Go,
+    rows::{Means, Row, Section, Tool},
+};
+use crate::{
+    Unreadable,
+    collect::{Case, Collector, Title},
+    mark::Mark,
+    notes::Flaw,
+    text,
+    window::Window,
+};
+
+pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
+
+/// Tests remembered, to tell those that only a list names from those that a block told of.
+const MAX_TOLD: usize = 10_000;
+/// Files remembered of tests of one name.
+const MAX_FILES: usize = 100;
+/// Bytes of a line that a tool says something with; longer ones are what a test printed.
+const MAX_LINE: usize = 4 * 1024;
+
+/// Whether a tool says with this line that it begins.
+fn is_session(line: &str) -> bool {
+    let is_pytest = line.starts_with("=====") && line.ends_with("=====") && line.contains(" test session starts ");
+    is_pytest || line.starts_with(" RUN  v") || line.starts_with("PHPUnit ") && line.contains(" by Sebastian Bergmann")
+}
+
+fn is_line(line: &str) -> bool {
+    let marks = |row: &Row| row.within.is_none() && !matches!(row.means, Means::File | Means::End);
+    Go::begins_with(line) || rows::first(line, marks).is_some()
+}
+
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    let mut console = Console::default();
+    while let Some(line) = window.line()? {
+        console.line(&text::clean(line), out);
+    }
+    console.end(out);
+    Ok(())
+}
+
+#[derive(Default)]
+struct Console {
+    section: Option<Section>,
+    open: Option<Block>,
+    /// The file that a tool is speaking of.
+    file: Option<(Tool, String)>,
+    counts: Counts,
+    /// The files of the tests told of so far, by the tests' names.
+    told: HashMap<String, Vec<String>>,
+    go: Go,
+}
+
+impl Console {
+    fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+        if line.len() > MAX_LINE {
+            return self.plain(line, out);
+        }
+        if self.open.is_none() && self.go.line(line, out) {
+            return;
+        }
+        let Some((row, captures)) = rows::first(line, |row| self.counts_here(row)) else {
+            return self.plain(line, out);
+        };
+        match row.means {
+            Means::Name | Means::Block if self.names_open(row) => {
+                if let Some(open) = &mut self.open {
+                    open.name(captures.name("name").map_or("", |name| name.as_str()));
+                }
+                return;
+            }
+            Means::Pass => self.open = None,
+            _ => self.close(out),
+        }
+        if let Some(counts) = captures.name("counts") {
+            self.counts.add(counts.as_str());
+            self.framework(row.tool, out);
+            out.expect_tests();
+        }
+        match row.means {
+            Means::Section(section) => self.section = Some(section),
+            Means::Block | Means::Name | Means::Finding => self.begin(row, &captures, line),
+            Means::File => self.file = captures.name("file").map(|file| (row.tool, text::path(file.as_str()))),
+            Means::Listed => self.listed(row, &captures, out),
+            Means::Counts | Means::End | Means::Pass => {}
+        }
+    }
+
+    /// A block goes on past other tools' lines, since a test may print anything; a finding does not.
+    fn counts_here(&self, row: &Row) -> bool {
+        let is_in_section = row.within.is_none() || row.within == self.section;
+        let is_meant = match &self.open {
+            Some(open) if !open.is_finding => {
+                let is_its_tool = row.tool == open.tool || row.tool == Tool::Starter;
+                is_its_tool || matches!(row.means, Means::Section(Section::Failures(_)))
+            }
+            _ => true,
+        };
+        is_in_section && is_meant
+    }
+
+    /// Whether the row names a test of the open block, instead of beginning another: its name stands below its place, or
+    /// one text tells of several tests.
+    fn names_open(&self, row: &Row) -> bool {
+        let open = self.open.as_ref().filter(|open| open.tool == row.tool && open.is_bare());
+        open.is_some_and(|open| if row.means == Means::Name { !open.is_named() } else { row.tool == Tool::Vitest })
+    }
+
+    fn begin(&mut self, row: &Row, captures: &Captures<'_>, line: &str) {
+        let file = self.file.as_ref().filter(|(tool, _)| *tool == row.tool).map_or("", |(_, file)| file);
+        self.open = Some(Block::new(row, captures, line, file));
+    }
+
+    /// A line that says nothing by itself.
+    fn plain(&mut self, line: &str, out: &mut Collector<'_>) {
+        match &mut self.open {
+            Some(open) if open.is_finding && !open.goes_on(line) => self.close(out),
+            Some(open) => open.push(line),
+            None => {}
+        }
+    }
+
+    /// The open block is over.
+    fn close(&mut self, out: &mut Collector<'_>) {
+        let Some(block) = self.open.take() else { return };
+        if block.is_finding {
+            if let Some((finding, is_error, trace)) = block.finding() {
+                out.diagnostic(finding, is_error, Some(trace));
+            }
+            return;
+        }
+        let tool = block.tool;
+        self.framework(tool, out);
+        block
+            .failures(out.wants_failures())
+            .into_iter()
+            .filter(|told| told.name != "Console")
+            .for_each(|told| self.tell(tool, told, out));
+    }
+
+    fn tell(&mut self, tool: Tool, told: Told, out: &mut Collector<'_>) {
+        let Told { file, name, phase, failure } = told;
+        // Jest tells of many failures a second time, below those that it told of as they came.
+        if tool == Tool::Jest && self.is_told(&file, &name) {
+            return;
+        }
+        self.remember(&file, &name);
+        // pytest calls what goes wrong around a test an error.
+        let counts_files = matches!(tool, Tool::Pytest | Tool::Rspec);
+        let is_error = counts_files && (name.is_empty() || !phase.is_empty());
+        let state = if is_error { TestState::Errored } else { TestState::Failed };
+        if name.is_empty() {
+            // A file that could not be loaded is no test, but these count it.
+            out.problem(|| failure);
+            if is_error {
+                self.counts.errors_found += 1;
+                out.anonymous_cases(state, 1);
+            }
+            return;
+        }
+        let (class, title) = (phase, Title::NameOnly);
+        let case = Case { file: &file, class, name: &name, state, seconds: 0.0, title };
+        out.case(case, || failure);
+        *(if is_error { &mut self.counts.errors_found } else { &mut self.counts.failures_found }) += 1;
+    }
+
+    /// A test in a list: one that passed when it was tried again, or one that no block told of.
+    fn listed(&mut self, row: &Row, captures: &Captures<'_>, out: &mut Collector<'_>) {
+        let group = |name: &str| captures.name(name).map_or("", |group| group.as_str().trim());
+        match (row.tool, self.section) {
+            (tool, Some(Section::Flaky(_))) => {
+                for Told { file, name, .. } in Block::new(row, captures, "", "").failures(false) {
+                    self.framework(tool, out);
+                    self.counts.failures_found = self.counts.failures_found.saturating_sub(1);
+                    let (state, title) = (TestState::Passed, Title::NameOnly);
+                    out.case(
+                        Case { file: &file, class: "", name: &name, state, seconds: 0.0, title },
+                        Failure::default,
+                    );
+                }
+            }
+            (tool, _) => {
+                let (file, name) = match group("name").split_once("::") {
+                    Some((file, name)) => (text::path(file), name.replace("::", ".")),
+                    None if tool == Tool::Pytest => (text::path(group("name")), String::new()),
+                    None => (String::new(), group("name").to_owned()),
+                };
+                if !self.is_told(&file, &name) {
+                    let failure = failure_in_list(&file, &name, group("message"));
+                    self.tell(tool, Told { file, name, phase: "", failure }, out);
+                }
+            }
+        }
+    }
+
+    fn remember(&mut self, file: &str, name: &str) {
+        if self.told.len() < MAX_TOLD && !self.told.contains_key(name) {
+            self.told.insert(name.to_owned(), Vec::new());
+        }
+        if let Some(files) = self.told.get_mut(name).filter(|files| files.len() < MAX_FILES)
+            && !files.iter().any(|known| known == file)
+        {
+            files.push(file.to_owned());
+        }
+    }
+
+    /// Whether a block told of the test. It may have named the file from another directory, or not at all.
+    fn is_told(&self, file: &str, name: &str) -> bool {
+        let is_same = |told: &String| told.is_empty() || told.ends_with(file) || file.ends_with(told.as_str());
+        self.told.get(name).is_some_and(|files| files.iter().any(is_same))
+    }
+
+    fn framework(&self, tool: Tool, out: &mut Collector<'_>) {
+        out.framework = out.framework.or(match tool {
+            Tool::Pytest => Some(TestFramework::Pytest),
+            Tool::Jest => Some(TestFramework::Jest),
+            Tool::Vitest => Some(TestFramework::Vitest),
+            Tool::Mocha => Some(TestFramework::Mocha),
+            Tool::Linter | Tool::Starter => None,
+            _ => Some(TestFramework::Other),
+        });
+    }
+
+    fn end(mut self, out: &mut Collector<'_>) {
+        self.close(out);
+        self.go.end(out);
+        let Some(sums) = self.counts.sums() else {
+            if !self.told.is_empty() {
+                out.notes.flaw(Flaw::NoEnd, || "the run is not summed up");
+            }
+            return;
+        };
+        out.anonymous_cases(TestState::Passed, sums.passed);
+        out.anonymous_cases(TestState::Skipped, sums.skipped);
+        let Counts { failures_found, errors_found, .. } = self.counts;
+        // Blocks do not always say which of both a failing test is.
+        let errors_found = errors_found + failures_found.saturating_sub(sums.failed);
+        let failures_found = failures_found.min(sums.failed);
+        let (failed, errors) = (sums.failed - failures_found, sums.errors.saturating_sub(errors_found));
+        out.anonymous_cases(TestState::Failed, failed);
+        out.anonymous_cases(TestState::Errored, errors);
+        if failed + errors > 0 {
+            let (announced, told) = (sums.failed + sums.errors, failures_found + errors_found);
+            out.notes.flaw(Flaw::WrongTotal, || format!("{announced} failures, of which {told} are told of"));
+        }
+    }
+}
+
+/// A failure of which a list tells all there is.
+fn failure_in_list(file: &str, name: &str, message: &str) -> Failure {
+    Failure {
+        test_name: (!name.is_empty()).then(|| text::name(name)),
+        test_file: (!file.is_empty()).then(|| file.to_owned()),
+        error_message: if message.is_empty() { "the test failed".to_owned() } else { text::name(message) },
+        ..Failure::default()
+    }
+}

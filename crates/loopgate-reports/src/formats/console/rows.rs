@@ -1,0 +1,282 @@
+//! The lines that matter in what tools print: where a failing test's block begins and ends, and the one-line findings
+//! of compilers and linters.
+//!
+//! A row counts within its section, or anywhere. The first row that matches a line and counts there takes it. Groups:
+//! `name` of the test, `file`, `line`, `rule`, `level`, `message`; `counts` holds words such as `3 failed, 2 passed`.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex, RegexSet};
+
+/// Whose text it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tool {
+    Pytest,
+    Jest,
+    Vitest,
+    Mocha,
+    NodeTest,
+    Playwright,
+    Rspec,
+    Phpunit,
+    JunitConsole,
+    Gradle,
+    Surefire,
+    Ctest,
+    Gtest,
+    /// Compilers, type checkers, linters and formatters.
+    Linter,
+    /// Whatever started the tool: nothing of a block goes on past its lines.
+    Starter,
+}
+
+/// A part of a tool's output in which some rows count that elsewhere do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    /// Blocks of failing tests.
+    Failures(Tool),
+    /// The names of failing tests.
+    List(Tool),
+    /// The names of tests that passed at last.
+    Flaky(Tool),
+    /// Tests, warnings and lists that are no failures.
+    Other(Tool),
+}
+
+/// What a line means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Means {
+    /// A section begins.
+    Section(Section),
+    /// A block begins; it lasts to the next row of its tool that says something else.
+    Block,
+    /// Names the test of the open block, or begins one.
+    Name,
+    /// The open block is over, and a failure.
+    End,
+    /// The open block is over, and its test passed.
+    Pass,
+    /// What follows is about this file.
+    File,
+    /// A compiler's or linter's finding; what follows up to an empty line explains it.
+    Finding,
+    /// How many tests there were; `Counts::add` knows the words.
+    Counts,
+    /// A failing test's name in a list.
+    Listed,
+}
+
+pub(super) struct Row {
+    pub tool: Tool,
+    pub within: Option<Section>,
+    pub means: Means,
+    pattern: &'static str,
+}
+
+const fn row(tool: Tool, means: Means, pattern: &'static str) -> Row {
+    Row { tool, within: None, means, pattern }
+}
+
+const fn within(section: Section, means: Means, pattern: &'static str) -> Row {
+    let tool = match section {
+        Section::Failures(tool) | Section::List(tool) | Section::Flaky(tool) | Section::Other(tool) => tool,
+    };
+    Row { tool, within: Some(section), means, pattern }
+}
+
+use Means::{Block, Counts, End, File, Finding, Listed, Name, Pass};
+use Section::{Failures, Flaky, List, Other};
+use Tool::{
+    Ctest, Gradle, Gtest, Jest, JunitConsole, Linter, Mocha, NodeTest, Phpunit, Playwright, Pytest, Rspec, Starter,
+    Surefire, Vitest,
+};
+
+const fn section(section: Section, pattern: &'static str) -> Row {
+    let mut row = within(section, Means::Section(section), pattern);
+    row.within = None;
+    row
+}
+
+/// Earlier rows win.
+pub(super) const ROWS: &[Row] = &[
+    row(
+        Starter,
+        End,
+        r"^(?:npm (?:ERR!|error)|error Command failed|\s?ELIFECYCLE|make(?:\[[0-9]+\])?: \*\*\*|##\[|::(?:end)?group|::error|Error: Process completed with)",
+    ),
+    // pytest
+    row(
+        Pytest,
+        Counts,
+        r"^(?:=+ )?(?P<counts>(?:no tests ran|[0-9]+ (?:failed|passed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun|subtests (?:passed|failed)))(?:, [0-9]+ [a-z ]+)*) in [0-9.]+s(?: \([0-9:]+\))?(?: =+)?$",
+    ),
+    section(Failures(Pytest), r"^=+ (?:FAILURES|ERRORS) =+$"),
+    section(List(Pytest), r"^=+ short test summary info =+$"),
+    section(
+        Other(Pytest),
+        r"^=+ (?:test session starts|warnings summary|PASSES|XFAILURES|XPASSES|slowest|rerun test summary|tests coverage)\b.* =+$|^!{3,} .+ !{3,}$",
+    ),
+    within(Failures(Pytest), Block, r"^_+ (?P<name>[^_\s].*?) _+$"),
+    within(
+        List(Pytest),
+        Listed,
+        r"^(?:FAILED|ERROR|SUBFAIL(?:ED)?(?:\([^)]*\)|\[[^\]]*\])?) (?P<name>\S.*?)(?: - (?P<message>.*))?$",
+    ),
+    // Playwright, ahead of mocha, whose blocks are numbered alike
+    row(Playwright, Block, r"^  [0-9]+\) (?P<name>(?:\[[^\]]+\] › )?\S+\.[cm]?[jt]sx?:[0-9]+:[0-9]+ › .+?) ?─*$"),
+    section(List(Playwright), r"^  (?P<counts>[0-9]+ (?:failed|interrupted|did not run|skipped|passed))(?: \(.+\))?$"),
+    section(Flaky(Playwright), r"^  (?P<counts>[0-9]+ flaky)$"),
+    within(Flaky(Playwright), Listed, r"^    (?P<name>\S.*?) ?─*$"),
+    // Jest
+    row(
+        Jest,
+        File,
+        r"^(?:FAIL|PASS)\s+(?:\S+\s+)?(?P<file>\S+\.(?:[cm]?[jt]sx?|vue|svelte))(?: \([0-9.]+ m?s\))?(?: \([0-9.]+ MB heap size\))?$",
+    ),
+    row(Jest, Block, r"^  ● (?P<name>\S.*)$"),
+    row(Jest, Counts, r"^Tests:\s+(?P<counts>[0-9]+ (?:failed|passed|skipped|todo|total)\b.*)$"),
+    row(Jest, End, r"^(?:Test Suites: |Snapshot Summary|Summary of all failing tests|Ran all test suites|-+\|-+\|)"),
+    // Vitest
+    row(Vitest, Block, r"^ FAIL  (?P<name>\S.*)$|^⎯+ (?P<unhandled>Unhandled (?:Error|Rejection|Exception)) ⎯+$"),
+    row(Vitest, End, r"^⎯+\[[0-9]+/[0-9]+\]⎯+$|^ Test Files  |^⎯+ (?:Failed (?:Tests|Suites)|Unhandled Errors) "),
+    row(Vitest, Counts, r"^\s+Tests  (?P<counts>.+?)(?: \([0-9]+\))?$"),
+    // mocha
+    row(Mocha, Counts, r"^  (?P<counts>[0-9]+ (?:passing|pending))(?: \(.+\))?$"),
+    section(Failures(Mocha), r"^  (?P<counts>[0-9]+ failing)$"),
+    within(Failures(Mocha), Block, r"^  [0-9]+\) (?P<name>\S.*)$"),
+    // node:test
+    section(Failures(NodeTest), r"^✖ failing tests:$"),
+    row(NodeTest, Counts, r"^ℹ (?P<counts>(?:pass|fail|cancelled|skipped|todo) [0-9]+)$"),
+    within(Failures(NodeTest), Block, r"^test at (?P<file>.+?):(?P<line>[0-9]+):[0-9]+$"),
+    within(Failures(NodeTest), Name, r"^✖ (?P<name>.+?) \([0-9.]+ms\)(?: # .*)?$"),
+    // RSpec
+    section(Failures(Rspec), r"^Failures:$"),
+    section(Other(Rspec), r"^(?:Pending: |Finished in [0-9.]+ )|^Failed examples:$"),
+    within(Failures(Rspec), Block, r"^  [0-9]+\) (?P<name>\S.*)$"),
+    row(Rspec, Block, r"^An error occurred while loading (?P<file>\S+?)\.(?: - .*)?$"),
+    row(Rspec, End, r"^Run options: "),
+    row(
+        Rspec,
+        Counts,
+        r"^(?P<counts>[0-9]+ examples?, [0-9]+ failures?(?:, [0-9]+ pending)?(?:, [0-9]+ errors? occurred outside of examples)?)$",
+    ),
+    // PHPUnit
+    section(Failures(Phpunit), r"^There (?:was|were) [0-9]+ (?:failure|error)s?:$"),
+    section(Other(Phpunit), r"^There (?:was|were) [0-9]+ .+:$|^(?:FAILURES|ERRORS|WARNINGS)!$"),
+    within(Failures(Phpunit), Means::Section(Other(Phpunit)), r"^--$"),
+    within(Failures(Phpunit), Block, r"^[0-9]+\) (?P<name>\S.*)$"),
+    row(Phpunit, Counts, r"^(?P<counts>Tests: [0-9]+, Assertions: [0-9]+.*)\.$"),
+    row(Phpunit, Counts, r"^OK \((?P<counts>[0-9]+ tests?), [0-9]+ assertions?\)$"),
+    // JUnit's console launcher, Gradle, Maven Surefire
+    section(Failures(JunitConsole), r"^Failures \([0-9]+\):$"),
+    within(Failures(JunitConsole), Block, r"^  (?P<name>\S.*:.*\S)$"),
+    row(JunitConsole, End, r"^Test run finished after "),
+    row(JunitConsole, Counts, r"^\[\s+(?P<counts>[0-9]+ tests (?:successful|failed|skipped|aborted))\s+\]$"),
+    row(Gradle, Block, r"^(?P<name>[A-Za-z_][\w.$]* > \S.*) FAILED$"),
+    row(Gradle, End, r"^(?:> Task |FAILURE: Build failed|\S.* > .* (?:PASSED|SKIPPED)$|\* )"),
+    row(Gradle, Counts, r"^(?P<counts>[0-9]+ tests? completed, [0-9]+ failed(?:, [0-9]+ skipped)?)$"),
+    row(Surefire, Block, r"^\[ERROR\]\s+(?P<name>\S.*?)\s+(?:--\s+)?Time elapsed: .*<<< (?:FAILURE|ERROR)!\s*$"),
+    row(
+        Surefire,
+        Counts,
+        r"^\[(?:INFO|ERROR|WARNING)\] (?P<counts>Tests run: [0-9]+, Failures: [0-9]+, Errors: [0-9]+, Skipped: [0-9]+)$",
+    ),
+    row(Surefire, End, r"^\[(?:INFO|ERROR|WARNING)\](?:\s*$| (?:Tests run|Running|Results|Failures|Errors|BUILD)\b)"),
+    // CTest and GoogleTest
+    row(
+        Ctest,
+        Block,
+        r"^\s*[0-9]+/[0-9]+ Test\s+#[0-9]+: (?P<name>\S+) [. ]*\*\*\*(?P<message>\S.*?)\s+[0-9.]+ sec\s*$",
+    ),
+    row(Ctest, Counts, r"^[0-9]+% tests passed, (?P<counts>[0-9]+ tests? failed out of [0-9]+)$"),
+    row(Ctest, End, r"^\s+Start\s+[0-9]+: |^\s*[0-9]+/[0-9]+ Test\s+#[0-9]+: "),
+    section(List(Ctest), r"^The following tests FAILED:$"),
+    within(List(Ctest), Listed, r"^\s+[0-9]+ - (?P<name>\S+) \((?P<message>[^)]+)\)"),
+    row(Gtest, Block, r"^\[ RUN      \] (?P<name>\S+)$"),
+    row(Gtest, Pass, r"^\[       OK \] |^\[  SKIPPED \] "),
+    row(Gtest, End, r"^\[  FAILED  \] \S+.* \([0-9]+ ms\)$"),
+    section(List(Gtest), r"^\[  (?P<counts>FAILED  \] [0-9]+) tests?, listed below:$"),
+    row(Gtest, Counts, r"^\[  (?P<counts>PASSED  \] [0-9]+) tests?\.$"),
+    // Compilers, type checkers, linters, formatters
+    row(
+        Linter,
+        Finding,
+        r"^(?P<file>[^\s(][^(:]*)\((?P<line>[0-9]+),[0-9]+\): (?P<level>error|warning|info) (?P<rule>[A-Z]{1,7}[0-9]+): (?P<message>.+?)(?: \[[^\]]+proj\])?$",
+    ),
+    row(Linter, Finding, r"^(?P<level>error) (?P<rule>TS[0-9]+): (?P<message>.+)$"),
+    row(
+        Linter,
+        Finding,
+        r"^\s*(?P<file>(?:[A-Za-z]:)?[^\s:]+):(?P<line>[0-9]+):[0-9]+ - (?P<level>error|warning)(?: (?P<rule>TS[0-9]+))?: (?P<message>.+?)(?: \((?P<check>report[A-Za-z]+)\))?$",
+    ),
+    row(Linter, File, r"^(?P<file>(?:/|[A-Za-z]:\\|\.{1,2}/|[A-Za-z0-9_@.-]+[/\\])?[^\s:|]*[^\s:|.]\.[A-Za-z]{1,6})$"),
+    row(
+        Linter,
+        Finding,
+        r"^\s+(?P<line>[0-9]+):[0-9]+\s+(?P<level>error|warning|✖|⚠|×)\s+(?P<message>.+?)(?:\s{2,}(?P<rule>[@A-Za-z][A-Za-z0-9@/_-]*))?$",
+    ),
+    row(
+        Linter,
+        Finding,
+        r"^(?P<file>(?:[A-Za-z]:)?[^\s:]+):(?P<line>[0-9]+):[0-9]+: (?P<rule>[A-Z]{1,4}[0-9]{3,4}|invalid-syntax|SyntaxError):? (?:\[\*\] )?(?P<message>.+)$",
+    ),
+    row(
+        Linter,
+        Finding,
+        r"^(?P<file>[^\s:]+):(?P<line>[0-9]+):[0-9]+: (?P<level>[CWEFR]): (?:\[[A-Za-z ]+\] )?(?P<rule>[A-Z][A-Za-z]+/[A-Za-z]+): (?P<message>.+)$",
+    ),
+    row(
+        Linter,
+        Finding,
+        r"^(?P<file>[^\s:]+\.go):(?P<line>[0-9]+):[0-9]+: (?P<message>.+) \((?P<rule>[a-z][a-z0-9]*)\)$",
+    ),
+    row(
+        Linter,
+        Finding,
+        r"^(?P<file>(?:[A-Za-z]:)?[^\s:]+\.[A-Za-z][A-Za-z0-9+]{0,5}):(?P<line>[0-9]+)(?::[0-9]+)?: (?:fatal )?(?P<level>error|warning): (?P<message>.+?)(?:\s+\[(?P<rule>[a-zA-Z][A-Za-z0-9+=,-]*|-W[^\]]+)\])?$",
+    ),
+    row(
+        Linter,
+        Finding,
+        r"^\[(?P<level>ERROR|WARNING)\] (?P<file>(?:[A-Za-z]:)?[^\s:]+):\[(?P<line>[0-9]+),[0-9]+\] (?P<message>.+)$",
+    ),
+    row(
+        Linter,
+        Finding,
+        r"^(?P<level>[ew]): (?:file://)?(?P<file>(?:[A-Za-z]:)?[^\s:]+\.kts?):? ?\(?(?P<line>[0-9]+)[:,] ?[0-9]+\)?:? (?P<message>.+)$",
+    ),
+    row(
+        Linter,
+        Finding,
+        r"^(?:\S*ld: )?(?:\S+: )?(?P<file>[^\s:]+\.(?:c|cc|cpp|cxx|m|rs)):(?:(?P<line>[0-9]+)|\(\.[^)]+\)): (?P<message>undefined reference to .+)$",
+    ),
+    // ruff: the place stands on the next line.
+    row(
+        Linter,
+        Finding,
+        r"^(?P<rule>[A-Z]{1,4}[0-9]{3,4}|invalid-syntax|SyntaxError):? (?:\[\*\] )?(?P<message>\S.*)$",
+    ),
+    row(Linter, Finding, r"^Diff in (?P<file>.+?)(?::| at line )(?P<line>[0-9]+):$"),
+    row(Linter, Finding, r"^(?:would reformat|Would reformat:|\[warn\]) (?P<file>\S+\.[A-Za-z]+)$"),
+];
+
+struct Table {
+    set: RegexSet,
+    each: Vec<Regex>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    // Unicode's word boundaries and classes would cost the automaton; tools write their own words in ASCII.
+    let patterns: Vec<&str> = ROWS.iter().map(|row| row.pattern).collect();
+    let proof = "every pattern is part of the program, and a test compiles it";
+    Table {
+        set: RegexSet::new(&patterns).expect(proof),
+        each: patterns.iter().map(|pattern| Regex::new(pattern).expect(proof)).collect(),
+    }
+});
+
+/// The rows that match a line and count by `counts`, with what the first of them captures.
+pub(super) fn first<'t>(line: &'t str, counts: impl Fn(&Row) -> bool) -> Option<(&'static Row, Captures<'t>)> {
+    let at = TABLE.set.matches(line).into_iter().find(|at| counts(&ROWS[*at]))?;
+    Some((&ROWS[at], TABLE.each[at].captures(line)?))
+}

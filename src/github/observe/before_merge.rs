@@ -1,0 +1,111 @@
+//! The base branch as it was before a pull request was merged into it: afterwards it holds the change, so that nothing
+//! would look new there, and what the change adds to the configuration would govern it.
+
+use serde::{Deserialize, Serialize};
+
+use super::pull::Pull;
+use crate::github::{Client, Error, path};
+use loopgate_core::{RepoName, Sha};
+
+/// Commits of a rebased pull request that are followed back at most.
+const MOST_COMMITS: usize = 30;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Commit {
+    message: String,
+    parents: Vec<Parent>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Parent {
+    sha: Sha,
+}
+
+/// The base's last commit before the merge; of a merge that cannot be followed, the commit the head is compared with,
+/// which was on the branch before.
+pub(super) async fn base(client: &Client, repository: &RepoName, pull: &Pull, merged_as: Sha) -> Result<Sha, Error> {
+    let landed = commit(client, repository, merged_as).await?;
+    let head = commit(client, repository, pull.pull_request.head.sha).await?;
+    let Some(landed) = landed else { return Ok(pull.compared_base) };
+    // A merge and a squash put one commit on the branch. A rebase puts each commit there anew, with its own message.
+    let is_rebase = landed.parents.len() == 1
+        && pull.commits > 1
+        && head.is_some_and(|head| head.message.trim() == landed.message.trim());
+    let mut steps = if is_rebase { pull.commits } else { 1 };
+    if steps > MOST_COMMITS {
+        return Ok(pull.compared_base);
+    }
+    let mut at = landed;
+    loop {
+        let Some(parent) = at.parents.first().map(|parent| parent.sha) else { return Ok(pull.compared_base) };
+        steps -= 1;
+        if steps == 0 {
+            return Ok(parent);
+        }
+        let Some(next) = commit(client, repository, parent).await? else { return Ok(pull.compared_base) };
+        at = next;
+    }
+}
+
+async fn commit(client: &Client, repository: &RepoName, sha: Sha) -> Result<Option<Commit>, Error> {
+    let path = format!("{}/git/commits/{sha}", path::repo(repository));
+    match client.get_immutable_json::<Commit>(&path).await {
+        Ok(commit) => Ok(commit),
+        Err(error) => error.refusal().map(|_| None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
+
+    use super::*;
+    use crate::github::{ApiUrl, Credentials, Github, Secret, Setup, observe::pull};
+    use loopgate_core::PrNumber;
+
+    fn sha(digit: u8) -> String {
+        Sha::from_bytes([digit; 20]).to_string()
+    }
+
+    /// The base before a merge, where commit 9 is the head, 8 what it was merged as, and 1 what the pull request was
+    /// opened on.
+    async fn before(commits: u32, history: &[(u8, &str, &[u8])]) -> String {
+        let server = MockServer::start().await;
+        let answer = async |at: String, body| {
+            let answer = ResponseTemplate::new(200).set_body_json(body);
+            Mock::given(path(format!("/repos/acme/widgets/{at}"))).respond_with(answer).mount(&server).await;
+        };
+        for (commit, message, parents) in history {
+            let parents: Vec<_> = parents.iter().map(|parent| json!({ "sha": sha(*parent) })).collect();
+            let body = json!({ "sha": sha(*commit), "message": message, "parents": parents });
+            answer(format!("git/commits/{}", sha(*commit)), body).await;
+        }
+        let merged = json!({
+            "number": 12, "title": "t", "body": null, "user": null, "state": "closed", "merged": true,
+            "merged_at": "2026-11-20T11:00:00Z", "merged_by": null, "merge_commit_sha": sha(8), "commits": commits,
+            "head": { "sha": sha(9), "ref": "f", "repo": null }, "base": { "sha": sha(1), "ref": "main" },
+            "created_at": "2026-11-20T10:00:00Z", "html_url": "https://github.test/acme/widgets/pull/12",
+        });
+        answer("pulls/12".into(), merged).await;
+        let api = ApiUrl::parse(&server.uri()).unwrap();
+        let github = Github::new(api, Credentials::Token(Secret::new("t")), Setup::default()).unwrap();
+        let (client, repository) = (github.client(None), "acme/widgets".parse().unwrap());
+        let pull = pull::read(&client, &repository, PrNumber::new(12)).await.unwrap();
+        base(&client, &repository, &pull, pull.merged_as.unwrap()).await.unwrap().to_string()
+    }
+
+    #[tokio::test]
+    async fn however_it_was_merged_the_base_of_before_is_found() {
+        let head: (u8, &str, &[u8]) = (9, "Second", &[2]);
+        // A merge commit; a squash; a rebase of one commit and of two.
+        assert_eq!(before(2, &[head, (8, "Merge pull request #12 from f", &[5, 9])]).await, sha(5));
+        assert_eq!(before(2, &[head, (8, "Both (#12)", &[5])]).await, sha(5));
+        assert_eq!(before(1, &[head, (8, "Second", &[5])]).await, sha(5));
+        assert_eq!(before(2, &[head, (8, "Second", &[7]), (7, "First", &[5])]).await, sha(5));
+        // What cannot be followed: the commit that it was compared with was on the branch before.
+        assert_eq!(before(2, &[head, (8, "Second", &[7])]).await, sha(1));
+        assert_eq!(before(40, &[head, (8, "Second", &[7])]).await, sha(1));
+        assert_eq!(before(1, &[head]).await, sha(1));
+    }
+}

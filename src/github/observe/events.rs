@@ -1,0 +1,111 @@
+//! Who did what to the pull request, as its events tell: who put a label on that declares the type of the change, which
+//! counts only from people with write, and who dismissed a review. They are read where it matters.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::authority::Registry;
+use crate::github::{
+    Client, Error, path,
+    wire::{User, account},
+};
+use loopgate_core::{
+    PrNumber, RepoName, ReviewId,
+    observed::{
+        Account, AccountKind, CodeType, Completeness, Permission, PullRequest, Review, ReviewVerdict, Standing,
+    },
+    state::{LoopState, WordSource},
+    verdict::coverage::{stricter, type_of_label},
+};
+
+/// Pages of events read at most: 1,000 of them. The label of a longer story does not count.
+const MOST_PAGES: usize = 10;
+
+/// `GET …/issues/{number}/events`, oldest first
+/// (<https://docs.github.com/en/rest/issues/events#list-issue-events>).
+#[derive(Deserialize)]
+struct Event {
+    event: String,
+    actor: Option<User>,
+    label: Option<Label>,
+    dismissed_review: Option<DismissedReview>,
+}
+
+/// Of an event `review_dismissed`
+/// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#review_dismissed>).
+#[derive(Deserialize)]
+struct DismissedReview {
+    review_id: ReviewId,
+}
+
+#[derive(Deserialize)]
+struct Label {
+    name: String,
+}
+
+/// The types that labels from people with write declare, the strictest of them. Asks nothing where no label declares
+/// one.
+pub(super) async fn declared_type(
+    client: &Client,
+    repository: &RepoName,
+    pull_request: &PullRequest,
+    registry: &Registry,
+) -> Result<Option<CodeType>, Error> {
+    let declaring: Vec<_> =
+        pull_request.labels.iter().filter_map(|label| Some((label, type_of_label(label)?))).collect();
+    if declaring.is_empty() {
+        return Ok(None);
+    }
+    let Some(events) = events(client, repository, pull_request.number).await? else { return Ok(None) };
+    let mut declared = None;
+    for (label, code_type) in declaring {
+        let set =
+            |event: &&Event| event.event == "labeled" && event.label.as_ref().is_some_and(|set| &set.name == label);
+        let Some(event) = events.iter().rfind(set) else { continue };
+        let by = account(event.actor.clone());
+        // A label that a program puts on must not lower what is asked of the change.
+        if by.kind != AccountKind::User {
+            continue;
+        }
+        let standing = registry.person(client, repository, by.id, &by.login).await?;
+        if matches!(standing, Standing::Known { permission, .. } if permission >= Permission::Write) {
+            declared = Some(declared.map_or(code_type, |other| stricter(other, code_type)));
+        }
+    }
+    Ok(declared)
+}
+
+/// Who dismissed the reviews whose rejection is remembered: everybody with write can dismiss a review, and not everybody
+/// may end a rejection by it. Asks nothing where none of them was dismissed.
+pub(super) async fn dismissed_by(
+    client: &Client,
+    repository: &RepoName,
+    number: PrNumber,
+    reviews: &[Review],
+    previous: Option<&LoopState>,
+) -> Result<BTreeMap<ReviewId, Account>, Error> {
+    let objections = previous.into_iter().flat_map(|state| state.gates.values()).flat_map(|gate| &gate.objections);
+    let rejecting: BTreeSet<ReviewId> = objections
+        .filter_map(|objection| match objection.source {
+            WordSource::Review(id) => Some(id),
+            WordSource::Comment(_) | WordSource::Inline(_) => None,
+        })
+        .collect();
+    let dismissed = |review: &Review| review.verdict == ReviewVerdict::Dismissed && rejecting.contains(&review.id);
+    if !reviews.iter().any(dismissed) {
+        return Ok(BTreeMap::new());
+    }
+    let told = events(client, repository, number).await?.unwrap_or_default().into_iter();
+    let told = told.filter(|event| event.event == "review_dismissed");
+    Ok(told.filter_map(|event| Some((event.dismissed_review?.review_id, account(event.actor)))).collect())
+}
+
+/// The events of a pull request; none where they cannot all be read.
+async fn events(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Option<Vec<Event>>, Error> {
+    let path = format!("{}/issues/{number}/events", path::repo(repository));
+    match client.list::<Vec<Event>>(&path, MOST_PAGES).await {
+        Ok(events) => Ok((events.completeness == Completeness::Complete).then_some(events.items)),
+        Err(error) => error.refusal().map(|_| None),
+    }
+}

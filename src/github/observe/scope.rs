@@ -1,0 +1,81 @@
+//! Which branches the check runs of a pull request speak for, and which other pull requests share them.
+
+use super::{
+    authority::Registry,
+    config::{self, BranchRules},
+    organisation::Defaults,
+};
+use crate::github::{Client, Error, resolve::OpenPull};
+use loopgate_core::{
+    PrNumber, RepoName,
+    observed::{Account, CheckScope, Permission, PullRequest, Standing},
+    policy::NameGlob,
+};
+
+/// How the check runs of a base are named.
+pub(super) struct Scope {
+    pub scope: CheckScope,
+    /// A pattern that the base matches, and whose name people could give themselves.
+    pub open_pattern: Option<String>,
+}
+
+/// How the check runs of a base are named. Patterns are the default branch's word: a branch of the author's own could
+/// otherwise call itself by the name of a protected one.
+pub(super) async fn of_base(
+    client: &Client,
+    repository: &RepoName,
+    (base, default_branch): (&str, Option<&str>),
+    defaults: Option<&Defaults>,
+    rules: &BranchRules,
+) -> Result<Scope, Error> {
+    let branch = Scope { scope: CheckScope::Branch(base.to_owned()), open_pattern: None };
+    // Where GitHub names no default branch, no name is plain.
+    let Some(default_branch) = default_branch else { return Ok(branch) };
+    if base == default_branch {
+        return Ok(Scope { scope: CheckScope::DefaultBranch, open_pattern: None });
+    }
+    let Some(tip) = config::branch(client, repository, default_branch).await? else { return Ok(branch) };
+    let Some(policy) = config::policy(client, repository, tip.commit.sha, defaults).await? else { return Ok(branch) };
+    let Some(pattern) = policy.branches.iter().find(|pattern| is_pattern(pattern) && pattern.matches(base)) else {
+        return Ok(branch);
+    };
+    if rules.keep_people_out(client, repository, base).await? {
+        return Ok(Scope { scope: CheckScope::Pattern(pattern.as_str().to_owned()), open_pattern: None });
+    }
+    Ok(Scope { open_pattern: Some(pattern.as_str().to_owned()), ..branch })
+}
+
+/// Only what no branch can be called: git allows none of these marks in names
+/// (<https://git-scm.com/docs/git-check-ref-format>), so that no branch has the name of a pattern.
+fn is_pattern(glob: &NameGlob) -> bool {
+    glob.as_str().contains(['*', '?', '['])
+}
+
+/// The pull request that is judged for all with this head and base: the oldest opened by somebody who may push, else the
+/// oldest. An outsider's copy of a commit changes nothing then. None where that is this one.
+pub(super) async fn judge(
+    client: &Client,
+    repository: &RepoName,
+    pull_request: &PullRequest,
+    others: &[OpenPull],
+    registry: &Registry,
+) -> Result<Option<PrNumber>, Error> {
+    let same_base = others.iter().filter(|other| other.base.branch == pull_request.base.branch);
+    let mut rivals: Vec<(PrNumber, Account)> = same_base.map(|other| (other.number, other.author())).collect();
+    if rivals.iter().all(|(number, _)| *number == pull_request.number) {
+        return Ok(None);
+    }
+    rivals.push((pull_request.number, pull_request.author.clone()));
+    rivals.sort_by_key(|(number, _)| *number);
+    rivals.dedup_by_key(|(number, _)| *number);
+    let oldest = rivals.first().map(|(number, _)| *number);
+    let mut judge = oldest;
+    for (number, author) in rivals {
+        let standing = registry.person(client, repository, author.id, &author.login).await?;
+        if matches!(standing, Standing::Known { permission, .. } if permission >= Permission::Write) {
+            judge = Some(number);
+            break;
+        }
+    }
+    Ok(judge.filter(|judge| *judge != pull_request.number))
+}

@@ -1,0 +1,140 @@
+//! Merges of the base into the head: whoever presses *Update branch* writes nothing. GitHub commits for everybody who
+//! edits on its pages, conflicts included, so who committed proves nothing; what the merge holds does.
+
+use serde::{Deserialize, Serialize};
+
+use super::pull::{MergeCommit, Pull};
+use crate::github::{Client, Error, path};
+use loopgate_core::{
+    RepoName, Sha,
+    observed::{Commit, Completeness, Listing},
+    policy::{Exclusion, Policy},
+};
+
+/// Merges that are looked into, and folders of each.
+const MOST_MERGES: usize = 5;
+const MOST_FOLDERS: usize = 60;
+
+/// Marks the commits that merge the base and hold nothing that neither side has. What cannot be told is not marked.
+pub(super) async fn mark(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+    commits: &mut Listing<Commit>,
+    merges: &[MergeCommit],
+    policy: &Policy,
+) -> Result<(), Error> {
+    let matters = policy.gates.values().any(|gate| {
+        gate.exclusions.contributors == Exclusion::Excluded && gate.exclusions.update_merges == Exclusion::Allowed
+    });
+    if !matters || commits.completeness == Completeness::Incomplete {
+        return Ok(());
+    }
+    for merge in merges.iter().take(MOST_MERGES) {
+        // What is not among the commits of the pull request is on its base.
+        let on_the_base = |parent: &Sha| !commits.items.iter().any(|commit| commit.sha == *parent);
+        let [_, merged] = merge.parents[..] else { continue };
+        if on_the_base(&merged) && is_mechanical(client, repository, merge, pull).await? {
+            for commit in commits.items.iter_mut().filter(|commit| commit.sha == merge.sha) {
+                commit.update_merge = true;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether every path of a merge is as the side that changed it has it. Where both did, somebody may have decided.
+async fn is_mechanical(
+    client: &Client,
+    repository: &RepoName,
+    merge: &MergeCommit,
+    pull: &Pull,
+) -> Result<bool, Error> {
+    let [ours, theirs] = merge.parents[..] else { return Ok(false) };
+    let Some(base) = merge_base(client, repository, ours, theirs).await? else { return Ok(false) };
+    let mut folders = vec![[merge.sha, ours, theirs, base].map(Some)];
+    let mut read = 0;
+    while let Some(sides) = folders.pop() {
+        read += 1;
+        if read > MOST_FOLDERS {
+            tracing::debug!(number = %pull.pull_request.number, merge = %merge.sha, "a merge too large to be told");
+            return Ok(false);
+        }
+        let trees = sides.map(|side| tree(client, repository, side));
+        let [merged, ours, theirs, base] = trees;
+        let (Some(merged), Some(ours), Some(theirs), Some(base)) = futures::try_join!(merged, ours, theirs, base)?
+        else {
+            return Ok(false);
+        };
+        let all = [&merged, &ours, &theirs, &base];
+        let mut names: Vec<&str> = all.iter().flat_map(|side| side.iter()).map(|entry| entry.path.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            let [merged, ours, theirs, base] = all.map(|side| side.iter().find(|entry| entry.path == name));
+            let expected = if ours == theirs || theirs == base {
+                Some(ours)
+            } else if ours == base {
+                Some(theirs)
+            } else {
+                None
+            };
+            match expected {
+                Some(expected) if merged == expected => {}
+                Some(_) => return Ok(false),
+                None => {
+                    // A folder that a side has not is an empty one there.
+                    let sides = [merged, ours, theirs, base];
+                    if sides.iter().flatten().any(|entry| entry.kind != "tree") {
+                        return Ok(false);
+                    }
+                    folders.push(sides.map(|side| side.map(|entry| entry.sha)));
+                }
+            }
+        }
+    }
+    Ok(true)
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    path: String,
+    mode: String,
+    #[serde(rename = "type")]
+    kind: String,
+    sha: Sha,
+}
+
+/// The entries of a tree, or of a commit's; none where they are not all told.
+async fn tree(client: &Client, repository: &RepoName, of: Option<Sha>) -> Result<Option<Vec<Entry>>, Error> {
+    #[derive(Deserialize)]
+    struct Tree {
+        tree: Vec<Entry>,
+        #[serde(default)]
+        truncated: bool,
+    }
+    let Some(of) = of else { return Ok(Some(Vec::new())) };
+    let path = format!("{}/git/trees/{of}", path::repo(repository));
+    match client.get_immutable_json::<Tree>(&path).await {
+        Ok(tree) => Ok(tree.filter(|tree| !tree.truncated).map(|tree| tree.tree)),
+        Err(error) => error.refusal().map(|_| None),
+    }
+}
+
+async fn merge_base(client: &Client, repository: &RepoName, ours: Sha, theirs: Sha) -> Result<Option<Sha>, Error> {
+    #[derive(Serialize, Deserialize)]
+    struct Compared {
+        merge_base_commit: Named,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Named {
+        sha: Sha,
+    }
+    let path = format!("{}/compare/{ours}...{theirs}", path::repo(repository));
+    let key = format!("{path}#merge-base");
+    let compare = async || match client.fetch::<Compared>(&path).await {
+        Ok(compared) => Ok(Some(compared.merge_base_commit.sha)),
+        Err(error) => error.refusal().map(|_| None),
+    };
+    client.once::<Option<Sha>>(&key, compare).await
+}

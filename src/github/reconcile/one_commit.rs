@@ -1,0 +1,114 @@
+//! One commit, several pull requests: their check runs stand on the same commit, so one must not speak for another.
+
+use super::{Client, Error, Failed, Looked, Observation, Reconcile, ReconcileRequest, Target};
+use crate::{
+    github::{LeftCheckRun, ObservedSurface},
+    render::{self, Rendered, SharedVerdict},
+};
+use loopgate_core::{
+    PrNumber, Sha, Timestamp,
+    deciding::{CheckRunPlan, Surface},
+    observed::{CheckScope, Conclusion, OwnCheck},
+};
+
+/// Other pull requests on one commit that are looked at.
+const MOST_OTHERS: usize = 10;
+
+impl Reconcile {
+    /// Where branches share the names of their checks, each shows the worst of all pull requests that have this commit.
+    pub(super) async fn share(
+        &self,
+        job: &ReconcileRequest,
+        observation: &Observation,
+        surface: &mut Surface,
+        texts: &mut Rendered,
+        now: Timestamp,
+    ) -> Result<(), Failed> {
+        let base = &observation.snapshot.pull_request.base;
+        if !matches!(base.scope, CheckScope::Pattern(_)) {
+            return Ok(());
+        }
+        let mut others = Vec::new();
+        for number in observation.surface.sharing.iter().take(MOST_OTHERS) {
+            let Some(looked) = self.peek(&of(job, *number), now).await? else { continue };
+            let other = &looked.snapshot.pull_request;
+            if other.base.scope == base.scope && other.head.sha == observation.surface.head {
+                others.push((*number, other.base.branch.clone(), looked.decision.surface));
+            }
+        }
+        for (check, own, text) in [
+            (OwnCheck::Verify, &mut surface.verify, &mut texts.verify),
+            (OwnCheck::Gates, &mut surface.gates, &mut texts.gates),
+        ] {
+            let Some(plan) = own.as_mut() else { continue };
+            for (number, branch, theirs) in &others {
+                let Some(theirs) = shown(theirs, check) else { continue };
+                *plan = (*plan).max_by_severity(theirs);
+                render::add_shared(text, &SharedVerdict { number: *number, branch: branch.clone(), plan: theirs });
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves alone the runs on what was left that another open pull request is judged green by.
+    pub(super) async fn keep_judged_elsewhere(
+        &self,
+        job: &ReconcileRequest,
+        surface: &mut ObservedSurface,
+        now: Timestamp,
+    ) -> Result<(), Failed> {
+        let heads: Vec<Sha> = surface.left.iter().map(|run| run.head).collect();
+        for head in heads {
+            if surface.left.iter().all(|run| run.head != head) {
+                continue;
+            }
+            let client = self.github.client(job.installation);
+            let others = match client.pull_requests_with_head(&job.repository, head).await {
+                Ok(numbers) => numbers,
+                Err(error) => error.refusal().map(|_| Vec::new()).map_err(Failed::from)?,
+            };
+            for number in others.into_iter().filter(|number| *number != job.number).take(MOST_OTHERS) {
+                let Some(looked) = self.peek(&of(job, number), now).await? else { continue };
+                surface.left.retain(|run| run.head != head || !is_judged_by(&looked, run));
+            }
+        }
+        Ok(())
+    }
+
+    /// A pull request whose base has no configuration is left alone, but for what it carries from another base: a green
+    /// check of the commit would open that one again, whatever was said since.
+    pub(super) async fn leave(&self, client: &Client, job: &ReconcileRequest) -> Result<(), Failed> {
+        let target = Target { repository: &job.repository, number: job.number };
+        let left = match self.observer.left_for_nothing(client, target).await {
+            Err(Error::NotFound { .. }) => return Ok(()),
+            left => left?,
+        };
+        let Some(mut surface) = left else { return Ok(()) };
+        self.keep_judged_elsewhere(job, &mut surface, self.github.now()).await?;
+        let effects = super::plan(&surface, &Surface::default(), &Rendered::default());
+        self.executor.execute(client, &surface, &effects).await.map_err(Failed::from)?;
+        Ok(())
+    }
+}
+
+fn of(job: &ReconcileRequest, number: PrNumber) -> ReconcileRequest {
+    ReconcileRequest { number, hints: Vec::new(), ..job.clone() }
+}
+
+const fn shown(surface: &Surface, check: OwnCheck) -> Option<CheckRunPlan> {
+    match check {
+        OwnCheck::Verify => surface.verify,
+        OwnCheck::Gates => surface.gates,
+    }
+}
+
+/// Whether a run says of another pull request what is true of it.
+fn is_judged_by(looked: &Looked, run: &LeftCheckRun) -> bool {
+    let pull_request = &looked.snapshot.pull_request;
+    let check = OwnCheck::ALL.into_iter().find(|check| check.name(&pull_request.base.scope) == run.name);
+    pull_request.head.sha == run.head
+        && check.is_some_and(|check| {
+            let plan = shown(&looked.decision.surface, check);
+            matches!(plan, Some(CheckRunPlan::InProgress | CheckRunPlan::Completed(Conclusion::Success)))
+        })
+}

@@ -1,0 +1,189 @@
+//! The message of a fix's commit.
+
+use loopgate_core::deciding::View;
+
+/// What the commit of a fix says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FixMessage<'a> {
+    /// What the fixer says it did, in one line; none: the fix strategy.
+    pub description: Option<&'a str>,
+    /// What the fixer says was the cause.
+    pub cause: Option<&'a str>,
+    /// `+5/-2 in src/a.rs`.
+    pub change: &'a str,
+    pub attempt: u32,
+    pub max_attempts: u32,
+    pub run_id: &'a str,
+}
+
+/// Characters of a subject.
+const SUBJECT: usize = 72;
+/// Columns of the body.
+const COLUMNS: usize = 72;
+
+/// The message of a fix's commit: `fix(<scope>): …`, then Error, Cause, Fix and Attempt.
+pub fn loop_fix_message(view: &View, said: &FixMessage<'_>) -> String {
+    let first = view.failures.first();
+    let error = first.map_or_else(
+        || match view.evaluation.failed_rules().as_slice() {
+            [] => "the score is short".to_owned(),
+            rules => rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        },
+        |view| {
+            let name = view.failure.test_name.as_deref().map(|name| format!("{name} — ")).unwrap_or_default();
+            format!("{}: {name}{}", view.check, view.failure.error_message.lines().next().unwrap_or_default())
+        },
+    );
+    let strategy = first.map_or_else(String::new, |view| view.fix_strategy.clone());
+    let what = said.description.filter(|text| !text.trim().is_empty());
+    let cause = said.cause.map(str::to_owned).or_else(|| first.map(|view| view.root_cause.clone()));
+    let subject = format!("fix({}): {}", scope_of(view), begin_low(what.unwrap_or_else(|| summary_of(view))));
+    let fix = match what {
+        Some(what) => format!("{} ({})", one_line(what), said.change),
+        None if strategy.is_empty() => said.change.to_owned(),
+        None => format!("{} ({})", one_line(&strategy), said.change),
+    };
+    format!(
+        "{}\n\n{}\n{}\n{}\nAttempt {}/{}\n\nLoopgate-Run: {}\n",
+        headline(&one_line(&subject)),
+        wrapped("Error: ", &error),
+        wrapped("Cause: ", &cause.unwrap_or_else(|| "not known".to_owned())),
+        wrapped("Fix: ", &fix),
+        said.attempt,
+        said.max_attempts,
+        said.run_id,
+    )
+}
+
+/// What the failures are about, as the scope of a conventional commit.
+fn scope_of(view: &View) -> String {
+    let file = view.failures.iter().find_map(|view| view.failure.location().map(|(file, _)| file.to_owned()));
+    let stem = file.as_deref().and_then(|file| {
+        let name = file.rsplit('/').next()?;
+        Some(name.split('.').next().unwrap_or(name).to_owned())
+    });
+    let rule = || view.evaluation.failed_rules().first().map(ToString::to_string);
+    let scope = stem.or_else(rule).unwrap_or_else(|| "loop".to_owned());
+    let plain: String =
+        scope.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).take(24).collect();
+    if plain.is_empty() { "loop".to_owned() } else { plain }
+}
+
+/// Without the fixer's own words: which rule it answers.
+fn summary_of(view: &View) -> &str {
+    view.failures.first().map_or("answer the critique", |first| first.fix_strategy.as_str())
+}
+
+fn begin_low(text: &str) -> String {
+    let text = text.trim().trim_end_matches('.');
+    let mut letters = text.chars();
+    match (letters.next(), letters.clone().next()) {
+        // Not an abbreviation or a name in capitals.
+        (Some(first), second) if second.is_none_or(|letter| !letter.is_uppercase()) => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        _ => text.to_owned(),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let plain = text.split(|c: char| c.is_control() || c.is_whitespace()).filter(|word| !word.is_empty());
+    clip(&plain.collect::<Vec<_>>().join(" "), 600)
+}
+
+fn clip(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(most - 1).collect();
+    format!("{}…", cut.trim_end())
+}
+
+/// A subject that fits: cut where a part of the sentence ends, else between two words.
+fn headline(text: &str) -> String {
+    if text.chars().count() <= SUBJECT {
+        return text.to_owned();
+    }
+    let room = text.char_indices().nth(SUBJECT - 1).map_or(text, |(at, _)| &text[..at]);
+    let part = [", ", "; ", " — "].iter().filter_map(|end| room.rfind(end)).max();
+    match (part.filter(|at| *at >= SUBJECT / 2), room.rfind(' ')) {
+        (Some(at), _) => room[..at].to_owned(),
+        (None, Some(at)) if at >= SUBJECT / 2 => format!("{}…", &room[..at]),
+        _ => format!("{room}…"),
+    }
+}
+
+/// A paragraph, its further lines set in.
+fn wrapped(label: &str, text: &str) -> String {
+    let mut lines = vec![label.to_owned()];
+    for word in one_line(text).split(' ') {
+        let last = lines.last_mut().expect("begun with one");
+        if last.chars().count() + word.chars().count() >= COLUMNS && !last.ends_with(": ") && !last.trim().is_empty() {
+            lines.push(format!("  {word} "));
+        } else {
+            last.push_str(word);
+            last.push(' ');
+        }
+    }
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loopgate_core::{deciding::decide, fixtures, state::LoopState};
+
+    #[test]
+    fn a_commit_tells_error_cause_fix_and_attempt() {
+        let mut snapshot = fixtures::snapshot();
+        snapshot.evidence = vec![fixtures::evidence(fixtures::sha(1), &["rounds_up"], &[])];
+        let policy = fixtures::policy();
+        let state = LoopState::begin(&snapshot, &policy, fixtures::start());
+        let view = decide(&snapshot, &state, &policy, fixtures::start()).view;
+        let said = FixMessage {
+            description: Some("Round half away from zero.\nAs the tests ask for"),
+            cause: None,
+            change: "+1/-1 in src/lib.rs",
+            attempt: 1,
+            max_attempts: 4,
+            run_id: "round-20261120-100000",
+        };
+        let message = loop_fix_message(&view, &said);
+        let lines: Vec<&str> = message.lines().collect();
+        assert_eq!(lines[0], "fix(unit): round half away from zero. As the tests ask for");
+        assert_eq!(lines[2], "Error: unit: rounds_up — assertion failed in rounds_up");
+        assert!(lines[3].starts_with("Cause: "), "{message}");
+        let end = [
+            "Fix: Round half away from zero. As the tests ask for (+1/-1 in",
+            "  src/lib.rs)",
+            "Attempt 1/4",
+            "",
+            "Loopgate-Run: round-20261120-100000",
+        ];
+        assert!(message.trim_end().ends_with(&end.join("\n")), "{message}");
+        let silent = FixMessage { description: None, ..said };
+        assert!(loop_fix_message(&view, &silent).lines().next().is_some_and(|subject| subject.chars().count() <= 72));
+    }
+
+    #[test]
+    fn a_long_subject_is_cut_between_words() {
+        let many = "word ".repeat(30);
+        let table = [
+            ("fix(a): short", "fix(a): short"),
+            (
+                "fix(sums): handle a zero divisor before this line, and decide there what the result is",
+                "fix(sums): handle a zero divisor before this line",
+            ),
+            (
+                "fix(a): one, two or more words that nobody has put a comma into for all their length",
+                "fix(a): one, two or more words that nobody has put a comma into for…",
+            ),
+        ];
+        for (long, cut) in table {
+            assert_eq!(headline(long), cut);
+        }
+        for text in [many.trim(), &"x".repeat(200), &"é".repeat(200)] {
+            assert!(headline(text).chars().count() <= SUBJECT, "{text}");
+        }
+    }
+}
