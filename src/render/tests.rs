@@ -152,7 +152,7 @@ fn a_repository_may_bring_its_own_escalation_template() {
 #[test]
 fn a_template_that_cannot_be_used_is_replaced_and_named() {
     let nested = ["{% for a in title %}"; 12].concat() + &["{% endfor %}"; 12].concat();
-    let long = "{{ retry_history }}".repeat(3_000);
+    let long = "{{ retry_history }}".repeat(390);
     let cases = [
         ("{{ oops }}", "`oops` is undefined in line 1"),
         ("{% if %}", "unexpected"),

@@ -10,6 +10,10 @@ const STATEMENTS: [&str; 7] = ["if", "elif", "else", "endif", "for", "endfor", "
 /// Filters that make no text longer.
 const FILTERS: [&str; 6] = ["length", "first", "last", "trim", "upper", "lower"];
 
+/// The engine follows chains within a tag, and of `elif`, by recursion: a long one would end the process.
+const LONGEST_TAG: usize = 400;
+const MOST_TAGS: usize = 400;
+
 /// Checks a template before it is parsed.
 ///
 /// What stands between delimiters may hold no character that begins or ends one, so that this and the engine cannot
@@ -19,6 +23,7 @@ const FILTERS: [&str; 6] = ["length", "first", "last", "trim", "upper", "lower"]
 /// What is not available, and its line.
 pub(super) fn check(source: &str) -> Result<(), String> {
     let mut rest = source;
+    let mut tags = 0;
     while let Some(at) = rest.find('{') {
         let line = 1 + source[..source.len() - rest.len() + at].matches('\n').count();
         let refuse = |what: &str| Err(format!("{what} is not available in line {line}: names, `if` and `for` are"));
@@ -33,10 +38,17 @@ pub(super) fn check(source: &str) -> Result<(), String> {
             }
         };
         let Some(end) = inner.find(close) else { return refuse("a tag without an end") };
+        tags += 1;
+        if end > LONGEST_TAG || tags > MOST_TAGS {
+            return refuse(if tags > MOST_TAGS { "so many tags" } else { "so long a tag" });
+        }
         let content = inner[..end].trim_matches(['-', '+']).trim();
         let allowed = |c: char| c.is_alphanumeric() || c.is_whitespace() || "_.,|<>=!'\"-".contains(c);
         if let Some(other) = content.chars().find(|c| !allowed(*c)) {
             return refuse(&format!("`{other}`"));
+        }
+        if is_in_text(content) {
+            return refuse("a text without an end");
         }
         let first = content.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
         if open == "{%" && !STATEMENTS.contains(&first) {
@@ -48,6 +60,15 @@ pub(super) fn check(source: &str) -> Result<(), String> {
         rest = &inner[end + close.len()..];
     }
     Ok(())
+}
+
+/// Whether a text is not ended: for the engine it goes on, and so does the tag. There are no escapes, `\` is refused.
+fn is_in_text(content: &str) -> bool {
+    let step = |quote, c| match quote {
+        None => matches!(c, '"' | '\'').then_some(c),
+        Some(begun) => (begun != c).then_some(begun),
+    };
+    content.chars().fold(None, step).is_some()
 }
 
 /// What follows a bar: a filter, perhaps with a comparison after it.
@@ -86,9 +107,29 @@ mod tests {
             ("{# {% #}{% set a = 1 %}", "a comment"),
             ("{{ \"%}\" }}", "`%`"),
             ("{{ title", "a tag without an end"),
+            ("{{ \"}}\" ~ title ~ title }}", "a text without an end"),
+            ("{{- '\"' == \"}}\" * 900 }}", "a text without an end"),
+            ("{% if '%}' ~ title ~ title %}{% endif %}", "a text without an end"),
         ] {
             let problem = check(template).unwrap_err();
             assert!(problem.starts_with(&format!("{what} is not available in line 1")), "{template}: {problem}");
+        }
+    }
+
+    /// A thread's stack is what an engine that recurses ends at, and the process with it.
+    #[test]
+    fn chains_are_too_short_to_exhaust_the_stack() {
+        let chains = [".b", "|last", "<a", "-1", " and a", " if a else a", " is defined"];
+        let chained = |link: &str, times| format!("{{{{ a{} }}}}", link.repeat(times));
+        let branched = |times| format!("{{% if a %}}{}{{% endif %}}", "{% elif b %}".repeat(times));
+        for link in chains {
+            assert!(check(&chained(link, 5_000)).is_err(), "{link}");
+        }
+        assert!(check(&branched(5_000)).is_err());
+        let longest = chains.map(|link| chained(link, (LONGEST_TAG - 3) / link.len()));
+        for template in longest.into_iter().chain([branched(MOST_TAGS - 2)]) {
+            assert_eq!(check(&template), Ok(()));
+            minijinja::Environment::new().render_str(&template, minijinja::context! { a => "x" }).ok();
         }
     }
 

@@ -399,3 +399,22 @@ async fn the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with() {
     kept.one(delivery("d", 6)).await;
     assert_eq!(oldest(&kept).await, Some(at(6)));
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_was_removed_is_put_back_with_all_it_had() {
+    let mut kept = Kept::new().await;
+    kept.one(delivery("00000000-0000-4000-8000-000000000001", 1, Vec::new())).await;
+    let (directory, file) = (kept._directory.path().to_owned(), kept._directory.path().join(FILE));
+    // Only the file: the lock beside it is still ours.
+    fs::remove_file(&file).unwrap();
+    kept.one(delivery("00000000-0000-4000-8000-000000000002", 2, Vec::new())).await;
+    assert!(kept.loaded(1).await.is_some() && kept.loaded(2).await.is_some());
+    // While the directory cannot be used, nothing is let go.
+    fs::remove_dir_all(&directory).unwrap();
+    fs::write(&directory, "").unwrap();
+    kept.writer.apply(&[Change::Probe { now: at(1) }]).await.unwrap_err();
+    fs::remove_file(&directory).unwrap();
+    kept.one(delivery("00000000-0000-4000-8000-000000000003", 3, Vec::new())).await;
+    assert!(kept.loaded(1).await.is_some() && kept.loaded(3).await.is_some());
+}

@@ -72,6 +72,7 @@ impl Writer {
 
     /// Applies all changes in one transaction, durable when this returns. One answer per change, in order.
     pub async fn apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+        self.put_back().await?;
         let applied = self.try_apply(changes).await;
         if applied.is_err() {
             self.connection = None;
@@ -79,13 +80,17 @@ impl Writer {
         applied
     }
 
-    async fn try_apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+    /// Heals a file that somebody removed or replaced. What we hold open still has everything, and is held until then.
+    async fn put_back(&mut self) -> Result<(), StoreError> {
         if let Some(connection) = self.connection.as_mut().filter(|_| !self.database.is_in_place()) {
-            // Somebody removed or replaced the file. What we hold open still has everything.
             self.database.restore(connection).await?;
             self.connection = None;
             tracing::warn!("the inbox was gone from the data directory, and has been put back");
         }
+        Ok(())
+    }
+
+    async fn try_apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
         let connection = match &mut self.connection {
             Some(connection) => connection,
             none => {
