@@ -84,12 +84,17 @@ impl Database {
 
     /// A connection for the writer, and the next number of a delivery.
     async fn connect(&self) -> Result<(SqliteConnection, i64), StoreError> {
+        self.lock_again()?;
         let mut connection = SqliteConnection::connect_with(&options(&self.directory)).await?;
         migrator().run_direct(None, &mut connection, false).await?;
         let newest =
             "SELECT MAX(COALESCE((SELECT MAX(newest) FROM work), 0), COALESCE((SELECT MAX(seq) FROM seen), 0))";
         let newest: i64 = sqlx::query(newest).fetch_one(&mut connection).await?.try_get(0)?;
-        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file_id(fs::metadata(self.path()));
+        let opened = file_id(fs::metadata(self.path()));
+        let before = std::mem::replace(&mut *self.file.lock().unwrap_or_else(PoisonError::into_inner), opened);
+        if before.is_some() && before != opened {
+            *self.readers.write().unwrap_or_else(PoisonError::into_inner) = readers(&self.directory);
+        }
         Ok((connection, newest + 1))
     }
 
@@ -112,7 +117,6 @@ impl Database {
             fs::rename(new, self.path())
                 .map_err(|source| StoreError::Directory { path: self.directory.display().to_string(), source })?;
         }
-        *self.readers.write().unwrap_or_else(PoisonError::into_inner) = readers(&self.directory);
         Ok(())
     }
 

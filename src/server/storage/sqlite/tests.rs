@@ -9,14 +9,14 @@ use loopgate_core::{CheckRunId, PrNumber, Sha};
 struct Kept {
     store: Store,
     writer: Writer,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Kept {
     async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (store, writer) = open(directory.path()).await.unwrap();
-        Self { store, writer, _directory: directory }
+        Self { store, writer, directory }
     }
 
     async fn one(&mut self, change: Change) -> Applied {
@@ -405,7 +405,7 @@ async fn the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with() {
 async fn a_file_that_was_removed_is_put_back_with_all_it_had() {
     let mut kept = Kept::new().await;
     kept.one(delivery("00000000-0000-4000-8000-000000000001", 1, Vec::new())).await;
-    let (directory, file) = (kept._directory.path().to_owned(), kept._directory.path().join(FILE));
+    let (directory, file) = (kept.directory.path().to_owned(), kept.directory.path().join(FILE));
     // Only the file: the lock beside it is still ours.
     fs::remove_file(&file).unwrap();
     kept.one(delivery("00000000-0000-4000-8000-000000000002", 2, Vec::new())).await;
@@ -417,4 +417,16 @@ async fn a_file_that_was_removed_is_put_back_with_all_it_had() {
     fs::remove_file(&directory).unwrap();
     kept.one(delivery("00000000-0000-4000-8000-000000000003", 3, Vec::new())).await;
     assert!(kept.loaded(1).await.is_some() && kept.loaded(3).await.is_some());
+}
+
+#[tokio::test]
+async fn a_directory_that_goes_while_nothing_is_open_is_made_anew() {
+    let mut kept = Kept::new().await;
+    kept.one(delivery("d-1", 1, vec![])).await;
+    sqlx::query("PRAGMA max_page_count = 1").execute(kept.writer.connection()).await.unwrap();
+    let many: Vec<_> = (2..400).map(|number| delivery(&format!("d-{number}"), number, vec![])).collect();
+    kept.writer.apply(&many).await.unwrap_err();
+    std::fs::remove_dir_all(kept.directory.path()).unwrap();
+    kept.writer.apply(&many).await.unwrap();
+    assert_eq!(kept.store.counts().await.unwrap().waiting, 398, "what was open no more is lost, and nothing else");
 }
