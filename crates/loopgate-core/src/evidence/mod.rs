@@ -16,7 +16,7 @@ pub use self::{
     comparison::{Against, Compare, Comparison},
     document::{
         ChangedCoverage, CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Environment, ErrorType, Evidence,
-        Failure, FileCoverage, Finding, FindingSeverity, LineTally, Outcome, ProofEnd, ProofRun, ProofVerdict,
+        Failure, FileCoverage, Finding, FindingSeverity, Leg, LineTally, Outcome, ProofEnd, ProofRun, ProofVerdict,
         RegressionTrial, ReportFormat, ReportNote, ReportQuality, RetryClass, SourceLocation, TestFramework,
         WorkflowOrigin, framework_of, tree_hash,
     },

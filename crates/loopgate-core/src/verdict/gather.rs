@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use super::{
     coverage::{self, ImpossibleCoverage, TestStanding},
-    external,
+    external, legs,
 };
 use crate::{
     evidence::{ChangedCoverage, CheckEvidence, CheckKind, Evidence, Finding, Outcome, TestId, TestState, matrix_jobs},
@@ -66,7 +66,10 @@ impl GatheredCheck {
         match &self.standing {
             CheckStanding::Done(evidence) if self.kind == CheckKind::Security => fails_on_security(evidence),
             CheckStanding::Done(evidence) => evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled,
-            CheckStanding::TimedOutWaiting | CheckStanding::Refused { .. } | CheckStanding::NotStarted { .. } => true,
+            CheckStanding::TimedOutWaiting
+            | CheckStanding::Refused { .. }
+            | CheckStanding::NotStarted { .. }
+            | CheckStanding::Lost { .. } => true,
             CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::Skipped { .. } => false,
         }
     }
@@ -270,17 +273,33 @@ fn accepted(snapshot: &Snapshot) -> impl Iterator<Item = &Evidence> {
 
 /// A command check's evidence comes in the artifacts of workflow runs; matrix jobs and several workflows merge.
 fn from_artifacts(snapshot: &Snapshot, name: &CheckName) -> CheckStanding {
-    let standing = accepted(snapshot).filter(|evidence| !is_being_repeated(snapshot, evidence));
-    let found = standing.flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name).cloned();
-    let running = snapshot.workflow_runs.iter().find(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
-    match (found.reduce(matrix_jobs::merge), running) {
-        // A job that is still running can only make a merged result worse, never better.
-        (Some(merged), Some(run)) if !merged.outcome.is_failure() => CheckStanding::Running { url: run.url.clone() },
-        (Some(merged), _) => CheckStanding::Done(Box::new(merged)),
-        (None, Some(run)) => CheckStanding::Running { url: run.url.clone() },
-        (None, None) => refusal(snapshot)
-            .or_else(|| external::without_evidence(&snapshot.workflow_runs, &snapshot.files))
+    let documents: Vec<_> = accepted(snapshot).filter(|evidence| !is_being_repeated(snapshot, evidence)).collect();
+    if let Some(reason) = legs::contradiction(&documents, name) {
+        return CheckStanding::Refused { reason };
+    }
+    let (runs, received) = (&snapshot.workflow_runs, &snapshot.evidence);
+    let running = runs.iter().find(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
+    let merged = |documents: &[&Evidence]| {
+        let found = documents.iter().flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name);
+        found.cloned().reduce(matrix_jobs::merge)
+    };
+    if let Some(run) = running {
+        return match merged(&documents) {
+            // A job that is still running can only make a merged result worse, never better.
+            Some(merged) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
+            _ => CheckStanding::Running { url: run.url.clone() },
+        };
+    }
+    let legs::Spoken { documents: speaking, lost } = legs::spoken(runs, received, &documents, name);
+    let refused = || legs::refused_since(received, runs, &documents, name);
+    match (merged(&speaking), lost) {
+        // A failure is final although other legs said nothing.
+        (Some(merged), _) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
+        (Some(merged), legs) if legs.is_empty() => refused().unwrap_or_else(|| CheckStanding::Done(Box::new(merged))),
+        (None, legs) if legs.is_empty() => refusal(snapshot)
+            .or_else(|| external::without_evidence(runs, &snapshot.files))
             .unwrap_or(CheckStanding::Missing),
+        (_, legs) => refused().unwrap_or(CheckStanding::Lost { legs }),
     }
 }
 
