@@ -133,7 +133,8 @@ impl Actions {
             ("pull_request_review", _) => {
                 let head: Sha =
                     payload["pull_request"]["head"]["sha"].as_str().and_then(|sha| sha.parse().ok()).unwrap();
-                let spec = RunSpec::new(head, RELAY).name("Loopgate relay").event("pull_request_review").jobs(&["relay"]);
+                let spec =
+                    RunSpec::new(head, RELAY).name("Loopgate relay").event("pull_request_review").jobs(&["relay"]);
                 self.github.workflow_run(&self.repo, spec, Conclusion::Success).expect("a run");
             }
             _ => {}

@@ -6,6 +6,7 @@
 mod analysis;
 mod category;
 mod comparison;
+mod contradiction;
 mod document;
 pub mod matrix_jobs;
 mod test_outcomes;
@@ -14,6 +15,7 @@ pub use self::{
     analysis::Analysis,
     category::{Confidence, RootCauseCategory},
     comparison::{Against, Compare, Comparison},
+    contradiction::{Contradiction, consistent},
     document::{
         ChangedCoverage, CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Environment, ErrorType, Evidence,
         Failure, FileCoverage, Finding, FindingSeverity, Leg, LineTally, Outcome, ProofEnd, ProofRun, ProofVerdict,

@@ -91,14 +91,15 @@ pub fn spoken<'a>(
     Spoken { documents: speaking, lost: lost.collect() }
 }
 
-/// Documents of one execution of a job that say different things of a check: nobody knows which of them is true.
+/// Documents of one execution of a job that say different things of a check: nobody knows which of them is true. Those
+/// of an older Action do not say which execution they are of.
 pub fn contradiction(documents: &[&Evidence], check: &CheckName) -> Option<String> {
     let mut said = BTreeMap::new();
     for document in documents {
         let (Some(origin), Some(found)) = (&document.workflow, of(document, check)) else { continue };
-        let leg = (&origin.path, origin.run_id, origin.run_attempt, &origin.job, &origin.matrix);
-        let index = origin.leg.map(|leg| leg.index);
-        let before = *said.entry((leg, index)).or_insert(found.outcome);
+        let Some(leg) = origin.leg else { continue };
+        let execution = (&origin.path, origin.run_id, origin.run_attempt, &origin.job, leg.index, leg.check_run_id);
+        let before = *said.entry(execution).or_insert(found.outcome);
         if before != found.outcome {
             let (one, other) = (before.as_str(), found.outcome.as_str());
             return Some(format!(
@@ -110,13 +111,13 @@ pub fn contradiction(documents: &[&Evidence], check: &CheckName) -> Option<Strin
     None
 }
 
-/// The refusal of evidence that a newer run uploaded than those that brought the check's, or the only attempt of the
-/// same run: what was refused may have spoken of it.
+/// The refusal of evidence that a newer run uploaded than those that brought the check's: an older pass does not stand
+/// in for it. Where legs are lost (`has_lost`), that of the same run too: it may be what they said.
 pub fn refused_since(
     received: &[ReceivedEvidence],
-    runs: &[WorkflowRun],
     documents: &[&Evidence],
     check: &CheckName,
+    has_lost: bool,
 ) -> Option<CheckStanding> {
     let brought = documents.iter().filter(|document| of(document, check).is_some());
     let origins: Vec<_> = brought.filter_map(|document| document.workflow.as_ref()).collect();
@@ -124,11 +125,9 @@ pub fn refused_since(
         let ReceivedEvidence::Refused { workflow: Some(path), run: Some(id), reason, .. } = received else {
             return None;
         };
-        let is_repeated = runs.iter().any(|run| run.id == *id && run.attempt > 1);
-        let mut of_workflow = origins.iter().filter(|origin| origin.path == *path).map(|origin| origin.run_id);
-        let newest = of_workflow.by_ref().max()?;
-        let counts = *id > newest || (*id == newest && !is_repeated);
-        counts.then(|| CheckStanding::Refused { reason: reason.clone() })
+        let of_workflow = origins.iter().filter(|origin| origin.path == *path);
+        let newest = of_workflow.map(|origin| origin.run_id).max()?;
+        (*id > newest || (has_lost && *id == newest)).then(|| CheckStanding::Refused { reason: reason.clone() })
     })
 }
 
@@ -242,9 +241,12 @@ impl<'a> Legs<'a> {
         self.origins.iter().any(|(origin, fails)| *fails && of_run(origin))
     }
 
+    /// Whether evidence was refused, or not read, that a leg of this run may have brought.
     fn has_refusal(&self, run: &WorkflowRun) -> bool {
-        let of_run = |received: &ReceivedEvidence| matches!(received, ReceivedEvidence::Refused { run: Some(id), .. } if *id == run.id);
-        self.received.iter().any(of_run)
+        self.received.iter().any(|received| match received {
+            ReceivedEvidence::Refused { run: of, .. } => of.is_none_or(|of| of == run.id),
+            ReceivedEvidence::Accepted(_) => false,
+        })
     }
 
     /// What was executed of a workflow; a job that was skipped was not.
@@ -339,3 +341,7 @@ pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
     jobs.values().any(|(total, spoke)| spoke.len() < *total as usize)
         || (says_no_leg && !run_succeeded(newest) && !legs.is_explained(newest))
 }
+
+#[cfg(test)]
+#[path = "legs_tests.rs"]
+mod tests;
