@@ -20,7 +20,9 @@ use axum::{Router, body::Bytes, extract::DefaultBodyLimit, http::HeaderMap, http
 use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
     github::{Failed, Secret, webhook::OwnApp},
-    server::{Job, PullRequest, Reconciler, Requeue, Server, ServerConfig, Signatures, Unresolved, stop_signal},
+    server::{
+        Job, LookOutcome, PullRequest, Reconciler, Requeue, Server, ServerConfig, Signatures, Unresolved, stop_signal,
+    },
 };
 use loopgate_core::AppId;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -357,11 +359,15 @@ impl Reconciler for Idle {
         Ok(Vec::new())
     }
 
-    async fn reconcile(&self, _: Job) -> Result<Requeue, Failed> {
+    async fn reconcile(&self, _: Job) -> Result<LookOutcome, Failed> {
         if !self.instant {
             std::future::pending::<()>().await;
         }
-        Ok(Requeue::OnEvent)
+        Ok(Requeue::OnEvent.into())
+    }
+
+    async fn tell_given_up(&self, _: Job, _: u32) -> Result<(), Failed> {
+        Ok(())
     }
 }
 

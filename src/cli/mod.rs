@@ -17,6 +17,7 @@ mod inspect;
 mod inspect_state;
 mod local;
 mod online;
+mod operate;
 mod output;
 mod outputs;
 mod progress;
@@ -69,7 +70,11 @@ enum Command {
     /// Look after the pull requests that a workflow's event concerns, without a server
     Reconcile(reconcile::Arguments),
     /// Ask a running server whether it is alive; for container health checks
-    Health(serve::HealthArguments),
+    Health(operate::HealthArguments),
+    /// What a running server has given up, and trying it again
+    DeadLetters(operate::DeadLetterArguments),
+    /// Ask a running server to look at pull requests of which no webhook told
+    Resync(operate::ResyncArguments),
     /// Write a configuration for the project here, and the workflows that run it
     Init(init::Arguments),
     /// Check a configuration file and say where it is wrong
@@ -141,7 +146,9 @@ fn run(cli: Cli) -> CommandResult {
         Command::Decide(arguments) => decide::run(&arguments, cli.format),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Reconcile(arguments) => reconcile::run(&arguments, cli.format),
-        Command::Health(arguments) => serve::health(&arguments),
+        Command::Health(arguments) => operate::health(&arguments),
+        Command::DeadLetters(arguments) => operate::dead_letters(&arguments, cli.format),
+        Command::Resync(arguments) => operate::resync(&arguments, cli.format),
         Command::Init(arguments) => init::run(&arguments, cli.format),
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
         Command::Explain(arguments) => explain::run(&arguments, cli.format),

@@ -1,10 +1,6 @@
 //! `loopgate serve`: the App. Puts the parts together and stays until it is told to stop.
 
-use std::{
-    io::{IsTerminal, Read, Write},
-    net::{SocketAddr, TcpStream},
-    time::Duration,
-};
+use std::{io::IsTerminal, net::SocketAddr, time::Duration};
 
 use clap::Args;
 use tokio::time::timeout;
@@ -30,8 +26,9 @@ The environment:
   LOOPGATE_GITHUB_API_URL           https://api.github.com, or your GitHub Enterprise Server's /api/v3
   LOOPGATE_GITHUB_WEB_URL           https://github.com
   LOOPGATE_LISTEN                   0.0.0.0:8080     where webhooks are received
-  LOOPGATE_ADMIN_LISTEN             127.0.0.1:9090   /healthz, /readyz, /metrics
+  LOOPGATE_ADMIN_LISTEN             127.0.0.1:9090   /healthz, /readyz, /metrics, and what operators ask for
   LOOPGATE_DATA_DIR                 ./loopgate-data  the inbox, one SQLite file
+  LOOPGATE_RESYNC                   6                hours between looks for what no webhook told, or off
   LOOPGATE_LOG                      info             a filter such as loopgate=debug
 Every secret can also be the path of a file, in the variable of the same name with _FILE.
 
@@ -80,6 +77,7 @@ async fn serve(config: ServerConfig) -> CommandResult {
     let reconciler = GithubReconciler::new(github.clone(), SystemClock).sealing(config.state_seal()).calling(channels);
     let server =
         readiness.into_iter().fold(Server::new(config, own), |server, (name, check)| server.check(name, check));
+    let server = server.recovering(github.clone());
     let running = server.start(reconciler).await.map_err(CliError::unavailable)?;
     tracing::info!(webhooks = %running.public_address(), admin = %running.admin_address(), "ready");
     let learned = async {
@@ -126,34 +124,5 @@ async fn learn(github: &Github) -> OwnApp {
             Ok(own) => return own,
             Err(error) => tracing::warn!(%error, "GitHub does not say who we are"),
         }
-    }
-}
-
-#[derive(Debug, Args)]
-pub struct HealthArguments {
-    /// The server's webhook address; an unspecified host is asked on the loopback
-    #[arg(long, env = "LOOPGATE_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
-    listen: SocketAddr,
-}
-
-/// One plain HTTP request, so that an image without a shell or curl can check itself.
-pub fn health(arguments: &HealthArguments) -> CommandResult {
-    let mut address = arguments.listen;
-    if address.ip().is_unspecified() {
-        address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
-    }
-    let ask = || -> std::io::Result<String> {
-        let wait = Duration::from_secs(2);
-        let mut stream = TcpStream::connect_timeout(&address, wait)?;
-        stream.set_read_timeout(Some(wait))?;
-        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
-        let mut answer = String::new();
-        stream.take(4096).read_to_string(&mut answer)?;
-        Ok(answer)
-    };
-    let answer = ask().map_err(|error| CliError::unavailable(format!("no answer from {address}: {error}")))?;
-    match answer.split(' ').nth(1) {
-        Some("200") => Ok(exit::OK),
-        status => Err(CliError::unavailable(format!("{address} answers {}", status.unwrap_or("nothing")))),
     }
 }

@@ -208,9 +208,15 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`].
     pub(crate) async fn fetch<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+        Ok(self.fetch_page(path).await?.content)
+    }
+
+    /// One page of a list, without keeping it.
+    pub(super) async fn fetch_page<T: DeserializeOwned>(&self, path: &str) -> Result<Page<T>, Error> {
         let request = Outgoing::read(path, Accept::Json, JSON_LIMIT);
         let answer = self.read(&request).await?.or_redirected(path)?;
-        parse(path, &answer.body)
+        let links = answer.headers.get(header::LINK).and_then(|links| links.to_str().ok()).map(str::to_owned);
+        Ok(Page { links, content: parse(path, &answer.body)? })
     }
 
     /// The bytes of a file at a commit, or `None` where there is none; `path` is one of `…/contents/…?ref=COMMIT`. Asked

@@ -86,15 +86,7 @@ impl Reconcile {
             .map(|c| c.sha)
             .collect();
         let [(verify, verify_text), (gates, gates_text)] = render::merge_group(&members, &unknown);
-        let texts = Rendered {
-            announcement: None,
-            dispatch: None,
-            status_comment: String::new(),
-            verify: verify_text,
-            gates: gates_text,
-            posts: Vec::new(),
-            artifact: String::new(),
-        };
+        let texts = Rendered::of_check_runs(verify_text, gates_text);
         let observed = self.group_surface(&client, group, &first.snapshot).await?;
         let wished = Surface { verify: Some(verify), gates: Some(gates), ..Surface::default() };
         let effects = plan(&observed, &wished, &texts);

@@ -6,12 +6,14 @@
 //! is one turn of all of them.
 
 mod act;
+mod app;
 mod artifacts;
 mod auth;
 mod cache;
 mod client;
 mod clock;
 mod error;
+mod given_up;
 mod group;
 mod health;
 mod identity;
@@ -32,6 +34,7 @@ pub mod webhook;
 mod wire;
 
 pub use act::{Effect, Executed, Executor, Presence, Problem, plan};
+pub use app::DeliveryAttempt;
 pub use auth::{AppCredentials, AppSlug, Credentials};
 pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
 pub use client::{Client, Github, Setup};
@@ -43,7 +46,8 @@ pub use objects::GithubObjects;
 pub use observe::{
     Governing, LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, PullRequestFacts, Target,
 };
-pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Settled, Summary};
+pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary};
+pub use resolve::ListedPull;
 pub use retry::Patience;
 pub use secret::Secret;
 pub use storage::{StateArtifact, StateArtifactError};

@@ -72,6 +72,34 @@ impl Client {
         }
     }
 
+    /// Reads a list page after page until an item is `past` what is asked for, or `most` pages are read: then it is
+    /// [`Completeness::Incomplete`]. Nothing of it is kept.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) async fn list_until<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        most: usize,
+        is_past: impl Fn(&T) -> bool,
+    ) -> Result<Listing<T>, Error> {
+        let (mut items, mut next) = (Vec::new(), format!("{path}?per_page={PER_PAGE}"));
+        for _ in 0..most {
+            let page = self.fetch_page::<Vec<T>>(&next).await?;
+            for item in page.content {
+                if is_past(&item) {
+                    return Ok(Listing::complete(items));
+                }
+                items.push(item);
+            }
+            match link(page.links.as_deref(), "next") {
+                Some(link) => next = link.to_owned(),
+                None => return Ok(Listing::complete(items)),
+            }
+        }
+        Ok(Listing { items, completeness: Completeness::Incomplete })
+    }
+
     /// [`list`](Self::list), with what we created there and the list does not show yet: lists may lag behind, and what
     /// was posted must not be posted again.
     ///

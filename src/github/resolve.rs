@@ -11,7 +11,10 @@ use super::{
     webhook::Target,
     wire::{User, account},
 };
-use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, WorkflowRunId, observed::Account};
+use loopgate_core::{
+    PrNumber, RepoName, Sha, Timestamp, WorkflowRunId,
+    observed::{Account, Listing},
+};
 
 /// Pages of open pull requests read at most: 3,000 of them.
 const MOST_PAGES: usize = 30;
@@ -34,9 +37,18 @@ impl OpenPull {
     }
 }
 
-#[derive(Debug, Clone, Deserialize)]
-struct Tip {
-    sha: Sha,
+/// What a list says of an open pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ListedPull {
+    pub number: PrNumber,
+    pub updated_at: Timestamp,
+    pub head: Tip,
+}
+
+/// The commit at the tip of a branch.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Tip {
+    pub sha: Sha,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -121,6 +133,15 @@ impl Client {
         let path = format!("{}/pulls?state=open{base}", path::repo(repository));
         let pulls = self.list::<Vec<OpenPull>>(&path, MOST_PAGES).await?;
         Ok(pulls.items.into_iter().map(|pull| pull.number).collect())
+    }
+
+    /// The open pull requests of a repository, those that changed last first.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn open_pulls_by_update(&self, repository: &RepoName) -> Result<Listing<ListedPull>, Error> {
+        let path = format!("{}/pulls?state=open&sort=updated&direction=desc", path::repo(repository));
+        self.list::<Vec<ListedPull>>(&path, MOST_PAGES).await
     }
 
     /// When a workflow run was created, by GitHub's clock: when the event that started it happened. None if there is no

@@ -107,6 +107,11 @@ pub struct Save<'a> {
 }
 
 impl<'g, G: GitObjects> StateStore<'g, G> {
+    /// Where it is kept.
+    pub const fn objects(&self) -> &'g G {
+        self.objects
+    }
+
     pub const fn new(objects: &'g G, name: RefName) -> Self {
         Self { objects, name, seal: None }
     }

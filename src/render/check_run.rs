@@ -71,6 +71,17 @@ pub(super) fn title(words: String) -> String {
     clip(&line(&words), TITLE).into_owned()
 }
 
+/// What `loopgate / verify` says where work was given up because the server ended so many times during it.
+pub fn given_up(times: u32) -> CheckRunText {
+    let summary = format!(
+        "The server that runs Loopgate ended {times} times while it worked on this pull request, so it does not try \
+         again by itself.\n\nA push or a comment tries once more. Whoever runs the server finds it with \
+         `loopgate dead-letters`."
+    );
+    let title = title("Not looked at any more: the server failed".to_owned());
+    CheckRunText { title, summary, ..CheckRunText::default() }
+}
+
 /// A check run on a head that was left for another one, or for a base that was left.
 pub fn superseded(by: Option<Sha>, base: &str) -> CheckRunText {
     let (by, again) = match by {

@@ -67,7 +67,7 @@ use loopgate_core::{
 pub use annotations::CheckAnnotation;
 pub use announcement::Announcement;
 pub use causes::history_lines;
-pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, superseded};
+pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, given_up, superseded};
 pub use explain::Explanation;
 pub use feedback::feedback;
 pub use fit::LIMIT;
@@ -105,6 +105,14 @@ pub struct Rendered {
     pub dispatch: Option<Dispatch>,
     /// `artifact.md` of the state ref: the report of the last evaluation.
     pub artifact: String,
+}
+
+impl Rendered {
+    /// Where nothing but the two check runs is written.
+    pub fn of_check_runs(verify: CheckRunText, gates: CheckRunText) -> Self {
+        let (status_comment, artifact) = (String::new(), String::new());
+        Self { status_comment, verify, gates, posts: Vec::new(), announcement: None, dispatch: None, artifact }
+    }
 }
 
 /// Texts a repository may replace with its own.

@@ -2,6 +2,7 @@
 
 use std::{fs, net::SocketAddr, path::PathBuf};
 
+use chrono::TimeDelta;
 use jsonwebtoken::EncodingKey;
 use url::Url;
 
@@ -28,6 +29,8 @@ pub struct ServerConfig {
     /// Where operators look. Never the same as `listen`.
     pub admin_listen: SocketAddr,
     pub data_dir: PathBuf,
+    /// How often all open pull requests are compared with what is known of them; `None`: when a person asks for it.
+    pub resync_every: Option<TimeDelta>,
     /// A filter as `tracing-subscriber` reads it.
     pub log: String,
 }
@@ -79,6 +82,7 @@ impl ServerConfig {
         let listen = reader.or("LOOPGATE_LISTEN", "0.0.0.0:8080", parse_address);
         let admin_listen = reader.or("LOOPGATE_ADMIN_LISTEN", "127.0.0.1:9090", parse_address);
         let data_dir = reader.or("LOOPGATE_DATA_DIR", "./loopgate-data", |text| Ok(PathBuf::from(text)));
+        let resync_every = reader.or("LOOPGATE_RESYNC", "6", parse_resync);
         let log = reader.or("LOOPGATE_LOG", "info", |text| Ok(text.to_owned()));
         if reader.text("DATABASE_URL").is_some() {
             reader
@@ -104,6 +108,7 @@ impl ServerConfig {
                 listen: listen?,
                 admin_listen: admin_listen?,
                 data_dir: data_dir?,
+                resync_every: resync_every?,
                 log: log?,
             })
         };
@@ -225,6 +230,14 @@ fn parse_url(text: &str) -> Result<Url, String> {
     }
 }
 
+fn parse_resync(text: &str) -> Result<Option<TimeDelta>, String> {
+    match text.parse::<u8>() {
+        Ok(hours @ 1..=24) => Ok(Some(TimeDelta::hours(hours.into()))),
+        _ if text == "off" => Ok(None),
+        _ => Err("is neither a number of hours from 1 to 24 nor `off`".to_owned()),
+    }
+}
+
 fn parse_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "is not an address and port, like 0.0.0.0:8080 or [::1]:8080".to_owned())
 }
@@ -258,6 +271,8 @@ mod tests {
         assert_eq!(config.github_api_url.as_str(), "https://api.github.com/");
         assert_eq!(config.data_dir, PathBuf::from("./loopgate-data"));
         assert!(config.webhook_secret_previous.is_none());
+        assert_eq!(config.resync_every, Some(TimeDelta::hours(6)));
+        assert_eq!(read(&[("LOOPGATE_RESYNC", "off")]).unwrap().resync_every, None);
     }
 
     #[test]
@@ -307,6 +322,7 @@ mod tests {
             ("LOOPGATE_PRIVATE_KEY", "/etc/loopgate/key.pem"),
             ("LOOPGATE_GITHUB_API_URL", "ftp://x"),
             ("LOOPGATE_LISTEN", "8080"),
+            ("LOOPGATE_RESYNC", "25"),
             ("DATABASE_URL", "postgres://x"),
         ]), @"
         the configuration does not allow a start:
@@ -314,6 +330,7 @@ mod tests {
           LOOPGATE_PRIVATE_KEY: is not a private key in PEM form (it starts with -----BEGIN RSA PRIVATE KEY-----); if it is the path of the key file, use LOOPGATE_PRIVATE_KEY_FILE
           LOOPGATE_GITHUB_API_URL: is not an http or https URL
           LOOPGATE_LISTEN: is not an address and port, like 0.0.0.0:8080 or [::1]:8080
+          LOOPGATE_RESYNC: is neither a number of hours from 1 to 24 nor `off`
           DATABASE_URL: this version keeps its inbox in LOOPGATE_DATA_DIR only; unset DATABASE_URL
         ");
         let hollow = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----";

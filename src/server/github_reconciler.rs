@@ -3,11 +3,11 @@
 use super::{
     ReadinessCheck,
     groups::Groups,
-    reconciler::{Job, PullRequest, Reconciler, Requeue, Unresolved},
+    reconciler::{Job, LookOutcome, PullRequest, Reconciler, Requeue, Unresolved},
 };
 use crate::{
     channels::Channels,
-    github::{self, Clock, Error, Failed, Github, Reconcile, Settled, webhook::OwnApp, webhook::Target},
+    github::{Clock, Error, Failed, Github, Reconcile, ReconcileRequest, Settled, webhook::OwnApp, webhook::Target},
     refs::Seal,
 };
 
@@ -68,16 +68,21 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
         Ok(found.into_iter().map(|(repository, number)| PullRequest { repository, number }).collect())
     }
 
-    async fn reconcile(&self, job: Job) -> Result<Requeue, Failed> {
-        let job = github::ReconcileRequest {
-            installation: Some(job.installation),
-            repository: job.repository,
-            number: job.pull_request,
-            hints: job.hints,
-        };
-        let outcome = self.reconcile.run(&job, self.clock.now()).await?;
+    async fn reconcile(&self, job: Job) -> Result<LookOutcome, Failed> {
+        let outcome = self.reconcile.run(&job.into(), self.clock.now()).await?;
         log(&outcome.result);
-        Ok(outcome.revisit_at.map_or(Requeue::OnEvent, Requeue::At))
+        let requeue = outcome.revisit_at.map_or(Requeue::OnEvent, Requeue::At);
+        Ok(LookOutcome { requeue, seen: outcome.seen })
+    }
+
+    async fn tell_given_up(&self, job: Job, times: u32) -> Result<(), Failed> {
+        self.reconcile.tell_given_up(&job.into(), times).await
+    }
+}
+
+impl From<Job> for ReconcileRequest {
+    fn from(Job { installation, repository, pull_request, hints }: Job) -> Self {
+        Self { installation: Some(installation), repository, number: pull_request, hints }
     }
 }
 

@@ -5,6 +5,9 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use super::storage::Counts;
+use loopgate_core::Timestamp;
+
 /// A number that only grows, or a gauge that is set.
 #[derive(Debug, Default)]
 pub(super) struct Count(AtomicU64);
@@ -83,6 +86,10 @@ pub(super) struct Metrics {
     pub reconciles_waiting: Count,
     pub resolved: Count,
     pub dead: Count,
+    pub redelivered: Count,
+    pub resyncs: Count,
+    /// Looks that a resync asked for.
+    pub resynced: Count,
 }
 
 impl Metrics {
@@ -91,7 +98,9 @@ impl Metrics {
     }
 
     /// The text format of Prometheus, version 0.0.4.
-    pub fn text(&self, backlog: u64, dead_letters: u64) -> String {
+    pub fn text(&self, counts: Counts, now: Timestamp) -> String {
+        let Counts { waiting: backlog, dead: dead_letters, oldest } = counts;
+        let oldest = oldest.map_or(0, |oldest| (now - oldest).num_seconds().max(0).unsigned_abs());
         let mut text = String::with_capacity(2048);
         let mut family = |name: &str, kind: &str, help: &str, samples: &[(&str, u64)]| {
             // Writing to a `String` cannot fail.
@@ -110,6 +119,7 @@ impl Metrics {
             [("{result=\"done\"}", self.inbox_commits.get()), ("{result=\"failed\"}", self.inbox_failures.get())];
         family("loopgate_inbox_commits_total", "counter", "Transactions of the inbox.", &commits);
         family("loopgate_backlog", "gauge", "Targets not yet done, in memory or on disk.", &[("", backlog)]);
+        family("loopgate_oldest_seconds", "gauge", "Age of the oldest target not yet done.", &[("", oldest)]);
         family(
             "loopgate_queue_depth",
             "gauge",
@@ -129,6 +139,11 @@ impl Metrics {
             "Targets resolved to pull requests.",
             &[("", self.resolved.get())],
         );
+        let redelivered = self.redelivered.get();
+        family("loopgate_redeliveries_total", "counter", "Failed deliveries asked for again.", &[("", redelivered)]);
+        family("loopgate_resyncs_total", "counter", "Times that all lists were read.", &[("", self.resyncs.get())]);
+        let resynced = self.resynced.get();
+        family("loopgate_resynced_total", "counter", "Looks that a resync asked for.", &[("", resynced)]);
         family("loopgate_given_up_total", "counter", "Targets given up after ten failures.", &[("", self.dead.get())]);
         family("loopgate_dead_letters", "gauge", "Dead letters now.", &[("", dead_letters)]);
         text
@@ -146,7 +161,10 @@ mod tests {
             assert_eq!(what as usize, n);
             metrics.received(what).add(n as u64 + 1);
         }
-        let text = metrics.text(5, 2);
+        let oldest = Timestamp::from_timestamp(1_800_000_000, 0);
+        let text =
+            metrics.text(Counts { waiting: 5, dead: 2, oldest }, Timestamp::from_timestamp(1_800_000_007, 0).unwrap());
+        assert!(text.contains("loopgate_oldest_seconds 7\n"), "{text}");
         assert!(text.contains("loopgate_deliveries_total{result=\"accepted\"} 1\n"), "{text}");
         assert!(text.contains("loopgate_deliveries_total{result=\"unavailable\"} 10\n"), "{text}");
         assert!(text.contains("loopgate_backlog 5\n") && text.contains("loopgate_dead_letters 2\n"), "{text}");

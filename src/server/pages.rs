@@ -29,7 +29,9 @@ use super::{
     inbox::Inbox,
     listener::secured,
     metrics::Metrics,
+    operating,
     receive::{Receiver, webhook},
+    recovery::RecoveryHandle,
     storage::{Change, Store},
 };
 use loopgate_core::Timestamp;
@@ -88,10 +90,13 @@ impl Readiness {
 /// What the admin listener shows.
 pub(super) struct Admin {
     pub store: Store,
+    pub inbox: Inbox,
+    pub clock: Arc<dyn Clock>,
     pub metrics: Arc<Metrics>,
     pub readiness: Arc<Readiness>,
     /// Lines that are no reason to take the process out of a balancer: an incident at GitHub concerns all of them.
     pub checks: Vec<(&'static str, ReadinessCheck)>,
+    pub recovery: Option<RecoveryHandle>,
 }
 
 /// `POST /webhook`, `GET /`, `/healthz`, and `/readyz` in one word: probes cannot reach the admin's listener.
@@ -106,11 +111,12 @@ pub(super) fn public(receiver: Arc<Receiver>, readiness: Arc<Readiness>) -> Rout
         .layer(map_response(secured))
 }
 
-/// `/healthz`, `/readyz`, `/metrics`.
+/// `/healthz`, `/readyz`, `/metrics`, and what operators ask for: `/dead-letters`, `/resync`.
 pub(super) fn admin(admin: Arc<Admin>) -> Router {
     Router::new()
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
+        .merge(operating::routes())
         .with_state(admin)
         .route("/healthz", get(healthy))
         .layer(map_response(secured))
@@ -142,10 +148,10 @@ fn not_ready(text: impl IntoResponse) -> Response {
 }
 
 async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
-    let (backlog, dead) = match admin.store.counts().await {
+    let counts = match admin.store.counts().await {
         Ok(counts) => counts,
         Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     };
-    let text = admin.metrics.text(backlog, dead);
+    let text = admin.metrics.text(counts, admin.clock.now());
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use crate::github::{Failed, webhook::Target};
+use crate::github::{Failed, Seen, webhook::Target};
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
 
 /// Looks at pull requests and makes what people see there what it should be. Level-triggered: a call says *look*,
@@ -16,7 +16,25 @@ pub trait Reconciler: Send + Sync + 'static {
     fn resolve(&self, work: &Unresolved) -> impl Future<Output = Result<Vec<PullRequest>, Failed>> + Send;
 
     /// Observes one pull request, decides, and acts. Never called twice at once for one pull request.
-    fn reconcile(&self, job: Job) -> impl Future<Output = Result<Requeue, Failed>> + Send;
+    fn reconcile(&self, job: Job) -> impl Future<Output = Result<LookOutcome, Failed>> + Send;
+
+    /// Tells on the pull request that it was given up because the process did not survive looking at it so many
+    /// `times`.
+    fn tell_given_up(&self, job: Job, times: u32) -> impl Future<Output = Result<(), Failed>> + Send;
+}
+
+/// How a look ended well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LookOutcome {
+    pub requeue: Requeue,
+    pub seen: Seen,
+}
+
+impl From<Requeue> for LookOutcome {
+    /// A look that saw nothing to compare later lists with.
+    fn from(requeue: Requeue) -> Self {
+        Self { requeue, seen: Seen::Nothing }
+    }
 }
 
 /// A target that is not yet a pull request: a commit, a branch, a repository, an installation, a merge group.

@@ -23,11 +23,12 @@ use super::{
     pages::{self, Admin, Readiness, ReadinessCheck},
     receive::Receiver,
     reconciler::Reconciler,
+    recovery::{Recovery, RecoveryHandle, RecoveryRequest, Tools},
     signature::Signatures,
     storage::{self, Change, DeadLetter, Key, Store, StoreError},
     worker::{Mailbox, Shared, Worker},
 };
-use crate::github::{SystemClock, webhook::OwnApp};
+use crate::github::{Github, SystemClock, webhook::OwnApp};
 
 /// `SIGTERM` gives what runs this long to finish.
 const STOP_WITHIN: TimeDelta = TimeDelta::seconds(25);
@@ -44,6 +45,7 @@ pub struct Server {
     clock: Arc<dyn Clock>,
     rng: fastrand::Rng,
     checks: Vec<(&'static str, ReadinessCheck)>,
+    recovery: Option<Github>,
 }
 
 /// Why a server did not start.
@@ -65,6 +67,7 @@ impl Server {
             clock: Arc::new(SystemClock),
             rng: fastrand::Rng::new(),
             checks: Vec::new(),
+            recovery: None,
         }
     }
 
@@ -90,6 +93,11 @@ impl Server {
     pub fn check(mut self, name: &'static str, check: ReadinessCheck) -> Self {
         self.checks.push((name, check));
         self
+    }
+
+    /// Asks this GitHub for what no webhook has told: at start, and regularly then.
+    pub fn recovering(self, github: Github) -> Self {
+        Self { recovery: Some(github), ..self }
     }
 
     /// Binds both listeners, opens the inbox, and takes up what a former run left unfinished.
@@ -128,7 +136,23 @@ impl Server {
         let readiness = Arc::new(Readiness::new(inbox.clone(), self.clock.clone()));
         let app = pages::public(Arc::new(receiver), readiness.clone());
         listeners.spawn(listener::serve(public, app, self.header_timeout, listeners_stop.clone()));
-        let admin_pages = Admin { store: store.clone(), metrics, readiness: readiness.clone(), checks: self.checks };
+        let (ask_recovery, requests) = mpsc::channel(1);
+        let recovery = self.recovery.map(|github| {
+            let (store, inbox, clock) = (store.clone(), inbox.clone(), self.clock.clone());
+            let tools = Tools { github: github.clone(), store, inbox, metrics: metrics.clone(), clock };
+            let task = Task(tokio::spawn(Recovery::new(tools, config.resync_every).run(requests)));
+            (RecoveryHandle { github, ask: ask_recovery }, task)
+        });
+        let (recovery, recovery_task) = recovery.unzip();
+        let admin_pages = Admin {
+            store: store.clone(),
+            inbox: inbox.clone(),
+            clock: self.clock.clone(),
+            metrics,
+            readiness: readiness.clone(),
+            checks: self.checks,
+            recovery: recovery.clone(),
+        };
         let app = pages::admin(Arc::new(admin_pages));
         listeners.spawn(listener::serve(admin, app, self.header_timeout, listeners_stop));
         Ok(Running {
@@ -139,6 +163,8 @@ impl Server {
             own,
             clock: self.clock,
             ask_settled,
+            recovery,
+            recovery_task,
             stop_worker,
             stop_listeners,
             listeners,
@@ -176,6 +202,8 @@ pub struct Running {
     own: Arc<RwLock<OwnApp>>,
     clock: Arc<dyn Clock>,
     ask_settled: mpsc::Sender<oneshot::Sender<()>>,
+    recovery: Option<RecoveryHandle>,
+    recovery_task: Option<Task<()>>,
     stop_worker: oneshot::Sender<loopgate_core::Timestamp>,
     stop_listeners: watch::Sender<bool>,
     listeners: JoinSet<()>,
@@ -207,8 +235,14 @@ impl Running {
     }
 
     /// Completes once nothing that was accepted before the call is queued, running, or waiting for a retry.
-    /// Wake-ups that are not due do not count, nor do dead letters.
+    /// Wake-ups that are not due do not count, nor do dead letters. What recovery is due to do is done before.
     pub async fn settled(&self) {
+        if let Some(RecoveryHandle { ask, .. }) = &self.recovery {
+            let (reply, answer) = oneshot::channel();
+            if ask.send(RecoveryRequest::Idle(reply)).await.is_ok() {
+                answer.await.ok();
+            }
+        }
         let (reply, answer) = oneshot::channel();
         if self.ask_settled.send(reply).await.is_ok() {
             answer.await.ok();
@@ -236,7 +270,7 @@ impl Running {
     /// # Errors
     /// [`StoreError`] if the inbox cannot be read.
     pub async fn backlog(&self) -> Result<u64, StoreError> {
-        Ok(self.store.counts().await?.0)
+        Ok(self.store.counts().await?.waiting)
     }
 
     /// Stops in order: no new connections, then the requests and jobs that are under way, 25 seconds at most, then
@@ -244,6 +278,7 @@ impl Running {
     pub async fn shutdown(mut self) -> Stopped {
         let deadline = self.clock.now() + STOP_WITHIN;
         self.readiness.drain();
+        drop(self.recovery_task.take());
         self.stop_listeners.send_replace(true);
         self.stop_worker.send(deadline).ok();
         let listeners_done = async { while self.listeners.join_next().await.is_some() {} };

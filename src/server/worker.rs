@@ -19,7 +19,7 @@ use super::{
     dirty::{DirtySet, Ended, Start},
     inbox::Inbox,
     metrics::Metrics,
-    reconciler::{Job, Reconciler, Requeue, Unresolved},
+    reconciler::{Job, LookOutcome, Reconciler, Requeue, Unresolved},
     storage::{Applied, Arrival, Change, Key, Page, Store, TargetWork, Trouble, Urgency, WorkEnd},
 };
 use crate::{
@@ -275,7 +275,8 @@ impl<R: Reconciler> Shared<R> {
 
     async fn work(&self, key: Key, loaded: TargetWork) -> TaskReport {
         let covered = loaded.covered;
-        let (how, ended) = if loaded.begun >= CRASHES {
+        let is_fatal = loaded.begun >= CRASHES;
+        let (how, ended) = if is_fatal {
             let now = self.clock.now();
             let reason = format!("the server ended {} times while it worked on this", loaded.begun);
             let failing_since = loaded.failing_since.unwrap_or(now);
@@ -293,24 +294,34 @@ impl<R: Reconciler> Shared<R> {
                 Err(failed) => self.failed(failed, &loaded),
             }
         };
-        let wakeup = if let WorkEnd::Done(Requeue::At(at)) = how { Some(at) } else { None };
-        let change = Change::Settle { key: key.clone(), covered, how };
+        let wakeup = match how {
+            WorkEnd::Done(LookOutcome { requeue: Requeue::At(at), .. }) => Some(at),
+            _ => None,
+        };
+        let change = Change::Settle { key: key.clone(), covered, how, now: self.clock.now() };
         let ended = match self.inbox.apply(change).await {
             Ok(_) => ended,
             Err(_) => Ended::Retry(self.clock.now() + STORAGE_PAUSE),
         };
+        // After it was given up for good: should telling it end the process too, nothing begins anew.
+        if is_fatal
+            && matches!(ended, Ended::Done(_))
+            && let Some(job) = job_of(&key, &loaded)
+            && let Err(failed) = caught(self.reconciler.tell_given_up(job, loaded.begun)).await
+        {
+            tracing::warn!(reason = failed.reason, "the pull request is not told that it was given up");
+        }
         TaskReport::Job { key, ended, wakeup }
     }
 
     async fn call(&self, key: &Key, loaded: &TargetWork) -> Result<WorkEnd, Failed> {
         let Key { installation, target } = key.clone();
         let hints = loaded.hints.clone();
-        if let Target::PullRequest { repository, number } = target {
-            let job = Job { installation, repository, pull_request: number, hints };
-            let again = caught(self.reconciler.reconcile(job)).await?;
+        if let Some(job) = job_of(key, loaded) {
+            let outcome = caught(self.reconciler.reconcile(job)).await?;
             self.metrics.reconciles_done.add(1);
-            tracing::info!(?again, "reconciled");
-            return Ok(WorkEnd::Done(again));
+            tracing::info!(again = ?outcome.requeue, "reconciled");
+            return Ok(WorkEnd::Done(outcome));
         }
         let urgency = match target {
             Target::Base { .. } | Target::Repository(_) | Target::Installation => Urgency::Spread,
@@ -391,6 +402,13 @@ fn span(key: &Key, loaded: &TargetWork) -> tracing::Span {
         repository,
         pull_request
     )
+}
+
+/// The call that a target stands for, if it is a pull request.
+fn job_of(key: &Key, loaded: &TargetWork) -> Option<Job> {
+    let Target::PullRequest { repository, number } = &key.target else { return None };
+    let (repository, hints) = (repository.clone(), loaded.hints.clone());
+    Some(Job { installation: key.installation, repository, pull_request: *number, hints })
 }
 
 fn pull_key(installation: InstallationId, repository: RepoName, number: PrNumber) -> Key {

@@ -12,6 +12,7 @@ mod elsewhere;
 mod emulator_driver;
 mod endings;
 mod gates;
+mod recovery;
 mod simulator_only;
 mod triggers;
 #[path = "../fixtures/unpacked.rs"]

@@ -18,7 +18,8 @@ use loopgate::{
     github::{self, Failed, webhook::OwnApp},
     refs::Retry,
     server::{
-        Clock, Job, Limits, PullRequest, Reconciler, Requeue, Running, Server, ServerConfig, StartError, Unresolved,
+        Clock, Job, Limits, LookOutcome, PullRequest, Reconciler, Requeue, Running, Server, ServerConfig, StartError,
+        Unresolved,
     },
 };
 use loopgate_core::{AppId, PrNumber, Timestamp, observed::Hint};
@@ -68,6 +69,7 @@ type Answer = Result<Requeue, Failed>;
 pub struct Notes {
     pub jobs: Mutex<Vec<Job>>,
     pub resolved: Mutex<Vec<Unresolved>>,
+    pub given_up: Mutex<Vec<(u64, u32)>>,
     answers: Mutex<HashMap<u64, Vec<Answer>>>,
     heads: Mutex<Vec<u64>>,
     running: Mutex<HashMap<(u64, u64), usize>>,
@@ -117,7 +119,7 @@ impl Reconciler for Fake {
             .collect())
     }
 
-    async fn reconcile(&self, job: Job) -> Result<Requeue, Failed> {
+    async fn reconcile(&self, job: Job) -> Result<LookOutcome, Failed> {
         let (installation, number) = (job.installation.get(), job.pull_request.get());
         {
             let mut running = self.notes.running.lock().unwrap();
@@ -135,11 +137,17 @@ impl Reconciler for Fake {
         self.notes.running.lock().unwrap().remove(&(installation, number));
         assert_ne!(number, 666, "the reconciler has a defect");
         let mut answers = self.notes.answers.lock().unwrap();
-        match answers.get_mut(&number) {
+        let answer = match answers.get_mut(&number) {
             Some(answers) if answers.len() > 1 => answers.pop().unwrap(),
             Some(answers) => answers[0].clone(),
             None => Ok(Requeue::OnEvent),
-        }
+        };
+        answer.map(LookOutcome::from)
+    }
+
+    async fn tell_given_up(&self, job: Job, times: u32) -> Result<(), Failed> {
+        self.notes.given_up.lock().unwrap().push((job.pull_request.get(), times));
+        Ok(())
     }
 }
 

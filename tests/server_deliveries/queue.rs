@@ -9,7 +9,7 @@ use loopgate::{
 };
 use loopgate_core::{PrNumber, observed::Hint};
 
-use crate::kit::{Kit, SHA, failed, metric, opened, post, signed};
+use crate::kit::{Kit, SHA, failed, metric, opened, post, request, signed};
 
 #[tokio::test]
 async fn a_repeated_delivery_changes_nothing() {
@@ -302,4 +302,77 @@ async fn a_reconcile_can_ask_to_be_called_again() {
     kit.clock.advance(TimeDelta::days(30));
     server.settled().await;
     assert_eq!(kit.notes.numbers().len(), 3);
+}
+
+#[tokio::test]
+async fn operators_see_what_was_given_up_and_try_it_again() {
+    let kit = Kit::new();
+    for (number, reason) in [(1, "no room"), (2, "no reason"), (3, "no room either")] {
+        kit.notes.answer(number, vec![failed(reason); 10].into_iter().chain([Ok(Requeue::OnEvent)]).collect());
+    }
+    let server = kit.start().await;
+    for number in 1..=3 {
+        kit.opened(&server, number).await;
+    }
+    for attempt in 1..10 {
+        kit.notes.begun(3 * attempt).await;
+        while metric(&server, "loopgate_running").await > 0 {
+            tokio::task::yield_now().await;
+        }
+        kit.clock.advance(TimeDelta::hours(1));
+    }
+    server.settled().await;
+    let loopgate = async |arguments: &[&str]| {
+        let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_loopgate"))
+            .args(arguments)
+            .env("LOOPGATE_ADMIN_LISTEN", server.admin_address().to_string())
+            .output();
+        let output = output.await.unwrap();
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        (output.status.code().unwrap(), text)
+    };
+    let (code, listed) = loopgate(&["dead-letters"]).await;
+    assert_eq!((code, listed.lines().count()), (0, 3), "{listed}");
+    let line = "9001/acme/widgets/pr:2  given up 2026-11-20 19:00 UTC after 10 failures: no reason";
+    assert!(listed.lines().any(|it| it == line), "{listed}");
+    let (_, document) = loopgate(&["dead-letters", "list", "--format", "json"]).await;
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["dead_letters"][0]["repository"], "acme/widgets");
+
+    let (code, told) = loopgate(&["dead-letters", "replay", "9001/acme/widgets/pr:4"]).await;
+    assert_eq!((code, told.as_str()), (65, "error: there is no dead letter `9001/acme/widgets/pr:4`\n"));
+    assert_eq!(loopgate(&["dead-letters", "replay", "seven"]).await.0, 65);
+    assert_eq!(loopgate(&["dead-letters", "replay"]).await.0, 64);
+    let told = loopgate(&["dead-letters", "replay", "--reason", "no room"]).await;
+    assert_eq!(told, (0, "2 dead letters are tried again.\n".to_owned()));
+    let told = loopgate(&["dead-letters", "replay", "9001/acme/widgets/pr:2"]).await;
+    assert_eq!(told, (0, "1 dead letter is tried again.\n".to_owned()));
+    server.settled().await;
+    assert_eq!(kit.notes.numbers().len(), 33);
+    assert_eq!(loopgate(&["dead-letters"]).await, (0, "No dead letters.\n".to_owned()));
+    assert_eq!(loopgate(&["dead-letters", "replay", "--all"]).await.1, "No dead letter is meant by that.\n");
+
+    let (code, told) = loopgate(&["resync", "acme/widgets#12"]).await;
+    assert_eq!((code, told.as_str()), (65, "error: this server does not ask GitHub by itself\n"));
+    let (code, told) = loopgate(&["resync", "--admin-listen", "127.0.0.1:9"]).await;
+    assert!(code == 69 && told.contains("LOOPGATE_ADMIN_LISTEN"), "{code} {told}");
+}
+
+#[tokio::test]
+async fn a_page_in_somebodys_browser_cannot_ask_for_anything() {
+    let kit = Kit::new();
+    let server = kit.start().await;
+    let body = r#""all""#;
+    for (headers, status) in [
+        (vec![("x-loopgate-operator", "1")], 200),
+        (vec![], 403),
+        (vec![("x-loopgate-operator", "1"), ("origin", "http://127.0.0.1:9090")], 403),
+    ] {
+        let headers: Vec<_> = headers.into_iter().chain([("content-type", "application/json")]).collect();
+        let request =
+            String::from_utf8(request(&headers, body)).unwrap().replacen("/webhook", "/dead-letters/replay", 1);
+        assert_eq!(post(server.admin_address(), request.as_bytes()).await.status, status, "{headers:?}");
+        // And nobody can on the other listener.
+        assert_eq!(post(server.public_address(), request.as_bytes()).await.status, 404);
+    }
 }

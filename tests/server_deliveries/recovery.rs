@@ -157,6 +157,10 @@ fn work_that_the_process_does_not_survive_is_given_up_and_the_rest_goes_on() {
         let letters = server.dead_letters().await.unwrap();
         let reasons: Vec<_> = letters.iter().map(|letter| letter.reason.as_str()).collect();
         assert_eq!(reasons, ["the server ended 3 times while it worked on this"]);
+        let told = kit.notes.given_up.lock().unwrap().clone();
+        assert_eq!(told.len(), 1);
+        assert_eq!(letters[0].key.to_string(), format!("9001/acme/widgets/pr:{}", told[0].0));
+        assert_eq!(told[0].1, 3);
         let mut done = kit.notes.numbers();
         done.sort_unstable();
         assert_eq!(done.len(), 2, "the others were worked on: {done:?}");

@@ -19,7 +19,7 @@ use loopgate_core::{
     AppId, CheckRunId, RepoName, Sha, UserId,
     attempts::rerun::{Extent, RerunRequest},
     gate::{Reacted, ReactionKind, Reviewer},
-    observed::{AppIdentity, CheckProgress, CheckScope, OwnCheck},
+    observed::{AppIdentity, CheckProgress},
     policy::{Channel, DispatchFixer},
     state::Repeatable,
 };
@@ -105,7 +105,8 @@ impl Executor {
         Ok(executed)
     }
 
-    /// Begins both check runs of a head that has none yet: the first thing people see. What they say follows.
+    /// Begins check runs of ours with these names, which the head does not have yet: the first thing people see. What they
+    /// say follows.
     ///
     /// # Errors
     /// As [`execute`](Self::execute); a refusal is left to that, which will meet and tell it.
@@ -113,12 +114,12 @@ impl Executor {
         &self,
         client: &Client,
         repository: &RepoName,
-        (head, scope): (Sha, &CheckScope),
-        (us, present): (&AppIdentity, &[OwnCheckRun]),
+        head: Sha,
+        names: Vec<String>,
+        us: &AppIdentity,
     ) -> Result<Vec<OwnCheckRun>, Error> {
         let mut begun = Vec::new();
-        let names = OwnCheck::ALL.map(|check| check.name(scope));
-        for name in names.into_iter().filter(|name| !present.iter().any(|run| run.name == *name)) {
+        for name in names {
             let body = json!({
                 "name": name, "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
             });

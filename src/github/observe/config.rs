@@ -17,7 +17,7 @@ use loopgate_core::{
 };
 
 /// The repository's configuration file.
-pub(super) const FILE: &str = ".github/loopgate.yml";
+pub(in crate::github) const FILE: &str = ".github/loopgate.yml";
 /// Bytes of it at most.
 pub(super) const FILE_LIMIT: usize = 256 << 10;
 /// Older versions tried when the newest does not validate.

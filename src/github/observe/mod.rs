@@ -37,7 +37,7 @@ use self::{
     conversation::Comments,
     evidence::HeadRun,
     organisation::Organisations,
-    pull::{Changes, HeadMoved, MergeCommit, Pull},
+    pull::{Changes, MergeCommit, Pull, Unread},
 };
 pub(super) use self::{config::escalation_template, surface::status_comments};
 pub use self::{
@@ -45,8 +45,9 @@ pub use self::{
     survey::Governing,
 };
 use super::{Client, Error, Github, path, resolve::OpenPull, ttl_cache::TtlCache};
+pub(super) use config::FILE as CONFIGURATION;
 use loopgate_core::{
-    PrNumber, RepoName, Sha,
+    PrNumber, RepoName, Sha, Timestamp,
     gate::{AuthorityQuestions, questions},
     observed::{
         AppIdentity, Authority, Base, ChangedFiles, CheckScope, Commit, Completeness, Hint, Lifecycle, Listing,
@@ -135,32 +136,34 @@ impl Observer {
     pub async fn facts(&self, client: &Client, target: Target<'_>) -> Result<Option<PullRequestFacts>, Error> {
         let us = self.github.identity(client).await?;
         for _ in 0..MOST_RESTARTS {
-            if let Ok(facts) = self.try_ground(client, target, &us).await? {
-                return Ok(facts);
+            match self.try_facts(client, target, &us).await {
+                Err(Unread::HeadMoved) => {}
+                Err(Unread::Failed(error)) => return Err(error),
+                Ok(facts) => return Ok(facts),
             }
         }
         let path = format!("{}/pulls/{}", path::repo(target.repository), target.number);
         Err(Error::Unavailable { path, message: "the head moved while it was read".into(), retry_at: None })
     }
 
-    async fn try_ground(
+    async fn try_facts(
         &self,
         client: &Client,
         target: Target<'_>,
         us: &AppIdentity,
-    ) -> Result<Result<Option<PullRequestFacts>, HeadMoved>, Error> {
+    ) -> Result<Option<PullRequestFacts>, Unread> {
         let Target { repository, number } = target;
         let read_pull = pull::read(client, repository, number);
         let talk = async || {
             let comments = conversation::comments(client, repository, number);
             let reviews = conversation::reviews(client, repository, number);
-            futures::try_join!(comments, reviews)
+            Ok::<_, Unread>(futures::try_join!(comments, reviews)?)
         };
         let (pull, base, head, talk) = if self.is_dormant(repository) {
             let pull = read_pull.await?;
             let base = self.base_side(client, repository, &pull).await?;
             if base.policy.is_none() {
-                return Ok(Ok(None));
+                return Ok(None);
             }
             let (head, talk) = futures::try_join!(head_side(client, repository, &pull, base.tip, us), talk())?;
             (pull, base, head, talk)
@@ -169,16 +172,15 @@ impl Observer {
                 let pull = read_pull.await?;
                 let base = self.base_side(client, repository, &pull).await?;
                 let head = head_side(client, repository, &pull, base.tip, us).await?;
-                Ok((pull, base, head))
+                Ok::<_, Unread>((pull, base, head))
             };
             let ((pull, base, head), talk) = futures::try_join!(sides, talk())?;
             (pull, base, head, talk)
         };
         let Some(policy) = base.policy else {
             self.dormant.put(repository.clone(), (), client.now());
-            return Ok(Ok(None));
+            return Ok(None);
         };
-        let Ok(head) = head else { return Ok(Err(HeadMoved)) };
         let mut pull = pull;
         pull.pull_request.head.tree = head.changes.head_tree;
         pull.pull_request.base.scope = base.scope.scope;
@@ -192,7 +194,7 @@ impl Observer {
                 problems.push(ObservationProblem { what: what.to_owned(), reason });
             }
         }
-        Ok(Ok(Some(PullRequestFacts {
+        Ok(Some(PullRequestFacts {
             us: us.clone(),
             pull,
             tip: base.tip,
@@ -206,7 +208,7 @@ impl Observer {
             checks: head.checks,
             runs: head.runs,
             problems,
-        })))
+        }))
     }
 
     /// The base branch and the policy at its head. A branch that is gone leaves the commit it was compared with.
@@ -478,6 +480,11 @@ impl PullRequestFacts {
         &self.pull.pull_request
     }
 
+    /// When something changed last, as lists of pull requests tell it too.
+    pub const fn updated_at(&self) -> Option<Timestamp> {
+        self.pull.updated_at
+    }
+
     /// Our status comments, the oldest first.
     pub fn status_comments(&self) -> Vec<OwnComment> {
         surface::own_comments(&self.comments.listing.items, &self.us).0
@@ -522,14 +529,14 @@ async fn head_side(
     pull: &Pull,
     tip: Sha,
     us: &AppIdentity,
-) -> Result<Result<HeadSide, HeadMoved>, Error> {
+) -> Result<HeadSide, Unread> {
     let head = pull.pull_request.head.sha;
     let (changes, checks, runs) = futures::join!(
         pull::changes(client, repository, pull, tip),
         checks::read(client, repository, head, us),
         evidence::runs(client, repository, head),
     );
-    let Ok(changes) = changes? else { return Ok(Err(HeadMoved)) };
+    let changes = changes?;
     let mut problems = Vec::new();
     let runs = match runs {
         Ok(runs) => runs,
@@ -539,7 +546,7 @@ async fn head_side(
             Vec::new()
         }
     };
-    Ok(Ok(HeadSide { changes, checks: checks?, runs, problems }))
+    Ok(HeadSide { changes, checks: checks?, runs, problems })
 }
 
 /// What gates ask about, who reviewed (a required review counts by people with write only), and who pressed a button.

@@ -48,6 +48,7 @@ struct Wire {
     #[serde(default)]
     requested_teams: Vec<Team>,
     created_at: Timestamp,
+    updated_at: Option<Timestamp>,
     closed_at: Option<Timestamp>,
     html_url: String,
     #[serde(default)]
@@ -115,6 +116,7 @@ pub(super) struct Pull {
     /// The base commit it is compared with. The base branch may have moved on.
     pub compared_base: Sha,
     pub inline: Inline,
+    pub updated_at: Option<Timestamp>,
     pub default_branch: Option<String>,
     /// How many commits GitHub says it has.
     pub commits: usize,
@@ -167,6 +169,7 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
         changed_files: wire.changed_files,
         compared_base: wire.base.sha,
         inline,
+        updated_at: wire.updated_at,
         default_branch: wire.base.repo.and_then(|repository| repository.default_branch),
         commits: wire.commits,
         // Of an open pull request it is a merge that GitHub only tried.
@@ -188,9 +191,19 @@ struct WireFile {
     contents_url: Option<String>,
 }
 
-/// What was read is of another head than the one asked about: look again.
+/// Why what belongs to one head could not be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct HeadMoved;
+pub(super) enum Unread {
+    /// What was read is of another head than the one asked about: look again.
+    HeadMoved,
+    Failed(Error),
+}
+
+impl From<Error> for Unread {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
 
 /// What a head changes.
 #[derive(Debug)]
@@ -214,26 +227,23 @@ pub(super) struct MergeCommit {
 ///
 /// A comparison by commit ids answers for most pull requests. One that is too large for it (or that GitHub does not
 /// make, between some forks) is read from the lists of the pull request, which are bound to no commit.
-pub(super) async fn changes(
-    client: &Client,
-    repository: &RepoName,
-    pull: &Pull,
-    tip: Sha,
-) -> Result<Result<Changes, HeadMoved>, Error> {
+pub(super) async fn changes(client: &Client, repository: &RepoName, pull: &Pull, tip: Sha) -> Result<Changes, Unread> {
     if let Some(Comparison { files, commits, .. }) = comparison(client, repository, pull, tip).await? {
         let files = ChangedFiles::Complete(files.into_iter().map(changed_file).collect());
         let listed = with_tree(client, repository, pull, commits, Completeness::Complete).await?;
-        return Ok(Ok(listed.with(files)));
+        return Ok(listed.with(files));
     }
     let (files, commits) =
         futures::join!(listed_files(client, repository, pull), listed_commits(client, repository, pull));
     // A diff that GitHub cannot show is one that must be taken to touch everything.
     let files = match files {
-        Ok(Ok(files)) => files,
-        Ok(Err(HeadMoved)) => return Ok(Err(HeadMoved)),
-        Err(error) => ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() },
+        Ok(files) => files,
+        Err(Unread::HeadMoved) => return Err(Unread::HeadMoved),
+        Err(Unread::Failed(error)) => {
+            ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() }
+        }
     };
-    Ok(commits?.map(|listed| listed.with(files)))
+    Ok(commits?.with(files))
 }
 
 /// `GET …/compare/{base}...{head}`: at most 300 files and, without paging, 250 commits
@@ -274,11 +284,7 @@ async fn comparison(
 /// The list is asked for by number, so it may be of a newer head than the one just seen. What is kept must be of the
 /// head it is kept for, or a quick push back and forth could show the gates another diff than the one that is merged:
 /// every entry names the commit it was listed for.
-async fn listed_files(
-    client: &Client,
-    repository: &RepoName,
-    pull: &Pull,
-) -> Result<Result<ChangedFiles, HeadMoved>, Error> {
+async fn listed_files(client: &Client, repository: &RepoName, pull: &Pull) -> Result<ChangedFiles, Unread> {
     let PullRequest { number, head, .. } = &pull.pull_request;
     let base = pull.compared_base;
     let path = format!("{}/pulls/{number}/files", path::repo(repository));
@@ -296,10 +302,10 @@ async fn listed_files(
         let whole = listing.completeness == Completeness::Complete;
         Ok(Kept::Of { items: listing.items, whole })
     });
-    Ok(match known.await? {
-        Kept::Moved => Err(HeadMoved),
+    match known.await? {
+        Kept::Moved => Err(Unread::HeadMoved),
         Kept::Of { items, whole } => Ok(changed_files(items, whole, pull.changed_files)),
-    })
+    }
 }
 
 /// What is kept of a list that belongs to one head.
@@ -376,11 +382,7 @@ enum Maybe {
 }
 
 /// The commits as listed for the pull request, and the tree of its head.
-async fn listed_commits(
-    client: &Client,
-    repository: &RepoName,
-    pull: &Pull,
-) -> Result<Result<ListedCommits, HeadMoved>, Error> {
+async fn listed_commits(client: &Client, repository: &RepoName, pull: &Pull) -> Result<ListedCommits, Unread> {
     let PullRequest { number, head, .. } = &pull.pull_request;
     let path = format!("{}/pulls/{number}/commits", path::repo(repository));
     let key = format!("{path}@{}...{}", pull.compared_base, head.sha);
@@ -394,9 +396,9 @@ async fn listed_commits(
         }
         Ok(Kept::Of { items: listing.items, whole })
     });
-    let Kept::Of { items, whole } = known.await? else { return Ok(Err(HeadMoved)) };
+    let Kept::Of { items, whole } = known.await? else { return Err(Unread::HeadMoved) };
     let completeness = if whole { Completeness::Complete } else { Completeness::Incomplete };
-    with_tree(client, repository, pull, items, completeness).await.map(Ok)
+    Ok(with_tree(client, repository, pull, items, completeness).await?)
 }
 
 /// The commits of a pull request, and the tree of its head.

@@ -17,7 +17,7 @@ pub(super) async fn find(
     job: &ReconcileRequest,
     facts: &PullRequestFacts,
     loaded: LoadedRun,
-    (store, storage): (&StateStore<'_, Storage>, &Storage),
+    store: &StateStore<'_, Storage>,
     now: Timestamp,
 ) -> Result<Option<LoadedRun>, Failed> {
     let pull_request = facts.pull_request();
@@ -39,7 +39,7 @@ pub(super) async fn find(
         return Ok(None);
     }
     match found.intact() {
-        Some(state) if !storage.is_ref() => store.adopt(&archived, tip, state).await?,
+        Some(state) if !store.objects().is_ref() => store.adopt(&archived, tip, state).await?,
         _ => archived.move_to(&RefName::pull_request(job.number), tip).await?,
     }
     Ok(Some(store.load().await?))

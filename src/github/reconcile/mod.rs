@@ -36,9 +36,9 @@ use crate::{
 };
 use loopgate_core::{
     self, InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
-    deciding::{Decision, DecisionWord, Post, Surface},
+    deciding::{Decision, DecisionWord, NextAction, Post, Surface},
     gate::Reviewer,
-    observed::{Hint, Lifecycle, ObservationProblem, Snapshot},
+    observed::{Hint, Lifecycle, ObservationProblem, OwnCheck, Snapshot},
     policy::Policy,
     stage::Stage,
     state::{LoopState, RunStatus, VerificationResult},
@@ -82,6 +82,22 @@ pub struct ReconcileOutcome {
     /// The next moment at which time alone changes something.
     pub revisit_at: Option<Timestamp>,
     pub result: Settled,
+    pub seen: Seen,
+}
+
+/// What a look saw, to tell later from a list whether anything has happened since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing was looked at.
+    Nothing,
+    Open {
+        updated_at: Timestamp,
+        head: Sha,
+        /// Whether every check had ended: check results do not change `updated_at`.
+        is_final: bool,
+    },
+    /// It has ended, or there is none.
+    Ended,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -260,7 +276,7 @@ impl Reconcile {
         };
         let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
         let store = self.store(job, &storage);
-        let Some(loaded) = archive::find(&client, job, &facts, loaded, (&store, &storage), now).await? else {
+        let Some(loaded) = archive::find(&client, job, &facts, loaded, &store, now).await? else {
             return Ok(Some(nothing(Settled::Nothing)));
         };
         let open = facts.pull_request().lifecycle == Lifecycle::Open;
@@ -271,6 +287,7 @@ impl Reconcile {
             store.move_to(&RefName::archive(job.number), tip).await?;
             return Ok(Some(nothing(Settled::Archived)));
         }
+        let (updated_at, head) = (facts.updated_at(), facts.pull_request().head.sha);
         let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
         let told = problems
             .iter()
@@ -280,7 +297,7 @@ impl Reconcile {
         observation.snapshot.problems.extend(not_moved);
 
         let concurrent_writer = self.saves.concurrent_writer(job, &loaded, now);
-        let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, (&store, &storage), now)).await?;
+        let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
         let Some(Decided { mut decision, mut texts, saved, refused, outrun }) = decided else { return Ok(None) };
         Box::pin(self.share(job, &observation, &mut decision.surface, &mut texts, now)).await?;
         Box::pin(self.keep_judged_elsewhere(job, &mut observation.surface, now)).await?;
@@ -296,6 +313,14 @@ impl Reconcile {
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
         let doubt = Doubt::of(&observation.snapshot, stays && !executed.problems.is_empty());
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
+        let is_final = decision.next.attempt_of(head).is_some()
+            && !matches!(decision.action, NextAction::WaitForEvidence { .. })
+            && unseen.is_empty();
+        let seen = match updated_at {
+            Some(updated_at) if open => Seen::Open { updated_at, head, is_final },
+            _ if open => Seen::Nothing,
+            _ => Seen::Ended,
+        };
         let revisit_at = decision
             .revisit_at
             .into_iter()
@@ -317,7 +342,7 @@ impl Reconcile {
             effects: executed.done,
             problems: refused.into_iter().chain(executed.problems).collect(),
         };
-        Ok(Some(ReconcileOutcome { revisit_at, result: Settled::Decided(summary) }))
+        Ok(Some(ReconcileOutcome { revisit_at, result: Settled::Decided(summary), seen }))
     }
 
     fn store<'g>(&self, job: &ReconcileRequest, storage: &'g Storage) -> StateStore<'g, Storage> {
@@ -331,10 +356,10 @@ impl Reconcile {
         let Some((facts, in_ref)) = self.facts(client, job, &self.store(job, &hidden_ref)).await? else {
             return Ok(None);
         };
-        let place = (&job.repository, job.number);
-        let storage = Storage::of(facts.backend(), client, place, &facts, self.artifact.as_ref());
+        let target = Target { repository: &job.repository, number: job.number };
+        let storage = Storage::of(facts.backend(), client, target, &facts, self.artifact.as_ref());
         let (loaded, other, held) = if storage.is_ref() {
-            let comment = Storage::status_comment(client, place, &facts);
+            let comment = Storage::status_comment(client, target, &facts);
             let held = self.store(job, &comment).load().await?;
             (in_ref, comment, held)
         } else {
@@ -411,11 +436,14 @@ impl Reconcile {
         let target = Target { repository: &job.repository, number: job.number };
         let pull_request = facts.pull_request();
         let open = pull_request.lifecycle == Lifecycle::Open;
-        let (head, scope) = (pull_request.head.sha, pull_request.base.scope.clone());
-        let (us, present) = (facts.us().clone(), facts.check_runs().to_vec());
+        let head = pull_request.head.sha;
+        let (us, present) = (facts.us().clone(), facts.check_runs());
+        let wanted = OwnCheck::ALL.map(|check| check.name(&pull_request.base.scope));
+        let missing: Vec<String> =
+            wanted.into_iter().filter(|name| present.iter().all(|run| run.name != *name)).collect();
         let begin = async {
             if open {
-                self.executor.begin_check_runs(client, &job.repository, (head, &scope), (&us, &present)).await
+                self.executor.begin_check_runs(client, &job.repository, head, missing, &us).await
             } else {
                 Ok(Vec::<OwnCheckRun>::new())
             }
@@ -433,7 +461,7 @@ impl Reconcile {
         client: &Client,
         observation: &Observation,
         mut loaded: LoadedRun,
-        (store, storage): (&StateStore<'_, Storage>, &Storage),
+        store: &StateStore<'_, Storage>,
         now: Timestamp,
     ) -> Result<Option<Decided>, Failed> {
         let mut outrun = None;
@@ -451,7 +479,7 @@ impl Reconcile {
             let record = |record| AttemptFile::of(record, &feedback, follows);
             let attempt = decision.attempt.as_ref().map(record).transpose()?;
             let subject = refs::subject(&decision);
-            let report = storage.report(decision.surface.status_comment, &texts);
+            let report = store.objects().report(decision.surface.status_comment, &texts);
             let lines = render::history_lines(&decision);
             let save = Save { state: &decision.next, lines: &lines, attempt, artifact: &report, subject: &subject };
             let (saved, refused) = match store.save(&loaded, &save).await {
@@ -468,7 +496,7 @@ impl Reconcile {
                     continue;
                 }
                 // Without a saved state attempts are not counted, but people must be told why: so this goes on.
-                Err(RefsError::Refused(reason)) => (None, Some(not_saved(storage, reason))),
+                Err(RefsError::Refused(reason)) => (None, Some(not_saved(store.objects(), reason))),
                 Err(error) => return Err(error.into()),
             };
             return Ok(Some(Decided { decision, texts, saved, refused, outrun }));
@@ -543,7 +571,11 @@ struct Decided {
 }
 
 const fn nothing(result: Settled) -> ReconcileOutcome {
-    ReconcileOutcome { revisit_at: None, result }
+    let seen = match result {
+        Settled::Dormant | Settled::Decided(_) => Seen::Nothing,
+        Settled::Nothing | Settled::Archived => Seen::Ended,
+    };
+    ReconcileOutcome { revisit_at: None, result, seen }
 }
 
 /// The texts of a decision; a repository's own escalation report is read only when one is about to be posted.

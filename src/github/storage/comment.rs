@@ -17,7 +17,7 @@ use serde_json::json;
 use super::told;
 use crate::{
     github::{
-        Client, Error, OwnComment,
+        Client, Error, OwnComment, Target,
         error::OrAbsent as _,
         marker::{Marker, state_apart, with_state},
         observe::status_comments,
@@ -47,11 +47,11 @@ struct Written {
 impl CommentSlot {
     pub(super) fn new(
         client: Client,
-        (repository, number): (RepoName, PrNumber),
+        Target { repository, number }: Target<'_>,
         us: AppIdentity,
         seen: Option<OwnComment>,
     ) -> Self {
-        Self { client, repository, number, us, comment: Mutex::new(seen) }
+        Self { client, repository: repository.clone(), number, us, comment: Mutex::new(seen) }
     }
 
     pub(super) fn comment(&self) -> Option<OwnComment> {

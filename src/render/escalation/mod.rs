@@ -4,6 +4,7 @@
 //! Every text is safe to show as it stands.
 
 mod guidance;
+mod restricted;
 mod variables;
 
 use std::io::Write;
@@ -99,6 +100,7 @@ fn render_own(
     if source.len() > OVERRIDE_LIMIT {
         return Err(format!("it is longer than {OVERRIDE_LIMIT} bytes"));
     }
+    restricted::check(source)?;
     let mut environment = templates::environment();
     environment.set_fuel(Some(OVERRIDE_FUEL));
     let template = environment.template_from_named_str("escalation.md", source).map_err(|error| explain(&error))?;

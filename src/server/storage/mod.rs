@@ -12,9 +12,12 @@ use std::{fmt, str::FromStr};
 
 pub(super) use sqlite::{Store, Writer, open};
 
-use super::reconciler::Requeue;
-use crate::github::webhook::{Target, Work};
-use loopgate_core::{InstallationId, Timestamp, observed::Hint};
+use super::reconciler::{LookOutcome, Requeue};
+use crate::github::{
+    DeliveryAttempt, ListedPull, Seen,
+    webhook::{Target, Work},
+};
+use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Hint};
 
 /// Storage that does not do what it must.
 #[derive(Debug, thiserror::Error)]
@@ -112,11 +115,45 @@ pub(super) enum Change {
         key: Key,
         covered: Covered,
         how: WorkEnd,
+        now: Timestamp,
     },
     /// Work on a target begins. What begins and is never settled was under way when the process died.
     Begin(Key),
     /// A person wants a dead letter tried again.
     Replay(Key),
+    /// A person wants a look.
+    Look {
+        key: Key,
+        now: Timestamp,
+    },
+    /// What GitHub's log says of the deliveries that ended since the last time.
+    Log {
+        /// Of each event the attempt that counts.
+        attempts: Vec<DeliveryAttempt>,
+        /// Up to when the log is known.
+        until: Timestamp,
+    },
+    /// When another attempt is to be asked for in place of this one; `None`: it has been asked for.
+    Redelivery {
+        attempt: u64,
+        due_at: Option<Timestamp>,
+    },
+    /// These pull requests of a repository are open.
+    Listed {
+        installation: InstallationId,
+        repository: RepoName,
+        pulls: Vec<ListedPull>,
+        /// Whether these are all of them.
+        is_complete: bool,
+        /// When the list was asked for.
+        now: Timestamp,
+    },
+    /// So many of an installation's pull requests of which a look is wanted become work, those that changed last first.
+    Resync {
+        installation: InstallationId,
+        most: usize,
+        now: Timestamp,
+    },
     /// Wake-ups that are due become work.
     Wake {
         now: Timestamp,
@@ -142,7 +179,7 @@ pub(super) struct Covered {
 /// How work on a target ended.
 #[derive(Debug, Clone)]
 pub(super) enum WorkEnd {
-    Done(Requeue),
+    Done(LookOutcome),
     /// Not a pull request itself: these are, and each becomes work with these hints.
     Resolved {
         into: Vec<Key>,
@@ -215,6 +252,16 @@ pub(super) struct Pending {
 pub(super) struct Cursor {
     pub repository: String,
     pub what: String,
+}
+
+/// How much there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Targets that are not done, those given up not counted.
+    pub waiting: u64,
+    pub dead: u64,
+    /// When the first delivery came that a waiting target is not yet rid of.
+    pub oldest: Option<Timestamp>,
 }
 
 /// Work that failed ten times in a row and was given up.

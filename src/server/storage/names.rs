@@ -1,7 +1,10 @@
-//! Targets as two columns of the database, and back.
+//! Targets as two columns of the database, keys as a word that people can copy, and back.
 
+use std::{fmt, str::FromStr};
+
+use super::Key;
 use crate::github::webhook::Target;
-use loopgate_core::PrNumber;
+use loopgate_core::{InstallationId, PrNumber};
 
 /// The columns `repository` and `what`.
 pub(super) fn columns(target: &Target) -> (String, String) {
@@ -14,6 +17,33 @@ pub(super) fn columns(target: &Target) -> (String, String) {
         Target::MergeGroup { head, base, base_ref, .. } => format!("group:{head}:{base}:{base_ref}"),
     };
     (target.repository().map(ToString::to_string).unwrap_or_default(), what)
+}
+
+/// `9001/acme/widgets/pr:12`.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (repository, what) = columns(&self.target);
+        let slash = if repository.is_empty() { "" } else { "/" };
+        write!(f, "{}/{repository}{slash}{what}", self.installation)
+    }
+}
+
+/// The text is no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a target's id, such as 9001/acme/widgets/pr:12")]
+pub struct BadKey;
+
+impl FromStr for Key {
+    type Err = BadKey;
+    fn from_str(text: &str) -> Result<Self, BadKey> {
+        let (installation, rest) = text.split_once('/').ok_or(BadKey)?;
+        let (repository, what) = match rest.match_indices('/').nth(1) {
+            Some((at, _)) => (&rest[..at], &rest[at + 1..]),
+            None => ("", rest),
+        };
+        let installation = InstallationId::new(installation.parse().map_err(|_| BadKey)?);
+        Ok(Self { installation, target: target(repository, what).ok_or(BadKey)? })
+    }
 }
 
 /// `None` for columns that this version did not write.
@@ -61,7 +91,9 @@ mod tests {
             Target::MergeGroup { repository, head: sha, base: sha, base_ref: "refs/heads/a:b".into() },
         ] {
             let (repository, what) = columns(&it);
-            assert_eq!(target(&repository, &what), Some(it));
+            assert_eq!(target(&repository, &what).as_ref(), Some(&it));
+            let key = Key { installation: InstallationId::new(9001), target: it };
+            assert_eq!(key.to_string().parse().as_ref(), Ok(&key));
         }
     }
 
@@ -71,6 +103,9 @@ mod tests {
             [("", "pr:1"), ("a/b", "pr:x"), ("a/b", "head:1"), ("a/b", "new:1"), ("a/b", "group:")]
         {
             assert_eq!(target(repository, what), None, "{repository} {what}");
+        }
+        for text in ["", "9001", "9001/", "9001/pr:1", "x/acme/widgets/pr:1", "9001/acme/pr:1", "9001//installation/"] {
+            assert_eq!(text.parse::<Key>(), Err(BadKey), "{text}");
         }
     }
 }

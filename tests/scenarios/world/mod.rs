@@ -11,8 +11,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use axum::body::Bytes;
 use chrono::TimeDelta;
-use loopgate::{github::SystemClock, server::Running};
+use http::Request;
+use http_body_util::Full;
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+use loopgate::{
+    github::SystemClock,
+    server::{GUARD, Running},
+};
 use loopgate_core::RepoName;
 use loopgate_simulator::{Clock, CommitSpec, Config, Pr, Protection, RequiredCheck, Role, Simulator};
 use serde_json::{Value, json};
@@ -41,6 +48,8 @@ pub struct World {
     times: Times,
     fan: Fan,
     data: Vec<tempfile::TempDir>,
+    /// Whether servers recover what no webhook told, and how often they compare lists.
+    resync: Option<&'static str>,
 }
 
 pub enum GitHub {
@@ -50,8 +59,17 @@ pub enum GitHub {
 
 impl World {
     pub async fn simulated() -> Self {
+        Self::paced(PACE, None).await
+    }
+
+    /// People are quick, so that no look comes by itself meanwhile.
+    pub async fn quick(resync: Option<&'static str>) -> Self {
+        Self::paced(TimeDelta::seconds(20), resync).await
+    }
+
+    async fn paced(pace: TimeDelta, resync: Option<&'static str>) -> Self {
         let clock = Clock::system();
-        let simulator = Simulator::start(Config { clock: clock.clone(), pace: PACE, ..Config::default() });
+        let simulator = Simulator::start(Config { clock: clock.clone(), pace, ..Config::default() });
         let github = simulator.await.expect("a simulator");
         let (key, secret) = (github.app_key().private_pem(), github.webhook_secret());
         let settings = [github.app_id().to_string(), key.to_owned(), secret.to_owned(), github.url()];
@@ -59,7 +77,9 @@ impl World {
         let fan = Fan::start(TcpListener::bind("127.0.0.1:0").expect("a free port"));
         github.set_webhook_url(&format!("http://{}/webhook", fan.address));
         let github = GitHub::Simulated(github);
-        Self { github, servers: Vec::new(), clock, settings, times, fan, data: Vec::new() }.with_a_server().await
+        Self { github, servers: Vec::new(), clock, settings, times, fan, data: Vec::new(), resync }
+            .with_a_server()
+            .await
     }
 
     /// None where no emulator is named.
@@ -72,7 +92,7 @@ impl World {
         let clock = Clock::system();
         let times = Times { of_server: clock.clone(), of_github: Arc::new(SystemClock) };
         let github = GitHub::Emulated(emulator);
-        let world = Self { github, servers: Vec::new(), clock, settings, times, fan, data: Vec::new() };
+        let world = Self { github, servers: Vec::new(), clock, settings, times, fan, data: Vec::new(), resync: None };
         Some(world.with_a_server().await)
     }
 
@@ -80,11 +100,50 @@ impl World {
     /// everything, at the same time as the others.
     pub async fn with_a_server(mut self) -> Self {
         let data = tempfile::tempdir().expect("a directory");
-        let server = serve(&self.settings, &data, self.times.clone()).await;
+        let server = serve(&self.settings, &data, self.times.clone(), self.resync).await;
         self.fan.targets.lock().expect("no panic").push(server.public_address());
         self.servers.push(server);
         self.data.push(data);
         self
+    }
+
+    /// Stops the server. Webhooks fail meanwhile.
+    pub async fn stops(&mut self) {
+        self.fan.targets.lock().expect("no panic").clear();
+        for server in self.servers.drain(..) {
+            server.shutdown().await;
+        }
+    }
+
+    /// Starts the server that was stopped.
+    pub async fn starts(&mut self) {
+        let server = serve(&self.settings, &self.data[0], self.times.clone(), self.resync).await;
+        self.fan.targets.lock().expect("no panic").push(server.public_address());
+        self.servers.push(server);
+    }
+
+    /// Time goes by.
+    pub fn wait(&self, by: TimeDelta) {
+        self.clock.advance(by);
+    }
+
+    /// The simulator, for what only that can do.
+    pub fn simulator(&self) -> &Simulator {
+        match &self.github {
+            GitHub::Simulated(github) => github,
+            GitHub::Emulated(_) => panic!("this world is emulated"),
+        }
+    }
+
+    /// What an operator asks of the server: the status of the answer.
+    pub async fn asks(&self, path: &str, body: &str) -> u16 {
+        let mut request = Request::post(format!("http://{}{path}", self.servers[0].admin_address()));
+        for (name, value) in [("content-type", "application/json"), (GUARD, "1")] {
+            request = request.header(name, value);
+        }
+        let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
+        let request = request.body(Full::new(Bytes::from(body.to_owned()))).expect("a request");
+        client.request(request).await.expect("an answer").status().as_u16()
     }
 
     /// Waits until every webhook was delivered, everything it led to was done, and nothing new came of that.

@@ -90,7 +90,14 @@ async fn hand_on(State(targets): State<Targets>, head: Parts, body: Bytes) -> St
 }
 
 /// The real server: App id, key, webhook secret and API address, as an operator would set them.
-pub async fn serve(settings: &[String; 4], data: &tempfile::TempDir, times: Times) -> Running {
+///
+/// It recovers what no webhook told if `resync` says how often.
+pub async fn serve(
+    settings: &[String; 4],
+    data: &tempfile::TempDir,
+    times: Times,
+    resync: Option<&'static str>,
+) -> Running {
     let [id, key, secret, url] = settings;
     let config = ServerConfig::from_env(|name| match name {
         "LOOPGATE_APP_ID" => Some(id.clone()),
@@ -98,6 +105,7 @@ pub async fn serve(settings: &[String; 4], data: &tempfile::TempDir, times: Time
         "LOOPGATE_WEBHOOK_SECRET" => Some(secret.clone()),
         "LOOPGATE_GITHUB_API_URL" => Some(url.clone()),
         "LOOPGATE_LISTEN" | "LOOPGATE_ADMIN_LISTEN" => Some("127.0.0.1:0".to_owned()),
+        "LOOPGATE_RESYNC" => resync.map(str::to_owned),
         "LOOPGATE_DATA_DIR" => Some(data.path().display().to_string()),
         _ => None,
     })
@@ -109,7 +117,8 @@ pub async fn serve(settings: &[String; 4], data: &tempfile::TempDir, times: Time
     let client = Github::new(address, Credentials::App(credentials), setup).expect("a client");
     let own = own_app(&client).await.expect("the App is known");
     let now: Arc<dyn github::Clock> = clock.clone();
-    let reconciler = GithubReconciler::new(client, now).sealing(config.state_seal());
-    let server = Server::new(config, own).clock(clock).start(reconciler);
-    server.await.expect("the server starts")
+    let reconciler = GithubReconciler::new(client.clone(), now).sealing(config.state_seal());
+    let server = Server::new(config, own).clock(clock);
+    let server = if resync.is_some() { server.recovering(client) } else { server };
+    server.start(reconciler).await.expect("the server starts")
 }

@@ -25,22 +25,27 @@ const KEPT_PER_ATTEMPT: usize = 200;
 /// Lines at the end of a log that tell one silent failure from another.
 const LAST_WORDS: usize = 5;
 
-/// Whether the head passed, failed through its own code, or cannot be judged.
-pub fn result(
-    evidence: &HeadEvidence,
-    evaluation: &Evaluation,
-    blames: &[CheckBlame],
-) -> Option<(VerificationResult, Option<Blame>)> {
+/// How a head that could be judged ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttemptResult {
+    pub result: VerificationResult,
+    /// Whose fault a failure is.
+    pub blame: Option<Blame>,
+}
+
+/// Whether the head passed or failed through its own code; None where it cannot be judged.
+pub fn result(evidence: &HeadEvidence, evaluation: &Evaluation, blames: &[CheckBlame]) -> Option<AttemptResult> {
     if !evidence.missing().is_empty() {
         return None;
     }
     if evaluation.passed() {
-        return Some((VerificationResult::Pass, None));
+        return Some(AttemptResult { result: VerificationResult::Pass, blame: None });
     }
+    let failed = |blame| Some(AttemptResult { result: VerificationResult::Fail, blame: Some(blame) });
     match blames.iter().map(|blame| blame.blame).min() {
         // A score that is short without a failing check is the pull request's own.
-        None | Some(Blame::PrCode) => Some((VerificationResult::Fail, Some(Blame::PrCode))),
-        Some(Blame::Base) => Some((VerificationResult::Fail, Some(Blame::Base))),
+        None | Some(Blame::PrCode) => failed(Blame::PrCode),
+        Some(Blame::Base) => failed(Blame::Base),
         // Nothing is known of the code: no attempt was made.
         Some(Blame::Flaky | Blame::Infrastructure | Blame::Inconclusive) => None,
     }
@@ -53,7 +58,7 @@ pub fn digest(
     state: &LoopState,
     evidence: &HeadEvidence,
     evaluation: &Evaluation,
-    (result, blame): (VerificationResult, Option<Blame>),
+    AttemptResult { result, blame }: AttemptResult,
     blames: &[CheckBlame],
     rejections: Vec<Rejection>,
     now: Timestamp,

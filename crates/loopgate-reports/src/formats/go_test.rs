@@ -260,13 +260,13 @@ impl Package {
     }
 }
 
+/// Levels of tests above a test that are looked at: each costs as much as its name is long.
+const MOST_LEVELS: usize = 20;
+
 /// `TestA/b/c` has the ancestors `TestA/b` and `TestA`.
-pub(super) fn ancestors<'t>(test: &'t str, mut see: impl FnMut(&'t str)) {
-    let mut rest = test;
-    while let Some((ancestor, _)) = rest.rsplit_once('/') {
-        see(ancestor);
-        rest = ancestor;
-    }
+pub(super) fn ancestors<'t>(test: &'t str, see: impl FnMut(&'t str)) {
+    let above = |name: &&'t str| name.rsplit_once('/').map(|(above, _)| above);
+    std::iter::successors(above(&test), above).take(MOST_LEVELS).for_each(see);
 }
 
 /// An end event whose beginning was cut off.
@@ -321,4 +321,22 @@ pub(super) fn package_failure(package: &str, cause: Cause, output: Option<Clip>,
         }
         Failure { test_file: None, ..failure }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_so_many_ancestors_are_looked_at() {
+        let all = |test: &str| {
+            let mut seen = Vec::new();
+            ancestors(test, |ancestor| seen.push(ancestor.to_owned()));
+            seen
+        };
+        assert_eq!(all("TestA/b/c"), ["TestA/b", "TestA"]);
+        assert_eq!(all("TestA"), [""; 0]);
+        // Each ancestor of a long name is hashed: all of them would take the square of its length.
+        assert_eq!(all(&"/".repeat(1_000_000)).len(), MOST_LEVELS);
+    }
 }

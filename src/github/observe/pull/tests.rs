@@ -34,9 +34,9 @@ impl Bench {
         self.answer(&format!("compare/{BASE}...{HEAD}"), body).await;
     }
 
-    async fn changes(&self) -> Result<Changes, HeadMoved> {
+    async fn changes(&self) -> Result<Changes, Unread> {
         let pull = read(&self.client, &self.repository, PrNumber::new(12)).await.unwrap();
-        changes(&self.client, &self.repository, &pull, pull.compared_base).await.unwrap()
+        changes(&self.client, &self.repository, &pull, pull.compared_base).await
     }
 }
 
@@ -104,12 +104,12 @@ async fn lists_of_another_head_are_not_taken_for_this_one() {
     let bench = Bench::new().await;
     bench.answer("pulls/12/files", json!([file("c", "added", OTHER), file("d", "modified", OTHER)])).await;
     bench.answer("pulls/12/commits", json!([commit(HEAD)])).await;
-    assert_eq!(bench.changes().await.unwrap_err(), HeadMoved);
+    assert_eq!(bench.changes().await.unwrap_err(), Unread::HeadMoved);
 
     let bench = Bench::new().await;
     bench.answer("pulls/12/files", json!([file("c", "added", HEAD), file("d", "removed", OTHER)])).await;
     bench.answer("pulls/12/commits", json!([commit(HEAD), commit(OTHER)])).await;
-    assert_eq!(bench.changes().await.unwrap_err(), HeadMoved);
+    assert_eq!(bench.changes().await.unwrap_err(), Unread::HeadMoved);
 }
 
 #[tokio::test]

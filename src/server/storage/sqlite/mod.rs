@@ -12,6 +12,7 @@
 //! later deliveries update, so a busy pull request stays on one page.
 
 mod read;
+mod recovery;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -20,6 +21,7 @@ mod write;
 use std::os::unix::fs::MetadataExt;
 use std::{
     fs::{self, File},
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
@@ -38,12 +40,14 @@ use loopgate_core::{InstallationId, Timestamp};
 
 /// The steps to the tables of today, oldest first. The database keeps the digest of each that it took, so a released one
 /// stays as it is.
-const MIGRATIONS: [(&str, &str); 2] = [
+const MIGRATIONS: [(&str, &str); 3] = [
     ("inbox", include_str!("../../../../migrations/sqlite/0001_inbox.sql")),
     ("healing", include_str!("../../../../migrations/sqlite/0002_healing.sql")),
+    ("recovery", include_str!("../../../../migrations/sqlite/0003_recovery.sql")),
 ];
 
 const FILE: &str = "inbox.sqlite";
+const LOCK: &str = "lock";
 
 /// The file in the data directory: how it is opened, and who reads it.
 #[derive(Debug)]
@@ -85,28 +89,39 @@ impl Database {
         let newest =
             "SELECT MAX(COALESCE((SELECT MAX(newest) FROM work), 0), COALESCE((SELECT MAX(seq) FROM seen), 0))";
         let newest: i64 = sqlx::query(newest).fetch_one(&mut connection).await?.try_get(0)?;
-        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file_id(&self.path());
+        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file_id(fs::metadata(self.path()));
         Ok((connection, newest + 1))
     }
 
     /// Whether the file that is open is the one in the data directory.
     fn is_in_place(&self) -> bool {
-        file_id(&self.path()) == *self.file.lock().unwrap_or_else(PoisonError::into_inner)
+        file_id(fs::metadata(self.path())) == *self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes what an open connection still sees to where the file was.
+    /// Writes what an open connection still sees to where the file was: beside it first, since half a file would be taken
+    /// for somebody else's.
     async fn restore(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
-        let lock = lock(&self.directory)?;
-        if file_id(&self.path()).is_none() {
+        self.lock_again()?;
+        if file_id(fs::metadata(self.path())).is_none() {
             // What is left of the removed file's log would be taken for the new one's.
-            for log in ["-wal", "-shm"] {
-                fs::remove_file(self.directory.join(format!("{FILE}{log}"))).ok();
+            for old in ["-wal", "-shm", "-new"] {
+                fs::remove_file(self.directory.join(format!("{FILE}{old}"))).ok();
             }
-            let path = self.path().display().to_string();
-            sqlx::query("VACUUM INTO ?1").bind(path).execute(connection).await?;
+            let new = self.directory.join(format!("{FILE}-new"));
+            sqlx::query("VACUUM INTO ?1").bind(new.display().to_string()).execute(connection).await?;
+            fs::rename(new, self.path())
+                .map_err(|source| StoreError::Directory { path: self.directory.display().to_string(), source })?;
         }
-        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = lock;
         *self.readers.write().unwrap_or_else(PoisonError::into_inner) = readers(&self.directory);
+        Ok(())
+    }
+
+    /// Takes the right to use the directory anew, where the lock was removed too.
+    fn lock_again(&self) -> Result<(), StoreError> {
+        let mut held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if file_id(fs::metadata(self.directory.join(LOCK))) != file_id(held.metadata()) {
+            *held = lock(&self.directory)?;
+        }
         Ok(())
     }
 }
@@ -131,14 +146,14 @@ fn readers(directory: &Path) -> SqlitePool {
 }
 
 #[cfg(unix)]
-fn file_id(path: &Path) -> Option<FileId> {
-    let metadata = fs::metadata(path).ok()?;
+fn file_id(metadata: io::Result<fs::Metadata>) -> Option<FileId> {
+    let metadata = metadata.ok()?;
     Some((MetadataExt::dev(&metadata), MetadataExt::ino(&metadata)))
 }
 
 /// Elsewhere a file that is open cannot be removed.
 #[cfg(not(unix))]
-fn file_id(_: &Path) -> Option<FileId> {
+fn file_id(_: io::Result<fs::Metadata>) -> Option<FileId> {
     Some((0, 0))
 }
 
@@ -158,7 +173,7 @@ fn lock(directory: &Path) -> Result<File, StoreError> {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(directory)?;
-        File::options().create(true).truncate(false).write(true).open(directory.join("lock"))
+        File::options().create(true).truncate(false).write(true).open(directory.join(LOCK))
     };
     let file = attempt().map_err(|source| StoreError::Directory { path: path(), source })?;
     match file.try_lock() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlx::Row;
 
-use super::{super::*, Database, by_key, installation, key, time};
+use super::{super::*, Database, by_key, installation, key, recovery::LOG, time};
 
 /// A thousand dead letters are more than anybody reads.
 const DEAD_LETTERS: i64 = 1000;
@@ -89,6 +89,24 @@ impl Store {
         Ok(time(row.try_get(0)?))
     }
 
+    /// Up to when GitHub's delivery log is known.
+    pub async fn log_known_until(&self) -> Result<Option<Timestamp>, StoreError> {
+        let row = sqlx::query("SELECT at FROM progress WHERE what = ?1").bind(LOG);
+        let row = row.fetch_optional(&self.database.readers()).await?;
+        Ok(time(row.map(|row| row.try_get(0)).transpose()?))
+    }
+
+    /// Failed attempts in whose place another is to be asked for, the oldest first, `limit` at most.
+    pub async fn redeliveries(&self, now: Timestamp, limit: usize) -> Result<Vec<u64>, StoreError> {
+        let sql = "SELECT attempt FROM failed_delivery WHERE due_at <= ?1 ORDER BY failed_at LIMIT ?2";
+        let rows = sqlx::query(sql)
+            .bind(now.timestamp_millis())
+            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .fetch_all(&self.database.readers())
+            .await?;
+        rows.iter().map(|row| Ok(row.try_get::<i64, _>(0)?.cast_unsigned())).collect()
+    }
+
     /// The newest thousand.
     pub async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
         let rows = sqlx::query(
@@ -108,12 +126,12 @@ impl Store {
         Ok(letters)
     }
 
-    /// Targets that are not done, those given up not counted; and those given up.
-    pub async fn counts(&self) -> Result<(u64, u64), StoreError> {
-        let sql = "SELECT COUNT(*), COUNT(dead_at) FROM work";
+    pub async fn counts(&self) -> Result<Counts, StoreError> {
+        let sql = "SELECT COUNT(*), COUNT(dead_at),
+                       MIN(CASE WHEN dead_at IS NULL THEN coalesce(waiting_since, received_at) END) FROM work";
         let row = sqlx::query(sql).fetch_one(&self.database.readers()).await?;
         let (all, dead): (u64, u64) = (row.try_get(0)?, row.try_get(1)?);
-        Ok((all - dead, dead))
+        Ok(Counts { waiting: all - dead, dead, oldest: time(row.try_get(2)?) })
     }
 }
 

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use uuid::Uuid;
 
 use super::{super::*, write::ordered, *};
-use loopgate_core::{CheckRunId, PrNumber};
+use loopgate_core::{CheckRunId, PrNumber, Sha};
 
 struct Kept {
     store: Store,
@@ -27,10 +27,15 @@ impl Kept {
         self.store.load(&key(number)).await.unwrap()
     }
 
+    async fn counts(&self) -> (u64, u64) {
+        let counts = self.store.counts().await.unwrap();
+        (counts.waiting, counts.dead)
+    }
+
     /// Settles what is there now.
     async fn settle(&mut self, number: u64, how: WorkEnd) {
         let covered = self.loaded(number).await.unwrap().covered;
-        self.one(Change::Settle { key: key(number), covered, how }).await;
+        self.one(Change::Settle { key: key(number), covered, how, now: at(0) }).await;
     }
 }
 
@@ -75,7 +80,7 @@ async fn of_copies_the_first_is_fresh_in_one_batch_and_in_another() {
     // More than the largest chunk.
     let batch: Vec<_> = (0..200).map(|n| delivery(&format!("n{}", n % 190), n, vec![])).collect();
     assert_eq!(fresh(kept.writer.apply(&batch).await.unwrap()).iter().filter(|fresh| **fresh).count(), 190);
-    assert_eq!(kept.store.counts().await.unwrap(), (190, 0));
+    assert_eq!(kept.counts().await, (190, 0));
 }
 
 #[tokio::test]
@@ -87,11 +92,17 @@ async fn what_comes_while_a_job_runs_stays_with_its_own_hints() {
     assert_eq!(loaded.hints, [hint("ä"), hint("b"), hint("c")]);
     assert_eq!(loaded.origin.delivery, "b");
     kept.one(delivery("d", 1, vec![hint("d")])).await;
-    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: WorkEnd::Done(Requeue::OnEvent) }).await;
+    kept.one(Change::Settle {
+        key: key(1),
+        covered: loaded.covered,
+        how: WorkEnd::Done(Requeue::OnEvent.into()),
+        now: at(0),
+    })
+    .await;
     assert_eq!(kept.loaded(1).await.unwrap().hints, [hint("d")]);
-    kept.settle(1, WorkEnd::Done(Requeue::OnEvent)).await;
+    kept.settle(1, WorkEnd::Done(Requeue::OnEvent.into())).await;
     assert_eq!(kept.loaded(1).await, None);
-    assert_eq!(kept.store.counts().await.unwrap(), (0, 0));
+    assert_eq!(kept.counts().await, (0, 0));
 }
 
 #[tokio::test]
@@ -118,7 +129,13 @@ async fn failures_add_up_until_something_ends_well() {
     assert_eq!(page.pending[0].retry_at, Some(at(60)));
     let loaded = kept.loaded(1).await.unwrap();
     kept.one(delivery("c", 1, vec![])).await;
-    kept.one(Change::Settle { key: key(1), covered: loaded.covered, how: WorkEnd::Done(Requeue::OnEvent) }).await;
+    kept.one(Change::Settle {
+        key: key(1),
+        covered: loaded.covered,
+        how: WorkEnd::Done(Requeue::OnEvent.into()),
+        now: at(0),
+    })
+    .await;
     assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
 }
 
@@ -132,13 +149,13 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
         kept.one(delivery("a", 1, vec![])).await;
         kept.settle(1, dead()).await;
         assert_eq!(kept.loaded(1).await, None);
-        assert_eq!(kept.store.counts().await.unwrap(), (0, 1));
+        assert_eq!(kept.counts().await, (0, 1));
         assert!(kept.store.installations().await.unwrap().is_empty());
         let letters = kept.store.dead_letters().await.unwrap();
         assert_eq!(letters, [DeadLetter { key: key(1), failures: 10, reason: "no".into(), died_at: at(9) }]);
         assert!(is_fresh(&kept.one(revival()).await));
         assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
-        kept.settle(1, WorkEnd::Done(Requeue::OnEvent)).await;
+        kept.settle(1, WorkEnd::Done(Requeue::OnEvent.into())).await;
         assert!(!is_fresh(&kept.one(Change::Replay(key(1))).await), "there is nothing to replay");
         sqlx::query("DELETE FROM seen").execute(kept.writer.connection()).await.unwrap();
     }
@@ -146,7 +163,7 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
     kept.one(delivery("x", 1, vec![])).await;
     let covered = kept.loaded(1).await.unwrap().covered;
     kept.one(delivery("y", 1, vec![])).await;
-    kept.one(Change::Settle { key: key(1), covered, how: dead() }).await;
+    kept.one(Change::Settle { key: key(1), covered, how: dead(), now: at(0) }).await;
     assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
     assert!(kept.store.dead_letters().await.unwrap().is_empty());
 }
@@ -177,7 +194,7 @@ async fn wakeups_become_work_when_they_are_due() {
     let mut kept = Kept::new().await;
     for number in [1, 2] {
         kept.one(delivery(&number.to_string(), number, vec![])).await;
-        kept.settle(number, WorkEnd::Done(Requeue::At(at(60 * number as i64)))).await;
+        kept.settle(number, WorkEnd::Done(Requeue::At(at(60 * number as i64)).into())).await;
     }
     assert_eq!(kept.store.next_wakeup().await.unwrap(), Some(at(60)));
     assert!(is_fresh(&kept.one(Change::Wake { now: at(60) }).await));
@@ -186,7 +203,7 @@ async fn wakeups_become_work_when_they_are_due() {
     assert_eq!(kept.loaded(2).await, None);
     // An answer without a time takes an older one back.
     kept.one(delivery("x", 2, vec![])).await;
-    kept.settle(2, WorkEnd::Done(Requeue::OnEvent)).await;
+    kept.settle(2, WorkEnd::Done(Requeue::OnEvent.into())).await;
     assert_eq!(kept.store.next_wakeup().await.unwrap(), None);
 }
 
@@ -261,7 +278,143 @@ async fn a_writer_that_failed_works_again_as_soon_as_there_is_room() {
     let many: Vec<_> = (2..400).map(|number| delivery(&format!("d-{number}"), number, vec![])).collect();
     let error = kept.writer.apply(&many).await.unwrap_err();
     assert!(error.to_string().contains("full"), "{error}");
-    assert_eq!(kept.store.counts().await.unwrap(), (1, 0), "nothing of the batch was kept");
+    assert_eq!(kept.counts().await, (1, 0), "nothing of the batch was kept");
     kept.writer.apply(&many).await.unwrap();
-    assert_eq!(kept.store.counts().await.unwrap(), (399, 0));
+    assert_eq!(kept.counts().await, (399, 0));
+}
+
+#[tokio::test]
+async fn a_failed_delivery_is_due_at_once_and_then_ever_later_until_one_is_taken() {
+    let mut kept = Kept::new().await;
+    let attempt = |id, minutes: i64, status_code| {
+        let delivered_at = at(60 * minutes);
+        Change::Log {
+            attempts: vec![DeliveryAttempt { id, guid: "g".into(), delivered_at, status_code }],
+            until: delivered_at,
+        }
+    };
+    let due = async |kept: &Kept, minutes: i64| kept.store.redeliveries(at(60 * minutes), 9).await.unwrap();
+    assert_eq!(kept.store.log_known_until().await.unwrap(), None);
+    kept.one(attempt(1, 0, 0)).await;
+    assert_eq!(kept.store.log_known_until().await.unwrap(), Some(at(0)));
+    assert_eq!(due(&kept, 0).await, [1]);
+    kept.one(Change::Redelivery { attempt: 1, due_at: None }).await;
+    kept.one(attempt(1, 0, 0)).await;
+    assert_eq!(due(&kept, 600).await, [0; 0], "asked for, however often the log shows it");
+    kept.one(attempt(2, 1, 502)).await;
+    assert_eq!((due(&kept, 5).await, due(&kept, 6).await), (vec![], vec![2]));
+    kept.one(attempt(3, 10, 502)).await;
+    assert_eq!((due(&kept, 19).await, due(&kept, 20).await), (vec![], vec![3]));
+    kept.one(attempt(1, 0, 0)).await;
+    assert_eq!(due(&kept, 20).await, [3], "an older attempt tells nothing new");
+    kept.one(attempt(4, 21, 202)).await;
+    assert_eq!(due(&kept, 600).await, [0; 0]);
+    kept.one(attempt(5, 30, 502)).await;
+    kept.one(Change::Prune { now: at(8 * 86_400) }).await;
+    assert_eq!(due(&kept, 100_000).await, [0; 0], "GitHub keeps it no longer");
+}
+
+#[tokio::test]
+async fn a_resync_wants_looks_at_what_a_list_says_something_new_of() {
+    let mut kept = Kept::new().await;
+    let installation = InstallationId::new(u64::MAX);
+    let sha = |digit: char| digit.to_string().repeat(40).parse().unwrap();
+    // Each is `(number, minute of the last change, digit of the head)`.
+    let listed = |hours: i64, pulls: &[(u64, i64, char)], is_complete| Change::Listed {
+        installation,
+        repository: "acme/widgets".parse().unwrap(),
+        pulls: pulls
+            .iter()
+            .map(|&(number, minute, head)| {
+                let (number, updated_at) = (PrNumber::new(number), at(60 * minute));
+                serde_json::from_value(serde_json::json!({
+                    "number": number, "updated_at": updated_at, "head": { "sha": Sha::to_string(&sha(head)) },
+                }))
+                .unwrap()
+            })
+            .collect(),
+        is_complete,
+        now: at(3_600 * hours),
+    };
+    let asked = async |kept: &mut Kept, hours: i64, most| {
+        let change = Change::Resync { installation, most, now: at(3_600 * hours) };
+        let Applied::New(arrivals) = kept.one(change).await else { panic!("arrivals") };
+        assert!(arrivals.iter().all(|it| it.urgency == Urgency::Spread));
+        let number =
+            |it: Arrival| if let Target::PullRequest { number, .. } = it.key.target { number.get() } else { 0 };
+        arrivals.into_iter().map(number).collect::<Vec<_>>()
+    };
+    let looked = async |kept: &mut Kept, number: u64, hours: i64, seen| {
+        let covered = kept.loaded(number).await.unwrap().covered;
+        let how = WorkEnd::Done(LookOutcome { requeue: Requeue::OnEvent, seen });
+        kept.one(Change::Settle { key: key(number), covered, how, now: at(3_600 * hours) }).await;
+    };
+    let open = |minute: i64, head, is_final| Seen::Open { updated_at: at(60 * minute), head: sha(head), is_final };
+
+    let all = [(1, 1, 'a'), (2, 2, 'a'), (3, 3, 'a'), (4, 0, 'a')];
+    kept.one(listed(0, &all, true)).await;
+    assert_eq!(asked(&mut kept, 0, 2).await, [3, 2], "what changed last comes first");
+    assert_eq!(asked(&mut kept, 1, 9).await, [1, 4], "each is asked for once");
+    looked(&mut kept, 1, 1, open(1, 'a', true)).await;
+    looked(&mut kept, 2, 1, Seen::Nothing).await;
+    looked(&mut kept, 3, 1, open(3, 'a', false)).await;
+    kept.settle(4, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
+    kept.one(listed(6, &all, true)).await;
+    assert_eq!(asked(&mut kept, 6, 9).await, [3], "its verdict was not final; what was given up stays so");
+    looked(&mut kept, 3, 6, open(3, 'a', true)).await;
+    kept.one(listed(12, &[(1, 9, 'a'), (3, 3, 'b')], false)).await;
+    assert_eq!(asked(&mut kept, 12, 9).await, [1, 3], "something changed, or the head did");
+    // A look that had begun before the list was read saw something older.
+    looked(&mut kept, 1, 12, open(1, 'a', true)).await;
+    looked(&mut kept, 3, 12, open(3, 'b', true)).await;
+    kept.one(listed(18, &[(1, 9, 'a'), (3, 3, 'b')], true)).await;
+    assert_eq!(asked(&mut kept, 18, 9).await, [1, 2], "the second is open no more");
+    looked(&mut kept, 1, 18, open(9, 'a', true)).await;
+    looked(&mut kept, 2, 18, Seen::Ended).await;
+    kept.one(listed(24, &[(1, 9, 'a'), (3, 3, 'b')], true)).await;
+    assert_eq!(asked(&mut kept, 24, 9).await, [0; 0]);
+    kept.one(listed(31, &[(1, 9, 'a'), (3, 3, 'b')], true)).await;
+    assert_eq!(asked(&mut kept, 31, 9).await, [3], "once a day, whatever the list says");
+}
+
+#[tokio::test]
+async fn the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with() {
+    let mut kept = Kept::new().await;
+    let delivery = |id, seconds| {
+        let work = Work { installation: InstallationId::new(u64::MAX), targets: vec![target(1)], hints: vec![] };
+        Change::Accept(Delivery { id: str::parse(id).unwrap(), event: "push".into(), received_at: at(seconds), work })
+    };
+    let oldest = async |kept: &Kept| kept.store.counts().await.unwrap().oldest;
+    assert_eq!(oldest(&kept).await, None);
+    kept.one(delivery("a", 1)).await;
+    kept.one(delivery("b", 2)).await;
+    assert_eq!(oldest(&kept).await, Some(at(1)));
+    let covered = kept.loaded(1).await.unwrap().covered;
+    kept.one(delivery("c", 3)).await;
+    let how = WorkEnd::Done(Requeue::OnEvent.into());
+    kept.one(Change::Settle { key: key(1), covered, how, now: at(4) }).await;
+    assert_eq!(oldest(&kept).await, Some(at(3)), "what came meanwhile waits since then");
+    kept.settle(1, WorkEnd::Dead { trouble: trouble(10), at: at(5) }).await;
+    assert_eq!(oldest(&kept).await, None, "a dead letter waits for nothing");
+    kept.one(delivery("d", 6)).await;
+    assert_eq!(oldest(&kept).await, Some(at(6)));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_was_removed_is_put_back_with_all_it_had() {
+    let mut kept = Kept::new().await;
+    kept.one(delivery("00000000-0000-4000-8000-000000000001", 1, Vec::new())).await;
+    let (directory, file) = (kept._directory.path().to_owned(), kept._directory.path().join(FILE));
+    // Only the file: the lock beside it is still ours.
+    fs::remove_file(&file).unwrap();
+    kept.one(delivery("00000000-0000-4000-8000-000000000002", 2, Vec::new())).await;
+    assert!(kept.loaded(1).await.is_some() && kept.loaded(2).await.is_some());
+    // While the directory cannot be used, nothing is let go.
+    fs::remove_dir_all(&directory).unwrap();
+    fs::write(&directory, "").unwrap();
+    kept.writer.apply(&[Change::Probe { now: at(1) }]).await.unwrap_err();
+    fs::remove_file(&directory).unwrap();
+    kept.one(delivery("00000000-0000-4000-8000-000000000003", 3, Vec::new())).await;
+    assert!(kept.loaded(1).await.is_some() && kept.loaded(3).await.is_some());
 }

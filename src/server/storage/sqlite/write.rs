@@ -38,13 +38,15 @@ static REMEMBER: Statements = LazyLock::new(|| {
 /// and hints beyond some 4,000 bytes are let go: so much happens to one target only while nothing can be done, and then
 /// its newest state is all that matters.
 static ADD: Statements = LazyLock::new(|| {
-    statements(8, |rows| {
+    statements(9, |rows| {
         format!(
-            "INSERT INTO work (installation, repository, what, newest, delivery, event, received_at, hints)
+            "INSERT INTO work
+                 (installation, repository, what, newest, delivery, event, received_at, waiting_since, hints)
              VALUES {rows}
              ON CONFLICT (installation, repository, what) DO UPDATE SET
                  newest = excluded.newest, delivery = excluded.delivery, event = excluded.event,
                  received_at = excluded.received_at,
+                 waiting_since = CASE WHEN dead_at IS NULL THEN waiting_since ELSE excluded.waiting_since END,
                  hints = CASE WHEN instr(hints, excluded.hints) > 0 OR octet_length(hints) > 4000 THEN hints
                      ELSE hints || excluded.hints END,
                  failures = CASE WHEN dead_at IS NULL THEN failures ELSE 0 END,
@@ -70,6 +72,7 @@ impl Writer {
 
     /// Applies all changes in one transaction, durable when this returns. One answer per change, in order.
     pub async fn apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+        self.put_back().await?;
         let applied = self.try_apply(changes).await;
         if applied.is_err() {
             self.connection = None;
@@ -77,13 +80,17 @@ impl Writer {
         applied
     }
 
-    async fn try_apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+    /// Heals a file that somebody removed or replaced. What we hold open still has everything, and is held until then.
+    async fn put_back(&mut self) -> Result<(), StoreError> {
         if let Some(connection) = self.connection.as_mut().filter(|_| !self.database.is_in_place()) {
-            // Somebody removed or replaced the file. What we hold open still has everything.
             self.database.restore(connection).await?;
             self.connection = None;
             tracing::warn!("the inbox was gone from the data directory, and has been put back");
         }
+        Ok(())
+    }
+
+    async fn try_apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
         let connection = match &mut self.connection {
             Some(connection) => connection,
             none => {
@@ -115,8 +122,8 @@ impl Writer {
 }
 
 /// One transaction.
-struct Batch<'c> {
-    transaction: Transaction<'c, Sqlite>,
+pub(super) struct Batch<'c> {
+    pub(super) transaction: Transaction<'c, Sqlite>,
     next_seq: i64,
 }
 
@@ -136,10 +143,17 @@ impl Batch<'_> {
         for change in changes {
             applied.push(match change {
                 Change::Accept(_) => accepted.next().expect("one answer per accepted delivery"),
-                Change::Settle { key, covered, how } => self.settle(key, *covered, how).await?,
+                Change::Settle { key, covered, how, now } => self.settle(key, *covered, how, *now).await?,
                 Change::Begin(key) => self.begin(key).await?,
                 Change::Probe { now } => self.probe(*now).await?,
                 Change::Replay(key) => self.replay(key).await?,
+                Change::Look { key, now } => self.ask([key.clone()], "request", Urgency::Direct, *now).await?,
+                Change::Log { attempts, until } => self.log(attempts, *until).await?,
+                Change::Redelivery { attempt, due_at } => self.redelivery(*attempt, *due_at).await?,
+                Change::Listed { installation, repository, pulls, is_complete, now } => {
+                    self.listed((*installation, repository), pulls, *is_complete, *now).await?
+                }
+                Change::Resync { installation, most, now } => self.resync(*installation, *most, *now).await?,
                 Change::Wake { now } => self.wake(*now).await?,
                 Change::Prune { now } => self.prune(*now).await?,
             });
@@ -226,6 +240,7 @@ impl Batch<'_> {
                     .bind(origin.delivery.clone())
                     .bind(origin.event.clone())
                     .bind(origin.received_at.timestamp_millis())
+                    .bind(origin.received_at.timestamp_millis())
                     .bind(hints.clone());
             }
             query.execute(&mut *self.transaction).await?;
@@ -255,11 +270,18 @@ impl Batch<'_> {
         Ok(Applied::Recorded)
     }
 
-    async fn settle(&mut self, key: &Key, covered: Covered, how: &WorkEnd) -> Result<Applied, StoreError> {
+    async fn settle(
+        &mut self,
+        key: &Key,
+        covered: Covered,
+        how: &WorkEnd,
+        now: Timestamp,
+    ) -> Result<Applied, StoreError> {
         match how {
-            WorkEnd::Done(again) => {
+            WorkEnd::Done(LookOutcome { requeue, seen }) => {
                 self.finish(key, covered).await?;
-                self.set_wakeup(key, *again).await?;
+                self.set_wakeup(key, *requeue).await?;
+                self.looked(key, *seen, now).await?;
             }
             WorkEnd::Resolved { into, origin, hints, urgency } => {
                 self.finish(key, covered).await?;
@@ -292,6 +314,7 @@ impl Batch<'_> {
         }
         by_key(
             "UPDATE work SET failures = 0, failing_since = NULL, begun = 0, reason = '', retry_at = NULL,
+                 waiting_since = received_at,
                  hints = substr(hints, ?4 + 1)
              WHERE installation = ?1 AND repository = ?2 AND what = ?3",
             key,
@@ -373,14 +396,25 @@ impl Batch<'_> {
         .bind(SLICE)
         .fetch_all(&mut *self.transaction)
         .await?;
-        let origin = WorkOrigin { delivery: String::new(), event: "wakeup".to_owned(), received_at: now };
-        let mut additions = Vec::with_capacity(due.len());
+        let mut keys = Vec::with_capacity(due.len());
         for row in due {
-            if let Some(key) = key(&row)? {
-                let (seq, origin) = (self.take_seq(), origin.clone());
-                additions.push(Addition { key, seq, origin, hints: String::new(), urgency: Urgency::Direct });
-            }
+            keys.extend(key(&row)?);
         }
+        self.ask(keys, "wakeup", Urgency::Direct, now).await
+    }
+
+    /// Looks that no delivery asked for.
+    pub(super) async fn ask(
+        &mut self,
+        keys: impl IntoIterator<Item = Key>,
+        event: &str,
+        urgency: Urgency,
+        now: Timestamp,
+    ) -> Result<Applied, StoreError> {
+        let origin = WorkOrigin { delivery: String::new(), event: event.to_owned(), received_at: now };
+        let addition =
+            |key| Addition { key, seq: self.take_seq(), origin: origin.clone(), hints: String::new(), urgency };
+        let additions = keys.into_iter().map(addition).collect();
         Ok(Applied::New(self.add(additions).await?))
     }
 
@@ -396,6 +430,7 @@ impl Batch<'_> {
             .bind((now - KEEP_DEAD_LETTERS).timestamp_millis())
             .execute(&mut *self.transaction)
             .await?;
+        self.forget_recovered(now).await?;
         Ok(Applied::Pruned(ids.rows_affected()))
     }
 }

@@ -1,0 +1,33 @@
+"""Whether real failures of real tools are read well enough: `check_failures.py SCORER BINARY [FOLDER]`.
+
+At least 95 % of places, sides, blame and of the failures in logs with several, 90 % of next steps, nothing made up.
+"""
+
+import json
+import subprocess
+import sys
+
+LEAST = {"place": 95, "sides": 95, "blame": 95, "step": 90, "sober": 100}
+
+
+def main() -> int:
+    answer = subprocess.run([sys.executable, *sys.argv[1:], "--json"], check=True, capture_output=True, text=True)
+    table, _, last = answer.stdout.rstrip().rpartition("\n")
+    print(table, flush=True)
+    score = json.loads(last)
+    logs = score["several_all"]
+    shares = {column: (*score[column], least) for column, least in LEAST.items()}
+    shares["failures of logs with several"] = (logs["recall"], logs["of"], 95)
+    problems = [
+        f"{what}: {right} of {all_of_them}, less than {least} %"
+        for what, (right, all_of_them, least) in shares.items()
+        if 100 * right < least * all_of_them
+    ]
+    problems += [f"{logs[what]} {what}s" for what in ("chimera", "ghost") if logs[what]]
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,276 @@
+//! `loopgate dead-letters`, `resync` and `health`: what operators ask a running server for, over its own listeners.
+
+use std::{
+    io::{self, Read, Write},
+    net::{Ipv4Addr, SocketAddr, TcpStream},
+    str::FromStr,
+    time::Duration,
+};
+
+use clap::{Args, Subcommand};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    CliError, CommandResult, exit,
+    output::{self, Format},
+};
+use crate::{
+    render::defused,
+    server::{GUARD, Replay, ResyncOf},
+};
+use loopgate_core::{PrNumber, Timestamp};
+
+/// A thousand dead letters fit.
+const ANSWER_BYTES: u64 = 4 << 20;
+
+#[derive(Debug, Args)]
+pub struct AdminArguments {
+    /// The server's admin address; an unspecified host is asked on the loopback
+    #[arg(
+        long,
+        env = "LOOPGATE_ADMIN_LISTEN",
+        default_value = "127.0.0.1:9090",
+        value_name = "ADDRESS",
+        global = true
+    )]
+    admin_listen: SocketAddr,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A dead letter is work that failed ten times in a row, or that the server did not survive three times. Whatever happens
+on the pull request tries it again, and so does `replay`.
+
+Examples:
+  loopgate dead-letters
+  loopgate dead-letters replay 9001/acme/widgets/pr:12
+  loopgate dead-letters replay --reason 'rate limit'
+  loopgate dead-letters list --format json | jq '.dead_letters[].reason'")]
+pub struct DeadLetterArguments {
+    #[command(flatten)]
+    server: AdminArguments,
+    #[command(subcommand)]
+    command: Option<DeadLetterCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+enum DeadLetterCommand {
+    /// The newest thousand, with reason and time; what is done without a subcommand
+    List,
+    /// Try them again, with ten attempts as if they were new
+    Replay(ReplayArguments),
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct ReplayArguments {
+    /// One, by its id as `list` shows it
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// All whose reason contains this
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// All
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without an argument GitHub's lists of open pull requests are compared with what is known, as the server does by itself
+every LOOPGATE_RESYNC hours, and those that differ are looked at.
+
+Examples:
+  loopgate resync
+  loopgate resync acme/widgets        # every open pull request
+  loopgate resync acme/widgets#12")]
+pub struct ResyncArguments {
+    #[command(flatten)]
+    server: AdminArguments,
+    /// Look at these, whatever is known of them
+    #[arg(value_name = "OWNER/REPO[#N]")]
+    what: Option<Place>,
+}
+
+/// `owner/name` or `owner/name#12`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place(ResyncOf);
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let malformed = || "write it as OWNER/REPO or OWNER/REPO#N, such as acme/widgets#12".to_owned();
+        let (repository, number) = match text.split_once('#') {
+            Some((repository, number)) => (repository, Some(number.parse().map_err(|_| malformed())?)),
+            None => (text, None),
+        };
+        let repository = Some(repository.parse().map_err(|_| malformed())?);
+        Ok(Self(ResyncOf { repository, pull_request: number.map(PrNumber::new) }))
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct HealthArguments {
+    /// The server's webhook address; an unspecified host is asked on the loopback
+    #[arg(long, env = "LOOPGATE_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+    listen: SocketAddr,
+}
+
+/// `GET /dead-letters`.
+#[derive(Deserialize)]
+struct DeadLetters {
+    dead_letters: Vec<DeadLetter>,
+}
+
+#[derive(Deserialize)]
+struct DeadLetter {
+    id: String,
+    failures: u32,
+    reason: String,
+    died_at: Timestamp,
+}
+
+pub fn dead_letters(arguments: &DeadLetterArguments, format: Format) -> CommandResult {
+    let address = arguments.server.admin_listen;
+    match &arguments.command {
+        None | Some(DeadLetterCommand::List) => {
+            let answer = ask(address, "GET", "/dead-letters", "")?;
+            show(&answer, format, |answer: DeadLetters| match answer.dead_letters.as_slice() {
+                [] => vec!["No dead letters.".to_owned()],
+                letters => letters.iter().map(told).collect(),
+            })
+        }
+        Some(DeadLetterCommand::Replay(ReplayArguments { id, reason, .. })) => {
+            let which = match (id, reason) {
+                (Some(id), _) => Replay::Id(id.clone()),
+                (None, Some(reason)) => Replay::Reason(reason.clone()),
+                (None, None) => Replay::All,
+            };
+            let answer = ask(address, "POST", "/dead-letters/replay", &written(&which)?)?;
+            #[derive(Deserialize)]
+            struct Replayed {
+                replayed: usize,
+            }
+            show(&answer, format, |answer: Replayed| match answer.replayed {
+                0 => vec!["No dead letter is meant by that.".to_owned()],
+                1 => vec!["1 dead letter is tried again.".to_owned()],
+                many => vec![format!("{many} dead letters are tried again.")],
+            })
+        }
+    }
+}
+
+fn told(DeadLetter { id, failures, reason, died_at }: &DeadLetter) -> String {
+    format!("{id}  given up {} after {failures} failures: {reason}", died_at.format("%Y-%m-%d %H:%M UTC"))
+}
+
+pub fn resync(arguments: &ResyncArguments, format: Format) -> CommandResult {
+    let what = arguments.what.clone().map_or_else(ResyncOf::default, |Place(what)| what);
+    let answer = ask(arguments.server.admin_listen, "POST", "/resync", &written(&what)?)?;
+    show(&answer, format, |_: Value| {
+        vec![match (what.repository, what.pull_request) {
+            (Some(repository), Some(number)) => format!("The server looks at {repository}#{number}."),
+            (Some(repository), None) => format!("The server looks at every open pull request of {repository}."),
+            (None, _) => "The server compares all open pull requests with what it knows of them.".to_owned(),
+        }]
+    })
+}
+
+/// One plain HTTP request, so that an image without a shell or curl can check itself.
+pub fn health(arguments: &HealthArguments) -> CommandResult {
+    let address = arguments.listen;
+    let (status, _) = exchange(address, "GET", "/healthz", "", Duration::from_secs(2))
+        .map_err(|error| CliError::unavailable(format!("no answer from {address}: {error}")))?;
+    match status.as_str() {
+        "200" => Ok(exit::OK),
+        status => Err(CliError::unavailable(format!("{address} answers {status}"))),
+    }
+}
+
+fn written(body: &impl Serialize) -> Result<String, CliError> {
+    serde_json::to_string(body).map_err(CliError::bad_data)
+}
+
+/// The server's document for programs, a line per item for people. It may quote outside text.
+fn show<T: for<'a> Deserialize<'a>>(
+    answer: &str,
+    format: Format,
+    lines: impl FnOnce(T) -> Vec<String>,
+) -> CommandResult {
+    let unreadable = |error| CliError::unavailable(format!("the answer cannot be read: {error}"));
+    match format {
+        Format::Json => output::json(&serde_json::from_str::<Value>(answer).map_err(unreadable)?)?,
+        Format::Human => {
+            for line in lines(serde_json::from_str(answer).map_err(unreadable)?) {
+                output::line(defused(&line));
+            }
+        }
+    }
+    Ok(exit::OK)
+}
+
+/// The body of a good answer of the admin listener.
+fn ask(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<String, CliError> {
+    let (status, answer) = exchange(address, method, path, body, Duration::from_secs(30)).map_err(|error| {
+        CliError::unavailable(format!(
+            "no answer from {address}: {error}. Is `loopgate serve` running there? --admin-listen or \
+             LOOPGATE_ADMIN_LISTEN says where its admin pages are"
+        ))
+    })?;
+    #[derive(Deserialize)]
+    struct Refused {
+        error: String,
+    }
+    let reason = || match serde_json::from_str(&answer) {
+        Ok(Refused { error }) => error,
+        Err(_) => format!("{address} answers {status} to {path}: is it the admin address of this version's server?"),
+    };
+    match status.as_str() {
+        "200" | "202" => Ok(answer),
+        "400" | "404" => Err(CliError::bad_data(reason())),
+        _ => Err(CliError::unavailable(reason())),
+    }
+}
+
+/// The status and body of one answer.
+fn exchange(
+    mut address: SocketAddr,
+    method: &str,
+    path: &str,
+    body: &str,
+    wait: Duration,
+) -> io::Result<(String, String)> {
+    if address.ip().is_unspecified() {
+        address.set_ip(Ipv4Addr::LOCALHOST.into());
+    }
+    let mut stream = TcpStream::connect_timeout(&address, wait.min(Duration::from_secs(5)))?;
+    stream.set_read_timeout(Some(wait))?;
+    let length = body.len();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{GUARD}: 1\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    )?;
+    let mut answer = String::new();
+    stream.take(ANSWER_BYTES).read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let status = head.split(' ').nth(1).unwrap_or("nothing");
+    Ok((status.to_owned(), body.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_or_one_pull_request_is_meant() {
+        let place = |text: &str| text.parse::<Place>();
+        let number = |text| place(text).unwrap().0.pull_request.map(PrNumber::get);
+        assert_eq!((number("acme/widgets"), number("acme/widgets#12")), (None, Some(12)));
+        for text in ["", "acme", "acme/widgets#", "acme/widgets#x", "#12", "acme/widgets#12#13"] {
+            assert!(place(text).unwrap_err().contains("acme/widgets#12"), "{text}");
+        }
+    }
+}

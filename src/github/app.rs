@@ -1,0 +1,75 @@
+//! What only the App's own signed token may ask: its installations, and the log of its deliveries.
+
+use serde::Deserialize;
+
+use super::{Client, Error, error::OrAbsent as _, path, retry::Repeat};
+use http::Method;
+use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Listing};
+
+/// Pages of installations read at most: 3,000 of them.
+const MOST_PAGES: usize = 30;
+/// Pages of the delivery log read at once: 10,000 attempts. What lies beyond is left to a resync.
+const LOG_PAGES: usize = 100;
+
+/// An attempt of GitHub's to deliver an event.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct DeliveryAttempt {
+    pub id: u64,
+    /// Of the event: the same for every attempt.
+    pub guid: String,
+    pub delivered_at: Timestamp,
+    /// 0 where nobody answered.
+    #[serde(default)]
+    pub status_code: u16,
+}
+
+impl DeliveryAttempt {
+    /// Whether we took it.
+    pub fn is_accepted(&self) -> bool {
+        (200..300).contains(&self.status_code)
+    }
+}
+
+#[derive(Deserialize)]
+struct Installation {
+    id: InstallationId,
+    suspended_at: Option<Timestamp>,
+}
+
+impl Client {
+    /// Where the App is installed and not suspended.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn installations(&self) -> Result<Vec<InstallationId>, Error> {
+        let all = self.list::<Vec<Installation>>("/app/installations", MOST_PAGES).await?.items;
+        Ok(all.into_iter().filter(|it| it.suspended_at.is_none()).map(|it| it.id).collect())
+    }
+
+    /// The installation that may see a repository; none where there is none.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`] but not found.
+    pub async fn installation_of(&self, repository: &RepoName) -> Result<Option<InstallationId>, Error> {
+        let path = format!("{}/installation", path::repo(repository));
+        Ok(self.get::<Installation>(&path).await.or_absent()?.map(|it| it.id))
+    }
+
+    /// The attempts since a moment, newest first. GitHub keeps them for 3 days, and repeats none by itself
+    /// (<https://docs.github.com/en/webhooks/using-webhooks/handling-failed-webhook-deliveries>).
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn delivery_attempts(&self, since: Timestamp) -> Result<Listing<DeliveryAttempt>, Error> {
+        self.list_until("/app/hook/deliveries", LOG_PAGES, |it: &DeliveryAttempt| it.delivered_at < since).await
+    }
+
+    /// Asks for the event of an attempt to be delivered again, under the same guid.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn redeliver(&self, attempt: u64) -> Result<(), Error> {
+        let path = format!("/app/hook/deliveries/{attempt}/attempts");
+        self.tell(Method::POST, &path, None::<&()>, Repeat::Never).await
+    }
+}

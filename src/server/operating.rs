@@ -1,0 +1,178 @@
+//! What operators ask a running server for, on the admin listener only: dead letters, and looks.
+//!
+//! A page that an operator has open must not be able to ask for it. A browser sends [`GUARD`] for no form, and to no
+//! other origin without asking first, which is never answered; and it tells the origin, which no tool does.
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    extract::{FromRequestParts, State},
+    http::{StatusCode, header::ORIGIN, request::Parts},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    inbox::Unavailable,
+    pages::Admin,
+    recovery::RecoveryRequest,
+    storage::{Applied, Change, DeadLetter, Key, StoreError},
+};
+use crate::github::{Error, webhook::Target};
+use loopgate_core::{PrNumber, RepoName};
+
+/// The header that a request for a change must have, with any value.
+pub const GUARD: &str = "x-loopgate-operator";
+
+/// Which dead letters are tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Replay {
+    Id(String),
+    /// Those whose reason contains this.
+    Reason(String),
+    All,
+}
+
+/// What is looked at again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResyncOf {
+    /// Without: whatever a list says something new of.
+    pub repository: Option<RepoName>,
+    /// Without: every open one.
+    pub pull_request: Option<PrNumber>,
+}
+
+pub(super) fn routes() -> Router<Arc<Admin>> {
+    Router::new()
+        .route("/dead-letters", get(dead_letters))
+        .route("/dead-letters/replay", post(replay))
+        .route("/resync", post(resync))
+}
+
+/// The request comes from a tool, not from a page in somebody's browser.
+struct FromTool;
+
+impl<S: Sync> FromRequestParts<S> for FromTool {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        if parts.headers.contains_key(GUARD) && !parts.headers.contains_key(ORIGIN) {
+            Ok(Self)
+        } else {
+            Err(Refusal(StatusCode::FORBIDDEN, format!("the header {GUARD} is missing, or a browser sent this")))
+        }
+    }
+}
+
+/// Why nothing was done.
+struct Refusal(StatusCode, String);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.0, Json(json!({ "error": self.1 }))).into_response()
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+    }
+}
+
+impl From<Unavailable> for Refusal {
+    fn from(error: Unavailable) -> Self {
+        Self(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self(StatusCode::BAD_GATEWAY, error.to_string())
+    }
+}
+
+async fn dead_letters(State(admin): State<Arc<Admin>>) -> Result<Json<Value>, Refusal> {
+    let letters = admin.store.dead_letters().await?;
+    let letters: Vec<_> = letters.iter().map(shown).collect();
+    Ok(Json(json!({ "schema": "loopgate.dead-letters/v1", "dead_letters": letters })))
+}
+
+fn shown(letter: &DeadLetter) -> Value {
+    let DeadLetter { key, failures, reason, died_at } = letter;
+    json!({
+        "id": key.to_string(),
+        "installation": key.installation,
+        "repository": key.target.repository(),
+        "failures": failures,
+        "reason": reason,
+        "died_at": died_at,
+    })
+}
+
+async fn replay(
+    _: FromTool,
+    State(admin): State<Arc<Admin>>,
+    Json(which): Json<Replay>,
+) -> Result<Json<Value>, Refusal> {
+    let keys: Vec<Key> = match &which {
+        Replay::Id(id) => match id.parse() {
+            Ok(key) => vec![key],
+            Err(_) => return Err(Refusal(StatusCode::BAD_REQUEST, format!("`{id}` is no dead letter's id"))),
+        },
+        Replay::Reason(_) | Replay::All => {
+            let is_meant = |letter: &DeadLetter| match &which {
+                Replay::Reason(text) => letter.reason.contains(text),
+                _ => true,
+            };
+            admin.store.dead_letters().await?.into_iter().filter(is_meant).map(|letter| letter.key).collect()
+        }
+    };
+    let mut replayed = 0;
+    for key in keys {
+        if let Applied::New(arrivals) = admin.inbox.apply(Change::Replay(key)).await? {
+            replayed += arrivals.len();
+        }
+    }
+    match (which, replayed) {
+        (Replay::Id(id), 0) => Err(Refusal(StatusCode::NOT_FOUND, format!("there is no dead letter `{id}`"))),
+        _ => Ok(Json(json!({ "schema": "loopgate.replay/v1", "replayed": replayed }))),
+    }
+}
+
+async fn resync(
+    _: FromTool,
+    State(admin): State<Arc<Admin>>,
+    Json(what): Json<ResyncOf>,
+) -> Result<(StatusCode, Json<Value>), Refusal> {
+    let Some(recovery) = &admin.recovery else {
+        return Err(Refusal(StatusCode::NOT_FOUND, "this server does not ask GitHub by itself".to_owned()));
+    };
+    match &what {
+        ResyncOf { repository: None, pull_request: None } => {
+            let stopping = |_| Refusal(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping".to_owned());
+            recovery.ask.send(RecoveryRequest::Resync).await.map_err(stopping)?;
+        }
+        ResyncOf { repository: None, pull_request: Some(_) } => {
+            return Err(Refusal(StatusCode::BAD_REQUEST, "a pull request needs its repository".to_owned()));
+        }
+        ResyncOf { repository: Some(repository), pull_request } => {
+            let Some(installation) = recovery.github.client(None).installation_of(repository).await? else {
+                let reason = format!("the App is not installed on {repository}, or there is none");
+                return Err(Refusal(StatusCode::NOT_FOUND, reason));
+            };
+            let repository = repository.clone();
+            let target = match pull_request {
+                Some(number) => Target::PullRequest { repository, number: *number },
+                None => Target::Repository(repository),
+            };
+            let now = admin.clock.now();
+            admin.inbox.apply(Change::Look { key: Key { installation, target }, now }).await?;
+        }
+    }
+    Ok((StatusCode::ACCEPTED, Json(json!({ "schema": "loopgate.resync/v1", "asked": what }))))
+}

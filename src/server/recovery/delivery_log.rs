@@ -1,0 +1,120 @@
+//! GitHub's log of deliveries: which failed, and asking for those again.
+//!
+//! A delivery comes again under its id, so one that had reached us after all changes nothing. An attempt is answered by
+//! at most one further attempt: what was asked for is noted before it is asked. A process that dies in between leaves
+//! that delivery to the resync.
+
+use std::collections::{HashMap, hash_map::Entry};
+
+use chrono::TimeDelta;
+
+use super::{Interrupted, Tools};
+use crate::{
+    github::{DeliveryAttempt, Error},
+    server::storage::Change,
+};
+use loopgate_core::{Timestamp, observed::Completeness};
+
+const EVERY: TimeDelta = TimeDelta::minutes(5);
+
+/// How far back the log goes (GitHub Enterprise Server keeps it longer; the older pull requests are the resync's).
+const REACH: TimeDelta = TimeDelta::days(3);
+
+/// Attempts may be listed late, or by a clock that differs from ours.
+const OVERLAP: TimeDelta = TimeDelta::minutes(15);
+
+/// Deliveries asked for again in one pass: as many creating requests as our pace sends without pauses.
+const REDELIVERIES: usize = 60;
+
+pub(super) struct DeliveryLog {
+    due: Timestamp,
+}
+
+impl DeliveryLog {
+    pub const fn new(now: Timestamp) -> Self {
+        Self { due: now }
+    }
+
+    pub const fn due(&self) -> Timestamp {
+        self.due
+    }
+
+    pub async fn pass(&mut self, tools: &Tools, now: Timestamp) {
+        self.due = now + EVERY;
+        if let Err(interrupted) = pass(tools, now).await {
+            tracing::warn!(reason = %interrupted, "the delivery log was not gone through to its end");
+        }
+    }
+}
+
+async fn pass(tools: &Tools, now: Timestamp) -> Result<(), Interrupted> {
+    let client = tools.github.client(None);
+    let known_until = tools.store.log_known_until().await?.map_or(now - REACH, |known| known - OVERLAP);
+    let log = client.delivery_attempts(known_until.max(now - REACH)).await?;
+    if log.completeness == Completeness::Incomplete {
+        tracing::warn!("the delivery log is longer than what is read of it; the rest is the resync's");
+    }
+    // By GitHub's clock where it says something.
+    let until = log.items.first().map_or(now, |newest| newest.delivered_at);
+    tools.inbox.apply(Change::Log { attempts: decisive(log.items), until }).await?;
+    for attempt in tools.store.redeliveries(now, REDELIVERIES).await? {
+        tools.inbox.apply(Change::Redelivery { attempt, due_at: None }).await?;
+        match client.redeliver(attempt).await.map_err(Error::refusal) {
+            Ok(()) => {
+                tools.metrics.redelivered.add(1);
+                tracing::info!(attempt, "a delivery that failed is asked for again");
+            }
+            // It is no longer kept.
+            Err(Ok(refusal)) => tracing::warn!(attempt, reason = %refusal, "a delivery is not sent again"),
+            Err(Err(error)) => {
+                // If it was asked for after all, the log shows another attempt by the next pass.
+                tools.inbox.apply(Change::Redelivery { attempt, due_at: Some(now) }).await?;
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Of each event the attempt that was accepted, or the newest. Oldest first.
+fn decisive(newest_first: Vec<DeliveryAttempt>) -> Vec<DeliveryAttempt> {
+    let mut places = HashMap::new();
+    let mut decisive: Vec<DeliveryAttempt> = Vec::new();
+    for attempt in newest_first {
+        match places.entry(attempt.guid.clone()) {
+            Entry::Vacant(place) => {
+                place.insert(decisive.len());
+                decisive.push(attempt);
+            }
+            Entry::Occupied(place) if attempt.is_accepted() => decisive[*place.get()] = attempt,
+            Entry::Occupied(_) => {}
+        }
+    }
+    decisive.reverse();
+    decisive
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_was_accepted_once_has_not_failed() {
+        let attempt = |id, guid: &str, status_code| DeliveryAttempt {
+            id,
+            guid: guid.to_owned(),
+            delivered_at: Timestamp::from_timestamp(i64::try_from(id).unwrap(), 0).unwrap(),
+            status_code,
+        };
+        let log = vec![
+            attempt(6, "later", 202),
+            attempt(5, "earlier", 0),
+            attempt(4, "never", 503),
+            attempt(3, "earlier", 200),
+            attempt(2, "later", 502),
+            attempt(1, "never", 0),
+        ];
+        let ids: Vec<_> = decisive(log).iter().map(|it| (it.id, it.is_accepted())).collect();
+        assert_eq!(ids, [(4, false), (3, true), (6, true)]);
+    }
+}

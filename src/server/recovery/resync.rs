@@ -1,0 +1,132 @@
+//! Looking at pull requests of which GitHub's lists say something else than what is known.
+//!
+//! A resync spends at most a tenth of the least quota that an installation has, 5,000 requests an hour
+//! (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>). So it goes in rounds of an
+//! hour: what the lists leave of a round's share is spent on looks. What is left over, of either, is the next round's.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use chrono::TimeDelta;
+
+use super::{Interrupted, Tools};
+use crate::server::storage::{Applied, Change};
+use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Completeness};
+
+const ROUND: TimeDelta = TimeDelta::hours(1);
+
+/// Requests of one installation in a round.
+const SHARE: usize = 500;
+
+/// What a look at a pull request on which little has happened costs at most.
+const REQUESTS_OF_A_LOOK: usize = 10;
+
+/// Entries of a page of a list.
+const PER_PAGE: usize = 100;
+
+/// When GitHub does not say where the App is installed.
+const PAUSE: TimeDelta = TimeDelta::minutes(5);
+
+pub(super) struct Resync {
+    /// None: when a person asks for it.
+    every: Option<TimeDelta>,
+    lists_due: Timestamp,
+    round_due: Timestamp,
+    /// The repositories of each installation whose lists are still to be read.
+    unread: BTreeMap<InstallationId, VecDeque<RepoName>>,
+}
+
+impl Resync {
+    pub const fn new(every: TimeDelta, now: Timestamp) -> Self {
+        Self { every: Some(every), lists_due: now, round_due: now, unread: BTreeMap::new() }
+    }
+
+    /// One pass, and no further one by itself.
+    pub const fn once(now: Timestamp) -> Self {
+        Self { every: None, lists_due: now, round_due: now, unread: BTreeMap::new() }
+    }
+
+    /// Reads the lists again, now.
+    pub const fn begin(&mut self, now: Timestamp) {
+        self.lists_due = now;
+        self.round_due = now;
+    }
+
+    pub fn due(&self) -> Timestamp {
+        self.lists_due.min(self.round_due)
+    }
+
+    pub async fn round(&mut self, tools: &Tools, now: Timestamp) {
+        if self.lists_due <= now {
+            match tools.github.client(None).installations().await {
+                Ok(installations) => {
+                    self.unread = installations.into_iter().map(|it| (it, VecDeque::new())).collect();
+                    self.lists_due = self.every.map_or(Timestamp::MAX_UTC, |every| now + every);
+                    tools.metrics.resyncs.add(1);
+                }
+                Err(error) => {
+                    tracing::warn!(reason = %error, "GitHub does not say where the App is installed");
+                    self.lists_due = now + PAUSE;
+                    self.round_due = self.lists_due;
+                    return;
+                }
+            }
+            for (installation, unread) in &mut self.unread {
+                match tools.github.client(Some(*installation)).repositories().await {
+                    Ok(repositories) => *unread = repositories.into(),
+                    Err(error) => {
+                        tracing::warn!(%installation, reason = %error, "GitHub does not list the repositories");
+                    }
+                }
+            }
+        }
+        self.round_due = now + ROUND;
+        for (installation, unread) in &mut self.unread {
+            if let Err(interrupted) = share(tools, *installation, unread, now).await {
+                tracing::warn!(%installation, reason = %interrupted, "a resync is interrupted");
+            }
+        }
+    }
+}
+
+/// One installation's part of a round.
+async fn share(
+    tools: &Tools,
+    installation: InstallationId,
+    unread: &mut VecDeque<RepoName>,
+    now: Timestamp,
+) -> Result<(), Interrupted> {
+    let client = tools.github.client(Some(installation));
+    let mut left = SHARE;
+    while left > 0
+        && let Some(repository) = unread.front().cloned()
+    {
+        let list = client.open_pulls_by_update(&repository).await;
+        unread.pop_front();
+        left = left.saturating_sub(1);
+        let list = match list {
+            Ok(list) => list,
+            Err(error) => match error.refusal() {
+                Ok(refusal) => {
+                    // Renamed or gone meanwhile, or not shown to us: the others go on.
+                    tracing::debug!(%repository, reason = %refusal, "a repository is not listed");
+                    continue;
+                }
+                Err(error) => {
+                    unread.push_back(repository);
+                    return Err(error.into());
+                }
+            },
+        };
+        left = left.saturating_sub(list.items.len() / PER_PAGE);
+        let is_complete = list.completeness == Completeness::Complete;
+        tools.inbox.apply(Change::Listed { installation, repository, pulls: list.items, is_complete, now }).await?;
+    }
+    let most = left / REQUESTS_OF_A_LOOK;
+    if let Applied::New(asked) = tools.inbox.apply(Change::Resync { installation, most, now }).await?
+        && !asked.is_empty()
+    {
+        tools.metrics.resynced.add(asked.len() as u64);
+        tracing::info!(%installation, pull_requests = asked.len(), "a resync asks for looks");
+    }
+    Ok(())
+}

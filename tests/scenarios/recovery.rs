@@ -1,0 +1,235 @@
+//! What no webhook told is made up for: from GitHub's log of deliveries, and by comparing lists.
+
+use std::collections::BTreeSet;
+
+use chrono::TimeDelta;
+use http::{Method, StatusCode};
+use loopgate::github::{
+    ApiUrl, AppCredentials, Clock as _, Credentials, Github, Reconcile, ReconcileRequest, Secret, Setup, SystemClock,
+};
+use loopgate_simulator::{Attempt, Config, DeliveryFault, Harm, Mishap, Pr, PullSpec, RequestFault, Simulator};
+
+use crate::world::{
+    Look,
+    Report::{Fails, Passes},
+    World,
+};
+
+const CONFIGURATION: &str = "\
+version: 1
+verify:
+  checks:
+    build: { kind: build, from: { check: ci / build, app: other-ci } }
+    unit:  { kind: test, from: { check: ci / test, app: other-ci } }
+gates:
+  security: { approvers: { users: [bob] } }
+  deploy: off
+";
+const GREEN: [crate::world::Report<'static>; 2] = [Passes("ci / build"), Passes("ci / test")];
+const RED: [crate::world::Report<'static>; 2] =
+    [Passes("ci / build"), Fails { check: "ci / test", path: "src/lib.rs", line: 3, message: "left: 1, right: 2" }];
+
+/// Pull requests of which each waits for something else.
+struct Story {
+    world: World,
+    pushed: Pr,
+    checked: Pr,
+    approved: Pr,
+    merged: Pr,
+}
+
+impl Story {
+    async fn begins(resync: Option<&'static str>) -> Self {
+        let world = World::quick(resync).await;
+        let files = [("src/lib.rs", "// Widgets.\n"), (".github/loopgate.yml", CONFIGURATION)];
+        let repo = world.repository("widgets", &files);
+        let alice = world.person("alice");
+        let mut pulls = Vec::new();
+        for name in ["pushed", "checked", "approved", "merged"] {
+            let folder = if name == "approved" { "src/auth" } else { "src" };
+            let path = format!("{folder}/{name}.rs");
+            pulls.push(alice.opens(&repo, &format!("feat: {name}"), &[(&path, "// New.\n")]).await);
+        }
+        let [pushed, checked, approved, merged] = pulls.try_into().unwrap();
+        for pr in [&pushed, &approved, &merged] {
+            world.ci_reports(pr, &GREEN).await;
+        }
+        Self { world, pushed, checked, approved, merged }
+    }
+
+    /// A push, a check's result, an approval, and a merge.
+    async fn goes_on(&self) {
+        self.world.person("alice").pushes(&self.pushed, &[("src/pushed.rs", "// Newer.\n")]).await;
+        self.world.ci_reports(&self.checked, &RED).await;
+        self.world.person("olga").merges(&self.merged).await;
+        self.world.person("bob").says(&self.approved, "security approved").await;
+    }
+
+    fn looks(&self) -> [String; 4] {
+        let pulls = [&self.pushed, &self.checked, &self.approved, &self.merged];
+        pulls.map(|pr| essence(&self.world.look(pr), self.world.state(pr)["status"].as_str().unwrap_or_default()))
+    }
+}
+
+/// What must be the same in two worlds: all but commit ids and times.
+fn essence(look: &Look, status: &str) -> String {
+    let checks: BTreeSet<_> =
+        look.checks.iter().map(|it| format!("{} {:?} {}", it.name, it.conclusion, it.title)).collect();
+    let posts: Vec<_> = look.comments.iter().filter_map(|body| body.split(':').nth(1)).collect();
+    format!("{status} {:?} {:?} {checks:#?} {posts:?}", look.labels, look.requested)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deliveries_that_failed_while_the_server_was_down_are_asked_for_again() {
+    let undisturbed = Story::begins(None).await;
+    undisturbed.goes_on().await;
+
+    let mut story = Story::begins(Some("off")).await;
+    story.world.stops().await;
+    story.goes_on().await;
+    let down = story.looks();
+    // GitHub itself does not answer at first.
+    let away = RequestFault::on("/app/hook/", Harm::status(StatusCode::BAD_GATEWAY)).unwrap();
+    story.world.simulator().add_fault(away);
+    story.world.starts().await;
+    story.world.settle().await;
+    assert_eq!(story.looks(), down);
+    story.world.simulator().heal();
+    story.world.wait(TimeDelta::minutes(5));
+    story.world.settle().await;
+    let up = story.looks();
+    for ((expected, down), up) in undisturbed.looks().iter().zip(&down).zip(&up) {
+        assert_ne!(down, expected, "the outage was felt");
+        assert_eq!(up, expected);
+    }
+
+    // The server is there, and GitHub does not reach it: for some events, and for a while.
+    let github = story.world.simulator();
+    github.add_delivery_fault(DeliveryFault::on("pull_request", Mishap::Fail));
+    story.world.person("alice").closes(&story.pushed).await;
+    assert_eq!(story.looks(), up, "nobody has told");
+    github.heal();
+    story.world.wait(TimeDelta::minutes(5));
+    story.world.settle().await;
+    assert_ne!(story.looks()[0], up[0]);
+    assert_eq!(story.looks()[1..], up[1..]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attempt_is_answered_by_one_further_attempt_at_most_and_ever_more_slowly() {
+    let story = Story::begins(Some("off")).await;
+    let (world, github) = (&story.world, story.world.simulator());
+    let before = github.deliveries().len();
+    // Nobody listens there.
+    github.set_webhook_url("http://127.0.0.1:9/webhook");
+    world.person("alice").closes(&story.merged).await;
+    let closing = github.deliveries()[before].guid;
+    let attempts = || github.deliveries().iter().filter(|it| it.guid == closing).count();
+    let mut seen = Vec::new();
+    for _ in 0..24 {
+        world.wait(TimeDelta::minutes(5));
+        world.settle().await;
+        seen.push(attempts());
+    }
+    let asked: Vec<_> = github.requests().into_iter().filter(|it| it.path.ends_with("/attempts")).collect();
+    let distinct: BTreeSet<_> = asked.iter().map(|it| &it.path).collect();
+    assert_eq!(asked.len(), distinct.len(), "{asked:?}");
+    let again = github.deliveries().iter().filter(|it| it.attempt == Attempt::Redelivery).count();
+    assert_eq!(again, asked.len());
+    // At once, and then after 5, 10, 20, 40 minutes, by a pass every 5.
+    assert_eq!((seen[0], seen[23]), (2, 6), "{seen:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_lost_for_good_is_found_by_one_resync() {
+    let undisturbed = Story::begins(None).await;
+    undisturbed.goes_on().await;
+
+    let story = Story::begins(Some("6")).await;
+    let github = story.world.simulator();
+    github.add_delivery_fault(DeliveryFault::any(Mishap::Lose));
+    story.goes_on().await;
+    github.heal();
+    for (expected, lost) in undisturbed.looks().iter().zip(&story.looks()) {
+        assert_ne!(lost, expected, "the loss was felt");
+    }
+    assert_eq!(story.world.asks("/resync", "{}").await, 202);
+    story.world.settle().await;
+    for (expected, found) in undisturbed.looks().iter().zip(&story.looks()) {
+        assert_eq!(found, expected);
+    }
+    // What nothing happened on since is left alone, but for the head whose checks have not ended.
+    let looks_at = |pr: &Pr| {
+        let path = format!("/issues/{}/comments", pr.number);
+        github.requests().iter().filter(|it| it.method == Method::GET && it.path.ends_with(&path)).count()
+    };
+    let pulls = [&story.pushed, &story.checked, &story.approved, &story.merged];
+    let looks = || pulls.map(looks_at);
+    story.world.wait(TimeDelta::minutes(1));
+    assert_eq!(story.world.asks("/resync", "{}").await, 202);
+    story.world.settle().await;
+    let before = looks();
+    assert_eq!(story.world.asks("/resync", "{}").await, 202);
+    story.world.settle().await;
+    let [pushed, others @ ..] = before;
+    assert_eq!(looks(), [pushed + 1, others[0], others[1], others[2]]);
+
+    // A person asks for one pull request, which needs no list to differ.
+    let named = format!(r#"{{"repository":"acme/widgets","pull_request":{}}}"#, story.approved.number);
+    assert_eq!(story.world.asks("/resync", &named).await, 202);
+    story.world.settle().await;
+    assert_eq!(looks_at(&story.approved), others[1] + 1);
+    assert_eq!(story.world.asks("/resync", r#"{"repository":"acme/elsewhere"}"#).await, 404);
+    assert_eq!(story.world.asks("/resync", r#"{"pull_request":1}"#).await, 400);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_six_hours_a_resync_comes_by_itself() {
+    for (resync, is_found) in [("6", true), ("off", false)] {
+        let story = Story::begins(Some(resync)).await;
+        let github = story.world.simulator();
+        github.add_delivery_fault(DeliveryFault::any(Mishap::Lose));
+        story.world.person("olga").merges(&story.merged).await;
+        github.heal();
+        let lost = story.looks();
+        story.world.wait(TimeDelta::hours(6));
+        story.world.settle().await;
+        assert_eq!(story.looks()[3] != lost[3], is_found, "{resync}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_given_up_is_told_until_a_look_ends_well() {
+    let github = Simulator::start(Config::default()).await.unwrap();
+    let key = Secret::new(github.app_key().private_pem());
+    let credentials = Credentials::App(AppCredentials::new(github.app_id(), &key).unwrap());
+    let client = Github::new(ApiUrl::parse(&github.url()).unwrap(), credentials, Setup::default()).unwrap();
+    let reconcile = Reconcile::new(client);
+    for (name, configuration) in [("acme/widgets", ".github/loopgate.yml"), ("acme/dormant", "README.md")] {
+        let repository = github.create_repo(name, &[(configuration, CONFIGURATION)]).unwrap();
+        let spec = PullSpec::new("feat: sign in").file("src/lib.rs", "// In.\n");
+        let pr = github.user("alice").open_pull_request(&repository, spec).unwrap();
+        let installation = Some(github.installation_id());
+        let job = ReconcileRequest { installation, repository, number: pr.number, hints: Vec::new() };
+        let verify = || {
+            let runs = github.pull_request(&pr).unwrap().check_runs;
+            let titles = runs.into_iter().filter(|run| run.name == "loopgate / verify").map(|run| run.title);
+            titles.flatten().collect::<Vec<_>>()
+        };
+        for _ in 0..2 {
+            reconcile.tell_given_up(&job, 3).await.unwrap();
+        }
+        if name == "acme/dormant" {
+            assert_eq!(verify(), [""; 0], "nothing is written where nothing is switched on");
+            continue;
+        }
+        assert_eq!(verify(), ["Not looked at any more: the server failed"]);
+        reconcile.run(&job, SystemClock.now()).await.unwrap();
+        let after = verify();
+        assert!(after.last().is_some_and(|title| title.starts_with("Waiting")), "{after:?}");
+        // Where it has ended there is nobody to tell.
+        github.user("alice").close(&pr).unwrap();
+        reconcile.tell_given_up(&job, 3).await.unwrap();
+        assert_eq!(verify(), after);
+    }
+}
