@@ -12,7 +12,14 @@ const FILES: [(&str, &[&str]); 14] = [
     ("B", &["crates/loopgate-core/src/failure/explain/blame.rs"]),
     ("C", &["crates/loopgate-core/src/attempts/comparison.rs"]),
     ("I", &["crates/loopgate-core/src/deciding/iteration.rs"]),
-    ("V", &["crates/loopgate-core/src/verdict/coverage"]),
+    (
+        "V",
+        &[
+            "crates/loopgate-core/src/verdict/coverage",
+            "crates/loopgate-core/src/verdict/legs_tests.rs",
+            "crates/loopgate-core/src/evidence/contradiction.rs",
+        ],
+    ),
     ("N", &["crates/loopgate-core/src/deciding/interleavings"]),
     ("P", &["src/runner/proof/mod.rs"]),
     ("Q", &["crates/loopgate-core/src/escalation/fix_request.rs", "src/render/fix_request.rs"]),

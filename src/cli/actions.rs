@@ -6,7 +6,10 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::render;
-use loopgate_core::{PrNumber, RepoName, Sha, WorkflowRunId, evidence::WorkflowOrigin};
+use loopgate_core::{
+    CheckRunId, PrNumber, RepoName, Sha, WorkflowRunId,
+    evidence::{Leg, WorkflowOrigin},
+};
 
 /// Largest event payload read, in bytes; GitHub's own limit is 25 MB.
 const EVENT_LIMIT: u64 = 25 * 1024 * 1024;
@@ -89,6 +92,7 @@ impl ActionsRun {
                 job: text("GITHUB_JOB")?,
                 // `toJSON(matrix)` is `null` where a job has none.
                 matrix: text("LOOPGATE_MATRIX").filter(|matrix| !matches!(matrix.trim(), "null" | "{}")),
+                leg: leg(text("LOOPGATE_JOB_INDEX"), text("LOOPGATE_JOB_TOTAL"), text("LOOPGATE_CHECK_RUN")),
             },
             repository: text("GITHUB_REPOSITORY")?.parse().ok()?,
             head: event.as_ref().map(|pull_request| pull_request.head.sha),
@@ -96,6 +100,13 @@ impl ActionsRun {
             words: event.map(|pull_request| (pull_request.title, pull_request.body.unwrap_or_default())),
         })
     }
+}
+
+/// Which of its job's legs this is, as the Action passes it on.
+fn leg(index: Option<String>, total: Option<String>, check_run: Option<String>) -> Option<Leg> {
+    let (index, total) = (index?.parse().ok()?, total?.parse().ok()?);
+    let check_run_id = check_run.and_then(|id| id.parse().ok()).map(CheckRunId::new);
+    (index < total).then_some(Leg { index, total, check_run_id })
 }
 
 fn read_event(path: &str) -> Option<Event> {
@@ -114,6 +125,17 @@ fn workflow_path(reference: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_leg_is_a_place_among_all_and_a_check_run_where_github_tells_it() {
+        let told = |index: &str, total: &str, check_run: &str| {
+            leg(Some(index.into()), Some(total.into()), Some(check_run.into())).map(|leg| (leg.index, leg.check_run_id))
+        };
+        assert_eq!(told("2", "3", "77"), Some((2, Some(CheckRunId::new(77)))));
+        assert_eq!(told("0", "1", "Object"), Some((0, None)));
+        assert_eq!((told("3", "3", "77"), told("", "3", "77")), (None, None));
+        assert_eq!(leg(None, None, None), None, "an older Action");
+    }
 
     #[test]
     fn the_workflow_file_is_named_without_owner_and_ref() {

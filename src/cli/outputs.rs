@@ -164,6 +164,7 @@ mod tests {
                 run_attempt,
                 job: job.into(),
                 matrix: matrix.map(str::to_owned),
+                leg: None,
             },
             repository: "acme/widgets".parse().unwrap(),
             head: None,

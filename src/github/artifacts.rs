@@ -15,7 +15,7 @@ use zip::ZipArchive;
 
 use loopgate_core::{
     RepoName, Sha, WorkflowRunId,
-    evidence::{EVIDENCE_SCHEMA, Evidence},
+    evidence::{EVIDENCE_SCHEMA, Evidence, consistent},
     verdict::coverage,
 };
 
@@ -179,6 +179,7 @@ fn check(evidence: &Evidence, origin: &ArtifactOrigin<'_>) -> Result<(), String>
     if !(1..=origin.run_attempt).contains(&workflow.run_attempt) {
         return Err(format!("it names attempt {} of a run with {}", workflow.run_attempt, origin.run_attempt));
     }
+    consistent(evidence).map_err(|contradiction| contradiction.to_string())?;
     if let Some(coverage) = &evidence.coverage {
         coverage::validate(coverage).map_err(|impossible| format!("its coverage cannot be: {impossible}"))?;
     }

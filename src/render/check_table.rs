@@ -50,6 +50,12 @@ pub fn row(check: &CheckView, links: &Links) -> CheckRow {
             row.link = url.as_deref().map(|url| links.to("why", url)).unwrap_or_default();
             "❌ could not be started".to_owned()
         }
+        CheckStanding::Lost { legs } => {
+            row.link =
+                legs.iter().find_map(|leg| leg.url.as_deref()).map(|url| links.to("log", url)).unwrap_or_default();
+            row.note = Some(short_text(&words::lost(legs), 300));
+            "❌ lost".to_owned()
+        }
         CheckStanding::Refused { reason } => {
             row.note = Some(short_text(reason, 300));
             "❌ evidence refused".to_owned()

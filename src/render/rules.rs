@@ -1,7 +1,7 @@
 //! What to do about a rule that does not hold, as one clause. Names from outside stand in it as they are; who shows it
 //! makes it safe.
 
-use super::words::{count, plural};
+use super::words::{self, count, plural};
 use loopgate_core::verdict::{CheckFailure, RuleFailure, coverage::MissingTests};
 
 /// The one thing to do.
@@ -35,6 +35,7 @@ fn fix_of_check(name: &str, how: &CheckFailure) -> String {
             format!("no evidence of {name} arrived in time; run it again or skip it with a reason")
         }
         CheckFailure::NotStarted => format!("GitHub could not start {name}; its page says why"),
+        CheckFailure::Lost { legs } => format!("{}, so {name} is not known; run it again", words::lost(legs)),
         CheckFailure::EvidenceRefused { reason } => format!("the evidence of {name} was refused: {reason}"),
         CheckFailure::TimedOut => format!("{name} ran into its timeout; find what does not end"),
         CheckFailure::NoTests => format!("{name} executed no test; fix its command"),

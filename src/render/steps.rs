@@ -141,6 +141,15 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     if let Some(step) = start_step(subject, missing) {
         return step;
     }
+    if let Some(CheckStanding::Lost { legs }) =
+        missing.iter().filter_map(standing).find(|standing| matches!(standing, CheckStanding::Lost { .. }))
+    {
+        let told = short_text(&words::lost(legs), 300);
+        let retry = code("/loop retry");
+        return vec![format!(
+            "What ended without evidence: {told}. No attempt is counted. {retry} runs what failed again."
+        )];
+    }
     let mut steps =
         vec![format!("Nothing to do: checks report by themselves. One that is silent for {limit} counts as failed.")];
     if let Some(name) = missing.iter().find(|name| matches!(standing(name), None | Some(CheckStanding::Missing))) {

@@ -121,6 +121,7 @@ fn standing(check: &CheckView) -> (Paint, &'static str, String) {
         CheckStanding::TimedOutWaiting => (Paint::Red, "✗", plain("no evidence in time")),
         CheckStanding::Skipped { by, reason } => (Paint::Yellow, "-", format!("skipped by {by}: {}", line(reason))),
         CheckStanding::NotStarted { .. } => (Paint::Red, "✗", plain("could not be started")),
+        CheckStanding::Lost { legs } => (Paint::Red, "✗", format!("lost: {}", line(&words::lost(legs)))),
         CheckStanding::Refused { reason } => (Paint::Red, "✗", format!("evidence refused: {}", line(reason))),
         CheckStanding::Done(evidence) => match evidence.outcome {
             Outcome::Passed => (Paint::Green, "✓", plain("passed")),

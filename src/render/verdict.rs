@@ -221,6 +221,8 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
         format!("Cancelled: {names} — to be run again")
     } else if all(|standing| matches!(standing, CheckStanding::NotStarted { .. })) {
         format!("GitHub could not start {names} — no attempt is counted")
+    } else if all(|standing| matches!(standing, CheckStanding::Lost { .. })) {
+        format!("Lost: jobs of {names} ended without evidence — to be run again")
     } else if all(|standing| matches!(standing, CheckStanding::Done(_))) {
         format!("Failed for reasons outside the code: {names} — to be run again")
     } else {

@@ -10,10 +10,10 @@ use loopgate_core::{
     evidence::{Outcome, RootCauseCategory},
     failure::Blame,
     gate::GateReport,
-    observed::Permission,
+    observed::{Conclusion, Permission},
     policy::{DispatchFixer, Fixer, Policy, Recipient, Trigger},
     stage::Stage,
-    verdict::CheckStanding,
+    verdict::{CheckStanding, LegEnd, LegName, LostLeg},
 };
 
 /// People who are named one by one; of more, how many there are is enough.
@@ -199,11 +199,40 @@ pub fn transition(from: Stage) -> String {
     }
 }
 
+/// The legs that ended without evidence, each with how: "test (windows) was cancelled". Plain text from outside.
+pub fn lost(legs: &[LostLeg]) -> String {
+    let told: Vec<String> = legs
+        .iter()
+        .map(|leg| {
+            let name = match &leg.name {
+                LegName::Job(name) => format!("the job {name}"),
+                LegName::Place { job, index, total } => format!("leg {} of {total} of the job {job}", index + 1),
+                LegName::Workflow(path) => format!("a job of {path}"),
+            };
+            let end = match leg.end {
+                LegEnd::RunnerLost => "lost its runner",
+                LegEnd::As(Conclusion::Cancelled) => "was cancelled or ran out of time",
+                LegEnd::As(Conclusion::TimedOut) => "ran out of time",
+                LegEnd::As(Conclusion::StartupFailure) => "could not be started",
+                LegEnd::As(_) | LegEnd::Unknown => "ended",
+            };
+            format!("{name} {end}")
+        })
+        .collect();
+    format!("{} without evidence", few(&told, MOST_LEGS))
+}
+
+/// Lost legs named at most.
+const MOST_LEGS: usize = 3;
+
 /// Names of the checks that failed on the head, in their order.
 pub fn failing(view: &View) -> Vec<CheckName> {
     let fails = |standing: &CheckStanding| match standing {
         CheckStanding::Done(evidence) => evidence.outcome.is_failure(),
-        CheckStanding::TimedOutWaiting | CheckStanding::Refused { .. } | CheckStanding::NotStarted { .. } => true,
+        CheckStanding::TimedOutWaiting
+        | CheckStanding::Refused { .. }
+        | CheckStanding::NotStarted { .. }
+        | CheckStanding::Lost { .. } => true,
         CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::Skipped { .. } => false,
     };
     view.checks.iter().filter(|check| fails(&check.standing)).map(|check| check.name.clone()).collect()

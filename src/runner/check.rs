@@ -318,7 +318,8 @@ fn shown(path: &Path, root: &Path) -> String {
 fn outcome(ran: &Ran<'_>, ending: &Ending, gathered: &mut Gathered) -> Outcome {
     let is_test = is_test(ran.kind);
     let executed = gathered.results.map(|results| results.total);
-    let has_failed = !gathered.failures.is_empty();
+    let counted = gathered.results.is_some_and(|results| results.failed > 0 || results.errors > 0);
+    let has_failed = counted || !gathered.failures.is_empty();
     match ending {
         Ending::TimedOut => return Outcome::TimedOut,
         Ending::Interrupted => return Outcome::Cancelled,

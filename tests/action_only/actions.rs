@@ -58,7 +58,7 @@ impl Actions {
     /// Runs the workflow for an event, with a workflow run that GitHub knows.
     pub async fn run(&self, event: &str, payload: &Value) -> Value {
         let main = self.github.sha(&self.repo, "main").expect("a branch");
-        let spec = RunSpec::new(main, WORKFLOW).name("Loopgate").event(event).job("reconcile");
+        let spec = RunSpec::new(main, WORKFLOW).name("Loopgate").event(event).jobs(&["reconcile"]);
         let run = self.github.start_workflow(&self.repo, spec).expect("a run");
         let folder = tempfile::tempdir().expect("a directory");
         let output = self.process_in(folder.path(), event, payload, run.get()).await;
@@ -133,7 +133,8 @@ impl Actions {
             ("pull_request_review", _) => {
                 let head: Sha =
                     payload["pull_request"]["head"]["sha"].as_str().and_then(|sha| sha.parse().ok()).unwrap();
-                let spec = RunSpec::new(head, RELAY).name("Loopgate relay").event("pull_request_review").job("relay");
+                let spec =
+                    RunSpec::new(head, RELAY).name("Loopgate relay").event("pull_request_review").jobs(&["relay"]);
                 self.github.workflow_run(&self.repo, spec, Conclusion::Success).expect("a run");
             }
             _ => {}

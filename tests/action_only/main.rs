@@ -5,6 +5,7 @@ mod actions;
 mod alone;
 mod elsewhere;
 mod hostile;
+mod legs;
 mod look;
 #[path = "../fixtures/packed.rs"]
 mod packed;
@@ -107,7 +108,7 @@ pub fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
 pub fn ci(github: &Simulator, pr: &Pr, jobs: &[Job<'_>]) {
     let head = github.head(pr).expect("a head");
     let run = github.start_workflow(&pr.repo, RunSpec::new(head, CI)).expect("a run");
-    let failed = jobs.iter().any(|job| job.checks.to_string().contains("\"failed\""));
+    let failed = jobs.iter().any(|job| job.checks.to_string().contains("\"outcome\":\"failed\""));
     let artifacts = jobs.iter().enumerate().map(|(leg, job)| {
         let document = evidence(head, run.get(), job).to_string();
         let zip = archive(&[("evidence.json", document.as_bytes())]);

@@ -72,6 +72,7 @@ fn evidence(
             run_attempt: 1,
             job: "test".to_owned(),
             matrix: None,
+            leg: None,
         }),
         environment: Environment {
             os: "linux".to_owned(),

@@ -5,15 +5,19 @@ use serde::{Deserialize, Serialize};
 use super::checks::progress;
 use crate::github::{Client, Error, artifacts, paging::wrapped_pages, path, transport::Accept};
 use loopgate_core::{
-    RepoName, Sha, Timestamp, WorkflowRunId,
+    CheckRunId, RepoName, Sha, Timestamp, WorkflowRunId,
     evidence::Evidence,
-    observed::{BaseEvidence, CheckProgress, ReceivedEvidence, WorkflowRun},
+    observed::{BaseEvidence, CheckProgress, ReceivedEvidence, WorkflowJob, WorkflowRun},
     policy::VerifyPolicy,
-    verdict::gather,
+    verdict::{gather, legs},
 };
 
 /// Pages of workflow runs, and of artifacts of one run, read at most.
 const MOST_PAGES: usize = 3;
+/// Pages of a run's jobs, of all attempts, read at most.
+const MOST_JOB_PAGES: usize = 5;
+/// Characters of a job's name that are kept.
+const LONGEST_NAME: usize = 200;
 /// Evidence artifacts read of one head at most.
 const MOST_ARTIFACTS: usize = 60;
 /// Refused artifacts told of at most.
@@ -26,6 +30,7 @@ const MOST_UNLISTED: usize = 5;
 wrapped_pages! {
     Runs.workflow_runs of WireRun;
     Artifacts.artifacts of WireArtifact;
+    Jobs.jobs of WireJob;
 }
 
 #[derive(Deserialize)]
@@ -52,6 +57,26 @@ struct WireArtifact {
     expired: bool,
 }
 
+#[derive(Serialize, Deserialize)]
+struct WireJob {
+    /// That of its check run too.
+    id: CheckRunId,
+    name: String,
+    run_attempt: Option<u32>,
+    status: String,
+    conclusion: Option<String>,
+    started_at: Option<Timestamp>,
+    completed_at: Option<Timestamp>,
+    html_url: Option<String>,
+    #[serde(default)]
+    steps: Vec<WireStep>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireStep {
+    status: Option<String>,
+}
+
 /// A workflow run on the head, with the commit GitHub says it is about.
 #[derive(Debug, Clone)]
 pub(super) struct HeadRun {
@@ -76,6 +101,7 @@ fn head_run(wire: WireRun, repository: &RepoName) -> HeadRun {
         progress: progress(status, wire.conclusion.as_deref(), wire.updated_at),
         url: wire.html_url,
         started_at: wire.run_started_at.or(wire.created_at),
+        jobs: Vec::new(),
     };
     HeadRun { run, head: wire.head_sha, event: wire.event }
 }
@@ -145,7 +171,7 @@ pub(super) async fn read(
                     weight += read.weight;
                     accepted.push(read.evidence);
                 }
-                Err(reason) => received.push(refused(&artifact.name, Some(&run.run.path), reason)),
+                Err(reason) => received.push(refused(&artifact.name, Some(&run.run), reason)),
             }
         }
         if weight > artifacts::HEAD_LIMIT {
@@ -165,6 +191,71 @@ pub(super) async fn read(
     Ok(received)
 }
 
+/// The workflow runs that may have brought evidence, with the jobs of those whose evidence leaves open which legs spoke:
+/// the newest run of a workflow, and the older ones that some evidence is of.
+pub(super) async fn with_jobs(
+    client: &Client,
+    repository: &RepoName,
+    runs: &[&HeadRun],
+    received: &[ReceivedEvidence],
+) -> Result<Vec<WorkflowRun>, Error> {
+    let documents: Vec<&Evidence> = received
+        .iter()
+        .filter_map(|received| match received {
+            ReceivedEvidence::Accepted(evidence) => Some(evidence.as_ref()),
+            ReceivedEvidence::Refused { .. } => None,
+        })
+        .collect();
+    let mut runs: Vec<WorkflowRun> = runs.iter().map(|run| run.run.clone()).collect();
+    let newest = |path: &str| runs.iter().filter(|run| run.path == path).max_by_key(|run| run.id);
+    let brought = |run: &WorkflowRun| {
+        documents.iter().filter_map(|document| document.workflow.as_ref()).any(|origin| origin.run_id == run.id)
+    };
+    let asked: Vec<bool> = runs
+        .iter()
+        .map(|run| {
+            newest(&run.path)
+                .is_some_and(|newest| legs::is_open(newest, &documents) && (run.id == newest.id || brought(run)))
+        })
+        .collect();
+    let jobs = runs.iter().zip(asked).map(|(run, asked)| async move {
+        match asked {
+            true => jobs_of(client, repository, run).await,
+            false => Ok(Vec::new()),
+        }
+    });
+    let jobs = futures::future::try_join_all(jobs).await?;
+    for (run, jobs) in runs.iter_mut().zip(jobs) {
+        run.jobs = jobs;
+    }
+    Ok(runs)
+}
+
+/// The executions of a run's jobs, of all its attempts; none where they may not be listed.
+async fn jobs_of(client: &Client, repository: &RepoName, run: &WorkflowRun) -> Result<Vec<WorkflowJob>, Error> {
+    let path = format!("{}/actions/runs/{}/jobs?filter=all", path::repo(repository), run.id);
+    let list = async || Ok(client.list::<Jobs>(&path, MOST_JOB_PAGES).await?.items);
+    match client.once(&format!("{path}@{}", run.attempt), list).await {
+        Ok(jobs) => Ok(jobs.into_iter().map(job).collect()),
+        Err(error) => error.refusal().map(|_| Vec::new()),
+    }
+}
+
+fn job(wire: WireJob) -> WorkflowJob {
+    let progress = progress(&wire.status, wire.conclusion.as_deref(), wire.completed_at);
+    let has_ended = matches!(progress, CheckProgress::Completed { .. });
+    let goes_on = |step: &WireStep| step.status.as_deref().is_some_and(|status| status == "in_progress");
+    WorkflowJob {
+        check_run: wire.id,
+        name: wire.name.chars().take(LONGEST_NAME).collect(),
+        attempt: wire.run_attempt.unwrap_or(1),
+        progress,
+        cut_off: has_ended && wire.steps.iter().any(goes_on),
+        started_at: wire.started_at,
+        url: wire.html_url,
+    }
+}
+
 /// Evidence that workflows uploaded which are not listed: refused, and said. Only where no listed workflow runs at all,
 /// since that is when people wonder.
 pub(super) async fn refuse_unlisted(
@@ -176,7 +267,7 @@ pub(super) async fn refuse_unlisted(
     let ended: Vec<_> = unlisted.iter().filter(ended).copied().take(MOST_UNLISTED).collect();
     let found = uploaded(client, repository, &ended).await?;
     let told = found.iter().take(MOST_REFUSALS);
-    Ok(told.map(|(run, it)| refused(&it.name, Some(&run.run.path), artifacts::unlisted(&run.run.path))).collect())
+    Ok(told.map(|(run, it)| refused(&it.name, Some(&run.run), artifacts::unlisted(&run.run.path))).collect())
 }
 
 /// The evidence artifacts of runs; none of a run whose artifacts may not be listed.
@@ -195,9 +286,14 @@ async fn uploaded<'r>(
     Ok(lists.into_iter().flatten().collect())
 }
 
-fn refused(artifact: &str, workflow: Option<&str>, reason: String) -> ReceivedEvidence {
+fn refused(artifact: &str, run: Option<&WorkflowRun>, reason: String) -> ReceivedEvidence {
     let artifact = artifact.chars().take(100).collect();
-    ReceivedEvidence::Refused { artifact, workflow: workflow.map(str::to_owned), reason }
+    ReceivedEvidence::Refused {
+        artifact,
+        workflow: run.map(|run| run.path.clone()),
+        run: run.map(|run| run.id),
+        reason,
+    }
 }
 
 async fn artifacts_of(client: &Client, repository: &RepoName, run: &WorkflowRun) -> Result<Vec<WireArtifact>, Error> {

@@ -264,7 +264,7 @@ impl Observer {
         let mut on_commit = snapshot.clone();
         on_commit.pull_request.head.sha = commit;
         on_commit.evidence = evidence::read(client, repository, commit, &listed).await?;
-        on_commit.workflow_runs = listed.into_iter().map(|run| run.run.clone()).collect();
+        on_commit.workflow_runs = evidence::with_jobs(client, repository, &listed, &on_commit.evidence).await?;
         on_commit.checks = checks.external;
         on_commit.hints.clear();
         Ok(Some(on_commit))
@@ -421,6 +421,7 @@ impl Observer {
             base_evidence
         };
 
+        let workflow_runs = evidence::with_jobs(client, repository, &listed, &evidence).await?;
         let mut problems = problems;
         problems.append(&mut checks.problems);
         let (status_comments, posts) = surface::own_comments(&comments.listing.items, &us);
@@ -457,7 +458,7 @@ impl Observer {
             checks: checks.external,
             forged_checks: checks.forged,
             evidence,
-            workflow_runs: listed.into_iter().map(|run| run.run.clone()).collect(),
+            workflow_runs,
             base_evidence,
             required_approvals,
             judged_on,

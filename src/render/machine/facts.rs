@@ -60,6 +60,7 @@ pub fn check(view: &CheckView) -> Check {
         CheckStanding::Skipped { .. } => ("skipped", None),
         CheckStanding::Refused { .. } => ("refused", None),
         CheckStanding::NotStarted { .. } => ("not_started", None),
+        CheckStanding::Lost { .. } => ("lost", None),
     };
     Check {
         name: view.name.clone(),

@@ -32,6 +32,7 @@ fn workflow(story: &mut Story, attempt: u32, progress: CheckProgress) {
         progress,
         url: None,
         started_at: None,
+        jobs: Vec::new(),
     }];
 }
 
@@ -280,6 +281,7 @@ fn what_is_being_repeated_says_nothing_meanwhile() {
         run_attempt: 1,
         job: "test".to_owned(),
         matrix: None,
+        leg: None,
     });
     assert_eq!(story.decide().action, NextAction::Retry { attempt: 1 });
     workflow(&mut story, 2, CheckProgress::InProgress);

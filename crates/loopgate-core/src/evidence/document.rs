@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     evidence::{Analysis, TestId, TestOutcomes},
-    ids::{CheckName, Fingerprint, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
+    ids::{CheckName, CheckRunId, Fingerprint, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
 };
 
 /// `schema` of an evidence document.
@@ -53,6 +53,20 @@ pub struct WorkflowOrigin {
     pub job: String,
     /// The values of the matrix as JSON, if the job has a matrix.
     pub matrix: Option<String>,
+    /// Which leg of the job it is; none where an older Action wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leg: Option<Leg>,
+}
+
+/// One execution of a job: of a matrix, one of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leg {
+    /// Counts from 0.
+    pub index: u32,
+    /// Legs of the job.
+    pub total: u32,
+    /// The check run that the execution is; none where GitHub does not tell its steps (Enterprise Server).
+    pub check_run_id: Option<CheckRunId>,
 }
 
 /// Where the checks ran.
@@ -268,13 +282,13 @@ pub struct CheckResults {
 impl CheckResults {
     /// Adds another report's counts; the coverage of the first that has one stays.
     pub fn add(&mut self, other: &Self) {
-        self.total += other.total;
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.errors += other.errors;
-        self.skipped += other.skipped;
-        self.flaky += other.flaky;
-        self.duration_ms += other.duration_ms;
+        self.total = self.total.saturating_add(other.total);
+        self.passed = self.passed.saturating_add(other.passed);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.errors = self.errors.saturating_add(other.errors);
+        self.skipped = self.skipped.saturating_add(other.skipped);
+        self.flaky = self.flaky.saturating_add(other.flaky);
+        self.duration_ms = self.duration_ms.saturating_add(other.duration_ms);
         self.coverage_percent = self.coverage_percent.or(other.coverage_percent);
     }
 }

@@ -12,7 +12,7 @@ pub fn merge(one: CheckEvidence, other: CheckEvidence) -> CheckEvidence {
     }
     worse.reports.extend(better.reports);
     worse.failures.extend(better.failures);
-    worse.failures_not_kept += better.failures_not_kept;
+    worse.failures_not_kept = worse.failures_not_kept.saturating_add(better.failures_not_kept);
     worse.findings.extend(better.findings);
     worse.flaky_tests.extend(better.flaky_tests);
     match (&mut worse.tests, better.tests) {

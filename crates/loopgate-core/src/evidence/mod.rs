@@ -6,6 +6,7 @@
 mod analysis;
 mod category;
 mod comparison;
+mod contradiction;
 mod document;
 pub mod matrix_jobs;
 mod test_outcomes;
@@ -14,9 +15,10 @@ pub use self::{
     analysis::Analysis,
     category::{Confidence, RootCauseCategory},
     comparison::{Against, Compare, Comparison},
+    contradiction::{Contradiction, consistent},
     document::{
         ChangedCoverage, CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Environment, ErrorType, Evidence,
-        Failure, FileCoverage, Finding, FindingSeverity, LineTally, Outcome, ProofEnd, ProofRun, ProofVerdict,
+        Failure, FileCoverage, Finding, FindingSeverity, Leg, LineTally, Outcome, ProofEnd, ProofRun, ProofVerdict,
         RegressionTrial, ReportFormat, ReportNote, ReportQuality, RetryClass, SourceLocation, TestFramework,
         WorkflowOrigin, framework_of, tree_hash,
     },

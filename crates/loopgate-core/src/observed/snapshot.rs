@@ -433,6 +433,8 @@ pub enum ReceivedEvidence {
     Refused {
         artifact: String,
         workflow: Option<String>,
+        /// The run that uploaded it, where it is about one.
+        run: Option<WorkflowRunId>,
         reason: String,
     },
 }
@@ -447,6 +449,22 @@ pub struct WorkflowRun {
     pub progress: CheckProgress,
     pub url: Option<String>,
     pub started_at: Option<Timestamp>,
+    /// Executions of its jobs in all attempts; read only where the evidence leaves open which of them spoke.
+    pub jobs: Vec<WorkflowJob>,
+}
+
+/// One execution of a job. A job that a later attempt did not repeat may be listed in it again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkflowJob {
+    pub check_run: CheckRunId,
+    /// As people see it: `test (ubuntu-latest)`.
+    pub name: String,
+    pub attempt: u32,
+    pub progress: CheckProgress,
+    /// It ended while a step of it still ran: nobody heard from its runner again.
+    pub cut_off: bool,
+    pub started_at: Option<Timestamp>,
+    pub url: Option<String>,
 }
 
 /// What is known of the base.

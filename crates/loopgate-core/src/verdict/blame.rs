@@ -84,7 +84,9 @@ const UNSURE: f64 = 0.5;
 
 fn class_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>) -> RetryClass {
     match (&check.standing, examined) {
-        (CheckStanding::TimedOutWaiting | CheckStanding::NotStarted { .. }, _) => RetryClass::External,
+        (CheckStanding::TimedOutWaiting | CheckStanding::NotStarted { .. } | CheckStanding::Lost { .. }, _) => {
+            RetryClass::External
+        }
         (CheckStanding::Done(_), Some(examined)) => examined.retry_class(),
         _ => RetryClass::Code,
     }
@@ -93,6 +95,8 @@ fn class_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>) -> Retr
 fn blame_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>, circumstances: &Circumstances<'_>) -> Blame {
     match (&check.standing, examined) {
         (CheckStanding::Refused { .. }, _) => Blame::Inconclusive,
+        // Whoever cancels a job, or lets it run out of time, may be the change's own code.
+        (CheckStanding::Lost { legs }, _) if !legs.iter().all(|leg| leg.end.is_outside()) => Blame::Inconclusive,
         // An edited workflow file may be invalid: running the same one again would start as little.
         (CheckStanding::NotStarted { edited_workflows, .. }, _) if !edited_workflows.is_empty() => Blame::Inconclusive,
         // A scanner that exits with 0 fails by its findings, and those are the pull request's own.

@@ -263,6 +263,7 @@ const fn failed(why: RuleFailure) -> RuleOutcome {
 fn end_of(check: &GatheredCheck) -> CheckFailure {
     match &check.standing {
         CheckStanding::NotStarted { .. } => CheckFailure::NotStarted,
+        CheckStanding::Lost { legs } => CheckFailure::Lost { legs: legs.clone() },
         CheckStanding::Refused { reason } => CheckFailure::EvidenceRefused { reason: reason.clone() },
         CheckStanding::Done(evidence) => match evidence.outcome {
             Outcome::TimedOut => CheckFailure::TimedOut,

@@ -5,6 +5,7 @@ use crate::{
     ids::{CheckName, RuleId, Score},
     policy::{Phase, Severity},
     state::StopReason,
+    verdict::LostLeg,
     verdict::coverage::MissingTests,
 };
 
@@ -102,6 +103,8 @@ pub enum CheckFailure {
     NoEvidence,
     /// GitHub did not start it.
     NotStarted,
+    /// Jobs that execute it ended without evidence.
+    Lost { legs: Vec<LostLeg> },
     /// Its evidence was refused.
     EvidenceRefused { reason: String },
     /// It ran into its timeout.

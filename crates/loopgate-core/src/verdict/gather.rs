@@ -7,13 +7,16 @@ use indexmap::IndexMap;
 
 use super::{
     coverage::{self, ImpossibleCoverage, TestStanding},
-    external,
+    external, legs,
 };
 use crate::{
-    evidence::{ChangedCoverage, CheckEvidence, CheckKind, Evidence, Finding, Outcome, TestId, TestState, matrix_jobs},
+    evidence::{
+        ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, Outcome, TestId, TestState,
+        matrix_jobs,
+    },
     ids::{CheckName, Sha, Timestamp},
     observed::{BaseEvidence, CheckProgress, ReceivedEvidence, Snapshot},
-    policy::{CheckPolicy, CheckSource, Policy, RequiredTest},
+    policy::{CheckPolicy, CheckPresence, CheckSource, EmptyTests, Policy, RequiredTest},
     state::{AttemptDigest, Skip},
     verdict::CheckStanding,
 };
@@ -66,7 +69,10 @@ impl GatheredCheck {
         match &self.standing {
             CheckStanding::Done(evidence) if self.kind == CheckKind::Security => fails_on_security(evidence),
             CheckStanding::Done(evidence) => evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled,
-            CheckStanding::TimedOutWaiting | CheckStanding::Refused { .. } | CheckStanding::NotStarted { .. } => true,
+            CheckStanding::TimedOutWaiting
+            | CheckStanding::Refused { .. }
+            | CheckStanding::NotStarted { .. }
+            | CheckStanding::Lost { .. } => true,
             CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::Skipped { .. } => false,
         }
     }
@@ -163,7 +169,12 @@ pub fn gather(
             return CheckStanding::Skipped { by: skip.by.clone(), reason: skip.reason.clone() };
         }
         let found = match &check.source {
-            CheckSource::Command(_) => from_artifacts(snapshot, name),
+            CheckSource::Command(command) => {
+                let may_be_empty = !matches!(check.kind, CheckKind::Test | CheckKind::Integration)
+                    || command.empty_tests == EmptyTests::Allow
+                    || check.presence == CheckPresence::Detected;
+                from_artifacts(snapshot, name, may_be_empty)
+            }
             CheckSource::External(source) => {
                 external::standing(&snapshot.checks, name, check.kind, source, &snapshot.files)
             }
@@ -269,18 +280,43 @@ fn accepted(snapshot: &Snapshot) -> impl Iterator<Item = &Evidence> {
 }
 
 /// A command check's evidence comes in the artifacts of workflow runs; matrix jobs and several workflows merge.
-fn from_artifacts(snapshot: &Snapshot, name: &CheckName) -> CheckStanding {
-    let standing = accepted(snapshot).filter(|evidence| !is_being_repeated(snapshot, evidence));
-    let found = standing.flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name).cloned();
-    let running = snapshot.workflow_runs.iter().find(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
-    match (found.reduce(matrix_jobs::merge), running) {
-        // A job that is still running can only make a merged result worse, never better.
-        (Some(merged), Some(run)) if !merged.outcome.is_failure() => CheckStanding::Running { url: run.url.clone() },
-        (Some(merged), _) => CheckStanding::Done(Box::new(merged)),
-        (None, Some(run)) => CheckStanding::Running { url: run.url.clone() },
-        (None, None) => refusal(snapshot)
-            .or_else(|| external::without_evidence(&snapshot.workflow_runs, &snapshot.files))
+fn from_artifacts(snapshot: &Snapshot, name: &CheckName, may_be_empty: bool) -> CheckStanding {
+    let documents: Vec<_> = accepted(snapshot).filter(|evidence| !is_being_repeated(snapshot, evidence)).collect();
+    if let Some(reason) = legs::contradiction(&documents, name) {
+        return CheckStanding::Refused { reason };
+    }
+    let is_empty = |check: &CheckEvidence| {
+        &check.name == name
+            && check.outcome == Outcome::Passed
+            && check.results.is_some_and(|results| results.total == 0)
+    };
+    if !may_be_empty && documents.iter().flat_map(|document| &document.checks).any(is_empty) {
+        let reason = Contradiction::PassedWithoutTests(name.clone()).to_string();
+        return CheckStanding::Refused { reason };
+    }
+    let (runs, received) = (&snapshot.workflow_runs, &snapshot.evidence);
+    let running = runs.iter().find(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
+    let merged = |documents: &[&Evidence]| {
+        let found = documents.iter().flat_map(|evidence| &evidence.checks).filter(|check| &check.name == name);
+        found.cloned().reduce(matrix_jobs::merge)
+    };
+    if let Some(run) = running {
+        return match merged(&documents) {
+            // A job that is still running can only make a merged result worse, never better.
+            Some(merged) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
+            _ => CheckStanding::Running { url: run.url.clone() },
+        };
+    }
+    let legs::Spoken { documents: speaking, lost } = legs::spoken(runs, received, &documents, name);
+    let refused = legs::refused_since(received, &documents, name, !lost.is_empty());
+    match (merged(&speaking), lost) {
+        // A failure is final although other legs said nothing.
+        (Some(merged), _) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
+        (Some(merged), legs) if legs.is_empty() => refused.unwrap_or_else(|| CheckStanding::Done(Box::new(merged))),
+        (None, legs) if legs.is_empty() => refusal(snapshot)
+            .or_else(|| external::without_evidence(runs, &snapshot.files))
             .unwrap_or(CheckStanding::Missing),
+        (_, legs) => refused.unwrap_or(CheckStanding::Lost { legs }),
     }
 }
 

@@ -8,6 +8,7 @@ mod evaluation;
 pub mod external;
 pub mod feedback;
 pub mod gather;
+pub mod legs;
 pub mod rejection;
 pub mod review;
 mod standing;
@@ -16,5 +17,6 @@ pub mod tamper;
 pub use self::{
     evaluation::{CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},
     feedback::FeedbackFact,
+    legs::{LegEnd, LegName, LostLeg},
     standing::{CheckStanding, FailureView},
 };

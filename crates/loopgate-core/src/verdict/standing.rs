@@ -4,6 +4,7 @@ use crate::{
     evidence::{CheckEvidence, Failure, RootCauseCategory},
     failure::Blame,
     ids::{CheckName, Login},
+    verdict::LostLeg,
 };
 
 /// Where a check of the head commit stands.
@@ -25,6 +26,10 @@ pub enum CheckStanding {
     /// An artifact was there and refused.
     Refused {
         reason: String,
+    },
+    /// Jobs that execute it ended without evidence, so that nobody knows what they would have said.
+    Lost {
+        legs: Vec<LostLeg>,
     },
     /// GitHub could not start the workflow: no code was run.
     NotStarted {

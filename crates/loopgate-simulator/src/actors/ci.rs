@@ -107,8 +107,32 @@ impl Simulator {
                     (world.user_id(OWNER)?, branch, id)
                 }
             };
-            let RunSpec { sha, path, name, event, job, .. } = spec;
-            world.start_run(id, NewRun { name, path, event, sha, branch, head_repo, actor, job })
+            let RunSpec { sha, path, name, event, jobs, .. } = spec;
+            world.start_run(id, NewRun { name, path, event, sha, branch, head_repo, actor, jobs })
+        })
+    }
+
+    /// Ends one job of a workflow run that goes on.
+    pub fn finish_job(
+        &self,
+        repo: &RepoName,
+        run: WorkflowRunId,
+        job: &str,
+        conclusion: Conclusion,
+    ) -> Result<(), Refused> {
+        self.operation(Webhooks::Sent, |world| {
+            let repo = world.repo_named(repo)?;
+            world.finish_job(repo, run, job, conclusion)
+        })
+    }
+
+    /// The newest check run of a job: what `job.check_run_id` is to its steps.
+    pub fn job(&self, repo: &RepoName, run: WorkflowRunId, job: &str) -> Result<CheckRunId, Refused> {
+        self.operation(Webhooks::Sent, |world| {
+            let repo = world.repo_named(repo)?;
+            let (found, run) = (world.repo(repo)?, world.workflow_run(repo, run)?);
+            let mut newest = run.executions.iter().rev().filter_map(|(check, _)| found.check_runs.get(check));
+            newest.find(|check| check.name == job).map(|check| check.id).ok_or_else(Refused::not_found)
         })
     }
 

@@ -234,15 +234,15 @@ pub struct RunSpec {
     pub(super) path: String,
     pub(super) name: String,
     pub(super) event: String,
-    pub(super) job: String,
+    pub(super) jobs: Vec<String>,
     pub(super) artifacts: Vec<(String, Bytes)>,
 }
 
 impl RunSpec {
     /// A run of the workflow file at `path` for a commit, started by `pull_request`, with one job `test`.
     pub fn new(sha: Sha, path: &str) -> Self {
-        let (path, name, event, job) = (path.to_owned(), "CI".to_owned(), "pull_request".to_owned(), "test".to_owned());
-        Self { sha, path, name, event, job, artifacts: Vec::new() }
+        let (path, name, event) = (path.to_owned(), "CI".to_owned(), "pull_request".to_owned());
+        Self { sha, path, name, event, jobs: vec!["test".to_owned()], artifacts: Vec::new() }
     }
 
     /// The workflow's `name:`.
@@ -258,9 +258,10 @@ impl RunSpec {
         self
     }
 
+    /// Its jobs, as people see them: `test (ubuntu-latest)`.
     #[must_use]
-    pub fn job(mut self, job: &str) -> Self {
-        job.clone_into(&mut self.job);
+    pub fn jobs(mut self, jobs: &[&str]) -> Self {
+        self.jobs = jobs.iter().map(|&job| job.to_owned()).collect();
         self
     }
 

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     json,
+    operations::runs::Again,
     refused::Refused,
     world::{
         ArtifactId, World,
@@ -26,7 +27,7 @@ pub const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/actions/runs", list),
     get("/repos/{owner}/{repo}/actions/runs/{id}", show),
     post("/repos/{owner}/{repo}/actions/runs/{id}/rerun", rerun),
-    post("/repos/{owner}/{repo}/actions/runs/{id}/rerun-failed-jobs", rerun),
+    post("/repos/{owner}/{repo}/actions/runs/{id}/rerun-failed-jobs", rerun_failed_jobs),
     post("/repos/{owner}/{repo}/actions/jobs/{id}/rerun", rerun_job),
     get("/repos/{owner}/{repo}/actions/runs/{id}/artifacts", artifacts_of_run),
     get("/repos/{owner}/{repo}/actions/runs/{id}/jobs", jobs),
@@ -70,27 +71,35 @@ fn show(world: &mut World, call: &Call) -> Answer {
 
 fn rerun(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, WRITE)?;
-    world.rerun(actor, repo, run_id(call)?)?;
+    world.rerun(actor, repo, run_id(call)?, Again::All)?;
     Ok(Reply::created(json!({})))
 }
 
-/// A run has one job here, so running that again is running the run again. Jobs have the ids of their check runs.
+fn rerun_failed_jobs(world: &mut World, call: &Call) -> Answer {
+    let (actor, repo) = call.write(world, WRITE)?;
+    world.rerun(actor, repo, run_id(call)?, Again::Failed)?;
+    Ok(Reply::created(json!({})))
+}
+
+/// Jobs have the ids of their check runs.
 fn rerun_job(world: &mut World, call: &Call) -> Answer {
     let (actor, repo) = call.write(world, WRITE)?;
     let job = world.check_run(repo, CheckRunId::new(call.id("id")?))?;
-    let (suite, name) = (job.suite, job.name.clone());
-    let runs = world.repo(repo)?.workflow_runs.values();
-    let run = runs.filter(|run| run.suite == suite && run.job == name).map(|run| run.id).next_back();
-    world.rerun(actor, repo, run.ok_or_else(Refused::not_found)?)?;
+    let (id, name) = (job.id, job.name.clone());
+    let mut runs = world.repo(repo)?.workflow_runs.values();
+    let run = runs.find(|run| run.executions.iter().any(|(check, _)| *check == id)).map(|run| run.id);
+    world.rerun(actor, repo, run.ok_or_else(Refused::not_found)?, Again::Job(&name))?;
     Ok(Reply::created(json!({})))
 }
 
-/// The one job of the run's last attempt, whose id is that of its check run.
+/// The jobs of the run's last attempt, or of all attempts, whose ids are those of their check runs.
 fn jobs(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     let run = world.workflow_run(repo.id, run_id(call)?)?;
-    let job = repo.check_runs.values().rfind(|check| check.suite == run.suite && check.name == run.job);
-    Ok(call.counted_list("jobs", job.into_iter().collect(), |job| json::job(world, repo, run, job)))
+    let all = call.query("filter").is_some_and(|filter| filter == "all");
+    let executions = run.executions.iter().filter(|(_, attempt)| all || *attempt == run.attempt);
+    let jobs = executions.filter_map(|(check, attempt)| Some((repo.check_runs.get(check)?, *attempt))).collect();
+    Ok(call.counted_list("jobs", jobs, |(job, attempt)| json::job(world, repo, run, (job, attempt))))
 }
 
 #[derive(Deserialize)]

@@ -37,13 +37,13 @@ pub fn workflow_run(world: &World, repo: &Repo, run: &WorkflowRun) -> Value {
 }
 
 /// `job`.
-pub fn job(world: &World, repo: &Repo, run: &WorkflowRun, job: &CheckRun) -> Value {
+pub fn job(world: &World, repo: &Repo, run: &WorkflowRun, (job, attempt): (&CheckRun, u32)) -> Value {
     let api = repo_url(world, repo);
     let run_url = format!("{api}/actions/runs/{}", run.id);
     let check = super::check_run(world, repo, job);
     json!({
         "id": job.id, "run_id": run.id, "workflow_name": run.name, "head_branch": run.branch, "run_url": run_url,
-        "run_attempt": run.attempt, "node_id": node_id("CheckRun", job.id), "head_sha": run.sha,
+        "run_attempt": attempt, "node_id": node_id("CheckRun", job.id), "head_sha": run.sha,
         "url": format!("{api}/actions/jobs/{}", job.id),
         "html_url": format!("{}/actions/runs/{}/job/{}", repo_page(world, repo), run.id, job.id),
         "status": check["status"], "conclusion": check["conclusion"], "created_at": check["started_at"],

@@ -13,7 +13,7 @@ use crate::{
         ArtifactId, RepoId, World,
         account::Role,
         app::Actor,
-        checks::{Conclusion, Progress},
+        checks::{CheckRun, Conclusion, Progress},
         journal::What,
         runs::{Artifact, WorkflowRun},
     },
@@ -30,15 +30,24 @@ pub struct NewRun {
     pub branch: String,
     pub head_repo: RepoId,
     pub actor: UserId,
-    /// The name of its one job, which becomes a check run of GitHub Actions.
-    pub job: String,
+    /// The names of its jobs, which become check runs of GitHub Actions.
+    pub jobs: Vec<String>,
+}
+
+/// What another attempt of a run executes.
+#[derive(Clone, Copy, Debug)]
+pub enum Again<'a> {
+    All,
+    /// The jobs that did not succeed.
+    Failed,
+    Job(&'a str),
 }
 
 /// The slug of the App in whose name Actions works.
 pub const ACTIONS: &str = "github-actions";
 
 impl World {
-    /// Starts a run: a check run in progress for its job, then `workflow_run.requested` and `.in_progress`.
+    /// Starts a run: a check run in progress for each job, then `workflow_run.requested` and `.in_progress`.
     pub fn start_run(&mut self, repo: RepoId, new: NewRun) -> Result<WorkflowRunId, Refused> {
         let actions = self.app_by_slug(ACTIONS)?.id;
         let actor = Actor::Person(new.actor);
@@ -58,7 +67,8 @@ impl World {
             head_repo: new.head_repo,
             actor: new.actor,
             suite,
-            job: new.job,
+            jobs: new.jobs,
+            executions: Vec::new(),
             run_number,
             attempt: 1,
             progress: Progress::Queued,
@@ -66,7 +76,7 @@ impl World {
             updated_at: now,
         };
         self.repo_mut(repo)?.workflow_runs.insert(id, run);
-        self.begin_attempt(actor, repo, id)?;
+        self.begin_attempt(actor, repo, id, Again::All)?;
         Ok(id)
     }
 
@@ -78,18 +88,66 @@ impl World {
         self.repo_mut(repo)?.workflow_runs.get_mut(&id).ok_or_else(Refused::not_found)
     }
 
-    fn begin_attempt(&mut self, actor: Actor, repo: RepoId, id: WorkflowRunId) -> Result<(), Refused> {
+    fn begin_attempt(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        id: WorkflowRunId,
+        again: Again<'_>,
+    ) -> Result<(), Refused> {
         let actions = self.app_by_slug(ACTIONS)?.id;
+        let jobs = self.jobs_to_execute(repo, id, again)?;
         self.run_event("requested", actor, repo, id)?;
         let run = self.run_mut(repo, id)?;
         run.progress = Progress::InProgress;
-        let (sha, job) = (run.sha, run.job.clone());
-        let change = CheckChange { name: Some(job), progress: Some(Progress::InProgress), ..CheckChange::default() };
-        self.create_check_run(actor, repo, (actions, sha), change)?;
+        let (sha, attempt) = (run.sha, run.attempt);
+        for job in jobs {
+            let change =
+                CheckChange { name: Some(job), progress: Some(Progress::InProgress), ..CheckChange::default() };
+            let check = self.create_check_run(actor, repo, (actions, sha), change)?;
+            self.run_mut(repo, id)?.executions.push((check, attempt));
+        }
         self.run_event("in_progress", actor, repo, id)
     }
 
-    /// Ends a run that goes on: its artifacts are there before anybody hears of its end.
+    fn jobs_to_execute(&self, repo: RepoId, id: WorkflowRunId, again: Again<'_>) -> Result<Vec<String>, Refused> {
+        let (found, run) = (self.repo(repo)?, self.workflow_run(repo, id)?);
+        let succeeded = |name: &String| {
+            let executions = run.executions.iter().rev().filter_map(|(check, _)| found.check_runs.get(check));
+            let newest = executions.into_iter().find(|check| &check.name == name);
+            newest.is_some_and(|check| check.progress.conclusion() == Some(Conclusion::Success))
+        };
+        let chosen = |name: &&String| match again {
+            Again::All => true,
+            Again::Failed => !succeeded(name),
+            Again::Job(job) => name.as_str() == job,
+        };
+        Ok(run.jobs.iter().filter(chosen).cloned().collect())
+    }
+
+    /// Ends one job of a run that goes on.
+    pub fn finish_job(
+        &mut self,
+        repo: RepoId,
+        id: WorkflowRunId,
+        job: &str,
+        conclusion: Conclusion,
+    ) -> Result<(), Refused> {
+        let actions = self.app_by_slug(ACTIONS)?.id;
+        let actor = Actor::Person(self.workflow_run(repo, id)?.actor);
+        let check = self.running_jobs(repo, id)?.find(|check| check.name == job).map(|check| check.id);
+        let progress = Some(Progress::Completed { conclusion, at: self.now() });
+        let change = CheckChange { progress, ..CheckChange::default() };
+        self.update_check_run(actor, repo, actions, check.ok_or_else(Refused::not_found)?, change).map(drop)
+    }
+
+    fn running_jobs(&self, repo: RepoId, id: WorkflowRunId) -> Result<impl Iterator<Item = &CheckRun>, Refused> {
+        let (found, run) = (self.repo(repo)?, self.workflow_run(repo, id)?);
+        let executions = run.executions.iter().filter_map(|(check, _)| found.check_runs.get(check));
+        Ok(executions.filter(|check| check.progress.conclusion().is_none()))
+    }
+
+    /// Ends a run that goes on, and the jobs that still do, in the same way: its artifacts are there before anybody hears of its end.
     pub fn finish_run(
         &mut self,
         repo: RepoId,
@@ -108,9 +166,9 @@ impl World {
         let progress = Progress::Completed { conclusion, at: now };
         let run = self.run_mut(repo, id)?;
         (run.progress, run.updated_at) = (progress, now);
-        let (actor, suite, job) = (Actor::Person(run.actor), run.suite, run.job.clone());
-        let check = self.repo(repo)?.check_runs.values().rfind(|check| check.suite == suite && check.name == job);
-        if let Some(check) = check.map(|check| check.id) {
+        let actor = Actor::Person(run.actor);
+        let running: Vec<_> = self.running_jobs(repo, id)?.map(|check| check.id).collect();
+        for check in running {
             let change = CheckChange { progress: Some(progress), ..CheckChange::default() };
             self.update_check_run(actor, repo, actions, check, change)?;
         }
@@ -118,7 +176,7 @@ impl World {
     }
 
     /// Starts another attempt of a finished run.
-    pub fn rerun(&mut self, actor: Actor, repo: RepoId, id: WorkflowRunId) -> Result<(), Refused> {
+    pub fn rerun(&mut self, actor: Actor, repo: RepoId, id: WorkflowRunId, again: Again<'_>) -> Result<(), Refused> {
         self.need(actor, repo, Role::Write)?;
         let now = self.now();
         let run = self.run_mut(repo, id)?;
@@ -126,7 +184,7 @@ impl World {
             return Err(Refused::forbidden("The workflow run is already running"));
         }
         (run.progress, run.attempt, run.updated_at) = (Progress::Queued, run.attempt + 1, now);
-        self.begin_attempt(actor, repo, id)
+        self.begin_attempt(actor, repo, id, again)
     }
 
     /// Asks for workflows to be started; here nothing runs, but the journal says so.

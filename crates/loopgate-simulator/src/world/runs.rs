@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::{ArtifactId, RepoId, SuiteId, checks::Progress};
-use loopgate_core::{Sha, Timestamp, UserId, WorkflowRunId};
+use loopgate_core::{CheckRunId, Sha, Timestamp, UserId, WorkflowRunId};
 
 #[derive(Clone, Debug)]
 pub struct WorkflowRun {
@@ -21,8 +21,10 @@ pub struct WorkflowRun {
     pub head_repo: RepoId,
     pub actor: UserId,
     pub suite: SuiteId,
-    /// The name of its one job, which is a check run too.
-    pub job: String,
+    /// The names of its jobs, which are check runs too.
+    pub jobs: Vec<String>,
+    /// The check runs of its jobs in all attempts, each with its attempt.
+    pub executions: Vec<(CheckRunId, u32)>,
     pub run_number: u64,
     /// Counts from 1.
     pub attempt: u32,

@@ -119,6 +119,7 @@ fn a_running_workflow_is_waited_for_even_if_one_leg_passed() {
         progress: CheckProgress::InProgress,
         url: None,
         started_at: None,
+        jobs: Vec::new(),
     }];
     assert!(matches!(story.decide().action, NextAction::WaitForEvidence { .. }));
 }

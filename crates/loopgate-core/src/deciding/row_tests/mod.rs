@@ -51,6 +51,7 @@ fn workflow(progress: CheckProgress) -> WorkflowRun {
         progress,
         url: None,
         started_at: None,
+        jobs: Vec::new(),
     }
 }
 
@@ -67,7 +68,12 @@ fn with_check(story: &mut Story, check: CheckEvidence) {
 }
 
 fn refused() -> ReceivedEvidence {
-    ReceivedEvidence::Refused { artifact: "loopgate-evidence-x".into(), workflow: None, reason: "no schema".into() }
+    ReceivedEvidence::Refused {
+        artifact: "loopgate-evidence-x".into(),
+        workflow: None,
+        run: None,
+        reason: "no schema".into(),
+    }
 }
 
 /// The unit tests come from other systems' check runs.

@@ -1,0 +1,99 @@
+//! Evidence that contradicts itself, which `verify` never writes.
+
+use crate::{
+    evidence::{CheckEvidence, CheckKind, CheckResults, Evidence, Outcome},
+    ids::CheckName,
+};
+
+/// What in a document cannot all be true.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Contradiction {
+    #[error("it says that {0} passed, and counts failures of it")]
+    PassedWithFailures(CheckName),
+    #[error("the tests of {0} are fewer than those that passed, failed or were skipped")]
+    MoreThanTotal(CheckName),
+    #[error("it says that {0} was skipped, and no check failed that it could have needed")]
+    SkippedByNobody(CheckName),
+    #[error("it says that {0} passed without a test")]
+    PassedWithoutTests(CheckName),
+}
+
+/// Checks a document against itself.
+///
+/// # Errors
+/// The first contradiction.
+pub fn consistent(evidence: &Evidence) -> Result<(), Contradiction> {
+    let all_went_well = evidence.checks.iter().all(|check| matches!(check.outcome, Outcome::Passed | Outcome::Skipped));
+    for check in &evidence.checks {
+        let name = || check.name.clone();
+        if check.results.is_some_and(|results| parts(&results) > u128::from(results.total)) {
+            return Err(Contradiction::MoreThanTotal(name()));
+        }
+        let tests = matches!(check.kind, CheckKind::Test | CheckKind::Integration);
+        if tests && check.outcome == Outcome::Passed && has_failures(check) {
+            return Err(Contradiction::PassedWithFailures(name()));
+        }
+        if check.outcome == Outcome::Skipped && all_went_well {
+            return Err(Contradiction::SkippedByNobody(name()));
+        }
+    }
+    Ok(())
+}
+
+fn parts(results: &CheckResults) -> u128 {
+    [results.passed, results.failed, results.errors, results.skipped].into_iter().map(u128::from).sum()
+}
+
+/// A linter may print what it does not fail for; a test that failed failed.
+fn has_failures(check: &CheckEvidence) -> bool {
+    let counted = check.results.is_some_and(|results| results.failed > 0 || results.errors > 0);
+    counted || !check.failures.is_empty() || check.failures_not_kept > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixtures, observed::ReceivedEvidence};
+
+    fn said(change: impl FnOnce(&mut Evidence)) -> Option<String> {
+        let ReceivedEvidence::Accepted(mut evidence) =
+            fixtures::evidence("1".repeat(40).parse().unwrap(), &[], &["rounds", "adds"])
+        else {
+            panic!("accepted")
+        };
+        change(&mut evidence);
+        consistent(&evidence).err().map(|contradiction| contradiction.to_string())
+    }
+
+    #[test]
+    fn what_cannot_all_be_true_is_said() {
+        let passed = "it says that unit passed, and counts failures of it";
+        let total = "the tests of unit are fewer than those that passed, failed or were skipped";
+        let skipped = "it says that unit was skipped, and no check failed that it could have needed";
+        let counts = |results: CheckResults| said(|it| it.checks[1].results = Some(results));
+        assert_eq!(said(|_| ()), None);
+        assert_eq!(counts(CheckResults { total: 2, passed: 1, failed: 1, ..Default::default() }).unwrap(), passed);
+        assert_eq!(counts(CheckResults { total: 2, passed: 1, errors: 1, ..Default::default() }).unwrap(), passed);
+        assert_eq!(counts(CheckResults { total: 1, passed: 99, ..Default::default() }).unwrap(), total);
+        let huge = CheckResults { total: u64::MAX, passed: u64::MAX, skipped: u64::MAX, ..Default::default() };
+        assert_eq!(counts(huge).unwrap(), total);
+        assert_eq!(said(|it| it.checks[1].failures_not_kept = 1).unwrap(), passed);
+        assert_eq!(said(|it| it.checks[1].failures.push(Default::default())).unwrap(), passed);
+        assert_eq!(said(|it| it.checks[1].outcome = Outcome::Skipped).unwrap(), skipped);
+    }
+
+    #[test]
+    fn what_can_be_true_is_believed() {
+        assert_eq!(
+            said(|it| {
+                it.checks[0].outcome = Outcome::Failed;
+                it.checks[1].outcome = Outcome::Skipped;
+                it.checks[1].results = None;
+            }),
+            None,
+            "it needed what failed"
+        );
+        assert_eq!(said(|it| it.checks[0].failures.push(Default::default())), None, "a build that warned");
+        assert_eq!(said(|it| it.checks[1].outcome = Outcome::Cancelled), None);
+    }
+}

@@ -1,0 +1,347 @@
+//! Legs: the jobs that execute a check. It is done when each of them has spoken by its newest execution.
+//!
+//! Evidence names the execution it comes from ([`Leg`](crate::evidence::Leg)), GitHub names the jobs of a run. A leg
+//! whose newest execution brought nothing is *lost*: neither other legs nor its own older executions speak for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::CheckStanding;
+use crate::{
+    evidence::{CheckEvidence, Evidence, WorkflowOrigin},
+    ids::{CheckName, CheckRunId},
+    observed::{CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
+};
+
+/// Lost legs told of at most.
+const MOST_LOST: usize = 20;
+
+/// A leg whose newest execution ended without evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostLeg {
+    pub name: LegName,
+    pub end: LegEnd,
+    pub url: Option<String>,
+}
+
+/// What is known of the name of a leg.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LegName {
+    /// The job's name, as people see it.
+    Job(String),
+    /// Its place among the legs of a job that the workflow file calls so, from 0.
+    Place { job: String, index: u32, total: u32 },
+    /// Some job of this workflow file.
+    Workflow(String),
+}
+
+/// How a leg ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LegEnd {
+    As(Conclusion),
+    /// Its runner was not heard from again.
+    RunnerLost,
+    Unknown,
+}
+
+impl LegEnd {
+    /// Whether GitHub says that it is nobody's code.
+    pub const fn is_outside(self) -> bool {
+        matches!(self, Self::RunnerLost | Self::As(Conclusion::StartupFailure | Conclusion::Stale))
+    }
+}
+
+/// Which documents speak of a check, and which of its legs are lost.
+#[derive(Clone, Debug)]
+pub struct Spoken<'a> {
+    pub documents: Vec<&'a Evidence>,
+    pub lost: Vec<LostLeg>,
+}
+
+/// Looks up the legs of a check, all runs of which have ended.
+pub fn spoken<'a>(
+    runs: &[WorkflowRun],
+    received: &[ReceivedEvidence],
+    documents: &[&'a Evidence],
+    check: &CheckName,
+) -> Spoken<'a> {
+    let legs = Legs::new(runs, received, documents);
+    let mut lost = BTreeMap::new();
+    let mut speaking = Vec::new();
+    for &document in documents.iter().filter(|document| of(document, check).is_some()) {
+        match legs.loss_of(document) {
+            losses if losses.is_empty() => speaking.push(document),
+            losses => lost.extend(losses),
+        }
+    }
+    let jobs: BTreeSet<(&str, &str)> = documents
+        .iter()
+        .filter(|document| of(document, check).is_some())
+        .filter_map(|document| document.workflow.as_ref())
+        .map(|origin| (origin.path.as_str(), origin.job.as_str()))
+        .collect();
+    for job in jobs {
+        lost.extend(legs.silent(job));
+    }
+    // A sibling's failure cancels the other legs of a matrix: that is what is told.
+    let is_cancelled = |end: LegEnd| end == LegEnd::As(Conclusion::Cancelled);
+    if lost.values().any(|(end, _)| !is_cancelled(*end)) {
+        lost.retain(|_, (end, _)| !is_cancelled(*end));
+    }
+    let lost = lost.into_iter().take(MOST_LOST).map(|(name, (end, url))| LostLeg { name, end, url });
+    Spoken { documents: speaking, lost: lost.collect() }
+}
+
+/// Documents of one execution of a job that say different things of a check: nobody knows which of them is true. Those
+/// of an older Action do not say which execution they are of.
+pub fn contradiction(documents: &[&Evidence], check: &CheckName) -> Option<String> {
+    let mut said = BTreeMap::new();
+    for document in documents {
+        let (Some(origin), Some(found)) = (&document.workflow, of(document, check)) else { continue };
+        let Some(leg) = origin.leg else { continue };
+        let execution = (&origin.path, origin.run_id, origin.run_attempt, &origin.job, leg.index, leg.check_run_id);
+        let before = *said.entry(execution).or_insert(found.outcome);
+        if before != found.outcome {
+            let (one, other) = (before.as_str(), found.outcome.as_str());
+            return Some(format!(
+                "two artifacts of the job {} in attempt {} contradict each other: one says {one}, the other {other}",
+                origin.job, origin.run_attempt
+            ));
+        }
+    }
+    None
+}
+
+/// The refusal of evidence that a newer run uploaded than those that brought the check's: an older pass does not stand
+/// in for it. Where legs are lost (`has_lost`), that of the same run too: it may be what they said.
+pub fn refused_since(
+    received: &[ReceivedEvidence],
+    documents: &[&Evidence],
+    check: &CheckName,
+    has_lost: bool,
+) -> Option<CheckStanding> {
+    let brought = documents.iter().filter(|document| of(document, check).is_some());
+    let origins: Vec<_> = brought.filter_map(|document| document.workflow.as_ref()).collect();
+    received.iter().find_map(|received| {
+        let ReceivedEvidence::Refused { workflow: Some(path), run: Some(id), reason, .. } = received else {
+            return None;
+        };
+        let of_workflow = origins.iter().filter(|origin| origin.path == *path);
+        let newest = of_workflow.map(|origin| origin.run_id).max()?;
+        (*id > newest || (has_lost && *id == newest)).then(|| CheckStanding::Refused { reason: reason.clone() })
+    })
+}
+
+fn of<'a>(document: &'a Evidence, check: &CheckName) -> Option<&'a CheckEvidence> {
+    document.checks.iter().find(|found| &found.name == check)
+}
+
+type Loss = (LegName, (LegEnd, Option<String>));
+
+struct Legs<'a> {
+    runs: &'a [WorkflowRun],
+    received: &'a [ReceivedEvidence],
+    origins: Vec<(&'a WorkflowOrigin, bool)>,
+    heard: BTreeSet<CheckRunId>,
+}
+
+impl<'a> Legs<'a> {
+    fn new(runs: &'a [WorkflowRun], received: &'a [ReceivedEvidence], documents: &[&'a Evidence]) -> Self {
+        let fails = |document: &Evidence| document.checks.iter().any(|check| check.outcome.is_failure());
+        let origins: Vec<_> =
+            documents.iter().filter_map(|document| Some((document.workflow.as_ref()?, fails(document)))).collect();
+        let heard = origins.iter().filter_map(|(origin, _)| origin.leg?.check_run_id).collect();
+        Self { runs, received, origins, heard }
+    }
+
+    /// What is lost although this document speaks: the newer execution of its leg, or where it does not say its leg,
+    /// the job that made its run end without success.
+    fn loss_of(&self, document: &Evidence) -> Vec<Loss> {
+        let Some(origin) = &document.workflow else { return Vec::new() };
+        if let Some(name) = origin.leg.and_then(|leg| leg.check_run_id).and_then(|id| self.name(&origin.path, id)) {
+            let newest = self.executions(&origin.path).filter(|(_, job)| job.name == name).max_by_key(age);
+            return newest
+                .filter(|(run, job)| !self.is_heard(run, job) && (!succeeded(job) || self.has_refusal(run)))
+                .map(|(_, job)| loss(job))
+                .into_iter()
+                .collect();
+        }
+        let Some(newest) = self.newest_run(&origin.path) else { return Vec::new() };
+        let is_its_own = newest.id == origin.run_id && newest.attempt == origin.run_attempt;
+        let fails = document.checks.iter().any(|check| check.outcome.is_failure());
+        if fails || run_succeeded(newest) || (origin.leg.is_some() && is_its_own) || self.is_explained(newest) {
+            return Vec::new();
+        }
+        let lost: Vec<_> = self.unheard(newest).filter(|job| !succeeded(job)).map(loss).collect();
+        if !lost.is_empty() {
+            return lost;
+        }
+        let name = match origin.leg {
+            Some(leg) => LegName::Place { job: origin.job.clone(), index: leg.index, total: leg.total },
+            None => LegName::Workflow(newest.path.clone()),
+        };
+        vec![(name, (end_of_run(newest), newest.url.clone()))]
+    }
+
+    /// The legs of a job that never spoke: there are fewer that did than its evidence counts.
+    fn silent(&self, (path, job): (&str, &str)) -> Vec<Loss> {
+        let legs: Vec<_> = self
+            .origins
+            .iter()
+            .filter(|(origin, _)| origin.path == path && origin.job == job)
+            .filter_map(|(origin, _)| Some((*origin, origin.leg?)))
+            .collect();
+        let Some((newest, leg)) = legs.iter().max_by_key(|(origin, _)| (origin.run_id, origin.run_attempt)) else {
+            return Vec::new();
+        };
+        let total = leg.total;
+        let indices: BTreeSet<u32> =
+            legs.iter().filter(|(_, leg)| leg.total == total && leg.index < total).map(|(_, leg)| leg.index).collect();
+        let missing = (total as usize).saturating_sub(indices.len());
+        let Some(run) = self.runs.iter().find(|run| run.id == newest.run_id).filter(|_| missing > 0) else {
+            return Vec::new();
+        };
+        let has_died = self.unheard(run).any(|job| !succeeded(job));
+        let may_be_silent = !self.has_refusal(run);
+        if may_be_silent && (if run.jobs.is_empty() { run_succeeded(run) } else { !has_died }) {
+            // The step is not in every leg: those without it succeeded and have nothing to say.
+            return Vec::new();
+        }
+        let names: BTreeSet<&str> =
+            legs.iter().filter_map(|(origin, leg)| self.name(&origin.path, leg.check_run_id?)).collect();
+        let stems: BTreeSet<&str> = names.iter().map(|name| stem(name)).collect();
+        let (mut alike, mut others): (Vec<_>, Vec<_>) = self
+            .unheard(run)
+            .filter(|job| !names.contains(job.name.as_str()))
+            .partition(|job| stems.contains(stem(&job.name)));
+        let beside = alike.iter().filter(|job| succeeded(job) && may_be_silent).count();
+        alike.retain(|job| !succeeded(job));
+        others.retain(|job| !succeeded(job));
+        let mut lost: Vec<_> = alike.into_iter().take(missing).map(loss).collect();
+        let unnamed = missing.saturating_sub(lost.len() + beside);
+        if unnamed > 0 && others.len() == unnamed {
+            lost.extend(others.into_iter().map(loss));
+        } else {
+            let places = (0..total).filter(|index| !indices.contains(index)).take(unnamed.min(MOST_LOST));
+            lost.extend(places.map(|index| {
+                let name = LegName::Place { job: job.to_owned(), index, total };
+                (name, (LegEnd::Unknown, run.url.clone()))
+            }));
+        }
+        lost
+    }
+
+    fn newest_run(&self, path: &str) -> Option<&'a WorkflowRun> {
+        let is_skipped = |run: &WorkflowRun| conclusion(run.progress) == Some(Conclusion::Skipped);
+        self.runs.iter().filter(|run| run.path == path && !is_skipped(run)).max_by_key(|run| run.id)
+    }
+
+    /// Whether a run's end without success is what its evidence says.
+    fn is_explained(&self, run: &WorkflowRun) -> bool {
+        let of_run = |origin: &WorkflowOrigin| origin.run_id == run.id && origin.run_attempt == run.attempt;
+        self.origins.iter().any(|(origin, fails)| *fails && of_run(origin))
+    }
+
+    /// Whether evidence was refused, or not read, that a leg of this run may have brought.
+    fn has_refusal(&self, run: &WorkflowRun) -> bool {
+        self.received.iter().any(|received| match received {
+            ReceivedEvidence::Refused { run: of, .. } => of.is_none_or(|of| of == run.id),
+            ReceivedEvidence::Accepted(_) => false,
+        })
+    }
+
+    /// What was executed of a workflow; a job that was skipped was not.
+    fn executions(&self, path: &str) -> impl Iterator<Item = (&'a WorkflowRun, &'a WorkflowJob)> {
+        let runs = self.runs.iter().filter(move |run| run.path == path);
+        runs.flat_map(|run| run.jobs.iter().map(move |job| (run, job)))
+            .filter(|(_, job)| conclusion(job.progress) != Some(Conclusion::Skipped))
+    }
+
+    fn name(&self, path: &str, id: CheckRunId) -> Option<&'a str> {
+        self.executions(path).find(|(_, job)| job.check_run == id).map(|(_, job)| job.name.as_str())
+    }
+
+    /// Whether evidence of this execution is there. What a later attempt lists again began when the first one did.
+    fn is_heard(&self, run: &WorkflowRun, job: &WorkflowJob) -> bool {
+        let same = |other: &&WorkflowJob| {
+            other.name == job.name && other.started_at.is_some() && other.started_at == job.started_at
+        };
+        self.heard.contains(&job.check_run)
+            || run.jobs.iter().filter(same).any(|other| self.heard.contains(&other.check_run))
+    }
+
+    /// The newest execution of each job of a run, where nothing was heard of it.
+    fn unheard(&self, run: &'a WorkflowRun) -> impl Iterator<Item = &'a WorkflowJob> {
+        let mut newest: BTreeMap<&str, &WorkflowJob> = BTreeMap::new();
+        for job in &run.jobs {
+            let known = newest.entry(&job.name).or_insert(job);
+            if age(&(run, job)) > age(&(run, *known)) {
+                *known = job;
+            }
+        }
+        let unheard: Vec<_> = newest.into_values().filter(|job| !self.is_heard(run, job)).collect();
+        unheard.into_iter()
+    }
+}
+
+fn age(
+    (run, job): &(&WorkflowRun, &WorkflowJob),
+) -> (crate::ids::WorkflowRunId, Option<crate::ids::Timestamp>, u32, CheckRunId) {
+    (run.id, job.started_at, job.attempt, job.check_run)
+}
+
+/// `test` of `test (ubuntu-latest, 3.12)`, as GitHub names the legs of a matrix.
+fn stem(name: &str) -> &str {
+    name.split_once(" (").map_or(name, |(stem, _)| stem)
+}
+
+fn loss(job: &WorkflowJob) -> Loss {
+    let end = match conclusion(job.progress) {
+        Some(_) if job.cut_off => LegEnd::RunnerLost,
+        Some(conclusion) => LegEnd::As(conclusion),
+        None => LegEnd::Unknown,
+    };
+    (LegName::Job(job.name.clone()), (end, job.url.clone()))
+}
+
+fn end_of_run(run: &WorkflowRun) -> LegEnd {
+    conclusion(run.progress).map_or(LegEnd::Unknown, LegEnd::As)
+}
+
+const fn conclusion(progress: CheckProgress) -> Option<Conclusion> {
+    match progress {
+        CheckProgress::Completed { conclusion, .. } => Some(conclusion),
+        CheckProgress::Queued | CheckProgress::InProgress => None,
+    }
+}
+
+fn succeeded(job: &WorkflowJob) -> bool {
+    matches!(conclusion(job.progress), Some(Conclusion::Success | Conclusion::Neutral | Conclusion::Skipped))
+}
+
+fn run_succeeded(run: &WorkflowRun) -> bool {
+    matches!(conclusion(run.progress), Some(Conclusion::Success | Conclusion::Neutral))
+}
+
+/// Whether the documents leave open which legs of a workflow's newest run spoke, so that its jobs have to be asked for.
+pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
+    if conclusion(newest.progress).is_none() {
+        return false;
+    }
+    let legs = Legs::new(std::slice::from_ref(newest), &[], documents);
+    let of_path = || legs.origins.iter().map(|(origin, _)| *origin).filter(|origin| origin.path == newest.path);
+    let mut jobs: BTreeMap<&str, (u32, BTreeSet<u32>)> = BTreeMap::new();
+    for (origin, leg) in of_path().filter_map(|origin| Some((origin, origin.leg?))) {
+        let (total, spoke) = jobs.entry(&origin.job).or_default();
+        *total = leg.total.max(*total);
+        if origin.run_id == newest.id && origin.run_attempt == newest.attempt {
+            spoke.insert(leg.index);
+        }
+    }
+    let says_no_leg = of_path().any(|origin| origin.leg.is_none());
+    jobs.values().any(|(total, spoke)| spoke.len() < *total as usize)
+        || (says_no_leg && !run_succeeded(newest) && !legs.is_explained(newest))
+}
+
+#[cfg(test)]
+#[path = "legs_tests.rs"]
+mod tests;

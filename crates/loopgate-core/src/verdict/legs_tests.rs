@@ -1,0 +1,213 @@
+use super::*;
+use crate::{
+    evidence::{Leg, Outcome},
+    fixtures,
+    ids::{Timestamp, WorkflowRunId},
+};
+
+const PATH: &str = ".github/workflows/ci.yml";
+
+fn at(minute: i64) -> Timestamp {
+    Timestamp::from_timestamp(60 * minute, 0).unwrap()
+}
+
+const fn ended(conclusion: Conclusion) -> CheckProgress {
+    CheckProgress::Completed { conclusion, at: None }
+}
+
+/// A job's execution, which began in the minute of its attempt.
+fn job(id: u64, name: &str, attempt: u32, conclusion: Conclusion) -> WorkflowJob {
+    WorkflowJob {
+        check_run: CheckRunId::new(id),
+        name: name.to_owned(),
+        attempt,
+        progress: ended(conclusion),
+        cut_off: false,
+        started_at: Some(at(i64::from(attempt))),
+        url: None,
+    }
+}
+
+fn run(id: u64, attempt: u32, conclusion: Conclusion, jobs: Vec<WorkflowJob>) -> WorkflowRun {
+    WorkflowRun {
+        id: WorkflowRunId::new(id),
+        path: PATH.to_owned(),
+        attempt,
+        progress: ended(conclusion),
+        url: None,
+        started_at: None,
+        jobs,
+    }
+}
+
+/// The evidence of a leg: of which run and attempt, its place among how many, and its check run.
+fn leg(origin: (u64, u32), (index, total): (u32, u32), check_run: Option<u64>) -> Evidence {
+    let ReceivedEvidence::Accepted(evidence) = fixtures::evidence("1".repeat(40).parse().unwrap(), &[], &["rounds"])
+    else {
+        panic!("accepted")
+    };
+    let workflow = WorkflowOrigin {
+        path: PATH.to_owned(),
+        run_id: WorkflowRunId::new(origin.0),
+        run_attempt: origin.1,
+        job: "test".to_owned(),
+        matrix: None,
+        leg: Some(Leg { index, total, check_run_id: check_run.map(CheckRunId::new) }),
+    };
+    Evidence { workflow: Some(workflow), ..*evidence }
+}
+
+fn unit() -> CheckName {
+    "unit".parse().unwrap()
+}
+
+/// The names of the lost legs, and how many documents speak.
+fn lost(runs: &[WorkflowRun], documents: &[Evidence]) -> (Vec<String>, usize) {
+    let documents: Vec<&Evidence> = documents.iter().collect();
+    let spoken = spoken(runs, &[], &documents, &unit());
+    let name = |leg: &LostLeg| match &leg.name {
+        LegName::Job(name) => name.clone(),
+        LegName::Place { job, index, total } => format!("{job} {index}/{total}"),
+        LegName::Workflow(path) => path.clone(),
+    };
+    (spoken.lost.iter().map(name).collect(), spoken.documents.len())
+}
+
+use Conclusion::{Cancelled, Failure, Skipped, Success};
+
+#[test]
+fn a_leg_that_never_spoke_is_lost() {
+    let two = [leg((5, 1), (0, 3), Some(10)), leg((5, 1), (1, 3), Some(11))];
+    let jobs = |third: WorkflowJob, beside: Conclusion| {
+        vec![job(10, "test (a)", 1, Success), job(11, "test (b)", 1, Success), third, job(13, "notify", 1, beside)]
+    };
+    for (third, beside, expected) in [
+        (job(12, "test (c)", 1, Failure), Success, vec!["test (c)"]),
+        (job(12, "test (c)", 1, Cancelled), Failure, vec!["test (c)"]),
+        (job(12, "on c", 1, Failure), Success, vec!["on c"]),
+        (job(12, "on c", 1, Failure), Failure, vec!["test 2/3"]),
+        // The step is not in every leg.
+        (job(12, "test (c)", 1, Success), Success, vec![]),
+        (job(12, "test (c)", 1, Success), Failure, vec![]),
+        (job(12, "test (c)", 1, Skipped), Success, vec![]),
+    ] {
+        let case = format!("{} {:?} {beside:?}", third.name, third.progress);
+        assert_eq!(
+            lost(&[run(5, 1, Failure, jobs(third, beside))], &two),
+            (expected.iter().map(|&name| name.to_owned()).collect(), 2),
+            "{case}"
+        );
+    }
+    assert_eq!(lost(&[run(5, 1, Failure, vec![])], &two).0, ["test 2/3"], "jobs that may not be listed");
+    let whole = [0, 1, 2].map(|nth| leg((5, 1), (nth, 3), Some(10 + u64::from(nth))));
+    let beside = jobs(job(12, "test (c)", 1, Success), Failure);
+    assert_eq!(lost(&[run(5, 1, Failure, beside)], &whole), (vec![], 3), "another job fails");
+}
+
+#[test]
+fn of_a_leg_that_is_repeated_the_newest_execution_speaks() {
+    let both = [leg((5, 1), (0, 2), Some(10)), leg((5, 1), (1, 2), Some(11))];
+    let first = [job(10, "test (a)", 1, Success), job(11, "test (b)", 1, Success)];
+    let with = |more: Vec<WorkflowJob>| first.iter().cloned().chain(more).collect::<Vec<_>>();
+    let dies = run(5, 2, Failure, with(vec![job(20, "test (b)", 2, Failure)]));
+    assert_eq!(lost(&[dies], &both), (vec!["test (b)".to_owned()], 1));
+    let skipped = run(5, 2, Success, with(vec![job(20, "test (b)", 2, Skipped)]));
+    assert_eq!(lost(&[skipped], &both), (vec![], 2), "it was not executed");
+    // A job that is not repeated may be listed again, with the time at which it did run.
+    let again = WorkflowJob { started_at: Some(at(1)), ..job(20, "test (a)", 2, Success) };
+    let spoke = [leg((5, 1), (0, 2), Some(10)), leg((5, 2), (1, 2), Some(21))];
+    let jobs = with(vec![again, job(21, "test (b)", 2, Success)]);
+    assert_eq!(lost(&[run(5, 2, Success, jobs)], &spoke), (vec![], 2));
+    // The same in another run of the workflow.
+    let newer = run(6, 1, Failure, vec![job(30, "test (a)", 3, Success), job(31, "test (b)", 3, Failure)]);
+    let documents = [leg((6, 1), (0, 2), Some(30)), leg((5, 1), (1, 2), Some(11))];
+    assert_eq!(lost(&[run(5, 1, Success, first.to_vec()), newer], &documents).0, ["test (b)"]);
+}
+
+#[test]
+fn without_check_runs_a_leg_is_job_and_place() {
+    let both = |attempt| [leg((5, 1), (0, 2), None), leg((5, attempt), (1, 2), None)];
+    assert_eq!(lost(&[run(5, 1, Failure, vec![])], &both(1)), (vec![], 2));
+    assert_eq!(lost(&[run(5, 2, Success, vec![])], &both(2)), (vec![], 2));
+    assert_eq!(lost(&[run(5, 2, Failure, vec![])], &both(1)).1, 0, "either may have been repeated and died");
+    assert_eq!(lost(&[run(5, 1, Failure, vec![])], &both(1)[..1]).0, ["test 1/2"]);
+}
+
+#[test]
+fn what_a_siblings_failure_cancels_is_not_told() {
+    let one = [leg((5, 1), (0, 3), Some(10))];
+    let jobs = |second| {
+        vec![job(10, "test (a)", 1, Success), job(11, "test (b)", 1, second), job(12, "test (c)", 1, Cancelled)]
+    };
+    assert_eq!(lost(&[run(5, 1, Failure, jobs(Failure))], &one).0, ["test (b)"]);
+    assert_eq!(lost(&[run(5, 1, Cancelled, jobs(Cancelled))], &one).0, ["test (b)", "test (c)"]);
+}
+
+#[test]
+fn only_what_github_says_is_infrastructure() {
+    let lost = |third: WorkflowJob| {
+        let jobs = vec![job(10, "test (a)", 1, Success), third];
+        let document = leg((5, 1), (0, 2), Some(10));
+        spoken(&[run(5, 1, Failure, jobs)], &[], &[&document], &unit()).lost[0].end
+    };
+    let dies = job(11, "test (b)", 1, Failure);
+    assert_eq!(lost(WorkflowJob { cut_off: true, ..dies.clone() }), LegEnd::RunnerLost);
+    assert!(LegEnd::RunnerLost.is_outside() && LegEnd::As(Conclusion::StartupFailure).is_outside());
+    for end in [Failure, Cancelled, Conclusion::TimedOut] {
+        let end = lost(WorkflowJob { progress: ended(end), ..dies.clone() });
+        assert!(!end.is_outside(), "{end:?}: it may be the change's own doing");
+    }
+}
+
+#[test]
+fn jobs_are_asked_for_only_where_the_evidence_leaves_it_open() {
+    let open = |run: &WorkflowRun, documents: &[Evidence]| is_open(run, &documents.iter().collect::<Vec<_>>());
+    let whole = [leg((5, 1), (0, 2), Some(10)), leg((5, 1), (1, 2), Some(11))];
+    assert!(!open(&run(5, 1, Success, vec![]), &whole) && !open(&run(5, 1, Failure, vec![]), &whole));
+    assert!(open(&run(5, 1, Success, vec![]), &whole[..1]), "continue-on-error");
+    assert!(open(&run(5, 2, Success, vec![]), &whole) && open(&run(6, 1, Success, vec![]), &whole));
+    assert!(!open(&WorkflowRun { progress: CheckProgress::InProgress, ..run(5, 2, Success, vec![]) }, &whole));
+    let mut old = leg((5, 1), (0, 1), None);
+    old.workflow.as_mut().unwrap().leg = None;
+    assert!(!open(&run(5, 1, Success, vec![]), &[old.clone()]) && open(&run(5, 1, Failure, vec![]), &[old.clone()]));
+    old.checks[1].outcome = Outcome::Failed;
+    assert!(!open(&run(5, 1, Failure, vec![]), &[old]), "its evidence says why");
+}
+
+#[test]
+fn refused_evidence_of_a_newer_run_refuses_the_check() {
+    let document = leg((5, 1), (0, 2), Some(10));
+    let of_run = |run: Option<u64>| ReceivedEvidence::Refused {
+        artifact: "loopgate-evidence-test".to_owned(),
+        workflow: Some(PATH.to_owned()),
+        run: run.map(WorkflowRunId::new),
+        reason: "no schema".to_owned(),
+    };
+    let refused = |id, has_lost| refused_since(&[of_run(Some(id))], &[&document], &unit(), has_lost).is_some();
+    assert!(refused(6, false) && refused(5, true), "what it would have said is not known");
+    assert!(!refused(4, true) && !refused(5, false), "older, or beside legs that all spoke");
+    // A leg that succeeded has nothing to say, unless what it said was refused, or not read.
+    let runs = [run(5, 1, Success, vec![job(10, "test (a)", 1, Success), job(11, "test (b)", 1, Success)])];
+    for (received, expected) in [(None, 0), (Some(Some(5)), 1), (Some(None), 1), (Some(Some(4)), 0)] {
+        let received: Vec<_> = received.map(of_run).into_iter().collect();
+        assert_eq!(spoken(&runs, &received, &[&document], &unit()).lost.len(), expected, "{received:?}");
+    }
+}
+
+#[test]
+fn one_execution_says_one_thing() {
+    let mut failed = leg((5, 1), (0, 1), Some(10));
+    failed.checks[1].outcome = Outcome::Failed;
+    let said = |other: &Evidence| contradiction(&[&failed, other], &unit());
+    let passed = leg((5, 1), (0, 1), Some(10));
+    assert_eq!(
+        said(&passed).unwrap(),
+        "two artifacts of the job test in attempt 1 contradict each other: one says failed, the other passed"
+    );
+    assert_eq!(said(&failed.clone()), None);
+    assert_eq!(said(&leg((5, 2), (0, 1), Some(20))), None, "another attempt");
+    assert_eq!(said(&leg((5, 1), (0, 1), Some(11))), None, "a job of the same name in another called workflow");
+    let mut old = passed;
+    old.workflow.as_mut().unwrap().leg = None;
+    assert_eq!(said(&old), None);
+}

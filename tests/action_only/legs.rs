@@ -1,0 +1,150 @@
+//! The legs of a matrix: a check is done when each of them has spoken by its newest execution.
+
+use loopgate_core::WorkflowRunId;
+use loopgate_simulator::{Conclusion, Pr, PullSpec, RunSpec, Simulator};
+use serde_json::{Value, json};
+
+use crate::{CI, Job, Keeper as _, actions::Actions, archive, evidence, github, repository, unit};
+
+const LEGS: [&str; 3] = ["test (linux)", "test (macos)", "test (windows)"];
+
+/// A pull request whose CI has a matrix of three, and a job beside it that verifies nothing.
+struct Matrix {
+    github: Simulator,
+    actions: Actions,
+    pr: Pr,
+    run: WorkflowRunId,
+}
+
+impl Matrix {
+    async fn new() -> Self {
+        let github = github().await;
+        let repo = repository(&github);
+        let actions = Actions::new(&github, &repo);
+        let change = PullSpec::new("Add one").file("src/a.rs", "1\n");
+        let pr = github.user("alice").open_pull_request(&repo, change).unwrap();
+        let jobs = [LEGS[0], LEGS[1], LEGS[2], "notify"];
+        let run = github.start_workflow(&repo, RunSpec::new(github.head(&pr).unwrap(), CI).jobs(&jobs)).unwrap();
+        Self { github, actions, pr, run }
+    }
+
+    /// What a leg's newest execution uploads.
+    fn document(&self, leg: usize, attempt: u32, failing: &[&str]) -> Value {
+        let job = Job { name: "test", matrix: Some(LEGS[leg]), checks: unit(failing) };
+        let mut document = evidence(self.github.head(&self.pr).unwrap(), self.run.get(), &job);
+        let check_run = self.github.job(&self.pr.repo, self.run, LEGS[leg]).unwrap();
+        document["workflow"]["run_attempt"] = attempt.into();
+        document["workflow"]["leg"] = json!({ "index": leg, "total": 3, "check_run_id": check_run });
+        document
+    }
+
+    fn end(&self, job: &str, conclusion: Conclusion) {
+        self.github.finish_job(&self.pr.repo, self.run, job, conclusion).unwrap();
+    }
+
+    /// Ends the run with these documents.
+    async fn ended(&self, conclusion: Conclusion, documents: &[Value]) -> Option<Conclusion> {
+        let artifact = |(nth, document): (usize, &Value)| {
+            let zip = archive(&[("evidence.json", document.to_string().as_bytes())]);
+            (format!("loopgate-evidence-test-{nth}-{}", document["workflow"]["run_attempt"]), zip.into())
+        };
+        let artifacts = documents.iter().enumerate().map(artifact).collect();
+        self.github.finish_workflow(&self.pr.repo, self.run, conclusion, artifacts).unwrap();
+        self.actions.settle().await;
+        self.verify()
+    }
+
+    fn verify(&self) -> Option<Conclusion> {
+        self.github.pull_request(&self.pr).unwrap().check_run("loopgate / verify").unwrap().conclusion
+    }
+
+    fn status(&self) -> String {
+        let comments = self.github.pull_request(&self.pr).unwrap().comments;
+        comments.iter().find(|comment| comment.body.starts_with("<!-- loopgate:status -->")).unwrap().body.clone()
+    }
+
+    async fn retry(&self) {
+        self.github.user("alice").comment(&self.pr, "/loop retry").unwrap();
+        self.actions.settle().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leg_that_dies_is_named_and_never_green() {
+    // However it ended: killed or out of time, by its own limit, or before the step.
+    for end in [Conclusion::Cancelled, Conclusion::TimedOut, Conclusion::Failure] {
+        let matrix = Matrix::new().await;
+        for job in [LEGS[0], LEGS[1], "notify"] {
+            matrix.end(job, Conclusion::Success);
+        }
+        matrix.end(LEGS[2], end);
+        let documents = [matrix.document(0, 1, &[]), matrix.document(1, 1, &[])];
+        assert_ne!(matrix.ended(end, &documents).await, Some(Conclusion::Success), "{end:?}");
+        let status = matrix.status();
+        assert!(status.contains("❌ lost") && status.contains("test (windows)"), "{end:?}: {status}");
+        assert!(!status.contains("test (linux)") && !status.contains("notify"), "{end:?}: {status}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_leg_that_is_repeated_counts_by_its_newest_execution() {
+    let matrix = Matrix::new().await;
+    for job in [LEGS[0], LEGS[1], "notify"] {
+        matrix.end(job, Conclusion::Success);
+    }
+    let documents = [matrix.document(0, 1, &[]), matrix.document(1, 1, &[])];
+    assert_ne!(matrix.ended(Conclusion::Failure, &documents).await, Some(Conclusion::Success));
+    matrix.retry().await;
+    assert_ne!(matrix.ended(Conclusion::Failure, &[]).await, Some(Conclusion::Success), "it dies once more");
+    assert!(matrix.status().contains("test (windows)"), "{}", matrix.status());
+    matrix.retry().await;
+    let again = [matrix.document(2, 3, &[])];
+    assert_eq!(matrix.ended(Conclusion::Success, &again).await, Some(Conclusion::Success), "{}", matrix.status());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leg_that_failed_and_dies_when_it_is_repeated_is_lost() {
+    let matrix = Matrix::new().await;
+    for job in [LEGS[0], LEGS[1], "notify"] {
+        matrix.end(job, Conclusion::Success);
+    }
+    let documents = [0, 1, 2].map(|leg| matrix.document(leg, 1, if leg == 2 { &["opens_paths"] } else { &[] }));
+    assert_eq!(matrix.ended(Conclusion::Failure, &documents).await, Some(Conclusion::Failure));
+    matrix.retry().await;
+    assert_ne!(matrix.ended(Conclusion::Failure, &[]).await, Some(Conclusion::Success));
+    let status = matrix.status();
+    assert!(status.contains("❌ lost") && status.contains("test (windows)"), "its older word is no word: {status}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_that_are_no_legs_do_not_matter() {
+    let matrix = Matrix::new().await;
+    matrix.end("notify", Conclusion::Failure);
+    let documents = [0, 1, 2].map(|leg| matrix.document(leg, 1, &[]));
+    for leg in LEGS {
+        matrix.end(leg, Conclusion::Success);
+    }
+    assert_eq!(matrix.ended(Conclusion::Failure, &documents).await, Some(Conclusion::Success), "{}", matrix.status());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn evidence_that_contradicts_other_evidence_is_refused() {
+    let matrix = Matrix::new().await;
+    let mut documents = [0, 1, 2].map(|leg| matrix.document(leg, 1, &[])).to_vec();
+    documents.push(matrix.document(1, 1, &["opens_paths"]));
+    assert_ne!(matrix.ended(Conclusion::Success, &documents).await, Some(Conclusion::Success));
+    let status = matrix.status();
+    assert!(status.contains("contradict each other: one says"), "{status}");
+}
+
+/// An older Action does not say the leg: its evidence counts where the run succeeded, or fails as the run did.
+#[tokio::test(flavor = "multi_thread")]
+async fn evidence_of_an_older_action_counts_where_its_run_succeeded() {
+    for (end, is_green) in [(Conclusion::Success, true), (Conclusion::Failure, false), (Conclusion::Cancelled, false)] {
+        let matrix = Matrix::new().await;
+        let mut document = matrix.document(0, 1, &[]);
+        document["workflow"].as_object_mut().unwrap().remove("leg");
+        let verify = matrix.ended(end, &[document]).await;
+        assert_eq!(verify == Some(Conclusion::Success), is_green, "{end:?}: {}", matrix.status());
+    }
+}
