@@ -5,7 +5,7 @@ use crate::{
     evidence::SourceLocation,
     gate::{assess::world::*, report::MatchReason as Why},
     observed::ChangedFiles::{Complete, TooLarge},
-    policy::{NameGlob, Pattern},
+    policy::{LinePatterns, NameGlob, PathGlobs, Pattern},
 };
 
 fn branches(texts: &[&str]) -> Vec<NameGlob> {
@@ -17,10 +17,17 @@ fn globs(texts: &[&str]) -> PathGlobs {
 }
 
 fn lines(pattern: &str, except: &[&str]) -> GateTrigger {
-    GateTrigger::AddedLines {
-        patterns: LinePatterns::new(vec![Pattern::parse(pattern).unwrap()]),
-        except: globs(except),
-    }
+    GateTrigger::AddedLines(condition(pattern, except))
+}
+
+fn condition(pattern: &str, except: &[&str]) -> LineCondition {
+    let patterns = LinePatterns::new(vec![Pattern::parse(pattern).unwrap().named("a_name".parse().ok())]);
+    LineCondition { patterns, except: globs(except), ..LineCondition::default() }
+}
+
+fn paths_except(included: &[&str], excluded: &[&str]) -> GateTrigger {
+    let paths = PathCondition { globs: globs(included), except: globs(excluded), ..PathCondition::default() };
+    GateTrigger::Paths(paths)
 }
 
 fn without_patch(path: &str) -> ChangedFile {
@@ -44,7 +51,7 @@ fn opens_in(trigger: GateTrigger, world: &World) -> Option<Vec<Why>> {
 }
 
 fn path_of(glob: &str) -> Why {
-    Why::Path { glob: glob.into() }
+    Why::Path { name: None, glob: Some(glob.into()) }
 }
 
 #[test]
@@ -57,7 +64,7 @@ fn paths_match_by_either_name_of_a_rename() {
 
 #[test]
 fn an_exception_for_one_folder_covers_no_folder_below_it() {
-    let trigger = || GateTrigger::Paths { globs: globs(&["src/**"]), except: globs(&["src/*.sql"]) };
+    let trigger = || paths_except(&["src/**"], &["src/*.sql"]);
     assert_eq!(opens(trigger(), Complete(vec![file("src/a.sql", "@@ -1 +1 @@\n+x")])), None);
     assert!(opens(trigger(), Complete(vec![file("src/auth/a.sql", "@@ -1 +1 @@\n+x")])).is_some());
     let trigger = || lines("eval", &["docs/*"]);
@@ -80,7 +87,7 @@ fn deletions_symlinks_submodules_and_mode_changes_touch_their_path() {
 
 #[test]
 fn excepted_paths_do_not_match_by_that_name() {
-    let trigger = || GateTrigger::Paths { globs: globs(&["src/**"]), except: globs(&["src/tests/**"]) };
+    let trigger = || paths_except(&["src/**"], &["src/tests/**"]);
     assert_eq!(opens(trigger(), Complete(vec![file("src/tests/a.rs", "")])), None);
     let moved = ChangedFile { previous_path: Some("src/tests/a.rs".into()), ..file("src/a.rs", "") };
     assert!(opens(trigger(), Complete(vec![moved])).is_some());

@@ -13,7 +13,7 @@ fn manifest(path: &str, patch: &str) -> ChangedFile {
 }
 
 fn names(path: &str, patch: &str) -> Vec<String> {
-    match added(&manifest(path, patch), &BTreeSet::new()) {
+    match added(&manifest(path, patch)) {
         Added::Names(names) => names.into_iter().map(|(_, name)| name).collect(),
         other => panic!("{path}: {other:?}"),
     }
@@ -129,35 +129,17 @@ fn bumps_moves_and_removals_are_no_new_dependencies() {
 }
 
 #[test]
-fn lock_files_speak_only_where_no_manifest_does() {
-    let lock = manifest("Cargo.lock", "@@ -1 +1,3 @@\n+[[package]]\n+name = \"evil\"\n+version = \"1.0.0\"");
-    assert_eq!(added(&lock, &BTreeSet::new()), Added::Names(vec![(2, "evil".into())]));
-    assert_eq!(added(&lock, &BTreeSet::from([Ecosystem::Cargo])), Added::NotAManifest);
-    for (path, line, name) in [
-        ("package-lock.json", "    \"node_modules/a/node_modules/@b/c\": {", "@b/c"),
-        ("yarn.lock", "\"@b/c@^1.0.0\":", "@b/c"),
-        ("pnpm-lock.yaml", "  '@b/c@1.0.0':", "@b/c"),
-        ("composer.lock", "            \"name\": \"b/c\",", "b/c"),
-        ("Gemfile.lock", "    rails (7.0)", "rails"),
-        ("go.sum", "github.com/b/c v1.0.0 h1:abc=", "github.com/b/c"),
-        ("Pipfile.lock", "        \"requests\": {", "requests"),
-    ] {
-        assert_eq!(names(path, &format!("@@ -1 +1 @@\n+{line}")), [name], "{path}");
-    }
-}
-
-#[test]
 fn what_cannot_be_read_is_said() {
     let mut file = manifest("package.json", "");
     file.patch = None;
-    assert_eq!(added(&file, &BTreeSet::new()), Added::Unreadable);
+    assert_eq!(added(&file), Added::Unreadable);
     file.patch = Some("@@ broken\n+\"a\": \"1\"".into());
-    assert_eq!(added(&file, &BTreeSet::new()), Added::Unreadable);
+    assert_eq!(added(&file), Added::Unreadable);
     file.status = FileStatus::Renamed;
     file.previous_path = Some("notes.json".into());
-    assert_eq!(added(&file, &BTreeSet::new()), Added::Unreadable);
+    assert_eq!(added(&file), Added::Unreadable);
     file.previous_path = Some("old/package.json".into());
     (file.patch, file.additions) = (None, 0);
-    assert_eq!(added(&file, &BTreeSet::new()), Added::Names(vec![]));
-    assert_eq!(added(&manifest("src/main.rs", ""), &BTreeSet::new()), Added::NotAManifest);
+    assert_eq!(added(&file), Added::Names(vec![]));
+    assert_eq!(added(&manifest("src/main.rs", "")), Added::NotAManifest);
 }
