@@ -142,10 +142,15 @@ impl When {
 
 impl PathsSection {
     fn lower(self, cx: &mut Lowering) -> PathCondition {
-        let (globs, mut except) = self.globs.map(|globs| cx.paths(&globs.0)).unwrap_or_default();
-        if let Some(more) = self.except {
-            except = cx.path_globs(&more.0);
-        }
+        let except = self.except.map(|globs| globs.0).unwrap_or_default();
+        let (globs, except) = match self.globs {
+            Some(NonEmpty(mut globs)) => {
+                let excluded = |glob: Located<String>| Located { value: format!("!{}", glob.value), ..glob };
+                globs.extend(except.into_iter().map(excluded));
+                cx.paths(&globs)
+            }
+            None => (PathGlobs::default(), cx.path_globs(&except)),
+        };
         let words = self.words.map(|words| cx.path_words(words.0)).unwrap_or_default();
         PathCondition { name: self.name, globs, words, except, code_only: self.code_only.unwrap_or_default() }
     }

@@ -376,7 +376,7 @@ fn has_operator(text: &str) -> bool {
 fn named_by(form: LineForm, line: &str) -> Option<String> {
     let pattern = match form {
         LineForm::Gradle => pattern!(
-            r#"^\s*(?:(?:\w*[iI]mplementation|\w*[aA]pi|compile|\w*[cC]ompileOnly|\w*[rR]untimeOnly|\w*[aA]nnotationProcessor|\w*[kK]apt|\w*[kK]sp|classpath|provided|runtime|testCompile|developmentOnly|coreLibraryDesugaring)\b[\s(]+(?:(?:enforcedPlatform|platform|kotlin|project)\s*\()?\s*(?:["']([^"':]+(?::[^"':]+)?)|(libs\.[\w.]+))|id[\s(]+["']([^"']+)["'])"#
+            r#"^\s*(?:(?:\w*[iI]mplementation|\w*[aA]pi|compile|\w*[cC]ompileOnly|\w*[rR]untimeOnly|\w*[aA]nnotationProcessor|\w*[kK]apt|\w*[kK]sp|classpath|provided|runtime|testCompile|developmentOnly|coreLibraryDesugaring)\b[\s(]+(?:(?:enforcedPlatform|platform|kotlin|project)\s*\()?\s*(?:["']([^"':]+(?::[^"':]+)?)|(libs\.[\w.]+))|id[\s(]+["']([^"']+)["']|["']([\w.-]+:[\w.-]+)(?::[^"']*)?["']\s*,?\s*(?://.*)?$)"#
         ),
         LineForm::VersionCatalog => {
             pattern!(r#"^\s*[\w.-]+\s*=(?:.*(?:module|group|id)\s*=\s*"([^"]+)"|\s*"([\w.-]+:[\w.-]+):)"#)
