@@ -169,7 +169,8 @@ impl Lowering {
         &mut self,
         written: impl IntoIterator<Item = (Option<&'w PatternName>, &'w Vec<Located<String>>)>,
     ) -> LinePatterns {
-        let written: Vec<_> = written.into_iter().flat_map(|(name, list)| list.iter().map(move |one| (name, one))).collect();
+        let written: Vec<_> =
+            written.into_iter().flat_map(|(name, list)| list.iter().map(move |one| (name, one))).collect();
         let name_of = |name: Option<&'w PatternName>| name.map_or("", PatternName::as_str);
         let key: Vec<_> = written
             .iter()

@@ -14,17 +14,27 @@ use loopgate_core::{
 
 /// The presets that a change to one file opens, without `deploy`, which every change opens.
 fn opened_by(path: &str, added: &str) -> Vec<String> {
-    let file = ChangedFile {
+    opened(vec![changed(path, FileStatus::Modified, &format!(" context\n+{added}"))])
+}
+
+fn changed(path: &str, status: FileStatus, lines: &str) -> ChangedFile {
+    ChangedFile {
         path: path.to_owned(),
         previous_path: None,
-        status: FileStatus::Modified,
+        status,
         additions: 1,
-        deletions: 0,
+        deletions: 1,
         blob: None,
-        patch: Some(format!("@@ -1,1 +1,2 @@\n context\n+{added}")),
-    };
+        patch: Some(format!("@@ -1,1 +1,1 @@\n{lines}")),
+    }
+}
+
+fn opened(files: Vec<ChangedFile>) -> Vec<String> {
     let mut snapshot = fixtures::snapshot();
-    snapshot.files = ChangedFiles::Complete(vec![file]);
+    // Every folder at the top is known, so that only what stands in the files opens a gate.
+    let top = |file: &ChangedFile| file.path.split_once('/').map(|(folder, _)| folder.to_owned());
+    snapshot.base_folders = Some(files.iter().filter_map(top).collect());
+    snapshot.files = ChangedFiles::Complete(files);
     static PRESETS: LazyLock<Policy> = LazyLock::new(presets);
     let presets = PRESETS.gates.iter().filter(|(name, _)| name.as_str() != "deploy");
     let opened = presets.filter(|(_, gate)| !matches(gate, &snapshot, &[]).is_empty());
@@ -32,6 +42,29 @@ fn opened_by(path: &str, added: &str) -> Vec<String> {
 }
 
 const NONE: [&str; 0] = [];
+
+#[test]
+fn look_alikes_of_ten_languages_are_told_apart() {
+    let mut wrong = Vec::new();
+    for case in include_str!("look_alikes.txt").split("\n= ").skip(1) {
+        let (title, files) = case.split_once('\n').unwrap();
+        let (name, gates) = title.split_once(" -> ").unwrap();
+        let files = format!("\n{}", files.trim_end());
+        let files = files.split("\n@").skip(1).map(|file| {
+            let (path, lines) = file.split_once('\n').unwrap();
+            match path.strip_prefix('+') {
+                Some(path) => changed(path.trim(), FileStatus::Added, lines),
+                None => changed(path.trim(), FileStatus::Modified, lines),
+            }
+        });
+        let is = opened(files.collect());
+        let is = if is.is_empty() { "none".to_owned() } else { is.join(", ") };
+        if is != gates {
+            wrong.push(format!("{name}: {is} instead of {gates}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
 
 #[test]
 fn paths_open_the_gates_they_are_about() {

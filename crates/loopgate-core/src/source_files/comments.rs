@@ -16,8 +16,21 @@ impl Comments {
         const MARKUP: Comments = Comments { line: &["//"], block: Some(("<!--", "-->")) };
         /// Files of no language whose comments begin with `#`.
         const HASHES: [&str; 15] = [
-            ".yml", ".yaml", ".toml", ".env", ".properties", ".ini", ".cfg", ".conf", ".tf", ".rake", ".gemspec", "Gemfile",
-            "Dockerfile", "Makefile", "requirements.txt",
+            ".yml",
+            ".yaml",
+            ".toml",
+            ".env",
+            ".properties",
+            ".ini",
+            ".cfg",
+            ".conf",
+            ".tf",
+            ".rake",
+            ".gemspec",
+            "Gemfile",
+            "Dockerfile",
+            "Makefile",
+            "requirements.txt",
         ];
         const HASH: Comments = Comments { line: &["#"], block: None };
         use SourceLanguage as L;

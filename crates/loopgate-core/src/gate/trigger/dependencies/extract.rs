@@ -105,7 +105,10 @@ impl Reader {
             table.starts_with("tool.poetry") && table.ends_with("dependencies") || table == "tool.pdm.dependencies"
         };
         let lists = |table: &str| {
-            matches!(table, "project.optional-dependencies" | "dependency-groups" | "tool.uv" | "tool.pdm.dev-dependencies")
+            matches!(
+                table,
+                "project.optional-dependencies" | "dependency-groups" | "tool.uv" | "tool.pdm.dev-dependencies"
+            )
         };
         let text = line.trim();
         if text.starts_with('[') && text.ends_with(']') && !text.contains(['"', ',', '=']) {
@@ -215,7 +218,9 @@ impl Reader {
         }
         let (name, value) = line.trim().split_once(':').filter(|_| line.starts_with(' '))?;
         let counts = match self.section {
-            Section::Dependencies | Section::List => !matches!(name, "sdk" | "path" | "git" | "url" | "ref" | "version"),
+            Section::Dependencies | Section::List => {
+                !matches!(name, "sdk" | "path" | "git" | "url" | "ref" | "version")
+            }
             Section::Other => false,
             Section::Unseen => is_version(value.trim().trim_matches(['"', '\''])),
         };
