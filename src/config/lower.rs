@@ -182,17 +182,17 @@ impl Lowering {
         })
     }
 
-    /// Words of paths, in the singular or the plural, asked all at once.
-    pub fn path_words(&mut self, mut written: Vec<Located<String>>) -> LinePatterns {
-        for word in &mut written {
-            let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == ' ';
-            if word.value.is_empty() || !word.value.chars().all(is_plain) {
-                let problem = Problem::wrong(word.place, format!("`{}` is no word of a path", shorten(&word.value)));
-                self.refuse(problem.hint("write lower-case letters and digits, and a blank between words"));
-            }
-            word.value = format!(r"\b{}s?\b", word.value);
+    /// Words of paths, in the singular or the plural, as one expression.
+    pub fn path_words(&mut self, written: &[Located<String>]) -> LinePatterns {
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == ' ';
+        for word in written.iter().filter(|word| word.value.is_empty() || !word.value.chars().all(is_plain)) {
+            let problem = Problem::wrong(word.place, format!("`{}` is no word of a path", shorten(&word.value)));
+            self.refuse(problem.hint("write lower-case letters and digits, and a blank between words"));
         }
-        self.line_patterns([(None, &written)])
+        let Some(first) = written.first() else { return LinePatterns::default() };
+        let words: Vec<&str> = written.iter().map(|word| word.value.as_str()).collect();
+        let value = format!(r"\b(?:{})s?\b", words.join("|"));
+        self.line_patterns([(None, &vec![Located { value, place: first.place }])])
     }
 
     /// A path inside the repository.

@@ -151,7 +151,7 @@ impl PathsSection {
             }
             None => (PathGlobs::default(), cx.path_globs(&except)),
         };
-        let words = self.words.map(|words| cx.path_words(words.0)).unwrap_or_default();
+        let words = self.words.map(|words| cx.path_words(&words.0)).unwrap_or_default();
         PathCondition { name: self.name, globs, words, except, code_only: self.code_only.unwrap_or_default() }
     }
 }
