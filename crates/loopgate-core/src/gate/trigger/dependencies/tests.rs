@@ -98,6 +98,18 @@ fn new_names_in_every_ecosystem() {
             &["monolog/monolog", "ext-json"],
         ),
         ("src/A.csproj", "@@ -1 +1,5 @@\n+    <PackageReference Include=\"Serilog\" Version=\"4\" />", &["Serilog"]),
+        ("mix.exs", "@@ -1 +1,2 @@\n+      {:money, \"~> 1.0\"},\n+      version: \"1.0\",", &["money"]),
+        ("pubspec.yaml", "@@ -1 +1,5 @@\n dependencies:\n+  http: ^1.0.0\n flutter:\n+  uses: 1.0", &["http"]),
+        ("Package.swift", "@@ -1 +1 @@\n+  .package(url: \"https://a/b\", from: \"1.0\"),", &["https://a/b"]),
+        ("build.sbt", "@@ -1 +1 @@\n+  \"org.x\" %% \"y\" % \"1.0\",", &["org.x"]),
+        (
+            "pom.xml",
+            "@@ -1 +1,9 @@\n+<plugin>\n+<artifactId>p</artifactId>\n+</plugin>\n+<dependency>\n+<artifactId>d</artifactId>\n+<exclusions><exclusion><artifactId>e</artifactId></exclusion></exclusions>\n+</dependency>",
+            &["d"],
+        ),
+        ("pyproject.toml", "@@ -1 +1,4 @@\n [tool.ruff]\n+select = [\"E501\", \"F401\"]", &[]),
+        ("pyproject.toml", "@@ -1 +1,4 @@\n [dependency-groups]\n+dev = [\"pytest\"]", &["pytest"]),
+        ("package.json", "@@ -1 +1,4 @@\n   \"resolutions\": {\n+    \"minimist\": \"1.2.8\"", &[]),
         ("packages.config", "@@ -1 +1,5 @@\n+  <package id=\"NUnit\" version=\"4\" />", &["NUnit"]),
     ] {
         assert_eq!(names(path, patch), expected, "{path}\n{patch}");
@@ -141,5 +153,10 @@ fn what_cannot_be_read_is_said() {
     file.previous_path = Some("old/package.json".into());
     (file.patch, file.additions) = (None, 0);
     assert_eq!(added(&file), Added::Names(vec![]));
-    assert_eq!(added(&manifest("src/main.rs", "")), Added::NotAManifest);
+    let compiled = "@@ -1 +1,2 @@\n+urllib3==2.2.1\n+    # via requests";
+    for (path, patch) in
+        [("src/main.rs", ""), ("Cargo.lock", "@@ -1 +1 @@\n+name = \"x\""), ("requirements.txt", compiled)]
+    {
+        assert_eq!(added(&manifest(path, patch)), Added::NotAManifest, "{path}");
+    }
 }
