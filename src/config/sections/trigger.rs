@@ -72,12 +72,15 @@ pub(in crate::config) struct PathsSection {
     code_only: Option<bool>,
 }
 
+/// Regular expressions by the name that the request gives them.
+type NamedPatterns = IndexMap<PatternName, NonEmpty<Located<String>>>;
+
 /// Patterns over changed lines, and where they do not count.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::config) struct LinesSection {
     /// Regular expressions, or such under names; one match is enough.
-    patterns: ShortOr<NonEmpty<Located<String>>, IndexMap<PatternName, NonEmpty<Located<String>>>>,
+    patterns: ShortOr<NonEmpty<Located<String>>, NamedPatterns>,
     /// Regular expressions of lines that do not count. Default: none.
     unless: Option<NonEmpty<Located<String>>>,
     /// Files whose lines do not count, as globs. Default: none.
