@@ -10,7 +10,10 @@ use super::{
     problem::{Problem, shorten},
     wrappers::Located,
 };
-use loopgate_core::policy::{LinePatterns, NameGlob, PathGlobs, Pattern, Switch};
+use loopgate_core::{
+    PatternName,
+    policy::{LinePatterns, NameGlob, PathGlobs, Pattern, Switch},
+};
 
 /// A regular expression may compile to 1 MiB; so many of them fit in a server that holds many configurations.
 const MAX_PATTERNS: usize = 128;
@@ -161,10 +164,35 @@ impl Lowering {
         written.iter().filter_map(|text| self.pattern(text)).collect()
     }
 
-    /// Regular expressions over lines, asked all at once.
-    pub fn line_patterns(&mut self, written: &[Located<String>]) -> LinePatterns {
-        let key: Vec<_> = written.iter().map(|text| (text.place, text.value.as_str())).collect();
-        remembered(&BUILTIN_PATTERNS, &key, || LinePatterns::new(self.patterns(written)))
+    /// Regular expressions over lines, each list under its name, asked all at once.
+    pub fn line_patterns<'w>(
+        &mut self,
+        written: impl IntoIterator<Item = (Option<&'w PatternName>, &'w Vec<Located<String>>)>,
+    ) -> LinePatterns {
+        let written: Vec<_> =
+            written.into_iter().flat_map(|(name, list)| list.iter().map(move |one| (name, one))).collect();
+        let name_of = |name: Option<&'w PatternName>| name.map_or("", PatternName::as_str);
+        let key: Vec<_> = written
+            .iter()
+            .flat_map(|&(name, text)| [(text.place, name_of(name)), (text.place, text.value.as_str())])
+            .collect();
+        remembered(&BUILTIN_PATTERNS, &key, || {
+            let patterns = written.iter().filter_map(|&(name, text)| Some(self.pattern(text)?.named(name.cloned())));
+            LinePatterns::new(patterns.collect())
+        })
+    }
+
+    /// Words of paths, in the singular or the plural, as one expression.
+    pub fn path_words(&mut self, written: &[Located<String>]) -> LinePatterns {
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == ' ';
+        for word in written.iter().filter(|word| word.value.is_empty() || !word.value.chars().all(is_plain)) {
+            let problem = Problem::wrong(word.place, format!("`{}` is no word of a path", shorten(&word.value)));
+            self.refuse(problem.hint("write lower-case letters and digits, and a blank between words"));
+        }
+        let Some(first) = written.first() else { return LinePatterns::default() };
+        let words: Vec<&str> = written.iter().map(|word| word.value.as_str()).collect();
+        let value = format!(r"\b(?:{})s?\b", words.join("|"));
+        self.line_patterns([(None, &vec![Located { value, place: first.place }])])
     }
 
     /// A path inside the repository.

@@ -29,6 +29,8 @@ pub(super) struct Presets {
     pub tree: Node,
     /// What only the presets say of gates.
     pub gates: IndexMap<GateName, PresetSection>,
+    /// The condition behind `api: true`.
+    pub api: Node,
 }
 
 /// The key `preset` of a gate: what a preset says, and no configuration can.
@@ -61,6 +63,7 @@ impl Presets {
     /// When a gate lacks what every preset says of itself. What else is wrong is told when the tree is made a policy.
     pub fn read(source: Source<'static>) -> Result<Self, Problem> {
         let mut tree = yaml::read(source, Layer::Builtin)?;
+        let api = tree.take("api").ok_or_else(|| Problem::missing(tree.place, "api"))?.node;
         let mut gates = IndexMap::new();
         if let Kind::Map(root) = &mut tree.kind
             && let Some(Kind::Map(entries)) = root.get_mut("gates").map(|entry| &mut entry.node.kind)
@@ -72,7 +75,7 @@ impl Presets {
                 gates.insert(name, de::from_node(&preset.node)?);
             }
         }
-        Ok(Self { source, tree, gates })
+        Ok(Self { source, tree, gates, api })
     }
 }
 

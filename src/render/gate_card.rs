@@ -11,7 +11,7 @@ use super::{
     words,
 };
 use loopgate_core::{
-    GateName, Login,
+    GateName, Login, PatternName,
     gate::{Absence, Approval, GateReport, GateStanding, Holding, MatchReason, TriggerMatch, Unusable},
     observed::Lifecycle,
     policy::{ApproveBy, Policy},
@@ -142,10 +142,11 @@ pub fn why(report: &GateReport, links: &Links, most: usize) -> Shown<Markdown> {
 fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
     let what = match &found.reason {
         MatchReason::Always => "the whole pull request: every one needs this gate".to_owned(),
-        MatchReason::Path { glob } => format!("matches {}", code(glob)),
-        MatchReason::AddedLine { pattern, excerpt } => {
-            format!("adds {} (matches {})", code(excerpt), code(pattern))
-        }
+        MatchReason::Path { name: Some(name), .. } => format!("is of the kind {}", code(name.as_str())),
+        MatchReason::Path { name: None, glob: Some(glob) } => format!("matches {}", code(glob)),
+        MatchReason::Path { name: None, glob: None } => "has a word in its path that the gate looks for".to_owned(),
+        MatchReason::AddedLine { name, excerpt } => format!("adds {}{}", code(excerpt), pattern(name.as_ref())),
+        MatchReason::RemovedLine { name, excerpt } => format!("removes {}{}", code(excerpt), pattern(name.as_ref())),
         MatchReason::Unreadable => "GitHub shows no readable diff of it, so it counts as matching".to_owned(),
         MatchReason::Dependency { name } => format!("adds the dependency {}", code(name)),
         MatchReason::NewTopLevelFolder { folder } => format!("the top-level folder {} is new", code(folder)),
@@ -164,10 +165,18 @@ fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
         MatchReason::TooLarge => "the whole pull request: it is too large to read".to_owned(),
         MatchReason::Mode => "the whole pull request: in supervised mode every gate holds".to_owned(),
     };
+    let is_gone = matches!(found.reason, MatchReason::RemovedLine { .. });
     Markdown::ours(match &found.file {
+        Some(file) if is_gone => format!("{} {what}", links.removed_in_diff(file, found.line)),
         Some(file) => format!("{} {what}", links.in_diff(file, found.line)),
         None => what,
     })
+}
+
+/// The name of the pattern that a line matches, behind the line. One without a name goes unsaid: an expression tells
+/// people little.
+fn pattern(name: Option<&PatternName>) -> String {
+    name.map(|name| format!(" ({})", code(name.as_str()))).unwrap_or_default()
 }
 
 /// What stands in the way beside a missing word: owners who are yet to approve, names that cannot, a team that is not

@@ -172,7 +172,7 @@ fn gate(texts: &mut Texts, i: usize, n: usize) -> GateReport {
         .map(|_| TriggerMatch {
             file: Some(texts.take()),
             line: Some(1),
-            reason: MatchReason::AddedLine { pattern: texts.take(), excerpt: texts.take() },
+            reason: MatchReason::AddedLine { name: None, excerpt: texts.take() },
         })
         .collect();
     report.eligible.unusable =

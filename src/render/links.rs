@@ -45,10 +45,19 @@ impl Links {
 
     /// A place in the pull request's diff, where reviewers read it.
     pub fn in_diff(&self, file: &str, line: Option<u32>) -> Markdown {
+        self.on_side(file, line, 'R')
+    }
+
+    /// A line that the pull request's diff takes away; its number is the base's.
+    pub fn removed_in_diff(&self, file: &str, line: Option<u32>) -> Markdown {
+        self.on_side(file, line, 'L')
+    }
+
+    fn on_side(&self, file: &str, line: Option<u32>, side: char) -> Markdown {
         let label = code(&place(file, line));
         let url = self.pull_request.as_deref().map(|pull| {
             let anchor = hex::encode(Sha256::digest(file.as_bytes()));
-            let line = line.map(|line| format!("R{line}")).unwrap_or_default();
+            let line = line.map(|line| format!("{side}{line}")).unwrap_or_default();
             format!("{pull}/files#diff-{anchor}{line}")
         });
         linked(label, url)

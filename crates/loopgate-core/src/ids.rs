@@ -321,6 +321,11 @@ slug! {
 }
 
 slug! {
+    /// What a request calls a pattern that opens a gate: `auth_check_removed`.
+    PatternName, "a pattern's name (lower-case letters, digits, - and _, at most 40)"
+}
+
+slug! {
     /// The name of a template for the comment that asks for a gate: `security` for `gates/security.md`.
     TemplateName, "a template's name (lower-case letters, digits, - and _, at most 40)"
 }

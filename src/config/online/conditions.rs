@@ -43,8 +43,8 @@ impl Check<'_> {
             GateTrigger::BaseBranch(globs) => {
                 globs.as_slice().iter().for_each(|glob| self.branch((path, Some(glob.as_str())), glob));
             }
-            GateTrigger::Paths { globs, .. } => {
-                globs.as_slice().iter().for_each(|glob| self.files((path, Some(glob.as_str())), glob));
+            GateTrigger::Paths(paths) => {
+                paths.globs.as_slice().iter().for_each(|glob| self.files((path, Some(glob.as_str())), glob));
             }
             _ => {}
         }

@@ -8,23 +8,33 @@ use loopgate_core::{
     fixtures,
     gate::{Holding, holding, matches},
     observed::{ChangedFile, ChangedFiles, FileStatus},
-    policy::{ApproveBy, GateDefinition, GateTrigger, Mode, Pattern, Policy},
+    policy::{ApproveBy, GateDefinition, GateTrigger, LinePatterns, Mode, Pattern, Policy},
     stage::Stage,
 };
 
 /// The presets that a change to one file opens, without `deploy`, which every change opens.
 fn opened_by(path: &str, added: &str) -> Vec<String> {
-    let file = ChangedFile {
+    opened(vec![changed(path, FileStatus::Modified, &format!(" context\n+{added}"))])
+}
+
+fn changed(path: &str, status: FileStatus, lines: &str) -> ChangedFile {
+    ChangedFile {
         path: path.to_owned(),
         previous_path: None,
-        status: FileStatus::Modified,
+        status,
         additions: 1,
-        deletions: 0,
+        deletions: 1,
         blob: None,
-        patch: Some(format!("@@ -1,1 +1,2 @@\n context\n+{added}")),
-    };
+        patch: Some(format!("@@ -1,1 +1,1 @@\n{lines}")),
+    }
+}
+
+fn opened(files: Vec<ChangedFile>) -> Vec<String> {
     let mut snapshot = fixtures::snapshot();
-    snapshot.files = ChangedFiles::Complete(vec![file]);
+    // Every folder at the top is known, so that only what stands in the files opens a gate.
+    let top = |file: &ChangedFile| file.path.split_once('/').map(|(folder, _)| folder.to_owned());
+    snapshot.base_folders = Some(files.iter().filter_map(top).collect());
+    snapshot.files = ChangedFiles::Complete(files);
     static PRESETS: LazyLock<Policy> = LazyLock::new(presets);
     let presets = PRESETS.gates.iter().filter(|(name, _)| name.as_str() != "deploy");
     let opened = presets.filter(|(_, gate)| !matches(gate, &snapshot, &[]).is_empty());
@@ -32,6 +42,29 @@ fn opened_by(path: &str, added: &str) -> Vec<String> {
 }
 
 const NONE: [&str; 0] = [];
+
+#[test]
+fn look_alikes_of_ten_languages_are_told_apart() {
+    let mut wrong = Vec::new();
+    for case in include_str!("look_alikes.txt").split("\n= ").skip(1) {
+        let (title, files) = case.split_once('\n').unwrap();
+        let (name, gates) = title.split_once(" -> ").unwrap();
+        let files = format!("\n{}", files.trim_end());
+        let files = files.split("\n@").skip(1).map(|file| {
+            let (path, lines) = file.split_once('\n').unwrap();
+            match path.strip_prefix('+') {
+                Some(path) => changed(path.trim(), FileStatus::Added, lines),
+                None => changed(path.trim(), FileStatus::Modified, lines),
+            }
+        });
+        let is = opened(files.collect());
+        let is = if is.is_empty() { "none".to_owned() } else { is.join(", ") };
+        if is != gates {
+            wrong.push(format!("{name}: {is} instead of {gates}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
 
 #[test]
 fn paths_open_the_gates_they_are_about() {
@@ -127,7 +160,7 @@ fn added_lines_open_the_gates_they_are_about() {
         ("gh_encrypted_token -> Nullable<Bytea>,", &["security"]),
         ("if (assignerRole !== Role.owner) throw new AuthorizationError();", &["security"]),
         ("    await requireWorkspaceAccess(user, id);", &["security"]),
-        ("// Fails closed: an attacker could read another workspace otherwise.", &["security"]),
+        ("refuse_untrusted(\"fails closed\");", &["security"]),
         ("API_KEY = os.environ['API_KEY']", &["security"]),
         ("  client_secret: ${CLIENT_SECRET}", &["security"]),
         ("const jwt = sign(payload);", &["security"]),
@@ -166,6 +199,7 @@ fn lines_that_only_look_alike_open_nothing() {
         "let token = lexer.next_token();",
         "for key in map.keys() {",
         "let secretary = person.role();",
+        "// Fails closed: an attacker could read another workspace otherwise.",
         "// Calls the authorization service, see the login page",
         "the session store keeps your password safe",
         "onDelete: (apiKey: ApiKeyRow) => void;",
@@ -251,34 +285,46 @@ fn the_presets_are_those_of_the_contract() {
 /// pattern would panic.
 #[test]
 fn every_matcher_of_the_presets_compiles() {
+    fn compiled(patterns: &LinePatterns) -> usize {
+        patterns.as_slice().iter().filter(|pattern| Pattern::parse(pattern.as_str()).is_ok()).count()
+    }
     fn count(trigger: &GateTrigger) -> usize {
         match trigger {
             GateTrigger::Any(parts) | GateTrigger::All(parts) => parts.iter().map(count).sum(),
             GateTrigger::Not(part) => count(part),
-            GateTrigger::Paths { globs, except } => globs.as_slice().len() + except.as_slice().len(),
-            GateTrigger::AddedLines { patterns, except } => {
-                assert!(!patterns.may_match(""), "they are asked all at once");
-                let compiles = |pattern: &&Pattern| Pattern::parse(pattern.as_str()).is_ok();
-                patterns.as_slice().iter().filter(compiles).count() + except.as_slice().len()
+            GateTrigger::Paths(paths) => {
+                compiled(&paths.words) + paths.globs.as_slice().len() + paths.except.as_slice().len()
+            }
+            GateTrigger::AddedLines(lines) | GateTrigger::RemovedLines(lines) => {
+                assert!(!lines.patterns.may_match(""), "they are asked all at once");
+                compiled(&lines.patterns) + compiled(&lines.unless) + lines.except.as_slice().len()
             }
             _ => 0,
         }
     }
-    fn written(node: &Node) -> usize {
-        let list = |key| match node.get(key).map(|entry| &entry.node.kind) {
-            Some(Kind::List(items)) => items.iter().filter(|item| item.as_text().is_some()).count(),
+    /// Texts below the keys that hold matchers, names above them or not; `api: true` stands for what is said once.
+    fn written(node: &Node, inside: bool) -> usize {
+        match &node.kind {
+            Kind::List(items) => items.iter().map(|item| written(item, inside)).sum(),
+            Kind::Text(_) => usize::from(inside),
+            Kind::Map(map) => map
+                .iter()
+                .map(|(key, entry)| match key.as_str() {
+                    "api" if !inside => written(&Presets::builtin().api, false),
+                    "name" => 0,
+                    "words" => 1,
+                    key => {
+                        let holds = ["paths", "globs", "patterns", "unless", "except"].contains(&key);
+                        written(&entry.node, inside || holds)
+                    }
+                })
+                .sum(),
             _ => 0,
-        };
-        let inside = match &node.kind {
-            Kind::Map(map) => map.values().map(|entry| written(&entry.node)).sum(),
-            Kind::List(items) => items.iter().map(written).sum(),
-            _ => 0,
-        };
-        list("paths") + list("patterns") + list("except") + inside
+        }
     }
     assert_eq!(
         presets().gates.values().map(|gate| count(&gate.trigger)).sum::<usize>(),
-        written(&Presets::builtin().tree)
+        written(&Presets::builtin().tree, false)
     );
 }
 

@@ -1,18 +1,21 @@
 //! `gates.<name>.when`, what opens a gate.
 
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::{
+    de,
     leaf::{Whole, Yes},
     lower::Lowering,
+    presets::Presets,
     problem::Problem,
     wrappers::{Located, NonEmpty, OneOrMany, ShortOr},
 };
 use loopgate_core::{
-    Login,
+    Login, PatternName,
     evidence::FindingSeverity,
-    policy::{GateTrigger, NameGlob, PathGlobs},
+    policy::{GateTrigger, LineCondition, NameGlob, PathCondition, PathGlobs},
 };
 
 /// What opens a gate: exactly one condition, which may be `any`, `all` or `not` of others.
@@ -28,9 +31,13 @@ pub(in crate::config) enum When {
     /// Every pull request.
     Always(Yes),
     /// A touched file matches. Globs as in the path filters of workflows; case does not matter; a leading `!` excludes.
-    Paths(NonEmpty<Located<String>>),
+    Paths(ShortOr<NonEmpty<Located<String>>, PathsSection>),
     /// An added line matches one of these regular expressions.
-    AddedLines(ShortOr<NonEmpty<Located<String>>, AddedLinesSection>),
+    AddedLines(ShortOr<NonEmpty<Located<String>>, LinesSection>),
+    /// A removed line matches one of these regular expressions.
+    RemovedLines(ShortOr<NonEmpty<Located<String>>, LinesSection>),
+    /// A contract with others changes: OpenAPI, protobuf, a GraphQL schema, routes.
+    Api(Yes),
     /// A manifest gains a dependency.
     DependenciesAdded(Yes),
     /// A new folder appears at the top level.
@@ -49,14 +56,39 @@ pub(in crate::config) enum When {
     Findings(FindingSeverity),
 }
 
-/// Patterns over added lines, and where they do not count.
+/// Touched files under a name.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::config) struct AddedLinesSection {
-    /// Regular expressions; one match is enough.
-    patterns: NonEmpty<Located<String>>,
+pub(in crate::config) struct PathsSection {
+    /// What the request calls them.
+    name: Option<PatternName>,
+    /// Globs; one match is enough, and a leading `!` excludes.
+    globs: Option<NonEmpty<Located<String>>>,
+    /// Lower-case words of the path, `sign in` for two in a row. `userSession` and `user_session` hold `session`.
+    words: Option<NonEmpty<Located<String>>>,
+    /// Files that do not count, as globs. Default: none.
+    except: Option<OneOrMany<Located<String>>>,
+    /// Files in which only comments, blanks and places of lines change do not count. Default: false.
+    code_only: Option<bool>,
+}
+
+/// Regular expressions by the name that the request gives them.
+type NamedPatterns = IndexMap<PatternName, NonEmpty<Located<String>>>;
+
+/// Patterns over changed lines, and where they do not count.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct LinesSection {
+    /// Regular expressions, or such under names; one match is enough.
+    patterns: ShortOr<NonEmpty<Located<String>>, NamedPatterns>,
+    /// Regular expressions of lines that do not count. Default: none.
+    unless: Option<NonEmpty<Located<String>>>,
     /// Files whose lines do not count, as globs. Default: none.
     except: Option<OneOrMany<Located<String>>>,
+    /// Comments, and lines that are moved or indented anew, do not count. Default: false.
+    code_only: Option<bool>,
+    /// Lines are in lower case, and identifiers split into words: `userSession` is `user session`. Default: false.
+    split_words: Option<bool>,
 }
 
 /// More than so many changed lines or files.
@@ -77,16 +109,19 @@ impl When {
             Self::All(conditions) => GateTrigger::All(conditions.0.into_iter().map(|when| when.lower(cx)).collect()),
             Self::Not(condition) => GateTrigger::Not(Box::new(condition.lower(cx))),
             Self::Always(Yes) => GateTrigger::Always,
-            Self::Paths(globs) => {
+            Self::Paths(ShortOr::Short(globs)) => {
                 let (globs, except) = cx.paths(&globs.0);
-                GateTrigger::Paths { globs, except }
+                GateTrigger::Paths(PathCondition { globs, except, ..PathCondition::default() })
             }
-            Self::AddedLines(ShortOr::Short(patterns)) => {
-                GateTrigger::AddedLines { patterns: cx.line_patterns(&patterns.0), except: PathGlobs::default() }
-            }
-            Self::AddedLines(ShortOr::Long(AddedLinesSection { patterns, except })) => GateTrigger::AddedLines {
-                patterns: cx.line_patterns(&patterns.0),
-                except: except.map_or_else(PathGlobs::default, |globs| cx.path_globs(&globs.0)),
+            Self::Paths(ShortOr::Long(section)) => GateTrigger::Paths(section.lower(cx)),
+            Self::AddedLines(lines) => GateTrigger::AddedLines(LinesSection::lower(lines, cx)),
+            Self::RemovedLines(lines) => GateTrigger::RemovedLines(LinesSection::lower(lines, cx)),
+            Self::Api(Yes) => match de::from_node::<Self>(&Presets::builtin().api) {
+                Ok(api) => api.lower(cx),
+                Err(problem) => {
+                    cx.refuse(problem);
+                    GateTrigger::Any(Vec::new())
+                }
             },
             Self::DependenciesAdded(Yes) => GateTrigger::DependenciesAdded,
             Self::NewTopLevelFolder(Yes) => GateTrigger::NewTopLevelFolder,
@@ -104,6 +139,44 @@ impl When {
             }
             Self::Draft(Yes) => GateTrigger::Draft,
             Self::Findings(severity) => GateTrigger::Findings(severity),
+        }
+    }
+}
+
+impl PathsSection {
+    fn lower(self, cx: &mut Lowering) -> PathCondition {
+        let except = self.except.map(|globs| globs.0).unwrap_or_default();
+        let (globs, except) = match self.globs {
+            Some(NonEmpty(mut globs)) => {
+                let excluded = |glob: Located<String>| Located { value: format!("!{}", glob.value), ..glob };
+                globs.extend(except.into_iter().map(excluded));
+                cx.paths(&globs)
+            }
+            None => (PathGlobs::default(), cx.path_globs(&except)),
+        };
+        let words = self.words.map(|words| cx.path_words(&words.0)).unwrap_or_default();
+        PathCondition { name: self.name, globs, words, except, code_only: self.code_only.unwrap_or_default() }
+    }
+}
+
+impl LinesSection {
+    fn lower(written: ShortOr<NonEmpty<Located<String>>, Self>, cx: &mut Lowering) -> LineCondition {
+        let section = match written {
+            ShortOr::Short(patterns) => {
+                return LineCondition { patterns: cx.line_patterns([(None, &patterns.0)]), ..LineCondition::default() };
+            }
+            ShortOr::Long(section) => section,
+        };
+        let patterns = match &section.patterns {
+            ShortOr::Short(patterns) => cx.line_patterns([(None, &patterns.0)]),
+            ShortOr::Long(named) => cx.line_patterns(named.iter().map(|(name, patterns)| (Some(name), &patterns.0))),
+        };
+        LineCondition {
+            patterns,
+            unless: section.unless.map(|lines| cx.line_patterns([(None, &lines.0)])).unwrap_or_default(),
+            except: section.except.map_or_else(PathGlobs::default, |globs| cx.path_globs(&globs.0)),
+            code_only: section.code_only.unwrap_or_default(),
+            split_words: section.split_words.unwrap_or_default(),
         }
     }
 }

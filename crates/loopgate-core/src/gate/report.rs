@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ids::{CommentId, GateName, Login, Sha, TeamSlug, Timestamp, UserId},
+    ids::{CommentId, GateName, Login, PatternName, Sha, TeamSlug, Timestamp, UserId},
     observed::Permission,
     stage::Stage,
     state::{GateStatus, Objection, Revocation, Ticks, WordSource},
@@ -124,7 +124,7 @@ pub struct Approval {
 pub struct TriggerMatch {
     /// None for matches about the pull request as a whole (labels, size, base branch).
     pub file: Option<String>,
-    /// Line at the head, for added lines.
+    /// Line at the head; at the base for a removed line.
     pub line: Option<u32>,
     pub reason: MatchReason,
 }
@@ -133,13 +133,19 @@ pub struct TriggerMatch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MatchReason {
     Always,
-    /// The path matches this glob.
+    /// The path is one that the condition names: by this glob, or by a word in it.
     Path {
-        glob: String,
+        name: Option<PatternName>,
+        glob: Option<String>,
     },
-    /// The added line matches this pattern; `excerpt` is the line, shortened.
+    /// An added line matches the pattern of this name; `excerpt` is the line, shortened.
     AddedLine {
-        pattern: String,
+        name: Option<PatternName>,
+        excerpt: String,
+    },
+    /// As [`MatchReason::AddedLine`], of a line taken away.
+    RemovedLine {
+        name: Option<PatternName>,
         excerpt: String,
     },
     /// The patch is missing or unreadable, so it counts as matching.

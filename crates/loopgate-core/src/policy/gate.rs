@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     evidence::FindingSeverity,
-    ids::{Login, RepoName, TeamSlug},
+    ids::{Login, PatternName, RepoName, TeamSlug},
     observed::Permission,
     policy::{GatePreset, GateRole, LinePatterns, NameGlob, PathGlobs},
     stage::Stage,
@@ -65,16 +65,12 @@ pub enum GateTrigger {
     All(Vec<GateTrigger>),
     Not(Box<GateTrigger>),
     Always,
-    /// A touched path (either name of a rename) matches one glob, and none that excludes.
-    Paths {
-        globs: PathGlobs,
-        except: PathGlobs,
-    },
-    /// An added line matches, in a file that none of the globs excludes.
-    AddedLines {
-        patterns: LinePatterns,
-        except: PathGlobs,
-    },
+    /// A file is touched, by either name of a rename.
+    Paths(PathCondition),
+    /// A line is added.
+    AddedLines(LineCondition),
+    /// A line is taken away.
+    RemovedLines(LineCondition),
     /// A manifest gains a dependency.
     DependenciesAdded,
     /// A new folder appears at the top level.
@@ -91,6 +87,32 @@ pub enum GateTrigger {
     Draft,
     /// A finding of at least this severity in the head's evidence.
     Findings(FindingSeverity),
+}
+
+/// Which touched files open a gate: those that one glob or word names, and none excludes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PathCondition {
+    /// What the request calls it.
+    pub name: Option<PatternName>,
+    pub globs: PathGlobs,
+    /// Asked of the path in lower case, with its identifiers split into words: `src/userSession.ts` is
+    /// `src/user session.ts`.
+    pub words: LinePatterns,
+    pub except: PathGlobs,
+    /// A file in which only comments, blanks and places of lines change does not count.
+    pub code_only: bool,
+}
+
+/// Which lines open a gate: those that one pattern matches, and none of `unless`, in a file that no glob excludes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LineCondition {
+    pub patterns: LinePatterns,
+    pub unless: LinePatterns,
+    pub except: PathGlobs,
+    /// Comments, and lines that were moved or indented anew, do not count.
+    pub code_only: bool,
+    /// Lines are asked in lower case, with their identifiers split into words: `userSession` is `user session`.
+    pub split_words: bool,
 }
 
 /// Who may approve.

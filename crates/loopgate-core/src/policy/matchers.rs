@@ -13,6 +13,8 @@ use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use regex_syntax::hir::{Hir, HirKind, LookSet};
 
+use crate::ids::PatternName;
+
 /// Largest automaton of one regular expression, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
 
@@ -111,9 +113,12 @@ impl PartialEq for PathGlobs {
     }
 }
 
-/// A regular expression.
+/// A regular expression, which may have a name.
 #[derive(Clone, Debug)]
-pub struct Pattern(Arc<LazyPattern>);
+pub struct Pattern {
+    name: Option<PatternName>,
+    compiled: Arc<LazyPattern>,
+}
 
 #[derive(Debug)]
 struct LazyPattern {
@@ -126,7 +131,7 @@ impl Pattern {
     /// When the text is not a regular expression, or one that compiles to more than 1 MiB.
     pub fn parse(text: &str) -> Result<Self, regex::Error> {
         let regex = OnceLock::from(compile(text)?);
-        Ok(Self(Arc::new(LazyPattern { source: text.to_owned(), regex })))
+        Ok(Self { name: None, compiled: Arc::new(LazyPattern { source: text.to_owned(), regex }) })
     }
 
     /// One that comes with the program.
@@ -134,16 +139,27 @@ impl Pattern {
     /// # Panics
     /// When it is asked and does not compile: tests compile them all.
     pub fn constant(text: &str) -> Self {
-        Self(Arc::new(LazyPattern { source: text.to_owned(), regex: OnceLock::new() }))
+        Self { name: None, compiled: Arc::new(LazyPattern { source: text.to_owned(), regex: OnceLock::new() }) }
+    }
+
+    /// The same, under this name.
+    #[must_use]
+    pub fn named(self, name: Option<PatternName>) -> Self {
+        Self { name, ..self }
+    }
+
+    /// What people call it.
+    pub const fn name(&self) -> Option<&PatternName> {
+        self.name.as_ref()
     }
 
     pub fn matches(&self, text: &str) -> bool {
-        let LazyPattern { source, regex } = &*self.0;
+        let LazyPattern { source, regex } = &*self.compiled;
         regex.get_or_init(|| compile(source).expect("constants are compiled by tests")).is_match(text)
     }
 
     pub fn as_str(&self) -> &str {
-        &self.0.source
+        &self.compiled.source
     }
 }
 
@@ -153,7 +169,7 @@ fn compile(text: &str) -> Result<Regex, regex::Error> {
 
 impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
+        (self.name(), self.as_str()) == (other.name(), other.as_str())
     }
 }
 

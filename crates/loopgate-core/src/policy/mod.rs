@@ -30,7 +30,7 @@ pub use self::{
     fixer::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy},
     gate::{
         ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy,
-        GateTrigger, InvalidateOnPush, RequestTime,
+        GateTrigger, InvalidateOnPush, LineCondition, PathCondition, RequestTime,
     },
     labels::{Colour, LabelPolicy, LoopLabel, LoopLabels},
     matchers::{LinePatterns, NameGlob, PathGlobs, Pattern},

@@ -2,10 +2,12 @@
 //!
 //! Only names are looked at. `conventions.rs` has one row for each language; everything else here reads those rows.
 
+mod comments;
 mod conventions;
 #[cfg(test)]
 mod tests;
 
+pub use comments::Comments;
 use conventions::{CONVENTIONS, Conventions, OF_EVERY_LANGUAGE};
 
 /// A programming language whose files are known by their extension.

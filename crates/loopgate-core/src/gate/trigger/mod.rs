@@ -5,16 +5,20 @@
 
 mod dependencies;
 mod fingerprint;
+mod lines;
 
 use std::collections::BTreeSet;
 
-use self::dependencies::{Added, Ecosystem};
+use self::{
+    dependencies::Added,
+    lines::{FileLines, split_words},
+};
 use super::report::{MatchReason, TriggerMatch};
 use crate::{
     evidence::{Finding, FindingSeverity},
     ids::Sha,
     observed::{ChangedFile, ChangedFiles, FileStatus, Readiness, Snapshot},
-    policy::{GatePolicy, GateTrigger, LinePatterns, PathGlobs},
+    policy::{GatePolicy, GateTrigger, LineCondition, PathCondition},
 };
 
 pub(super) use self::fingerprint::fingerprint;
@@ -99,25 +103,12 @@ pub(super) struct Scene<'a> {
     snapshot: &'a Snapshot,
     findings: &'a [Finding],
     /// In the order of the changed files; none for one whose patch is missing or cannot be read.
-    added: Vec<Option<AddedText<'a>>>,
-}
-
-/// The lines a file gains.
-struct AddedText<'a> {
-    /// With the line at the head.
-    lines: Vec<(u32, &'a str)>,
-    /// All of them.
-    text: String,
+    lines: Vec<Option<FileLines<'a>>>,
 }
 
 impl<'a> Scene<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
-        let added = |file: &'a ChangedFile| {
-            let lines = file.added_lines()?;
-            let text: Vec<&str> = lines.iter().map(|&(_, line)| line).collect();
-            Some(AddedText { text: text.join("\n"), lines })
-        };
-        Self { snapshot, findings, added: snapshot.files.known().iter().map(added).collect() }
+        Self { snapshot, findings, lines: FileLines::of_all(snapshot.files.known()) }
     }
 
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
@@ -150,7 +141,7 @@ pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Tri
                 || workflows.iter().any(|workflow| workflow == path)
         };
         if let Some(path) = file.paths().find(governs) {
-            let reason = MatchReason::Path { glob: path.to_owned() };
+            let reason = MatchReason::Path { name: None, glob: Some(path.to_owned()) };
             found.add(Triggered::file(index, vec![in_file(file, None, reason)]));
         }
     }
@@ -186,14 +177,14 @@ impl Look<'_> {
                 Match::CannotTell(found) => Match::CannotTell(found),
             },
             GateTrigger::Always => Match::Yes(Triggered::whole(MatchReason::Always)),
-            GateTrigger::Paths { globs, except } => self.in_files(|_, file| touched(file, globs, except)),
-            GateTrigger::AddedLines { patterns, except } => self.in_files(|index, file| {
-                added(file, self.scene.added.get(index).and_then(Option::as_ref), patterns, except)
-            }),
-            GateTrigger::DependenciesAdded => {
-                let manifests = dependencies::manifests_changed(self.files());
-                self.in_files(|_, file| new_dependencies(file, &manifests))
+            GateTrigger::Paths(paths) => self.in_files(|index, file| touched(file, self.lines(index), paths)),
+            GateTrigger::AddedLines(wanted) => {
+                self.in_files(|index, file| changed(file, self.lines(index), wanted, Change::Adds))
             }
+            GateTrigger::RemovedLines(wanted) => {
+                self.in_files(|index, file| changed(file, self.lines(index), wanted, Change::Removes))
+            }
+            GateTrigger::DependenciesAdded => self.in_files(|_, file| new_dependencies(file)),
             GateTrigger::NewTopLevelFolder => self.new_folder(),
             GateTrigger::Labels(labels) => self.labelled(labels),
             GateTrigger::BaseBranch(globs) => {
@@ -260,6 +251,10 @@ impl Look<'_> {
 
     fn files(&self) -> &[ChangedFile] {
         self.scene.snapshot.files.known()
+    }
+
+    fn lines(&self, index: usize) -> Option<&FileLines<'_>> {
+        self.scene.lines.get(index).and_then(Option::as_ref)
     }
 
     /// Asks each file; a list that is not whole leaves it open whether another file would match.
@@ -365,40 +360,66 @@ enum InFile {
     Unreadable,
 }
 
-fn touched(file: &ChangedFile, globs: &PathGlobs, except: &PathGlobs) -> InFile {
+fn touched(file: &ChangedFile, lines: Option<&FileLines<'_>>, wanted: &PathCondition) -> InFile {
     // Few paths match a gate's globs, so that its exceptions are seldom asked.
-    match file.paths().find_map(|path| globs.first(path).filter(|_| !except.matches(path))) {
-        Some(glob) => InFile::Matches(vec![in_file(file, None, MatchReason::Path { glob: glob.as_str().to_owned() })]),
-        None => InFile::Nothing,
+    let found = file.paths().find_map(|path| {
+        let glob = wanted.globs.first(path);
+        let is_named = glob.is_some() || wanted.words.first(&split_words(path)).is_some();
+        (is_named && !wanted.except.matches(path)).then(|| glob.map(|glob| glob.as_str().to_owned()))
+    });
+    // A rename, a removal and a change of mode touch a file whatever its lines.
+    let stays = matches!(file.status, FileStatus::Added | FileStatus::Modified);
+    let says_nothing = wanted.code_only && stays && lines.is_some_and(|lines| !lines.change_code());
+    match found {
+        Some(glob) if !says_nothing => {
+            InFile::Matches(vec![in_file(file, None, MatchReason::Path { name: wanted.name.clone(), glob })])
+        }
+        _ => InFile::Nothing,
     }
 }
 
-fn added(file: &ChangedFile, added: Option<&AddedText>, patterns: &LinePatterns, except: &PathGlobs) -> InFile {
-    if except.matches(&file.path) {
+/// Which lines of a patch are asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Adds,
+    Removes,
+}
+
+fn changed(file: &ChangedFile, lines: Option<&FileLines<'_>>, wanted: &LineCondition, change: Change) -> InFile {
+    let is_excepted = |path: &str| wanted.except.matches(path);
+    let (new, old) = (is_excepted(&file.path), is_excepted(file.previous_path.as_deref().unwrap_or(&file.path)));
+    let (own, other) = if change == Change::Adds { (new, old) } else { (old, new) };
+    if own {
         return InFile::Nothing;
     }
-    // Moved out of the exception, all of the file is new to the predicate, and the patch does not show it.
-    if file.previous_path.as_deref().is_some_and(|path| except.matches(path)) {
+    // Moved out of the exception, all of the file is new to the predicate, and moved into it, all of it is gone: the
+    // patch does not show it.
+    if other {
         return InFile::Unreadable;
     }
-    if adds_nothing(file) {
-        return InFile::Nothing;
-    }
-    let Some(added) = added else { return InFile::Unreadable };
-    if !patterns.may_match(&added.text) {
-        return InFile::Nothing;
-    }
-    let matched = |&(line, text): &(u32, &str)| {
-        let pattern = patterns.first(text)?;
-        let reason = MatchReason::AddedLine { pattern: pattern.as_str().to_owned(), excerpt: excerpt(text.trim()) };
-        Some(in_file(file, Some(line), reason))
+    let no_line = match change {
+        Change::Adds => adds_nothing(file),
+        Change::Removes => removes_nothing(file),
     };
-    let found: Vec<TriggerMatch> = added.lines.iter().filter_map(matched).collect();
+    if no_line {
+        return InFile::Nothing;
+    }
+    let Some(lines) = lines else { return InFile::Unreadable };
+    let side = if change == Change::Adds { &lines.added } else { &lines.removed };
+    let found = side.hits(wanted).map(|hit| {
+        let (name, excerpt) = (hit.name, excerpt(hit.text.trim()));
+        let reason = match change {
+            Change::Adds => MatchReason::AddedLine { name, excerpt },
+            Change::Removes => MatchReason::RemovedLine { name, excerpt },
+        };
+        in_file(file, Some(hit.number), reason)
+    });
+    let found: Vec<TriggerMatch> = found.collect();
     if found.is_empty() { InFile::Nothing } else { InFile::Matches(found) }
 }
 
-fn new_dependencies(file: &ChangedFile, manifests: &BTreeSet<Ecosystem>) -> InFile {
-    match dependencies::added(file, manifests) {
+fn new_dependencies(file: &ChangedFile) -> InFile {
+    match dependencies::added(file) {
         Added::NotAManifest => InFile::Nothing,
         Added::Unreadable => InFile::Unreadable,
         Added::Names(names) if names.is_empty() => InFile::Nothing,
@@ -424,6 +445,15 @@ pub(super) fn adds_nothing(file: &ChangedFile) -> bool {
         FileStatus::Removed | FileStatus::Unchanged => true,
         FileStatus::Renamed => file.patch.is_none() && file.additions == 0 && file.deletions == 0,
         FileStatus::Added | FileStatus::Modified | FileStatus::Changed | FileStatus::Copied => false,
+    }
+}
+
+/// A new file takes no line away, and one that GitHub shows no patch of may: a file that was removed is always shown
+/// as such.
+fn removes_nothing(file: &ChangedFile) -> bool {
+    match file.status {
+        FileStatus::Added | FileStatus::Copied | FileStatus::Unchanged => true,
+        _ => file.patch.is_none() && file.deletions == 0,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     evidence::SourceLocation,
     gate::{assess::world::*, report::MatchReason as Why},
     observed::ChangedFiles::{Complete, TooLarge},
-    policy::{NameGlob, Pattern},
+    policy::{LinePatterns, NameGlob, PathGlobs, Pattern},
 };
 
 fn branches(texts: &[&str]) -> Vec<NameGlob> {
@@ -17,10 +17,17 @@ fn globs(texts: &[&str]) -> PathGlobs {
 }
 
 fn lines(pattern: &str, except: &[&str]) -> GateTrigger {
-    GateTrigger::AddedLines {
-        patterns: LinePatterns::new(vec![Pattern::parse(pattern).unwrap()]),
-        except: globs(except),
-    }
+    GateTrigger::AddedLines(condition(pattern, except))
+}
+
+fn condition(pattern: &str, except: &[&str]) -> LineCondition {
+    let patterns = LinePatterns::new(vec![Pattern::parse(pattern).unwrap().named("a_name".parse().ok())]);
+    LineCondition { patterns, except: globs(except), ..LineCondition::default() }
+}
+
+fn paths_except(included: &[&str], excluded: &[&str]) -> GateTrigger {
+    let paths = PathCondition { globs: globs(included), except: globs(excluded), ..PathCondition::default() };
+    GateTrigger::Paths(paths)
 }
 
 fn without_patch(path: &str) -> ChangedFile {
@@ -44,7 +51,7 @@ fn opens_in(trigger: GateTrigger, world: &World) -> Option<Vec<Why>> {
 }
 
 fn path_of(glob: &str) -> Why {
-    Why::Path { glob: glob.into() }
+    Why::Path { name: None, glob: Some(glob.into()) }
 }
 
 #[test]
@@ -57,7 +64,7 @@ fn paths_match_by_either_name_of_a_rename() {
 
 #[test]
 fn an_exception_for_one_folder_covers_no_folder_below_it() {
-    let trigger = || GateTrigger::Paths { globs: globs(&["src/**"]), except: globs(&["src/*.sql"]) };
+    let trigger = || paths_except(&["src/**"], &["src/*.sql"]);
     assert_eq!(opens(trigger(), Complete(vec![file("src/a.sql", "@@ -1 +1 @@\n+x")])), None);
     assert!(opens(trigger(), Complete(vec![file("src/auth/a.sql", "@@ -1 +1 @@\n+x")])).is_some());
     let trigger = || lines("eval", &["docs/*"]);
@@ -80,7 +87,7 @@ fn deletions_symlinks_submodules_and_mode_changes_touch_their_path() {
 
 #[test]
 fn excepted_paths_do_not_match_by_that_name() {
-    let trigger = || GateTrigger::Paths { globs: globs(&["src/**"]), except: globs(&["src/tests/**"]) };
+    let trigger = || paths_except(&["src/**"], &["src/tests/**"]);
     assert_eq!(opens(trigger(), Complete(vec![file("src/tests/a.rs", "")])), None);
     let moved = ChangedFile { previous_path: Some("src/tests/a.rs".into()), ..file("src/a.rs", "") };
     assert!(opens(trigger(), Complete(vec![moved])).is_some());
@@ -97,6 +104,67 @@ fn added_lines_match_with_their_line_and_removed_ones_do_not() {
     assert_eq!(found.matches.len(), 1);
     assert_eq!((found.matches[0].file.as_deref(), found.matches[0].line), (Some("a.rs"), Some(7)));
     assert_eq!(opens(lines("password", &["*.rs"]), Complete(vec![file("a.rs", patch)])), None);
+}
+
+fn hits(wanted: LineCondition, removed: bool, files: Vec<ChangedFile>) -> Option<Vec<Why>> {
+    opens(if removed { GateTrigger::RemovedLines(wanted) } else { GateTrigger::AddedLines(wanted) }, Complete(files))
+}
+
+#[test]
+fn removed_lines_match_with_their_line_at_the_base_and_their_name() {
+    let patch = "@@ -30,3 +40,2 @@\n a\n-@login_required\n b";
+    let mut world = World::new();
+    world.snapshot.files = Complete(vec![file("a.py", patch)]);
+    let trigger = GateTrigger::RemovedLines(condition("login_required", &[]));
+    let found = matches(&gate_policy(trigger, &[]), &world.snapshot, &[]);
+    let (name, excerpt) = ("a_name".parse().ok(), "@login_required".to_owned());
+    assert_eq!((found[0].line, &found[0].reason), (Some(31), &Why::RemovedLine { name, excerpt }));
+    assert_eq!(hits(condition("login_required", &[]), false, vec![file("a.py", patch)]), None);
+    // A new file takes nothing away; one whose removed lines GitHub does not show may take anything away.
+    let unseen = |deletions| vec![ChangedFile { deletions, ..without_patch("a.py") }];
+    assert_eq!(hits(condition("x", &[]), true, unseen(0)), None);
+    assert_eq!(hits(condition("x", &[]), true, unseen(3)), Some(vec![Why::Unreadable]));
+    assert_eq!(hits(condition("x", &["*.py"]), true, unseen(3)), None);
+}
+
+#[test]
+fn what_is_moved_indented_or_said_in_a_comment_is_no_change_of_code() {
+    let code = || LineCondition { code_only: true, ..condition("check", &[]) };
+    for (patches, removed, added) in [
+        (&["@@ -1 +1 @@\n-check(a)\n+    check( a )"][..], false, false),
+        (&["@@ -1 +0,0 @@\n-check(a)", "@@ -0,0 +1 @@\n+check(a)"], false, false),
+        (&["@@ -1,2 +1 @@\n-check(a)\n-check(a)\n+check(a)"], true, false),
+        (&["@@ -1 +1 @@\n-check(a)\n+check(b)"], true, true),
+        (&["@@ -1 +1,2 @@\n+// check\n+/* check\n+check */"], false, false),
+    ] {
+        let files = || patches.iter().enumerate().map(|(at, patch)| file(&format!("{at}.rs"), patch)).collect();
+        assert_eq!(hits(code(), true, files()).is_some(), removed, "{patches:?}");
+        assert_eq!(hits(code(), false, files()).is_some(), added, "{patches:?}");
+        let globs = globs(&["*.rs"]);
+        let paths = GateTrigger::Paths(PathCondition { globs, code_only: true, ..PathCondition::default() });
+        assert_eq!(opens(paths, Complete(files())).is_some(), removed || added, "{patches:?}");
+    }
+}
+
+#[test]
+fn identifiers_are_their_words() {
+    for (text, words) in [
+        ("userSession", "user session"),
+        ("USER_SESSION = x_1", "user session = x 1"),
+        ("HTTPClient.getURL()", "http client.get url()"),
+        ("sign-in - 1", "sign in - 1"),
+        ("OAuth2Client", "o auth2 client"),
+        ("Größe_Neu", "größe neu"),
+    ] {
+        assert_eq!(split_words(text), words, "{text}");
+    }
+    let words = LineCondition { split_words: true, ..condition(r"\bsign in\(", &[]) };
+    let line = |text: &str| vec![file("a.rs", &format!("@@ -1 +1 @@\n+{text}"))];
+    assert!(hits(words.clone(), false, line("await signIn(user)")).is_some());
+    assert_eq!(hits(words.clone(), false, line("await signing(user)")), None);
+    let patterns = LinePatterns::new(vec![Pattern::parse("^log").unwrap()]);
+    let unless = LineCondition { unless: patterns, ..words };
+    assert_eq!(hits(unless, false, line("log.signIn(user)")), None);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Form, Lock};
+use super::{Form, LineForm};
 
 /// Reads a manifest line by line.
 pub(super) struct Reader {
@@ -18,6 +18,8 @@ enum Section {
     /// The patch begins in the middle of it: the form of each line decides.
     Unseen,
     Dependencies,
+    /// A list inside a section that names dependencies in its keys as well: `dependencies = [` of pyproject.toml.
+    List,
     Other,
 }
 
@@ -48,23 +50,13 @@ impl Reader {
             Form::PyProject => self.pyproject(line),
             Form::PackageJson => self.json(line, is_npm_section, is_npm_version),
             Form::ComposerJson => self.json(line, |key| matches!(key, "require" | "require-dev"), |_| false),
+            Form::DenoJson => self.json(line, |key| key == "imports", |value| value.starts_with(['n', 'j'])),
             Form::Requirements => requirement(line.trim()),
             Form::SetupFile => self.setup_file(line),
             Form::GoMod => self.go_mod(line),
-            Form::Pom => captured(pattern!(r"<artifactId>\s*([^<\s]+)\s*</artifactId>"), line),
-            Form::Gradle => gradle(line),
-            Form::VersionCatalog => captured(pattern!(r#"^\s*[\w.-]+\s*=.*(?:module|group|id)\s*=\s*"([^"]+)""#), line),
-            Form::Gemfile => captured(
-                pattern!(r#"^\s*(?:gem|\w+\.add_(?:runtime_|development_)?dependency)[\s(]+["']([^"']+)["']"#),
-                line,
-            ),
-            Form::NuGetXml => captured(
-                pattern!(
-                    r#"<(?:PackageReference|PackageVersion|GlobalPackageReference)\s[^>]*Include\s*=\s*"([^"]+)"|<package\s[^>]*id\s*=\s*"([^"]+)""#
-                ),
-                line,
-            ),
-            Form::Lock(lock) => locked(lock, line),
+            Form::Pom => self.pom(line),
+            Form::Yaml => self.yaml(line),
+            Form::Lines(form) => named_by(form, line),
         }
     }
 
@@ -89,7 +81,7 @@ impl Reader {
         let (key, value) = toml_entry(line)?;
         let key = key.split('.').next()?.trim_matches('"').to_owned();
         match self.section {
-            Section::Dependencies => Some(key),
+            Section::Dependencies | Section::List => Some(key),
             Section::Other => None,
             Section::Unseen => (is_cargo_requirement(value) && !is_package_key(&key)).then_some(key),
         }
@@ -101,7 +93,7 @@ impl Reader {
         }
         let (key, value) = toml_entry(line)?;
         let counts = match self.section {
-            Section::Dependencies => true,
+            Section::Dependencies | Section::List => true,
             Section::Other => false,
             Section::Unseen => is_version(value.trim_matches('"')) || value.starts_with('{'),
         };
@@ -109,20 +101,40 @@ impl Reader {
     }
 
     fn pyproject(&mut self, line: &str) -> Option<String> {
-        let poetry = |table: &str| {
+        let keys = |table: &str| {
             table.starts_with("tool.poetry") && table.ends_with("dependencies") || table == "tool.pdm.dependencies"
         };
-        if line.trim().starts_with('[') && !line.trim().ends_with(',') && !line.trim_start().starts_with("[\"") {
-            return self.toml_header(line, poetry).flatten();
+        let lists = |table: &str| {
+            matches!(
+                table,
+                "project.optional-dependencies" | "dependency-groups" | "tool.uv" | "tool.pdm.dev-dependencies"
+            )
+        };
+        let text = line.trim();
+        if text.starts_with('[') && text.ends_with(']') && !text.contains(['"', ',', '=']) {
+            let named = self.toml_header(line, keys).flatten();
+            if lists(text.trim_matches(['[', ']'])) {
+                self.section = Section::List;
+            }
+            return named;
         }
         if self.section == Section::Dependencies {
             let (key, _) = toml_entry(line)?;
             return (key != "python").then(|| key.trim_matches('"').to_owned());
         }
         // PEP 621 lists requirements as strings, one per line or after `dependencies = [`.
-        let text = line.trim();
-        let text = text.split_once('[').filter(|(key, _)| key.trim_end().ends_with('=')).map_or(text, |(_, list)| list);
-        quoted_requirement(text)
+        let list = text.split_once('[').filter(|(key, _)| key.trim_end().ends_with('='));
+        if let Some((key, _)) = list {
+            let key = key.trim_end_matches(['=', ' ']);
+            let names = self.section == Section::List || key.ends_with("dependencies") || key == "requires";
+            self.section = if names { Section::List } else { Section::Other };
+        }
+        let named = quoted_requirement(list.map_or(text, |(_, list)| list));
+        match self.section {
+            Section::List => named,
+            Section::Unseen => named.filter(|_| has_operator(text)),
+            Section::Dependencies | Section::Other => None,
+        }
     }
 
     /// Objects of a JSON manifest: `"name": "version"` in a section, or of a telling form where none is in sight.
@@ -148,7 +160,7 @@ impl Reader {
         // Composer's names hold a slash and nothing else in its manifest looks like one with a version.
         let telling = is_version(value) && !is_npm_field(key) || key.contains('/') && self::is_version(value);
         let counts = match self.section {
-            Section::Dependencies => true,
+            Section::Dependencies | Section::List => true,
             Section::Other => false,
             Section::Unseen => telling,
         };
@@ -175,11 +187,45 @@ impl Reader {
             return None;
         }
         let counts = match self.section {
-            Section::Dependencies => true,
+            Section::Dependencies | Section::List => true,
             Section::Other => false,
             Section::Unseen => has_operator(text),
         };
         if counts { requirement(text) } else { None }
+    }
+
+    /// `<artifactId>` inside `<dependency>`; a plugin, a parent, an exclusion and the project itself have one too.
+    fn pom(&mut self, line: &str) -> Option<String> {
+        let tags = pattern!(r"<(/?)(dependency|plugin|exclusion|exclusions|parent|project|extension)(?:\s[^>]*)?>");
+        for tag in tags.captures_iter(line) {
+            let opens = tag.get(1).is_none_or(|slash| slash.is_empty());
+            self.section = match tag.get(2).map_or("", |name| name.as_str()) {
+                "dependency" if opens => Section::Dependencies,
+                "exclusions" if !opens => Section::Dependencies,
+                _ => Section::Other,
+            };
+        }
+        let name = captured(pattern!(r"<artifactId>\s*([^<\s]+)\s*</artifactId>"), line)?;
+        (self.section != Section::Other).then_some(name)
+    }
+
+    /// Keys below `dependencies:` and `catalog:`, one indentation deep or, in named catalogs, two.
+    fn yaml(&mut self, line: &str) -> Option<String> {
+        if let Some(key) = captured(pattern!(r"^(\w+):"), line) {
+            let names = key.ends_with("dependencies") || key.starts_with("catalog");
+            self.section = if names { Section::Dependencies } else { Section::Other };
+            return None;
+        }
+        let (name, value) = line.trim().split_once(':').filter(|_| line.starts_with(' '))?;
+        let counts = match self.section {
+            Section::Dependencies | Section::List => {
+                !matches!(name, "sdk" | "path" | "git" | "url" | "ref" | "version")
+            }
+            Section::Other => false,
+            Section::Unseen => is_version(value.trim().trim_matches(['"', '\''])),
+        };
+        (counts && (is_version(value.trim().trim_matches(['"', '\''])) || value.trim().is_empty()))
+            .then(|| name.trim_matches(['"', '\'']).to_owned())
     }
 
     fn go_mod(&mut self, line: &str) -> Option<String> {
@@ -259,7 +305,7 @@ fn is_version(text: &str) -> bool {
 }
 
 fn is_npm_section(key: &str) -> bool {
-    matches!(key, "dependencies" | "devDependencies" | "peerDependencies" | "optionalDependencies" | "resolutions")
+    matches!(key, "dependencies" | "devDependencies" | "peerDependencies" | "optionalDependencies")
 }
 
 fn is_npm_version(value: &str) -> bool {
@@ -332,23 +378,24 @@ fn has_operator(text: &str) -> bool {
     ["==", ">=", "<=", "~=", "!=", ">", "<", " @ "].iter().any(|operator| text.contains(operator))
 }
 
-fn gradle(line: &str) -> Option<String> {
-    let dependency = pattern!(
-        r#"^\s*(?:\w*[iI]mplementation|\w*[aA]pi|compile|\w*[cC]ompileOnly|\w*[rR]untimeOnly|\w*[aA]nnotationProcessor|\w*[kK]apt|\w*[kK]sp|classpath|provided|runtime|testCompile|developmentOnly|coreLibraryDesugaring)\b[\s(]+(?:(?:enforcedPlatform|platform|kotlin|project)\s*\()?\s*(?:["']([^"':]+(?::[^"':]+)?)|(libs\.[\w.]+))"#
-    );
-    captured(dependency, line).or_else(|| captured(pattern!(r#"^\s*id[\s(]+["']([^"']+)["']"#), line))
-}
-
-fn locked(lock: Lock, line: &str) -> Option<String> {
-    match lock {
-        Lock::Toml => captured(pattern!(r#"^name = "([^"]+)""#), line),
-        Lock::Npm => captured(pattern!(r#"^\s*"(?:[^"]*/)?node_modules/([^"]+)": \{"#), line)
-            .filter(|name| !name.contains("node_modules/")),
-        Lock::Yarn => captured(pattern!(r#"^"?(@?[^@\s"]+)@"#), line),
-        Lock::Pnpm => captured(pattern!(r#"^  ['"]?/?(@?[^@\s'"]+)@[^:]*:"#), line),
-        Lock::Composer => captured(pattern!(r#"^\s*"name": "([^"/]+/[^"]+)""#), line),
-        Lock::Bundler => captured(pattern!(r"^    ([\w.-]+) \("), line),
-        Lock::GoSum => captured(pattern!(r"^(\S+) v[^\s/]+ h1:"), line),
-        Lock::Pipenv => captured(pattern!(r#"^ {8}"([A-Za-z0-9._-]+)": \{"#), line),
-    }
+fn named_by(form: LineForm, line: &str) -> Option<String> {
+    let pattern = match form {
+        LineForm::Gradle => pattern!(
+            r#"^\s*(?:(?:\w*[iI]mplementation|\w*[aA]pi|compile|\w*[cC]ompileOnly|\w*[rR]untimeOnly|\w*[aA]nnotationProcessor|\w*[kK]apt|\w*[kK]sp|classpath|provided|runtime|testCompile|developmentOnly|coreLibraryDesugaring)\b[\s(]+(?:(?:enforcedPlatform|platform|kotlin|project)\s*\()?\s*(?:["']([^"':]+(?::[^"':]+)?)|(libs\.[\w.]+))|id[\s(]+["']([^"']+)["']|["']([\w.-]+:[\w.-]+)(?::[^"']*)?["']\s*,?\s*(?://.*)?$)"#
+        ),
+        LineForm::VersionCatalog => {
+            pattern!(r#"^\s*[\w.-]+\s*=(?:.*(?:module|group|id)\s*=\s*"([^"]+)"|\s*"([\w.-]+:[\w.-]+):)"#)
+        }
+        LineForm::Ruby => {
+            pattern!(r#"^\s*(?:gem|pod|\w+\.add_(?:runtime_|development_)?dependency)[\s(]+["']([^"']+)["']"#)
+        }
+        LineForm::NuGetXml => pattern!(
+            r#"<(?:PackageReference|PackageVersion|GlobalPackageReference)\s[^>]*Include\s*=\s*"([^"]+)"|<package\s[^>]*id\s*=\s*"([^"]+)""#
+        ),
+        LineForm::Mix => pattern!(r#"^\s*\{\s*:?(\w+)\s*,\s*(?:"|~|\[?\s*(?:git|github|path|only)\b|\{git)"#),
+        LineForm::Swift => pattern!(r#"\.package\([^)]*(?:url|path|id)\s*:\s*"([^"]+)""#),
+        LineForm::Sbt => pattern!(r#""([\w.-]+)"\s*%{1,3}\s*"[\w.-]+"|addSbtPlugin\("([^"]+)""#),
+        LineForm::HelmChart => pattern!(r"^\s+(?:-\s+)?name:\s*(\S+)"),
+    };
+    captured(pattern, line)
 }

@@ -1,8 +1,8 @@
 //! New dependencies in manifests, read from patches.
 //!
 //! A dependency is new when a manifest's patch adds its name and takes it away nowhere: a version bump, a move or a
-//! change of order is none. A patch shows a manifest in pieces, so where the section of a line is not in sight, the
-//! line's own form decides.
+//! change of order is none. A lock file names what the manifests bring with them, and says nothing of its own. A patch
+//! shows a manifest in pieces, so where the section of a line is not in sight, the line's own form decides.
 
 mod extract;
 
@@ -10,20 +10,6 @@ use std::collections::BTreeSet;
 
 use super::adds_nothing;
 use crate::observed::{ChangedFile, FileStatus, hunk_start};
-
-/// A family of package managers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ecosystem {
-    Cargo,
-    Npm,
-    Python,
-    Go,
-    Maven,
-    Gradle,
-    Ruby,
-    Php,
-    NuGet,
-}
 
 /// How a file names dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,33 +20,31 @@ enum Form {
     PyProject,
     PackageJson,
     ComposerJson,
+    /// `imports` of Deno.
+    DenoJson,
     /// One requirement per line.
     Requirements,
     /// Python code or INI that lists requirements.
     SetupFile,
     GoMod,
     Pom,
-    Gradle,
-    VersionCatalog,
-    Gemfile,
-    NuGetXml,
-    Lock(Lock),
+    /// Sections of YAML whose keys are names: pubspec.yaml, catalogs of pnpm.
+    Yaml,
+    /// Each line that names one says so by itself.
+    Lines(LineForm),
 }
 
-/// Forms of lock files, which name everything that is fetched.
+/// Manifests whose lines need no section to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lock {
-    /// `name = "x"` in TOML: Cargo.lock, poetry.lock, uv.lock.
-    Toml,
-    /// `"node_modules/x": {`
-    Npm,
-    Yarn,
-    Pnpm,
-    /// `"name": "vendor/x"`
-    Composer,
-    Bundler,
-    GoSum,
-    Pipenv,
+enum LineForm {
+    Gradle,
+    VersionCatalog,
+    Ruby,
+    NuGetXml,
+    Mix,
+    Swift,
+    Sbt,
+    HelmChart,
 }
 
 /// What a file says about new dependencies.
@@ -73,36 +57,23 @@ pub(super) enum Added {
     Unreadable,
 }
 
-/// The ecosystems of which a manifest, not only a lock file, is changed.
-pub(super) fn manifests_changed(files: &[ChangedFile]) -> BTreeSet<Ecosystem> {
-    let manifest = |file: &ChangedFile| match form(&file.path)? {
-        (_, Form::Lock(_)) => None,
-        (ecosystem, _) => Some(ecosystem),
-    };
-    files.iter().filter_map(manifest).collect()
-}
-
 /// The dependencies a file adds.
-///
-/// Lock files follow their manifests and also name indirect dependencies. So they are read only where no manifest of
-/// their ecosystem is changed: then the lock file alone brings in new code.
-pub(super) fn added(file: &ChangedFile, manifests: &BTreeSet<Ecosystem>) -> Added {
-    let Some((ecosystem, form)) = form(&file.path) else { return Added::NotAManifest };
-    if matches!(form, Form::Lock(_)) && manifests.contains(&ecosystem) {
-        return Added::NotAManifest;
-    }
+pub(super) fn added(file: &ChangedFile) -> Added {
+    let Some(form) = form(&file.path) else { return Added::NotAManifest };
     // What becomes a manifest by being renamed brings dependencies that no patch shows.
-    let was_manifest = file.previous_path.as_deref().is_none_or(|path| self::form(path) == Some((ecosystem, form)));
+    let was_manifest = file.previous_path.as_deref().is_none_or(|path| self::form(path) == Some(form));
     if file.status == FileStatus::Renamed && !was_manifest {
         return Added::Unreadable;
     }
     if adds_nothing(file) {
         return Added::Names(Vec::new());
     }
-    match file.patch.as_deref().and_then(|patch| from_patch(patch, form)) {
-        Some(names) => Added::Names(names),
-        None => Added::Unreadable,
+    let Some(patch) = file.patch.as_deref() else { return Added::Unreadable };
+    // Requirements that a tool has compiled, with what each came by or its hash, are a lock file.
+    if form == Form::Requirements && ["# via", "--hash="].iter().any(|mark| patch.contains(mark)) {
+        return Added::NotAManifest;
     }
+    from_patch(patch, form).map_or(Added::Unreadable, Added::Names)
 }
 
 fn from_patch(patch: &str, form: Form) -> Option<Vec<(u32, String)>> {
@@ -132,35 +103,32 @@ fn from_patch(patch: &str, form: Form) -> Option<Vec<(u32, String)>> {
 }
 
 /// Which manifest a path names, if any.
-fn form(path: &str) -> Option<(Ecosystem, Form)> {
-    use Ecosystem::*;
+fn form(path: &str) -> Option<Form> {
+    use LineForm::*;
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    let ends = |suffix: &str| name.ends_with(suffix);
+    let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));
     Some(match name.as_str() {
-        "cargo.toml" => (Cargo, Form::CargoToml),
-        "cargo.lock" => (Cargo, Form::Lock(Lock::Toml)),
-        "package.json" => (Npm, Form::PackageJson),
-        "package-lock.json" | "npm-shrinkwrap.json" => (Npm, Form::Lock(Lock::Npm)),
-        "yarn.lock" => (Npm, Form::Lock(Lock::Yarn)),
-        "pnpm-lock.yaml" => (Npm, Form::Lock(Lock::Pnpm)),
-        "pyproject.toml" => (Python, Form::PyProject),
-        "setup.cfg" | "setup.py" => (Python, Form::SetupFile),
-        "pipfile" => (Python, Form::Pipfile),
-        "pipfile.lock" => (Python, Form::Lock(Lock::Pipenv)),
-        "poetry.lock" | "uv.lock" | "pdm.lock" => (Python, Form::Lock(Lock::Toml)),
-        "go.mod" => (Go, Form::GoMod),
-        "go.sum" => (Go, Form::Lock(Lock::GoSum)),
-        "pom.xml" => (Maven, Form::Pom),
-        "gemfile" | "gems.rb" => (Ruby, Form::Gemfile),
-        "gemfile.lock" | "gems.locked" => (Ruby, Form::Lock(Lock::Bundler)),
-        "composer.json" => (Php, Form::ComposerJson),
-        "composer.lock" => (Php, Form::Lock(Lock::Composer)),
-        "packages.config" | "directory.packages.props" | "directory.build.props" => (NuGet, Form::NuGetXml),
-        _ if ends(".csproj") || ends(".fsproj") || ends(".vbproj") => (NuGet, Form::NuGetXml),
-        _ if ends(".gradle") || ends(".gradle.kts") => (Gradle, Form::Gradle),
-        _ if ends(".versions.toml") => (Gradle, Form::VersionCatalog),
-        _ if ends(".gemspec") => (Ruby, Form::Gemfile),
-        _ if is_requirements(path, &name) => (Python, Form::Requirements),
+        "cargo.toml" => Form::CargoToml,
+        "package.json" => Form::PackageJson,
+        "deno.json" | "deno.jsonc" => Form::DenoJson,
+        "pyproject.toml" => Form::PyProject,
+        "setup.cfg" | "setup.py" => Form::SetupFile,
+        "pipfile" => Form::Pipfile,
+        "go.mod" => Form::GoMod,
+        "pom.xml" => Form::Pom,
+        "composer.json" => Form::ComposerJson,
+        "pubspec.yaml" | "pnpm-workspace.yaml" => Form::Yaml,
+        "gemfile" | "gems.rb" | "podfile" => Form::Lines(Ruby),
+        "packages.config" | "directory.packages.props" | "directory.build.props" => Form::Lines(NuGetXml),
+        "mix.exs" | "rebar.config" => Form::Lines(Mix),
+        "package.swift" => Form::Lines(Swift),
+        "chart.yaml" => Form::Lines(HelmChart),
+        _ if ends(&[".csproj", ".fsproj", ".vbproj"]) => Form::Lines(NuGetXml),
+        _ if ends(&[".gradle", ".gradle.kts"]) => Form::Lines(Gradle),
+        _ if ends(&[".versions.toml"]) => Form::Lines(VersionCatalog),
+        _ if ends(&[".gemspec"]) => Form::Lines(Ruby),
+        _ if ends(&[".sbt"]) => Form::Lines(Sbt),
+        _ if is_requirements(path, &name) => Form::Requirements,
         _ => return None,
     })
 }

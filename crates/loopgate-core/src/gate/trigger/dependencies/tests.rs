@@ -13,7 +13,7 @@ fn manifest(path: &str, patch: &str) -> ChangedFile {
 }
 
 fn names(path: &str, patch: &str) -> Vec<String> {
-    match added(&manifest(path, patch), &BTreeSet::new()) {
+    match added(&manifest(path, patch)) {
         Added::Names(names) => names.into_iter().map(|(_, name)| name).collect(),
         other => panic!("{path}: {other:?}"),
     }
@@ -98,6 +98,18 @@ fn new_names_in_every_ecosystem() {
             &["monolog/monolog", "ext-json"],
         ),
         ("src/A.csproj", "@@ -1 +1,5 @@\n+    <PackageReference Include=\"Serilog\" Version=\"4\" />", &["Serilog"]),
+        ("mix.exs", "@@ -1 +1,2 @@\n+      {:money, \"~> 1.0\"},\n+      version: \"1.0\",", &["money"]),
+        ("pubspec.yaml", "@@ -1 +1,5 @@\n dependencies:\n+  http: ^1.0.0\n flutter:\n+  uses: 1.0", &["http"]),
+        ("Package.swift", "@@ -1 +1 @@\n+  .package(url: \"https://a/b\", from: \"1.0\"),", &["https://a/b"]),
+        ("build.sbt", "@@ -1 +1 @@\n+  \"org.x\" %% \"y\" % \"1.0\",", &["org.x"]),
+        (
+            "pom.xml",
+            "@@ -1 +1,9 @@\n+<plugin>\n+<artifactId>p</artifactId>\n+</plugin>\n+<dependency>\n+<artifactId>d</artifactId>\n+<exclusions><exclusion><artifactId>e</artifactId></exclusion></exclusions>\n+</dependency>",
+            &["d"],
+        ),
+        ("pyproject.toml", "@@ -1 +1,4 @@\n [tool.ruff]\n+select = [\"E501\", \"F401\"]", &[]),
+        ("pyproject.toml", "@@ -1 +1,4 @@\n [dependency-groups]\n+dev = [\"pytest\"]", &["pytest"]),
+        ("package.json", "@@ -1 +1,4 @@\n   \"resolutions\": {\n+    \"minimist\": \"1.2.8\"", &[]),
         ("packages.config", "@@ -1 +1,5 @@\n+  <package id=\"NUnit\" version=\"4\" />", &["NUnit"]),
     ] {
         assert_eq!(names(path, patch), expected, "{path}\n{patch}");
@@ -129,35 +141,22 @@ fn bumps_moves_and_removals_are_no_new_dependencies() {
 }
 
 #[test]
-fn lock_files_speak_only_where_no_manifest_does() {
-    let lock = manifest("Cargo.lock", "@@ -1 +1,3 @@\n+[[package]]\n+name = \"evil\"\n+version = \"1.0.0\"");
-    assert_eq!(added(&lock, &BTreeSet::new()), Added::Names(vec![(2, "evil".into())]));
-    assert_eq!(added(&lock, &BTreeSet::from([Ecosystem::Cargo])), Added::NotAManifest);
-    for (path, line, name) in [
-        ("package-lock.json", "    \"node_modules/a/node_modules/@b/c\": {", "@b/c"),
-        ("yarn.lock", "\"@b/c@^1.0.0\":", "@b/c"),
-        ("pnpm-lock.yaml", "  '@b/c@1.0.0':", "@b/c"),
-        ("composer.lock", "            \"name\": \"b/c\",", "b/c"),
-        ("Gemfile.lock", "    rails (7.0)", "rails"),
-        ("go.sum", "github.com/b/c v1.0.0 h1:abc=", "github.com/b/c"),
-        ("Pipfile.lock", "        \"requests\": {", "requests"),
-    ] {
-        assert_eq!(names(path, &format!("@@ -1 +1 @@\n+{line}")), [name], "{path}");
-    }
-}
-
-#[test]
 fn what_cannot_be_read_is_said() {
     let mut file = manifest("package.json", "");
     file.patch = None;
-    assert_eq!(added(&file, &BTreeSet::new()), Added::Unreadable);
+    assert_eq!(added(&file), Added::Unreadable);
     file.patch = Some("@@ broken\n+\"a\": \"1\"".into());
-    assert_eq!(added(&file, &BTreeSet::new()), Added::Unreadable);
+    assert_eq!(added(&file), Added::Unreadable);
     file.status = FileStatus::Renamed;
     file.previous_path = Some("notes.json".into());
-    assert_eq!(added(&file, &BTreeSet::new()), Added::Unreadable);
+    assert_eq!(added(&file), Added::Unreadable);
     file.previous_path = Some("old/package.json".into());
     (file.patch, file.additions) = (None, 0);
-    assert_eq!(added(&file, &BTreeSet::new()), Added::Names(vec![]));
-    assert_eq!(added(&manifest("src/main.rs", ""), &BTreeSet::new()), Added::NotAManifest);
+    assert_eq!(added(&file), Added::Names(vec![]));
+    let compiled = "@@ -1 +1,2 @@\n+urllib3==2.2.1\n+    # via requests";
+    for (path, patch) in
+        [("src/main.rs", ""), ("Cargo.lock", "@@ -1 +1 @@\n+name = \"x\""), ("requirements.txt", compiled)]
+    {
+        assert_eq!(added(&manifest(path, patch)), Added::NotAManifest, "{path}");
+    }
 }

@@ -1,0 +1,162 @@
+//! The lines that a patch adds and takes away, and which of them count as a change of code.
+
+use std::{cell::OnceCell, collections::HashMap};
+
+use crate::{
+    ids::PatternName,
+    observed::{ChangedFile, hunk_start},
+    policy::LineCondition,
+    source_files::Comments,
+};
+
+/// The changed lines of one file.
+pub(super) struct FileLines<'a> {
+    pub added: Side<'a>,
+    pub removed: Side<'a>,
+}
+
+/// The lines of one side of a patch.
+#[derive(Default)]
+pub(super) struct Side<'a> {
+    lines: Vec<Line<'a>>,
+    text: String,
+    /// All of them with their identifiers split into words.
+    words: OnceCell<String>,
+}
+
+struct Line<'a> {
+    /// At the head for an added line, at the base for a removed one.
+    number: u32,
+    text: &'a str,
+    /// More than blanks and comments, and not merely moved or indented anew.
+    is_code: bool,
+}
+
+/// A line that a condition asks for.
+pub(super) struct Hit<'a> {
+    pub number: u32,
+    pub text: &'a str,
+    pub name: Option<PatternName>,
+}
+
+impl<'a> FileLines<'a> {
+    /// None when there is no patch, or none that can be read.
+    fn read(file: &'a ChangedFile) -> Option<Self> {
+        let patch: Vec<&str> = file.patch.as_deref()?.split('\n').collect();
+        let comments = Comments::of(&file.path);
+        let (mut added, mut removed) = (Side::default(), Side::default());
+        let (mut new, mut old) = (0_u32, 0_u32);
+        let (mut in_new, mut in_old) = (false, false);
+        for (index, line) in patch.iter().enumerate() {
+            let content = line.get(1..).unwrap_or_default();
+            let content = content.strip_suffix('\r').unwrap_or(content);
+            match line.as_bytes() {
+                [b'@', b'@', b' ', ..] => {
+                    new = hunk_start(&line[3..])?;
+                    old = line[3..].strip_prefix('-')?.split([',', ' ']).next()?.parse().ok()?;
+                    in_new = comments.opened_before(patch.get(index + 1..).unwrap_or_default());
+                    in_old = in_new;
+                }
+                [b'+', ..] => {
+                    added.push(new, content, comments.has_code(content, &mut in_new));
+                    new = new.saturating_add(1);
+                }
+                [b'-', ..] => {
+                    removed.push(old, content, comments.has_code(content, &mut in_old));
+                    old = old.saturating_add(1);
+                }
+                [b'\\', ..] => {}
+                _ => {
+                    comments.has_code(content, &mut in_new);
+                    comments.has_code(content, &mut in_old);
+                    (new, old) = (new.saturating_add(1), old.saturating_add(1));
+                }
+            }
+        }
+        Some(Self { added, removed })
+    }
+
+    /// Of every file, in their order.
+    pub(super) fn of_all(files: &'a [ChangedFile]) -> Vec<Option<Self>> {
+        let mut all: Vec<Option<Self>> = files.iter().map(Self::read).collect();
+        // How often a line is removed and added, whatever its blanks: as often it was moved.
+        let mut moves: HashMap<String, [u32; 2]> = HashMap::new();
+        for file in all.iter().flatten() {
+            for (side, lines) in [&file.removed.lines, &file.added.lines].into_iter().enumerate() {
+                for line in lines.iter().filter(|line| line.is_code) {
+                    moves.entry(without_blanks(line.text)).or_default()[side] += 1;
+                }
+            }
+        }
+        moves.retain(|_, counts| counts.iter().all(|count| *count > 0));
+        let often = || moves.iter().map(|(line, [removed, added])| (line.as_str(), *removed.min(added))).collect();
+        let mut left: [HashMap<&str, u32>; 2] = [often(), often()];
+        for file in all.iter_mut().flatten() {
+            for (lines, left) in [&mut file.removed.lines, &mut file.added.lines].into_iter().zip(&mut left) {
+                mark_moved(lines, left);
+            }
+        }
+        all
+    }
+
+    /// Whether anything but blanks, comments and places changes.
+    pub(super) fn change_code(&self) -> bool {
+        [&self.added, &self.removed].iter().any(|side| side.lines.iter().any(|line| line.is_code))
+    }
+}
+
+fn mark_moved(lines: &mut [Line<'_>], left: &mut HashMap<&str, u32>) {
+    for line in lines.iter_mut().filter(|line| line.is_code) {
+        if let Some(count) = left.get_mut(without_blanks(line.text).as_str()).filter(|count| **count > 0) {
+            *count -= 1;
+            line.is_code = false;
+        }
+    }
+}
+
+impl<'a> Side<'a> {
+    fn push(&mut self, number: u32, text: &'a str, is_code: bool) {
+        self.text.push_str(text);
+        self.text.push('\n');
+        self.lines.push(Line { number, text, is_code });
+    }
+
+    /// The lines that the condition asks for.
+    pub(super) fn hits<'s>(&'s self, condition: &'s LineCondition) -> impl Iterator<Item = Hit<'a>> + 's {
+        let text = if condition.split_words { self.words.get_or_init(|| split_words(&self.text)) } else { &self.text };
+        let lines = if condition.patterns.may_match(text) { self.lines.as_slice() } else { &[] };
+        lines.iter().filter(|line| line.is_code || !condition.code_only).filter_map(|line| {
+            let words = condition.split_words.then(|| split_words(line.text));
+            let asked = words.as_deref().unwrap_or(line.text);
+            let pattern = condition.patterns.first(asked)?;
+            let counts = condition.unless.first(asked).is_none();
+            counts.then(|| Hit { number: line.number, text: line.text, name: pattern.name().cloned() })
+        })
+    }
+}
+
+fn without_blanks(text: &str) -> String {
+    text.split_ascii_whitespace().collect()
+}
+
+/// Identifiers as their words, in lower case: `userSession`, `user_session` and `UserSession` are `user session`,
+/// `HTTPClient` is `http client`.
+pub(super) fn split_words(text: &str) -> String {
+    let mut split = String::with_capacity(text.len() + text.len() / 8);
+    let mut letters = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(letter) = letters.next() {
+        let next = letters.peek().copied().unwrap_or(' ');
+        let joins = matches!(letter, '_' | '-') && before.is_alphanumeric() && next.is_alphanumeric();
+        let begins = letter.is_ascii_uppercase()
+            && (before.is_ascii_lowercase()
+                || before.is_ascii_digit()
+                || before.is_ascii_uppercase() && next.is_ascii_lowercase());
+        if begins {
+            split.push(' ');
+        }
+        split.push(if joins { ' ' } else { letter.to_ascii_lowercase() });
+        before = letter;
+    }
+    split
+}
