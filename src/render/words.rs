@@ -211,6 +211,7 @@ pub fn lost(legs: &[LostLeg]) -> String {
             };
             let end = match leg.end {
                 LegEnd::RunnerLost => "lost its runner",
+                LegEnd::Interrupted => "was interrupted",
                 LegEnd::As(Conclusion::Cancelled) => "was cancelled or ran out of time",
                 LegEnd::As(Conclusion::TimedOut) => "ran out of time",
                 LegEnd::As(Conclusion::StartupFailure) => "could not be started",

@@ -147,7 +147,7 @@ fn complete(given: &Given<'_>, next: &mut LoopState, evaluation: &Evaluation, ga
     // What the last look saved of the merged head is what held at the merge.
     let held = Some(given.before).filter(|before| before.head_sha == next.head_sha && before.evaluation.is_some());
     let snapshot = given.snapshot;
-    let is_whole = snapshot.problems.is_empty() && matches!(snapshot.files, ChangedFiles::Complete(_));
+    let is_whole = snapshot.problems.is_empty() && matches!(snapshot.files, crate::observed::ChangedFiles::Complete(_));
     if held.is_none() && !is_whole {
         return;
     }

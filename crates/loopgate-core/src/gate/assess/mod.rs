@@ -151,7 +151,9 @@ pub(super) fn triggers(
 /// Near misses about no gate in particular.
 fn unmatched(said: &[Utterance<'_>], snapshot: &Snapshot, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
     let stray = |utterance: &Utterance<'_>| {
-        let about_gates = |miss: &&NearMiss| miss.gate.is_none() && !miss.problem.is_of_command() && miss.problem != PhraseProblem::Agreement;
+        let about_gates = |miss: &&NearMiss| {
+            miss.gate.is_none() && !miss.problem.is_of_command() && miss.problem != PhraseProblem::Agreement
+        };
         let miss = utterance.reading.near_misses.iter().rfind(about_gates)?.clone();
         Some(Considered {
             by: utterance.by.login.clone(),

@@ -201,7 +201,7 @@ impl<'a> Weighing<'a> {
     /// What comes of a word, given all that was said after it.
     fn outcome(&mut self, at: usize) -> WordOutcome {
         let word = self.said[at].clone();
-        if let Some(refusal) = word.void {
+        if let Some(refusal) = word.void.clone() {
             return match self.closed_before(&word) {
                 // What closed the gate when it was read still does, whatever was done to the comment since.
                 Some(outcome) => outcome,

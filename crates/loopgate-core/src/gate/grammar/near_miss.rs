@@ -148,7 +148,8 @@ fn pairs(words: &[String], vocabulary: Vocabulary<'_>) -> Vec<Pair> {
     let reach = if words.len() <= SHORT_LINE { NEAR } else { 1 };
     let mut pairs: Vec<Pair> = Vec::new();
     for verdict in (0..words.len()).filter(is_verdict) {
-        for at in (verdict.saturating_sub(reach + 2)..words.len().min(verdict + reach + 1)).filter(|at| *at != verdict) {
+        for at in (verdict.saturating_sub(reach + 2)..words.len().min(verdict + reach + 1)).filter(|at| *at != verdict)
+        {
             let Some((gate, length)) = named_at(words, at, vocabulary) else { continue };
             let pair = Pair { gate, at, length, verdict };
             if (at..at + length).contains(&verdict) || pair.distance().0 > reach {
@@ -172,8 +173,30 @@ fn is_bare_verdict(words: &[String]) -> bool {
 
 /// Words and signs of agreement that people type for an approval.
 const AGREEMENTS: [&str; 24] = [
-    "lgtm", "ok", "okay", "ack", "accepted", "cleared", "signed", "signoff", "good", "fine", "👍", "✅", "✔", "☑", "🚢",
-    "👌", "💯", "+1", ":+1:", ":thumbsup:", ":white_check_mark:", ":heavy_check_mark:", ":ok_hand:", ":shipit:",
+    "lgtm",
+    "ok",
+    "okay",
+    "ack",
+    "accepted",
+    "cleared",
+    "signed",
+    "signoff",
+    "good",
+    "fine",
+    "👍",
+    "✅",
+    "✔",
+    "☑",
+    "🚢",
+    "👌",
+    "💯",
+    "+1",
+    ":+1:",
+    ":thumbsup:",
+    ":white_check_mark:",
+    ":heavy_check_mark:",
+    ":ok_hand:",
+    ":shipit:",
 ];
 /// Words of a line that agrees at most: `security signed off`, `security looks good to me`.
 const SHORT_AGREEMENT: usize = 5;
@@ -200,11 +223,12 @@ fn agreement(raw: &[&str], words: &[String], asks: bool, vocabulary: Vocabulary<
 
 /// Whether a line may agree, whatever the gates are called: `LGTM`, `security ✅`, `security signed off`.
 pub(super) fn may_agree(line: &str) -> bool {
-    let words: Vec<&str> = words(line).skip_while(|word| word.starts_with('@')).take(4).collect();
+    let words: Vec<&str> = words(line).skip_while(|word| word.starts_with('@')).take(SHORT_AGREEMENT + 1).collect();
     match words[..] {
         [first] | [first, _] if bare(first) == "lgtm" => true,
-        [_, last] => agrees(last),
-        [_, middle, _] => matches!(bare(middle).as_str(), "signed" | "looks"),
+        [_, second, ..] if words.len() <= SHORT_AGREEMENT => {
+            agrees(second) || matches!(bare(second).as_str(), "signed" | "looks")
+        }
         _ => false,
     }
 }
@@ -213,8 +237,8 @@ pub(super) fn may_agree(line: &str) -> bool {
 /// Behind it, `no objections` denies nothing.
 fn tone(words: &[String], asks: bool, verdict: usize) -> Option<PhraseProblem> {
     const NOT: [&str; 13] = [
-        "not", "never", "cannot", "don't", "can't", "won't", "isn't", "wasn't", "doesn't", "didn't", "haven't", "hasn't",
-        "dont",
+        "not", "never", "cannot", "don't", "can't", "won't", "isn't", "wasn't", "doesn't", "didn't", "haven't",
+        "hasn't", "dont",
     ];
     const NONE: [&str; 3] = ["no", "without", "nobody"];
     const IF: [&str; 20] = [
@@ -251,7 +275,10 @@ fn tone(words: &[String], asks: bool, verdict: usize) -> Option<PhraseProblem> {
     let denies = |word: &String| ["disapprov", "dissapprov", "unapprov"].iter().any(|start| word.starts_with(start));
     if asks || words.first().is_some_and(|first| ASKS.contains(&first.as_str())) {
         Some(PhraseProblem::Question)
-    } else if any(&NOT) || words.iter().take(verdict).any(|word| NONE.contains(&word.as_str())) || words.iter().any(denies) {
+    } else if any(&NOT)
+        || words.iter().take(verdict).any(|word| NONE.contains(&word.as_str()))
+        || words.iter().any(denies)
+    {
         Some(PhraseProblem::Negated)
     } else if any(&IF) {
         Some(PhraseProblem::Conditional)

@@ -215,7 +215,8 @@ fn each_gate_of_a_line_is_a_near_miss_of_its_own() {
 /// Chat is not looked at: no request is made for it.
 #[test]
 fn what_merely_chats_may_not_speak() {
-    for body in ["ok", "👍", "Nice change!", "All tests are ok now, and the docs look fine.", "see #12", "works for me"] {
+    for body in ["ok", "👍", "Nice change!", "All tests are ok now, and the docs look fine.", "see #12", "works for me"]
+    {
         assert!(!may_speak(body), "{body}");
     }
 }
