@@ -64,7 +64,10 @@ fn a_verification_that_is_ended_from_outside_leaves_evidence_that_says_so() {
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
         let project = Project::fixed_by(REPAIRS, "");
         verify(&project, &[]).ended_with(1);
-        project.write("tests/test_calc.sh", "[ -e ../go ] || { : > ../waiting; sleep 600; }\n");
+        project.write(
+            "tests/test_calc.sh",
+            "[ -e ../go ] || { : > ../waiting; until [ -e ../go ]; do sleep 0.1; done; }\n",
+        );
         let mut command = project.loopgate(&["verify"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let running = command.spawn().expect("the program");

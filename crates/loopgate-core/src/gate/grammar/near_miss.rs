@@ -85,7 +85,8 @@ pub(super) fn meant(verdict: &str) -> Word {
 
 /// `security-approved` and `security:approved` as two words.
 fn apart<'w>(word: &'w str, vocabulary: Vocabulary<'_>) -> Vec<&'w str> {
-    let parts = word.rsplit_once(['-', ':', '/', '_', '=']).filter(|(gate, _)| vocabulary.gate(gate).is_some());
+    let parts = word.rsplit_once(['-', ':', '/', '_', '=']);
+    let parts = parts.filter(|(gate, rest)| !rest.is_empty() && vocabulary.gate(gate).is_some());
     parts.map_or_else(|| vec![word], |(gate, rest)| vec![gate, rest])
 }
 
