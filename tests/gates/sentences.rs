@@ -146,7 +146,6 @@ fn what_nearly_approves_is_answered_to_an_approver() {
         ("security :white_check_mark:", agreeing),
         ("Security LGTM.", agreeing),
         ("security signed off", agreeing),
-        ("security looks good to me", agreeing),
         ("security-approved", beside),
         ("security: approved", beside),
         ("security approved!!", beside),

@@ -173,7 +173,7 @@ fn is_bare_verdict(words: &[String]) -> bool {
 }
 
 /// Words and signs of agreement that people type for an approval.
-const AGREEMENTS: [&str; 24] = [
+const AGREEMENTS: [&str; 22] = [
     "lgtm",
     "ok",
     "okay",
@@ -182,8 +182,6 @@ const AGREEMENTS: [&str; 24] = [
     "cleared",
     "signed",
     "signoff",
-    "good",
-    "fine",
     "👍",
     "✅",
     "✔",
@@ -199,7 +197,7 @@ const AGREEMENTS: [&str; 24] = [
     ":ok_hand:",
     ":shipit:",
 ];
-/// Words of a line that agrees at most: `security signed off`, `security looks good to me`.
+/// Words of a line that agrees at most: `security signed off by me`.
 const SHORT_AGREEMENT: usize = 5;
 
 fn agrees(raw: &str) -> bool {
@@ -227,9 +225,7 @@ pub(super) fn may_agree(line: &str) -> bool {
     let words: Vec<&str> = words(line).skip_while(|word| word.starts_with('@')).take(SHORT_AGREEMENT + 1).collect();
     match words[..] {
         [first] | [first, _] if bare(first) == "lgtm" => true,
-        [_, second, ..] if words.len() <= SHORT_AGREEMENT => {
-            agrees(second) || matches!(bare(second).as_str(), "signed" | "looks")
-        }
+        [_, second, ..] if words.len() <= SHORT_AGREEMENT => agrees(second),
         _ => false,
     }
 }
