@@ -9,7 +9,7 @@ use super::{
 };
 use loopgate_core::{
     GateName, Sha,
-    gate::{Answer, Considered, GateReport, OnlyHope, PhraseProblem, Refusal, Speaker, Word},
+    gate::{AnswerExtent, Considered, GateReport, OnlyHope, PhraseProblem, Refusal, Speaker, Word},
     policy::ApproveBy,
     state::WordSource,
 };
@@ -60,7 +60,7 @@ const MOST_OF_APPROVERS: usize = 60;
 pub fn lines<'w>(words: impl IntoIterator<Item = &'w Considered>, gate: &Gate<'_>) -> Shown<Markdown> {
     let mut folded: Vec<(&Considered, &Refusal, usize)> = Vec::new();
     for word in words {
-        let Some(refusal) = word.refusal().filter(|_| word.answer == Answer::Sentence) else { continue };
+        let Some(refusal) = word.refusal().filter(|_| word.answer == AnswerExtent::Sentence) else { continue };
         match folded.iter_mut().find(|(first, known, _)| same(first, word) && *known == refusal) {
             Some((newest, _, times)) => {
                 *newest = if word.at >= newest.at { word } else { newest };

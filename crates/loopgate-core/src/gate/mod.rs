@@ -23,7 +23,7 @@ pub use grammar::{
 pub use questions::{AuthorityQuestions, questions};
 pub use reactions::{Reacted, ReactionKind};
 pub use report::{
-    Absence, AbsentTeam, Answer, Approval, Considered, EligibleApprovers, GateReport, GateStanding, Holding,
+    Absence, AbsentTeam, AnswerExtent, Approval, Considered, EligibleApprovers, GateReport, GateStanding, Holding,
     MatchReason, OnlyHope, PhraseProblem, Refusal, Speaker, TriggerMatch, Unusable, UnusableApprover, Word,
     WordOutcome,
 };

@@ -252,7 +252,7 @@ pub struct Considered {
     /// What a near miss means to say; of other words the word itself.
     pub meant: Word,
     pub speaker: Speaker,
-    pub answer: Answer,
+    pub answer: AnswerExtent,
     pub outcome: WordOutcome,
 }
 
@@ -276,7 +276,7 @@ pub enum Speaker {
 
 /// How much of an answer a word gets that does not count. What counts counts whatever is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Answer {
+pub enum AnswerExtent {
     #[default]
     Sentence,
     /// A reaction alone.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 
 use crate::{
-    gate::report::{Answer, Considered, Speaker},
+    gate::report::{AnswerExtent, Considered, Speaker},
     ids::{Timestamp, UserId},
     state::WordSource,
 };
@@ -18,9 +18,9 @@ const REACTIONS_AN_HOUR: usize = 3;
 
 /// Sets how much of an answer each word gets that does not count. Who may approve is always answered.
 pub(super) fn limit(words: Vec<&mut Considered>) {
-    let mut spoke: BTreeMap<UserId, BTreeMap<(Timestamp, WordSource), Answer>> = BTreeMap::new();
+    let mut spoke: BTreeMap<UserId, BTreeMap<(Timestamp, WordSource), AnswerExtent>> = BTreeMap::new();
     for word in words.iter().filter(|word| word.speaker == Speaker::Other && word.refusal().is_some()) {
-        spoke.entry(word.by_id).or_default().insert((word.at, word.source), Answer::Sentence);
+        spoke.entry(word.by_id).or_default().insert((word.at, word.source), AnswerExtent::Sentence);
     }
     for answers in spoke.values_mut() {
         let mut hour: Option<(Timestamp, usize)> = None;
@@ -31,9 +31,9 @@ pub(super) fn limit(words: Vec<&mut Considered>) {
             };
             hour = Some((began, nth));
             *answer = match nth {
-                0 => Answer::Sentence,
-                nth if nth < REACTIONS_AN_HOUR => Answer::Reaction,
-                _ => Answer::Silence,
+                0 => AnswerExtent::Sentence,
+                nth if nth < REACTIONS_AN_HOUR => AnswerExtent::Reaction,
+                _ => AnswerExtent::Silence,
             };
         }
     }

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     authority::Contributors,
     grammar::{Intent, NearMiss},
-    report::{Answer, Considered, GateReport, MatchReason, PhraseProblem, Refusal, Speaker, Word, WordOutcome},
+    report::{AnswerExtent, Considered, GateReport, MatchReason, PhraseProblem, Refusal, Speaker, Word, WordOutcome},
     trigger::{self, Triggered, fingerprint},
 };
 use crate::{
@@ -164,7 +164,7 @@ fn unmatched(said: &[Utterance<'_>], snapshot: &Snapshot, approvers: &BTreeSet<U
             word: Word::NearMiss,
             meant: miss.meant,
             speaker: if approvers.contains(&utterance.by.id) { Speaker::Approver } else { Speaker::Other },
-            answer: Answer::default(),
+            answer: AnswerExtent::default(),
             outcome: WordOutcome::Refused(utterance.void(snapshot).unwrap_or(Refusal::Phrase(miss.problem))),
         })
     };

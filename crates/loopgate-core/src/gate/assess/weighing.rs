@@ -15,7 +15,7 @@ use super::{
 use crate::{
     gate::{
         authority::{Authority, Contributors, Grant, not_all_read},
-        report::{Answer, Approval, Considered, GateReport, GateStanding, Refusal, Speaker, WordOutcome},
+        report::{AnswerExtent, Approval, Considered, GateReport, GateStanding, Refusal, Speaker, WordOutcome},
         trigger::Triggered,
     },
     ids::{GateName, Sha, UserId},
@@ -416,7 +416,7 @@ impl<'a> Weighing<'a> {
             word: word.what.word(),
             meant: word.what.meant(),
             speaker: if approvers.contains(&word.by.id) { Speaker::Approver } else { Speaker::Other },
-            answer: Answer::default(),
+            answer: AnswerExtent::default(),
             outcome: outcome.clone(),
         };
         self.said.iter().zip(&self.outcomes).filter(|(word, _)| shown(word)).map(of).collect()
