@@ -82,7 +82,7 @@ pub fn lines<'w>(words: impl IntoIterator<Item = &'w Considered>, gate: &Gate<'_
 }
 
 fn same(one: &Considered, other: &Considered) -> bool {
-    one.by_id == other.by_id
+    (one.by_id, &one.by) == (other.by_id, &other.by)
         && one.meant == other.meant
         && std::mem::discriminant(&one.source) == std::mem::discriminant(&other.source)
 }
