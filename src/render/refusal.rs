@@ -69,6 +69,7 @@ pub fn lines<'w>(words: impl IntoIterator<Item = &'w Considered>, gate: &Gate<'_
             None => folded.push((word, refusal, 1)),
         }
     }
+    folded.reverse();
     folded.sort_by_key(|(word, ..)| (word.speaker, Reverse((word.at, word.source))));
     let approvers = folded.iter().filter(|(word, ..)| word.speaker == Speaker::Approver).count();
     let most = approvers.min(MOST_OF_APPROVERS) + MOST_LINES.saturating_sub(approvers);
