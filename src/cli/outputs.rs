@@ -52,12 +52,21 @@ impl Outputs<'_> {
             ("failed-rules", rules.join(",")),
         ];
         if let Some(files) = &self.files {
-            outputs.push(("evidence-path", path(files.evidence)));
+            outputs.extend(evidence(files.evidence, artifact));
             outputs.push(("report-path", path(files.report)));
-            outputs.extend(artifact.map(|name| ("evidence-name", name)));
         }
         outputs
     }
+}
+
+/// Tells where the evidence is before there is any to speak of: a step that is killed tells nothing more.
+pub fn tell_evidence(path: &Path) {
+    tell(&evidence(path, ActionsRun::current().map(|run| artifact_name(&run))));
+}
+
+fn evidence(path: &Path, artifact: Option<String>) -> Vec<(&'static str, String)> {
+    let path = ("evidence-path", path.display().to_string());
+    std::iter::once(path).chain(artifact.map(|name| ("evidence-name", name))).collect()
 }
 
 /// Tells where a reconcile left states for the step that uploads them.
@@ -145,11 +154,11 @@ mod tests {
         evidence-path<<F
         /w/loopgate-evidence/evidence.json
         F
-        report-path<<F
-        /w/r.md
-        F
         evidence-name<<F
         loopgate-evidence-test-e3b0c442-1
+        F
+        report-path<<F
+        /w/r.md
         F
         ");
         assert!(!fenced(&outputs(None).values(None), "F").contains("path"), "a reconcile leaves no file");

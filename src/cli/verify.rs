@@ -21,7 +21,7 @@ use super::{
     local::{self, CONFIGURATION, Shown},
     output,
     output::Format,
-    outputs::{Files, Outputs},
+    outputs::{self, Files, Outputs},
     progress, runtime,
 };
 use crate::{
@@ -31,7 +31,9 @@ use crate::{
 use loopgate_core::{
     CheckName, Sha, Timestamp,
     deciding::{Decision, DecisionWord, decide},
-    evidence::{CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome, RegressionTrial},
+    evidence::{
+        CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, Outcome, RegressionTrial,
+    },
     failure,
     observed::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
     policy::{CheckSource, Policy, RegressionProof, RequiredTest},
@@ -106,14 +108,23 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         root: &checkout.root,
         changes: changes.as_ref().map(|changes| failure::Changes::of(&changes.files)).unwrap_or_default(),
     });
+    let directory = checkout.root.join(&arguments.evidence);
+    // However this process ends, what is left does not look like the evidence of something that did.
+    let unfinished = document(&checkout, not_ended(&plan), Environment::default(), changes.as_ref(), started);
+    let path = write(&Evidence { extent: EvidenceExtent::Interrupted, ..unfinished }, &directory)?;
+    outputs::tell_evidence(&path);
     let (Executed { ran, environment, proof }, ending) = execute(&plan, trial.as_ref(), advice.as_ref())?;
+    let extent = match ending {
+        Ending::Finished => EvidenceExtent::Whole,
+        Ending::Interrupted => EvidenceExtent::Interrupted,
+    };
+    let told = document(&checkout, ran, environment, changes.as_ref(), started);
+    let evidence = Evidence { regression_proof: proof, extent, ..told };
+    write(&evidence, &directory)?;
     if ending == Ending::Interrupted {
         output::note_line("interrupted: what was running has been ended");
         return Ok(exit::INTERRUPTED);
     }
-    let evidence =
-        Evidence { regression_proof: proof, ..document(&checkout, ran, environment, changes.as_ref(), started) };
-    let path = write(&evidence, &checkout.root.join(&arguments.evidence))?;
     let mut local = Local::new(&checkout, base, changes, policy, evidence);
     local.snapshot.base_evidence = base_evidence;
     let decision = local.decide(Utc::now());
@@ -138,6 +149,12 @@ fn policy(arguments: &Arguments, root: &Path) -> Result<Policy, CliError> {
     policy.verify.checks.retain(|_, check| matches!(check.source, CheckSource::Command(_)));
     policy.gates.clear();
     Ok(policy)
+}
+
+/// What is known of checks before any has ended.
+fn not_ended(plan: &Plan) -> Ran {
+    let check = |(name, kind): (&CheckName, CheckKind)| CheckEvidence::bare(name.clone(), kind, Outcome::Cancelled);
+    Ran { checks: plan.kinds().map(check).collect(), coverage: None }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -266,6 +283,7 @@ fn document(
         checks: ran.checks,
         coverage,
         regression_proof: None,
+        extent: EvidenceExtent::Whole,
     }
 }
 

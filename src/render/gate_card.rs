@@ -50,18 +50,13 @@ impl GateCard {
             standing(report, links)
         };
         let undecided = matches!(report.standing, GateStanding::Open);
-        let refused = report.considered.iter().rev().filter_map(|word| Some((word, word.refusal()?)));
         Self {
             icon,
             name: report.name.to_string(),
             state,
             how: if merged { None } else { how(report, by) },
             why: if undecided { why(report, links, 4) } else { Shown::default() },
-            refused: if merged {
-                Shown::default()
-            } else {
-                Shown::first(6, refused, |(word, refusal)| refusal::line(word, refusal, &gate))
-            },
+            refused: if merged { Shown::default() } else { refusal::lines(&report.considered, &gate) },
             notes: if undecided { notes(report, links) } else { Shown::default() },
         }
     }
@@ -116,6 +111,14 @@ fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
             who = words::person(by)
         ))),
         GateStanding::Open => {
+            let eligible = &report.eligible;
+            if eligible.people.is_empty() && eligible.teams.is_empty() && eligible.permission.is_none() {
+                return Some(Markdown::ours(format!(
+                    "nobody could be found who may. Whoever maintains the configuration names approvers in {}, on the \
+                     base branch.",
+                    code(&format!("gates.{name}.approvers"))
+                )));
+            }
             let approvers = text(&words::approvers(report));
             let approves = refusal::approves(name, by);
             let have: Vec<String> =

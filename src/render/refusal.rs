@@ -1,12 +1,15 @@
 //! Why a word about a gate does not count, said to the person who wrote it: who, why not, what to write instead.
 
+use std::cmp::Reverse;
+
 use super::{
+    fit::Shown,
     sanitize::{Markdown, code, short_text, text},
     words,
 };
 use loopgate_core::{
     GateName, Sha,
-    gate::{Considered, GateReport, OnlyHope, PhraseProblem, Refusal},
+    gate::{AnswerExtent, Considered, GateReport, OnlyHope, PhraseProblem, Refusal, Speaker, Word},
     policy::ApproveBy,
     state::WordSource,
 };
@@ -44,16 +47,72 @@ pub fn line(word: &Considered, refusal: &Refusal, gate: &Gate<'_>) -> Markdown {
         None => what.to_owned(),
     };
     let by = words::person(&word.by);
-    Markdown::ours(format!("{by}’s {what} does not count: {}", sentence(refusal, &by, gate)))
+    Markdown::ours(format!("{by}’s {what} does not count: {}", sentence(word, refusal, &by, gate)))
+}
+
+/// Lines of words that do not count which are shown of people who are no approvers.
+const MOST_LINES: usize = 6;
+/// Lines of approvers.
+const MOST_OF_APPROVERS: usize = 60;
+
+/// The lines about words that do not count: approvers first, then the newest. What somebody wrote several times is
+/// answered once.
+pub fn lines<'w>(words: impl IntoIterator<Item = &'w Considered>, gate: &Gate<'_>) -> Shown<Markdown> {
+    let mut folded: Vec<(&Considered, &Refusal, usize)> = Vec::new();
+    for word in words {
+        let Some(refusal) = word.refusal().filter(|_| word.answer == AnswerExtent::Sentence) else { continue };
+        match folded.iter_mut().find(|(first, known, _)| same(first, word) && *known == refusal) {
+            Some((newest, _, times)) => {
+                *newest = if word.at >= newest.at { word } else { newest };
+                *times += 1;
+            }
+            None => folded.push((word, refusal, 1)),
+        }
+    }
+    folded.reverse();
+    folded.sort_by_key(|(word, ..)| (word.speaker, Reverse((word.at, word.source))));
+    let approvers = folded.iter().filter(|(word, ..)| word.speaker == Speaker::Approver).count();
+    let most = approvers.min(MOST_OF_APPROVERS) + MOST_LINES.saturating_sub(approvers);
+    Shown::first(most, folded, |(word, refusal, times)| {
+        let line = line(word, refusal, gate);
+        match times {
+            1 => line,
+            times => Markdown::ours(format!("{line} (Written {times} times.)")),
+        }
+    })
+}
+
+fn same(one: &Considered, other: &Considered) -> bool {
+    (one.by_id, &one.by) == (other.by_id, &other.by)
+        && one.meant == other.meant
+        && std::mem::discriminant(&one.source) == std::mem::discriminant(&other.source)
+}
+
+/// What says this about a gate, exactly.
+fn exact(gate: &GateName, meant: Word) -> Markdown {
+    code(&plain(gate, meant))
+}
+
+fn plain(gate: &GateName, meant: Word) -> String {
+    match meant {
+        Word::Approve | Word::NearMiss => format!("{gate} approved"),
+        Word::Reject => format!("{gate} rejected"),
+        Word::Revoke => format!("{gate} approval revoked"),
+        Word::Dismiss => format!("/dismiss {gate} @user reason"),
+    }
 }
 
 /// Why, and what to do instead.
-fn sentence(refusal: &Refusal, by: &Markdown, gate: &Gate<'_>) -> String {
+fn sentence(word: &Considered, refusal: &Refusal, by: &Markdown, gate: &Gate<'_>) -> String {
     let name = &gate.report.name;
+    let words = exact(name, word.meant);
+    // Saying no is heard wherever it is said.
     let again = match gate.approve_by {
-        ApproveBy::Comment => format!("comment {} anew", phrase(name)),
-        ApproveBy::Review => "approve in a review of the head commit".to_owned(),
-        ApproveBy::CommentOrReview => format!("comment {} anew, or approve in a review", phrase(name)),
+        ApproveBy::Review if word.meant == Word::Approve => "approve in a review of the head commit".to_owned(),
+        ApproveBy::CommentOrReview if word.meant == Word::Approve => {
+            format!("comment {words} anew, or approve in a review")
+        }
+        _ => format!("comment {words} anew"),
     };
     match refusal {
         Refusal::IsAuthor { only_hope: OnlyHope::No } => {
@@ -86,6 +145,9 @@ fn sentence(refusal: &Refusal, by: &Markdown, gate: &Gate<'_>) -> String {
         }
         Refusal::Edited => {
             format!("it was edited, and GitHub does not say by whom. If it is still meant, {by} can {again}.")
+        }
+        Refusal::EditedByAnother => {
+            format!("somebody else edited it, who cannot speak for {by}. If it is still meant, {by} can {again}.")
         }
         Refusal::Hidden => format!("a moderator has hidden it. If it is still meant, {by} can {again}."),
         Refusal::DiffChanged { seen } => format!(
@@ -121,19 +183,19 @@ fn sentence(refusal: &Refusal, by: &Markdown, gate: &Gate<'_>) -> String {
         Refusal::ReviewStale => {
             format!("it was given on an older commit. {by} is asked to look at the head and approve again.")
         }
-        Refusal::OnTheDiff => match gate.approve_by {
-            ApproveBy::Review => format!("nothing is decided there. {by} can {again}."),
-            ApproveBy::Comment | ApproveBy::CommentOrReview => {
-                format!("nothing is decided there. Write {} in the conversation, on a line of its own.", phrase(name))
-            }
-        },
+        Refusal::OnTheDiff if gate.approve_by == ApproveBy::Review && word.meant == Word::Approve => {
+            format!("nothing is decided there. {by} can {again}.")
+        }
+        Refusal::OnTheDiff => {
+            format!("nothing is decided there. Write {words} in the conversation, on a line of its own.")
+        }
         Refusal::WrongChannel { wants_review: true } => {
             "this gate takes a review: *Files changed*, *Review changes*, *Approve*.".to_owned()
         }
         Refusal::WrongChannel { wants_review: false } => {
             format!("this gate takes a comment: write {} on a line of its own.", phrase(name))
         }
-        Refusal::Phrase(problem) => phrase_problem(problem, gate),
+        Refusal::Phrase(problem) => phrase_problem(problem, word.meant, gate),
         Refusal::ChecklistOpen { open } => format!(
             "{} of the gate’s checklist {} still open. Tick {} in the request; the approval then counts as it stands.",
             words::plural(*open, "box", "boxes"),
@@ -149,35 +211,47 @@ fn sentence(refusal: &Refusal, by: &Markdown, gate: &Gate<'_>) -> String {
         }
         Refusal::NothingToDismiss { of } => format!("{} has not rejected this gate.", words::person(of)),
         Refusal::NotOpen => "the pull request is closed. Reopened, it is looked at from the beginning.".to_owned(),
-        Refusal::NotTriggered => "nothing here needs this gate, so there is nothing to approve.".to_owned(),
+        Refusal::NotTriggered => match word.meant {
+            Word::Approve => "nothing here needs this gate, so there is nothing to approve.".to_owned(),
+            _ => "nothing here needs this gate, so there is nothing to stop.".to_owned(),
+        },
     }
 }
 
 /// What is wrong with a line that is nearly the phrase.
-fn phrase_problem(problem: &PhraseProblem, gate: &Gate<'_>) -> String {
+fn phrase_problem(problem: &PhraseProblem, meant: Word, gate: &Gate<'_>) -> String {
     let name = &gate.report.name;
-    let phrase = phrase(name);
+    let phrase = exact(name, meant);
     match problem {
-        PhraseProblem::Question => format!("it asks. To approve, write {phrase} on a line of its own."),
+        PhraseProblem::Question => match meant {
+            Word::Approve => format!("it asks. To approve, write {phrase} on a line of its own."),
+            _ => format!("it asks. To say it, write {phrase} on a line of its own."),
+        },
         PhraseProblem::Negated => format!(
-            "it says no, in words Loopgate does not act on. To reject, write {}; to approve, {phrase}.",
-            code(&format!("{name} rejected"))
+            "it says no, in words Loopgate does not act on. To stop the gate, write {}.",
+            exact(name, Word::Reject)
         ),
         PhraseProblem::Conditional => format!("it names a condition. Once that is met, write {phrase}."),
         PhraseProblem::Future => format!("it announces an approval. When the time has come, write {phrase}."),
-        PhraseProblem::NotAlone => format!("other words stand on its line. Write {phrase} on a line of its own."),
+        PhraseProblem::NotAlone => {
+            format!("something else stands on its line. Write {phrase} and nothing more on a line of its own.")
+        }
+        PhraseProblem::Agreement => format!("agreeing is not enough. To approve, write {phrase} on a line of its own."),
         PhraseProblem::Lookalike => {
             format!("some of its letters only look like the phrase’s. Type {phrase} in plain letters.")
         }
         PhraseProblem::ShortSha => format!(
             "a commit counts only with all 40 digits: {}. Without a commit, {phrase} is enough.",
-            code(&format!("{name} approved {}", gate.head))
+            code(&format!("{} {}", plain(name, meant), gate.head))
         ),
         PhraseProblem::UnknownGate { named, nearest } => {
             let named = code(named);
             match nearest {
-                Some(nearest) => format!("there is no gate {named}. Did you mean {}?", self::phrase(nearest)),
-                None => format!("there is no gate {named}. This one is approved with {phrase}."),
+                Some(nearest) => format!("there is no gate {named}. Did you mean {}?", exact(nearest, meant)),
+                None if meant == Word::Approve => {
+                    format!("there is no gate {named}. This one is approved with {phrase}.")
+                }
+                None => format!("there is no gate {named}. For this one the words are {phrase}."),
             }
         }
         PhraseProblem::NotPlainText { inside } => {
@@ -209,7 +283,7 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
     use loopgate_core::{
-        gate::{GateStanding, Word, WordOutcome},
+        gate::{GateStanding, WordOutcome},
         stage::Stage,
     };
 
@@ -233,6 +307,7 @@ mod tests {
             R::AuthorityUnknown { reason: "503 from GitHub".into() },
             R::AccountGone,
             R::Edited,
+            R::EditedByAnother,
             R::Hidden,
             R::WhileClosed,
             R::NothingToRevoke,
@@ -275,6 +350,7 @@ mod tests {
             P::NotPlainText { inside: "a block quote".into() },
             P::NoGate,
             P::Wording,
+            P::Agreement,
             P::Usage { usage: "/dismiss security @user reason".into() },
             P::Usage { usage: "security rejected".into() },
             P::UnknownCommand { typed: "/aprove".into(), nearest: Some("/approve".into()) },

@@ -215,8 +215,7 @@ pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     let Some(report) = view.gates.iter().find(|gate| gate.is_waiting()) else { return Shown::default() };
     let approve_by = super::gate_card::approve_by(subject.policy, &report.name);
     let gate = refusal::Gate { report, approve_by, head: subject.snapshot.pull_request.head.sha };
-    let refused = view.unmatched.iter().rev().filter_map(|word| Some((word, word.refusal()?)));
-    Shown::first(6, refused, |(word, why)| refusal::line(word, why, &gate))
+    refusal::lines(&view.unmatched, &gate)
 }
 
 fn skip_line(skip: &Skip) -> Markdown {

@@ -195,7 +195,7 @@ fn a_merge_over_an_open_gate_is_said_once() {
 
     - security gate
 
-    Nothing is undone. To keep it from happening again, let the branch rules of `main` require the checks `loopgate / verify` and `loopgate / gates`.
+    Nothing is undone. Where the branch rules of `main` require the checks `loopgate / verify` and `loopgate / gates`, only those can do this who may bypass the rules.
     "#);
 }
 

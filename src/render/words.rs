@@ -211,6 +211,7 @@ pub fn lost(legs: &[LostLeg]) -> String {
             };
             let end = match leg.end {
                 LegEnd::RunnerLost => "lost its runner",
+                LegEnd::Interrupted => "was interrupted",
                 LegEnd::As(Conclusion::Cancelled) => "was cancelled or ran out of time",
                 LegEnd::As(Conclusion::TimedOut) => "ran out of time",
                 LegEnd::As(Conclusion::StartupFailure) => "could not be started",
@@ -295,6 +296,36 @@ pub fn recipient(recipient: &Recipient) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lost_jobs_are_named_with_how_they_ended() {
+        use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
+        let job = |end| LostLeg { name: LegName::Job("test (windows)".into()), end, url: None };
+        let ends = [
+            LegEnd::RunnerLost,
+            LegEnd::Interrupted,
+            LegEnd::Unknown,
+            LegEnd::As(Cancelled),
+            LegEnd::As(TimedOut),
+            LegEnd::As(StartupFailure),
+            LegEnd::As(Failure),
+        ];
+        let mut said: Vec<String> = ends.map(|end| lost(&[job(end)])).to_vec();
+        let place = LegName::Place { job: "test".into(), index: 2, total: 3 };
+        let more = [place, LegName::Workflow(".github/workflows/ci.yml".into()), LegName::Job("a".into())];
+        let others = more.map(|name| LostLeg { name, ..job(LegEnd::Unknown) });
+        said.push(lost(&[vec![job(LegEnd::RunnerLost)], others.to_vec()].concat()));
+        insta::assert_snapshot!(said.join("\n"), @r"
+        the job test (windows) lost its runner without evidence
+        the job test (windows) was interrupted without evidence
+        the job test (windows) ended without evidence
+        the job test (windows) was cancelled or ran out of time without evidence
+        the job test (windows) ran out of time without evidence
+        the job test (windows) could not be started without evidence
+        the job test (windows) ended without evidence
+        the job test (windows) lost its runner, leg 3 of 3 of the job test ended, a job of .github/workflows/ci.yml ended and 1 more without evidence
+        ");
+    }
 
     #[test]
     fn durations() {

@@ -76,6 +76,11 @@ impl Plan {
         Self { repeats, ..self }
     }
 
+    /// Each check and its kind.
+    pub fn kinds(&self) -> impl Iterator<Item = (&CheckName, CheckKind)> {
+        self.checks.iter().map(|(name, planned)| (name, planned.kind))
+    }
+
     pub fn names(&self) -> impl Iterator<Item = &CheckName> {
         self.checks.keys()
     }

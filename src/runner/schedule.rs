@@ -40,6 +40,12 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>)
             let planned = &plan.checks[name];
             let stopped = interrupt.is_interrupted() || failed_fast.is_interrupted();
             match readiness(planned, plan, &ended) {
+                // Nobody chose to leave it out, so it is not skipped: nothing is known of it.
+                _ if interrupt.is_interrupted() => {
+                    let evidence = CheckEvidence::bare(name.clone(), planned.kind, Outcome::Cancelled);
+                    observer.ended(&evidence);
+                    ended.insert(name.clone(), evidence);
+                }
                 Readiness::Never(reason) => skip(name, planned, &reason, &mut ended, &*observer),
                 _ if stopped => skip(name, planned, "stopped", &mut ended, &*observer),
                 Readiness::Now if running.len() < plan.parallel.get() => {

@@ -148,3 +148,40 @@ async fn evidence_of_an_older_action_counts_where_its_run_succeeded() {
         assert_eq!(verify == Some(Conclusion::Success), is_green, "{end:?}: {}", matrix.status());
     }
 }
+
+/// A leg that was interrupted tells so: its own evidence does not make it green, nor do the others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leg_that_was_interrupted_is_named_and_never_green() {
+    let matrix = Matrix::new().await;
+    for job in [LEGS[0], LEGS[1], "notify"] {
+        matrix.end(job, Conclusion::Success);
+    }
+    matrix.end(LEGS[2], Conclusion::Cancelled);
+    let mut documents = [0, 1, 2].map(|leg| matrix.document(leg, 1, &[]));
+    documents[2]["extent"] = "interrupted".into();
+    for check in documents[2]["checks"].as_array_mut().unwrap() {
+        check["outcome"] = "cancelled".into();
+        check["results"] = Value::Null;
+    }
+    assert_ne!(matrix.ended(Conclusion::Cancelled, &documents).await, Some(Conclusion::Success));
+    let status = matrix.status();
+    assert!(status.contains("❌ lost") && status.contains("test (windows) was interrupted"), "{status}");
+    // Only the lost leg is repeated.
+    matrix.retry().await;
+    let again = [matrix.document(2, 2, &[])];
+    assert_eq!(matrix.ended(Conclusion::Success, &again).await, Some(Conclusion::Success), "{}", matrix.status());
+}
+
+/// A test check that passed without a test is refused, by that sentence.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_test_check_that_passed_without_a_test_is_refused() {
+    let matrix = Matrix::new().await;
+    let mut documents = [0, 1, 2].map(|leg| matrix.document(leg, 1, &[]));
+    for check in documents[1]["checks"].as_array_mut().unwrap() {
+        check["results"] = json!({ "total": 0, "passed": 0, "failed": 0, "errors": 0, "skipped": 0, "flaky": 0,
+            "duration_ms": 0, "coverage_percent": null });
+    }
+    assert_ne!(matrix.ended(Conclusion::Success, &documents).await, Some(Conclusion::Success));
+    let status = matrix.status();
+    assert!(status.contains("it says that unit passed without a test"), "{status}");
+}

@@ -159,9 +159,7 @@ fn a_review_of_an_older_commit() {
     talk.is(
         Closed,
         "😕 alice’s review does not count: it was given on an older commit. alice is asked to look at the head and \
-         approve again.\n\
-         😕 alice’s review does not count: it was given on an older commit. alice is asked to look at the head and \
-         approve again.",
+         approve again. (Written 2 times.)",
     );
 }
 

@@ -71,7 +71,7 @@ fn on_a_line_of_the_diff() {
     talk.is(
         Approved,
         "✅ **security** approved by bob on `01010101`.\n\
-         😕 alice’s comment on the diff does not count: nothing is decided there. Write `security approved` in the \
+         😕 alice’s comment on the diff does not count: nothing is decided there. Write `security rejected` in the \
          conversation, on a line of its own.",
     );
 }

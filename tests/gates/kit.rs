@@ -224,7 +224,8 @@ impl Talk {
         assert_eq!(shown, told);
     }
 
-    fn told(&self, name: &str) -> String {
+    /// The lines about one gate, and about none in particular.
+    pub fn told(&self, name: &str) -> String {
         let text = self.status();
         let gates = text.split_once("#### Gates\n").map_or("", |(_, gates)| gates);
         let gates = gates.split("\n<details>").next().unwrap_or_default();

@@ -256,8 +256,8 @@ fn edited_into_an_approval_by_another() {
     talk.look();
     talk.is(
         Closed,
-        "😕 alice’s comment does not count: it was edited, and GitHub does not say by whom. If it is still meant, \
-         alice can comment `security approved` anew.",
+        "😕 alice’s comment does not count: somebody else edited it, who cannot speak for alice. If it is still \
+         meant, alice can comment `security approved` anew.",
     );
 }
 
@@ -310,4 +310,38 @@ fn hidden_by_a_moderator() {
         "😕 alice’s comment does not count: a moderator has hidden it. If it is still meant, alice can comment \
          `security approved` anew.",
     );
+}
+
+/// What somebody said against the gate stands whatever is done to the comment, and nobody is told that it does not.
+#[test]
+fn a_rejection_that_is_hidden_or_edited_by_another() {
+    for hide in [true, false] {
+        let mut talk = Talk::opened();
+        let comment = talk.writes("alice", "security rejected");
+        talk.look();
+        if hide {
+            talk.comment().visibility = Visibility::Hidden;
+        } else {
+            talk.comment().body = "security approved".into();
+            talk.edited(comment, "author");
+        }
+        for _ in 0..2 {
+            talk.look();
+            talk.is(Rejected, "❌ **security** rejected by alice: “security rejected”");
+        }
+    }
+    // Before anybody read it, it is no word; its writer is told how to say it again.
+    for (body, again) in [("security rejected", "rejected"), ("/revoke security", "approval revoked")] {
+        let mut talk = Talk::opened();
+        talk.writes("alice", body);
+        talk.comment().visibility = Visibility::Hidden;
+        talk.look();
+        talk.is(
+            Closed,
+            &format!(
+                "😕 alice’s comment does not count: a moderator has hidden it. If it is still meant, alice can comment \
+                 `security {again}` anew."
+            ),
+        );
+    }
 }

@@ -23,13 +23,13 @@ fn conditional() {
 fn negated() {
     reads(
         "security not approved",
-        "😕 alice’s comment does not count: it says no, in words Loopgate does not act on. To reject, write \
-         `security rejected`; to approve, `security approved`.",
+        "😕 alice’s comment does not count: it says no, in words Loopgate does not act on. To stop the \
+         gate, write `security rejected`.",
     );
     reads(
         "I don't think security is approved",
-        "😕 alice’s comment does not count: it says no, in words Loopgate does not act on. To reject, write \
-         `security rejected`; to approve, `security approved`.",
+        "😕 alice’s comment does not count: it says no, in words Loopgate does not act on. To stop the \
+         gate, write `security rejected`.",
     );
 }
 
@@ -54,8 +54,8 @@ fn future_tense() {
 fn with_other_words_on_its_line() {
     reads(
         "security approved, nice work",
-        "😕 alice’s comment does not count: other words stand on its line. Write `security approved` on a line of \
-         its own.",
+        "😕 alice’s comment does not count: something else stands on its line. Write `security approved` and \
+         nothing more on a line of its own.",
     );
 }
 
@@ -125,9 +125,203 @@ fn right_to_left_marks() {
 fn an_emoji_that_says_no() {
     reads(
         "security approved 👎",
-        "😕 alice’s comment does not count: it says no, in words Loopgate does not act on. To reject, write \
-         `security rejected`; to approve, `security approved`.",
+        "😕 alice’s comment does not count: it says no, in words Loopgate does not act on. To stop the \
+         gate, write `security rejected`.",
     );
+}
+
+/// What people type for the phrase, and what an approver is told.
+#[test]
+fn what_nearly_approves_is_answered_to_an_approver() {
+    let agreeing = "agreeing is not enough. To approve, write `security approved` on a line of its own.";
+    let worded = "the words must be exactly these: `security approved`.";
+    let beside = "something else stands on its line. Write `security approved` and nothing more on a line of its own.";
+    for (body, told) in [
+        ("LGTM", agreeing),
+        ("lgtm!", agreeing),
+        ("/lgtm", agreeing),
+        ("LGTM 👍", agreeing),
+        ("security ok", agreeing),
+        ("security ✅", agreeing),
+        ("security :white_check_mark:", agreeing),
+        ("Security LGTM.", agreeing),
+        ("security signed off", agreeing),
+        ("security-approved", beside),
+        ("security: approved", beside),
+        ("security approved!!", beside),
+        ("security approved...", beside),
+        ("\"security approved\"", beside),
+        ("security approved, no objections", beside),
+        ("architecture approved, security approved", beside),
+        ("security has my approval", worded),
+        ("security approval", worded),
+    ] {
+        reads(body, &format!("😕 alice’s comment does not count: {told}"));
+    }
+    // Whoever may not approve merely talks, and where the gate does not wait nothing is left to be said.
+    for body in ["LGTM", "security ok", "security ✅"] {
+        let mut talk = Talk::opened();
+        talk.says("outsider", body);
+        talk.is(Closed, "");
+        assert_eq!(talk.reaction(), None, "{body}");
+        talk.says("author", body);
+        talk.is(Closed, "");
+        talk.says("bob", "security approved").says("alice", body);
+        talk.is(Approved, "✅ **security** approved by bob on `01010101`.");
+        assert_eq!(talk.reaction(), None, "{body}");
+    }
+    // Said properly, it needs no answer any more.
+    let mut talk = Talk::opened();
+    talk.says("alice", "LGTM").says("alice", "security approved");
+    talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
+}
+
+/// An approver by permission is known only once GitHub was asked.
+#[test]
+fn an_agreement_of_somebody_with_permission() {
+    let mut talk = Talk::under(&CONFIG.replace("{ users: [alice, bob] }", "{ permission: maintain }"));
+    talk.says("carol", "LGTM");
+    talk.is(Closed, "");
+    talk.says("maintainer", "LGTM");
+    talk.is(
+        Closed,
+        "😕 maintainer’s comment does not count: agreeing is not enough. To approve, write `security approved` on a line \
+         of its own.",
+    );
+}
+
+/// Whoever speaks against a gate is told how to do that, and never how to approve.
+#[test]
+fn what_nearly_closes_is_never_answered_with_how_to_approve() {
+    let rejected = "`security rejected`";
+    let revoked = "`security approval revoked`";
+    for (body, told) in [
+        ("security rejected?", rejected),
+        ("> security rejected", rejected),
+        ("`security rejected`", rejected),
+        ("sеcurity rejected", rejected),
+        ("security rejected 0123456", rejected),
+        ("security rejected until the key is gone", rejected),
+        ("security rejectd", rejected),
+        ("secruity rejected", rejected),
+        ("security-rejected", rejected),
+        ("security changes requested, see below", rejected),
+        ("I request changes for security", rejected),
+        ("security is not approved", rejected),
+        ("never security approved", rejected),
+        ("> security changes requested", rejected),
+        ("/reject secruity it leaks", "/reject security"),
+        ("> /revoke security", revoked),
+        ("security approval revoked?", revoked),
+        ("revoke security", revoked),
+        ("> /dismiss security @bob settled", "/dismiss security @user"),
+    ] {
+        for by in ["alice", "outsider"] {
+            let mut talk = Talk::opened();
+            talk.says(by, body);
+            let gates = talk.told("security");
+            let (_, answer) = gates.split_once("😕").unwrap_or_else(|| panic!("{body} is not answered: {gates}"));
+            assert!(answer.contains(told) && !answer.contains("security approved"), "{body}: {answer}");
+            assert_eq!(talk.reaction(), Some(ReactionKind::NotAccepted), "{body}");
+        }
+    }
+}
+
+const BOTH: &str = "\
+version: 1
+gates:
+  external: off
+  deploy: off
+  architecture: off
+  data-loss: { when: { always: true }, approvers: { users: [alice] } }
+  database: off
+  security: { when: { always: true }, approvers: { users: [alice, bob] } }
+";
+
+#[test]
+fn of_several_gates_in_one_line_each_is_answered() {
+    let beside = |gate: &str| {
+        format!(
+            "😕 alice’s comment does not count: something else stands on its line. Write `{gate} approved` and nothing \
+             more on a line of its own."
+        )
+    };
+    for body in ["security approved, data-loss approved", "security approved and data-loss approved"] {
+        let mut talk = Talk::under(BOTH);
+        talk.says("alice", body);
+        talk.is(Closed, &beside("security"));
+        talk.gate("data-loss", Closed, &beside("data-loss"));
+    }
+    let mut talk = Talk::under(BOTH);
+    talk.says("alice", "security approved, data-loss rejected!");
+    talk.is(Closed, &beside("security"));
+    talk.gate(
+        "data-loss",
+        Closed,
+        "😕 alice’s comment does not count: the words must be exactly these: `data-loss rejected`.",
+    );
+    let mut talk = Talk::under(BOTH);
+    talk.says("alice", "> /approve security data-loss");
+    for gate in ["security", "data-loss"] {
+        let told = format!(
+            "😕 alice’s comment does not count: it stands in a quote, where it may be an example. Write `{gate} approved` \
+             as plain text."
+        );
+        talk.gate(gate, Closed, &told);
+    }
+    let mut talk = Talk::under(BOTH);
+    talk.says("alice", "data loss approved");
+    talk.is(Closed, "");
+    talk.gate(
+        "data-loss",
+        Closed,
+        "😕 alice’s comment does not count: there is no gate `data loss`. Did you mean `data-loss approved`?",
+    );
+}
+
+#[test]
+fn equal_lines_of_one_person_are_one_and_approvers_come_first() {
+    let mut talk = Talk::opened();
+    talk.says("alice", "security approved?");
+    for _ in 0..4 {
+        talk.says("outsider", "security approved");
+    }
+    talk.is(
+        Closed,
+        "😕 alice’s comment does not count: it asks. To approve, write `security approved` on a line of its own.\n\
+         😕 outsider’s comment does not count: outsider is not an approver of this gate. It opens for alice or bob. \
+         (Written 4 times.)",
+    );
+}
+
+/// Ten comments are answered, then one an hour in words and two more with a reaction. Approvers are always answered,
+/// and what counts counts.
+#[test]
+fn a_flood_is_answered_less_and_less_and_hides_nobody() {
+    let mut talk = Talk::opened();
+    let wordings = ["security approved?", "security approved", "not security approved", "security will be approved"];
+    let flood = |talk: &mut Talk, comments: usize| {
+        let ids: Vec<_> = (0..comments).map(|nth| talk.writes("outsider", wordings[nth % wordings.len()])).collect();
+        talk.look();
+        let answered = |id| talk.last.surface.reactions.contains_key(&loopgate_core::gate::Reacted::Comment(id));
+        ids.into_iter().filter(|id| answered(*id)).count()
+    };
+    assert_eq!(flood(&mut talk, 40), 13, "ten, and three in the hour of the rest");
+    talk.says("alice", "security approved?");
+    assert_eq!(talk.reaction(), Some(ReactionKind::NotAccepted));
+    assert!(talk.status().contains("alice’s [comment](https://github.com/c) does not count: it asks."));
+    talk.wait(60);
+    assert_eq!(flood(&mut talk, 20), 3, "an hour later");
+    let lines = talk.status().lines().filter(|line| line.contains("outsider’s [comment]")).count();
+    assert!(lines <= 4, "equal lines are folded: {}", talk.status());
+    // The same of an approver.
+    let ids: Vec<_> = (0..20).map(|_| talk.writes("bob", "security approved?")).collect();
+    talk.look();
+    let reactions = &talk.last.surface.reactions;
+    assert!(ids.iter().all(|id| reactions.contains_key(&loopgate_core::gate::Reacted::Comment(*id))));
+    // Somebody who becomes an approver is heard however much they wrote.
+    talk.says("alice", "security approved");
+    talk.is(Approved, &talk.told("security"));
 }
 
 /// All of these count, and say the same.

@@ -1,8 +1,13 @@
 //! The folder `loopgate verify` writes evidence to is no part of what a loop works on, ignored by git or not.
 
-use std::fs;
+use std::{fs, os::unix::process::CommandExt as _, process::Stdio};
 
-use crate::kit::{Project, REPAIRS, Ran};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use crate::kit::{Project, REPAIRS, Ran, exists, until};
 
 fn verify(project: &Project, more: &[&str]) -> Ran {
     Ran::of(project.loopgate(&[&["verify"], more].concat()).output().expect("the program"))
@@ -49,5 +54,36 @@ fn a_folder_that_was_there_stays_as_it_is() {
     for folder in ["reports", "."] {
         verify(&project, &["--evidence", folder]).ended_with(1);
         assert!(!project.path(folder).join(".gitignore").exists(), "{folder}");
+    }
+}
+
+/// What is left of a verification that did not end says so, also where it could not say anything any more. What an older
+/// one had written is not there to be taken for it.
+#[test]
+fn a_verification_that_is_ended_from_outside_leaves_evidence_that_says_so() {
+    for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+        let project = Project::fixed_by(REPAIRS, "");
+        verify(&project, &[]).ended_with(1);
+        project.write(
+            "tests/test_calc.sh",
+            "[ -e ../go ] || { : > ../waiting; until [ -e ../go ]; do sleep 0.1; done; }\n",
+        );
+        let mut command = project.loopgate(&["verify"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let running = command.spawn().expect("the program");
+        until("the check", || exists(&project.beside("waiting")));
+        kill(Pid::from_raw(i32::try_from(running.id()).expect("an id")), signal).expect("a signal");
+        let ran = running.wait_with_output().expect("an end");
+        assert!(!ran.status.success());
+        let left: serde_json::Value =
+            serde_json::from_str(&project.read("loopgate-evidence/evidence.json")).expect("a document");
+        assert_eq!(left["extent"], "interrupted", "{signal}: {left}");
+        let outcomes: Vec<_> = left["checks"].as_array().expect("checks").iter().map(|it| &it["outcome"]).collect();
+        assert!(!outcomes.is_empty() && outcomes.iter().all(|it| **it == "cancelled"), "{signal}: {outcomes:?}");
+        fs::write(project.beside("go"), "").expect("a file");
+        verify(&project, &[]);
+        let whole: serde_json::Value =
+            serde_json::from_str(&project.read("loopgate-evidence/evidence.json")).expect("a document");
+        assert_eq!(whole["extent"], serde_json::Value::Null, "{whole}");
     }
 }

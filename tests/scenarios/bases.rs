@@ -137,7 +137,8 @@ pub async fn a_base_that_was_left_keeps_no_word(world: World) {
 }
 
 pub async fn what_was_merged_is_judged_no_more(world: World) {
-    for (nth, method) in [MergeMethod::Merge, MergeMethod::Squash].into_iter().enumerate() {
+    let methods = [MergeMethod::Merge, MergeMethod::Squash, MergeMethod::Rebase];
+    for (nth, method) in methods.into_iter().enumerate() {
         let repo = world.repository(
             &format!("merged-{nth}"),
             &[("src/lib.rs", "// Widgets.\n"), (".github/loopgate.yml", &format!("{CHECKS}{GATES}"))],
@@ -152,6 +153,7 @@ pub async fn what_was_merged_is_judged_no_more(world: World) {
             (".github/loopgate.yml", more.as_str()),
         ];
         let pr = world.person("alice").opens(&repo, "feat: a service", &change).await;
+        world.person("alice").pushes(&pr, &[("services/pay/main.rs", "// Pays.\n")]).await;
         green(&world, &pr).await;
         world.person("bob").says(&pr, "security approved\narchitecture approved").await;
         let before = world.look(&pr);

@@ -10,7 +10,8 @@ use super::{DemoError, demo_world::DemoWorld};
 use loopgate_core::{
     Sha, WorkflowRunId,
     evidence::{
-        CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, Outcome, TestFramework, WorkflowOrigin,
+        CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, Outcome, TestFramework,
+        WorkflowOrigin,
     },
     failure,
 };
@@ -84,6 +85,7 @@ fn evidence(
         checks: vec![passed("build", CheckKind::Build, 5_210)?, unit(tests)?, passed("lint", CheckKind::Lint, 3_480)?],
         coverage: None,
         regression_proof: None,
+        extent: EvidenceExtent::Whole,
     })
 }
 

@@ -17,7 +17,7 @@ use crate::{
 use loopgate_core::{
     Sha,
     deciding::{Decision, decide},
-    evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, FileCoverage},
+    evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, FileCoverage},
     observed::{ChangedFiles, Snapshot},
     policy::{Phase, Policy, Trigger},
     reflex::{self, Evaluated, Turn},
@@ -167,6 +167,7 @@ impl Session<'_> {
             checks: checked.checks.clone(),
             coverage: checked.coverage.as_ref().map(|reports| coverage::measure(&files, reports)),
             regression_proof: None,
+            extent: EvidenceExtent::Whole,
         };
         let shown = Shown { head, tree, base: self.state.base_sha };
         let base = settings(&self.state).base.as_deref();

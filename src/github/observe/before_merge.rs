@@ -21,28 +21,28 @@ struct Parent {
     sha: Sha,
 }
 
-/// The base's last commit before the merge; of a merge that cannot be followed, the commit the head is compared with,
-/// which was on the branch before.
-pub(super) async fn base(client: &Client, repository: &RepoName, pull: &Pull, merged_as: Sha) -> Result<Sha, Error> {
+/// The base's last commit before the merge; none where the merge cannot be followed.
+pub(super) async fn base(client: &Client, repository: &RepoName, pull: &Pull) -> Result<Option<Sha>, Error> {
+    let Some(merged_as) = pull.merged_as else { return Ok(None) };
     let landed = commit(client, repository, merged_as).await?;
     let head = commit(client, repository, pull.pull_request.head.sha).await?;
-    let Some(landed) = landed else { return Ok(pull.compared_base) };
+    let Some(landed) = landed else { return Ok(None) };
     // A merge and a squash put one commit on the branch. A rebase puts each commit there anew, with its own message.
     let is_rebase = landed.parents.len() == 1
         && pull.commits > 1
         && head.is_some_and(|head| head.message.trim() == landed.message.trim());
     let mut steps = if is_rebase { pull.commits } else { 1 };
     if steps > MOST_COMMITS {
-        return Ok(pull.compared_base);
+        return Ok(None);
     }
     let mut at = landed;
     loop {
-        let Some(parent) = at.parents.first().map(|parent| parent.sha) else { return Ok(pull.compared_base) };
+        let Some(parent) = at.parents.first().map(|parent| parent.sha) else { return Ok(None) };
         steps -= 1;
         if steps == 0 {
-            return Ok(parent);
+            return Ok(Some(parent));
         }
-        let Some(next) = commit(client, repository, parent).await? else { return Ok(pull.compared_base) };
+        let Some(next) = commit(client, repository, parent).await? else { return Ok(None) };
         at = next;
     }
 }
@@ -70,7 +70,7 @@ mod tests {
 
     /// The base before a merge, where commit 9 is the head, 8 what it was merged as, and 1 what the pull request was
     /// opened on.
-    async fn before(commits: u32, history: &[(u8, &str, &[u8])]) -> String {
+    async fn before(commits: u32, history: &[(u8, &str, &[u8])]) -> Option<String> {
         let server = MockServer::start().await;
         let answer = async |at: String, body| {
             let answer = ResponseTemplate::new(200).set_body_json(body);
@@ -92,20 +92,20 @@ mod tests {
         let github = Github::new(api, Credentials::Token(Secret::new("t")), Setup::default()).unwrap();
         let (client, repository) = (github.client(None), "acme/widgets".parse().unwrap());
         let pull = pull::read(&client, &repository, PrNumber::new(12)).await.unwrap();
-        base(&client, &repository, &pull, pull.merged_as.unwrap()).await.unwrap().to_string()
+        base(&client, &repository, &pull).await.unwrap().map(|base| base.to_string())
     }
 
     #[tokio::test]
     async fn however_it_was_merged_the_base_of_before_is_found() {
         let head: (u8, &str, &[u8]) = (9, "Second", &[2]);
         // A merge commit; a squash; a rebase of one commit and of two.
-        assert_eq!(before(2, &[head, (8, "Merge pull request #12 from f", &[5, 9])]).await, sha(5));
-        assert_eq!(before(2, &[head, (8, "Both (#12)", &[5])]).await, sha(5));
-        assert_eq!(before(1, &[head, (8, "Second", &[5])]).await, sha(5));
-        assert_eq!(before(2, &[head, (8, "Second", &[7]), (7, "First", &[5])]).await, sha(5));
-        // What cannot be followed: the commit that it was compared with was on the branch before.
-        assert_eq!(before(2, &[head, (8, "Second", &[7])]).await, sha(1));
-        assert_eq!(before(40, &[head, (8, "Second", &[7])]).await, sha(1));
-        assert_eq!(before(1, &[head]).await, sha(1));
+        assert_eq!(before(2, &[head, (8, "Merge pull request #12 from f", &[5, 9])]).await, Some(sha(5)));
+        assert_eq!(before(2, &[head, (8, "Both (#12)", &[5])]).await, Some(sha(5)));
+        assert_eq!(before(1, &[head, (8, "Second", &[5])]).await, Some(sha(5)));
+        assert_eq!(before(2, &[head, (8, "Second", &[7]), (7, "First", &[5])]).await, Some(sha(5)));
+        // What cannot be followed.
+        assert_eq!(before(2, &[head, (8, "Second", &[7])]).await, None);
+        assert_eq!(before(40, &[head, (8, "Second", &[7])]).await, None);
+        assert_eq!(before(1, &[head]).await, None);
     }
 }

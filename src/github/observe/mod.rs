@@ -216,10 +216,15 @@ impl Observer {
         let base = &pull.pull_request.base.branch;
         let branch = config::branch(client, repository, base);
         let (branch, defaults) = futures::try_join!(branch, self.organisations.of(client, repository.owner()))?;
-        let tip = match pull.merged_as {
-            Some(merged_as) => before_merge::base(client, repository, pull, merged_as).await?,
-            None => branch.map_or(pull.compared_base, |BaseBranch { commit: Tip { sha }, .. }| sha),
-        };
+        let is_merged = matches!(pull.pull_request.lifecycle, Lifecycle::Merged { .. });
+        let before = if is_merged { before_merge::base(client, repository, pull).await? } else { None };
+        // The commit that the head is compared with was on the branch before a merge too, if not its last.
+        let present = branch.filter(|_| !is_merged).map(|BaseBranch { commit: Tip { sha }, .. }| sha);
+        let tip = before.or(present).unwrap_or(pull.compared_base);
+        let not_followed = (is_merged && before.is_none()).then(|| ObservationProblem {
+            what: "the base branch as it was before the merge".to_owned(),
+            reason: "the commits of the merge could not be followed back".to_owned(),
+        });
         let default_branch = pull.default_branch.as_deref();
         let scope = scope::of_base(client, repository, (base, default_branch), defaults.as_deref(), &self.rules);
         let (policy, scope) = futures::try_join!(config::policy(client, repository, tip, defaults.as_deref()), scope)?;
@@ -231,6 +236,7 @@ impl Observer {
             );
             Some(ObservationProblem { what: format!("the organisation's {}", defaults.file()), reason })
         });
+        let problem = problem.or(not_followed);
         Ok(BaseSide { branch, tip, policy, scope, problem })
     }
 

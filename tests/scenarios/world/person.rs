@@ -285,7 +285,11 @@ impl<'a> Person<'a> {
         match &self.world.github {
             GitHub::Simulated(github) => drop(github.user(self.login).merge_by(pr, method).expect("a merge")),
             GitHub::Emulated(github) => {
-                let method = if method == MergeMethod::Merge { "merge" } else { "squash" };
+                let method = match method {
+                    MergeMethod::Merge => "merge",
+                    MergeMethod::Squash => "squash",
+                    MergeMethod::Rebase => "rebase",
+                };
                 let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login,
                     "merge_method": method });
                 github.call("merge_pr", args);

@@ -168,7 +168,7 @@ fn run_again(run: &mut Execution<'_>, by: &Login, verb: Verb, evidence: &HeadEvi
 /// do not answer each other for ever.
 fn answer_to(run: &mut Execution<'_>, word: &CommandWord, evidence: &HeadEvidence) -> Option<AnswerOutcome> {
     match (&word.void, &word.command) {
-        (Some(Refusal::Edited), _) => Some(AnswerOutcome::Refused(CommandRefusal::Edited)),
+        (Some(Refusal::Edited | Refusal::EditedByAnother), _) => Some(AnswerOutcome::Refused(CommandRefusal::Edited)),
         (Some(_), _) => None,
         (None, Err(miss)) => refusal_of(miss.problem.clone()).map(AnswerOutcome::Refused),
         (None, Ok(command)) => Some(order(run, word, command, evidence)),

@@ -136,13 +136,21 @@ fn settle_criteria(given: &Given<'_>, next: &mut LoopState, rules: &[Rule]) {
         .collect();
 }
 
-/// Merged: what was merged over is named, once.
+/// Merged: what was merged over is named, once. Said is only what is known to have stood in the way: the last look's word
+/// of the merged head, or where there is none, what was derived with nothing unread.
 fn complete(given: &Given<'_>, next: &mut LoopState, evaluation: &Evaluation, gates: &[GateReport]) {
     if given.before.status == RunStatus::Completed {
         return;
     }
+    next.status = RunStatus::Completed;
+    next.blocked = None;
     // What the last look saved of the merged head is what held at the merge.
     let held = Some(given.before).filter(|before| before.head_sha == next.head_sha && before.evaluation.is_some());
+    let snapshot = given.snapshot;
+    let is_whole = snapshot.problems.is_empty() && matches!(snapshot.files, crate::observed::ChangedFiles::Complete(_));
+    if held.is_none() && !is_whole {
+        return;
+    }
     let was_closed = |gate: &GateReport| {
         let closed = |state: &GateState| {
             state.required && !matches!(state.status, GateStatus::Approved | GateStatus::NotApplicable)
@@ -152,14 +160,13 @@ fn complete(given: &Given<'_>, next: &mut LoopState, evaluation: &Evaluation, ga
     let open_gates = gates.iter().filter(|gate| gate.is_closed() && was_closed(gate));
     let failing = evaluation.rules.iter().filter(|rule| rule.severity == Severity::Fail).filter(|rule| {
         match held.and_then(|before| before.evaluation.as_ref()) {
-            Some(then) => then.failed_rules.contains(&rule.id),
+            // What has come in since counts for it.
+            Some(then) => then.failed_rules.contains(&rule.id) && rule.outcome != RuleOutcome::Passed,
             None => matches!(rule.outcome, RuleOutcome::Failed(_)),
         }
     });
     let open_gates = open_gates.map(|gate| format!("{} gate", gate.name));
     next.bypassed = open_gates.chain(failing.map(|rule| format!("{} rule", rule.id))).collect();
-    next.status = RunStatus::Completed;
-    next.blocked = None;
 }
 
 fn settle_stop(next: &mut LoopState, action: &NextAction, evaluation: &Evaluation, limit: Limit) {

@@ -1,5 +1,7 @@
 //! Evidence that contradicts itself, which `verify` never writes.
 
+use std::collections::BTreeSet;
+
 use crate::{
     evidence::{CheckEvidence, CheckKind, CheckResults, Evidence, Outcome},
     ids::CheckName,
@@ -14,6 +16,8 @@ pub enum Contradiction {
     MoreThanTotal(CheckName),
     #[error("it says that {0} was skipped, and no check failed that it could have needed")]
     SkippedByNobody(CheckName),
+    #[error("it counts fewer failures of {0} than it lists")]
+    FewerThanListed(CheckName),
     #[error("it says that {0} passed without a test")]
     PassedWithoutTests(CheckName),
 }
@@ -33,6 +37,13 @@ pub fn consistent(evidence: &Evidence) -> Result<(), Contradiction> {
         if tests && check.outcome == Outcome::Passed && has_failures(check) {
             return Err(Contradiction::PassedWithFailures(name()));
         }
+        if tests
+            && check
+                .results
+                .is_some_and(|results| listed(check) > u128::from(results.failed) + u128::from(results.errors))
+        {
+            return Err(Contradiction::FewerThanListed(name()));
+        }
         if check.outcome == Outcome::Skipped && all_went_well {
             return Err(Contradiction::SkippedByNobody(name()));
         }
@@ -44,6 +55,12 @@ fn parts(results: &CheckResults) -> u128 {
     [results.passed, results.failed, results.errors, results.skipped].into_iter().map(u128::from).sum()
 }
 
+/// Tests that are listed as failures. A failure that is no test's is counted by nobody: what a log says, a missing report.
+fn listed(check: &CheckEvidence) -> u128 {
+    let tests: BTreeSet<_> = check.failures.iter().filter_map(|failure| failure.test_id).collect();
+    tests.len() as u128
+}
+
 /// A linter may print what it does not fail for; a test that failed failed.
 fn has_failures(check: &CheckEvidence) -> bool {
     let counted = check.results.is_some_and(|results| results.failed > 0 || results.errors > 0);
@@ -53,7 +70,11 @@ fn has_failures(check: &CheckEvidence) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fixtures, observed::ReceivedEvidence};
+    use crate::{
+        evidence::{Failure, TestId},
+        fixtures,
+        observed::ReceivedEvidence,
+    };
 
     fn said(change: impl FnOnce(&mut Evidence)) -> Option<String> {
         let ReceivedEvidence::Accepted(mut evidence) =
@@ -80,6 +101,19 @@ mod tests {
         assert_eq!(said(|it| it.checks[1].failures_not_kept = 1).unwrap(), passed);
         assert_eq!(said(|it| it.checks[1].failures.push(Default::default())).unwrap(), passed);
         assert_eq!(said(|it| it.checks[1].outcome = Outcome::Skipped).unwrap(), skipped);
+        let listed = "it counts fewer failures of unit than it lists";
+        let test = |name: &str| Failure { test_id: Some(TestId::of("", "", name)), ..Default::default() };
+        let lists = |failed: u64| {
+            said(|it| {
+                let unit = &mut it.checks[1];
+                unit.outcome = Outcome::Failed;
+                unit.results = Some(CheckResults { total: 9, passed: 9 - failed, failed, ..Default::default() });
+                unit.failures = vec![test("rounds"), test("adds"), test("adds"), Failure::default()];
+            })
+        };
+        assert_eq!(lists(1).unwrap(), listed);
+        assert_eq!(lists(0).unwrap(), listed);
+        assert_eq!(lists(2), None, "two tests, one of them twice, and what is no test");
     }
 
     #[test]

@@ -40,6 +40,25 @@ pub struct Evidence {
     /// What came of running the change's tests without the change; only where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regression_proof: Option<RegressionTrial>,
+    /// Left out where it is whole.
+    #[serde(default, skip_serializing_if = "EvidenceExtent::is_whole")]
+    pub extent: EvidenceExtent,
+}
+
+/// Whether the execution got to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceExtent {
+    #[default]
+    Whole,
+    /// It was interrupted or killed: of checks that had not ended nothing is known, whatever else is written.
+    Interrupted,
+}
+
+impl EvidenceExtent {
+    pub const fn is_whole(&self) -> bool {
+        matches!(self, Self::Whole)
+    }
 }
 
 /// Which workflow run, job and matrix job an evidence document says it comes from.

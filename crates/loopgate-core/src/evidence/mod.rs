@@ -18,9 +18,9 @@ pub use self::{
     contradiction::{Contradiction, consistent},
     document::{
         ChangedCoverage, CheckEvidence, CheckKind, CheckResults, EVIDENCE_SCHEMA, Environment, ErrorType, Evidence,
-        Failure, FileCoverage, Finding, FindingSeverity, Leg, LineTally, Outcome, ProofEnd, ProofRun, ProofVerdict,
-        RegressionTrial, ReportFormat, ReportNote, ReportQuality, RetryClass, SourceLocation, TestFramework,
-        WorkflowOrigin, framework_of, tree_hash,
+        EvidenceExtent, Failure, FileCoverage, Finding, FindingSeverity, Leg, LineTally, Outcome, ProofEnd, ProofRun,
+        ProofVerdict, RegressionTrial, ReportFormat, ReportNote, ReportQuality, RetryClass, SourceLocation,
+        TestFramework, WorkflowOrigin, framework_of, tree_hash,
     },
     test_outcomes::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},
 };

@@ -23,8 +23,9 @@ pub use grammar::{
 pub use questions::{AuthorityQuestions, questions};
 pub use reactions::{Reacted, ReactionKind};
 pub use report::{
-    Absence, AbsentTeam, Approval, Considered, EligibleApprovers, GateReport, GateStanding, Holding, MatchReason,
-    OnlyHope, PhraseProblem, Refusal, TriggerMatch, Unusable, UnusableApprover, Word, WordOutcome,
+    Absence, AbsentTeam, AnswerExtent, Approval, Considered, EligibleApprovers, GateReport, GateStanding, Holding,
+    MatchReason, OnlyHope, PhraseProblem, Refusal, Speaker, TriggerMatch, Unusable, UnusableApprover, Word,
+    WordOutcome,
 };
 pub use reviewers::{Reviewer, reviewers};
 pub use trigger::{MATCHES_KEPT, matches};

@@ -97,7 +97,21 @@ fn ask_about_people(
             said.iter().rev().filter(move |utterance| urgency == urgency_of(utterance, policy, triggers));
         newest_first.map(|utterance| (utterance.by.id, &utterance.by.login))
     };
-    let all = remembered.chain(speakers(Some(Urgency::Objects))).chain(speakers(Some(Urgency::Speaks)));
+    // However many others speak, those whose word may count are asked about.
+    let approvers: BTreeSet<&Login> = policy.gates.values().flat_map(|gate| &gate.approvers.users).collect();
+    let counted: BTreeSet<&Login> = state
+        .into_iter()
+        .flat_map(|state| state.gates.values())
+        .flat_map(|gate| gate.approved_by.iter().flatten())
+        .collect();
+    let known = |(_, login): &(UserId, &Login)| approvers.contains(login) || counted.contains(login);
+    let speaking = || speakers(Some(Urgency::Speaks));
+    let all = remembered
+        .chain(speakers(Some(Urgency::Objects)).filter(known))
+        .chain(speaking().filter(known))
+        .chain(speakers(Some(Urgency::Objects)))
+        .chain(speaking())
+        .chain(speakers(Some(Urgency::Talks)));
     for (id, login) in all {
         if asked.people.len() < MOST_PEOPLE {
             asked.people.entry(id).or_insert_with(|| login.clone());
@@ -109,6 +123,8 @@ fn ask_about_people(
 enum Urgency {
     Objects,
     Speaks,
+    /// Nearly says something: approvers are answered first.
+    Talks,
 }
 
 /// Whether somebody's rights are needed for what they said.
@@ -133,7 +149,13 @@ fn urgency_of(utterance: &Utterance<'_>, policy: &Policy, triggers: &BTreeMap<Ga
     };
     let by_words = utterance.reading.intents.iter().filter_map(|spoken| of_intent(&spoken.intent));
     let all: Vec<Urgency> = by_review.into_iter().chain(by_words).collect();
-    all.iter().find(|&&urgency| urgency == Urgency::Objects).or(all.first()).copied()
+    // Where approvers have names, those tell them.
+    let by_rights = |name: &GateName| {
+        policy.gates.get(name).is_some_and(|gate| is_unset(gate) || gate.approvers.permission.is_some())
+    };
+    let talks = utterance.reading.near_misses.iter().any(|miss| !miss.problem.is_of_command());
+    let talks = (talks && triggers.keys().any(by_rights)).then_some(Urgency::Talks);
+    all.iter().find(|&&urgency| urgency == Urgency::Objects).or(all.first()).copied().or(talks)
 }
 
 /// The names a gate's policy uses, and the owners of its files where those may approve.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     assess::Assessment,
-    report::{Considered, GateReport, GateStanding, Refusal, Word, WordOutcome},
+    report::{AnswerExtent, Considered, GateReport, GateStanding, Refusal, Word, WordOutcome},
 };
 use crate::{ids::CommentId, state::WordSource};
 
@@ -16,7 +16,7 @@ impl Assessment {
     pub fn reactions(&self) -> BTreeMap<Reacted, ReactionKind> {
         let mut reactions = BTreeMap::new();
         let considered = self.gates.iter().flat_map(worth_answering).chain(&self.unmatched);
-        for word in considered {
+        for word in considered.filter(|word| word.answer != AnswerExtent::Silence) {
             let (Some(place), Some(reaction)) = (Reacted::at(word.source), reaction(word)) else { continue };
             let shown = reactions.entry(place).or_insert(reaction);
             *shown = (*shown).max(reaction);

@@ -255,6 +255,10 @@ pub struct Considered {
     pub source: WordSource,
     pub url: String,
     pub word: Word,
+    /// What a near miss means to say; of other words the word itself.
+    pub meant: Word,
+    pub speaker: Speaker,
+    pub answer: AnswerExtent,
     pub outcome: WordOutcome,
 }
 
@@ -266,6 +270,25 @@ impl Considered {
             WordOutcome::Counted | WordOutcome::Superseded => None,
         }
     }
+}
+
+/// Whether somebody could approve the gate they speak of; where they name none, any gate that waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Speaker {
+    Approver,
+    #[default]
+    Other,
+}
+
+/// How much of an answer a word gets that does not count. What counts counts whatever is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AnswerExtent {
+    #[default]
+    Sentence,
+    /// A reaction alone.
+    Reaction,
+    /// Nothing: its writer was answered often enough.
+    Silence,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -307,6 +330,8 @@ pub enum Refusal {
     AccountGone,
     /// The comment was edited after it was written.
     Edited,
+    /// Somebody else than its writer edited it, as an event told.
+    EditedByAnother,
     Hidden,
     /// Written while the pull request was closed.
     WhileClosed,
@@ -400,6 +425,8 @@ pub enum PhraseProblem {
     NoGate,
     /// It names a gate and a verdict in other words, or another order.
     Wording,
+    /// It agrees in words or signs that people use for an approval: `LGTM`, `security ok`. Said to approvers only.
+    Agreement,
     /// It approves in a review that asks for changes.
     AgainstReview,
     /// A command that lacks what it needs, or has too much; `usage` is its form.
@@ -412,4 +439,11 @@ pub enum PhraseProblem {
     },
     /// Longer than GitHub's own limit: not read at all.
     TooLong,
+}
+
+impl PhraseProblem {
+    /// Whether it is wrong with a command rather than with an approval.
+    pub const fn is_of_command(&self) -> bool {
+        matches!(self, Self::UnknownCommand { .. } | Self::Usage { .. })
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::CheckStanding;
 use crate::{
-    evidence::{CheckEvidence, Evidence, WorkflowOrigin},
+    evidence::{CheckEvidence, Evidence, Outcome, WorkflowOrigin},
     ids::{CheckName, CheckRunId},
     observed::{CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
 };
@@ -40,6 +40,8 @@ pub enum LegEnd {
     As(Conclusion),
     /// Its runner was not heard from again.
     RunnerLost,
+    /// Its evidence says that the check had not ended.
+    Interrupted,
     Unknown,
 }
 
@@ -69,6 +71,7 @@ pub fn spoken<'a>(
     let mut speaking = Vec::new();
     for &document in documents.iter().filter(|document| of(document, check).is_some()) {
         match legs.loss_of(document) {
+            losses if losses.is_empty() && !has_ended(document, check) => lost.extend(legs.interrupted(document)),
             losses if losses.is_empty() => speaking.push(document),
             losses => lost.extend(losses),
         }
@@ -83,7 +86,7 @@ pub fn spoken<'a>(
         lost.extend(legs.silent(job));
     }
     // A sibling's failure cancels the other legs of a matrix: that is what is told.
-    let is_cancelled = |end: LegEnd| end == LegEnd::As(Conclusion::Cancelled);
+    let is_cancelled = |end: LegEnd| matches!(end, LegEnd::As(Conclusion::Cancelled) | LegEnd::Interrupted);
     if lost.values().any(|(end, _)| !is_cancelled(*end)) {
         lost.retain(|_, (end, _)| !is_cancelled(*end));
     }
@@ -129,6 +132,12 @@ pub fn refused_since(
         let newest = of_workflow.map(|origin| origin.run_id).max()?;
         (*id > newest || (has_lost && *id == newest)).then(|| CheckStanding::Refused { reason: reason.clone() })
     })
+}
+
+/// Whether a document that speaks of a check knows how it ended: one that was interrupted does not know of all.
+fn has_ended(document: &Evidence, check: &CheckName) -> bool {
+    let outcome = of(document, check).map(|found| found.outcome);
+    document.extent.is_whole() || !matches!(outcome, Some(Outcome::Cancelled | Outcome::Skipped))
 }
 
 fn of<'a>(document: &'a Evidence, check: &CheckName) -> Option<&'a CheckEvidence> {
@@ -180,6 +189,21 @@ impl<'a> Legs<'a> {
             None => LegName::Workflow(newest.path.clone()),
         };
         vec![(name, (end_of_run(newest), newest.url.clone()))]
+    }
+
+    /// The leg whose evidence says that it was interrupted.
+    fn interrupted(&self, document: &Evidence) -> Option<Loss> {
+        let origin = document.workflow.as_ref()?;
+        let url = self.runs.iter().find(|run| run.id == origin.run_id).and_then(|run| run.url.clone());
+        let known = origin.leg.and_then(|leg| leg.check_run_id).and_then(|id| self.name(&origin.path, id));
+        let name = match (known, origin.leg) {
+            (Some(name), _) => LegName::Job(name.to_owned()),
+            (None, Some(leg)) if leg.total > 1 => {
+                LegName::Place { job: origin.job.clone(), index: leg.index, total: leg.total }
+            }
+            (None, _) => LegName::Job(origin.job.clone()),
+        };
+        Some((name, (LegEnd::Interrupted, url)))
     }
 
     /// The legs of a job that never spoke: there are fewer that did than its evidence counts.
@@ -329,11 +353,16 @@ pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
     }
     let legs = Legs::new(std::slice::from_ref(newest), &[], documents);
     let of_path = || legs.origins.iter().map(|(origin, _)| *origin).filter(|origin| origin.path == newest.path);
+    let cut_short: Vec<_> = documents
+        .iter()
+        .filter(|document| !document.extent.is_whole())
+        .filter_map(|document| document.workflow.as_ref())
+        .collect();
     let mut jobs: BTreeMap<&str, (u32, BTreeSet<u32>)> = BTreeMap::new();
     for (origin, leg) in of_path().filter_map(|origin| Some((origin, origin.leg?))) {
         let (total, spoke) = jobs.entry(&origin.job).or_default();
         *total = leg.total.max(*total);
-        if origin.run_id == newest.id && origin.run_attempt == newest.attempt {
+        if origin.run_id == newest.id && origin.run_attempt == newest.attempt && !cut_short.contains(&origin) {
             spoke.insert(leg.index);
         }
     }

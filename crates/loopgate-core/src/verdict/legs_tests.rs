@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    evidence::{Leg, Outcome},
+    evidence::{EvidenceExtent, Leg, Outcome},
     fixtures,
     ids::{Timestamp, WorkflowRunId},
 };
@@ -210,4 +210,28 @@ fn one_execution_says_one_thing() {
     let mut old = passed;
     old.workflow.as_mut().unwrap().leg = None;
     assert_eq!(said(&old), None);
+}
+
+#[test]
+fn evidence_that_was_interrupted_never_speaks_for_its_leg() {
+    let cut_short = |outcome| {
+        let mut document = leg((5, 1), (1, 2), Some(11));
+        document.extent = EvidenceExtent::Interrupted;
+        document.checks[1].outcome = outcome;
+        document
+    };
+    let jobs = vec![job(10, "test (a)", 1, Success), job(11, "test (b)", 1, Cancelled)];
+    for outcome in [Outcome::Cancelled, Outcome::Skipped] {
+        let documents = [leg((5, 1), (0, 2), Some(10)), cut_short(outcome)];
+        assert_eq!(lost(&[run(5, 1, Cancelled, jobs.clone())], &documents), (vec!["test (b)".to_owned()], 1));
+        assert_eq!(lost(&[run(5, 1, Cancelled, vec![])], &documents).0, ["test 1/2"], "jobs that may not be listed");
+        let both: Vec<&Evidence> = documents.iter().collect();
+        assert!(is_open(&run(5, 1, Cancelled, vec![]), &both), "which job it was is asked for");
+    }
+    let documents = [leg((5, 1), (0, 2), Some(10)), cut_short(Outcome::Passed)];
+    assert_eq!(lost(&[run(5, 1, Cancelled, jobs)], &documents), (vec![], 2), "this check had ended before");
+    // A job without a matrix.
+    let mut alone = cut_short(Outcome::Cancelled);
+    alone.workflow.as_mut().unwrap().leg = Some(Leg { index: 0, total: 1, check_run_id: None });
+    assert_eq!(lost(&[run(5, 1, Cancelled, vec![])], &[alone]), (vec!["test".to_owned()], 0));
 }

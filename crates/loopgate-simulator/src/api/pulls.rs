@@ -174,6 +174,7 @@ enum Method {
     #[default]
     Merge,
     Squash,
+    Rebase,
 }
 
 fn merge(world: &mut World, call: &Call) -> Answer {
@@ -183,6 +184,7 @@ fn merge(world: &mut World, call: &Call) -> Answer {
     let method = match merge_method {
         Method::Merge => MergeMethod::Merge,
         Method::Squash => MergeMethod::Squash,
+        Method::Rebase => MergeMethod::Rebase,
     };
     let sha = world.merge(actor, repo, number, MergeOrder { method, head, title, message })?;
     Ok(Reply::ok(json!({ "sha": sha, "merged": true, "message": "Pull Request successfully merged" })))

@@ -25,6 +25,8 @@ pub enum MergeMethod {
     #[default]
     Merge,
     Squash,
+    /// Each commit anew on the base, with its own message and author.
+    Rebase,
 }
 
 /// What a merge is asked with.
@@ -64,6 +66,11 @@ impl World {
             .branch(&base)
             .ok_or_else(|| not_allowed("Base branch was modified. Review and try the merge again."))?;
         let default_title = match order.method {
+            MergeMethod::Rebase => {
+                let commit = self.rebased(actor, repo, tip, head.sha)?;
+                self.land(actor, repo, number, (&base, commit))?;
+                return Ok(commit);
+            }
             MergeMethod::Merge => {
                 format!("Merge pull request #{number} from {}/{}", self.login(head.owner), head.branch)
             }
@@ -74,7 +81,7 @@ impl World {
         let author = self.signature(actor);
         let parents = match order.method {
             MergeMethod::Merge => vec![tip, head.sha],
-            MergeMethod::Squash => vec![tip],
+            MergeMethod::Squash | MergeMethod::Rebase => vec![tip],
         };
         let objects = self.objects_mut(repo)?;
         let Merge::Clean(tree) = objects.merge(tip, head.sha) else {
@@ -86,6 +93,23 @@ impl World {
         let commit = objects.put(Object::Commit(Commit { tree, parents, author, committer, message }));
         self.land(actor, repo, number, (&base, commit))?;
         Ok(commit)
+    }
+
+    /// The head's own commits, one after the other on top of `tip`.
+    fn rebased(&mut self, actor: Actor, repo: RepoId, tip: Sha, head: Sha) -> Result<Sha, Refused> {
+        let at = self.signature(actor).at;
+        let objects = self.objects_mut(repo)?;
+        let mut onto = tip;
+        let own = objects.compare(tip, head).map(|comparison| comparison.ahead).unwrap_or_default();
+        for sha in own {
+            let Some(commit) = objects.commit(sha).cloned() else { continue };
+            let Merge::Clean(tree) = objects.merge(onto, sha) else {
+                return Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, "This branch can't be rebased"));
+            };
+            let committer = Signature { name: "GitHub".into(), email: "noreply@github.com".into(), at };
+            onto = objects.put(Object::Commit(Commit { tree, parents: vec![onto], committer, ..commit }));
+        }
+        Ok(onto)
     }
 
     /// The pull request counts as merged before its base moves, so that the push does not merge it again.

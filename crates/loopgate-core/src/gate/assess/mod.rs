@@ -2,6 +2,7 @@
 
 mod binding;
 mod checklist;
+mod flood;
 mod holding;
 mod objections;
 mod sighting;
@@ -14,13 +15,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     authority::Contributors,
     grammar::{Intent, NearMiss},
-    report::{Considered, GateReport, MatchReason, PhraseProblem, Refusal, Word, WordOutcome},
+    report::{AnswerExtent, Considered, GateReport, MatchReason, PhraseProblem, Refusal, Speaker, Word, WordOutcome},
     trigger::{self, Triggered, fingerprint},
 };
 use crate::{
     commands::Command,
     evidence::Finding,
-    ids::{CommentId, GateName, Timestamp},
+    ids::{CommentId, GateName, Timestamp, UserId},
     observed::{Account, Snapshot},
     policy::{Exclusion, GateRole, Mode, Policy},
     state::{HeadObservation, LoopState, WordSource},
@@ -93,6 +94,7 @@ pub fn assess(
     let scene = weighing::Scene { snapshot, state, said: &said, contributors: &contributors, record: &record };
     let mut tampered = Vec::new();
     let mut gates = Vec::new();
+    let mut approvers = BTreeSet::new();
     for (name, gate_policy) in &policy.gates {
         let own = weighing::Own {
             name,
@@ -101,11 +103,14 @@ pub fn assess(
             triggered: triggers.get(name),
             fingerprint: fingerprints.get(name).map(String::as_str).unwrap_or_default(),
         };
-        let (report, changed) = weighing::report(&scene, &own);
-        gates.push(report);
-        tampered.extend(changed);
+        let weighed = weighing::report(&scene, &own);
+        gates.push(weighed.report);
+        tampered.extend(weighed.tampered);
+        approvers.extend(weighed.approvers);
     }
-    let unmatched = if gates.iter().any(GateReport::is_waiting) { unmatched(&said) } else { Vec::new() };
+    let mut unmatched =
+        if gates.iter().any(GateReport::is_waiting) { unmatched(&said, snapshot, &approvers) } else { Vec::new() };
+    flood::limit(gates.iter_mut().flat_map(|gate| &mut gate.considered).chain(&mut unmatched).collect());
     let edited = said.iter().filter(|utterance| utterance.is_edited()).map(|utterance| utterance.source).collect();
     let by_others = said.iter().filter(|utterance| utterance.is_edited_by_another());
     let edited_by_others = by_others.map(|utterance| utterance.source).collect();
@@ -144,9 +149,11 @@ pub(super) fn triggers(
 }
 
 /// Near misses about no gate in particular.
-fn unmatched(said: &[Utterance<'_>]) -> Vec<Considered> {
+fn unmatched(said: &[Utterance<'_>], snapshot: &Snapshot, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
     let stray = |utterance: &Utterance<'_>| {
-        let about_gates = |miss: &&NearMiss| miss.gate.is_none() && !is_command(&miss.problem);
+        let about_gates = |miss: &&NearMiss| {
+            miss.gate.is_none() && !miss.problem.is_of_command() && miss.problem != PhraseProblem::Agreement
+        };
         let miss = utterance.reading.near_misses.iter().rfind(about_gates)?.clone();
         Some(Considered {
             by: utterance.by.login.clone(),
@@ -155,7 +162,10 @@ fn unmatched(said: &[Utterance<'_>]) -> Vec<Considered> {
             source: utterance.source,
             url: utterance.url.to_owned(),
             word: Word::NearMiss,
-            outcome: WordOutcome::Refused(Refusal::Phrase(miss.problem)),
+            meant: miss.meant,
+            speaker: if approvers.contains(&utterance.by.id) { Speaker::Approver } else { Speaker::Other },
+            answer: AnswerExtent::default(),
+            outcome: WordOutcome::Refused(utterance.void(snapshot).unwrap_or(Refusal::Phrase(miss.problem))),
         })
     };
     said.iter().filter(|utterance| !utterance.is_on_the_diff()).filter_map(stray).collect()
@@ -170,7 +180,7 @@ fn commands(said: &[Utterance<'_>], snapshot: &Snapshot) -> Vec<CommandWord> {
                 lines.push((spoken.line, Ok(command.clone())));
             }
         }
-        let wrong = utterance.reading.near_misses.iter().filter(|miss| is_command(&miss.problem));
+        let wrong = utterance.reading.near_misses.iter().filter(|miss| miss.problem.is_of_command());
         lines.extend(wrong.map(|miss| (miss.line, Err(miss.clone()))));
         lines.sort_by_key(|(line, _)| *line);
         commands.extend(lines.into_iter().map(|(_, command)| CommandWord {
@@ -183,11 +193,6 @@ fn commands(said: &[Utterance<'_>], snapshot: &Snapshot) -> Vec<CommandWord> {
         }));
     }
     commands
-}
-
-/// Whether what is wrong is wrong with a command rather than with an approval.
-const fn is_command(problem: &PhraseProblem) -> bool {
-    matches!(problem, PhraseProblem::UnknownCommand { .. } | PhraseProblem::Usage { .. })
 }
 
 #[cfg(test)]

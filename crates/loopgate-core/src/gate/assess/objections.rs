@@ -86,7 +86,7 @@ impl Weighing<'_> {
 
     /// Whether somebody ended it since. Dismissing a review takes no more than write, so that ends it only by the hand of
     /// somebody who may dismiss it here too.
-    fn is_ended(&self, objection: &Objection) -> bool {
+    pub(super) fn is_ended(&self, objection: &Objection) -> bool {
         let by_writer = |word: &Said| word.by.id == objection.by_id && (lifts(&word.what) || rejects(&word.what));
         let ends = |word: &Said| {
             order(word) > (objection.at, objection.source)

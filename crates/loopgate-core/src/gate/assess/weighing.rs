@@ -1,7 +1,7 @@
 //! Weighs every word about one gate, and says what they come to. `objections` weighs rejections, and `tampering` finds
 //! what was changed after it counted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Tampered,
@@ -15,11 +15,11 @@ use super::{
 use crate::{
     gate::{
         authority::{Authority, Contributors, Grant, not_all_read},
-        report::{Approval, Considered, GateReport, GateStanding, Refusal, WordOutcome},
+        report::{AnswerExtent, Approval, Considered, GateReport, GateStanding, Refusal, Speaker, WordOutcome},
         trigger::Triggered,
     },
     ids::{GateName, Sha, UserId},
-    observed::{Completeness, Lifecycle, Snapshot},
+    observed::{Account, Completeness, Lifecycle, Snapshot},
     policy::{Exclusion, GatePolicy, Mode},
     state::{GateState, HeadObservation, LoopState, Objection, Revocation, Ticks, WordSource},
 };
@@ -44,8 +44,16 @@ pub(super) struct Own<'a> {
     pub(super) fingerprint: &'a str,
 }
 
-/// The gate's report, and its counted comments that were tampered with.
-pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> (GateReport, Vec<Tampered>) {
+/// What weighing the words about a gate brought.
+pub(super) struct Weighed {
+    pub(super) report: GateReport,
+    /// Counted comments that were tampered with.
+    pub(super) tampered: Vec<Tampered>,
+    /// Those who spoke and may approve it.
+    pub(super) approvers: BTreeSet<UserId>,
+}
+
+pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> Weighed {
     let paths = paths(scene.snapshot, own);
     let [without, with] = scene.contributors;
     let (_, contributors) = if own.policy.exclusions.update_merges == without.0 { without } else { with };
@@ -54,13 +62,13 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> (GateReport, Vec<Tampe
     weighing.weigh();
     let tampered = weighing.tampered();
     let standing = weighing.standing();
+    let approvers = weighing.approvers();
     let (matches, matches_not_kept) =
         own.triggered.map_or((Vec::new(), 0), |found| (found.matches.clone(), found.not_kept));
     let report = GateReport {
         name: own.name.clone(),
         holds: own.policy.holds,
         holding: holding(own.policy, own.mode, &scene.snapshot.repository, &scene.snapshot.authority),
-        standing,
         matches,
         matches_not_kept,
         fingerprint: own.fingerprint.to_owned(),
@@ -68,14 +76,15 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> (GateReport, Vec<Tampe
         needed: own.policy.approvers.count.max(1),
         approvals: weighing.approvals.iter().map(|(approval, _)| approval.clone()).collect(),
         awaiting_owners: weighing.awaiting_owners(),
-        considered: weighing.considered(),
+        considered: weighing.considered(&standing, &approvers),
         counted: weighing.counted(),
         revocations: weighing.revocations,
         ticks: weighing.ticks,
         objections: weighing.objections,
         label: own.policy.label.clone(),
+        standing,
     };
-    (report, tampered)
+    Weighed { report, tampered, approvers }
 }
 
 /// Both names of every file in the gate's own diff.
@@ -192,11 +201,12 @@ impl<'a> Weighing<'a> {
     /// What comes of a word, given all that was said after it.
     fn outcome(&mut self, at: usize) -> WordOutcome {
         let word = self.said[at].clone();
-        if let What::NearMiss(miss) = word.what {
-            return WordOutcome::Refused(Refusal::Phrase(miss.problem));
-        }
-        if let Some(refusal) = word.void {
-            return WordOutcome::Refused(refusal);
+        if let Some(refusal) = word.void.clone() {
+            return match self.closed_before(&word) {
+                // What closed the gate when it was read still does, whatever was done to the comment since.
+                Some(outcome) => outcome,
+                None => WordOutcome::Refused(refusal),
+            };
         }
         match &word.what {
             What::Approve { .. } | What::ReviewApproved { .. } => match self.approval(&word) {
@@ -215,8 +225,31 @@ impl<'a> Weighing<'a> {
             What::ReviewDismissed => WordOutcome::Counted,
             What::Dismiss { of } => self.dismissal(at, of),
             What::ApprovedElsewhere => WordOutcome::Refused(Refusal::WrongChannel { wants_review: false }),
-            What::NearMiss(_) => WordOutcome::Superseded,
+            What::NearMiss(miss) => WordOutcome::Refused(Refusal::Phrase(miss.problem.clone())),
         }
+    }
+
+    /// What came of a word whose comment once closed the gate, and does not read so any more.
+    fn closed_before(&self, word: &Said) -> Option<WordOutcome> {
+        let remembered = self.remembered?;
+        let objection = remembered.objections.iter().find(|objection| objection.source == word.source);
+        let revoked = remembered.revocations.iter().any(|revocation| revocation.source == word.source);
+        let stands = word.what.closes() && !objection.is_some_and(|objection| self.is_ended(objection));
+        let outcome = if stands { WordOutcome::Counted } else { WordOutcome::Superseded };
+        (revoked || objection.is_some()).then_some(outcome)
+    }
+
+    /// Those who spoke here, about whatever, and may approve.
+    fn approvers(&self) -> BTreeSet<UserId> {
+        let may = |by: &Account| {
+            let named = self.authority.names(by) || self.authority.grant(by).is_ok();
+            named && self.authority.excluded(by).is_none()
+        };
+        let mut known = BTreeMap::new();
+        for utterance in self.scene.said {
+            known.entry(utterance.by.id).or_insert_with(|| may(utterance.by));
+        }
+        known.into_iter().filter_map(|(by, may)| may.then_some(by)).collect()
     }
 
     /// Only the newest approval of a person that counts is shown as counting.
@@ -359,9 +392,13 @@ impl<'a> Weighing<'a> {
         }
     }
 
-    fn considered(&self) -> Vec<Considered> {
+    fn considered(&self, standing: &GateStanding, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
         let shown = |word: &Said| match word.what {
             What::ReviewDismissed => false,
+            // An approver who agrees while the gate waits believes to have approved. Others merely talk.
+            What::NearMiss(_) if word.what.agrees() => {
+                self.own.triggered.is_some() && *standing == GateStanding::Open && approvers.contains(&word.by.id)
+            }
             // A near miss about a gate that does not apply needs no answer.
             What::NearMiss(_) => self.own.triggered.is_some(),
             // Nor does an ordinary review.
@@ -377,6 +414,9 @@ impl<'a> Weighing<'a> {
             source: word.source,
             url: word.url.clone(),
             word: word.what.word(),
+            meant: word.what.meant(),
+            speaker: if approvers.contains(&word.by.id) { Speaker::Approver } else { Speaker::Other },
+            answer: AnswerExtent::default(),
             outcome: outcome.clone(),
         };
         self.said.iter().zip(&self.outcomes).filter(|(word, _)| shown(word)).map(of).collect()

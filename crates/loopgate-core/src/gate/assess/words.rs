@@ -74,6 +74,19 @@ impl What {
             Self::NearMiss(_) => Word::NearMiss,
         }
     }
+
+    /// What its writer means to say.
+    pub(super) const fn meant(&self) -> Word {
+        match self {
+            Self::NearMiss(miss) => miss.meant,
+            _ => self.word(),
+        }
+    }
+
+    /// Whether it merely agrees.
+    pub(super) fn agrees(&self) -> bool {
+        matches!(self, Self::NearMiss(miss) if miss.problem == PhraseProblem::Agreement)
+    }
 }
 
 /// A body that was read, and what else counts of where it stands.
@@ -250,14 +263,19 @@ pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snaps
 /// A review that asks for changes, and says that it approves.
 fn against_review(gate: &GateName) -> NearMiss {
     let (problem, gate) = (PhraseProblem::AgainstReview, Some(gate.clone()));
-    NearMiss { text: String::new(), problem, gate, instead: None, line: 1 }
+    NearMiss { text: String::new(), problem, gate, meant: Word::Approve, instead: None, line: 1 }
 }
 
 /// The near miss worth an answer: none beside a word that counts, since people quote what they answer; and none on a
 /// line of the diff, where not even the phrase would count and people talk about code.
 fn near_miss(utterance: &Utterance<'_>, gate: &GateName, spoke: bool) -> Option<What> {
     let reading = &utterance.reading;
-    let about = |miss: &&NearMiss| miss.gate.as_ref() == Some(gate);
+    // Beside a review's verdict an agreement says nothing more.
+    let agrees = |miss: &NearMiss| miss.problem == PhraseProblem::Agreement;
+    let judges = matches!(utterance.verdict(), Some(ReviewVerdict::Approved | ReviewVerdict::ChangesRequested));
+    let about = |miss: &&NearMiss| {
+        (miss.gate.as_ref() == Some(gate) || (miss.gate.is_none() && agrees(miss))) && !(agrees(miss) && judges)
+    };
     if spoke || utterance.is_on_the_diff() {
         return None;
     }
@@ -287,7 +305,8 @@ impl Utterance<'_> {
         // Editing a review's text does not change how it judges.
         let of_review =
             matches!(what, What::ReviewApproved { .. } | What::ReviewRejected { .. } | What::ReviewDismissed);
-        let void = self.void(snapshot).filter(|void| !(of_review && *void == Refusal::Edited));
+        let edited = |void: &Refusal| matches!(void, Refusal::Edited | Refusal::EditedByAnother);
+        let void = self.void(snapshot).filter(|void| !(of_review && edited(void)));
         // What closes a gate counts also where it was put in later, and while the pull request was closed.
         let closes = what.closes();
         let edited_in = closes && !of_review && self.tampering == Tampering::Edited;
@@ -313,7 +332,8 @@ impl Utterance<'_> {
         } else {
             match self.tampering {
                 Tampering::Hidden => Some(Refusal::Hidden),
-                Tampering::Edited | Tampering::EditedByAnother => Some(Refusal::Edited),
+                Tampering::Edited => Some(Refusal::Edited),
+                Tampering::EditedByAnother => Some(Refusal::EditedByAnother),
                 Tampering::None => None,
             }
         }

@@ -105,6 +105,7 @@ fn reason(problem: &PhraseProblem) -> String {
         PhraseProblem::Future => "it speaks of the future".to_owned(),
         PhraseProblem::NotAlone => "the phrase is not alone on its line".to_owned(),
         PhraseProblem::Wording => "it is worded in another way than the phrase".to_owned(),
+        PhraseProblem::Agreement => "it agrees in other words than the phrase".to_owned(),
         PhraseProblem::Lookalike => "it holds characters that only look like the phrase's, or are invisible".to_owned(),
         PhraseProblem::ShortSha => "the commit id is not whole".to_owned(),
         PhraseProblem::UnknownGate { named, nearest: Some(nearest) } => {

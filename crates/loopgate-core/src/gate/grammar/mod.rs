@@ -18,10 +18,11 @@ pub use self::inspection::{CommentInspection, InspectedIntent, InspectedNearMiss
 
 use self::{
     letters::skeleton,
+    near_miss::Missed,
     phrase::{PhraseVerdict, Vocabulary},
     visible::{Inside, LONGEST_BODY, Line},
 };
-use super::report::PhraseProblem;
+use super::report::{PhraseProblem, Word};
 use crate::{
     commands::Command,
     ids::{GateName, Login, Sha},
@@ -68,6 +69,17 @@ impl Intent {
             Self::Command(_) => None,
         }
     }
+
+    /// What it says about that gate.
+    const fn word(&self) -> Option<Word> {
+        match self {
+            Self::Approve { .. } => Some(Word::Approve),
+            Self::Reject { .. } => Some(Word::Reject),
+            Self::Revoke { .. } => Some(Word::Revoke),
+            Self::Dismiss { .. } => Some(Word::Dismiss),
+            Self::Command(_) => None,
+        }
+    }
 }
 
 /// An intent and the line that states it.
@@ -86,6 +98,8 @@ pub struct NearMiss {
     pub problem: PhraseProblem,
     /// The gate it speaks of, as far as that can be told.
     pub gate: Option<GateName>,
+    /// What its writer means to say: whoever speaks against a gate is never told how to approve it.
+    pub meant: Word,
     /// What to write instead.
     pub instead: Option<String>,
     /// Line of the body, from 1.
@@ -126,7 +140,7 @@ fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
     if body.len() > LONGEST_BODY {
         let text = body.chars().take(QUOTED).collect();
         let problem = PhraseProblem::TooLong;
-        reading.near_misses.push(NearMiss { text, problem, gate: None, instead: None, line: 1 });
+        reading.near_misses.push(NearMiss { text, problem, gate: None, meant: Word::Approve, instead: None, line: 1 });
         return reading;
     }
     for line in visible::lines(body) {
@@ -136,13 +150,15 @@ fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
                 let spoken = |intent| ParsedIntent { intent, line: line.number };
                 reading.intents.extend(intents.into_iter().map(spoken));
             }
-            Judged::Misses { problem, gate } if reading.near_misses.len() < NEAR_MISSES_KEPT => {
+            Judged::Misses(missed) => {
                 let text: String = line.text.trim().chars().take(QUOTED).collect();
-                let problem = as_meant(problem, &text, gate.as_ref());
-                let instead = instead(&problem, gate.as_ref());
-                reading.near_misses.push(NearMiss { text, problem, gate, instead, line: line.number });
+                let left = NEAR_MISSES_KEPT.saturating_sub(reading.near_misses.len());
+                reading.near_misses.extend(missed.into_iter().take(left).map(|Missed { problem, gate, meant }| {
+                    let problem = as_meant(problem, &text, meant, gate.as_ref());
+                    let instead = instead(&problem, meant, gate.as_ref());
+                    NearMiss { text: text.clone(), problem, gate, meant, instead, line: line.number }
+                }));
             }
-            Judged::Misses { .. } => {}
         }
     }
     reading
@@ -156,19 +172,19 @@ pub fn may_speak(body: &str) -> bool {
         return true;
     }
     static STEMS: LazyLock<Regex> = LazyLock::new(|| {
-        let others = ["changesrequested", "/dismis", "/loop", "/lop", "/looop"];
+        let others = ["changesrequested", "requestchanges", "requestedchanges", "/dismis", "/loop", "/lop", "/looop"];
         Regex::new(&[&near_miss::VERDICTS[..], &others].concat().join("|")).expect("constant words")
     });
     let mut letters = String::with_capacity(body.len());
     letters.extend(skeleton(body).chars().filter(|c| c.is_ascii_alphanumeric() || *c == '/'));
     letters.make_ascii_lowercase();
-    STEMS.is_match(&letters)
+    STEMS.is_match(&letters) || body.lines().any(near_miss::may_agree)
 }
 
 enum Judged {
     Nothing,
     Says(Vec<Intent>),
-    Misses { problem: PhraseProblem, gate: Option<GateName> },
+    Misses(Vec<Missed>),
 }
 
 fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
@@ -176,25 +192,41 @@ fn judge(line: &Line, vocabulary: Vocabulary<'_>) -> Judged {
         Ok(Some(intents)) => return Judged::Says(intents),
         // What is wrong with words in a quote is that they are in a quote.
         Err(problem) if line.wholly_inside().is_none() => {
-            let gate = gate_of(&problem).or_else(|| near_miss::problem(&line.text, vocabulary)?.1);
-            return Judged::Misses { problem, gate };
+            let meant = near_miss::meant(&line.text);
+            let missed = |gate| Missed { problem: problem.clone(), gate, meant };
+            let mut gates: Vec<Option<GateName>> = gate_of(&problem).map(Some).into_iter().collect();
+            for beside in near_miss::problems(&line.text, vocabulary) {
+                if !gates.contains(&beside.gate) {
+                    gates.push(beside.gate);
+                }
+            }
+            // A command is answered as a whole.
+            if problem.is_of_command() || gates.is_empty() {
+                gates = vec![gates.into_iter().next().flatten()];
+            }
+            return Judged::Misses(gates.into_iter().map(missed).collect());
         }
         Ok(None) | Err(_) => {}
     }
     let looks = Line { text: skeleton(&line.text).into_owned(), number: line.number, alien: None };
-    if let Ok(Some(intents)) = stated(&looks, vocabulary)
-        && let Some(gate) = intents.iter().find_map(Intent::gate)
-    {
+    if let Ok(Some(intents)) = stated(&looks, vocabulary) {
         let problem = match line.alien {
             Some((_, inside)) => PhraseProblem::NotPlainText { inside: inside.as_str().to_owned() },
             None => PhraseProblem::Lookalike,
         };
-        return Judged::Misses { problem, gate: Some(gate.clone()) };
+        let missed = |intent: &Intent| {
+            let (gate, meant) = (Some(intent.gate()?.clone()), intent.word()?);
+            Some(Missed { problem: problem.clone(), gate, meant })
+        };
+        let missed: Vec<_> = intents.iter().filter_map(missed).collect();
+        if !missed.is_empty() {
+            return Judged::Misses(missed);
+        }
     }
     let beside = line.wholly_inside().is_none() || line.wholly_inside() == Some(Inside::TaskItem);
-    match near_miss::problem(&looks.text, vocabulary).filter(|_| beside) {
-        Some((problem, gate)) => Judged::Misses { problem, gate },
-        None => Judged::Nothing,
+    match near_miss::problems(&looks.text, vocabulary) {
+        missed if beside && !missed.is_empty() => Judged::Misses(missed),
+        _ => Judged::Nothing,
     }
 }
 
@@ -219,42 +251,45 @@ fn gate_of(problem: &PhraseProblem) -> Option<GateName> {
     }
 }
 
-/// The problem of a line that says no, or takes a word back: nobody who does that is told how to approve.
-fn as_meant(problem: PhraseProblem, line: &str, gate: Option<&GateName>) -> PhraseProblem {
+/// The problem of a line that says no, or takes a word back: it is told by the form it should have.
+fn as_meant(problem: PhraseProblem, line: &str, meant: Word, gate: Option<&GateName>) -> PhraseProblem {
     use PhraseProblem as P;
     let is_about_wording = match &problem {
         P::UnknownGate { nearest, .. } => nearest.is_some(),
         P::Wording | P::NotAlone | P::NoGate | P::Future => true,
         _ => false,
     };
-    let meant = line.split_whitespace().find_map(|word| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/').to_lowercase();
-        Some(match word.as_str() {
-            "/reject" => "/reject GATE <reason>",
-            "/revoke" => "/revoke GATE",
-            "/dismiss" => "/dismiss GATE @user <reason>",
-            word if ["reject", "rejct", "rejet"].iter().any(|root| word.starts_with(root)) => "GATE rejected",
-            word if word.starts_with("revok") => "GATE approval revoked",
-            _ => return None,
-        })
-    });
-    match meant {
-        Some(form) if is_about_wording => {
-            P::Usage { usage: form.replace("GATE", gate.map_or("<gate>", GateName::as_str)) }
-        }
+    match form(meant, line.trim_start().starts_with('/'), gate) {
+        usage if is_about_wording && meant != Word::Approve => P::Usage { usage },
         _ => problem,
     }
 }
 
+/// How a word is written, as a phrase or as a command.
+fn form(meant: Word, is_command: bool, gate: Option<&GateName>) -> String {
+    let gate = gate.map_or("<gate>", GateName::as_str);
+    match (meant, is_command) {
+        (Word::Reject, true) => format!("/reject {gate} <reason>"),
+        (Word::Revoke, true) => format!("/revoke {gate}"),
+        (Word::Dismiss, _) => format!("/dismiss {gate} @user <reason>"),
+        (Word::Reject, false) => format!("{gate} rejected"),
+        (Word::Revoke, false) => format!("{gate} approval revoked"),
+        (Word::Approve | Word::NearMiss, _) => format!("{gate} approved"),
+    }
+}
+
 /// What to write instead.
-fn instead(problem: &PhraseProblem, gate: Option<&GateName>) -> Option<String> {
+fn instead(problem: &PhraseProblem, meant: Word, gate: Option<&GateName>) -> Option<String> {
     match problem {
         PhraseProblem::Usage { usage } => Some(usage.clone()),
         PhraseProblem::UnknownCommand { nearest, .. } => {
             Some(nearest.clone().unwrap_or_else(|| "/loop help".to_owned()))
         }
-        PhraseProblem::ShortSha => gate.map(|gate| format!("{gate} approved <all 40 digits of the commit id>")),
-        _ => gate.map(|gate| format!("{gate} approved")),
+        PhraseProblem::Negated => gate.map(|_| form(Word::Reject, false, gate)),
+        PhraseProblem::ShortSha => {
+            gate.map(|_| format!("{} <all 40 digits of the commit id>", form(meant, false, gate)))
+        }
+        _ => gate.map(|_| form(meant, false, gate)),
     }
 }
 

@@ -170,8 +170,6 @@ fn talk_is_left_alone() {
         "Nice change!",
         "The security team looked at the database change last week and everybody was happy with what they saw there.",
         "I approve of this style",
-        "LGTM",
-        "/lgtm",
         "/hold",
         "/test all",
         "Rejected promises are not handled in the retry helper.",
@@ -181,9 +179,45 @@ fn talk_is_left_alone() {
         "see https://example.com/approved/security-notes",
         "Utvecklingen är godkänd",
         "это одобрено",
+        "ok",
+        "👍",
+        "The pre-approved list is fine.",
+        "Requested changes are in the security branch now, thanks everybody for the quick look at it.",
     ] {
         let reading = reading(body);
         assert!(reading.is_empty(), "{body}: {reading:?}");
+    }
+}
+
+/// `(gate, what is meant)` of each near miss; an agreement names what an approver of a waiting gate is told.
+#[test]
+fn each_gate_of_a_line_is_a_near_miss_of_its_own() {
+    use Word::*;
+    let cases: [(&str, &[(Option<&str>, Word)]); 9] = [
+        ("security approved, database approved", &[(Some("security"), Approve), (Some("database"), Approve)]),
+        ("security approved, database rejected", &[(Some("security"), Approve), (Some("database"), Reject)]),
+        ("/approve secrity database", &[(Some("security"), Approve), (Some("database"), Approve)]),
+        ("/aprove security database", &[(Some("security"), Approve)]),
+        ("`/approve security database`", &[(Some("security"), Approve), (Some("database"), Approve)]),
+        ("security approved. Approved security, really", &[(Some("security"), Approve)]),
+        ("LGTM", &[(None, Approve)]),
+        ("security ok, database ok", &[(Some("security"), Approve), (Some("database"), Approve)]),
+        ("security changes requested!!", &[(Some("security"), Reject)]),
+    ];
+    for (body, expected) in cases {
+        let misses = reading(body).near_misses;
+        let got: Vec<_> = misses.iter().map(|miss| (miss.gate.as_ref().map(GateName::as_str), miss.meant)).collect();
+        assert_eq!(got, expected, "{body}");
+        assert!(may_speak(body), "{body}");
+    }
+}
+
+/// Chat is not looked at: no request is made for it.
+#[test]
+fn what_merely_chats_may_not_speak() {
+    for body in ["ok", "👍", "Nice change!", "All tests are ok now, and the docs look fine.", "see #12", "works for me"]
+    {
+        assert!(!may_speak(body), "{body}");
     }
 }
 

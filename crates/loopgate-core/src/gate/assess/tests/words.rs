@@ -148,7 +148,7 @@ fn an_edit_told_by_an_event_counts_as_one_within_the_same_second() {
     let mut world = World::new();
     let comment = world.comment("alice", "security approved");
     world.snapshot.hints.push(Hint::CommentEdited { comment, by: actor("author"), at: minute(1) });
-    assert_eq!(world.refusal(), Refusal::Edited);
+    assert_eq!(world.refusal(), Refusal::EditedByAnother);
 }
 
 #[test]
@@ -157,13 +157,13 @@ fn what_an_event_told_is_not_forgotten() {
     let comment = world.comment("alice", "security approved");
     world.snapshot.hints.push(Hint::CommentEdited { comment, by: actor("author"), at: minute(1) });
     world.reconcile();
-    assert_eq!(world.refusal(), Refusal::Edited);
+    assert_eq!(world.refusal(), Refusal::EditedByAnother);
     // A review's text has no time of change at all. Its verdict is not its text.
     world.gate().approve_by = ApproveBy::CommentOrReview;
     let review = world.review("bob", ReviewVerdict::Commented, "security approved").id;
     world.snapshot.hints.push(Hint::ReviewEdited { review, by: actor("author") });
     world.reconcile();
-    assert_eq!(world.refusal(), Refusal::Edited);
+    assert_eq!(world.refusal(), Refusal::EditedByAnother);
     let review = world.review("bob", ReviewVerdict::Approved, "fine").id;
     world.snapshot.hints.push(Hint::ReviewEdited { review, by: actor("bob") });
     assert!(world.is_approved());
