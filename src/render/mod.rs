@@ -74,7 +74,6 @@ pub use fit::LIMIT;
 pub use fix_request::Dispatch;
 pub use job_summary::job_summary;
 pub use labels::label_description;
-pub use machine::STATUS_SCHEMA;
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use plain::plain;
 pub use reflex::{

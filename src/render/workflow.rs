@@ -6,8 +6,8 @@
 //! therefore printed between `::stop-commands::TOKEN` and `::TOKEN::`, short texts with the marks taken apart.
 
 use super::{
-    annotations::{CheckAnnotation, annotations},
-    sanitize::{block, clip, clip_lines, line},
+    annotations::{self, CheckAnnotation, annotations},
+    failure_card::causes,
     words,
 };
 use loopgate_core::{
@@ -19,8 +19,6 @@ use loopgate_core::{
 
 /// Annotations of one level that GitHub shows of a step ("Setting up annotations": 10 errors and 10 warnings).
 const MOST: usize = 10;
-/// Bytes of a message.
-const MESSAGE: usize = 4_000;
 
 /// One line per annotation: errors for what fails, warnings for what the change is not to blame for and for changed
 /// lines no test executes.
@@ -33,7 +31,8 @@ pub fn annotation_commands(view: &View) -> String {
             AnnotationLevel::Warning | AnnotationLevel::Notice => warnings.push(of_place(annotation)),
         }
     }
-    for failure in view.failures.iter().filter(|failure| failure.failure.location().is_none()) {
+    let nowhere = causes(&view.failures).into_iter().map(|cause| cause.first);
+    for failure in nowhere.filter(|failure| failure.failure.location().is_none()) {
         if failure.blame == Blame::PrCode {
             errors.push(of_failure(failure))
         } else {
@@ -80,14 +79,7 @@ fn of_place(annotation: &CheckAnnotation) -> Said {
 }
 
 fn of_failure(view: &FailureView) -> Said {
-    let name = view.failure.test_name.as_deref().unwrap_or_default();
-    let title = if name.is_empty() { view.check.to_string() } else { format!("{}: {name}", view.check) };
-    let message = clip_lines(&block(&view.failure.error_message), 20);
-    let message = format!("{message}\n\nDo: {}", line(&view.fix_strategy));
-    Said {
-        properties: format!(" title={}", property(&clip(&line(&title), 200))),
-        message: clip(message.trim(), MESSAGE).into_owned(),
-    }
+    Said { properties: format!(" title={}", property(&annotations::title(view))), message: annotations::message(view) }
 }
 
 /// The text of a command.

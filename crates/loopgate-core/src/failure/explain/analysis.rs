@@ -55,6 +55,21 @@ impl ExaminedFailure {
         }
     }
 
+    /// Whether it stands in a file that the pull request changes.
+    pub fn is_in_the_change(&self) -> bool {
+        self.diagnosis.touch != Touch::Untouched
+    }
+
+    /// What failures with different errors have in common: the thing they lack, by what explains them. Code may lack it
+    /// in several places for several reasons; tests that stop at it, and what surrounds them, do so for one.
+    pub fn common_cause(&self) -> Option<(&str, &str)> {
+        use RootCauseCategory::{ConfigurationError, DependencyIssue, Environment};
+        let Diagnosis { at, conclusion, patterns, .. } = &self.diagnosis;
+        let around = matches!(conclusion.category, DependencyIssue | ConfigurationError | Environment);
+        let in_tests = at.as_ref().is_none_or(|place| is_test(&place.file));
+        (around || in_tests).then_some((patterns.first()?.as_str(), conclusion.cause.as_str()))
+    }
+
     /// Same error, same line of code, or the same missing thing.
     fn shares_cause(&self, other: &Self) -> bool {
         let (one, two) = (&self.diagnosis, &other.diagnosis);
@@ -62,15 +77,7 @@ impl ExaminedFailure {
             .at
             .as_ref()
             .is_some_and(|place| place.line.is_some() && two.at.as_ref() == Some(place) && !is_test(&place.file));
-        let same_thing = !one.patterns.is_empty()
-            && one.patterns.first() == two.patterns.first()
-            && one.conclusion.cause == two.conclusion.cause
-            && matches!(
-                one.conclusion.category,
-                RootCauseCategory::DependencyIssue
-                    | RootCauseCategory::ConfigurationError
-                    | RootCauseCategory::Environment
-            );
+        let same_thing = self.common_cause().is_some_and(|cause| other.common_cause() == Some(cause));
         self.fingerprint == other.fingerprint || same_line || same_thing
     }
 

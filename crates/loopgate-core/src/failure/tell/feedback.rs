@@ -152,6 +152,7 @@ impl fmt::Display for FeedbackItem {
 impl From<FeedbackItem> for FeedbackLine {
     fn from(item: FeedbackItem) -> Self {
         Self {
+            id: Some(item.id.into()),
             location: item.location.to_string(),
             problem: item.problem,
             action: item.action,
