@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    failure_card::told_lines,
+    failure_card::{Said, told_lines},
     sanitize::{block, clip, clip_lines, line, path_in_address},
 };
 use loopgate_core::{deciding::View, failure::Blame, observed::AnnotationLevel, verdict::FailureView};
@@ -64,7 +64,7 @@ pub(super) fn title(view: &FailureView) -> String {
 /// What the tool says, and what is told of it.
 pub(super) fn message(view: &FailureView) -> String {
     let said = clip_lines(&block(&view.failure.error_message), 20);
-    let told: Vec<String> = told_lines(view).collect();
+    let told: Vec<String> = told_lines(view, &mut Said::new()).collect();
     clip(format!("{said}\n\n{}", told.join("\n")).trim(), MESSAGE).into_owned()
 }
 
@@ -109,20 +109,22 @@ mod tests {
         );
         assert_eq!(left_out, 0);
         insta::assert_snapshot!(format!("{}\n{}", all[0].title, all[0].message), @r"
-        unit: auth::rejects_expired
+        unit: auth::rejects_expired (01010101)
         assertion `left == right` failed
           left: Ok(())
          right: Err(Expired)
 
         Do: Compare with `expiry <= now` and reject
+        Why: A token is invalid from the second it expires
         Cause: `is_valid` accepts a token in the second it expires
+        Reproduce: cargo test auth::rejects_expired
         ");
     }
 
     #[test]
     fn at_most_two_hundred_and_the_rest_is_counted() {
         let mut view = fixtures::first_failure().view;
-        view.failures = vec![fixtures::failure(); 300];
+        view.failures = (1..=300).map(fixtures::failure_in_line).collect();
         let (all, left_out) = annotations(&view);
         assert_eq!((all.len(), left_out), (200, 101));
         assert!(all.iter().all(|annotation| annotation.level == AnnotationLevel::Failure));

@@ -56,16 +56,16 @@ pub(super) const fn says_more(cause: &Cause) -> bool {
         | Cause::Stagnation
         | Cause::ExternalDependencyDown { .. }
         | Cause::BudgetExhausted { .. }
-        | Cause::GateTimeout { .. } => true,
-        Cause::MaxAttemptsReached { reason } => matches!(reason, Rejected { .. } | UsedUp { errors: 2.., .. }),
+        | Cause::GateTimeout { .. }
+        | Cause::UnknownErrorType { .. } => true,
+        Cause::MaxAttemptsReached { reason } => matches!(reason, Rejected { .. } | UsedUp { .. }),
         Cause::SecurityIssueFound
         | Cause::Tampering { .. }
         | Cause::RegressionDetected { .. }
         | Cause::SameError { .. }
         | Cause::TimeoutExceeded { .. }
         | Cause::CoverageThresholdUnmet { .. }
-        | Cause::NoChange
-        | Cause::UnknownErrorType { .. } => false,
+        | Cause::NoChange => false,
     }
 }
 

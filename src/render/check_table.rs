@@ -31,13 +31,9 @@ pub fn passes(check: &CheckView) -> bool {
     matches!(&check.standing, CheckStanding::Done(evidence) if evidence.outcome == Outcome::Passed && is_read(evidence))
 }
 
-/// `All 3 checks passed`, `2 other checks passed`.
+/// `3 checks passed`, `2 other checks passed`.
 pub fn passed_head(passed: usize, others: usize) -> String {
-    match (passed, others) {
-        (1, 0) => "The check passed".to_owned(),
-        (passed, 0) => format!("All {passed} checks passed"),
-        (passed, _) => format!("{} passed", words::count(passed, "other check")),
-    }
+    format!("{} passed", words::count(passed, if others == 0 { "check" } else { "other check" }))
 }
 
 pub fn row(check: &CheckView, links: &Links) -> CheckRow {

@@ -1,7 +1,7 @@
 //! One failure as people need it: what the tool says, what to do, why, and how to see it fail. Every surface shows it in
 //! these words, under its id.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -76,26 +76,31 @@ pub(super) fn message(view: &FailureView) -> &str {
     said.filter(|_| view.failure.test_name.is_none()).unwrap_or(message).trim_matches(['\r', '\n'])
 }
 
+/// Reasons and commands that a text has told: those of one tool are mostly alike, and are read once.
+pub(super) type Said<'a> = BTreeSet<&'a str>;
+
 /// What is told of a failure beside the tool's own message, in the order in which it is read.
-pub(super) fn told(view: &FailureView) -> Vec<(&'static str, &str)> {
+pub(super) fn told<'a>(view: &'a FailureView, said: &mut Said<'a>) -> Vec<(&'static str, &'a str)> {
     let line = &view.told;
     // What is mended elsewhere, or by itself, asks nothing of whoever reads this.
     let asks = !matches!(view.blame, Blame::Base | Blame::Flaky);
-    let said = [
+    let reason = Some(line.reason.as_str()).filter(|reason| asks && said.insert(reason));
+    let command = line.reproduce.as_deref().filter(|command| said.insert(command));
+    let told = [
         asks.then_some(("Do", line.action.as_str())),
-        asks.then_some(("Why", line.reason.as_str())),
+        reason.map(|reason| ("Why", reason)),
         explained(view).map(|cause| ("Cause", cause)),
-        line.reproduce.as_deref().map(|command| (REPRODUCE, command)),
+        command.map(|command| (REPRODUCE, command)),
     ];
-    said.into_iter().flatten().filter(|(_, words)| !words.trim().is_empty()).collect()
+    told.into_iter().flatten().filter(|(_, words)| !words.trim().is_empty()).collect()
 }
 
 /// What stands before a command.
 const REPRODUCE: &str = "Reproduce";
 
 /// The same as lines of plain text.
-pub(super) fn told_lines(view: &FailureView) -> impl Iterator<Item = String> {
-    told(view).into_iter().map(|(label, words)| match label {
+pub(super) fn told_lines<'a>(view: &'a FailureView, said: &mut Said<'a>) -> impl Iterator<Item = String> {
+    told(view, said).into_iter().map(|(label, words)| match label {
         REPRODUCE => format!("{label}: {}", super::sanitize::line(words)),
         _ => format!("{label}: {}", super::sanitize::short_line(words, 400)),
     })
@@ -116,12 +121,14 @@ pub(super) fn explained(view: &FailureView) -> Option<&str> {
 /// What `parts/failures.md` shows of one cause.
 #[derive(Clone, Debug, Serialize)]
 pub struct FailureCard {
-    /// As it may stand in a `<summary>`, where no Markdown is read.
+    pub name: Markdown,
+    pub place: Option<Markdown>,
+    pub id: Markdown,
+    /// The same as they may stand in a `<summary>`, where no Markdown is read.
     pub title: Markdown,
     pub at: Option<Markdown>,
-    pub place: Option<Markdown>,
+    pub summary_id: Markdown,
     pub check: String,
-    pub id: String,
     /// "flaky", "fails on the base too": why it is not held against the pull request.
     pub blame: Option<&'static str>,
     pub others: Option<Markdown>,
@@ -149,8 +156,9 @@ pub struct Failures {
 
 impl Failures {
     pub fn of(view: &View, links: &Links, most: usize) -> Self {
+        let mut said = Said::new();
         Self {
-            cards: Shown::first(most, &causes(&view.failures), |cause| card(cause, links)),
+            cards: Shown::first(most, &causes(&view.failures), |cause| card(cause, links, &mut said)),
             todos: Shown::first(most, view.feedback.iter().filter_map(todo), |todo| todo),
             not_kept: not_kept(view),
         }
@@ -176,7 +184,7 @@ fn not_kept(view: &View) -> u64 {
         .sum()
 }
 
-fn card(cause: &Cause<'_>, links: &Links) -> FailureCard {
+fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>) -> FailureCard {
     let view = cause.first;
     let failure = &view.failure;
     let sides = failure.expected.as_deref().zip(failure.actual.as_deref());
@@ -184,16 +192,19 @@ fn card(cause: &Cause<'_>, links: &Links) -> FailureCard {
     let sides = sides.filter(|(expected, actual)| {
         !(failure.error_message.contains(expected) && failure.error_message.contains(actual))
     });
-    let told = told(view).into_iter().map(|(label, words)| match label {
+    let told = told(view, said).into_iter().map(|(label, words)| match label {
         REPRODUCE => (label, code(words)),
         _ => (label, words::sentence(words, 400)),
     });
+    let id = view.cause.to_string();
     FailureCard {
+        name: code(title(view)),
+        place: failure.location().map(|(file, line)| links.place(file, line)),
+        id: code(&id),
         title: summary_code(title(view)),
         at: failure.location().map(|(file, line)| summary_code(&place(file, line))),
-        place: failure.location().map(|(file, line)| links.place(file, line)),
+        summary_id: summary_code(&id),
         check: view.check.to_string(),
-        id: view.cause.to_string(),
         blame: words::blame(view.blame),
         others: cause.others(|name| code(name).into_string()).map(Markdown::ours),
         message: Some(message(view)).filter(|said| !said.is_empty()).map(|said| fence("text", &clip_lines(said, 15))),

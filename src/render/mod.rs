@@ -37,6 +37,8 @@ mod links;
 mod machine;
 mod merge_group;
 mod plain;
+#[cfg(test)]
+mod post_tests;
 mod posts;
 mod questions;
 mod reflex;

@@ -6,11 +6,10 @@ use super::{
     words,
 };
 use loopgate_core::{
-    CheckName, GateName,
+    CheckName,
     deciding::{NextAction, View},
     escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
-    stage::Stage,
     stages::Blocker,
     state::RunStatus,
     verdict::CheckStanding,
@@ -28,7 +27,8 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
             super::escalation::resume_steps(subject, *cause)
         }
         NextAction::WaitForEvidence { missing } => evidence_steps(subject, missing),
-        NextAction::WaitForApproval { gate } => gate_steps(subject, gate),
+        // Who opens it, and how, stands with the gate.
+        NextAction::WaitForApproval { .. } => Vec::new(),
         NextAction::WaitForPush { capability } => vec![format!(
             "{author} builds “{}”, ticks it under *Capabilities* in the description and pushes.",
             short_text(capability, 200)
@@ -40,9 +40,9 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
     steps.into_iter().map(Markdown::ours).collect()
 }
 
-/// Whether what is to be done stands elsewhere, as failures or gates, and the steps say what follows.
+/// Whether what is to be done stands with the failures, and the steps say what follows.
 pub const fn are_of_later(action: &NextAction) -> bool {
-    matches!(action, NextAction::Retry { .. } | NextAction::WaitForApproval { .. })
+    matches!(action, NextAction::Retry { .. })
 }
 
 fn stopped_steps(subject: &Subject<'_>) -> Vec<String> {
@@ -201,13 +201,4 @@ fn outside_step(view: &View) -> String {
         }
         None => format!("It costs no attempt. {at_once} has it run again."),
     }
-}
-
-/// Who opens it, and how, stands with the gate.
-fn gate_steps(subject: &Subject<'_>, gate: &GateName) -> Vec<String> {
-    let Some(report) = subject.gate(gate) else { return Vec::new() };
-    vec![match report.holds.next() {
-        Some(Stage::Complete) | None => "Then it can be merged.".to_owned(),
-        Some(next) => format!("Then it goes on to {}.", next.as_str()),
-    }]
 }

@@ -2,7 +2,7 @@
 
 use super::{
     check_table,
-    failure_card::{self, Cause},
+    failure_card::{self, Cause, Said},
     links::place,
     sanitize::{block, clip, clip_lines, line},
     summary::{Iteration, IterationOutcome},
@@ -51,10 +51,10 @@ const OPEN: usize = 3;
 pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, colour: Colour) -> String {
     let subject = Subject { decision, snapshot, policy };
     let causes = failure_card::causes(&decision.view.failures);
-    let mut lines = Vec::new();
+    let (mut lines, mut said) = (Vec::new(), Said::new());
     for (number, cause) in causes.iter().take(FAILURES).enumerate() {
         let open = number < OPEN;
-        lines.extend(failure_lines(cause, colour).into_iter().take(if open { usize::MAX } else { 1 }));
+        lines.extend(failure_lines(cause, &mut said, colour).into_iter().take(if open { usize::MAX } else { 1 }));
         if open {
             lines.push(String::new());
         }
@@ -75,7 +75,7 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, colour:
         }
     }
     if let Some(distance) = &decision.view.distance {
-        lines.push(format!("Distance: score {} of {}, {} short", distance.score, distance.threshold, distance.gap));
+        lines.push(format!("Distance: {} short of {}", distance.gap, distance.threshold));
     }
     lines.push(String::new());
     lines.push(colour.paint(Paint::Bold, &line(&verdict::verdict(&subject).words)));
@@ -147,7 +147,7 @@ fn standing(check: &CheckView) -> (Paint, &'static str, String) {
     }
 }
 
-fn failure_lines(cause: &Cause<'_>, colour: Colour) -> Vec<String> {
+fn failure_lines<'a>(cause: &Cause<'a>, said: &mut Said<'a>, colour: Colour) -> Vec<String> {
     let view = cause.first;
     let name = clip(&line(failure_card::title(view)), 160).into_owned();
     let place = view.failure.location().map(|(file, number)| line(&place(file, number)));
@@ -158,7 +158,7 @@ fn failure_lines(cause: &Cause<'_>, colour: Colour) -> Vec<String> {
         vec![format!("{} {}{at}{blame}  {id}", colour.paint(Paint::Red, "✗"), colour.paint(Paint::Bold, &name))];
     let message = clip_lines(&block(failure_card::message(view)), 8);
     lines.extend(message.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("    {line}")));
-    lines.extend(failure_card::told_lines(view).map(|line| format!("  {line}")));
+    lines.extend(failure_card::told_lines(view, said).map(|line| format!("  {line}")));
     lines.extend(cause.others(str::to_owned).map(|others| format!("  {}", clip(&line(&others), 300))));
     lines
 }

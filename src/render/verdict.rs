@@ -238,6 +238,11 @@ pub(super) fn fails_on_the_base(subject: &Subject<'_>, failing: &[CheckName]) ->
 fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
     let who = subject.gate(gate).map_or_else(|| "its approvers".to_owned(), words::approvers);
     let state = if subject.checks_pass() { "Checks pass" } else { "On hold" };
+    let closed = subject.decision.view.gates.iter().filter(|gate| gate.is_closed());
+    let closed: Vec<String> = closed.map(|gate| gate.name.to_string()).collect();
+    if closed.len() > 1 {
+        return format!("{state}; the gates {} are closed — their approvers decide", words::few(&closed, 4));
+    }
     format!("{state}; the {gate} gate is closed — {who} decides")
 }
 

@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn annotations_of_a_failing_run() {
         insta::assert_snapshot!(annotation_commands(&fixtures::first_failure().view), @"
-        ::error file=src/auth/token.rs,line=10,endLine=10,title=unit%3A auth%3A%3Arejects_expired::assertion `left == right` failed%0A  left: Ok(())%0A right: Err(Expired)%0A%0ADo: Compare with `expiry <= now` and reject%0ACause: `is_valid` accepts a token in the second it expires
+        ::error file=src/auth/token.rs,line=10,endLine=10,title=unit%3A auth%3A%3Arejects_expired (01010101)::assertion `left == right` failed%0A  left: Ok(())%0A right: Err(Expired)%0A%0ADo: Compare with `expiry <= now` and reject%0AWhy: A token is invalid from the second it expires%0ACause: `is_valid` accepts a token in the second it expires%0AReproduce: cargo test auth::rejects_expired
         ::warning file=src/auth/token.rs,line=10,endLine=11,title=not covered by tests::These added lines are not executed by any test.
         ");
     }
@@ -136,7 +136,10 @@ mod tests {
         view.coverage = None;
         view.failures[0].failure.source = None;
         view.failures[0].failure.test_file = None;
-        assert!(annotation_commands(&view).starts_with("::error title=unit%3A auth%3A%3Arejects_expired::assertion"));
+        assert!(
+            annotation_commands(&view)
+                .starts_with("::error title=unit%3A auth%3A%3Arejects_expired (01010101)::assertion")
+        );
         view.failures.clear();
         assert_eq!(annotation_commands(&view), "::error title=unit::failed\n");
     }
@@ -144,7 +147,7 @@ mod tests {
     #[test]
     fn what_github_would_not_show_is_counted() {
         let mut view = fixtures::first_failure().view;
-        view.failures = vec![fixtures::failure(); 300];
+        view.failures = (1..=300).map(fixtures::failure_in_line).collect();
         let lines = annotation_commands(&view);
         assert_eq!(lines.lines().filter(|line| line.starts_with("::error file=")).count(), 9);
         assert!(lines.contains("\n::error::292 more; the summary of the job lists them\n"), "{lines}");

@@ -43,8 +43,7 @@ pub struct EscalationCard {
 impl EscalationCard {
     pub fn of(escalation: &EscalationView) -> Self {
         let apart = said_apart(escalation).map(|said| format!("{} ", words::sentence(&said, 500))).unwrap_or_default();
-        let question = short_text(&questions::question(&escalation.question), 500);
-        Self { question: Markdown::ours(format!("{apart}{question}")), options: options(escalation) }
+        Self { question: Markdown::ours(format!("{apart}{}", asked(escalation))), options: options(escalation) }
     }
 }
 
@@ -52,6 +51,14 @@ impl EscalationCard {
 fn said_apart(escalation: &EscalationView) -> Option<String> {
     let said = escalation.cause.as_ref().filter(|cause| causes::says_more(cause)).map(causes::cause_in_words)?;
     Some(short_text(&said, 500).into_string())
+}
+
+/// What is asked of a person: the question, or, of a run as a whole, what its cause calls for.
+fn asked(escalation: &EscalationView) -> Markdown {
+    match &escalation.question {
+        Question::OfRun { .. } => Markdown::ours(guidance::human_action(escalation.trigger)),
+        question => short_text(&questions::question(question), 800),
+    }
 }
 
 /// The answers to choose from. Of a run as a whole they are the ways to go on.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    best,
+    asked, best,
     guidance::{human_action, mentions, resume_steps},
     options, pattern, said_apart,
 };
@@ -12,7 +12,6 @@ use crate::render::{
     failure_card::{Cause, causes, explained, title},
     handoff::attempt_row,
     links::Links,
-    questions,
     sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
     summary,
     tampering::tampering,
@@ -22,7 +21,7 @@ use crate::render::{
 use loopgate_core::{
     Sha,
     escalation::EscalationView,
-    policy::{EscalationDiff, ReportSection},
+    policy::{EscalationDiff, ReportSection, Trigger},
     state::{AttemptDigest, VerificationResult},
     verdict::{CheckStanding, tamper::Tampering},
 };
@@ -40,6 +39,9 @@ pub(super) const DETAILS: [Detail; 4] = [
     Detail { failures: 3, lines: 8 },
     Detail { failures: 1, lines: 3 },
 ];
+
+/// Lines of the change in question, which stands open.
+const DIFF: usize = 30;
 
 /// Causes that are analysed at the top of a report; the others follow in a section of their own.
 const ANALYSED: usize = 3;
@@ -107,7 +109,7 @@ impl Variables {
             human_action_needed: Markdown::ours(human_action(escalation.trigger)),
             resume_steps: numbered(&resume_steps(subject, escalation.trigger)),
             mentions: mentions(subject, escalation),
-            original_code: section(ReportSection::OriginalCode, diff_excerpt(subject, detail)),
+            original_code: section(ReportSection::OriginalCode, diff_excerpt(subject, escalation.trigger, detail)),
             all_test_results: section(ReportSection::AllTestResults, test_results(subject, &links)),
             failure_analyses: section(ReportSection::FailureAnalyses, root_causes(further)),
             debug_memory_summary: Markdown::default(),
@@ -199,11 +201,11 @@ fn fixes(subject: &Subject<'_>, escalation: &EscalationView) -> Vec<String> {
         Some(call) if attempt.number == call.attempt + 1 => " (after the senior fixer was asked)",
         _ => "",
     };
-    let head = subject.snapshot.pull_request.head.sha;
+    let head = subject.decision.next.attempt_of(subject.snapshot.pull_request.head.sha);
+    let fails_alike = |attempt: &AttemptDigest| head.is_some_and(|head| head.fingerprints == attempt.fingerprints);
+    let is_told = !subject.decision.view.failures.is_empty();
     let ended = |attempt: &AttemptDigest| match attempt.result {
-        VerificationResult::Fail if attempt.head_sha == head && !subject.decision.view.failures.is_empty() => {
-            "the failures above".to_owned()
-        }
+        VerificationResult::Fail if is_told && fails_alike(attempt) => "the failures above".to_owned(),
         VerificationResult::Fail => short_text(&attempt.summary, 200).into_string(),
         VerificationResult::Pass => "passed".to_owned(),
     };
@@ -285,7 +287,7 @@ fn retry_history(escalation: &EscalationView, links: &Links) -> Markdown {
 }
 
 fn question(escalation: &EscalationView) -> Markdown {
-    let mut said = short_text(&questions::question(&escalation.question), 800).into_string();
+    let mut said = asked(escalation).into_string();
     let options: Vec<String> = options(escalation).iter().map(ToString::to_string).collect();
     if !options.is_empty() {
         said.push_str(&format!("\n\n{}", numbered(&options)));
@@ -294,8 +296,9 @@ fn question(escalation: &EscalationView) -> Markdown {
 }
 
 /// The patch of the file the failures point at, else of the file with most changes.
-fn diff_excerpt(subject: &Subject<'_>, detail: Detail) -> Markdown {
-    if subject.policy.retry.escalation_diff == EscalationDiff::Omit {
+fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdown {
+    let is_elsewhere = matches!(about, Trigger::ExternalDependencyDown | Trigger::GateTimeout);
+    if is_elsewhere || subject.policy.retry.escalation_diff == EscalationDiff::Omit {
         return Markdown::default();
     }
     let files = subject.snapshot.files.known();
@@ -307,7 +310,7 @@ fn diff_excerpt(subject: &Subject<'_>, detail: Detail) -> Markdown {
     let Some((file, patch)) = failing.or_else(largest).and_then(|file| Some((file, file.patch.as_deref()?))) else {
         return Markdown::default();
     };
-    Markdown::ours(format!("{}\n\n{}", code(&file.path), fence("diff", &clip_lines(patch, detail.lines))))
+    Markdown::ours(format!("{}\n\n{}", code(&file.path), fence("diff", &clip_lines(patch, detail.lines.min(DIFF)))))
 }
 
 fn test_results(subject: &Subject<'_>, links: &Links) -> Markdown {

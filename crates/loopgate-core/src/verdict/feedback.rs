@@ -34,7 +34,13 @@ pub fn failures(
             let (of_failure, blame_confidence) = blame.of_failure(index);
             let told = failure.analysis.clone().map(Analysis::bounded).filter(Analysis::says_what_to_do);
             let analysis = told.clone().unwrap_or_else(|| examined.analysis(kept));
-            let failure = Failure { fingerprint: Some(examined.fingerprint()), analysis: told, ..failure.clone() };
+            let failure = Failure {
+                fingerprint: Some(examined.fingerprint()),
+                analysis: told,
+                // Every surface points at the place that the feedback speaks of.
+                source: examined.place().cloned().or_else(|| failure.source.clone()),
+                ..failure.clone()
+            };
             let view = FailureView {
                 blame: of_failure,
                 blame_confidence,
