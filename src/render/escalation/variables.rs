@@ -306,8 +306,12 @@ fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdo
         let (path, _) = view.failure.location()?;
         files.iter().find(|file| file.path == path)
     });
+    let about = file_path(subject);
+    let named = || files.iter().find(|file| file.path == about);
     let largest = || files.iter().max_by_key(|file| file.additions + file.deletions);
-    let Some((file, patch)) = failing.or_else(largest).and_then(|file| Some((file, file.patch.as_deref()?))) else {
+    let Some((file, patch)) =
+        failing.or_else(named).or_else(largest).and_then(|file| Some((file, file.patch.as_deref()?)))
+    else {
         return Markdown::default();
     };
     Markdown::ours(format!("{}\n\n{}", code(&file.path), fence("diff", &clip_lines(patch, detail.lines.min(DIFF)))))
