@@ -202,7 +202,11 @@ fn fixes(subject: &Subject<'_>, escalation: &EscalationView) -> Vec<String> {
         _ => "",
     };
     let head = subject.decision.next.attempt_of(subject.snapshot.pull_request.head.sha);
-    let fails_alike = |attempt: &AttemptDigest| head.is_some_and(|head| head.fingerprints == attempt.fingerprints);
+    let fails_alike = |attempt: &AttemptDigest| {
+        let same_errors =
+            |head: &AttemptDigest| !head.fingerprints.is_empty() && head.fingerprints == attempt.fingerprints;
+        head.is_some_and(|head| head.number == attempt.number || same_errors(head))
+    };
     let is_told = !subject.decision.view.failures.is_empty();
     let ended = |attempt: &AttemptDigest| match attempt.result {
         VerificationResult::Fail if is_told && fails_alike(attempt) => "the failures above".to_owned(),
