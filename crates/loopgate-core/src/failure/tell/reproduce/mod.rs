@@ -156,6 +156,12 @@ mod tests {
                 "python -m unittest test_cart.Cart.test_total",
             ),
             (
+                "python3 -m unittest",
+                "tests.test_cart.Cart test_each (i=1)",
+                "tests/test_cart.py",
+                "python3 -m unittest tests.test_cart.Cart.test_each",
+            ),
+            (
                 "python -m django test --settings=ci",
                 "test_total (cart.tests.Cart.test_total)",
                 "cart/tests.py",

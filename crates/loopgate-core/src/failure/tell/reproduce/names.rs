@@ -34,6 +34,8 @@ pub fn dotted(name: &str, file: Option<&str>) -> Option<String> {
     let whole = match class {
         Some(class) if class.rsplit('.').next() == Some(name) => class.to_owned(),
         Some(class) => format!("{class}.{name}"),
+        // As reports have it: `cart.tests.CartTests test_total (i=2)`.
+        None if rest.starts_with(char::is_alphabetic) => format!("{name}.{}", rest.split(' ').next()?),
         None => name.replace("::", "."),
     };
     let module = || Some(file?.strip_suffix(".py")?.replace('/', "."));
