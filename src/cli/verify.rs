@@ -367,6 +367,7 @@ fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Re
             } else {
                 output::text(report)
             }
+            output::line(format_args!("Report: {}", path.with_file_name("report.md").display()));
             output::line(format_args!("Evidence: {}", path.display()));
             Ok(())
         }

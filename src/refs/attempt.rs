@@ -188,9 +188,9 @@ fn analysis(view: &FailureView, detail: Detail) -> Value {
     json!({
         "check": view.check,
         "test_name": view.failure.test_name,
-        "root_cause": cut(&view.root_cause),
+        "root_cause": cut(&view.told.problem),
         "category": view.category,
-        "fix_strategy": cut(&view.fix_strategy),
+        "fix_strategy": cut(&view.told.action),
         "confidence": view.confidence,
         "patterns_matched": view.patterns_matched,
         "related": view.related.iter().take(detail.failures).collect::<Vec<_>>(),

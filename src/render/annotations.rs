@@ -1,6 +1,11 @@
 //! Annotations of the verify check: failures and uncovered lines, where they stand in the diff.
 
-use super::sanitize::{block, clip, clip_lines, line, path_in_address};
+use std::collections::BTreeSet;
+
+use super::{
+    failure_card::{Said, told_lines},
+    sanitize::{block, clip, clip_lines, line, path_in_address},
+};
 use loopgate_core::{deciding::View, failure::Blame, observed::AnnotationLevel, verdict::FailureView};
 
 /// At most so many are sent, in batches of 50, as many as GitHub takes at once.
@@ -23,7 +28,9 @@ pub struct CheckAnnotation {
 
 /// The most severe first, and how many were left out.
 pub fn annotations(view: &View) -> (Vec<CheckAnnotation>, usize) {
-    let failures = view.failures.iter().filter_map(failure);
+    let mut places = BTreeSet::new();
+    let failures = view.failures.iter().filter(|one| places.insert((one.cause, one.failure.location())));
+    let failures = failures.filter_map(failure);
     let uncovered = view.coverage.iter().flat_map(|coverage| &coverage.uncovered).filter_map(|range| uncovered(range));
     let mut all: Vec<CheckAnnotation> = failures.chain(uncovered).collect();
     all.sort_by_key(|annotation| std::cmp::Reverse(annotation.level));
@@ -36,18 +43,29 @@ fn failure(view: &FailureView) -> Option<CheckAnnotation> {
     let (path, place) = view.failure.location()?;
     path_in_address(path)?;
     let at = place.unwrap_or(1).max(1);
-    let name = view.failure.test_name.as_deref().unwrap_or(view.check.as_str());
     let level = if view.blame == Blame::PrCode { AnnotationLevel::Failure } else { AnnotationLevel::Warning };
-    let message = clip_lines(&block(&view.failure.error_message), 20);
-    let message = format!("{message}\n\nDo: {}\nCause: {}", line(&view.fix_strategy), line(&view.root_cause));
     Some(CheckAnnotation {
         path: path.to_owned(),
         start_line: at,
         end_line: at,
         level,
-        title: clip(&line(&format!("{}: {name}", view.check)), 200).into_owned(),
-        message: clip(message.trim(), MESSAGE).into_owned(),
+        title: title(view),
+        message: message(view),
     })
+}
+
+/// The check, the test where there is one, and the failure's id.
+pub(super) fn title(view: &FailureView) -> String {
+    let test = view.failure.test_name.as_deref().filter(|name| !name.trim().is_empty());
+    let test = test.map(|name| format!(": {name}")).unwrap_or_default();
+    format!("{} ({})", clip(&line(&format!("{}{test}", view.check)), 190), view.cause)
+}
+
+/// What the tool says, and what is told of it.
+pub(super) fn message(view: &FailureView) -> String {
+    let said = clip_lines(&block(&view.failure.error_message), 20);
+    let told: Vec<String> = told_lines(view, &mut Said::new()).collect();
+    clip(format!("{said}\n\n{}", told.join("\n")).trim(), MESSAGE).into_owned()
 }
 
 fn uncovered(range: &str) -> Option<CheckAnnotation> {
@@ -91,20 +109,22 @@ mod tests {
         );
         assert_eq!(left_out, 0);
         insta::assert_snapshot!(format!("{}\n{}", all[0].title, all[0].message), @r"
-        unit: auth::rejects_expired
+        unit: auth::rejects_expired (01010101)
         assertion `left == right` failed
           left: Ok(())
          right: Err(Expired)
 
         Do: Compare with `expiry <= now` and reject
+        Why: A token is invalid from the second it expires
         Cause: `is_valid` accepts a token in the second it expires
+        Reproduce: cargo test auth::rejects_expired
         ");
     }
 
     #[test]
     fn at_most_two_hundred_and_the_rest_is_counted() {
         let mut view = fixtures::first_failure().view;
-        view.failures = vec![fixtures::failure(); 300];
+        view.failures = (1..=300).map(fixtures::failure_in_line).collect();
         let (all, left_out) = annotations(&view);
         assert_eq!((all.len(), left_out), (200, 101));
         assert!(all.iter().all(|annotation| annotation.level == AnnotationLevel::Failure));

@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::{
     configuration,
-    failure_card::seen_before,
     handoff::attempt_row,
     links::Links,
     refusal, rules,
@@ -44,7 +43,7 @@ pub fn answers(subject: &Subject<'_>) -> Vec<LongAnswer> {
             Verb::Status => status(subject),
             Verb::History => history(subject),
             Verb::Explain => explain(subject),
-            Verb::Memory => memory(subject),
+            Verb::Memory => "Nothing like the failures of this head is remembered.".to_owned(),
             Verb::LintConfig => lint(subject),
             Verb::Next | Verb::Run | Verb::Retry | Verb::Resume | Verb::Stop | Verb::Skip => return None,
         };
@@ -178,15 +177,6 @@ pub(super) fn considered(word: &loopgate_core::gate::Considered, gate: &GateRepo
             };
             refusal::line(word, refused, &context)
         }
-    }
-}
-
-fn memory(subject: &Subject<'_>) -> String {
-    let seen = seen_before(&subject.decision.view.failures);
-    if seen.is_empty() {
-        "Nothing like the failures of this head is remembered.".to_owned()
-    } else {
-        seen.into_string()
     }
 }
 

@@ -47,6 +47,28 @@ pub(super) fn cause_in_words(cause: &Cause) -> String {
     }
 }
 
+/// Whether the sentence tells more than the cause's name and the failures beside it.
+pub(super) const fn says_more(cause: &Cause) -> bool {
+    use AttemptsEnd::{Rejected, UsedUp};
+    match cause {
+        Cause::CircularFailure { .. }
+        | Cause::TotalFailures { .. }
+        | Cause::Stagnation
+        | Cause::ExternalDependencyDown { .. }
+        | Cause::BudgetExhausted { .. }
+        | Cause::GateTimeout { .. }
+        | Cause::UnknownErrorType { .. } => true,
+        Cause::MaxAttemptsReached { reason } => matches!(reason, Rejected { .. } | UsedUp { .. }),
+        Cause::SecurityIssueFound
+        | Cause::Tampering { .. }
+        | Cause::RegressionDetected { .. }
+        | Cause::SameError { .. }
+        | Cause::TimeoutExceeded { .. }
+        | Cause::CoverageThresholdUnmet { .. }
+        | Cause::NoChange => false,
+    }
+}
+
 /// The lines of the history as they are saved: a call for a human says in words what was recognised.
 pub fn history_lines(decision: &Decision) -> Vec<HistoryLine> {
     let mut lines = decision.events.clone();

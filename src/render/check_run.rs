@@ -166,15 +166,21 @@ fn passed_title(view: &View) -> String {
     }
 }
 
-fn verify_summary(subject: &Subject<'_>, mut model: StatusModel, not_annotated: usize) -> String {
+fn verify_summary(subject: &Subject<'_>, model: StatusModel, not_annotated: usize) -> String {
     #[derive(Serialize)]
-    struct Page<'a> {
+    struct Page {
         #[serde(flatten)]
-        model: &'a StatusModel,
+        page: status::Page,
         not_annotated: usize,
     }
-    let render = |model: &StatusModel| templates::render("check_run/verify.md", &Page { model, not_annotated });
-    fit::fit(&mut model, fit::LIMIT, render).unwrap_or_else(|| title(verify_title(subject)))
+    impl fit::Shorten for Page {
+        fn shorten(&mut self) -> fit::Shortened {
+            self.page.shorten()
+        }
+    }
+    let mut page = Page { page: status::Page::of(subject, model), not_annotated };
+    let render = |page: &Page| templates::render("check_run/verify.md", page);
+    fit::fit(&mut page, fit::LIMIT, render).unwrap_or_else(|| title(verify_title(subject)))
 }
 
 /// Retry, Skip and Explain, while the head fails and somebody can press them.

@@ -1,4 +1,4 @@
-//! The table of checks: kind, outcome, tests, duration, link.
+//! A check in a line: outcome, tests, duration, link.
 
 use serde::Serialize;
 
@@ -16,7 +16,6 @@ use loopgate_core::{
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckRow {
     pub name: String,
-    pub kind: &'static str,
     pub outcome: Markdown,
     pub tests: String,
     pub duration: String,
@@ -25,10 +24,21 @@ pub struct CheckRow {
     pub note: Option<Markdown>,
 }
 
+/// Whether nothing has to be said of it but that it passes.
+pub fn passes(check: &CheckView) -> bool {
+    let is_read =
+        |evidence: &CheckEvidence| evidence.reports.iter().all(|report| report.quality != ReportQuality::Invalid);
+    matches!(&check.standing, CheckStanding::Done(evidence) if evidence.outcome == Outcome::Passed && is_read(evidence))
+}
+
+/// `3 checks passed`, `2 other checks passed`.
+pub fn passed_head(passed: usize, others: usize) -> String {
+    format!("{} passed", words::count(passed, if others == 0 { "check" } else { "other check" }))
+}
+
 pub fn row(check: &CheckView, links: &Links) -> CheckRow {
     let mut row = CheckRow {
         name: check.name.to_string(),
-        kind: check.kind.as_str(),
         outcome: Markdown::default(),
         tests: String::new(),
         duration: String::new(),

@@ -13,15 +13,13 @@ const MOST: usize = 5;
 
 /// The sentence, without its stop; none when nothing changed.
 pub fn compare_line(compare: &Compare) -> Option<Markdown> {
-    let sorts = [
-        ("now failing", &compare.new),
-        ("still failing", &compare.still),
-        ("fixed", &compare.fixed),
-        ("flaky", &compare.flaky),
-        ("tests removed", &compare.removed),
-    ];
-    let said: Vec<String> =
-        sorts.iter().filter_map(|(what, names)| Some(format!("{what}: {}", named(names)?))).collect();
+    let sorts = [("fixed", &compare.fixed), ("flaky", &compare.flaky), ("tests removed", &compare.removed)];
+    // What fails now is named where it is told of.
+    let counts =
+        [(compare.new.len(), "more fails now", "more fail now"), (compare.still.len(), "still fails", "still fail")];
+    let counted = counts.iter().filter(|(n, ..)| *n > 0).map(|(n, one, many)| words::plural(*n, one, many));
+    let named = sorts.iter().filter_map(|(what, names)| Some(format!("{what}: {}", named(names)?)));
+    let said: Vec<String> = counted.chain(named).collect();
     let against = match compare.against {
         Against::AttemptBefore => "Compared with the attempt before",
         Against::Base => "Compared with the base",
@@ -58,7 +56,7 @@ mod tests {
             (Compare::default(), None),
             (
                 Compare { new: set(&["a", "b"]), still: set(&["c"]), ..Compare::default() },
-                Some("Compared with the attempt before — now failing: `a` and `b`; still failing: `c`"),
+                Some("Compared with the attempt before — 2 more fail now; 1 still fails"),
             ),
             (
                 Compare { removed: set(&[&id("a"), &id("b")]), against: Against::Base, ..Compare::default() },

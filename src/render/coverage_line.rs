@@ -9,12 +9,14 @@ use super::{
 use loopgate_core::{
     deciding::View,
     evidence::ChangedCoverage,
-    verdict::{CheckStanding, RuleOutcome, evaluate::COVERAGE_RULE},
+    verdict::{CheckStanding, FeedbackFact, RuleOutcome, evaluate::COVERAGE_RULE},
 };
 
-/// The line; none while nothing is known and nothing is asked.
+/// The line; none while nothing is known and nothing is asked, or where it is among what is to be done.
 pub fn coverage_line(view: &View, links: &Links) -> Option<Markdown> {
+    let is_to_do = |fact: &FeedbackFact| matches!(fact, FeedbackFact::Rule { id, .. } if id.as_str() == COVERAGE_RULE);
     match &view.coverage {
+        Some(_) if view.feedback.iter().any(is_to_do) => None,
         Some(coverage) => Some(measured(coverage, links)),
         None if is_asked(view) && has_ended(view) => {
             Some(Markdown::ours("Coverage is unknown: no check brought a coverage report.".to_owned()))

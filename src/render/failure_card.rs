@@ -1,50 +1,151 @@
-//! One failure as people need it: where, what, do what, why, and how to see it fail.
+//! One failure as people need it: what the tool says, what to do, why, and how to see it fail. Every surface shows it in
+//! these words, under its id.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::{
     fit::{Shortened, Shown},
     links::{Links, place},
-    sanitize::{Markdown, clip_lines, code, fence, line, short_text, summary_code},
+    rules,
+    sanitize::{Markdown, clip_lines, code, fence, short_text, summary_code},
     words,
 };
-use loopgate_core::{deciding::View, evidence::Failure, failure::FeedbackLine, verdict::FailureView};
+use loopgate_core::{
+    deciding::View,
+    evidence::Failure,
+    failure::Blame,
+    state::RejectedIn,
+    verdict::{FailureView, FeedbackFact, feedback::sentence},
+};
 
-/// What `parts/failures.md` shows of one failure, collapsed.
+/// Names of further failures with one cause.
+const NAMED: usize = 3;
+
+/// Bytes of a title that every surface shows whole.
+const TITLE: usize = 160;
+
+/// A failure and those that share its cause.
+pub(super) struct Cause<'a> {
+    pub first: &'a FailureView,
+    pub others: Vec<&'a FailureView>,
+}
+
+/// The failures by their causes, in their order.
+pub(super) fn causes(failures: &[FailureView]) -> Vec<Cause<'_>> {
+    let (mut causes, mut known): (Vec<Cause<'_>>, _) = (Vec::new(), BTreeMap::new());
+    for failure in failures {
+        let at = *known.entry((failure.blame, failure.cause)).or_insert(causes.len());
+        match causes.get_mut(at) {
+            Some(cause) => cause.others.push(failure),
+            None => causes.push(Cause { first: failure, others: Vec::new() }),
+        }
+    }
+    causes
+}
+
+impl Cause<'_> {
+    /// "39 more fail in the same way: `b`, `c`, `d` and 36 more", each named by `quote`.
+    pub fn others(&self, quote: impl Fn(&str) -> String) -> Option<String> {
+        let names: Vec<String> = self.others.iter().map(|other| quote(&told_apart(other, self.first))).collect();
+        let fail = words::plural(names.len(), "more fails", "more fail");
+        (!names.is_empty()).then(|| format!("{fail} in the same way: {}", words::few(&names, NAMED)))
+    }
+}
+
+/// What tells a failure from another with the same cause: its test or place, and its check where that is another.
+fn told_apart(view: &FailureView, first: &FailureView) -> String {
+    let place = view.failure.location().map(|(file, line)| place(file, line));
+    let test = view.failure.test_name.clone().filter(|name| !name.trim().is_empty());
+    let name = test.or(place).unwrap_or_else(|| view.check.to_string());
+    if view.check == first.check { name } else { format!("{name} ({})", view.check) }
+}
+
+/// The test, else the first line of what its tool says.
+pub(super) fn title(view: &FailureView) -> &str {
+    let first_line = view.failure.error_message.trim().lines().next().unwrap_or_default();
+    let named = [view.failure.test_name.as_deref().unwrap_or_default(), first_line];
+    named.into_iter().find(|name| !name.trim().is_empty()).unwrap_or(view.check.as_str())
+}
+
+/// What the tool says, without what the title has said.
+pub(super) fn message(view: &FailureView) -> &str {
+    let (message, title) = (view.failure.error_message.trim(), title(view));
+    let said = (title.len() <= TITLE).then(|| message.strip_prefix(title)).flatten();
+    said.filter(|_| view.failure.test_name.is_none()).unwrap_or(message).trim_matches(['\r', '\n'])
+}
+
+/// Reasons and commands that a text has told: those of one tool are mostly alike, and are read once.
+pub(super) type Said<'a> = BTreeSet<&'a str>;
+
+/// What is told of a failure beside the tool's own message, in the order in which it is read.
+pub(super) fn told<'a>(view: &'a FailureView, said: &mut Said<'a>) -> Vec<(&'static str, &'a str)> {
+    let line = &view.told;
+    // What is mended elsewhere, or by itself, asks nothing of whoever reads this.
+    let asks = !matches!(view.blame, Blame::Base | Blame::Flaky);
+    let reason = Some(line.reason.as_str()).filter(|reason| asks && said.insert(reason));
+    let command = line.reproduce.as_deref().filter(|command| said.insert(command));
+    let told = [
+        asks.then_some(("Do", line.action.as_str())),
+        reason.map(|reason| ("Why", reason)),
+        explained(view).map(|cause| ("Cause", cause)),
+        command.map(|command| (REPRODUCE, command)),
+    ];
+    told.into_iter().flatten().filter(|(_, words)| !words.trim().is_empty()).collect()
+}
+
+/// What stands before a command.
+const REPRODUCE: &str = "Reproduce";
+
+/// The same as lines of plain text.
+pub(super) fn told_lines<'a>(view: &'a FailureView, said: &mut Said<'a>) -> impl Iterator<Item = String> {
+    told(view, said).into_iter().map(|(label, words)| match label {
+        REPRODUCE => format!("{label}: {}", super::sanitize::line(words)),
+        _ => format!("{label}: {}", super::sanitize::short_line(words, 400)),
+    })
+}
+
+/// What explains a failure, where it names something that the tool's message and the failure's place do not.
+pub(super) fn explained(view: &FailureView) -> Option<&str> {
+    let Failure { error_message, test_name, error_class, expected, actual, .. } = &view.failure;
+    let known = [Some(error_message), test_name.as_ref(), error_class.as_ref(), expected.as_ref(), actual.as_ref()];
+    let mut known: String = known.into_iter().flatten().map(|text| format!("{text}\n")).collect();
+    known.extend(view.failure.location().map(|(file, line)| place(file, line)));
+    let problem = view.told.problem.as_str();
+    let mut names = problem.split('`').skip(1).step_by(2).flat_map(|name| name.split(|c: char| !c.is_alphanumeric()));
+    let repeats = problem.contains('`') && names.all(|word| known.contains(word));
+    (!repeats).then_some(problem)
+}
+
+/// What `parts/failures.md` shows of one cause.
 #[derive(Clone, Debug, Serialize)]
 pub struct FailureCard {
-    /// For the `<summary>` line, where no Markdown is read.
-    pub title: Markdown,
+    pub name: Markdown,
     pub place: Option<Markdown>,
+    pub id: Markdown,
+    /// The same as they may stand in a `<summary>`, where no Markdown is read.
+    pub title: Markdown,
+    pub at: Option<Markdown>,
+    pub summary_id: Markdown,
     pub check: String,
-    pub kind: String,
     /// "flaky", "fails on the base too": why it is not held against the pull request.
     pub blame: Option<&'static str>,
+    pub others: Option<Markdown>,
     pub message: Option<Markdown>,
-    pub expected: Option<Markdown>,
-    pub actual: Option<Markdown>,
-    pub action: Markdown,
-    pub reason: Option<Markdown>,
-    pub reproduce: Option<Markdown>,
-    pub cause: Markdown,
-    pub related: Option<Markdown>,
-    pub seen_before: Vec<Markdown>,
+    pub sides: Option<[Markdown; 2]>,
+    pub told: Vec<(&'static str, Markdown)>,
     pub trace: Option<Markdown>,
 }
 
 /// One thing to do that no failure stands for: a reviewer's words, a rule.
 #[derive(Clone, Debug, Serialize)]
 pub struct Todo {
-    pub place: Markdown,
-    pub problem: Markdown,
-    pub action: Markdown,
-    pub reason: Markdown,
-    pub reproduce: Option<Markdown>,
+    pub whence: Markdown,
+    pub what: Markdown,
 }
 
-/// Failures and other feedback of a head, the most telling first.
+/// Causes of a head's failures and other feedback, the most telling first.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Failures {
     pub cards: Shown<FailureCard>,
@@ -54,15 +155,11 @@ pub struct Failures {
 }
 
 impl Failures {
-    pub fn of(view: &View, feedback: &[FeedbackLine], links: &Links, most: usize) -> Self {
-        let places = places(view);
-        let todos = feedback.iter().filter(|line| failure_of(line, &places).is_none());
+    pub fn of(view: &View, links: &Links, most: usize) -> Self {
+        let mut said = Said::new();
         Self {
-            cards: Shown::first(most, &view.failures, |failure| {
-                let feedback = feedback.iter().find(|line| speaks_of(line, failure));
-                card(failure, feedback, links)
-            }),
-            todos: Shown::first(most, todos, |line| todo(line, links)),
+            cards: Shown::first(most, &causes(&view.failures), |cause| card(cause, links, &mut said)),
+            todos: Shown::first(most, view.feedback.iter().filter_map(todo), |todo| todo),
             not_kept: not_kept(view),
         }
     }
@@ -87,77 +184,34 @@ fn not_kept(view: &View) -> u64 {
         .sum()
 }
 
-/// Failures by their place: the key feedback is joined by.
-fn places(view: &View) -> BTreeMap<String, Vec<&FailureView>> {
-    let mut places: BTreeMap<String, Vec<&FailureView>> = BTreeMap::new();
-    for failure in &view.failures {
-        places.entry(place_of_failure(failure)).or_default().push(failure);
-    }
-    places
-}
-
-fn failure_of<'a>(line: &FeedbackLine, places: &BTreeMap<String, Vec<&'a FailureView>>) -> Option<&'a FailureView> {
-    places.get(bare(&line.location))?.iter().find(|failure| names(line, failure)).copied()
-}
-
-pub(super) fn speaks_of(line: &FeedbackLine, failure: &FailureView) -> bool {
-    bare(&line.location) == place_of_failure(failure) && names(line, failure)
-}
-
-/// The place without the function that stands in it: `src/cart.ts:9` of ``src/cart.ts:9 in `total` ``.
-fn bare(location: &str) -> &str {
-    location.split_once(" in `").map_or(location, |(place, _)| place)
-}
-
-/// Where several failures share a place, the test's name or the fix tells which one is meant.
-fn names(line: &FeedbackLine, failure: &FailureView) -> bool {
-    let test = failure.failure.test_name.as_deref();
-    test.is_none_or(|name| line.problem.contains(name) || line.action == failure.fix_strategy)
-}
-
-fn place_of_failure(failure: &FailureView) -> String {
-    failure.failure.location().map_or_else(|| failure.check.to_string(), |(file, line)| place(file, line))
-}
-
-fn card(view: &FailureView, feedback: Option<&FeedbackLine>, links: &Links) -> FailureCard {
+fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>) -> FailureCard {
+    let view = cause.first;
     let failure = &view.failure;
     let sides = failure.expected.as_deref().zip(failure.actual.as_deref());
     // A message that shows both sides needs no line that shows them again.
     let sides = sides.filter(|(expected, actual)| {
         !(failure.error_message.contains(expected) && failure.error_message.contains(actual))
     });
+    let told = told(view, said).into_iter().map(|(label, words)| match label {
+        REPRODUCE => (label, code(words)),
+        _ => (label, words::sentence(words, 400)),
+    });
+    let id = view.cause.to_string();
     FailureCard {
-        title: title(view),
+        name: code(title(view)),
         place: failure.location().map(|(file, line)| links.place(file, line)),
+        id: code(&id),
+        title: summary_code(title(view)),
+        at: failure.location().map(|(file, line)| summary_code(&place(file, line))),
+        summary_id: summary_code(&id),
         check: view.check.to_string(),
-        kind: failure.error_class.as_deref().map_or_else(|| failure.error_type.as_str().to_owned(), line),
         blame: words::blame(view.blame),
-        message: message(failure),
-        expected: sides.map(|(expected, _)| code(expected)),
-        actual: sides.map(|(_, actual)| code(actual)),
-        action: words::sentence(feedback.map_or(&view.fix_strategy, |feedback| &feedback.action), 400),
-        reason: feedback.map(|feedback| words::sentence(&feedback.reason, 400)).filter(|reason| !reason.is_empty()),
-        reproduce: feedback.and_then(|feedback| feedback.reproduce.as_deref()).map(code),
-        cause: cause(view),
-        related: related(view),
-        seen_before: view.patterns_matched.iter().take(3).map(|pattern| short_text(pattern, 300)).collect(),
+        others: cause.others(|name| code(name).into_string()).map(Markdown::ours),
+        message: Some(message(view)).filter(|said| !said.is_empty()).map(|said| fence("text", &clip_lines(said, 15))),
+        sides: sides.map(|(expected, actual)| [code(expected), code(actual)]),
+        told: told.collect(),
         trace: trace(failure),
     }
-}
-
-/// The test, else what the tool calls the error, with the place.
-fn title(view: &FailureView) -> Markdown {
-    let failure = &view.failure;
-    let first_line = failure.error_message.lines().next().unwrap_or_default();
-    let what = failure.test_name.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(first_line);
-    let what = if what.trim().is_empty() { view.check.as_str() } else { what };
-    let at = failure.location().map(|(file, line)| format!(" at {}", summary_code(&place(file, line))));
-    Markdown::ours(format!("{}{}", summary_code(what), at.unwrap_or_default()))
-}
-
-fn message(failure: &Failure) -> Option<Markdown> {
-    let message = failure.error_message.trim();
-    (!message.is_empty()).then(|| fence("text", &clip_lines(message, 15)))
 }
 
 /// The trace, unless it only repeats the message.
@@ -170,46 +224,20 @@ fn trace(failure: &Failure) -> Option<Markdown> {
     (trace.lines().filter(|line| !repeats(line)).count() > 1).then(|| fence("text", &clip_lines(trace, 24)))
 }
 
-fn cause(view: &FailureView) -> Markdown {
-    Markdown::ours(format!(
-        "{} ({}, confidence {:.1}).",
-        short_text(view.root_cause.trim_end_matches('.'), 300),
-        words::category(view.category),
-        view.confidence.clamp(0.0, 1.0)
-    ))
-}
-
-fn related(view: &FailureView) -> Option<Markdown> {
-    let names: Vec<String> = view.related.iter().map(|name| code(name).into_string()).collect();
-    (!names.is_empty()).then(|| Markdown::ours(words::few(&names, 5)))
-}
-
-/// What is remembered of failures like these, one line each, at most 10.
-pub fn seen_before(failures: &[FailureView]) -> Markdown {
-    let mut seen: Vec<String> = Vec::new();
-    for pattern in failures.iter().flat_map(|view| &view.patterns_matched) {
-        let line = format!("- {}", short_text(pattern, 300));
-        if seen.len() < 10 && !seen.contains(&line) {
-            seen.push(line);
+/// What no card says: a rule's one thing to do, a person's words.
+fn todo(fact: &FeedbackFact) -> Option<Todo> {
+    Some(match fact {
+        FeedbackFact::Failure(_) => return None,
+        FeedbackFact::Rule { id, why, .. } => {
+            Todo { whence: code(id.as_str()), what: short_text(&sentence(&rules::fix(why)), 400) }
         }
-    }
-    Markdown::ours(seen.join("\n"))
-}
-
-fn todo(feedback: &FeedbackLine, links: &Links) -> Todo {
-    Todo {
-        place: place_of(&feedback.location, links),
-        problem: words::sentence(&feedback.problem, 400),
-        action: words::sentence(&feedback.action, 400),
-        reason: words::sentence(&feedback.reason, 400),
-        reproduce: feedback.reproduce.as_deref().map(code),
-    }
-}
-
-/// A location that reads `file:line` is linked.
-fn place_of(location: &str, links: &Links) -> Markdown {
-    match location.rsplit_once(':') {
-        Some((file, number)) if let Ok(line) = number.parse() => links.place(file, Some(line)),
-        _ => code(location),
-    }
+        FeedbackFact::Objection { by, of, words } => {
+            let of = match of {
+                RejectedIn::Gate(gate) => format!("{gate} gate"),
+                RejectedIn::Review => "review".to_owned(),
+            };
+            let whence = Markdown::ours(format!("{} ({of})", words::person(by)));
+            Todo { whence, what: Markdown::ours(format!("“{}”", short_text(words, 400))) }
+        }
+    })
 }

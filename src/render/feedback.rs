@@ -22,6 +22,7 @@ fn line(item: &FeedbackFact) -> FeedbackLine {
     match item {
         FeedbackFact::Failure(line) => line.clone(),
         FeedbackFact::Rule { id, description, why } => FeedbackLine {
+            id: None,
             location: id.to_string(),
             problem: format!("The rule “{description}” does not hold."),
             action: sentence(&rules::fix(why)),
@@ -29,6 +30,7 @@ fn line(item: &FeedbackFact) -> FeedbackLine {
             reproduce: None,
         },
         FeedbackFact::Objection { by, of, words } => FeedbackLine {
+            id: None,
             location: match of {
                 RejectedIn::Gate(gate) => format!("@{by} ({gate} gate)"),
                 RejectedIn::Review => format!("@{by} (review)"),

@@ -155,6 +155,7 @@ mod tests {
     #[test]
     fn a_payload_stays_below_what_github_takes() {
         let line = || FeedbackLine {
+            id: None,
             location: "a".repeat(900),
             problem: "\u{1F600}".repeat(900),
             action: "\u{1F600} ".repeat(900),

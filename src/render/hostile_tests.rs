@@ -116,8 +116,8 @@ fn failure(texts: &mut Texts) -> FailureView {
     view.failure.actual = Some(texts.take());
     view.failure.source = Some(SourceLocation { file: texts.take(), line: Some(3), function: None });
     view.blame = Blame::Flaky;
-    view.root_cause = texts.take();
-    view.fix_strategy = texts.take();
+    view.told = line(texts);
+    view.cause = loopgate_core::Fingerprint::from_bytes(texts.next.to_be_bytes()).into();
     view.patterns_matched = vec![texts.take()];
     view.related = vec![texts.take()];
     view
@@ -128,13 +128,22 @@ fn rule_failure(texts: &mut Texts) -> RuleFailure {
 }
 
 fn feedback(texts: &mut Texts) -> FeedbackFact {
-    FeedbackFact::Failure(FeedbackLine {
+    FeedbackFact::Rule {
+        id: "rule".parse().unwrap(),
+        description: texts.take(),
+        why: RuleFailure::RequiredTest(MissingTests::Proof { reason: texts.take() }),
+    }
+}
+
+fn line(texts: &mut Texts) -> FeedbackLine {
+    FeedbackLine {
+        id: None,
         location: texts.take(),
         problem: texts.take(),
         action: texts.take(),
         reason: texts.take(),
         reproduce: Some(texts.take()),
-    })
+    }
 }
 
 fn check(texts: &mut Texts, i: usize) -> CheckView {

@@ -37,6 +37,8 @@ mod links;
 mod machine;
 mod merge_group;
 mod plain;
+#[cfg(test)]
+mod post_tests;
 mod posts;
 mod questions;
 mod reflex;
@@ -74,7 +76,6 @@ pub use fit::LIMIT;
 pub use fix_request::Dispatch;
 pub use job_summary::job_summary;
 pub use labels::label_description;
-pub use machine::STATUS_SCHEMA;
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use plain::plain;
 pub use reflex::{

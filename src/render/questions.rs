@@ -31,7 +31,7 @@ pub(super) fn options(question: &Question) -> Vec<String> {
         Question::WhichSide { expected, actual, .. } => {
             return vec![
                 format!("The test: it expects `{expected}`. Change the code."),
-                format!("The code: it gives `{actual}`. Change the test, and say so in a comment."),
+                format!("The code: it gives `{actual}`. Say so in a comment; the test then follows the code."),
                 "Neither: describe what should happen.".to_owned(),
             ];
         }

@@ -23,7 +23,12 @@ use super::{
     verdict::{self, Subject},
     warning,
 };
-use loopgate_core::{Score, attempts::Cause, deciding::NextAction, state::Skip};
+use loopgate_core::{
+    attempts::Cause,
+    deciding::{CheckView, NextAction, View},
+    state::Skip,
+    verdict::CheckStanding,
+};
 
 /// The hidden first line by which the comment is found again.
 pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
@@ -33,13 +38,21 @@ pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
 pub struct StatusModel {
     icon: &'static str,
     verdict: String,
+    /// Where it stands among the stages, in short.
+    stages: Markdown,
     stage_line: Markdown,
     configuration: Option<Markdown>,
+    /// What is to be done.
     next: Vec<Markdown>,
+    /// What comes after that.
+    later: Vec<Markdown>,
     escalation: Option<EscalationCard>,
     flags: Vec<Markdown>,
     tampering: Shown<Markdown>,
+    /// Those that do not pass.
     checks: Shown<CheckRow>,
+    passed: Shown<CheckRow>,
+    passed_head: String,
     coverage: Option<Markdown>,
     compare: Option<Markdown>,
     skips: Shown<Markdown>,
@@ -53,32 +66,24 @@ pub struct StatusModel {
     replies: Shown<Markdown>,
     answers: Shown<LongAnswer>,
     warnings: Shown<Markdown>,
-    iteration: Option<IterationCard>,
+    iteration: Option<Markdown>,
     state_place: Markdown,
     head: Markdown,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct IterationCard {
-    head: String,
-    block: Markdown,
 }
 
 /// `parts/distance.md`.
 #[derive(Clone, Debug, Serialize)]
 struct Distance {
-    score: String,
     threshold: String,
     gap: String,
     failed_fail_rules: usize,
-    blocking: Markdown,
     passed_rules: usize,
     total_rules: usize,
 }
 
-/// `status.md`: the model, and the same for machines.
+/// The model, and the same for machines.
 #[derive(Serialize)]
-struct Page {
+pub(super) struct Page {
     marker: Markdown,
     #[serde(flatten)]
     model: StatusModel,
@@ -92,12 +97,18 @@ fn fenced<S: serde::Serializer>(status: &machine::Status, serializer: S) -> Resu
 
 /// The whole comment, within GitHub's limit.
 pub(super) fn comment(subject: &Subject<'_>, model: StatusModel) -> String {
-    let mut page = Page { marker: Markdown::ours(STATUS_MARKER), model, machine: machine::Status::of(subject) };
+    let mut page = Page::of(subject, model);
     let limit = LIMIT - subject.policy.state.taken_of_comment();
     fit::fit(&mut page, limit, |page| templates::render("status.md", page)).unwrap_or_else(|| {
         let verdict = text(&page.model.verdict);
         format!("{STATUS_MARKER}\n### {} {verdict}\n", page.model.icon)
     })
+}
+
+impl Page {
+    pub(super) fn of(subject: &Subject<'_>, model: StatusModel) -> Self {
+        Self { marker: Markdown::ours(STATUS_MARKER), model, machine: machine::Status::of(subject) }
+    }
 }
 
 impl Shorten for Page {
@@ -114,24 +125,29 @@ impl StatusModel {
         let verdict = verdict::verdict(subject);
         let head = snapshot.pull_request.head.sha;
         let shown_gates = view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
+        let stage = if subject.is_single() { view.evidence_stage } else { view.stage };
+        let steps = steps::next_steps(subject);
+        let (next, later) =
+            if steps::are_of_later(&decision.action) { (Vec::new(), steps) } else { (steps, Vec::new()) };
+        let (passed, checks): (Vec<_>, Vec<_>) = view.checks.iter().partition(|check| check_table::passes(check));
         Self {
             icon: verdict.icon,
             verdict: verdict.words,
-            stage_line: Markdown::ours(verdict::stage_line(if subject.is_single() {
-                view.evidence_stage
-            } else {
-                view.stage
-            })),
+            stages: Markdown::ours(verdict::stages_in_short(stage)),
+            stage_line: Markdown::ours(verdict::stage_line(stage)),
             configuration: super::configuration::note(&view.origin),
-            next: steps::next_steps(subject),
-            escalation: view.escalation.as_ref().map(|escalation| EscalationCard::of(subject, escalation)),
+            next,
+            later,
+            escalation: view.escalation.as_ref().map(EscalationCard::of),
             flags: view.flags.values().map(flag_line).collect(),
             tampering: Shown::first(20, &view.tampering, |one| short_text(&format!("{}.", tampering(one)), 300)),
-            checks: Shown::first(100, &view.checks, |check| check_table::row(check, &links)),
+            passed_head: check_table::passed_head(passed.len(), checks.len()),
+            passed: Shown::first(100, passed, |check| check_table::row(check, &links)),
+            checks: Shown::first(100, checks, |check| check_table::row(check, &links)),
             coverage: coverage_line::coverage_line(view, &links),
             compare: view.compare.as_ref().and_then(compare_line::compare_line),
-            skips: Shown::first(30, &view.skips, skip_line),
-            failures: Failures::of(view, &subject.feedback(), &links, 20),
+            skips: Shown::first(30, skips(view), skip_line),
+            failures: Failures::of(view, &links, 20),
             gates: Shown::first(40, shown_gates, |gate| GateCard::new(gate, subject, &links)),
             distance: view.distance.as_ref().map(Distance::of),
             checklist: checklist::ticks(subject),
@@ -141,7 +157,7 @@ impl StatusModel {
             unmatched: unmatched(subject),
             answers: answers::answers(subject).into_iter().collect(),
             warnings: Shown::first(30, &view.warnings, |warning| warning::sentence(warning, &links)),
-            iteration: Iteration::of(subject).map(|iteration| IterationCard::of(&iteration, view.evaluation.progress)),
+            iteration: Iteration::of(subject).map(|iteration| fence("text", &iteration.head().join("\n"))),
             state_place: summary::state_place(subject).in_markdown(),
             head: links.commit(head),
         }
@@ -171,6 +187,7 @@ impl Shorten for StatusModel {
                 |model| model.tampering.halve(),
                 |model| model.failures.todos.halve(),
                 |model| model.failures.cards.halve(),
+                |model| model.passed.halve(),
                 |model| model.checks.halve(),
                 |model| model.gates.halve(),
             ],
@@ -178,31 +195,12 @@ impl Shorten for StatusModel {
     }
 }
 
-impl IterationCard {
-    fn of(iteration: &Iteration, progress: Score) -> Self {
-        let head = format!(
-            "Iteration {}/{} · phase {:?} · score {} · progress {} % · {}",
-            iteration.number,
-            iteration.max,
-            iteration.phase,
-            iteration.score,
-            progress.hundredths(),
-            iteration.outcome.as_str()
-        );
-        Self { head, block: fence("text", &iteration.lines().join("\n")) }
-    }
-}
-
 impl Distance {
     fn of(distance: &loopgate_core::verdict::DistanceToSuccess) -> Self {
-        let blocking: Vec<String> =
-            distance.blocking_rule_ids.iter().map(|rule| code(rule.as_str()).into_string()).collect();
         Self {
-            score: distance.score.to_string(),
             threshold: distance.threshold.to_string(),
             gap: distance.gap.to_string(),
             failed_fail_rules: distance.failed_fail_rules,
-            blocking: Markdown::ours(super::words::few(&blocking, 10)),
             passed_rules: distance.passed_rules,
             total_rules: distance.total_rules,
         }
@@ -216,6 +214,12 @@ pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     let approve_by = super::gate_card::approve_by(subject.policy, &report.name);
     let gate = refusal::Gate { report, approve_by, head: subject.snapshot.pull_request.head.sha };
     refusal::lines(&view.unmatched, &gate)
+}
+
+/// Skips that no check's line tells of.
+fn skips(view: &View) -> impl Iterator<Item = &Skip> {
+    let tells = |check: &CheckView| matches!(check.standing, CheckStanding::Skipped { .. });
+    view.skips.iter().filter(move |skip| !view.checks.iter().any(|check| check.name == skip.check && tells(check)))
 }
 
 fn skip_line(skip: &Skip) -> Markdown {

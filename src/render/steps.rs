@@ -1,17 +1,15 @@
 //! What happens next and by whom.
 
 use super::{
-    refusal,
     sanitize::{Markdown, code, short_text, text},
     verdict::{Subject, fails_on_the_base},
     words,
 };
 use loopgate_core::{
-    CheckName, GateName,
+    CheckName,
     deciding::{NextAction, View},
     escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
-    stage::Stage,
     stages::Blocker,
     state::RunStatus,
     verdict::CheckStanding,
@@ -24,21 +22,27 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
         _ if subject.is_single() => Vec::new(),
         NextAction::Complete => Vec::new(),
         NextAction::Stopped => stopped_steps(subject),
-        NextAction::Retry { .. } => retry_steps(subject, &author),
+        NextAction::Retry { .. } => retry_steps(subject),
         NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => {
             super::escalation::resume_steps(subject, *cause)
         }
         NextAction::WaitForEvidence { missing } => evidence_steps(subject, missing),
-        NextAction::WaitForApproval { gate } => gate_steps(subject, gate),
+        // Who opens it, and how, stands with the gate.
+        NextAction::WaitForApproval { .. } => Vec::new(),
         NextAction::WaitForPush { capability } => vec![format!(
             "{author} builds “{}”, ticks it under *Capabilities* in the description and pushes.",
             short_text(capability, 200)
         )],
-        NextAction::WaitForReady => vec![format!("{author} presses *Ready for review*.")],
+        NextAction::WaitForReady => Vec::new(),
         NextAction::WaitForReview => vec!["A reviewer with write access approves the head commit.".to_owned()],
         NextAction::WaitForMerge => vec!["Anybody with write access merges.".to_owned()],
     };
     steps.into_iter().map(Markdown::ours).collect()
+}
+
+/// Whether what is to be done stands with the failures, and the steps say what follows.
+pub const fn are_of_later(action: &NextAction) -> bool {
+    matches!(action, NextAction::Retry { .. })
 }
 
 fn stopped_steps(subject: &Subject<'_>) -> Vec<String> {
@@ -59,14 +63,10 @@ fn stopped_steps(subject: &Subject<'_>) -> Vec<String> {
 }
 
 /// The verdict has already said who pushes what; here is what happens if that does not help.
-fn retry_steps(subject: &Subject<'_>, author: &Markdown) -> Vec<String> {
+fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
     let failures = &subject.decision.next.failures;
-    if let Some((gate, by)) = subject.rejection() {
-        let by = words::person(by);
-        return vec![
-            format!("{author} answers {by}’s words with a push or a comment."),
-            format!("{by} comments {} when content.", refusal::phrase(&gate.name)),
-        ];
+    if subject.rejection().is_some() {
+        return Vec::new();
     }
     match &subject.decision.view.held_by {
         Some(Blocker::ChangesRequested(by)) => return vec![format!("{} approves when content.", words::person(by))],
@@ -141,14 +141,8 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     if let Some(step) = start_step(subject, missing) {
         return step;
     }
-    if let Some(CheckStanding::Lost { legs }) =
-        missing.iter().filter_map(standing).find(|standing| matches!(standing, CheckStanding::Lost { .. }))
-    {
-        let told = short_text(&words::lost(legs), 300);
-        let retry = code("/loop retry");
-        return vec![format!(
-            "What ended without evidence: {told}. No attempt is counted. {retry} runs what failed again."
-        )];
+    if missing.iter().filter_map(standing).any(|standing| matches!(standing, CheckStanding::Lost { .. })) {
+        return vec![format!("No attempt is counted. {} runs what failed again.", code("/loop retry"))];
     }
     let mut steps =
         vec![format!("Nothing to do: checks report by themselves. One that is silent for {limit} counts as failed.")];
@@ -167,16 +161,11 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
 /// What to do about workflows that GitHub could not start; none where all did. Its API gives no reason, its page does.
 fn start_step(subject: &Subject<'_>, missing: &[CheckName]) -> Option<Vec<String>> {
     let not_started = |name: &CheckName| match subject.check(name).map(|check| &check.standing) {
-        Some(CheckStanding::NotStarted { edited_workflows, .. }) => Some((name.clone(), edited_workflows)),
+        Some(CheckStanding::NotStarted { edited_workflows, .. }) => Some(edited_workflows),
         _ => None,
     };
-    let (names, edited): (Vec<CheckName>, Vec<&Vec<String>>) = missing.iter().filter_map(not_started).unzip();
-    let edited = *edited.first()?;
-    let mut steps = vec![format!(
-        "GitHub could not start the workflow of {}, so none of this code was run. The run's page on GitHub says \
-         why.",
-        words::checks_code(&names)
-    )];
+    let edited = missing.iter().find_map(not_started)?;
+    let mut steps = vec!["None of this code was run. The run's page on GitHub says why.".to_owned()];
     if edited.is_empty() {
         steps.push(
             "It is hardly this change: mostly GitHub Actions is disturbed, out of minutes, or not allowed to run it, or \
@@ -212,15 +201,4 @@ fn outside_step(view: &View) -> String {
         }
         None => format!("It costs no attempt. {at_once} has it run again."),
     }
-}
-
-fn gate_steps(subject: &Subject<'_>, gate: &GateName) -> Vec<String> {
-    let Some(report) = subject.gate(gate) else { return Vec::new() };
-    let approve_by = super::gate_card::approve_by(subject.policy, gate);
-    let who = text(&words::approvers(report));
-    let then = match report.holds.next() {
-        Some(Stage::Complete) | None => "Then it can be merged.".to_owned(),
-        Some(next) => format!("Then it goes on to {}.", next.as_str()),
-    };
-    vec![format!("{who} looks at the places named below and {}. {then}", refusal::approves(gate, approve_by))]
 }

@@ -90,6 +90,15 @@ impl Iteration {
 
     /// The summary's lines, without colour and without control characters.
     pub fn lines(&self) -> Vec<String> {
+        let mut lines = self.head();
+        if self.outcome == IterationOutcome::Fail {
+            lines.extend(self.issue_lines());
+        }
+        lines
+    }
+
+    /// The same without what is to be done, for texts that say it of each failure.
+    pub(super) fn head(&self) -> Vec<String> {
         let listed = |items: &[String], none: &str| {
             if items.is_empty() {
                 none.to_owned()
@@ -97,7 +106,7 @@ impl Iteration {
                 sanitize::clip(&sanitize::line(&items.join(", ")), 300).into_owned()
             }
         };
-        let mut lines = vec![
+        vec![
             format!(
                 "── Iteration {}/{} | Phase {:?} | Score: {} | {} ──",
                 self.number,
@@ -112,11 +121,7 @@ impl Iteration {
             format!("Failed: {}", listed(&self.failed, "none")),
             format!("Warnings: {}", listed(&self.warnings, "none")),
             format!("Artifact: {}", self.artifact),
-        ];
-        if self.outcome == IterationOutcome::Fail {
-            lines.extend(self.issue_lines());
-        }
-        lines
+        ]
     }
 
     /// What is short: rule and fix, a line each. The summary shows them on FAIL; on PASS they are warnings.
@@ -136,7 +141,7 @@ pub(super) fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(
         .filter(|rule| rule.severity != Severity::Info)
         .filter_map(|rule| match &rule.outcome {
             RuleOutcome::Failed(why) => {
-                let named = first(&rule.id).map(|failure| failure.fix_strategy.clone());
+                let named = first(&rule.id).map(|failure| failure.told.action.clone());
                 Some((rule.severity, rule.id.to_string(), named.unwrap_or_else(|| rules::fix(why))))
             }
             RuleOutcome::Passed | RuleOutcome::Unknown => None,

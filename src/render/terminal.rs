@@ -1,9 +1,10 @@
 //! The same facts for a terminal: plain lines, with colour where the terminal has it.
 
 use super::{
-    check_table, failure_card,
+    check_table,
+    failure_card::{self, Cause, Said},
     links::place,
-    sanitize::{clip, clip_lines, line},
+    sanitize::{block, clip, clip_lines, line},
     summary::{Iteration, IterationOutcome},
     verdict::{self, Subject},
     words,
@@ -13,7 +14,7 @@ use loopgate_core::{
     evidence::Outcome,
     observed::Snapshot,
     policy::Policy,
-    verdict::{CheckStanding, FailureView},
+    verdict::CheckStanding,
 };
 
 /// Whether to colour. The caller knows the terminal and `NO_COLOR`.
@@ -41,22 +42,31 @@ impl Colour {
     }
 }
 
-/// Failures shown; the rest is counted.
+/// Causes of failures shown; the rest is counted.
 const FAILURES: usize = 10;
+/// Those of them shown whole, so that the report is one screen.
+const OPEN: usize = 3;
 
 /// The report printed after an evaluation.
 pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, colour: Colour) -> String {
     let subject = Subject { decision, snapshot, policy };
-    let mut lines = Vec::new();
-    lines.extend(checks(&decision.view.checks, colour));
-    for failure in decision.view.failures.iter().take(FAILURES) {
-        lines.push(String::new());
-        lines.extend(failure_lines(failure, &subject, colour));
+    let causes = failure_card::causes(&decision.view.failures);
+    let (mut lines, mut said) = (Vec::new(), Said::new());
+    for (number, cause) in causes.iter().take(FAILURES).enumerate() {
+        let open = number < OPEN;
+        lines.extend(failure_lines(cause, &mut said, colour).into_iter().take(if open { usize::MAX } else { 1 }));
+        if open {
+            lines.push(String::new());
+        }
     }
-    let more = decision.view.failures.len().saturating_sub(FAILURES);
+    let more = causes.len().saturating_sub(FAILURES);
     if more > 0 {
         lines.push(format!("… and {} more", words::count(more, "failure")));
     }
+    if causes.len() > OPEN {
+        lines.push(String::new());
+    }
+    lines.extend(checks(&decision.view.checks, colour));
     if let Some(iteration) = Iteration::of(&subject) {
         lines.push(String::new());
         lines.extend(iteration_lines(&iteration, colour));
@@ -65,7 +75,7 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, colour:
         }
     }
     if let Some(distance) = &decision.view.distance {
-        lines.push(format!("Distance: score {} of {}, {} short", distance.score, distance.threshold, distance.gap));
+        lines.push(format!("Distance: {} short of {}", distance.gap, distance.threshold));
     }
     lines.push(String::new());
     lines.push(colour.paint(Paint::Bold, &line(&verdict::verdict(&subject).words)));
@@ -74,7 +84,7 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, colour:
 
 /// The iteration summary with its head coloured.
 fn iteration_lines(iteration: &Iteration, colour: Colour) -> Vec<String> {
-    let mut lines = iteration.lines();
+    let mut lines = iteration.head();
     let paint = match iteration.outcome {
         IterationOutcome::Pass => Paint::Green,
         IterationOutcome::Fail => Paint::Red,
@@ -137,20 +147,19 @@ fn standing(check: &CheckView) -> (Paint, &'static str, String) {
     }
 }
 
-fn failure_lines(view: &FailureView, subject: &Subject<'_>, colour: Colour) -> Vec<String> {
-    let failure = &view.failure;
-    let name = line(failure.test_name.as_deref().unwrap_or(view.check.as_str()));
-    let at = failure.location().map(|(file, number)| format!(" at {}", line(&place(file, number)))).unwrap_or_default();
+fn failure_lines<'a>(cause: &Cause<'a>, said: &mut Said<'a>, colour: Colour) -> Vec<String> {
+    let view = cause.first;
+    let name = clip(&line(failure_card::title(view)), 160).into_owned();
+    let place = view.failure.location().map(|(file, number)| line(&place(file, number)));
+    let at = place.map(|place| format!(" at {place}")).unwrap_or_default();
     let blame = words::blame(view.blame).map(|blame| format!(" ({blame})")).unwrap_or_default();
-    let mut lines = vec![format!("{} {}{at}{blame}", colour.paint(Paint::Red, "✗"), colour.paint(Paint::Bold, &name))];
-    let message = clip_lines(&super::sanitize::block(&failure.error_message), 8);
+    let id = colour.paint(Paint::Dim, &view.cause.to_string());
+    let mut lines =
+        vec![format!("{} {}{at}{blame}  {id}", colour.paint(Paint::Red, "✗"), colour.paint(Paint::Bold, &name))];
+    let message = clip_lines(&block(failure_card::message(view)), 8);
     lines.extend(message.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("    {line}")));
-    lines.push(format!("  do: {}", clip(&line(&view.fix_strategy), 300)));
-    let feedback = subject.feedback();
-    let reproduce = feedback.iter().filter(|feedback| failure_card::speaks_of(feedback, view));
-    if let Some(command) = reproduce.filter_map(|feedback| feedback.reproduce.as_deref()).next() {
-        lines.push(format!("  reproduce: {}", line(command)));
-    }
+    lines.extend(failure_card::told_lines(view, said).map(|line| format!("  {line}")));
+    lines.extend(cause.others(str::to_owned).map(|others| format!("  {}", clip(&line(&others), 300))));
     lines
 }
 

@@ -143,8 +143,9 @@ fn a_repository_may_bring_its_own_escalation_template() {
     <!-- loopgate:escalation:regression_detected:3 -->
     # `regression_detected` in TEST
     `session::survives_restart` passed before and disagrees with the code now. Which side is right?
+
     1. The test: it expects `the old expiry`. Change the code.
-    2. The code: it gives `a new one`. Change the test, and say so in a comment.
+    2. The code: it gives `a new one`. Say so in a comment; the test then follows the code.
     3. Neither: describe what should happen.
     "#);
 }

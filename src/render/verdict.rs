@@ -238,6 +238,11 @@ pub(super) fn fails_on_the_base(subject: &Subject<'_>, failing: &[CheckName]) ->
 fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
     let who = subject.gate(gate).map_or_else(|| "its approvers".to_owned(), words::approvers);
     let state = if subject.checks_pass() { "Checks pass" } else { "On hold" };
+    let closed = subject.decision.view.gates.iter().filter(|gate| gate.is_closed());
+    let closed: Vec<String> = closed.map(|gate| gate.name.to_string()).collect();
+    if closed.len() > 1 {
+        return format!("{state}; the gates {} are closed — their approvers decide", words::few(&closed, 4));
+    }
     format!("{state}; the {gate} gate is closed — {who} decides")
 }
 
@@ -260,6 +265,16 @@ pub fn stage_line(stage: Stage) -> String {
         std::cmp::Ordering::Greater => one.as_str().to_owned(),
     };
     Stage::ALL.map(mark).join(" → ")
+}
+
+/// `IMPLEMENT ✓ · TEST ● · 6 to go`.
+pub fn stages_in_short(stage: Stage) -> String {
+    let at = Stage::ALL.iter().position(|one| *one == stage).unwrap_or_default();
+    let before = at.checked_sub(1).map(|before| format!("{} ✓ · ", Stage::ALL[before].as_str())).unwrap_or_default();
+    match Stage::ALL.len() - at - 1 {
+        0 => format!("{before}{} ✓", stage.as_str()),
+        left => format!("{before}{} ● · {left} to go", stage.as_str()),
+    }
 }
 
 #[cfg(test)]

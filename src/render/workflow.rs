@@ -6,8 +6,8 @@
 //! therefore printed between `::stop-commands::TOKEN` and `::TOKEN::`, short texts with the marks taken apart.
 
 use super::{
-    annotations::{CheckAnnotation, annotations},
-    sanitize::{block, clip, clip_lines, line},
+    annotations::{self, CheckAnnotation, annotations},
+    failure_card::causes,
     words,
 };
 use loopgate_core::{
@@ -19,8 +19,6 @@ use loopgate_core::{
 
 /// Annotations of one level that GitHub shows of a step ("Setting up annotations": 10 errors and 10 warnings).
 const MOST: usize = 10;
-/// Bytes of a message.
-const MESSAGE: usize = 4_000;
 
 /// One line per annotation: errors for what fails, warnings for what the change is not to blame for and for changed
 /// lines no test executes.
@@ -33,7 +31,8 @@ pub fn annotation_commands(view: &View) -> String {
             AnnotationLevel::Warning | AnnotationLevel::Notice => warnings.push(of_place(annotation)),
         }
     }
-    for failure in view.failures.iter().filter(|failure| failure.failure.location().is_none()) {
+    let nowhere = causes(&view.failures).into_iter().map(|cause| cause.first);
+    for failure in nowhere.filter(|failure| failure.failure.location().is_none()) {
         if failure.blame == Blame::PrCode {
             errors.push(of_failure(failure))
         } else {
@@ -80,14 +79,7 @@ fn of_place(annotation: &CheckAnnotation) -> Said {
 }
 
 fn of_failure(view: &FailureView) -> Said {
-    let name = view.failure.test_name.as_deref().unwrap_or_default();
-    let title = if name.is_empty() { view.check.to_string() } else { format!("{}: {name}", view.check) };
-    let message = clip_lines(&block(&view.failure.error_message), 20);
-    let message = format!("{message}\n\nDo: {}", line(&view.fix_strategy));
-    Said {
-        properties: format!(" title={}", property(&clip(&line(&title), 200))),
-        message: clip(message.trim(), MESSAGE).into_owned(),
-    }
+    Said { properties: format!(" title={}", property(&annotations::title(view))), message: annotations::message(view) }
 }
 
 /// The text of a command.
@@ -133,7 +125,7 @@ mod tests {
     #[test]
     fn annotations_of_a_failing_run() {
         insta::assert_snapshot!(annotation_commands(&fixtures::first_failure().view), @"
-        ::error file=src/auth/token.rs,line=10,endLine=10,title=unit%3A auth%3A%3Arejects_expired::assertion `left == right` failed%0A  left: Ok(())%0A right: Err(Expired)%0A%0ADo: Compare with `expiry <= now` and reject%0ACause: `is_valid` accepts a token in the second it expires
+        ::error file=src/auth/token.rs,line=10,endLine=10,title=unit%3A auth%3A%3Arejects_expired (01010101)::assertion `left == right` failed%0A  left: Ok(())%0A right: Err(Expired)%0A%0ADo: Compare with `expiry <= now` and reject%0AWhy: A token is invalid from the second it expires%0ACause: `is_valid` accepts a token in the second it expires%0AReproduce: cargo test auth::rejects_expired
         ::warning file=src/auth/token.rs,line=10,endLine=11,title=not covered by tests::These added lines are not executed by any test.
         ");
     }
@@ -144,7 +136,10 @@ mod tests {
         view.coverage = None;
         view.failures[0].failure.source = None;
         view.failures[0].failure.test_file = None;
-        assert!(annotation_commands(&view).starts_with("::error title=unit%3A auth%3A%3Arejects_expired::assertion"));
+        assert!(
+            annotation_commands(&view)
+                .starts_with("::error title=unit%3A auth%3A%3Arejects_expired (01010101)::assertion")
+        );
         view.failures.clear();
         assert_eq!(annotation_commands(&view), "::error title=unit::failed\n");
     }
@@ -152,7 +147,7 @@ mod tests {
     #[test]
     fn what_github_would_not_show_is_counted() {
         let mut view = fixtures::first_failure().view;
-        view.failures = vec![fixtures::failure(); 300];
+        view.failures = (1..=300).map(fixtures::failure_in_line).collect();
         let lines = annotation_commands(&view);
         assert_eq!(lines.lines().filter(|line| line.starts_with("::error file=")).count(), 9);
         assert!(lines.contains("\n::error::292 more; the summary of the job lists them\n"), "{lines}");

@@ -81,7 +81,9 @@ pub async fn is_called(world: &World, pr: &Pr, trigger: &str, attempt: u32, sent
     let told: Vec<String> = calls(&look).into_iter().map(str::to_owned).collect();
     let newest = told.last().unwrap_or_else(|| panic!("nobody was called: {look:?}"));
     assert!(newest.starts_with(&format!("<!-- loopgate:escalation:{trigger}:{attempt} -->")), "{newest}");
-    for sentence in ["## Execution Feedback Escalation", "**Question:**", "**To resume**"].iter().chain(sentences) {
+    for sentence in
+        ["## Execution Feedback Escalation", "**Human action needed**", "**To resume**"].iter().chain(sentences)
+    {
         assert!(newest.contains(sentence), "{sentence:?} is missing in {newest}");
     }
     // Looking again tells nobody again.
@@ -166,7 +168,7 @@ pub async fn breaking_a_test_that_passed_stops_the_loop(world: World) {
     assert!(calls(&world.look(&pr)).is_empty());
     pushes(&world, &pr, 1).await;
     world.ci_tests(&pr, &["takes"], &["adds"]).await;
-    let sentences = ["**Reason**: tests that passed before fail now", "passed before and fails now: `takes`"];
+    let sentences = ["**Reason**: tests that passed before fail now", "- `takes`"];
     is_called(&world, &pr, "regression_detected", 2, &sentences).await;
     pushes(&world, &pr, 2).await;
     world.ci_tests(&pr, &[], &["adds", "takes"]).await;
@@ -196,7 +198,7 @@ pub async fn the_same_error_three_times_calls_a_person(world: World) {
     let sentences = [
         "**Reason**: the same error keeps coming back (also: all attempts are used up)",
         "**Attempts**: 3 / 3",
-        "the same failure in 3 attempts in a row",
+        "Look at the cause: what was tried does not touch it.",
     ];
     is_called(&world, &pr, "same_error", 3, &sentences).await;
     a_passing_push_lifts_it(&world, &pr).await;
@@ -316,8 +318,7 @@ pub async fn coverage_alone_calls_a_person_where_it_is_asked_to(world: World) {
             assert!(look.status().contains("too few of the changed lines are covered by tests"), "{}", look.status());
             continue;
         }
-        let sentences =
-            ["**Reason**: too few of the changed lines are covered by tests", "nothing but coverage is missing"];
+        let sentences = ["**Reason**: too few of the changed lines are covered by tests", "Ask for more tests"];
         is_called(&world, &pr, "coverage_threshold_unmet", 2, &sentences).await;
         a_word_lifts_it(&world, &pr).await;
     }
@@ -339,7 +340,7 @@ pub async fn the_same_code_again_is_flagged_or_told(world: World) {
             continue;
         }
         let sentences =
-            ["**Reason**: the last attempt changed nothing", "the same code as the attempt before fails again"];
+            ["**Reason**: the last attempt changed nothing", "Find out why the last attempt changed nothing"];
         is_called(&world, &pr, "no_change", 2, &sentences).await;
         a_passing_push_lifts_it(&world, &pr).await;
     }

@@ -375,6 +375,33 @@ impl fmt::Display for Fingerprint {
 
 written_as_text!(Fingerprint, "^[0-9a-f]{16}$");
 
+/// What people call a failure by: the first half of its [`Fingerprint`], written as 8 hex digits. Same id, same error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FailureId([u8; 4]);
+
+impl From<Fingerprint> for FailureId {
+    fn from(Fingerprint([a, b, c, d, ..]): Fingerprint) -> Self {
+        Self([a, b, c, d])
+    }
+}
+
+impl FromStr for FailureId {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let mut bytes = [0; 4];
+        hex::decode_to_slice(text, &mut bytes)
+            .map_err(|_| Malformed::new(text, "a failure's id (8 hexadecimal digits)"))?;
+        Ok(Self(bytes))
+    }
+}
+impl fmt::Display for FailureId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+written_as_text!(FailureId, "^[0-9a-f]{8}$");
+
 /// A score between 0 and 1 with two decimals, kept in hundredths so that equal scores are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Score(u8);

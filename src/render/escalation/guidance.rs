@@ -40,13 +40,14 @@ pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
     let branch = code(&subject.snapshot.pull_request.head.branch);
     let most = subject.decision.view.max_attempts;
     let mut steps = Vec::new();
+    let resume = code("/loop resume");
     match cause {
         Trigger::Tampering => {
             steps.push(format!(
-                "Accept it: {} (somebody else than the author, with write access).",
+                "It is meant: {} (somebody else than the author, with write access).",
                 code("/loop resume --accept tampering")
             ));
-            steps.push(format!("Or have the tests restored on {branch}, then {}.", code("/loop resume")));
+            steps.push(format!("It is not: put back on {branch} what was weakened, then {resume}."));
         }
         Trigger::SecurityIssueFound | Trigger::AmbiguousRequirement => {
             steps.push(format!("Answer in a comment, push a fix to {branch} if one is needed."));
@@ -57,21 +58,24 @@ pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
                 }
                 _ => "a person with write access",
             };
-            steps.push(format!("Then {} by {who}. A passing push is not enough.", code("/loop resume")));
+            steps.push(format!("Then {resume} by {who}. A passing push is not enough."));
         }
         Trigger::ExternalDependencyDown => {
             steps.push(format!("When it is back: {} runs the checks again.", code("/loop retry")));
         }
-        Trigger::GateTimeout => steps.push("Decide the gate; the loop goes on by itself.".to_owned()),
+        Trigger::GateTimeout => {}
+        Trigger::TimeoutExceeded => {
+            steps.push(format!("The code hangs: push a fix to {branch}; if it passes, the block is lifted."));
+            steps.push(format!("The check is slow: raise its timeout on the base branch, then {resume}."));
+        }
         _ => {
             steps.push(format!("Push a fix to {branch}: if it passes, the block is lifted."));
             let (total, limit) = (subject.decision.next.total_failures(), subject.policy.retry.total_failures);
             steps.push(match total >= limit {
                 true => format!(
-                    "Or {}: one more try. With {total} failing attempts, every further one calls a person.",
-                    code("/loop resume")
+                    "Or {resume}: one more try. With {total} failing attempts, every further one calls a person."
                 ),
-                false => format!("Or {}: a new streak of {most} attempts begins.", code("/loop resume")),
+                false => format!("Or {resume}: a new streak of {most} attempts begins."),
             });
         }
     }

@@ -23,7 +23,10 @@ use super::{
     verdict::Subject,
     words,
 };
-use loopgate_core::{deciding::Post, escalation::EscalationView};
+use loopgate_core::{
+    deciding::Post,
+    escalation::{EscalationView, Question},
+};
 
 /// A repository's own template may be this long, and may print this much.
 const OVERRIDE_LIMIT: usize = 64 * 1024;
@@ -33,31 +36,37 @@ const OVERRIDE_FUEL: u64 = 50_000;
 /// The short form in the status comment while a human is called.
 #[derive(Clone, Debug, Serialize)]
 pub struct EscalationCard {
-    pub reason: &'static str,
-    pub pattern: Markdown,
-    pub also: Option<String>,
     pub question: Markdown,
     pub options: Vec<Markdown>,
-    pub best: Option<Markdown>,
 }
 
 impl EscalationCard {
-    pub fn of(subject: &Subject<'_>, escalation: &EscalationView) -> Self {
-        let links = Links::of(subject.snapshot);
-        let also: Vec<String> = escalation.also.iter().map(|trigger| words::trigger(*trigger).to_owned()).collect();
-        Self {
-            reason: words::trigger(escalation.trigger),
-            pattern: pattern(escalation),
-            also: (!also.is_empty()).then(|| words::and(&also)),
-            question: short_text(&questions::question(&escalation.question), 500),
-            options: questions::options(&escalation.question)
-                .iter()
-                .take(6)
-                .map(|option| short_text(option, 300))
-                .collect(),
-            best: best(escalation, &links),
-        }
+    pub fn of(escalation: &EscalationView) -> Self {
+        let apart = said_apart(escalation).map(|said| format!("{} ", words::sentence(&said, 500))).unwrap_or_default();
+        Self { question: Markdown::ours(format!("{apart}{}", asked(escalation))), options: options(escalation) }
     }
+}
+
+/// What was recognised, where the failures, the tampering and the name of the cause do not say it.
+fn said_apart(escalation: &EscalationView) -> Option<String> {
+    let said = escalation.cause.as_ref().filter(|cause| causes::says_more(cause)).map(causes::cause_in_words)?;
+    Some(short_text(&said, 500).into_string())
+}
+
+/// What is asked of a person: the question, or, of a run as a whole, what its cause calls for.
+fn asked(escalation: &EscalationView) -> Markdown {
+    match &escalation.question {
+        Question::OfRun { .. } => Markdown::ours(guidance::human_action(escalation.trigger)),
+        question => short_text(&questions::question(question), 800),
+    }
+}
+
+/// The answers to choose from. Of a run as a whole they are the ways to go on.
+fn options(escalation: &EscalationView) -> Vec<Markdown> {
+    if matches!(escalation.question, Question::OfRun { .. }) {
+        return Vec::new();
+    }
+    questions::options(&escalation.question).iter().take(6).map(|option| short_text(option, 400)).collect()
 }
 
 /// The whole report for one cause. `own` is the repository's template, if it has one: should it not parse, name

@@ -3,16 +3,15 @@
 use serde::Serialize;
 
 use super::{
-    best,
+    asked, best,
     guidance::{human_action, mentions, resume_steps},
-    pattern,
+    options, pattern, said_apart,
 };
 use crate::render::{
     check_table,
-    failure_card::seen_before,
+    failure_card::{Cause, causes, explained, title},
     handoff::attempt_row,
     links::Links,
-    questions,
     sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
     summary,
     tampering::tampering,
@@ -22,9 +21,9 @@ use crate::render::{
 use loopgate_core::{
     Sha,
     escalation::EscalationView,
-    policy::{EscalationDiff, ReportSection},
+    policy::{EscalationDiff, ReportSection, Trigger},
     state::{AttemptDigest, VerificationResult},
-    verdict::{CheckStanding, FailureView, tamper::Tampering},
+    verdict::{CheckStanding, tamper::Tampering},
 };
 
 /// How much detail a report carries; less when it would not fit.
@@ -40,6 +39,12 @@ pub(super) const DETAILS: [Detail; 4] = [
     Detail { failures: 3, lines: 8 },
     Detail { failures: 1, lines: 3 },
 ];
+
+/// Lines of the change in question, which stands open.
+const DIFF: usize = 30;
+
+/// Causes that are analysed at the top of a report; the others follow in a section of their own.
+const ANALYSED: usize = 3;
 
 /// Every variable a template may name.
 #[derive(Clone, Debug, Serialize)]
@@ -81,32 +86,34 @@ impl Variables {
             let included = subject.policy.escalation.include_in_report.contains(&wanted);
             if included { text } else { Markdown::default() }
         };
-        let failures = view.failures.get(..detail.failures).unwrap_or(&view.failures);
+        let causes = causes(&view.failures);
+        let shown = causes.get(..detail.failures).unwrap_or(&causes);
+        let (first, further) = shown.split_at(shown.len().min(ANALYSED));
         Self {
             file_path: code(&file_path(subject)),
             attempt_count: attempt_count(subject, escalation),
             max_attempts: view.max_attempts,
-            failure_summary: failure_summary(subject, failures, &links),
-            root_cause_analysis: analysis(failures, &view.tampering),
+            failure_summary: failure_summary(subject, &causes, shown.len(), &links),
+            root_cause_analysis: analysis(first, &view.tampering),
             fix_attempts: section(ReportSection::FixAttempts, numbered(&fixes(subject, escalation))),
             trigger: code(escalation.trigger.as_str()),
             reason: reason(escalation),
-            last_failure: last_failure(escalation),
+            last_failure: last_failure(subject, escalation, &links),
             retry_attempts: next.failures.count,
             max_retries: next.failures.max_retries,
             stage: view.stage.as_str(),
             time_in_failure: time_in_failure(subject, escalation),
-            retry_history: retry_history(subject, escalation, &links),
+            retry_history: retry_history(escalation, &links),
             pattern_detected: pattern(escalation),
             question: question(escalation),
             human_action_needed: Markdown::ours(human_action(escalation.trigger)),
             resume_steps: numbered(&resume_steps(subject, escalation.trigger)),
             mentions: mentions(subject, escalation),
-            original_code: section(ReportSection::OriginalCode, diff_excerpt(subject, detail)),
+            original_code: section(ReportSection::OriginalCode, diff_excerpt(subject, escalation.trigger, detail)),
             all_test_results: section(ReportSection::AllTestResults, test_results(subject, &links)),
-            failure_analyses: section(ReportSection::FailureAnalyses, analyses(failures)),
-            debug_memory_summary: section(ReportSection::DebugMemorySummary, seen_before(failures)),
-            stack_traces: section(ReportSection::StackTraces, traces(failures, detail)),
+            failure_analyses: section(ReportSection::FailureAnalyses, root_causes(further)),
+            debug_memory_summary: Markdown::default(),
+            stack_traces: section(ReportSection::StackTraces, traces(shown, detail)),
             best_attempt: best(escalation, &links).unwrap_or_default(),
             context: context_lines(subject, &links),
             title: text(&clip(&subject.snapshot.pull_request.title, 200)),
@@ -115,9 +122,10 @@ impl Variables {
 }
 
 /// The causes of the failures, and how the change weakens what checks it.
-fn analysis(failures: &[FailureView], found: &[Tampering]) -> Markdown {
+fn analysis(failures: &[Cause<'_>], found: &[Tampering]) -> Markdown {
+    let nothing = || Markdown::ours("No failure to analyse.");
     if found.is_empty() {
-        return root_causes(failures);
+        return Some(root_causes(failures)).filter(|said| !said.as_str().is_empty()).unwrap_or_else(nothing);
     }
     let told = found.iter().take(10).map(|one| format!("\n- {}", short_text(&tampering(one), 300)));
     let more = found.len().saturating_sub(10);
@@ -142,9 +150,9 @@ fn attempt_count(subject: &Subject<'_>, escalation: &EscalationView) -> u32 {
     u32::try_from(attempts).unwrap_or(u32::MAX)
 }
 
-fn failure_summary(subject: &Subject<'_>, failures: &[FailureView], links: &Links) -> Markdown {
-    let mut lines: Vec<String> = failures.iter().map(|view| failure_line(view, links)).collect();
-    let left = subject.decision.view.failures.len() - failures.len();
+fn failure_summary(subject: &Subject<'_>, causes: &[Cause<'_>], shown: usize, links: &Links) -> Markdown {
+    let mut lines: Vec<String> = causes.iter().take(shown).map(|cause| failure_line(cause, links)).collect();
+    let left = causes.len() - shown;
     if left > 0 {
         lines.push(format!("- … and {left} more"));
     }
@@ -158,35 +166,32 @@ fn failure_summary(subject: &Subject<'_>, failures: &[FailureView], links: &Link
     Markdown::ours(lines.join("\n"))
 }
 
-fn failure_line(view: &FailureView, links: &Links) -> String {
-    let failure = &view.failure;
-    let what = failure.test_name.as_deref().map_or_else(|| code(view.check.as_str()), code);
+fn failure_line(cause: &Cause<'_>, links: &Links) -> String {
+    let failure = &cause.first.failure;
+    let what = code(title(cause.first));
     let at = failure.location().map(|(file, line)| format!(" at {}", links.place(file, line))).unwrap_or_default();
-    let message = short_text(failure.error_message.lines().next().unwrap_or_default(), 200);
-    match (&failure.expected, &failure.actual) {
+    let message = failure.error_message.lines().next().filter(|line| *line != title(cause.first)).unwrap_or_default();
+    let message = short_text(message, 200);
+    let said = match (&failure.expected, &failure.actual) {
         (Some(expected), Some(actual)) => {
-            format!("- {what}{at}: expected {}, got {}", code(&clip(expected, 120)), code(&clip(actual, 120)))
+            format!(": expected {}, got {}", code(&clip(expected, 120)), code(&clip(actual, 120)))
         }
-        _ if message.is_empty() => format!("- {what}{at}"),
-        _ => format!("- {what}{at}: {message}"),
-    }
+        _ if message.is_empty() => String::new(),
+        _ => format!(": {message}"),
+    };
+    let others = cause.others(|name| code(name).into_string()).map(|others| format!(" ({others})")).unwrap_or_default();
+    format!("- {what}{at}{said}{others}")
 }
 
-fn root_causes(failures: &[FailureView]) -> Markdown {
-    let mut causes: Vec<String> = Vec::new();
-    for view in failures {
-        let cause = format!(
-            "- {} ({}, confidence {:.1}). {}",
-            short_text(view.root_cause.trim_end_matches('.'), 300),
-            words::category(view.category),
-            view.confidence.clamp(0.0, 1.0),
-            words::sentence(&view.fix_strategy, 300)
-        );
-        if !causes.contains(&cause) {
-            causes.push(cause);
-        }
-    }
-    if causes.is_empty() { Markdown::ours("No failure to analyse.") } else { Markdown::ours(causes.join("\n")) }
+/// What is to be done about each, and what explains it where the failure itself does not.
+fn root_causes(causes: &[Cause<'_>]) -> Markdown {
+    let line = |cause: &Cause<'_>| {
+        let view = cause.first;
+        let explained = explained(view).map(|why| format!(" {}", words::sentence(why, 300))).unwrap_or_default();
+        let (id, category) = (code(&view.cause.to_string()), words::category(view.category));
+        format!("- {id} ({category}):{explained} {}", words::sentence(&view.told.action, 300))
+    };
+    Markdown::ours(causes.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 /// What was pushed for each attempt, and how it ended.
@@ -195,6 +200,18 @@ fn fixes(subject: &Subject<'_>, escalation: &EscalationView) -> Vec<String> {
     let by = |attempt: &AttemptDigest| match asked {
         Some(call) if attempt.number == call.attempt + 1 => " (after the senior fixer was asked)",
         _ => "",
+    };
+    let head = subject.decision.next.attempt_of(subject.snapshot.pull_request.head.sha);
+    let fails_alike = |attempt: &AttemptDigest| {
+        let same_errors =
+            |head: &AttemptDigest| !head.fingerprints.is_empty() && head.fingerprints == attempt.fingerprints;
+        head.is_some_and(|head| head.number == attempt.number || same_errors(head))
+    };
+    let is_told = !subject.decision.view.failures.is_empty();
+    let ended = |attempt: &AttemptDigest| match attempt.result {
+        VerificationResult::Fail if is_told && fails_alike(attempt) => "the failures above".to_owned(),
+        VerificationResult::Fail => short_text(&attempt.summary, 200).into_string(),
+        VerificationResult::Pass => "passed".to_owned(),
     };
     let mut fixes: Vec<String> = tried(subject, escalation)
         .map(|(attempt, tried)| format!("{tried}{} → {}", by(attempt), ended(attempt)))
@@ -230,13 +247,6 @@ fn tried<'a>(
     })
 }
 
-fn ended(attempt: &AttemptDigest) -> String {
-    match attempt.result {
-        VerificationResult::Pass => "passed".to_owned(),
-        VerificationResult::Fail => short_text(&attempt.summary, 200).into_string(),
-    }
-}
-
 fn numbered(items: &[String]) -> Markdown {
     let lines: Vec<String> = items.iter().enumerate().map(|(i, item)| format!("{}. {item}", i + 1)).collect();
     if lines.is_empty() { Markdown::ours("none") } else { Markdown::ours(lines.join("\n")) }
@@ -245,12 +255,18 @@ fn numbered(items: &[String]) -> Markdown {
 fn reason(escalation: &EscalationView) -> Markdown {
     let also: Vec<String> = escalation.also.iter().map(|trigger| words::trigger(*trigger).to_owned()).collect();
     let also = if also.is_empty() { String::new() } else { format!(" (also: {})", words::and(&also)) };
-    Markdown::ours(format!("{}{also}", words::trigger(escalation.trigger)))
+    let apart = said_apart(escalation).map(|said| format!(": {said}")).unwrap_or_default();
+    Markdown::ours(format!("{}{apart}{also}", words::trigger(escalation.trigger)))
 }
 
-fn last_failure(escalation: &EscalationView) -> Markdown {
+/// Which attempt it was; what failed stands at the top.
+fn last_failure(subject: &Subject<'_>, escalation: &EscalationView, links: &Links) -> Markdown {
     let last = escalation.history.iter().rev().find(|attempt| attempt.result == VerificationResult::Fail);
-    last.map_or_else(|| Markdown::ours("none"), |attempt| short_text(&attempt.summary, 300))
+    let told = |last: &AttemptDigest| {
+        let (stage, since) = (subject.decision.view.evidence_stage.as_str(), time_in_failure(subject, escalation));
+        format!("attempt {} at {}, in {stage}; failing for {since}", last.number, links.commit(last.head_sha))
+    };
+    Markdown::ours(last.map_or_else(|| "none".to_owned(), told))
 }
 
 /// Since the first failing attempt after the last one that passed.
@@ -260,34 +276,33 @@ fn time_in_failure(subject: &Subject<'_>, escalation: &EscalationView) -> String
     words::duration(u64::try_from((escalation.since - since).num_milliseconds()).unwrap_or(0))
 }
 
-fn retry_history(subject: &Subject<'_>, escalation: &EscalationView, links: &Links) -> Markdown {
-    let mut table = String::from("| # | Head | Fix tried | Outcome | Error | Score |\n|--:|:--|:--|:--|:--|--:|");
+/// The attempts as a table, where there were several; what was tried in each stands above it.
+fn retry_history(escalation: &EscalationView, links: &Links) -> Markdown {
     let hidden = escalation.history.len().saturating_sub(15);
-    for (attempt, tried) in tried(subject, escalation).skip(hidden) {
+    let mut table = String::from("| # | Head | Outcome | Score |\n|--:|:--|:--|--:|");
+    for attempt in escalation.history.iter().skip(hidden) {
         let row = attempt_row(attempt, links);
-        let error = if attempt.result == VerificationResult::Fail { row.summary } else { Markdown::default() };
-        table.push_str(&format!(
-            "\n| {} | {} | {tried} | {} | {error} | {} |",
-            row.number, row.head, row.outcome, row.score
-        ));
+        table.push_str(&format!("\n| {} | {} | {} | {} |", row.number, row.head, row.outcome, row.score));
     }
     if hidden > 0 {
         table.push_str(&format!("\n\n{hidden} earlier attempts are in the state ref."));
     }
-    Markdown::ours(table)
+    Markdown::ours(if escalation.history.len() > 1 { table } else { String::new() })
 }
 
 fn question(escalation: &EscalationView) -> Markdown {
-    let mut said = short_text(&questions::question(&escalation.question), 800).into_string();
-    for (i, option) in questions::options(&escalation.question).iter().take(9).enumerate() {
-        said.push_str(&format!("\n{}. {}", i + 1, short_text(option, 400)));
+    let mut said = asked(escalation).into_string();
+    let options: Vec<String> = options(escalation).iter().map(ToString::to_string).collect();
+    if !options.is_empty() {
+        said.push_str(&format!("\n\n{}", numbered(&options)));
     }
     Markdown::ours(said)
 }
 
 /// The patch of the file the failures point at, else of the file with most changes.
-fn diff_excerpt(subject: &Subject<'_>, detail: Detail) -> Markdown {
-    if subject.policy.retry.escalation_diff == EscalationDiff::Omit {
+fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdown {
+    let is_elsewhere = matches!(about, Trigger::ExternalDependencyDown | Trigger::GateTimeout);
+    if is_elsewhere || subject.policy.retry.escalation_diff == EscalationDiff::Omit {
         return Markdown::default();
     }
     let files = subject.snapshot.files.known();
@@ -295,21 +310,22 @@ fn diff_excerpt(subject: &Subject<'_>, detail: Detail) -> Markdown {
         let (path, _) = view.failure.location()?;
         files.iter().find(|file| file.path == path)
     });
+    let about = file_path(subject);
+    let named = || files.iter().find(|file| file.path == about);
     let largest = || files.iter().max_by_key(|file| file.additions + file.deletions);
-    let Some((file, patch)) = failing.or_else(largest).and_then(|file| Some((file, file.patch.as_deref()?))) else {
+    let Some((file, patch)) =
+        failing.or_else(named).or_else(largest).and_then(|file| Some((file, file.patch.as_deref()?)))
+    else {
         return Markdown::default();
     };
-    Markdown::ours(format!("{}\n\n{}", code(&file.path), fence("diff", &clip_lines(patch, detail.lines))))
+    Markdown::ours(format!("{}\n\n{}", code(&file.path), fence("diff", &clip_lines(patch, detail.lines.min(DIFF)))))
 }
 
 fn test_results(subject: &Subject<'_>, links: &Links) -> Markdown {
-    let mut table = String::from("| Check | Kind | Outcome | Tests | Time |\n|:--|:--|:--|:--|--:|");
+    let mut table = String::from("| Check | Outcome | Tests | Time |\n|:--|:--|:--|--:|");
     let checks = &subject.decision.view.checks;
     for row in checks.iter().take(40).map(|check| check_table::row(check, links)) {
-        table.push_str(&format!(
-            "\n| {} | {} | {} | {} | {} |",
-            row.name, row.kind, row.outcome, row.tests, row.duration
-        ));
+        table.push_str(&format!("\n| {} | {} | {} | {} |", row.name, row.outcome, row.tests, row.duration));
     }
     if checks.len() > 40 {
         table.push_str(&format!("\n\n… and {} more checks", checks.len() - 40));
@@ -317,31 +333,10 @@ fn test_results(subject: &Subject<'_>, links: &Links) -> Markdown {
     if checks.is_empty() { Markdown::default() } else { Markdown::ours(table) }
 }
 
-/// One line per failure; a single one has been analysed above.
-fn analyses(failures: &[FailureView]) -> Markdown {
-    if failures.len() < 2 {
-        return Markdown::default();
-    }
-    let lines = failures.iter().map(|view| {
-        let what = view.failure.test_name.as_deref().unwrap_or(view.check.as_str());
-        let related: Vec<String> = view.related.iter().map(|name| code(name).into_string()).collect();
-        let related =
-            if related.is_empty() { String::new() } else { format!(" Same cause: {}.", words::few(&related, 5)) };
-        format!(
-            "- {}: {} {}{related}",
-            code(what),
-            words::sentence(&view.root_cause, 300),
-            words::sentence(&view.fix_strategy, 300)
-        )
-    });
-    Markdown::ours(lines.collect::<Vec<_>>().join("\n"))
-}
-
-fn traces(failures: &[FailureView], detail: Detail) -> Markdown {
-    let blocks = failures.iter().filter_map(|view| {
+fn traces(causes: &[Cause<'_>], detail: Detail) -> Markdown {
+    let blocks = causes.iter().map(|cause| cause.first).filter_map(|view| {
         let trace = view.failure.stack_trace.as_deref().filter(|trace| !trace.trim().is_empty())?;
-        let what = view.failure.test_name.as_deref().unwrap_or(view.check.as_str());
-        Some(format!("{}\n\n{}", code(what), fence("text", &clip_lines(trace, detail.lines))))
+        Some(format!("{}\n\n{}", code(title(view)), fence("text", &clip_lines(trace, detail.lines))))
     });
     Markdown::ours(blocks.collect::<Vec<_>>().join("\n\n"))
 }

@@ -6,11 +6,10 @@ use serde::Serialize;
 
 use crate::render::fit::Shown;
 use loopgate_core::{
-    CheckName, GateName, Login, PrNumber, RepoName, RuleId, Score, Sha,
+    CheckName, FailureId, GateName, Login, PrNumber, RepoName, RuleId, Score, Sha,
     deciding::DecisionWord,
     evidence::{CheckKind, RootCauseCategory},
-    failure::Blame,
-    observed::Permission,
+    failure::{Blame, FeedbackLine},
     policy::{Phase, Trigger},
     stage::Stage,
     state::{CapabilityProgress, GateStatus, RunStatus, VerificationResult},
@@ -24,21 +23,28 @@ pub struct Status {
     pub repository: RepoName,
     pub pull_request: PrNumber,
     pub head_sha: Sha,
+    /// Whether everything that was waited for has ended.
+    pub r#final: bool,
     pub decision: DecisionWord,
     pub action: Action,
+    /// Who acts next; nobody once it is over.
+    pub who_acts: Option<Actor>,
     pub status: RunStatus,
     pub stage: Stage,
     pub attempt: u32,
     pub max_attempts: u32,
+    pub score: Score,
     pub evaluation: Evaluation,
     pub checks: List<Check>,
     pub gates: List<Gate>,
     pub capabilities: CapabilityProgress,
+    /// One for each cause, in the words of every other surface.
     pub failures: List<Failure>,
-    pub feedback: List<Feedback>,
-    /// The same in a few lines, `loop.feedback_max_length` characters at most.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub feedback_summary: String,
+    /// Failures that are not among them.
+    pub more_failures: u64,
+    /// What else is to be done: rules that fail, and what people objected to.
+    pub feedback: List<FeedbackLine>,
+    pub rules: [&'static str; 1],
     /// What changed since the attempt before.
     pub compare: Option<Compare>,
     /// What was tried, oldest first.
@@ -68,6 +74,13 @@ impl<T> FromIterator<T> for List<T> {
 }
 
 #[derive(Debug, Serialize)]
+pub struct Actor {
+    pub kind: &'static str,
+    pub login: Option<Login>,
+    pub action: &'static str,
+}
+
+#[derive(Debug, Serialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Action {
     Complete,
@@ -86,7 +99,6 @@ pub enum Action {
 #[derive(Debug, Serialize)]
 pub struct Evaluation {
     pub phase: Phase,
-    pub score: Score,
     pub threshold: Score,
     pub progress: Score,
     /// Absent while undecided.
@@ -123,35 +135,43 @@ pub struct Gate {
     pub holds: Stage,
     pub advisory: bool,
     pub approve_by: Vec<&'static str>,
-    pub phrase: String,
-    pub approvers: Approvers,
+    /// Who can open it: people, teams, and whoever has a permission.
+    pub who: Vec<String>,
+    /// How many of them are needed.
+    pub needed: u32,
+    /// What they write, where a comment opens it.
+    pub write: Option<String>,
     pub approved_by: Vec<Login>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Approvers {
-    pub people: Vec<Login>,
-    pub teams: Vec<String>,
-    pub permission: Option<Permission>,
-    pub needed: u32,
+pub struct Failure {
+    pub id: FailureId,
+    pub check: CheckName,
+    pub test: Option<String>,
+    /// Not known from an earlier attempt, nor from the base.
+    pub new: bool,
+    /// Its test passed before.
+    pub regression: bool,
+    /// Failures beside it with the same cause.
+    pub also: usize,
+    pub place: Option<Place>,
+    pub message: String,
+    pub expected: Option<String>,
+    pub actual: Option<String>,
+    pub cause: String,
+    pub category: RootCauseCategory,
+    pub confidence: f64,
+    pub blame: Blame,
+    pub r#do: String,
+    pub why: String,
+    pub reproduce: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Failure {
-    pub check: CheckName,
-    pub test: Option<String>,
-    pub error_type: &'static str,
-    pub message: String,
-    pub file: Option<String>,
+pub struct Place {
+    pub file: String,
     pub line: Option<u32>,
-    pub expected: Option<String>,
-    pub actual: Option<String>,
-    pub blame: Blame,
-    pub category: RootCauseCategory,
-    pub root_cause: String,
-    pub fix_strategy: String,
-    pub confidence: f64,
-    pub fingerprint: Option<loopgate_core::Fingerprint>,
 }
 
 #[derive(Debug, Serialize)]
@@ -169,13 +189,4 @@ pub struct Attempt {
     pub result: VerificationResult,
     pub score: Score,
     pub summary: String,
-}
-
-#[derive(Debug, Serialize)]
-pub struct Feedback {
-    pub location: String,
-    pub problem: String,
-    pub action: String,
-    pub reason: String,
-    pub reproduce: Option<String>,
 }

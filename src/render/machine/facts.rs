@@ -2,19 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{Action, Approvers, Attempt, Check, Compare, Evaluation, Failure, Feedback, Gate, Tests};
+use super::document::{Action, Actor, Attempt, Check, Compare, Evaluation, Failure, Gate, Place, Tests};
 use crate::render::{
+    failure_card::Cause,
     gate_card::approve_by,
     sanitize::{address, clip},
     verdict::Subject,
+    words,
 };
 use loopgate_core::{
     deciding::{CheckView, NextAction},
-    failure::FeedbackLine,
-    gate::{GateReport, GateStanding, Holding},
+    failure::{Blame, FeedbackLine},
+    gate::{EligibleApprovers, GateReport, GateStanding, Holding},
     policy::ApproveBy,
     state::{AttemptDigest, CapabilityProgress},
-    verdict::{CheckStanding, EvaluationVerdict, FailureView},
+    verdict::{CheckStanding, EvaluationVerdict},
 };
 
 pub fn action(action: &NextAction) -> Action {
@@ -38,7 +40,6 @@ pub fn action(action: &NextAction) -> Action {
 pub fn evaluation(evaluation: &loopgate_core::verdict::Evaluation) -> Evaluation {
     Evaluation {
         phase: evaluation.phase,
-        score: evaluation.score,
         threshold: evaluation.threshold,
         progress: evaluation.progress,
         passed: match evaluation.verdict {
@@ -81,7 +82,6 @@ pub fn check(view: &CheckView) -> Check {
 }
 
 pub fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
-    let eligible = &report.eligible;
     Gate {
         name: report.name.clone(),
         status: report.status(),
@@ -92,12 +92,11 @@ pub fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
             ApproveBy::Review => vec!["review"],
             ApproveBy::CommentOrReview => vec!["comment", "review"],
         },
-        phrase: format!("{} approved", report.name),
-        approvers: Approvers {
-            people: eligible.people.iter().take(20).cloned().collect(),
-            teams: eligible.teams.keys().take(20).map(ToString::to_string).collect(),
-            permission: eligible.permission,
-            needed: report.needed,
+        who: who(&report.eligible),
+        needed: report.needed,
+        write: match approve_by(subject.policy, &report.name) {
+            ApproveBy::Review => None,
+            ApproveBy::Comment | ApproveBy::CommentOrReview => Some(format!("{} approved", report.name)),
         },
         approved_by: match &report.standing {
             GateStanding::Approved { by } => by.iter().take(20).map(|approval| approval.by.clone()).collect(),
@@ -115,24 +114,53 @@ pub fn capabilities(progress: &CapabilityProgress) -> CapabilityProgress {
     }
 }
 
-pub fn failure(view: &FailureView) -> Failure {
-    let failure = &view.failure;
-    let place = failure.location();
+fn who(eligible: &EligibleApprovers) -> Vec<String> {
+    let people = eligible.people.iter().take(20).map(ToString::to_string);
+    let teams = eligible.teams.keys().take(20).map(ToString::to_string);
+    people.chain(teams).chain(eligible.permission.map(|level| words::permission(level).to_owned())).collect()
+}
+
+/// Who acts next, and how.
+pub fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
+    let author = || Some(subject.snapshot.pull_request.author.login.clone());
+    let (kind, login, action) = match &subject.decision.action {
+        NextAction::Complete | NextAction::Stopped => return None,
+        NextAction::Retry { .. } if subject.decision.view.fixing.is_some() => ("fixer", None, "push a fix"),
+        NextAction::Retry { .. } => ("author", author(), "push a fix"),
+        NextAction::WaitForPush { .. } => ("author", author(), "push the next capability"),
+        NextAction::WaitForReady => ("author", author(), "mark it ready for review"),
+        NextAction::WaitForHuman { .. } | NextAction::Escalate { .. } => ("human", None, "decide"),
+        NextAction::WaitForApproval { .. } => ("approver", None, "decide the gate"),
+        NextAction::WaitForEvidence { .. } => ("ci", None, "report the checks"),
+        NextAction::WaitForReview => ("reviewer", None, "review"),
+        NextAction::WaitForMerge => ("maintainer", None, "merge"),
+    };
+    Some(Actor { kind, login, action })
+}
+
+pub fn failure(cause: &Cause<'_>, known: Option<&loopgate_core::evidence::Compare>) -> Failure {
+    let view = cause.first;
+    let (failure, told) = (&view.failure, &view.told);
+    let test = failure.test_name.as_deref();
+    let is_known = known.is_some_and(|compare| test.is_some_and(|test| compare.still.contains(test)));
     Failure {
+        id: view.cause,
         check: view.check.clone(),
-        test: failure.test_name.as_deref().map(|name| short(name, 300)),
-        error_type: failure.error_type.as_str(),
+        test: test.map(|name| short(name, 300)),
+        new: view.blame == Blame::PrCode && !is_known,
+        regression: view.regressed,
+        also: cause.others.len(),
+        place: failure.location().map(|(file, line)| Place { file: short(file, 500), line }),
         message: short(&failure.error_message, 500),
-        file: place.map(|(file, _)| short(file, 500)),
-        line: place.and_then(|(_, line)| line),
         expected: failure.expected.as_deref().map(|value| short(value, 500)),
         actual: failure.actual.as_deref().map(|value| short(value, 500)),
-        blame: view.blame,
+        cause: short(&told.problem, 500),
         category: view.category,
-        root_cause: short(&view.root_cause, 500),
-        fix_strategy: short(&view.fix_strategy, 500),
         confidence: if view.confidence.is_finite() { view.confidence.clamp(0.0, 1.0) } else { 0.0 },
-        fingerprint: failure.fingerprint,
+        blame: view.blame,
+        r#do: short(&told.action, 500),
+        why: short(&told.reason, 500),
+        reproduce: told.reproduce.as_deref().map(|command| short(command, 500)),
     }
 }
 
@@ -156,8 +184,10 @@ pub fn attempt(digest: &AttemptDigest) -> Attempt {
     }
 }
 
-pub fn feedback(line: &FeedbackLine) -> Feedback {
-    Feedback {
+/// What no failure stands for.
+pub fn feedback(line: &FeedbackLine) -> FeedbackLine {
+    FeedbackLine {
+        id: None,
         location: short(&line.location, 500),
         problem: short(&line.problem, 500),
         action: short(&line.action, 500),

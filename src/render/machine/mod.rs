@@ -1,4 +1,4 @@
-//! The same facts for a program: the JSON inside the status comment's last section (`loopgate.status/v1`).
+//! The same facts for a program: the JSON inside the status comment's last section (`loopgate.feedback/v1`).
 
 mod document;
 mod facts;
@@ -8,21 +8,19 @@ use std::collections::BTreeMap;
 use self::document::List;
 pub use self::document::Status;
 use super::{
+    failure_card::causes,
     fit::{Shortened, Shown, shorten_first},
     sanitize::Markdown,
     summary,
     verdict::Subject,
 };
-use loopgate_core::{Sha, failure::summarise};
-
-/// `schema` of the document.
-pub const STATUS_SCHEMA: &str = "loopgate.status/v1";
+use loopgate_core::{Sha, deciding::NextAction, failure::FEEDBACK_SCHEMA};
 
 /// Bytes of a feedback packet at most.
 const PACKET: usize = 16 * 1024;
 
-/// Characters of the summary, whatever the configuration allows.
-const SUMMARY: usize = 1_000;
+/// What whoever repairs must not do.
+const RULES: [&str; 1] = ["do not edit tests to make them pass"];
 
 /// How many attempts were made on other heads before this one, by what a status comment of ours says. Only asked where
 /// nothing better is left: who may write can edit the comment.
@@ -47,25 +45,31 @@ impl Status {
     pub fn of(subject: &Subject<'_>) -> Self {
         let (decision, view) = (subject.decision, &subject.decision.view);
         let feedback = subject.feedback();
+        let others = feedback.iter().filter(|line| line.id.is_none());
+        let causes = causes(&view.failures);
         let pull = &subject.snapshot.pull_request;
         let mut status = Self {
-            schema: STATUS_SCHEMA,
+            schema: FEEDBACK_SCHEMA,
             repository: subject.snapshot.repository.clone(),
             pull_request: pull.number,
             head_sha: pull.head.sha,
+            r#final: !matches!(decision.action, NextAction::WaitForEvidence { .. }),
             decision: decision.action.word(),
             action: facts::action(&decision.action),
+            who_acts: facts::who_acts(subject),
             status: decision.next.status,
             stage: view.stage,
             attempt: view.attempt,
             max_attempts: view.max_attempts,
+            score: view.evaluation.score,
             evaluation: facts::evaluation(&view.evaluation),
             checks: List(Shown::first(100, &view.checks, facts::check)),
             gates: List(Shown::first(40, &view.gates, |report| facts::gate(report, subject))),
             capabilities: facts::capabilities(&view.capabilities),
-            failures: List(Shown::first(10, &view.failures, facts::failure)),
-            feedback: List(Shown::first(10, &feedback, facts::feedback)),
-            feedback_summary: summarise(&feedback, subject.policy.retry.feedback_max_length.min(SUMMARY)),
+            failures: List(Shown::first(10, &causes, |cause| facts::failure(cause, view.compare.as_ref()))),
+            more_failures: 0,
+            feedback: List(Shown::first(10, others, facts::feedback)),
+            rules: RULES,
             compare: view.compare.as_ref().map(facts::compare),
             attempts: decision.next.attempts.iter().rev().take(10).rev().map(facts::attempt).collect(),
             distance_to_success: view.distance.clone(),
@@ -101,6 +105,7 @@ impl Status {
             ("checks", self.checks.0.omitted),
             ("gates", self.gates.0.omitted),
         ];
+        self.more_failures = self.failures.0.omitted as u64;
         self.omitted = lists.into_iter().filter(|(_, omitted)| *omitted > 0).collect();
     }
 
@@ -169,7 +174,7 @@ mod tests {
         let json = fenced.strip_prefix("```json\n").and_then(|rest| rest.strip_suffix("\n```")).unwrap();
         assert!(!json.contains('`') && !json.contains('<') && !json.contains('\u{202e}'));
         let parsed: serde_json::Value = serde_json::from_str(json).unwrap();
-        assert_eq!(parsed["schema"], STATUS_SCHEMA);
+        assert_eq!(parsed["schema"], FEEDBACK_SCHEMA);
         assert_eq!(parsed["failures"][0]["message"], nasty, "nothing is lost");
     }
 
@@ -177,8 +182,9 @@ mod tests {
     fn a_packet_is_at_most_16_kb_and_says_what_it_left_out() {
         let mut decision = fixtures::first_failure();
         decision.view.failures = vec![fixtures::failure(); 200];
-        for failure in &mut decision.view.failures {
+        for (n, failure) in (0_u32..).zip(&mut decision.view.failures) {
             failure.failure.error_message = "\u{1F600}".repeat(5_000);
+            failure.cause = loopgate_core::Fingerprint::from_bytes([n as u8; 8]).into();
         }
         let status = status(&decision);
         assert!(status.fenced().as_str().len() <= PACKET);

@@ -30,14 +30,14 @@ pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
                 Some((file, None)) => format!("{file}: "),
                 None => String::new(),
             };
-            let cause = without_place(&view.root_cause, failure.location());
+            let cause = view.told.problem.as_str();
             // Said once: most causes begin with their test.
             let name = failure.test_name.as_deref().filter(|name| !cause.starts_with(&format!("`{name}`")));
             let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
             CritiqueItem {
                 rule: rule.id.to_string(),
                 issue: short(&format!("{place}{name}{cause}")),
-                fix: short(&view.fix_strategy),
+                fix: short(&view.told.action),
             }
         }));
         if items.len() == before {
@@ -49,13 +49,6 @@ pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
         }
     }
     items
-}
-
-/// A cause without its last sentence, where that only says the place that the line begins with.
-fn without_place<'a>(cause: &'a str, place: Option<(&str, Option<u32>)>) -> &'a str {
-    let Some((file, line)) = place else { return cause };
-    let line = line.map_or_else(String::new, |line| format!(":{line}"));
-    cause.find(&format!(" It shows at `{file}{line}`")).map_or(cause, |at| &cause[..at])
 }
 
 /// One bounded line.

@@ -34,9 +34,9 @@ pub fn loop_fix_message(view: &View, said: &FixMessage<'_>) -> String {
             format!("{}: {name}{}", view.check, view.failure.error_message.lines().next().unwrap_or_default())
         },
     );
-    let strategy = first.map_or_else(String::new, |view| view.fix_strategy.clone());
+    let strategy = first.map_or_else(String::new, |view| view.told.action.clone());
     let what = said.description.filter(|text| !text.trim().is_empty());
-    let cause = said.cause.map(str::to_owned).or_else(|| first.map(|view| view.root_cause.clone()));
+    let cause = said.cause.map(str::to_owned).or_else(|| first.map(|view| view.told.problem.clone()));
     let subject = format!("fix({}): {}", scope_of(view), begin_low(what.unwrap_or_else(|| summary_of(view))));
     let fix = match what {
         Some(what) => format!("{} ({})", one_line(what), said.change),
@@ -71,7 +71,7 @@ fn scope_of(view: &View) -> String {
 
 /// Without the fixer's own words: which rule it answers.
 fn summary_of(view: &View) -> &str {
-    view.failures.first().map_or("answer the critique", |first| first.fix_strategy.as_str())
+    view.failures.first().map_or("answer the critique", |first| first.told.action.as_str())
 }
 
 fn begin_low(text: &str) -> String {

@@ -48,7 +48,7 @@ pub(super) fn block(
     given: &Given<'_>,
     next: &mut LoopState,
     verification: &Verification,
-    counting: &Counting<'_>,
+    counting: &Counting,
     tampering: &[Tampering],
 ) -> Blocking {
     next.outage = outage(given, next, verification);

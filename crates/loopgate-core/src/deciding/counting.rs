@@ -9,7 +9,7 @@ use crate::{
         retry::{self, Judgement},
     },
     evidence::{CheckEvidence, Compare, Comparison, RetryClass},
-    failure::{self, Blame, ExaminedFailure},
+    failure::{self, Blame},
     ids::CheckName,
     stage::Stage,
     state::{AttemptDigest, BestAttempt, CheckLogEntry, FailureLog, FailureRecord, LastVerification, LoopState},
@@ -28,33 +28,27 @@ pub(super) struct Counted {
 }
 
 /// What the attempts of the run amount to with the head.
-pub(super) struct Counting<'v> {
+pub(super) struct Counting {
     pub(super) counted: Option<Counted>,
     pub(super) judgement: Judgement,
     /// The head's failures, the most telling first.
     pub(super) failures: Vec<FailureView>,
-    /// What came of examining each, in the same order.
-    pub(super) examined: Vec<&'v ExaminedFailure>,
 }
 
 /// Counts the head, judges the run of attempts, and remembers what failed.
 ///
 /// `reached` is how far the evidence carries the head.
-pub(super) fn count<'v>(
-    given: &Given<'_>,
-    next: &mut LoopState,
-    verification: &'v Verification,
-    reached: Stage,
-) -> Counting<'v> {
+pub(super) fn count(given: &Given<'_>, next: &mut LoopState, verification: &Verification, reached: Stage) -> Counting {
     let head = next.head_sha;
     if let Some(last) = next.attempts.last_mut().filter(|last| last.head_sha == head) {
         last.flaky.clone_from(&verification.flaky);
     }
     let counted = given.is_open().then(|| attempt_of_head(given, next, verification)).flatten();
     let judgement = retry::judge(&next.attempts, &next.resumes, &given.policy.retry);
-    let (failures, examined) = feedback::failures(&verification.evidence, &verification.blames, &judgement.regressed);
+    let Verification { evidence, blames, .. } = verification;
+    let failures = feedback::failures(evidence, blames, &judgement.regressed, given.policy);
     remember(given, next, &judgement, &failures, reached);
-    Counting { counted, judgement, failures, examined }
+    Counting { counted, judgement, failures }
 }
 
 /// Counts the head as an attempt once its verification has ended, or replaces the evidence of a head that was counted

@@ -26,7 +26,7 @@ pub(super) fn lines(
     next: &LoopState,
     commands: Vec<Event>,
     verification: &Verification,
-    counting: &Counting<'_>,
+    counting: &Counting,
     gates: &gate_transitions::GateChanges,
     blocking: &Blocking,
 ) -> Vec<HistoryLine> {
@@ -101,7 +101,7 @@ impl Lines<'_> {
         (old != head && self.given.before.attempt_of(old).is_none()).then_some(old)
     }
 
-    fn verified(&mut self, verification: &Verification, counting: &Counting<'_>) {
+    fn verified(&mut self, verification: &Verification, counting: &Counting) {
         let evaluation = &verification.evaluation;
         if self.given.before.phase != evaluation.phase {
             self.happened(Event::PhaseSwitched { to: evaluation.phase });

@@ -39,7 +39,7 @@ pub(super) struct Stages<'a> {
     pub(super) tampering: &'a [Tampering],
     pub(super) verification: &'a Verification,
     pub(super) walks: &'a Walks,
-    pub(super) counting: &'a Counting<'a>,
+    pub(super) counting: &'a Counting,
     pub(super) blocking: &'a Blocking,
     pub(super) action: &'a NextAction,
 }
@@ -77,11 +77,9 @@ impl Stages<'_> {
             bypassed: next.bypassed.clone(),
             feedback: feedback::feedback(
                 &counting.failures,
-                &counting.examined,
                 blames,
                 evaluation,
                 objections(&assessment.gates, &verification.review),
-                policy,
             ),
             fixing: fix_request::turn(snapshot, next, policy, self.action.retried(), now),
             evaluation: evaluation.clone(),

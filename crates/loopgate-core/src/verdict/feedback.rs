@@ -1,6 +1,6 @@
 //! What the head's failures tell whoever mends it: each with its cause, and one thing to do about each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     blame::CheckBlame,
@@ -18,14 +18,14 @@ use crate::{
 /// Failures of one check that are looked into at most.
 const MOST_OF_A_CHECK: usize = 200;
 
-/// The failures of the head, each with its blame and analysis, the most telling first: compile errors, then
-/// regressions, then the rest, and the pull request's own before others'. Beside them, in the same order, what came of
-/// examining each.
-pub fn failures<'b>(
+/// The failures of the head, each with its blame and what is told of it, the most telling first: what this change broke
+/// before what others did, then compile errors, regressions, and what stands in its own files.
+pub fn failures(
     evidence: &HeadEvidence,
-    blames: &'b [CheckBlame],
+    blames: &[CheckBlame],
     regressed: &BTreeSet<String>,
-) -> (Vec<FailureView>, Vec<&'b ExaminedFailure>) {
+    policy: &Policy,
+) -> Vec<FailureView> {
     let mut found: Vec<(FailureView, &ExaminedFailure)> = Vec::new();
     for blame in blames {
         let Some(check) = evidence.checks.get(&blame.check).and_then(GatheredCheck::evidence) else { continue };
@@ -34,29 +34,52 @@ pub fn failures<'b>(
             let (of_failure, blame_confidence) = blame.of_failure(index);
             let told = failure.analysis.clone().map(Analysis::bounded).filter(Analysis::says_what_to_do);
             let analysis = told.clone().unwrap_or_else(|| examined.analysis(kept));
+            let failure = Failure {
+                fingerprint: Some(examined.fingerprint()),
+                analysis: told,
+                // Every surface points at the place that the feedback speaks of.
+                source: examined.place().cloned().or_else(|| failure.source.clone()),
+                ..failure.clone()
+            };
             let view = FailureView {
-                check: blame.check.clone(),
-                failure: Failure { fingerprint: Some(examined.fingerprint()), analysis: told, ..failure.clone() },
                 blame: of_failure,
                 blame_confidence,
-                root_cause: analysis.root_cause,
+                told: tell(&blame.check, &failure, examined, policy),
+                cause: examined.fingerprint().into(),
+                regressed: failure.test_name.as_ref().is_some_and(|name| regressed.contains(name)),
                 category: analysis.category,
-                fix_strategy: analysis.fix_strategy,
                 confidence: analysis.confidence.as_f64(),
                 patterns_matched: analysis.patterns_matched,
                 related: analysis.related,
+                check: blame.check.clone(),
+                failure,
             };
             found.push((view, examined));
         }
     }
     let kind = |view: &FailureView| evidence.checks.get(&view.check).map(|check| check.kind);
-    found.sort_by_key(|(view, _)| {
-        let own = view.blame != Blame::PrCode;
+    found.sort_by_key(|(view, examined)| {
         let compile = kind(view) != Some(CheckKind::Build);
-        let regression = !view.failure.test_name.as_ref().is_some_and(|name| regressed.contains(name));
-        (own, compile, regression)
+        (view.blame != Blame::PrCode, compile, !view.regressed, !examined.is_in_the_change())
     });
-    found.into_iter().unzip()
+    lead(&mut found);
+    found.into_iter().map(|(view, _)| view).collect()
+}
+
+/// Gives each failure the id of the first one with its cause and blame: those of one error, and those that lack the
+/// same thing.
+fn lead(found: &mut [(FailureView, &ExaminedFailure)]) {
+    let (mut errors, mut causes) = (BTreeMap::new(), BTreeMap::new());
+    for (view, examined) in found {
+        let error = (view.blame, examined.fingerprint());
+        let cause = examined.common_cause().map(|cause| (view.blame, cause));
+        let known = errors.get(&error).or_else(|| causes.get(cause.as_ref()?)).copied();
+        view.cause = known.unwrap_or(view.cause);
+        errors.entry(error).or_insert(view.cause);
+        if let Some(cause) = cause {
+            causes.entry(cause).or_insert(view.cause);
+        }
+    }
 }
 
 /// One thing for whoever mends the head.
@@ -73,24 +96,20 @@ pub enum FeedbackFact {
 /// Most failures that become feedback; no reader works through more.
 const FEEDBACK_LIMIT: usize = 20;
 
-/// What to do about the head: an item per distinct failure, then per failing rule, then what people objected to.
-/// `failures` and `examined` are those of [`failures`].
+/// What to do about the head: an item per cause of its failures, then per failing rule, then what people objected to.
 /// Nothing is asked of the author about checks that fail for reasons outside the code.
 pub fn feedback(
     failures: &[FailureView],
-    examined: &[&ExaminedFailure],
     blames: &[CheckBlame],
     evaluation: &Evaluation,
     objections: Vec<FeedbackFact>,
-    policy: &Policy,
 ) -> Vec<FeedbackFact> {
     let outside = |blame: &&CheckBlame| blame.blame != Blame::PrCode;
     let elsewhere = blames.iter().filter(outside).map(|blame| &blame.check);
     let mut seen = BTreeSet::new();
-    let own = failures.iter().zip(examined).filter(|(view, _)| view.blame == Blame::PrCode);
-    let distinct = own.filter(|(view, _)| seen.insert(view.failure.fingerprint)).take(FEEDBACK_LIMIT);
-    let mut items: Vec<FeedbackFact> =
-        distinct.map(|(view, examined)| FeedbackFact::Failure(of_failure(view, examined, policy))).collect();
+    let own = failures.iter().filter(|view| view.blame == Blame::PrCode);
+    let distinct = own.filter(|view| seen.insert(view.cause)).take(FEEDBACK_LIMIT);
+    let mut items: Vec<FeedbackFact> = distinct.map(|view| FeedbackFact::Failure(view.told.clone())).collect();
     let explained: BTreeSet<&str> =
         failures.iter().map(|view| &view.check).chain(elsewhere).map(CheckName::as_str).collect();
     for rule in evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info) {
@@ -108,21 +127,16 @@ pub fn feedback(
     items
 }
 
-fn of_failure(view: &FailureView, examined: &ExaminedFailure, policy: &Policy) -> FeedbackLine {
-    let check = policy.verify.checks.get(&view.check);
+fn tell(name: &CheckName, failure: &Failure, examined: &ExaminedFailure, policy: &Policy) -> FeedbackLine {
+    let check = policy.verify.checks.get(name);
     let command = check.and_then(command_of);
     let directory = command.and_then(|command| command.working_directory.as_deref());
     let command = command.map(|command| command.run.as_str());
-    let context = check.map(|check| CheckContext {
-        name: &view.check,
-        kind: check.kind,
-        framework: command.map(framework_of),
-        command,
-        directory,
-    });
-    let mut line: FeedbackLine = FeedbackItem::of_examined(&view.failure, examined, context.as_ref()).into();
-    if view.failure.analysis.is_some() {
-        (line.problem, line.action) = (view.root_cause.clone(), sentence(&view.fix_strategy));
+    let framework = command.map(framework_of);
+    let context = check.map(|check| CheckContext { name, kind: check.kind, framework, command, directory });
+    let mut line: FeedbackLine = FeedbackItem::of_examined(failure, examined, context.as_ref()).into();
+    if let Some(analysis) = &failure.analysis {
+        (line.problem, line.action) = (analysis.root_cause.clone(), sentence(&analysis.fix_strategy));
     }
     line
 }

@@ -2,8 +2,8 @@
 
 use crate::{
     evidence::{CheckEvidence, Failure, RootCauseCategory},
-    failure::Blame,
-    ids::{CheckName, Login},
+    failure::{Blame, FeedbackLine},
+    ids::{CheckName, FailureId, Login},
     verdict::LostLeg,
 };
 
@@ -47,11 +47,16 @@ pub struct FailureView {
     pub blame: Blame,
     /// 0–1; 0.5 where nothing is known of the base.
     pub blame_confidence: f64,
-    pub root_cause: String,
+    /// What is told of it, in the same words wherever it is shown.
+    pub told: FeedbackLine,
+    /// The id of the first failure with its cause: its own, where it is the first.
+    pub cause: FailureId,
+    /// Its test passed before.
+    pub regressed: bool,
     pub category: RootCauseCategory,
-    pub fix_strategy: String,
     /// 0–1.
     pub confidence: f64,
+    /// Names of the built-in rules that recognise it.
     pub patterns_matched: Vec<String>,
     /// Names of failures with the same root cause.
     pub related: Vec<String>,

@@ -1,6 +1,7 @@
 //! What becomes of a head: its evidence, its attempt, what is told of it.
 
 use super::*;
+use crate::{deciding::View, evidence::SourceLocation};
 
 #[test]
 fn an_opened_pull_request_waits_for_its_evidence() {
@@ -199,4 +200,38 @@ fn an_analyzer_advises_and_decides_nothing() {
     assert_eq!((told.action, told.next.attempts), (plain.action, plain.next.attempts), "not even by its category");
     let vague = advised("Maybe consider the loop.", "logic_error");
     assert_eq!(vague.view.feedback, plain.view.feedback, "vague advice is no advice");
+}
+
+#[test]
+fn failures_in_one_line_keep_their_own_words_and_one_cause_is_told_once() {
+    let told = |messages: &[(&str, &str)]| {
+        let mut story = Story::opened();
+        story.set_head(1);
+        story.decide();
+        let mut received = evidence(sha(1), &["a"], &[]);
+        if let ReceivedEvidence::Accepted(document) = &mut received
+            && let Some(check) = document.checks.last_mut()
+        {
+            let source = Some(SourceLocation { file: "src/lib.rs".into(), line: Some(1), function: None });
+            let each = messages.iter().map(|(test, message)| Failure {
+                test_name: Some((*test).to_owned()),
+                error_message: (*message).to_owned(),
+                source: source.clone(),
+                ..Failure::default()
+            });
+            check.failures = each.collect();
+        }
+        story.snapshot.evidence = vec![received];
+        story.decide().clone().view
+    };
+    let apart = told(&[("a", "TypeError: x is not a function"), ("b", "Error: Cannot find module 'zod'")]);
+    let words = |view: &View| view.failures.iter().map(|failure| failure.told.clone()).collect::<Vec<_>>();
+    let [first, second] = &words(&apart)[..] else { panic!("{:?}", apart.failures) };
+    assert_eq!(first.location, second.location);
+    assert!(first.id != second.id && first.action != second.action, "{first:?} {second:?}");
+    assert!(!first.action.contains("zod") && second.action.contains("zod"), "{first:?} {second:?}");
+    assert_eq!(apart.feedback.len(), 2);
+    let together = told(&[("a", "TypeError: x is not a function"), ("b", "TypeError: x is not a function")]);
+    assert_eq!(together.failures[0].cause, together.failures[1].cause);
+    assert_eq!(together.feedback, [FeedbackFact::Failure(words(&together)[0].clone())]);
 }

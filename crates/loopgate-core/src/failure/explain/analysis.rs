@@ -5,7 +5,7 @@ use super::{
     examined::ExaminedFailure,
 };
 use crate::{
-    evidence::{Analysis, Failure, RootCauseCategory},
+    evidence::{Analysis, Failure, RootCauseCategory, SourceLocation},
     failure::read::{Changes, text},
     source_files::is_test,
 };
@@ -46,13 +46,35 @@ impl ExaminedFailure {
         related.dedup();
         related.truncate(MAX_RELATED);
         Analysis {
-            root_cause: format!("{}{}", conclusion.cause, self.place()),
+            root_cause: format!("{}{}", conclusion.cause, self.shown_at()),
             category: conclusion.category,
             fix_strategy: conclusion.action.clone(),
             confidence: *confidence,
             patterns_matched: patterns.clone(),
             related,
         }
+    }
+
+    /// Where to look first.
+    pub fn place(&self) -> Option<&SourceLocation> {
+        self.diagnosis.at.as_ref()
+    }
+
+    /// Whether it stands in a file that the pull request changes.
+    pub fn is_in_the_change(&self) -> bool {
+        self.diagnosis.touch != Touch::Untouched
+    }
+
+    /// What failures with different errors have in common: what explains them, and the one thing to do. Code may lack a
+    /// thing in several places for several reasons; tests that stop at it, what surrounds them, and files that one
+    /// command mends are one cause.
+    pub fn common_cause(&self) -> Option<(&str, &str)> {
+        use RootCauseCategory::{ConfigurationError, DependencyIssue, Environment};
+        let Diagnosis { at, conclusion, patterns, .. } = &self.diagnosis;
+        let around = matches!(conclusion.category, DependencyIssue | ConfigurationError | Environment);
+        let in_tests = at.as_ref().is_none_or(|place| is_test(&place.file));
+        let by_command = conclusion.action.starts_with("Run `");
+        (around || in_tests || by_command).then_some((patterns.first()?.as_str(), conclusion.action.as_str()))
     }
 
     /// Same error, same line of code, or the same missing thing.
@@ -62,19 +84,11 @@ impl ExaminedFailure {
             .at
             .as_ref()
             .is_some_and(|place| place.line.is_some() && two.at.as_ref() == Some(place) && !is_test(&place.file));
-        let same_thing = !one.patterns.is_empty()
-            && one.patterns.first() == two.patterns.first()
-            && one.conclusion.cause == two.conclusion.cause
-            && matches!(
-                one.conclusion.category,
-                RootCauseCategory::DependencyIssue
-                    | RootCauseCategory::ConfigurationError
-                    | RootCauseCategory::Environment
-            );
+        let same_thing = self.common_cause().is_some_and(|cause| other.common_cause() == Some(cause));
         self.fingerprint == other.fingerprint || same_line || same_thing
     }
 
-    fn place(&self) -> String {
+    fn shown_at(&self) -> String {
         let Some(place) = &self.diagnosis.at else { return String::new() };
         let file = text::one_line(&place.file, 160);
         let line = place.line.map_or_else(String::new, |line| format!(":{line}"));

@@ -14,7 +14,7 @@ use super::{
     summary::cut_at_sentence,
 };
 use crate::{
-    CheckName, Fingerprint,
+    CheckName, FailureId, Fingerprint,
     evidence::{ErrorType, Failure, RetryClass, SourceLocation},
     failure::{
         explain::{Diagnosis, ExaminedFailure, Touch},
@@ -75,7 +75,7 @@ pub enum Priority {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedbackItem {
     /// Same id, same error.
-    pub id: Fingerprint,
+    pub id: FailureId,
     pub location: Place,
     /// What was observed.
     pub problem: String,
@@ -99,7 +99,7 @@ impl FeedbackItem {
 
     /// The item for a failure that was examined.
     pub fn of_examined(failure: &Failure, examined: &ExaminedFailure, check: Option<&CheckContext<'_>>) -> Self {
-        let ExaminedFailure { error_type, fingerprint: id, .. } = *examined;
+        let ExaminedFailure { error_type, fingerprint, .. } = *examined;
         let Diagnosis { at, touch, conclusion, .. } = examined.diagnosis.clone();
         let file = examined.test_file.as_ref().or(at.as_ref().map(|place| &place.file));
         let located = Failure {
@@ -113,8 +113,8 @@ impl FeedbackItem {
             Touch::ChangesFile | Touch::Untouched => conclusion.cause,
         };
         Self {
-            id,
-            location: place(at, failure, check, id),
+            id: fingerprint.into(),
+            location: place(at, failure, check, fingerprint),
             problem,
             action: conclusion.action,
             reason: conclusion.reason,
@@ -125,12 +125,12 @@ impl FeedbackItem {
     }
 }
 
-fn place(at: Option<SourceLocation>, failure: &Failure, check: Option<&CheckContext<'_>>, id: Fingerprint) -> Place {
+fn place(at: Option<SourceLocation>, failure: &Failure, check: Option<&CheckContext<'_>>, error: Fingerprint) -> Place {
     match (at, &failure.test_name, check) {
         (Some(at), _, _) => Place::Source(at),
         (None, Some(test), _) => Place::Test { test: text::one_line(test, 200) },
         (None, None, Some(check)) => Place::Check { check: check.name.clone() },
-        (None, None, None) => Place::Nowhere { error: id },
+        (None, None, None) => Place::Nowhere { error },
     }
 }
 
@@ -152,6 +152,7 @@ impl fmt::Display for FeedbackItem {
 impl From<FeedbackItem> for FeedbackLine {
     fn from(item: FeedbackItem) -> Self {
         Self {
+            id: Some(item.id),
             location: item.location.to_string(),
             problem: item.problem,
             action: item.action,

@@ -4,9 +4,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::FailureId;
+
 /// One item of feedback: where, what, do what, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedbackLine {
+    /// Of the failure it tells of; none where no failure stands for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<FailureId>,
     /// `file:line`, or the check's name where no place is known.
     pub location: String,
     pub problem: String,

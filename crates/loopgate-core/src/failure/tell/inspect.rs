@@ -105,7 +105,7 @@ note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace";
             "related": []
           },
           "feedback": {
-            "id": "29d3fcbee6cbbc17",
+            "id": "29d3fcbe",
             "location": {
               "file": "src/cart.rs",
               "line": 48,

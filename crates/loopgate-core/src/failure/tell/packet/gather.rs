@@ -135,7 +135,7 @@ fn of_failure(
     let trace = Trace::new(failure.stack_trace.as_deref().unwrap_or(&failure.error_message));
     let entry = Entry {
         kind,
-        similar: input.past.get(&item.id).map(PastFailure::bounded),
+        similar: input.past.get(&examined.fingerprint).map(PastFailure::bounded),
         item,
         tests: failure.test_name.iter().map(|test| text::one_line(test, 160)).collect(),
         more_tests: 0,

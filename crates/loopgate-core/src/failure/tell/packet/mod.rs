@@ -221,7 +221,7 @@ mod tests {
         Tried before, without success:
         - attempt 1: added a null check (same error)
 
-        1. src/cart.ts:11 (compile error, id b66d0e2749739372)
+        1. src/cart.ts:11 (compile error, id b66d0e27)
            Reported: `TS2339: Property 'prize' does not exist on type 'Line'.`
            Problem:  `prize` is no property of `Line`. This pull request adds the line.
            Fix:      Correct `prize` to a property that `Line` declares; declare it there if it is new.
@@ -229,7 +229,7 @@ mod tests {
            Again:    npx tsc --noEmit
            | src/cart.ts(11,5): error TS2339: Property 'prize' does not exist on type 'Line'.
 
-        2. src/cart.ts:9 in `total` (regression: passed before, id 93ad8804d0cf85b9)
+        2. src/cart.ts:9 in `total` (regression: passed before, id 93ad8804)
            Reported: `TypeError: Cannot read properties of undefined (reading 'price')`
            Problem:  `price` is read from a value that is `undefined`. This pull request adds the line.
            Fix:      Add a check for `undefined` before `price` is read at this line, and decide there what a missing value means.
@@ -239,7 +239,7 @@ mod tests {
            |     at total (/home/runner/work/shop/shop/src/cart.ts:9:25)
            |     at /home/runner/work/shop/shop/test/cart.test.ts:12:15
 
-        3. test/cart.test.ts:30 (failure, id b65e63b74b312795)
+        3. test/cart.test.ts:30 (failure, id b65e63b7)
            Reported: `expected 20 to be 40`
            Problem:  `cart > adds` expects `40` and gets `20`.
            Fix:      Correct the computation in `src/cart.ts` (part of this change) so that it gives `40` for this input.

@@ -37,6 +37,12 @@ pub fn reproduce(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<
     let directory = check.and_then(|check| check.directory).and_then(below);
     let directory: Vec<String> = directory.into_iter().chain(within.and_then(below)).collect();
     let there = check.map(|check| CheckContext { command: check.command.map(|_| command.as_ref()), ..*check });
+    if directory.is_empty()
+        && let Some(package) = tool::test_file(failure).and_then(|file| own::package(&command, file))
+        && let Some(one) = one(&seen_from(package, failure.clone()), there.as_ref())
+    {
+        return Some(format!("cd {} && {one}", word::word(package)?));
+    }
     if directory.is_empty() {
         return in_place(failure, there.as_ref());
     }
@@ -61,15 +67,17 @@ fn seen_from(directory: &str, mut failure: Failure) -> Failure {
 fn in_place(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<String> {
     let command = check.and_then(|check| check.command);
     let whole = || command.map(|command| text::one_line(command, 300)).filter(|command| !command.is_empty());
-    let one = || {
-        let tool = tool(failure, check)?;
-        let start = Start::of(tool, command);
-        select::of_test(tool, failure, &start).or_else(|| select::of_file(tool, failure, &start))
-    };
     match failure.error_type {
         ErrorType::LintError | ErrorType::CompileError => whole().or_else(|| of_source(failure)),
-        _ => one().or_else(whole),
+        _ => one(failure, check).or_else(whole),
     }
+}
+
+/// The command of the one test, else of its file.
+fn one(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<String> {
+    let tool = tool(failure, check)?;
+    let start = Start::of(tool, check.and_then(|check| check.command));
+    select::of_test(tool, failure, &start).or_else(|| select::of_file(tool, failure, &start))
 }
 
 /// The command as a person types it: without the options that only make it write a report for Loopgate.
@@ -141,6 +149,38 @@ mod tests {
                 "python3 manage.py test cart.tests.CartTests.test_total",
             ),
             ("python -m unittest", "test_cart.Cart.test_total", "", "python -m unittest test_cart.Cart.test_total"),
+            (
+                "python -m unittest",
+                "test_total (test_cart.Cart) [both] (i=2)",
+                "test_cart.py",
+                "python -m unittest test_cart.Cart.test_total",
+            ),
+            (
+                "python3 -m unittest",
+                "tests.test_cart.Cart test_each (i=1)",
+                "tests/test_cart.py",
+                "python3 -m unittest tests.test_cart.Cart.test_each",
+            ),
+            (
+                "python -m django test --settings=ci",
+                "test_total (cart.tests.Cart.test_total)",
+                "cart/tests.py",
+                "python -m django test --settings=ci cart.tests.Cart.test_total",
+            ),
+            (
+                "python tests/test_cart.py",
+                "__main__.Cart.test_total",
+                "tests/test_cart.py",
+                "python tests/test_cart.py",
+            ),
+            (
+                "python -m unittest",
+                "__main__.Cart.test_x",
+                "tests/test_cart.py",
+                "python -m unittest tests.test_cart.Cart.test_x",
+            ),
+            ("cargo test", "UTS #46 line 3384", "idna/tests/uts46.rs", "cargo test --test uts46"),
+            ("cargo test", "UTS #46 line 3384", "src/lib.rs", "cargo test"),
             ("pytest", "tests/test_cart.py::test_total", "", "pytest tests/test_cart.py::test_total -x"),
             (
                 "npx vitest run",
@@ -221,6 +261,28 @@ mod tests {
         failure.error_type = ErrorType::LintError;
         assert_eq!(in_web("npx vitest run", &failure).as_deref(), Some("cd web && npx vitest run"));
         assert_eq!(in_web("cd app && make lint", &failure).as_deref(), Some("cd web/app && make lint"));
+    }
+
+    #[test]
+    fn in_a_package_of_a_workspace() {
+        let failure = |file: &str| Failure {
+            test_name: Some("slug > spaces".into()),
+            test_file: Some(file.into()),
+            stack_trace: Some("❯ src/slug.test.js:4:20".into()),
+            ..Failure::default()
+        };
+        let told = |command, file| running(command, |check| reproduce(&failure(file), Some(check)));
+        let there = Some("cd packages/web && npx vitest run src/slug.test.js -t spaces".to_owned());
+        for command in
+            ["npm test --workspaces", "npm run test -w @acme/web", "pnpm -r test", "yarn workspaces run test"]
+        {
+            assert_eq!(told(command, "packages/web/src/slug.test.js"), there, "{command}");
+        }
+        let flat = "cd packages/web && npx vitest run slug.test.js -t spaces";
+        assert_eq!(told("npm test -ws", "packages/web/slug.test.js").as_deref(), Some(flat));
+        let at_top = Some("npx vitest run src/slug.test.js -t spaces");
+        assert_eq!(told("npm test --workspaces", "src/slug.test.js").as_deref(), at_top);
+        assert_eq!(told("npm test", "src/slug.test.js").as_deref(), at_top);
     }
 
     #[test]

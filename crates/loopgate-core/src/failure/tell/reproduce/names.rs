@@ -24,6 +24,39 @@ fn class_of(file: Option<&str>) -> Option<String> {
     paths::file_name(file?).split('.').next().map(str::to_owned)
 }
 
+/// `cart.tests.CartTests.test_total`, as unittest and Django take a test: from `test_total (cart.tests.CartTests)` with
+/// what tells subtests apart behind it, and from a module that was run as a program.
+pub fn dotted(name: &str, file: Option<&str>) -> Option<String> {
+    let (name, rest) = name.trim().split_once(' ').unwrap_or((name.trim(), ""));
+    let class = rest.trim().strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(class, _)| class);
+    // What stands in parentheses may also tell a subtest: `(i=2)`.
+    let class = class.filter(|class| class.contains('.') && class.chars().all(is_of_a_name));
+    let whole = match class {
+        Some(class) if class.rsplit('.').next() == Some(name) => class.to_owned(),
+        Some(class) => format!("{class}.{name}"),
+        // As reports have it: `cart.tests.CartTests test_total (i=2)`.
+        None if rest.starts_with(char::is_alphabetic) => format!("{name}.{}", rest.split(' ').next()?),
+        None => name.replace("::", "."),
+    };
+    let module = || Some(file?.strip_suffix(".py")?.replace('/', "."));
+    let whole = match whole.strip_prefix("__main__.") {
+        Some(test) => format!("{}.{test}", module()?),
+        None if whole.contains('.') => whole,
+        None => return None,
+    };
+    whole.chars().all(is_of_a_name).then_some(whole)
+}
+
+fn is_of_a_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '.'
+}
+
+/// Whether a name is one that Rust's own harness gives: a path of names, or an example of a document. Programs that
+/// bring their own harness know none of its options.
+pub fn is_of_libtest(name: &str) -> bool {
+    name.contains("(line ") || name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':' || c == '#')
+}
+
 /// The innermost part of a test's name with its suites: `cart > totals > adds`, `cart › adds`.
 pub fn leaf(name: &str) -> &str {
     name.rsplit(['>', '›', '»']).next().unwrap_or(name).trim()

@@ -29,6 +29,24 @@ pub fn placed(command: &str) -> (Option<&str>, Cow<'_, str>) {
     }
 }
 
+/// Whether a package manager of JavaScript runs something in packages of a workspace.
+fn is_of_workspace(command: &str) -> bool {
+    const MARKS: [&str; 9] =
+        ["--workspaces", "-ws", "--workspace", "-w", "-r", "--recursive", "--filter", "workspaces", "workspace"];
+    let mut words = command.split_whitespace();
+    let manager = words.next().is_some_and(|word| ["npm", "pnpm", "yarn", "bun"].contains(&word));
+    manager && words.any(|word| MARKS.contains(&word.split_once('=').map_or(word, |(option, _)| option)))
+}
+
+/// The package of a workspace in which a test is, by its file: what stands before `src`, `test` and their like. A tool
+/// that is started there reads that package's own configuration.
+pub fn package<'f>(command: &str, file: &'f str) -> Option<&'f str> {
+    const WITHIN: [&str; 7] = ["src", "lib", "test", "tests", "__tests__", "spec", "specs"];
+    let inner = file.split('/').take_while(|part| !WITHIN.contains(part)).map(|part| part.len() + 1).sum::<usize>();
+    let package = if inner > file.len() { file.rsplit_once('/')?.0 } else { file.get(..inner.checked_sub(1)?)? };
+    (is_of_workspace(command) && is_below(package)).then_some(package)
+}
+
 /// A plain path to somewhere below.
 fn is_below(path: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);

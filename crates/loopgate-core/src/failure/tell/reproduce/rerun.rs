@@ -3,9 +3,11 @@
 //! It is the check's own command with the tool's own filter behind it, so that it runs in the same way and reports in
 //! the same place. Where the filter misses, the run says nothing of the tests, and nothing follows from it.
 
+use std::collections::BTreeSet;
+
 use super::{
     check::CheckContext,
-    names::{class_and_method, leaf, pattern},
+    names::{class_and_method, dotted, is_of_libtest, leaf, pattern},
     own::is_simple,
     tool::{Tool, tool},
     word::word,
@@ -30,13 +32,19 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
                 .map(|name| word(binary_and_test(name)).map(|_| format!("test(={})", binary_and_test(name))));
             format!("-E {}", word(&each.collect::<Option<Vec<_>>>()?.join(" + "))?)
         }
+        // Another harness than Rust's own takes none of these options.
+        Tool::Cargo if !names.iter().all(|name| is_of_libtest(name)) => return None,
         Tool::Cargo => {
             let dashes = if words.contains(&"--") { "" } else { "-- " };
             format!("{dashes}--exact {}", quoted(&names)?)
         }
         // pytest remembers by itself what failed, whatever paths and options the command has.
         Tool::Pytest => "--lf --lfnf=none".to_owned(),
-        Tool::Django | Tool::Unittest => quoted(&names)?,
+        Tool::Django | Tool::Unittest => {
+            let each = failures.iter().zip(&names).map(|(failure, name)| dotted(name, failure.test_file.as_deref()));
+            let each: BTreeSet<String> = each.collect::<Option<_>>()?;
+            quoted(&each.iter().map(String::as_str).collect::<Vec<_>>())?
+        }
         Tool::Jest | Tool::Vitest => format!("{}-t {}", separator(&words), word(&any_of(&names)?)?),
         Tool::Mocha => format!("{}-g {}", separator(&words), word(&any_of(&names)?)?),
         Tool::Go => {
@@ -99,7 +107,13 @@ mod tests {
 
     #[test]
     fn each_tool_has_its_filter() {
-        let table: [(&str, &[&str], Option<&str>); 16] = [
+        let table: [(&str, &[&str], Option<&str>); 18] = [
+            ("cargo test", &["a::b", "UTS #46 line 3384"], None),
+            (
+                "python manage.py test",
+                &["test_b (shop.tests.A.test_b) (i=1)", "test_b (shop.tests.A.test_b) (i=2)"],
+                Some("python manage.py test shop.tests.A.test_b"),
+            ),
             ("cargo test --no-fail-fast", &["a::b", "c"], Some("cargo test --no-fail-fast -- --exact a::b c")),
             ("cargo test -- --test-threads 1", &["a"], Some("cargo test -- --test-threads 1 --exact a")),
             ("cargo test", &["src/a.rs - add (line 3)"], Some("cargo test -- --exact 'src/a.rs - add (line 3)'")),
@@ -132,6 +146,6 @@ mod tests {
         for (command, tests, expected) in table {
             assert_eq!(run(command, tests).as_deref(), expected, "{command}");
         }
-        assert_eq!(run("cargo test", &["a'; rm -rf ~"]).as_deref(), Some(r"cargo test -- --exact 'a'\''; rm -rf ~'"));
+        assert_eq!(run("npx jest", &["a'; rm -rf ~"]).as_deref(), Some(r"npx jest -t 'a'\''; rm -rf ~'"));
     }
 }

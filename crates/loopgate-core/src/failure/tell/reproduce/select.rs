@@ -1,7 +1,7 @@
 //! A tool told to run one test, or one file of tests.
 
 use super::{
-    names::{class_and_method, leaf, pattern},
+    names::{class_and_method, dotted, is_of_libtest, leaf, pattern},
     own::Start,
     tool::{Tool, test_file},
     word::word,
@@ -22,10 +22,10 @@ pub fn of_test(tool: Tool, failure: &Failure, start: &Start) -> Option<String> {
     let in_file = file.and_then(word).map_or_else(String::new, |file| format!(" {file}"));
     let Start { program, options, .. } = start;
     match tool {
-        Tool::Cargo => cargo(name, start),
+        Tool::Cargo => cargo(name, test_file(failure), start),
         Tool::Pytest => pytest(name, file, start),
-        Tool::Django => Some(format!("{program} test{options} {}", word(name)?)),
-        Tool::Unittest => Some(format!("{program} {}", word(name)?)),
+        Tool::Django => Some(format!("{program} test{options} {}", word(&dotted(name, file)?)?)),
+        Tool::Unittest => Some(format!("{program} {}", word(&dotted(name, file)?)?)),
         Tool::Vitest => Some(format!("{program} run{options}{in_file} -t {}", word(&pattern(leaf(name)))?)),
         Tool::Jest => Some(format!("{program}{options}{in_file} -t {}", word(&pattern(leaf(name)))?)),
         Tool::Mocha => Some(format!("{program}{options}{in_file} -g {}", word(&pattern(leaf(name)))?)),
@@ -79,7 +79,7 @@ pub fn of_file(tool: Tool, failure: &Failure, start: &Start) -> Option<String> {
 }
 
 /// `cargo test cart::tests::adds`, also from nextest's `shop::bin/shop cart::tests::adds`.
-fn cargo(name: &str, start: &Start) -> Option<String> {
+fn cargo(name: &str, file: Option<&str>, start: &Start) -> Option<String> {
     let Start { program, options, .. } = start;
     // `src/lib.rs - cart::total (line 3)`
     if let Some((_, item)) = name.split_once(" - ").filter(|_| name.contains("(line ")) {
@@ -88,6 +88,12 @@ fn cargo(name: &str, start: &Start) -> Option<String> {
     }
     let run = if start.has("nextest") { "nextest run" } else { "test" };
     let test = name.split_once(' ').filter(|(binary, _)| binary.contains("::")).map_or(name, |(_, test)| test);
+    if !is_of_libtest(test) {
+        // Its target is what can be chosen: the file of an integration test is one.
+        let (directory, file) = file?.rsplit_once('/')?;
+        let target = file.strip_suffix(".rs").filter(|_| paths::file_name(directory) == "tests")?;
+        return Some(format!("{program} {run}{options} --test {}", word(target)?));
+    }
     Some(format!("{program} {run}{options} {}", word(test)?))
 }
 

@@ -100,7 +100,7 @@ impl Tool {
         match self {
             Self::Cargo => &["cargo"],
             Self::Pytest => &["pytest", "py.test"],
-            Self::Django => &["manage.py"],
+            Self::Django => &["manage.py", "django", "django-admin"],
             Self::Unittest => &["unittest"],
             Self::Vitest => &["vitest", "vitest.mjs"],
             Self::Jest => &["jest", "jest.js"],
