@@ -141,7 +141,7 @@ impl Run<'_> {
             }
             InWorkflow::Unsuitable(why) => return Err(CliError::bad_data(why)),
         };
-        let found = self.pull_requests(&client, &targets).await?;
+        let mut found = self.pull_requests(&client, &targets).await?;
         let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
         let artifact = self.arguments.state_artifact()?;
         let reconcile = Reconcile::new(self.github.clone()).calling(channels).keeping(artifact.clone());
@@ -151,25 +151,27 @@ impl Run<'_> {
             }
         }
         let mut budget = Budget::new(self.arguments.most_requests);
-        for (place, (repository, number)) in found.iter().enumerate() {
+        let mut place = 0;
+        while let Some((repository, number)) = found.get(place).cloned() {
             if !budget.allows(self.github.usage().total) {
                 report.left = found.len() - place;
                 break;
             }
-            let job = ReconcileRequest {
-                installation: None,
-                repository: repository.clone(),
-                number: *number,
-                hints: hints.clone(),
-            };
-            let ended = self.look(&reconcile, &job).await;
+            let job =
+                ReconcileRequest { installation: None, repository: repository.clone(), number, hints: hints.clone() };
+            let (ended, above) = self.look(&reconcile, &job).await;
+            // What changed in one layer of a stack concerns the next.
+            if let Some(above) = above.filter(|above| !found[place..].iter().any(|(_, number)| number == above)) {
+                found.push((repository.clone(), above));
+            }
             let waits = matches!(&ended, Ended::Failed(Failed { retry: Retry::At(_), .. }));
-            report.looked.push(Looked { repository: repository.clone(), number: *number, ended });
+            report.looked.push(Looked { repository, number, ended });
             if waits {
                 // GitHub asks to wait: the next pull request would meet the same.
                 report.left = found.len() - place - 1;
                 break;
             }
+            place += 1;
         }
         if let Some(artifact) = &artifact {
             report.state_folder = artifact.to_upload().await.map(Path::to_owned);
@@ -213,20 +215,22 @@ impl Run<'_> {
     }
 
     /// Looks until nothing asks to be looked at again soon.
-    async fn look(&self, reconcile: &Reconcile, job: &ReconcileRequest) -> Ended {
+    async fn look(&self, reconcile: &Reconcile, job: &ReconcileRequest) -> (Ended, Option<PrNumber>) {
         let mut looks = 1;
+        let mut above = None;
         loop {
             let outcome = match self.try_look(reconcile, job).await {
                 Ok(outcome) => outcome,
-                Err(failed) => return Ended::Failed(failed),
+                Err(failed) => return (Ended::Failed(failed), above),
             };
+            above = outcome.above.or(above);
             let now = Utc::now();
             match outcome.revisit_at {
                 Some(at) if at <= now + WAITED_FOR && looks < MOST_LOOKS => {
                     pause((at - now).to_std().unwrap_or_default()).await;
                     looks += 1;
                 }
-                revisit_at => return Ended::Settled { result: outcome.result, revisit_at },
+                revisit_at => return (Ended::Settled { result: outcome.result, revisit_at }, above),
             }
         }
     }

@@ -9,7 +9,7 @@ use super::{
     paging::wrapped_pages,
     path,
     webhook::Target,
-    wire::{User, account},
+    wire::{InStack, User, account},
 };
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp, WorkflowRunId,
@@ -29,11 +29,17 @@ pub(super) struct OpenPull {
     user: Option<User>,
     head: Tip,
     pub base: Side,
+    stack: Option<InStack>,
 }
 
 impl OpenPull {
     pub fn author(&self) -> Account {
         account(self.user.clone())
+    }
+
+    /// The branch whose rules hold for it: its stack's base, else the one it targets.
+    pub fn governed_by(&self) -> &str {
+        self.stack.as_ref().map_or(&self.base.branch, |stack| &stack.base.branch)
     }
 }
 
@@ -124,15 +130,16 @@ impl Client {
         Ok(concerned(lately.items, repository, head))
     }
 
-    /// The open pull requests of a repository, all or those into one branch.
+    /// The open pull requests of a repository, all or those that one branch governs: higher layers of a stack target
+    /// other branches.
     ///
     /// # Errors
     /// Every kind of [`Error`].
     pub async fn open_pull_requests(&self, repository: &RepoName, into: Option<&str>) -> Result<Vec<PrNumber>, Error> {
-        let base = into.map(|branch| format!("&base={}", path::escape(branch))).unwrap_or_default();
-        let path = format!("{}/pulls?state=open{base}", path::repo(repository));
-        let pulls = self.list::<Vec<OpenPull>>(&path, MOST_PAGES).await?;
-        Ok(pulls.items.into_iter().map(|pull| pull.number).collect())
+        let path = format!("{}/pulls?state=open", path::repo(repository));
+        let pulls = self.list::<Vec<OpenPull>>(&path, MOST_PAGES).await?.items;
+        let governed = pulls.iter().filter(|pull| into.is_none_or(|branch| pull.governed_by() == branch));
+        Ok(governed.map(|pull| pull.number).collect())
     }
 
     /// The open pull requests of a repository, those that changed last first.

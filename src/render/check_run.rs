@@ -19,7 +19,7 @@ use loopgate_core::{
     deciding::{CheckRunPlan, Decision, NextAction, View},
     evidence::CheckKind,
     gate::{GateReport, GateStanding},
-    observed::Conclusion,
+    observed::{Conclusion, OwnCheck},
     stages::Blocker,
     verdict::CheckStanding,
 };
@@ -59,7 +59,7 @@ pub(super) fn verify(subject: &Subject<'_>, model: StatusModel) -> CheckRunText 
     let view = &subject.decision.view;
     let (annotations, not_annotated) = annotations(view);
     CheckRunText {
-        title: title(verify_title(subject)),
+        title: title(layered(subject, OwnCheck::Verify, verify_title(subject))),
         summary: verify_summary(subject, model, not_annotated),
         text: configuration::check_text(&view.origin),
         annotations,
@@ -107,6 +107,16 @@ pub fn add_shared(text: &mut CheckRunText, shared: &SharedVerdict) {
         CheckRunPlan::Completed(_) => "❌ does not pass",
     };
     text.summary = format!("- #{} into {} {state}\n\n{}", shared.number, code(&shared.branch), text.summary);
+}
+
+/// What the check says, or where its own part passes and a layer of the stack beneath does not, that.
+fn layered(subject: &Subject<'_>, check: OwnCheck, own: String) -> String {
+    let part = match check {
+        OwnCheck::Verify => "passes",
+        OwnCheck::Gates => "approved",
+    };
+    let waits_for = subject.decision.surface.waits_for.get(&check);
+    waits_for.map_or(own, |layer| format!("Own part {part}; waits for #{layer}"))
 }
 
 /// The state of the evidence; gates and reviews are the other check's business.
@@ -207,7 +217,7 @@ fn action(label: &str, description: &str, identifier: &str) -> CheckAction {
 pub(super) fn gates(subject: &Subject<'_>) -> CheckRunText {
     let view = &subject.decision.view;
     CheckRunText {
-        title: title(gates_title(&view.gates)),
+        title: title(layered(subject, OwnCheck::Gates, gates_title(&view.gates))),
         summary: gates_summary(subject),
         text: configuration::check_text(&view.origin).or_else(|| explain::gates_text(subject)),
         annotations: Vec::new(),

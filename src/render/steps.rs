@@ -11,6 +11,7 @@ use loopgate_core::{
     deciding::{NextAction, View},
     escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
+    observed::Stack,
     stage::Stage,
     stages::Blocker,
     state::RunStatus,
@@ -20,7 +21,7 @@ use loopgate_core::{
 /// What happens next and by whom, one step a line.
 pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
     let author = text(&subject.author());
-    let steps = match &subject.decision.action {
+    let mut steps = match &subject.decision.action {
         _ if subject.is_single() => Vec::new(),
         NextAction::Complete => Vec::new(),
         NextAction::Stopped => stopped_steps(subject),
@@ -36,9 +37,17 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
         )],
         NextAction::WaitForReady => vec![format!("{author} presses *Ready for review*.")],
         NextAction::WaitForReview => vec!["A reviewer with write access approves the head commit.".to_owned()],
+        NextAction::WaitForMerge if !subject.decision.surface.waits_for.is_empty() => Vec::new(),
         NextAction::WaitForMerge => vec!["Anybody with write access merges.".to_owned()],
     };
+    steps.extend(subject.snapshot.stack.as_ref().filter(|stack| stack.position > 0).map(layer_step));
     steps.into_iter().map(Markdown::ours).collect()
+}
+
+/// Where it is in its stack.
+fn layer_step(stack: &Stack) -> String {
+    let on = stack.beneath.last().map(|layer| format!(", on #{}", layer.number)).unwrap_or_default();
+    format!("It is {} of {} in its stack{on}. Layers are merged from the bottom.", stack.position, stack.size)
 }
 
 fn stopped_steps(subject: &Subject<'_>) -> Vec<String> {

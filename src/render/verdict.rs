@@ -113,7 +113,10 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
             ("📝", format!("Checks pass on this draft — {} marks it ready for review", subject.author()))
         }
         NextAction::WaitForReview => ("👀", review(subject)),
-        NextAction::WaitForMerge => ("✅", "All green — ready to merge".to_owned()),
+        NextAction::WaitForMerge => match subject.decision.surface.waits_for.values().min() {
+            Some(layer) => ("⏳", format!("Own part is ready — waits for #{layer}, beneath it in the stack")),
+            None => ("✅", "All green — ready to merge".to_owned()),
+        },
     };
     Verdict { icon, words: short_line(&words, 300) }
 }

@@ -10,13 +10,13 @@ const LOGIN_AGAIN: (&str, &str) = ("src/auth/login.rs", "pub fn login() -> bool 
 const NOTES: (&str, &str) = ("docs/notes.md", "Notes.\n");
 const GREEN: [&str; 2] = ["ci / build", "ci / test"];
 const REQUIRED: [&str; 2] = ["loopgate / verify", "loopgate / gates"];
-const CHECKS: &str = "version: 1\nverify:\n  checks:\n    build: { kind: build, from: { check: ci / build, app: other-ci } }\n    \
+pub const CHECKS: &str = "version: 1\nverify:\n  checks:\n    build: { kind: build, from: { check: ci / build, app: other-ci } }\n    \
                       unit: { kind: test, from: { check: ci / test, app: other-ci } }\n";
-const GATES: &str = "gates:\n  deploy: off\n  security: { approvers: { users: [bob, carol] } }\n  \
+pub const GATES: &str = "gates:\n  deploy: off\n  security: { approvers: { users: [bob, carol] } }\n  \
                      architecture: { approvers: { users: [bob] } }\n";
 
 /// A repository whose default branch takes nothing without both checks.
-async fn protected(world: &World) -> RepoName {
+pub async fn protected(world: &World) -> RepoName {
     let repo = configured(world).await;
     world.protects(&repo, "main", &REQUIRED);
     repo
@@ -29,11 +29,11 @@ async fn configured(world: &World) -> RepoName {
     repo
 }
 
-async fn green(world: &World, pr: &Pr) {
+pub async fn green(world: &World, pr: &Pr) {
     world.ci_reports(pr, &GREEN.map(Passes)).await;
 }
 
-fn passes(look: &Look, base: Option<&str>) -> bool {
+pub fn passes(look: &Look, base: Option<&str>) -> bool {
     let base = base.map(|base| format!(" ({base})")).unwrap_or_default();
     REQUIRED.iter().all(|check| look.concluded(&format!("{check}{base}")) == Some("success"))
 }

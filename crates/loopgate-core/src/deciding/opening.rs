@@ -58,6 +58,7 @@ pub(super) fn open(given: &Given<'_>, assessment: &Assessment) -> LoopState {
     next.edited_by_others.clone_from(&assessment.edited_by_others);
     note_closing(given, &mut next.closed_periods);
     next.left_heads.clone_from(&given.snapshot.left_heads);
+    next.above = given.snapshot.stack.as_ref().and_then(|stack| stack.above);
     next.title.clone_from(&pull_request.title);
     next.branch.clone_from(&pull_request.head.branch);
     next.base_ref.clone_from(&pull_request.base.branch);

@@ -6,6 +6,7 @@ mod code_type;
 mod hint;
 mod own_check;
 mod snapshot;
+mod stack;
 
 pub(crate) use self::snapshot::hunk_start;
 pub use self::{
@@ -19,4 +20,5 @@ pub use self::{
         ReceivedEvidence, Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility, WorkflowJob,
         WorkflowRun,
     },
+    stack::{Layer, Stack},
 };

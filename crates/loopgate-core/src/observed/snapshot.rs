@@ -13,7 +13,7 @@ use crate::{
         AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
         WorkflowRunId,
     },
-    observed::{CheckScope, CodeType, Hint},
+    observed::{CheckScope, CodeType, Hint, Stack},
 };
 
 /// One pull request as observed at one moment.
@@ -52,6 +52,8 @@ pub struct Snapshot {
     pub judged_on: Option<PrNumber>,
     /// Heads of before on which check runs of ours still say what does not hold any more.
     pub left_heads: BTreeSet<Sha>,
+    /// Where it is a layer of a native stack. Its base branch is then the stack's, and its files are its own part's.
+    pub stack: Option<Stack>,
     pub authority: Authority,
     /// Text of the base branch's CODEOWNERS file, if there is one.
     pub codeowners: Option<String>,
@@ -89,6 +91,7 @@ impl Snapshot {
             required_approvals: 0,
             judged_on: None,
             left_heads: BTreeSet::new(),
+            stack: None,
             authority: Authority::default(),
             codeowners: None,
             hints: Vec::new(),
@@ -206,7 +209,8 @@ pub struct Head {
     pub known_since: Option<Timestamp>,
 }
 
-/// The base branch, and the commit of it that the head is compared with: the branch itself may have moved on.
+/// The base branch, and the commit that the head is compared with: the branch itself may have moved on. In a native
+/// stack the branch is the stack's base, the commit one of the layer beneath.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     pub branch: String,

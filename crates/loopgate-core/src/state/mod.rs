@@ -172,6 +172,9 @@ pub struct LoopState {
     /// Heads of before on which check runs of ours may still say what does not hold any more.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub left_heads: BTreeSet<Sha>,
+    /// The layer of its stack above it, to be told also once the stack is dissolved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<PrNumber>,
     /// What only a local loop keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reflex: Option<ReflexState>,
