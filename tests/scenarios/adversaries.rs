@@ -31,6 +31,27 @@ fn tested(world: &World, name: &str) -> RepoName {
 }
 
 /// Every attempt fails with tests that nobody has heard of: each is a different error, and the total counts them.
+/// A coding agent's pull request is its author's and of whoever asked for it. Taking an assignment back changes nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_an_agent_does_not_approve_what_it_made() {
+    let world = World::simulated().await;
+    let configuration = "version: 1\ncoding_agents: [alice]\ngates:\n  deploy: off\n  security: { approvers: { users: \
+                         [bob, carol] } }\n";
+    let repo = world.repository("asked", &[(".github/loopgate.yml", configuration)]);
+    let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "// In.\n")]).await;
+    let github = world.simulator();
+    github.user("alice").assign(&pr, "bob").expect("an assignment");
+    github.user("alice").unassign(&pr, "bob").expect("an assignment");
+    // Whom somebody else assigns later did not ask for it.
+    github.user("olga").assign(&pr, "carol").expect("an assignment");
+    world.person("bob").says(&pr, "security approved").await;
+    let look = world.look(&pr);
+    assert_eq!(look.concluded("loopgate / gates"), Some("action_required"), "{look:?}");
+    assert!(look.status().contains("bob asked the coding agent for this pull request"), "{}", look.status());
+    world.person("carol").says(&pr, "security approved").await;
+    assert_eq!(world.look(&pr).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&pr));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn new_names_for_every_failure_end_at_the_total() {
     let world = World::simulated().await;

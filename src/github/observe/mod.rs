@@ -401,6 +401,7 @@ impl Observer {
             dismissed_by,
             inline,
             stack,
+            assignments,
         ) = futures::try_join!(
             required_approvals,
             checks_in_detail,
@@ -414,6 +415,7 @@ impl Observer {
             events::dismissed_by(client, repository, pull.pull_request.number, &reviews.items, previous),
             conversation::inline(client, repository, pull.pull_request.number, pull.inline),
             standing,
+            events::assignments(client, repository, &pull.pull_request, &policy.coding_agents),
         )?;
         let judged_on = scope::judge(client, repository, &pull, &others, &self.registry).await?;
         let (mut left, left_heads) = left_behind;
@@ -467,6 +469,7 @@ impl Observer {
             pull_request: pull.pull_request,
             files,
             base_folders,
+            assignments,
             commits,
             comments: comments.listing,
             reviews,

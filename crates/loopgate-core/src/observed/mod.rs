@@ -2,6 +2,7 @@
 //!
 //! A [`Snapshot`] is all that GitHub said at one moment; a [`Hint`] is what only an event says. Nothing here decides.
 
+mod assignment;
 mod code_type;
 mod hint;
 mod own_check;
@@ -10,6 +11,7 @@ mod stack;
 
 pub(crate) use self::snapshot::hunk_start;
 pub use self::{
+    assignment::{Assigner, Assignment, Assignments},
     code_type::CodeType,
     hint::{Actor, Hint},
     own_check::{CheckScope, OwnCheck},

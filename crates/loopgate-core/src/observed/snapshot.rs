@@ -13,7 +13,7 @@ use crate::{
         AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
         WorkflowRunId,
     },
-    observed::{CheckScope, CodeType, Hint, Stack},
+    observed::{Assignments, CheckScope, CodeType, Hint, Stack},
 };
 
 /// One pull request as observed at one moment.
@@ -27,6 +27,7 @@ pub struct Snapshot {
     /// Names of the folders at the top of the base's tree, for telling new ones. None: not observed, so that a
     /// folder whose changed files are all new counts as new.
     pub base_folders: Option<BTreeSet<String>>,
+    pub assignments: Assignments,
     /// The commits of the pull request, oldest first.
     pub commits: Listing<Commit>,
     /// Issue comments, oldest first, ours included.
@@ -78,6 +79,7 @@ impl Snapshot {
             pull_request,
             files,
             base_folders: None,
+            assignments: Assignments::NotAnAgents,
             commits: Listing::complete(Vec::new()),
             comments: Listing::complete(Vec::new()),
             reviews: Listing::complete(Vec::new()),

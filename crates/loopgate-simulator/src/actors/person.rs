@@ -243,6 +243,20 @@ impl Person {
         self.on(pr, |world, actor, repo, number| world.merge(actor, repo, number, order))
     }
 
+    pub fn assign(&self, pr: &Pr, whom: &str) -> Result<(), Refused> {
+        self.on(pr, |world, actor, repo, number| {
+            let whom = world.user_id(whom)?;
+            world.assign(actor, repo, number, (whom, true))
+        })
+    }
+
+    pub fn unassign(&self, pr: &Pr, whom: &str) -> Result<(), Refused> {
+        self.on(pr, |world, actor, repo, number| {
+            let whom = world.user_id(whom)?;
+            world.assign(actor, repo, number, (whom, false))
+        })
+    }
+
     /// Makes a stack of pull requests that stand on each other's branches, the bottom first.
     pub fn stack(&self, layers: &[&Pr]) -> Result<(), Refused> {
         let repo = &layers.first().ok_or_else(Refused::not_found)?.repo;

@@ -44,7 +44,9 @@ pub fn pull_brief(world: &World, repo: &Repo, issue: &Issue) -> Value {
         "closed_at": maybe_time(issue.closed.map(|closed| closed.at)),
         "merged_at": maybe_time(pull.merge.map(|merge| merge.at)),
         "merge_commit_sha": pull.merge.map(|merge| merge.commit).or(pull.standing.test_merge),
-        "assignee": null, "assignees": [], "milestone": null, "draft": pull.readiness == Readiness::Draft,
+        "assignee": issue.assignees.first().map(|one| user(world, *one)),
+        "assignees": issue.assignees.iter().map(|one| user(world, *one)).collect::<Vec<_>>(),
+        "milestone": null, "draft": pull.readiness == Readiness::Draft,
         "commits_url": commits, "review_comments_url": reviews, "review_comment_url": review,
         "comments_url": comments, "statuses_url": statuses,
     });
