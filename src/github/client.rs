@@ -258,6 +258,22 @@ impl Client {
         .await
     }
 
+    /// The bytes of a blob; `None` where there is none. Asked once.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`] but not found; [`Error::TooLarge`] above `limit` bytes.
+    pub(crate) async fn get_blob(&self, repository: &str, blob: Sha, limit: usize) -> Result<Option<Bytes>, Error> {
+        let path = format!("{repository}/git/blobs/{blob}");
+        self.once_or_absent(&path, Accept::Raw, async || {
+            let body = self.read(&Outgoing::read(&path, Accept::Raw, limit)).await?.or_redirected(&path)?.body;
+            match blob_id(&body) == blob {
+                true => Ok(Some(body)),
+                false => Err(unreadable(&path, "the content is not that of the blob it names")),
+            }
+        })
+        .await
+    }
+
     /// A JSON document that the path names by its content (a commit, an id), or `None` where there is none. Asked once,
     /// since neither can change.
     ///

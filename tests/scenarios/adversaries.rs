@@ -30,7 +30,6 @@ fn tested(world: &World, name: &str) -> RepoName {
     world.repository(name, &[("src/lib.rs", "// 0\n"), (".github/loopgate.yml", &configuration)])
 }
 
-/// Every attempt fails with tests that nobody has heard of: each is a different error, and the total counts them.
 /// A coding agent's pull request is its author's and of whoever asked for it. Taking an assignment back changes nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_asks_an_agent_does_not_approve_what_it_made() {
@@ -52,6 +51,7 @@ async fn who_asks_an_agent_does_not_approve_what_it_made() {
     assert_eq!(world.look(&pr).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&pr));
 }
 
+/// Every attempt fails with tests that nobody has heard of: each is a different error, and the total counts them.
 #[tokio::test(flavor = "multi_thread")]
 async fn new_names_for_every_failure_end_at_the_total() {
     let world = World::simulated().await;

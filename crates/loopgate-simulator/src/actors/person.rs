@@ -261,7 +261,7 @@ impl Person {
     pub fn stack(&self, layers: &[&Pr]) -> Result<(), Refused> {
         let repo = &layers.first().ok_or_else(Refused::not_found)?.repo;
         let numbers = layers.iter().map(|layer| layer.number).collect();
-        self.in_repo(repo, |world, actor, repo| world.stack(actor, repo, numbers))
+        self.in_repo(repo, |world, actor, repo| world.make_stack(actor, repo, numbers))
     }
 
     /// Dissolves the stack that it is a layer of. GitHub describes no event for it.

@@ -73,7 +73,7 @@ fn stacks(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     let wanted = call.query("pull_request").map(|number| number.parse().map(PrNumber::new)).transpose();
     let wanted = wanted.map_err(|_| Refused::unprocessable("Invalid pull request number"))?;
-    let found = repo.stacks.iter().filter(|stack| wanted.is_none_or(|number| stack.layers.contains(&number)));
+    let found = repo.stacks.iter().filter(|stack| wanted.is_none_or(|number| stack.layers.contains(&number))).collect();
     Ok(call.list(found, |stack| json::stack(world, repo, stack)))
 }
 

@@ -16,7 +16,7 @@ use loopgate_core::{PrNumber, Sha};
 
 impl World {
     /// Each layer targets the branch of the one beneath.
-    pub fn stack(&mut self, actor: Actor, repo: RepoId, layers: Vec<PrNumber>) -> Result<(), Refused> {
+    pub fn make_stack(&mut self, actor: Actor, repo: RepoId, layers: Vec<PrNumber>) -> Result<(), Refused> {
         self.need(actor, repo, Role::Write)?;
         let base = match layers.first() {
             Some(bottom) => self.pull(repo, *bottom)?.base_branch.clone(),
