@@ -38,6 +38,8 @@ const EVENT_LIMIT: u64 = 25 * 1024 * 1024;
 const MOST_TRIES: u32 = 3;
 /// A look that asks for another one this soon is given it, since no server waits to do it.
 const WAITED_FOR: TimeDelta = TimeDelta::seconds(45);
+/// Pull requests that ended so lately are looked at where a run of their head ended.
+const ENDED_LATELY: TimeDelta = TimeDelta::hours(1);
 /// Looks at one pull request at most.
 const MOST_LOOKS: u32 = 4;
 
@@ -51,7 +53,7 @@ Reads the event of a GitHub Actions workflow from the environment that Actions g
   GITHUB_WORKFLOW_REF, LOOPGATE_STATE_FOLDER   with `state: { backend: artifact }`: whose artifacts count, and where
                                          states are left for the step that uploads them
 
-Events: pull_request_target, issue_comment, workflow_run, merge_group, push, schedule, workflow_dispatch.
+Events: workflow_run, issue_comment, merge_group, push, schedule, workflow_dispatch, pull_request_target.
 Ends with 0 when every pull request was looked at, whatever was decided; the decision is in the outputs.
 
 Examples:
@@ -208,6 +210,12 @@ impl Run<'_> {
         let mut found = Vec::new();
         for target in targets {
             found.extend(client.pull_requests_of(target).await.map_err(CliError::unavailable)?);
+            // The relay's run names the commit and not what happened, which may have been the end.
+            if let Target::Head { repository, sha } = target {
+                let since = Utc::now() - ENDED_LATELY;
+                let ended = client.ended_with_head(repository, *sha, since).await.map_err(CliError::unavailable)?;
+                found.extend(ended.into_iter().map(|number| (repository.clone(), number)));
+            }
         }
         found.sort();
         found.dedup();

@@ -33,7 +33,7 @@ use super::{
     health::Health,
     identity::Knowledge,
     retry::{Patience, Repeat, RetryDecision, judge},
-    transport::{Accept, ApiUrl, Broken, Incoming, Outgoing, Transport},
+    transport::{Accept, ApiUrl, Broken, GRAPHQL, Incoming, Outgoing, Transport},
     usage::{Meter, Pace, Permit},
 };
 use loopgate_core::{InstallationId, Sha, Timestamp, observed::AppIdentity};
@@ -456,6 +456,14 @@ impl Client {
     ) -> Result<T, Error> {
         let answer = self.send_write(method, path, Some(body), repeat).await?;
         parse(path, &answer.body)
+    }
+
+    /// Asks GraphQL. A question changes nothing, so it may be repeated.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`]; what GraphQL itself refuses comes as an answer without data.
+    pub(crate) async fn graphql<T: DeserializeOwned>(&self, question: &impl Serialize) -> Result<T, Error> {
+        self.write(Method::POST, GRAPHQL, question, Repeat::Safe).await
     }
 
     /// [`write`](Self::write) where only the success matters.

@@ -26,6 +26,7 @@ const LATELY_CHANGED: usize = 3;
 pub(super) struct OpenPull {
     pub number: PrNumber,
     state: String,
+    closed_at: Option<Timestamp>,
     user: Option<User>,
     head: Tip,
     pub base: Side,
@@ -128,6 +129,22 @@ impl Client {
         let path = format!("{}/pulls?state=open&sort=updated&direction=desc", path::repo(repository));
         let lately = self.list::<Vec<OpenPull>>(&path, LATELY_CHANGED).await?;
         Ok(concerned(lately.items, repository, head))
+    }
+
+    /// The pull requests with this head that were closed or merged since a moment, among those that changed last.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn ended_with_head(
+        &self,
+        repository: &RepoName,
+        head: Sha,
+        since: Timestamp,
+    ) -> Result<Vec<PrNumber>, Error> {
+        let path = format!("{}/pulls?state=closed&sort=updated&direction=desc", path::repo(repository));
+        let lately = self.list::<Vec<OpenPull>>(&path, 1).await?.items.into_iter();
+        let ended = lately.filter(|pull| pull.head.sha == head && pull.closed_at.is_some_and(|at| at >= since));
+        Ok(ended.map(|pull| pull.number).collect())
     }
 
     /// The open pull requests of a repository, all or those that one branch governs: higher layers of a stack target

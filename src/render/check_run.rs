@@ -16,7 +16,7 @@ use super::{
 use loopgate_core::{
     CheckName, PrNumber, Sha,
     commands::Button,
-    deciding::{CheckRunPlan, Decision, NextAction, View},
+    deciding::{CheckRunPlan, CheckView, Decision, NextAction, View},
     evidence::CheckKind,
     gate::{GateReport, GateStanding},
     observed::{Conclusion, OwnCheck},
@@ -134,6 +134,9 @@ fn verify_title(subject: &Subject<'_>) -> String {
         (NextAction::Complete, Some(Blocker::MissingEvidence(missing))) => {
             format!("Merged without {}", words::checks(missing))
         }
+        (_, Some(Blocker::MissingEvidence(_))) if view.checks.iter().any(awaits_approval) => {
+            "Waits for somebody to press Approve and run".to_owned()
+        }
         (_, Some(Blocker::MissingEvidence(missing))) => format!("Waiting for {}", words::checks(missing)),
         (_, Some(Blocker::Capability(_))) => {
             format!("{} of {} capabilities", view.capabilities.completed, view.capabilities.total)
@@ -145,6 +148,10 @@ fn verify_title(subject: &Subject<'_>) -> String {
         _ if !failing.is_empty() => failed_title(subject, &failing),
         _ => passed_title(view),
     }
+}
+
+fn awaits_approval(check: &CheckView) -> bool {
+    matches!(check.standing, CheckStanding::AwaitsApproval { .. })
 }
 
 fn failed_title(subject: &Subject<'_>, failing: &[CheckName]) -> String {

@@ -2,7 +2,7 @@
 
 use super::{
     refusal,
-    sanitize::{Markdown, code, short_text, text},
+    sanitize::{Markdown, address, code, short_text, text},
     verdict::{Subject, fails_on_the_base},
     words,
 };
@@ -146,6 +146,20 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
             )];
         }
         return vec![outside_step(&subject.decision.view)];
+    }
+    let held = |standing: &CheckStanding| match standing {
+        CheckStanding::AwaitsApproval { url } => Some(url.clone()),
+        _ => None,
+    };
+    if let Some(url) = missing.iter().filter_map(standing).find_map(held) {
+        let button = match url.as_deref().and_then(address) {
+            Some(url) => format!("[Approve and run]({url})"),
+            None => "*Approve and run*".to_owned(),
+        };
+        return vec![format!(
+            "Somebody with write reads the change and presses {button}: GitHub does not run workflows of this author \
+             before. No attempt is counted, and nothing runs out meanwhile."
+        )];
     }
     if let Some(step) = start_step(subject, missing) {
         return step;

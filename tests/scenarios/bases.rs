@@ -219,3 +219,30 @@ async fn a_copy_from_a_fork_blocks_nobody() {
     assert!(passes(&world.look(&pr), None), "{:?}", world.look(&pr));
     world.person("alice").merges(&pr).await;
 }
+
+/// *Update branch* where both sides changed a file, each in its own lines, is nobody's work; a conflict that somebody
+/// resolves is theirs.
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_that_merge_by_themselves_are_nobodys_work() {
+    const FILE: &str = "src/auth/session.rs";
+    let text = |first: &str, last: &str| {
+        let middle: String = (0..12).map(|line| format!("    line({line});\n")).collect();
+        format!("fn {first}() {{\n{middle}}} // {last}\n")
+    };
+    for (resolved, is_work) in [(text("opened", "seen"), false), (text("opened", "seen by bob"), true)] {
+        let world = World::simulated().await;
+        let repo = configured(&world).await;
+        world.person("olga").pushes_to(&repo, "main", &[(FILE, &text("open", "end"))]).await;
+        let pr = world.person("alice").opens(&repo, "feat: opened", &[(FILE, &text("opened", "end"))]).await;
+        world.person("carol").says(&pr, "security approved").await;
+        assert_eq!(world.look(&pr).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&pr));
+        world.person("bob").pushes_to(&repo, "main", &[(FILE, &text("open", "seen"))]).await;
+        world.person("bob").merges_main(&pr, &[(FILE, &resolved)]).await;
+        world.person("carol").says(&pr, "security approval revoked").await;
+        world.person("bob").says(&pr, "security approved").await;
+        let look = world.look(&pr);
+        let expected = if is_work { "action_required" } else { "success" };
+        assert_eq!(look.concluded("loopgate / gates"), Some(expected), "{look:?}");
+        assert_eq!(look.status().contains("bob wrote or committed part"), is_work, "{}", look.status());
+    }
+}

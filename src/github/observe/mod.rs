@@ -20,6 +20,7 @@ mod before_merge;
 mod checks;
 mod config;
 mod conversation;
+mod edits;
 mod events;
 mod evidence;
 mod organisation;
@@ -272,6 +273,7 @@ impl Observer {
         on_commit.pull_request.head.sha = commit;
         on_commit.evidence = evidence::read(client, repository, commit, &listed).await?;
         on_commit.workflow_runs = evidence::with_jobs(client, repository, &listed, &on_commit.evidence).await?;
+        on_commit.held_run = evidence::held(&runs);
         on_commit.checks = checks.external;
         on_commit.hints.clear();
         Ok(Some(on_commit))
@@ -402,6 +404,7 @@ impl Observer {
             inline,
             stack,
             assignments,
+            unheard,
         ) = futures::try_join!(
             required_approvals,
             checks_in_detail,
@@ -416,7 +419,10 @@ impl Observer {
             conversation::inline(client, repository, pull.pull_request.number, pull.inline),
             standing,
             events::assignments(client, repository, &pull.pull_request, &policy.coding_agents),
+            edits::unheard(client, &comments, &hints, &us, previous),
         )?;
+        let mut hints = hints;
+        hints.extend(unheard);
         let judged_on = scope::judge(client, repository, &pull, &others, &self.registry).await?;
         let (mut left, left_heads) = left_behind;
         if pull.pull_request.lifecycle == Lifecycle::Open {
@@ -479,6 +485,7 @@ impl Observer {
             forged_checks: checks.forged,
             evidence,
             workflow_runs,
+            held_run: evidence::held(&runs),
             base_evidence,
             required_approvals,
             judged_on,

@@ -126,6 +126,9 @@ fn labels(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> BTre
             NextAction::WaitForEvidence { .. } if fails_as_its_base_does(stages) => {
                 (&labels.waiting, LabelMeaning::BaseFailsToo)
             }
+            NextAction::WaitForEvidence { .. } if awaits_approval(stages) => {
+                (&labels.waiting, LabelMeaning::PersonAwaited)
+            }
             NextAction::WaitForEvidence { .. } => (&labels.verifying, LabelMeaning::ChecksRun),
             NextAction::Retry { .. } => (&labels.retry, LabelMeaning::FixNeeded),
             NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => {
@@ -152,6 +155,12 @@ fn labels(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> BTre
         wishes.insert(gate.label.clone(), wish);
     }
     wishes
+}
+
+/// Whether a check's workflow waits for somebody to let it run.
+fn awaits_approval(stages: &Stages<'_>) -> bool {
+    let awaits = |check: &GatheredCheck| matches!(check.standing, CheckStanding::AwaitsApproval { .. });
+    stages.verification.evidence.checks.values().any(awaits)
 }
 
 /// Orange: somebody else has to act.

@@ -45,6 +45,9 @@ pub struct Snapshot {
     pub evidence: Vec<ReceivedEvidence>,
     /// Runs on the head commit of the workflows that may bring evidence.
     pub workflow_runs: Vec<WorkflowRun>,
+    /// A run on the head, of whatever workflow, that waits for somebody with write to press *Approve and run*
+    /// (<https://docs.github.com/en/actions/how-tos/manage-workflow-runs/approve-runs-from-forks>).
+    pub held_run: Option<WorkflowRun>,
     /// What is known of the checks on the merge base, else the base head. Blame is decided by it.
     pub base_evidence: Option<BaseEvidence>,
     /// Approvals that the base branch's rules ask for; 0 when they ask for none.
@@ -89,6 +92,7 @@ impl Snapshot {
             forged_checks: Vec::new(),
             evidence: Vec::new(),
             workflow_runs: Vec::new(),
+            held_run: None,
             base_evidence: None,
             required_approvals: 0,
             judged_on: None,
