@@ -73,7 +73,7 @@ async fn serve(config: ServerConfig) -> CommandResult {
     let known = introduction(&github).await?;
     let own = known.clone().unwrap_or_else(|| {
         // Nobody's: until GitHub has told the number, echoes of our own check runs are looked at once more.
-        OwnApp { app_id: config.app_id.number().unwrap_or(AppId::new(0)), bot: None }
+        OwnApp { app_id: config.app_id.number().unwrap_or(loopgate_core::AppId::new(0)), bot: None }
     });
     let readiness = readiness(&github);
     let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
