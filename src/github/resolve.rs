@@ -266,17 +266,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_branch_name_stays_a_value() {
+    async fn a_branch_governs_what_targets_it_and_the_layers_of_its_stacks() {
         let server = MockServer::start().await;
+        let into = |number, branch: &str| {
+            let mut pull = pull(number, "open", HEAD, "acme/widgets");
+            pull["base"]["ref"] = branch.into();
+            pull
+        };
+        let mut layer = into(8, "feature-1");
+        layer["stack"] = json!({ "base": { "ref": "release/1", "sha": OTHER } });
         Mock::given(path("/repos/acme/widgets/pulls"))
-            .and(query_param("base", "release/1.0&state=all"))
             .and(query_param("state", "open"))
-            .respond_with(ResponseTemplate::new(200).set_body_json(json!([pull(7, "open", HEAD, "acme/widgets")])))
+            .respond_with(ResponseTemplate::new(200).set_body_json(json!([
+                into(7, "release/1"),
+                layer,
+                into(9, "main")
+            ])))
             .mount(&server)
             .await;
-        let client = client(&server).await;
-        let repository = "acme/widgets".parse().unwrap();
-        let found = client.open_pull_requests(&repository, Some("release/1.0&state=all")).await.unwrap();
-        assert_eq!(found, [PrNumber::new(7)]);
+        let (client, repository) = (client(&server).await, "acme/widgets".parse().unwrap());
+        let found = client.open_pull_requests(&repository, Some("release/1")).await.unwrap();
+        assert_eq!(found, [PrNumber::new(7), PrNumber::new(8)]);
+        assert_eq!(client.open_pull_requests(&repository, None).await.unwrap().len(), 3);
     }
 }
