@@ -50,7 +50,11 @@ async fn a_stack_of_three_is_edited_rebased_and_merged_from_the_bottom() {
     let gates = look.check("loopgate / gates");
     assert!(gates.title.contains("Own part approved") && gates.title.contains(&waits(&bottom)), "{gates:?}");
     assert_eq!(gates.conclusion.as_deref(), Some("action_required"));
-    assert!(look.status().contains(&waits(&bottom)) && !look.has_label("loop:passed"), "{}", look.status());
+    assert!(
+        look.status().contains("Own part is ready — waits for #") && !look.has_label("loop:passed"),
+        "{}",
+        look.status()
+    );
     assert!(world.person("alice").is_refused_to_merge(&top).await);
 
     // Who approves a layer approves that layer; those above learn of it without being touched.

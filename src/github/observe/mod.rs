@@ -226,6 +226,8 @@ impl Observer {
         let (branch, defaults, layers) = futures::try_join!(branch, defaults, layers)?;
         let tip = match pull.merged_as {
             Some(merged_as) => before_merge::base(client, repository, pull, merged_as).await?,
+            // Where GitHub does not say as what it was merged, what it was compared with was on the branch before.
+            None if matches!(pull.pull_request.lifecycle, Lifecycle::Merged { .. }) => pull.compared_base,
             None => branch.map_or(pull.compared_base, |BaseBranch { commit: Tip { sha }, .. }| sha),
         };
         let default_branch = pull.default_branch.as_deref();

@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn events_that_run_the_pull_requests_own_file_are_refused_with_the_way_out() {
         for (event, says) in [
-            ("pull_request", "pull_request_target"),
+            ("pull_request", "workflow_run"),
             ("pull_request_review", "workflow_run"),
             ("pull_request_review_comment", "workflow_run"),
             ("watch", "no pull request"),
