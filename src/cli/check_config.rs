@@ -21,7 +21,8 @@ use loopgate_core::{RepoName, policy::ConfigError};
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 With --online, GitHub is asked too: unknown users, unknown or unreadable teams, owners in CODEOWNERS that are not there, \
-gates that nobody can approve, conditions that can never hold. The organisation's defaults count. Nothing is written.
+gates that nobody can approve, conditions that can never hold, and, where the credentials may read them \
+(administration: read), policies for GitHub Actions that keep evidence from coming. The organisation's defaults count. Nothing is written.
 
 Where the configuration is read:
   check-config                          .github/loopgate.yml here

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::CliError;
-use crate::github::{ApiUrl, AppCredentials, AppSlug, Credentials, Github, Secret, Setup};
-use loopgate_core::{AppId, InstallationId, RepoName};
+use crate::github::{ApiUrl, AppCredentials, AppName, AppSlug, Credentials, Github, Secret, Setup};
+use loopgate_core::{InstallationId, RepoName};
 
 /// What `--help` says about the environment.
 pub const ENVIRONMENT: &str = "\
@@ -33,10 +33,10 @@ pub async fn connect(repository: &RepoName) -> Result<Online, CliError> {
 
 fn credentials() -> Result<Credentials, CliError> {
     if let Some(id) = variable("LOOPGATE_APP_ID") {
-        let id: u64 = id.parse().map_err(|_| CliError::bad_data("LOOPGATE_APP_ID is not a number"))?;
+        let id: AppName = id.trim().parse().map_err(|why| CliError::bad_data(format!("LOOPGATE_APP_ID {why}")))?;
         let key = secret("LOOPGATE_PRIVATE_KEY")?
             .ok_or_else(|| CliError::bad_data("LOOPGATE_APP_ID is set, and LOOPGATE_PRIVATE_KEY is not"))?;
-        return AppCredentials::new(AppId::new(id), &key).map(Credentials::App).map_err(CliError::bad_data);
+        return AppCredentials::new(id, &key).map(Credentials::App).map_err(CliError::bad_data);
     }
     let token = variable("GITHUB_TOKEN").or_else(|| variable("GH_TOKEN")).ok_or_else(|| {
         CliError::bad_data("neither GITHUB_TOKEN nor LOOPGATE_APP_ID is set, so GitHub cannot be asked; see --help")

@@ -38,6 +38,8 @@ const EVENT_LIMIT: u64 = 25 * 1024 * 1024;
 const MOST_TRIES: u32 = 3;
 /// A look that asks for another one this soon is given it, since no server waits to do it.
 const WAITED_FOR: TimeDelta = TimeDelta::seconds(45);
+/// Pull requests that ended so lately are looked at where a run of their head ended.
+const ENDED_LATELY: TimeDelta = TimeDelta::hours(1);
 /// Looks at one pull request at most.
 const MOST_LOOKS: u32 = 4;
 
@@ -51,7 +53,7 @@ Reads the event of a GitHub Actions workflow from the environment that Actions g
   GITHUB_WORKFLOW_REF, LOOPGATE_STATE_FOLDER   with `state: { backend: artifact }`: whose artifacts count, and where
                                          states are left for the step that uploads them
 
-Events: pull_request_target, issue_comment, workflow_run, merge_group, push, schedule, workflow_dispatch.
+Events: workflow_run, issue_comment, merge_group, push, schedule, workflow_dispatch, pull_request_target.
 Ends with 0 when every pull request was looked at, whatever was decided; the decision is in the outputs.
 
 Examples:
@@ -141,7 +143,7 @@ impl Run<'_> {
             }
             InWorkflow::Unsuitable(why) => return Err(CliError::bad_data(why)),
         };
-        let found = self.pull_requests(&client, &targets).await?;
+        let mut found = self.pull_requests(&client, &targets).await?;
         let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
         let artifact = self.arguments.state_artifact()?;
         let reconcile = Reconcile::new(self.github.clone()).calling(channels).keeping(artifact.clone());
@@ -151,25 +153,27 @@ impl Run<'_> {
             }
         }
         let mut budget = Budget::new(self.arguments.most_requests);
-        for (place, (repository, number)) in found.iter().enumerate() {
+        let mut place = 0;
+        while let Some((repository, number)) = found.get(place).cloned() {
             if !budget.allows(self.github.usage().total) {
                 report.left = found.len() - place;
                 break;
             }
-            let job = ReconcileRequest {
-                installation: None,
-                repository: repository.clone(),
-                number: *number,
-                hints: hints.clone(),
-            };
-            let ended = self.look(&reconcile, &job).await;
+            let job =
+                ReconcileRequest { installation: None, repository: repository.clone(), number, hints: hints.clone() };
+            let (ended, above) = self.look(&reconcile, &job).await;
+            // What changed in one layer of a stack concerns the next.
+            if let Some(above) = above.filter(|above| !found[place..].iter().any(|(_, number)| number == above)) {
+                found.push((repository.clone(), above));
+            }
             let waits = matches!(&ended, Ended::Failed(Failed { retry: Retry::At(_), .. }));
-            report.looked.push(Looked { repository: repository.clone(), number: *number, ended });
+            report.looked.push(Looked { repository, number, ended });
             if waits {
                 // GitHub asks to wait: the next pull request would meet the same.
                 report.left = found.len() - place - 1;
                 break;
             }
+            place += 1;
         }
         if let Some(artifact) = &artifact {
             report.state_folder = artifact.to_upload().await.map(Path::to_owned);
@@ -206,6 +210,12 @@ impl Run<'_> {
         let mut found = Vec::new();
         for target in targets {
             found.extend(client.pull_requests_of(target).await.map_err(CliError::unavailable)?);
+            // The relay's run names the commit and not what happened, which may have been the end.
+            if let Target::Head { repository, sha } = target {
+                let since = Utc::now() - ENDED_LATELY;
+                let ended = client.ended_with_head(repository, *sha, since).await.map_err(CliError::unavailable)?;
+                found.extend(ended.into_iter().map(|number| (repository.clone(), number)));
+            }
         }
         found.sort();
         found.dedup();
@@ -213,20 +223,22 @@ impl Run<'_> {
     }
 
     /// Looks until nothing asks to be looked at again soon.
-    async fn look(&self, reconcile: &Reconcile, job: &ReconcileRequest) -> Ended {
+    async fn look(&self, reconcile: &Reconcile, job: &ReconcileRequest) -> (Ended, Option<PrNumber>) {
         let mut looks = 1;
+        let mut above = None;
         loop {
             let outcome = match self.try_look(reconcile, job).await {
                 Ok(outcome) => outcome,
-                Err(failed) => return Ended::Failed(failed),
+                Err(failed) => return (Ended::Failed(failed), above),
             };
+            above = outcome.above.or(above);
             let now = Utc::now();
             match outcome.revisit_at {
                 Some(at) if at <= now + WAITED_FOR && looks < MOST_LOOKS => {
                     pause((at - now).to_std().unwrap_or_default()).await;
                     looks += 1;
                 }
-                revisit_at => return Ended::Settled { result: outcome.result, revisit_at },
+                revisit_at => return (Ended::Settled { result: outcome.result, revisit_at }, above),
             }
         }
     }

@@ -19,7 +19,7 @@ const INTRODUCTION: Duration = Duration::from_secs(5);
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The environment:
-  LOOPGATE_APP_ID                   the App's number                                      required
+  LOOPGATE_APP_ID                   the App's number or client id                         required
   LOOPGATE_PRIVATE_KEY              the App's private key, PEM                            required
   LOOPGATE_WEBHOOK_SECRET           the secret of the App's webhook                       required
   LOOPGATE_WEBHOOK_SECRET_PREVIOUS  accepted too while the secret is being rotated
@@ -67,11 +67,14 @@ fn log_to_stderr(filter: &str) -> Result<(), CliError> {
 }
 
 async fn serve(config: ServerConfig) -> CommandResult {
-    let credentials = AppCredentials::new(config.app_id, &config.private_key).map_err(CliError::bad_data)?;
+    let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key).map_err(CliError::bad_data)?;
     let api = ApiUrl::parse(config.github_api_url.as_str()).map_err(CliError::bad_data)?;
     let github = Github::new(api, Credentials::App(credentials), Setup::default()).map_err(CliError::unavailable)?;
     let known = introduction(&github).await?;
-    let own = known.clone().unwrap_or(OwnApp { app_id: config.app_id, bot: None });
+    let own = known.clone().unwrap_or_else(|| {
+        // Nobody's: until GitHub has told the number, echoes of our own check runs are looked at once more.
+        OwnApp { app_id: config.app_id.number().unwrap_or(loopgate_core::AppId::new(0)), bot: None }
+    });
     let readiness = readiness(&github);
     let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
     let reconciler = GithubReconciler::new(github.clone(), SystemClock).sealing(config.state_seal()).calling(channels);

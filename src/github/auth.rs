@@ -58,19 +58,72 @@ impl FromStr for AppSlug {
 /// An App and its private key.
 #[derive(Clone)]
 pub struct AppCredentials {
-    pub id: AppId,
+    name: AppName,
     key: EncodingKey,
+}
+
+/// How an App names itself when it asks for tokens: its number, or its client id
+/// (<https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app>).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AppName {
+    Number(AppId),
+    ClientId(String),
+}
+
+impl AppName {
+    /// The number, where it is named by that.
+    pub const fn number(&self) -> Option<AppId> {
+        match self {
+            Self::Number(id) => Some(*id),
+            Self::ClientId(_) => None,
+        }
+    }
+}
+
+impl From<AppId> for AppName {
+    fn from(id: AppId) -> Self {
+        Self::Number(id)
+    }
+}
+
+impl FromStr for AppName {
+    type Err = String;
+
+    /// # Errors
+    /// When the text is neither; the sentence goes on after the name of what was set.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(number) = text.parse() {
+            return Ok(Self::Number(AppId::new(number)));
+        }
+        let is_client_id =
+            text.starts_with("Iv") && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
+        if is_client_id {
+            Ok(Self::ClientId(text.to_owned()))
+        } else {
+            Err("is neither the App ID, a number, nor the client id, which begins with Iv; it is not the slug"
+                .to_owned())
+        }
+    }
+}
+
+impl fmt::Display for AppName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(id) => id.fmt(f),
+            Self::ClientId(id) => f.write_str(id),
+        }
+    }
 }
 
 impl AppCredentials {
     /// # Errors
     /// When `pem` is no RSA private key in PEM form (PKCS#1 or PKCS#8).
-    pub fn new(id: AppId, pem: &Secret) -> Result<Self, Error> {
+    pub fn new(name: impl Into<AppName>, pem: &Secret) -> Result<Self, Error> {
         // Secret managers and .env files often carry the key on one line, its line breaks written as `\n`.
         let text = pem.expose().replace("\\n", "\n");
         let key = EncodingKey::from_rsa_pem(text.trim().as_bytes())
             .map_err(|_| Error::Setup("the App's private key is not an RSA key in PEM form".into()))?;
-        Ok(Self { id, key })
+        Ok(Self { name: name.into(), key })
     }
 
     /// The App's own signed token.
@@ -81,7 +134,7 @@ impl AppCredentials {
         let claims = Claims {
             iat: (now - TimeDelta::seconds(60)).timestamp(),
             exp: (now + TimeDelta::minutes(9)).timestamp(),
-            iss: self.id.to_string(),
+            iss: self.name.to_string(),
         };
         jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &self.key)
             .map(Secret::new)
@@ -91,7 +144,7 @@ impl AppCredentials {
 
 impl fmt::Debug for AppCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AppCredentials").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("AppCredentials").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -173,6 +226,14 @@ pub(super) mod tests {
         let claims: serde_json::Value =
             serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(payload).unwrap()).unwrap();
         assert_eq!(claims, serde_json::json!({ "iat": 1_799_999_940, "exp": 1_800_000_540, "iss": "7" }));
+    }
+
+    #[test]
+    fn an_app_is_named_by_its_number_or_its_client_id() {
+        for name in ["424242", "Iv23liAbCdEf0123456789", "Iv1.0123456789abcdef"] {
+            assert_eq!(name.parse::<AppName>().unwrap().to_string(), name);
+        }
+        assert!(["loopgate", "", "Iv23 li", "-1"].iter().all(|name| name.parse::<AppName>().is_err()));
     }
 
     #[test]

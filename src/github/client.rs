@@ -33,7 +33,7 @@ use super::{
     health::Health,
     identity::Knowledge,
     retry::{Patience, Repeat, RetryDecision, judge},
-    transport::{Accept, ApiUrl, Broken, Incoming, Outgoing, Transport},
+    transport::{Accept, ApiUrl, Broken, GRAPHQL, Incoming, Outgoing, Transport},
     usage::{Meter, Pace, Permit},
 };
 use loopgate_core::{InstallationId, Sha, Timestamp, observed::AppIdentity};
@@ -258,6 +258,22 @@ impl Client {
         .await
     }
 
+    /// The bytes of a blob; `None` where there is none. Asked once.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`] but not found; [`Error::TooLarge`] above `limit` bytes.
+    pub(crate) async fn get_blob(&self, repository: &str, blob: Sha, limit: usize) -> Result<Option<Bytes>, Error> {
+        let path = format!("{repository}/git/blobs/{blob}");
+        self.once_or_absent(&path, Accept::Raw, async || {
+            let body = self.read(&Outgoing::read(&path, Accept::Raw, limit)).await?.or_redirected(&path)?.body;
+            match blob_id(&body) == blob {
+                true => Ok(Some(body)),
+                false => Err(unreadable(&path, "the content is not that of the blob it names")),
+            }
+        })
+        .await
+    }
+
     /// A JSON document that the path names by its content (a commit, an id), or `None` where there is none. Asked once,
     /// since neither can change.
     ///
@@ -440,6 +456,14 @@ impl Client {
     ) -> Result<T, Error> {
         let answer = self.send_write(method, path, Some(body), repeat).await?;
         parse(path, &answer.body)
+    }
+
+    /// Asks GraphQL. A question changes nothing, so it may be repeated.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`]; what GraphQL itself refuses comes as an answer without data.
+    pub(crate) async fn graphql<T: DeserializeOwned>(&self, question: &impl Serialize) -> Result<T, Error> {
+        self.write(Method::POST, GRAPHQL, question, Repeat::Safe).await
     }
 
     /// [`write`](Self::write) where only the success matters.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{
     Failed, ObservedSurface, Reconcile, ReconcileRequest, error::OrAbsent as _, observe::CONFIGURATION, path, plan,
-    resolve::Tip,
+    resolve::Tip, wire::InStack,
 };
 use crate::render::{self, Rendered};
 use loopgate_core::{
@@ -19,6 +19,7 @@ struct Pull {
     state: String,
     head: Tip,
     base: BaseTip,
+    stack: Option<InStack>,
 }
 
 #[derive(Deserialize)]
@@ -44,7 +45,10 @@ impl Reconcile {
         let client = self.github.client(job.installation);
         let repository = path::repo(&job.repository);
         let pull = client.fetch::<Pull>(&format!("{repository}/pulls/{}", job.number)).await.or_absent()?;
-        let Some(Pull { head, base, .. }) = pull.filter(|pull| pull.state == "open") else { return Ok(()) };
+        let Some(Pull { head, mut base, stack, .. }) = pull.filter(|pull| pull.state == "open") else { return Ok(()) };
+        if let Some(stack) = stack {
+            (base.branch, base.sha) = (stack.base.branch, stack.base.sha);
+        }
         let check_runs = self.observer.own_check_runs(&client, &job.repository, head.sha).await?;
         let configuration = format!("{repository}/contents/{CONFIGURATION}?ref={}", base.sha);
         let scope = match base.branch == base.repo.default_branch {

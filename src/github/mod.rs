@@ -35,7 +35,7 @@ mod wire;
 
 pub use act::{Effect, Executed, Executor, Presence, Problem, plan};
 pub use app::DeliveryAttempt;
-pub use auth::{AppCredentials, AppSlug, Credentials};
+pub use auth::{AppCredentials, AppName, AppSlug, Credentials};
 pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
 pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};

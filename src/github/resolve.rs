@@ -9,7 +9,7 @@ use super::{
     paging::wrapped_pages,
     path,
     webhook::Target,
-    wire::{User, account},
+    wire::{InStack, User, account},
 };
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp, WorkflowRunId,
@@ -26,14 +26,21 @@ const LATELY_CHANGED: usize = 3;
 pub(super) struct OpenPull {
     pub number: PrNumber,
     state: String,
+    closed_at: Option<Timestamp>,
     user: Option<User>,
     head: Tip,
     pub base: Side,
+    stack: Option<InStack>,
 }
 
 impl OpenPull {
     pub fn author(&self) -> Account {
         account(self.user.clone())
+    }
+
+    /// The branch whose rules hold for it: its stack's base, else the one it targets.
+    pub fn governed_by(&self) -> &str {
+        self.stack.as_ref().map_or(&self.base.branch, |stack| &stack.base.branch)
     }
 }
 
@@ -124,15 +131,32 @@ impl Client {
         Ok(concerned(lately.items, repository, head))
     }
 
-    /// The open pull requests of a repository, all or those into one branch.
+    /// The pull requests with this head that were closed or merged since a moment, among those that changed last.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn ended_with_head(
+        &self,
+        repository: &RepoName,
+        head: Sha,
+        since: Timestamp,
+    ) -> Result<Vec<PrNumber>, Error> {
+        let path = format!("{}/pulls?state=closed&sort=updated&direction=desc", path::repo(repository));
+        let lately = self.list::<Vec<OpenPull>>(&path, 1).await?.items.into_iter();
+        let ended = lately.filter(|pull| pull.head.sha == head && pull.closed_at.is_some_and(|at| at >= since));
+        Ok(ended.map(|pull| pull.number).collect())
+    }
+
+    /// The open pull requests of a repository, all or those that one branch governs: higher layers of a stack target
+    /// other branches.
     ///
     /// # Errors
     /// Every kind of [`Error`].
     pub async fn open_pull_requests(&self, repository: &RepoName, into: Option<&str>) -> Result<Vec<PrNumber>, Error> {
-        let base = into.map(|branch| format!("&base={}", path::escape(branch))).unwrap_or_default();
-        let path = format!("{}/pulls?state=open{base}", path::repo(repository));
-        let pulls = self.list::<Vec<OpenPull>>(&path, MOST_PAGES).await?;
-        Ok(pulls.items.into_iter().map(|pull| pull.number).collect())
+        let path = format!("{}/pulls?state=open", path::repo(repository));
+        let pulls = self.list::<Vec<OpenPull>>(&path, MOST_PAGES).await?.items;
+        let governed = pulls.iter().filter(|pull| into.is_none_or(|branch| pull.governed_by() == branch));
+        Ok(governed.map(|pull| pull.number).collect())
     }
 
     /// The open pull requests of a repository, those that changed last first.
@@ -242,17 +266,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_branch_name_stays_a_value() {
+    async fn a_branch_governs_what_targets_it_and_the_layers_of_its_stacks() {
         let server = MockServer::start().await;
+        let into = |number, branch: &str| {
+            let mut pull = pull(number, "open", HEAD, "acme/widgets");
+            pull["base"]["ref"] = branch.into();
+            pull
+        };
+        let mut layer = into(8, "feature-1");
+        layer["stack"] = json!({ "base": { "ref": "release/1", "sha": OTHER } });
         Mock::given(path("/repos/acme/widgets/pulls"))
-            .and(query_param("base", "release/1.0&state=all"))
             .and(query_param("state", "open"))
-            .respond_with(ResponseTemplate::new(200).set_body_json(json!([pull(7, "open", HEAD, "acme/widgets")])))
+            .respond_with(ResponseTemplate::new(200).set_body_json(json!([
+                into(7, "release/1"),
+                layer,
+                into(9, "main")
+            ])))
             .mount(&server)
             .await;
-        let client = client(&server).await;
-        let repository = "acme/widgets".parse().unwrap();
-        let found = client.open_pull_requests(&repository, Some("release/1.0&state=all")).await.unwrap();
-        assert_eq!(found, [PrNumber::new(7)]);
+        let (client, repository) = (client(&server).await, "acme/widgets".parse().unwrap());
+        let found = client.open_pull_requests(&repository, Some("release/1")).await.unwrap();
+        assert_eq!(found, [PrNumber::new(7), PrNumber::new(8)]);
+        assert_eq!(client.open_pull_requests(&repository, None).await.unwrap().len(), 3);
     }
 }

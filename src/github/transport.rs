@@ -62,6 +62,9 @@ impl Default for ApiUrl {
     }
 }
 
+/// Where GraphQL is asked.
+pub(crate) const GRAPHQL: &str = "/graphql";
+
 /// One request, ready to be sent any number of times.
 #[derive(Debug, Clone)]
 pub(crate) struct Outgoing<'a> {
@@ -137,6 +140,11 @@ impl Transport {
     /// When a link points outside the API: tokens are sent nowhere else.
     pub(crate) fn address(&self, target: &str) -> Result<String, Error> {
         let api = self.api.as_str();
+        // On a server of one's own it stands beside the REST API, not below it
+        // (<https://docs.github.com/en/enterprise-server@latest/graphql/guides/managing-enterprise-accounts>).
+        if target == GRAPHQL {
+            return Ok(format!("{}{target}", api.strip_suffix("/v3").unwrap_or(api)));
+        }
         if target.starts_with('/') {
             return Ok(format!("{api}{target}"));
         }
@@ -225,6 +233,7 @@ mod tests {
     async fn tokens_go_nowhere_but_to_the_api() {
         let transport = Transport::new(ApiUrl::parse("https://ghe.example/api/v3/").unwrap()).unwrap();
         assert_eq!(transport.address("/repos/a/b").unwrap(), "https://ghe.example/api/v3/repos/a/b");
+        assert_eq!(transport.address(GRAPHQL).unwrap(), "https://ghe.example/api/graphql");
         let next = "https://ghe.example/api/v3/repositories/1/issues?page=2";
         assert_eq!(transport.address(next).unwrap(), next);
         for outside in

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use loopgate_core::{
-    Login, UserId,
+    Login, Sha, UserId,
     observed::{Account, AccountKind},
 };
 
@@ -28,6 +28,21 @@ impl From<User> for Account {
         };
         Self { id: user.id, login, kind }
     }
+}
+
+/// What answers say of a pull request that is a layer of a native stack
+/// (<https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>).
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct InStack {
+    pub base: StackBase,
+}
+
+/// The branch that the stack lands on, whatever the layer itself targets.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct StackBase {
+    #[serde(rename = "ref")]
+    pub branch: String,
+    pub sha: Sha,
 }
 
 /// The account, or GitHub's placeholder for one that is gone.

@@ -16,10 +16,10 @@ use super::{
 use loopgate_core::{
     CheckName, PrNumber, Sha,
     commands::Button,
-    deciding::{CheckRunPlan, Decision, NextAction, View},
+    deciding::{CheckRunPlan, CheckView, Decision, NextAction, View},
     evidence::CheckKind,
     gate::{GateReport, GateStanding},
-    observed::Conclusion,
+    observed::{Conclusion, OwnCheck},
     stages::Blocker,
     verdict::CheckStanding,
 };
@@ -59,7 +59,7 @@ pub(super) fn verify(subject: &Subject<'_>, model: StatusModel) -> CheckRunText 
     let view = &subject.decision.view;
     let (annotations, not_annotated) = annotations(view);
     CheckRunText {
-        title: title(verify_title(subject)),
+        title: title(layered(subject, OwnCheck::Verify, verify_title(subject))),
         summary: verify_summary(subject, model, not_annotated),
         text: configuration::check_text(&view.origin),
         annotations,
@@ -109,6 +109,16 @@ pub fn add_shared(text: &mut CheckRunText, shared: &SharedVerdict) {
     text.summary = format!("- #{} into {} {state}\n\n{}", shared.number, code(&shared.branch), text.summary);
 }
 
+/// What the check says, or where its own part passes and a layer of the stack beneath does not, that.
+fn layered(subject: &Subject<'_>, check: OwnCheck, own: String) -> String {
+    let part = match check {
+        OwnCheck::Verify => "passes",
+        OwnCheck::Gates => "approved",
+    };
+    let waits_for = subject.decision.surface.waits_for.get(&check);
+    waits_for.map_or(own, |layer| format!("Own part {part}; waits for #{layer}"))
+}
+
 /// The state of the evidence; gates and reviews are the other check's business.
 fn verify_title(subject: &Subject<'_>) -> String {
     let view = &subject.decision.view;
@@ -124,6 +134,9 @@ fn verify_title(subject: &Subject<'_>) -> String {
         (NextAction::Complete, Some(Blocker::MissingEvidence(missing))) => {
             format!("Merged without {}", words::checks(missing))
         }
+        (_, Some(Blocker::MissingEvidence(_))) if view.checks.iter().any(awaits_approval) => {
+            "Waits for somebody to press Approve and run".to_owned()
+        }
         (_, Some(Blocker::MissingEvidence(missing))) => format!("Waiting for {}", words::checks(missing)),
         (_, Some(Blocker::Capability(_))) => {
             format!("{} of {} capabilities", view.capabilities.completed, view.capabilities.total)
@@ -135,6 +148,10 @@ fn verify_title(subject: &Subject<'_>) -> String {
         _ if !failing.is_empty() => failed_title(subject, &failing),
         _ => passed_title(view),
     }
+}
+
+fn awaits_approval(check: &CheckView) -> bool {
+    matches!(check.standing, CheckStanding::AwaitsApproval { .. })
 }
 
 fn failed_title(subject: &Subject<'_>, failing: &[CheckName]) -> String {
@@ -213,7 +230,7 @@ fn action(label: &str, description: &str, identifier: &str) -> CheckAction {
 pub(super) fn gates(subject: &Subject<'_>) -> CheckRunText {
     let view = &subject.decision.view;
     CheckRunText {
-        title: title(gates_title(&view.gates)),
+        title: title(layered(subject, OwnCheck::Gates, gates_title(&view.gates))),
         summary: gates_summary(subject),
         text: configuration::check_text(&view.origin).or_else(|| explain::gates_text(subject)),
         annotations: Vec::new(),

@@ -51,6 +51,10 @@ pub fn row(check: &CheckView, links: &Links) -> CheckRow {
             row.link = url.as_deref().map(|url| links.to("log", url)).unwrap_or_default();
             "⏳ running".to_owned()
         }
+        CheckStanding::AwaitsApproval { url } => {
+            row.link = url.as_deref().map(|url| links.to("run", url)).unwrap_or_default();
+            "⏳ waits to be let run".to_owned()
+        }
         CheckStanding::TimedOutWaiting => "❌ no evidence in time".to_owned(),
         CheckStanding::Skipped { by, reason } => {
             row.note = Some(Markdown::ours(format!("{}: {}", words::person(by), short_text(reason, 200))));

@@ -31,7 +31,12 @@ fn is_asked(view: &View) -> bool {
 }
 
 fn has_ended(view: &View) -> bool {
-    !view.checks.iter().any(|check| matches!(check.standing, CheckStanding::Missing | CheckStanding::Running { .. }))
+    !view.checks.iter().any(|check| {
+        matches!(
+            check.standing,
+            CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::AwaitsApproval { .. }
+        )
+    })
 }
 
 fn measured(coverage: &ChangedCoverage, links: &Links) -> Markdown {

@@ -126,6 +126,12 @@ fn sentence(word: &Considered, refusal: &Refusal, by: &Markdown, gate: &Gate<'_>
         Refusal::IsContributor => {
             format!("{by} wrote or committed part of this pull request. Somebody else decides: {}.", approvers(gate))
         }
+        Refusal::IsRequester => format!(
+            "{by} asked the coding agent for this pull request. Somebody else decides: {}. To let those who ask approve \
+             this gate, set {} in the configuration on the base branch.",
+            approvers(gate),
+            code(&format!("gates.{name}.allow_requester: true"))
+        ),
         Refusal::IsBot => format!("{by} is a bot, and only people approve: {}.", approvers(gate)),
         Refusal::ViaApp => format!("it was written through an App. {by} has to write it on GitHub’s own page."),
         Refusal::WhileClosed => format!(
@@ -301,6 +307,7 @@ mod tests {
             R::IsAuthor { only_hope: OnlyHope::No },
             R::IsAuthor { only_hope: OnlyHope::Yes },
             R::IsContributor,
+            R::IsRequester,
             R::IsBot,
             R::ViaApp,
             R::NotAnApprover,

@@ -1,7 +1,8 @@
 //! What happens next and by whom.
 
 use super::{
-    sanitize::{Markdown, code, short_text, text},
+    refusal,
+    sanitize::{Markdown, address, code, short_text, text},
     verdict::{Subject, fails_on_the_base},
     words,
 };
@@ -10,6 +11,8 @@ use loopgate_core::{
     deciding::{NextAction, View},
     escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
+    observed::Stack,
+    stage::Stage,
     stages::Blocker,
     state::RunStatus,
     verdict::CheckStanding,
@@ -18,7 +21,7 @@ use loopgate_core::{
 /// What happens next and by whom, one step a line.
 pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
     let author = text(&subject.author());
-    let steps = match &subject.decision.action {
+    let mut steps = match &subject.decision.action {
         _ if subject.is_single() => Vec::new(),
         NextAction::Complete => Vec::new(),
         NextAction::Stopped => stopped_steps(subject),
@@ -35,14 +38,22 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
         )],
         NextAction::WaitForReady => Vec::new(),
         NextAction::WaitForReview => vec!["A reviewer with write access approves the head commit.".to_owned()],
+        NextAction::WaitForMerge if !subject.decision.surface.waits_for.is_empty() => Vec::new(),
         NextAction::WaitForMerge => vec!["Anybody with write access merges.".to_owned()],
     };
+    steps.extend(subject.snapshot.stack.as_ref().filter(|stack| stack.position > 0).map(layer_step));
     steps.into_iter().map(Markdown::ours).collect()
 }
 
 /// Whether what is to be done stands with the failures, and the steps say what follows.
 pub const fn are_of_later(action: &NextAction) -> bool {
     matches!(action, NextAction::Retry { .. })
+}
+
+/// Where it is in its stack.
+fn layer_step(stack: &Stack) -> String {
+    let on = stack.beneath.last().map(|layer| format!(", on #{}", layer.number)).unwrap_or_default();
+    format!("It is {} of {} in its stack{on}. Layers are merged from the bottom.", stack.position, stack.size)
 }
 
 fn stopped_steps(subject: &Subject<'_>) -> Vec<String> {
@@ -137,6 +148,20 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
             )];
         }
         return vec![outside_step(&subject.decision.view)];
+    }
+    let held = |standing: &CheckStanding| match standing {
+        CheckStanding::AwaitsApproval { url } => Some(url.clone()),
+        _ => None,
+    };
+    if let Some(url) = missing.iter().filter_map(standing).find_map(held) {
+        let button = match url.as_deref().and_then(address) {
+            Some(url) => format!("[Approve and run]({url})"),
+            None => "*Approve and run*".to_owned(),
+        };
+        return vec![format!(
+            "Somebody with write reads the change and presses {button}: GitHub does not run workflows of this author \
+             before. No attempt is counted, and nothing runs out meanwhile."
+        )];
     }
     if let Some(step) = start_step(subject, missing) {
         return step;

@@ -128,6 +128,7 @@ fn standing(check: &CheckView) -> (Paint, &'static str, String) {
     match &check.standing {
         CheckStanding::Missing => (Paint::Yellow, "?", plain("no evidence yet")),
         CheckStanding::Running { .. } => (Paint::Yellow, "…", plain("running")),
+        CheckStanding::AwaitsApproval { .. } => (Paint::Yellow, "…", plain("waits to be let run")),
         CheckStanding::TimedOutWaiting => (Paint::Red, "✗", plain("no evidence in time")),
         CheckStanding::Skipped { by, reason } => (Paint::Yellow, "-", format!("skipped by {by}: {}", line(reason))),
         CheckStanding::NotStarted { .. } => (Paint::Red, "✗", plain("could not be started")),

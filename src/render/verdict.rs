@@ -113,7 +113,10 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
             ("📝", format!("Checks pass on this draft — {} marks it ready for review", subject.author()))
         }
         NextAction::WaitForReview => ("👀", review(subject)),
-        NextAction::WaitForMerge => ("✅", "All green — ready to merge".to_owned()),
+        NextAction::WaitForMerge => match subject.decision.surface.waits_for.values().min() {
+            Some(layer) => ("⏳", format!("Own part is ready — waits for #{layer}, beneath it in the stack")),
+            None => ("✅", "All green — ready to merge".to_owned()),
+        },
     };
     Verdict { icon, words: short_line(&words, 300) }
 }
@@ -213,7 +216,11 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
         missing.iter().all(|name| subject.check(name).is_some_and(|check| wanted(&check.standing)))
     };
     let names = words::checks(missing);
-    if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
+    let awaits =
+        |name| subject.check(name).is_some_and(|check| matches!(check.standing, CheckStanding::AwaitsApproval { .. }));
+    if missing.iter().any(awaits) {
+        "CI waits for somebody with write to press Approve and run".to_owned()
+    } else if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
         format!("Running: {names}")
     } else if fails_on_the_base(subject, missing) {
         format!("{names} fails on {} too — it is mended there", subject.snapshot.pull_request.base.branch)

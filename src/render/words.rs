@@ -234,7 +234,10 @@ pub fn failing(view: &View) -> Vec<CheckName> {
         | CheckStanding::Refused { .. }
         | CheckStanding::NotStarted { .. }
         | CheckStanding::Lost { .. } => true,
-        CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::Skipped { .. } => false,
+        CheckStanding::Missing
+        | CheckStanding::Running { .. }
+        | CheckStanding::AwaitsApproval { .. }
+        | CheckStanding::Skipped { .. } => false,
     };
     view.checks.iter().filter(|check| fails(&check.standing)).map(|check| check.name.clone()).collect()
 }

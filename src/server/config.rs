@@ -6,8 +6,10 @@ use chrono::TimeDelta;
 use jsonwebtoken::EncodingKey;
 use url::Url;
 
-use crate::{github::Secret, refs::Seal};
-use loopgate_core::AppId;
+use crate::{
+    github::{AppName, Secret},
+    refs::Seal,
+};
 
 /// A file that holds a secret is never larger; a larger one is something else.
 const SECRET_FILE_BYTES: u64 = 64 * 1024;
@@ -16,7 +18,7 @@ const SECRET_FILE_BYTES: u64 = 64 * 1024;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerConfig {
-    pub app_id: AppId,
+    pub app_id: AppName,
     /// RSA, PEM; parsed once, so it is known to be a key.
     pub private_key: Secret,
     pub webhook_secret: Secret,
@@ -70,7 +72,8 @@ impl ServerConfig {
     /// [`ServerConfigError`] with every problem at once.
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ServerConfigError> {
         let mut reader = Reader { lookup, problems: Vec::new() };
-        let app_id = reader.required("LOOPGATE_APP_ID", "the number on the App's settings page", parse_app_id);
+        let app_id =
+            reader.required("LOOPGATE_APP_ID", "the number on the App's settings page, or its client id", str::parse);
         let private_key =
             reader.secret("LOOPGATE_PRIVATE_KEY", "generate one on the App's settings page, Private keys");
         let private_key = private_key.and_then(|key| reader.private_key(key));
@@ -216,12 +219,6 @@ fn read_secret(path: &str) -> Result<Secret, String> {
     }
 }
 
-fn parse_app_id(text: &str) -> Result<AppId, String> {
-    text.parse()
-        .map(AppId::new)
-        .map_err(|_| "is not a number; it is the App ID, not the client id or the slug".to_owned())
-}
-
 fn parse_url(text: &str) -> Result<Url, String> {
     let url: Url = text.parse().map_err(|error| format!("is not a URL: {error}"))?;
     match url.scheme() {
@@ -247,6 +244,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
+    use loopgate_core::AppId;
 
     /// A key made for these tests with `openssl genrsa -traditional 2048`; it opens nothing.
     const KEY: &str = include_str!("testdata/not-a-secret.pem");
@@ -265,7 +263,7 @@ mod tests {
     #[test]
     fn defaults_are_the_contract() {
         let config = read(&[]).unwrap();
-        assert_eq!(config.app_id, AppId::new(42));
+        assert_eq!(config.app_id, AppName::Number(AppId::new(42)));
         assert_eq!(config.listen.to_string(), "0.0.0.0:8080");
         assert_eq!(config.admin_listen.to_string(), "127.0.0.1:9090");
         assert_eq!(config.github_api_url.as_str(), "https://api.github.com/");
@@ -313,7 +311,7 @@ mod tests {
     fn every_problem_is_told_at_once_with_what_to_do() {
         insta::assert_snapshot!(ServerConfig::from_env(|_| None).unwrap_err(), @"
         the configuration does not allow a start:
-          LOOPGATE_APP_ID: is not set: the number on the App's settings page
+          LOOPGATE_APP_ID: is not set: the number on the App's settings page, or its client id
           LOOPGATE_PRIVATE_KEY: is not set (nor LOOPGATE_PRIVATE_KEY_FILE): generate one on the App's settings page, Private keys
           LOOPGATE_WEBHOOK_SECRET: is not set (nor LOOPGATE_WEBHOOK_SECRET_FILE): the secret of the App's webhook, on its settings page
         ");
@@ -326,7 +324,7 @@ mod tests {
             ("DATABASE_URL", "postgres://x"),
         ]), @"
         the configuration does not allow a start:
-          LOOPGATE_APP_ID: is not a number; it is the App ID, not the client id or the slug
+          LOOPGATE_APP_ID: is neither the App ID, a number, nor the client id, which begins with Iv; it is not the slug
           LOOPGATE_PRIVATE_KEY: is not a private key in PEM form (it starts with -----BEGIN RSA PRIVATE KEY-----); if it is the path of the key file, use LOOPGATE_PRIVATE_KEY_FILE
           LOOPGATE_GITHUB_API_URL: is not an http or https URL
           LOOPGATE_LISTEN: is not an address and port, like 0.0.0.0:8080 or [::1]:8080

@@ -72,7 +72,7 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
         let outcome = self.reconcile.run(&job.into(), self.clock.now()).await?;
         log(&outcome.result);
         let requeue = outcome.revisit_at.map_or(Requeue::OnEvent, Requeue::At);
-        Ok(LookOutcome { requeue, seen: outcome.seen })
+        Ok(LookOutcome { requeue, seen: outcome.seen, above: outcome.above })
     }
 
     async fn tell_given_up(&self, job: Job, times: u32) -> Result<(), Failed> {

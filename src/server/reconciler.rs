@@ -28,12 +28,14 @@ pub trait Reconciler: Send + Sync + 'static {
 pub struct LookOutcome {
     pub requeue: Requeue,
     pub seen: Seen,
+    /// The next layer of its stack, to be looked at now.
+    pub above: Option<PrNumber>,
 }
 
 impl From<Requeue> for LookOutcome {
     /// A look that saw nothing to compare later lists with.
     fn from(requeue: Requeue) -> Self {
-        Self { requeue, seen: Seen::Nothing }
+        Self { requeue, seen: Seen::Nothing, above: None }
     }
 }
 

@@ -294,6 +294,12 @@ impl<R: Reconciler> Shared<R> {
                 Err(failed) => self.failed(failed, &loaded),
             }
         };
+        let above = match (&how, &key.target) {
+            (WorkEnd::Done(LookOutcome { above: Some(above), .. }), Target::PullRequest { repository, .. }) => {
+                Some(pull_key(key.installation, repository.clone(), *above))
+            }
+            _ => None,
+        };
         let wakeup = match how {
             WorkEnd::Done(LookOutcome { requeue: Requeue::At(at), .. }) => Some(at),
             _ => None,
@@ -303,6 +309,11 @@ impl<R: Reconciler> Shared<R> {
             Ok(_) => ended,
             Err(_) => Ended::Retry(self.clock.now() + STORAGE_PAUSE),
         };
+        if let Some(key) = above
+            && self.inbox.apply(Change::Look { key, now: self.clock.now() }).await.is_err()
+        {
+            tracing::warn!("the next layer of the stack is looked at within a quarter of an hour, not now");
+        }
         // After it was given up for good: should telling it end the process too, nothing begins anew.
         if is_fatal
             && matches!(ended, Ended::Done(_))

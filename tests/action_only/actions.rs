@@ -124,17 +124,15 @@ impl Actions {
         let action = delivery.action.as_deref().unwrap_or_default();
         match (delivery.event.as_str(), action) {
             ("pull_request", "review_requested" | "review_request_removed") => {}
-            ("pull_request", _) => drop(self.run("pull_request_target", &payload).await),
             ("issue_comment", _) => drop(self.run("issue_comment", &payload).await),
             ("merge_group", "checks_requested") => drop(self.run("merge_group", &payload).await),
             ("workflow_run", "completed") if payload["workflow_run"]["path"] != WORKFLOW => {
                 drop(self.run("workflow_run", &payload).await);
             }
-            ("pull_request_review", _) => {
+            ("pull_request" | "pull_request_review", _) => {
                 let head: Sha =
                     payload["pull_request"]["head"]["sha"].as_str().and_then(|sha| sha.parse().ok()).unwrap();
-                let spec =
-                    RunSpec::new(head, RELAY).name("Loopgate relay").event("pull_request_review").jobs(&["relay"]);
+                let spec = RunSpec::new(head, RELAY).name("Loopgate relay").event(&delivery.event).jobs(&["relay"]);
                 self.github.workflow_run(&self.repo, spec, Conclusion::Success).expect("a run");
             }
             _ => {}

@@ -167,7 +167,7 @@ async fn a_job_with_the_name_of_our_check_is_not_taken_for_it() {
 async fn events_that_run_the_pull_requests_own_workflow_are_refused() {
     let github = github().await;
     let actions = Actions::new(&github, &repository(&github));
-    for (event, way_out) in [("pull_request", "pull_request_target"), ("pull_request_review", "workflow_run")] {
+    for (event, way_out) in [("pull_request", "workflow_run"), ("pull_request_review", "workflow_run")] {
         let output = actions.process(event, &json!({}), 1).await;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(65), "{said}");

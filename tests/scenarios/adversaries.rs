@@ -4,7 +4,7 @@
 //! Played on the simulator only: deleted refs, forced pushes onto a moved base and tokens of people are not the
 //! emulator's to show (its README says what it lacks), and what is decided is the same.
 
-use loopgate_core::RepoName;
+use loopgate_core::{CommentId, RepoName};
 use loopgate_simulator::{CheckSpec, CommitSpec, Conclusion, PullSpec, RunSpec, Simulator};
 use serde_json::json;
 
@@ -28,6 +28,27 @@ fn tested(world: &World, name: &str) -> RepoName {
          deploy: off }}\n"
     );
     world.repository(name, &[("src/lib.rs", "// 0\n"), (".github/loopgate.yml", &configuration)])
+}
+
+/// A coding agent's pull request is its author's and of whoever asked for it. Taking an assignment back changes nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_an_agent_does_not_approve_what_it_made() {
+    let world = World::simulated().await;
+    let configuration = "version: 1\ncoding_agents: [alice]\ngates:\n  deploy: off\n  security: { approvers: { users: \
+                         [bob, carol] } }\n";
+    let repo = world.repository("asked", &[(".github/loopgate.yml", configuration)]);
+    let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "// In.\n")]).await;
+    let github = world.simulator();
+    github.user("alice").assign(&pr, "bob").expect("an assignment");
+    github.user("alice").unassign(&pr, "bob").expect("an assignment");
+    // Whom somebody else assigns later did not ask for it.
+    github.user("olga").assign(&pr, "carol").expect("an assignment");
+    world.person("bob").says(&pr, "security approved").await;
+    let look = world.look(&pr);
+    assert_eq!(look.concluded("loopgate / gates"), Some("action_required"), "{look:?}");
+    assert!(look.status().contains("bob asked the coding agent for this pull request"), "{}", look.status());
+    world.person("carol").says(&pr, "security approved").await;
+    assert_eq!(world.look(&pr).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&pr));
 }
 
 /// Every attempt fails with tests that nobody has heard of: each is a different error, and the total counts them.
@@ -353,5 +374,48 @@ async fn a_check_that_fails_alike_on_the_base_is_not_the_authors_to_mend() {
         let (look, state) = (world.look(&pr), world.state(&pr));
         assert_eq!(state["failures"]["total"], json!(0), "{name}: {}", look.status());
         assert!(look.status().contains("fails on main too"), "{name}: {}", look.status());
+    }
+}
+
+/// The workflows of a stranger wait to be let run: that is said, with who acts, and it is neither failed nor green.
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_that_wait_to_be_let_run_are_waited_for() {
+    let world = World::simulated().await;
+    let github = simulator(&world);
+    let repo = tested(&world, "held");
+    let pr =
+        github.user("mallory").open_pull_request(&repo, PullSpec::new("Mine").from_fork().file("src/lib.rs", "// 1\n"));
+    let pr = pr.expect("a pull request");
+    let head = github.head(&pr).expect("a head");
+    let held = RunSpec::new(head, CI).jobs(&[]);
+    github.workflow_run(&repo, held, Conclusion::ActionRequired).expect("a run");
+    world.settle().await;
+    // Longer than evidence is waited for.
+    let waits = |look: &crate::world::Look| look.status().contains("Approve and run");
+    let look = world.after(chrono::TimeDelta::hours(30), &pr, "the wait", waits).await;
+    assert!(look.status().contains("Somebody with write") && look.has_label("loop:waiting"), "{}", look.status());
+    assert_eq!(look.concluded("loopgate / verify"), None, "{look:?}");
+    assert!(calls(&look).is_empty(), "{look:?}");
+    // Somebody lets it run: its time begins, and what it brings counts.
+    world.ci_tests(&pr, &[], &["adds"]).await;
+    let look = world.look(&pr);
+    assert_eq!(look.concluded("loopgate / verify"), Some("success"), "{look:?}");
+}
+
+/// Edits whose events were lost: GitHub is asked who made them. What closes a gate counts from its writer only.
+#[tokio::test(flavor = "multi_thread")]
+async fn whose_edit_it_was_is_asked_where_no_event_told() {
+    let configuration = "version: 1\ngates:\n  deploy: off\n  security: { approvers: { users: [bob, carol] } }\n";
+    for (editor, gates) in [("bob", "failure"), ("olga", "success")] {
+        let world = World::simulated().await;
+        let repo = world.repository("edited", &[(".github/loopgate.yml", configuration)]);
+        let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "// In.\n")]).await;
+        let thanks = world.person("bob").says(&pr, "Thanks, I look at it.").await;
+        world.person("carol").says(&pr, "security approved").await;
+        let lost = simulator(&world).user(editor).silently();
+        lost.edit_comment(&pr, CommentId::new(thanks), "security rejected").expect("a comment");
+        world.person("alice").says(&pr, "/loop status").await;
+        let look = world.look(&pr);
+        assert_eq!(look.concluded("loopgate / gates"), Some(gates), "{editor}: {look:?}");
     }
 }

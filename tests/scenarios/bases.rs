@@ -10,13 +10,13 @@ const LOGIN_AGAIN: (&str, &str) = ("src/auth/login.rs", "pub fn login() -> bool 
 const NOTES: (&str, &str) = ("docs/notes.md", "Notes.\n");
 const GREEN: [&str; 2] = ["ci / build", "ci / test"];
 const REQUIRED: [&str; 2] = ["loopgate / verify", "loopgate / gates"];
-const CHECKS: &str = "version: 1\nverify:\n  checks:\n    build: { kind: build, from: { check: ci / build, app: other-ci } }\n    \
+pub const CHECKS: &str = "version: 1\nverify:\n  checks:\n    build: { kind: build, from: { check: ci / build, app: other-ci } }\n    \
                       unit: { kind: test, from: { check: ci / test, app: other-ci } }\n";
-const GATES: &str = "gates:\n  deploy: off\n  security: { approvers: { users: [bob, carol] } }\n  \
+pub const GATES: &str = "gates:\n  deploy: off\n  security: { approvers: { users: [bob, carol] } }\n  \
                      architecture: { approvers: { users: [bob] } }\n";
 
 /// A repository whose default branch takes nothing without both checks.
-async fn protected(world: &World) -> RepoName {
+pub async fn protected(world: &World) -> RepoName {
     let repo = configured(world).await;
     world.protects(&repo, "main", &REQUIRED);
     repo
@@ -29,11 +29,11 @@ async fn configured(world: &World) -> RepoName {
     repo
 }
 
-async fn green(world: &World, pr: &Pr) {
+pub async fn green(world: &World, pr: &Pr) {
     world.ci_reports(pr, &GREEN.map(Passes)).await;
 }
 
-fn passes(look: &Look, base: Option<&str>) -> bool {
+pub fn passes(look: &Look, base: Option<&str>) -> bool {
     let base = base.map(|base| format!(" ({base})")).unwrap_or_default();
     REQUIRED.iter().all(|check| look.concluded(&format!("{check}{base}")) == Some("success"))
 }
@@ -220,4 +220,31 @@ async fn a_copy_from_a_fork_blocks_nobody() {
     world.person("mallory").closes(&copy).await;
     assert!(passes(&world.look(&pr), None), "{:?}", world.look(&pr));
     world.person("alice").merges(&pr).await;
+}
+
+/// *Update branch* where both sides changed a file, each in its own lines, is nobody's work; a conflict that somebody
+/// resolves is theirs.
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_that_merge_by_themselves_are_nobodys_work() {
+    const FILE: &str = "src/auth/session.rs";
+    let text = |first: &str, last: &str| {
+        let middle: String = (0..12).map(|line| format!("    line({line});\n")).collect();
+        format!("fn {first}() {{\n{middle}}} // {last}\n")
+    };
+    for (resolved, is_work) in [(text("opened", "seen"), false), (text("opened", "seen by bob"), true)] {
+        let world = World::simulated().await;
+        let repo = configured(&world).await;
+        world.person("olga").pushes_to(&repo, "main", &[(FILE, &text("open", "end"))]).await;
+        let pr = world.person("alice").opens(&repo, "feat: opened", &[(FILE, &text("opened", "end"))]).await;
+        world.person("carol").says(&pr, "security approved").await;
+        assert_eq!(world.look(&pr).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&pr));
+        world.person("bob").pushes_to(&repo, "main", &[(FILE, &text("open", "seen"))]).await;
+        world.person("bob").merges_main(&pr, &[(FILE, &resolved)]).await;
+        world.person("carol").says(&pr, "security approval revoked").await;
+        world.person("bob").says(&pr, "security approved").await;
+        let look = world.look(&pr);
+        let expected = if is_work { "action_required" } else { "success" };
+        assert_eq!(look.concluded("loopgate / gates"), Some(expected), "{look:?}");
+        assert_eq!(look.status().contains("bob wrote or committed part"), is_work, "{}", look.status());
+    }
 }

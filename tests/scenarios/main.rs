@@ -14,6 +14,7 @@ mod endings;
 mod gates;
 mod recovery;
 mod simulator_only;
+mod stacks;
 mod triggers;
 #[path = "../fixtures/unpacked.rs"]
 mod unpacked;

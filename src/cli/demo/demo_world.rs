@@ -53,7 +53,7 @@ impl DemoWorld {
 
         let data = std::env::temp_dir().join(format!("loopgate-demo-{}", std::process::id()));
         let config = ServerConfig::from_env(|name| setting(name, &github, &data))?;
-        let credentials = AppCredentials::new(config.app_id, &config.private_key)?;
+        let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key)?;
         let story_clock = clock.clone();
         let now = std::sync::Arc::new(move || story_clock.now());
         let setup = Setup { clock: now.clone(), ..Setup::default() };

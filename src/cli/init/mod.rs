@@ -224,7 +224,7 @@ const LIMITS: [&str; 5] = [
     "There are no buttons on checks: use comments such as `/loop retry`.",
     "CI in GitHub Actions is followed by the names under `workflow_run` in .github/workflows/loopgate.yml, so add yours \
      there; CI elsewhere is looked at once an hour.",
-    "A review is noticed when the workflow `Loopgate relay` has run.",
+    "Pushes, labels and reviews are noticed when the workflow `Loopgate relay` has run; where its runs wait for approval, by the schedule.",
     "Every workflow acts as the same App, so gates do not hold against people with push access: enforcing them needs \
      the Loopgate App, or an App token.",
 ];

@@ -3,6 +3,7 @@
 //!
 //! An error stands in somebody's way for sure; a warning may be meant.
 
+mod actions;
 mod approval;
 mod conditions;
 mod names;
@@ -33,6 +34,7 @@ pub fn online(
     check.gates();
     check.called();
     check.owners();
+    check.actions();
     let mut found = check.found;
     for problems in [&mut found.errors, &mut found.warnings] {
         problems.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));

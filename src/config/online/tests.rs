@@ -4,7 +4,7 @@ use super::*;
 use crate::config::load;
 use loopgate_core::{
     Login, UserId,
-    gate::online_facts::OwnersFile,
+    gate::online_facts::{ActionsPolicy, AllowedActions, OwnersFile},
     observed::{Account, AccountKind, Authority, NamedAccount, Permission, Standing, TeamStanding},
 };
 
@@ -61,6 +61,7 @@ fn survey() -> Survey {
         branches: Ok(["main", "release/1"].map(str::to_owned).into()),
         labels: Ok(["bug", "risky"].map(str::to_owned).into()),
         files: Ok(["src/billing/a.rs", "src/lib.rs"].map(str::to_owned).to_vec()),
+        actions: None,
     }
 }
 
@@ -84,6 +85,42 @@ fn gate(approvers: &str) -> String {
         "gates:\n  architecture: off\n  database: off\n  external: off\n  deploy: off\n  security: off\n  \
          payments: {{ when: {{ paths: [\"src/billing/**\"] }}, approvers: {approvers} }}\n"
     )
+}
+
+#[test]
+fn policies_that_keep_evidence_from_coming_are_named() {
+    let told_of = |text: &str, allowed: AllowedActions, holds_outsiders| {
+        let actions = Some(ActionsPolicy { allowed, holds_outsiders });
+        told(text, &Survey { actions, ..survey() })
+    };
+    let (run, other) = ("run: make", "from: { check: x, app: other-ci }");
+    let text = |source: &str| {
+        let gates = gate("{ users: [alice, bob] }");
+        format!("verify:\n  checks:\n    unit: {{ kind: test, {source} }}\n{gates}")
+    };
+    let selected = |pattern: &str| AllowedActions::Selected(vec![pattern.to_owned()]);
+    for (source, allowed, holds, expected) in [
+        (run, AllowedActions::All, false, &[][..]),
+        (other, AllowedActions::None, true, &[]),
+        (run, selected("acme/*"), false, &[]),
+        (run, selected("loop/loopgate/action@*"), false, &[]),
+        (run, AllowedActions::None, false, &["E", "switched off"]),
+        (run, AllowedActions::Local, false, &["W", "actions of acme only"]),
+        (run, selected("acme/lint@v1"), false, &["W", "no pattern names Loopgate"]),
+        (run, AllowedActions::All, true, &["W", "Approve and run"]),
+    ] {
+        let said = told_of(&text(source), allowed.clone(), holds);
+        match expected {
+            [] => assert_eq!(said, [""; 0], "{source} {allowed:?}"),
+            [kind, words] => {
+                assert!(
+                    said.len() == 1 && said[0].starts_with(kind) && said[0].contains(words),
+                    "{allowed:?}: {said:?}"
+                );
+            }
+            _ => unreachable!("none, or a kind and words"),
+        }
+    }
 }
 
 #[test]

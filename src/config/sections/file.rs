@@ -16,6 +16,7 @@ use super::{
     verify::VerifySection,
 };
 use crate::config::{
+    leaf::Handle,
     leaf::Version,
     lower::{Lowering, meaning},
     place::Layer,
@@ -24,7 +25,7 @@ use crate::config::{
 };
 use loopgate_core::{
     GateName,
-    policy::{Activation, LabelPolicy, Mode, OnComplete, Policy, PolicyOrigin, StateBackend},
+    policy::{Activation, LabelPolicy, Mode, OnComplete, Policy, PolicyOrigin, StateBackend, known_coding_agents},
 };
 
 /// Configuration of Loopgate: `.github/loopgate.yml`. Every key may be left out; config/loopgate.example.yml shows
@@ -68,6 +69,9 @@ pub(in crate::config) struct File {
     /// Patterns of branches that share one name of each check, such as `release/*`. Read from the default branch and the
     /// organisation's file; a branch that people can make or push to keeps its own name.
     pub branches: Vec<Located<String>>,
+    /// Logins under which coding agents open pull requests, beside those that Loopgate knows. Whoever asked for one does
+    /// not approve it.
+    pub coding_agents: Vec<Handle>,
 }
 
 /// Limits an organisation sets for its repositories.
@@ -142,6 +146,7 @@ impl File {
                 OnComplete::default(),
             ),
             branches: self.branches.iter().filter_map(|glob| cx.name_glob(glob)).collect(),
+            coding_agents: known_coding_agents().chain(self.coding_agents.into_iter().map(|agent| agent.0)).collect(),
             verify,
         }
     }

@@ -45,6 +45,8 @@ pub(in crate::config) struct GateSection {
     allow_author: Option<bool>,
     /// Whether people who contributed a commit may approve. Default: false.
     allow_contributors: Option<bool>,
+    /// Whether whoever asked a coding agent for the pull request may approve. Default: false.
+    allow_requester: Option<bool>,
     /// Whether merging the base into the head makes nobody a contributor. Default: true.
     ignore_update_merges: Option<bool>,
     /// Whether bots may approve. Default: false.
@@ -169,6 +171,7 @@ impl Located<GateSection> {
             exclusions: Exclusions {
                 author: exclusion(gate.allow_author),
                 contributors: exclusion(gate.allow_contributors),
+                requester: exclusion(gate.allow_requester),
                 update_merges: exclusion(Some(gate.ignore_update_merges.unwrap_or(true))),
                 bots: exclusion(gate.allow_bots),
             },

@@ -21,6 +21,7 @@ const MOST_PAGES: usize = 50;
 #[derive(Deserialize)]
 struct WireComment {
     id: CommentId,
+    node_id: Option<String>,
     user: Option<User>,
     performed_via_github_app: Option<App>,
     body: Option<String>,
@@ -54,6 +55,8 @@ struct WireReview {
 pub(super) struct Comments {
     pub listing: Listing<Comment>,
     pub reactions: BTreeMap<Reacted, BTreeMap<String, u64>>,
+    /// Their ids in GraphQL.
+    pub nodes: BTreeMap<CommentId, String>,
 }
 
 pub(super) async fn comments(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Comments, Error> {
@@ -68,7 +71,9 @@ pub(super) async fn inline(
     presence: Inline,
 ) -> Result<Comments, Error> {
     match presence {
-        Inline::None => Ok(Comments { listing: Listing::complete(Vec::new()), reactions: BTreeMap::new() }),
+        Inline::None => {
+            Ok(Comments { listing: Listing::complete(Vec::new()), reactions: BTreeMap::new(), nodes: BTreeMap::new() })
+        }
         Inline::Some => {
             read(client, &format!("{}/pulls/{number}/comments", path::repo(repository)), Reacted::Inline).await
         }
@@ -84,9 +89,10 @@ pub(super) enum Inline {
 
 async fn read(client: &Client, path: &str, place: fn(CommentId) -> Reacted) -> Result<Comments, Error> {
     let listing = client.list_with_created::<Vec<WireComment>>(path, MOST_PAGES, |comment| comment.id.get()).await?;
-    let mut reactions = BTreeMap::new();
+    let (mut reactions, mut nodes) = (BTreeMap::new(), BTreeMap::new());
     let mut items = Vec::with_capacity(listing.items.len());
-    for wire in listing.items {
+    for mut wire in listing.items {
+        nodes.extend(wire.node_id.take().map(|node| (wire.id, node)));
         let counts = wire.reactions.iter().filter_map(|(kind, count)| Some((kind.clone(), count.as_u64()?)));
         let given: BTreeMap<_, _> = counts.filter(|(kind, count)| *count > 0 && kind != "total_count").collect();
         if !given.is_empty() {
@@ -94,7 +100,7 @@ async fn read(client: &Client, path: &str, place: fn(CommentId) -> Reacted) -> R
         }
         items.push(comment(wire));
     }
-    Ok(Comments { listing: Listing { items, completeness: listing.completeness }, reactions })
+    Ok(Comments { listing: Listing { items, completeness: listing.completeness }, reactions, nodes })
 }
 
 fn comment(wire: WireComment) -> Comment {

@@ -11,9 +11,10 @@ use crate::github::{
     wire::{User, account},
 };
 use loopgate_core::{
-    PrNumber, RepoName, ReviewId,
+    Login, PrNumber, RepoName, ReviewId, Timestamp,
     observed::{
-        Account, AccountKind, CodeType, Completeness, Permission, PullRequest, Review, ReviewVerdict, Standing,
+        Account, AccountKind, Assigner, Assignment, Assignments, CodeType, Completeness, Permission, PullRequest,
+        Review, ReviewVerdict, Standing,
     },
     state::{LoopState, WordSource},
     verdict::coverage::{stricter, type_of_label},
@@ -27,7 +28,12 @@ const MOST_PAGES: usize = 10;
 #[derive(Deserialize)]
 struct Event {
     event: String,
+    created_at: Option<Timestamp>,
     actor: Option<User>,
+    assignee: Option<User>,
+    /// Who assigned; `actor` is the assignee there
+    /// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#assigned>).
+    assigner: Option<User>,
     label: Option<Label>,
     dismissed_review: Option<DismissedReview>,
 }
@@ -99,6 +105,32 @@ pub(super) async fn dismissed_by(
     let told = events(client, repository, number).await?.unwrap_or_default().into_iter();
     let told = told.filter(|event| event.event == "review_dismissed");
     Ok(told.filter_map(|event| Some((event.dismissed_review?.review_id, account(event.actor)))).collect())
+}
+
+/// Who was assigned, where a coding agent opened it.
+pub(super) async fn assignments(
+    client: &Client,
+    repository: &RepoName,
+    pull_request: &PullRequest,
+    agents: &BTreeSet<Login>,
+) -> Result<Assignments, Error> {
+    if !agents.contains(&pull_request.author.login) {
+        return Ok(Assignments::NotAnAgents);
+    }
+    let Some(events) = events(client, repository, pull_request.number).await? else {
+        return Ok(Assignments::Unread("its events could not all be read".to_owned()));
+    };
+    let assigned = events.into_iter().filter(|event| event.event == "assigned").filter_map(|event| {
+        let whom = account(event.assignee);
+        let by = account(event.assigner.or(event.actor));
+        let by = match by {
+            by if agents.contains(&by.login) => Assigner::Agent,
+            by if by.id == whom.id => Assigner::Themselves,
+            _ => Assigner::Other,
+        };
+        Some(Assignment { whom, by, at: event.created_at? })
+    });
+    Ok(Assignments::Read(assigned.collect()))
 }
 
 /// The events of a pull request; none where they cannot all be read.

@@ -7,7 +7,7 @@ use crate::github::{Client, Error, artifacts, paging::wrapped_pages, path, trans
 use loopgate_core::{
     CheckRunId, RepoName, Sha, Timestamp, WorkflowRunId,
     evidence::Evidence,
-    observed::{BaseEvidence, CheckProgress, ReceivedEvidence, WorkflowJob, WorkflowRun},
+    observed::{BaseEvidence, CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
     policy::VerifyPolicy,
     verdict::{gather, legs},
 };
@@ -104,6 +104,16 @@ fn head_run(wire: WireRun, repository: &RepoName) -> HeadRun {
         jobs: Vec::new(),
     };
     HeadRun { run, head: wire.head_sha, event: wire.event }
+}
+
+/// A run that waits for *Approve and run*, if the newest of some workflow does.
+pub(super) fn held(runs: &[HeadRun]) -> Option<WorkflowRun> {
+    let is_newest =
+        |one: &HeadRun| !runs.iter().any(|other| other.run.path == one.run.path && other.run.id > one.run.id);
+    let is_held = |one: &HeadRun| {
+        matches!(one.run.progress, CheckProgress::Completed { conclusion: Conclusion::ActionRequired, .. })
+    };
+    runs.iter().find(|one| is_held(one) && is_newest(one)).map(|one| one.run.clone())
 }
 
 /// The runs whose workflows may bring evidence, and the others.

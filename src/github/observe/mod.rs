@@ -20,12 +20,14 @@ mod before_merge;
 mod checks;
 mod config;
 mod conversation;
+mod edits;
 mod events;
 mod evidence;
 mod organisation;
 mod pull;
 mod scope;
 mod sighting;
+mod stack;
 mod surface;
 mod survey;
 mod update_merges;
@@ -38,6 +40,7 @@ use self::{
     evidence::HeadRun,
     organisation::Organisations,
     pull::{Changes, MergeCommit, Pull, Unread},
+    stack::{ComparedWith, Layers},
 };
 pub(super) use self::{config::escalation_template, surface::status_comments};
 pub use self::{
@@ -89,6 +92,7 @@ pub struct PullRequestFacts {
     merges: Vec<MergeCommit>,
     checks: Checks,
     runs: Vec<HeadRun>,
+    layers: Option<Layers>,
     problems: Vec<ObservationProblem>,
 }
 
@@ -165,13 +169,13 @@ impl Observer {
             if base.policy.is_none() {
                 return Ok(None);
             }
-            let (head, talk) = futures::try_join!(head_side(client, repository, &pull, base.tip, us), talk())?;
+            let (head, talk) = futures::try_join!(head_side(client, repository, &pull, &base, us), talk())?;
             (pull, base, head, talk)
         } else {
             let sides = async {
                 let pull = read_pull.await?;
                 let base = self.base_side(client, repository, &pull).await?;
-                let head = head_side(client, repository, &pull, base.tip, us).await?;
+                let head = head_side(client, repository, &pull, &base, us).await?;
                 Ok::<_, Unread>((pull, base, head))
             };
             let ((pull, base, head), talk) = futures::try_join!(sides, talk())?;
@@ -187,6 +191,7 @@ impl Observer {
         pull.pull_request.base.open_pattern = base.scope.open_pattern;
         let mut problems = head.problems;
         problems.extend(base.problem);
+        problems.extend(base.layers.as_ref().and_then(|layers| layers.problem.clone()));
         let (comments, reviews) = talk;
         for (what, completeness) in [("comments", comments.listing.completeness), ("reviews", reviews.completeness)] {
             if completeness == Completeness::Incomplete {
@@ -207,6 +212,7 @@ impl Observer {
             merges: head.changes.merges,
             checks: head.checks,
             runs: head.runs,
+            layers: base.layers,
             problems,
         }))
     }
@@ -215,7 +221,9 @@ impl Observer {
     async fn base_side(&self, client: &Client, repository: &RepoName, pull: &Pull) -> Result<BaseSide, Error> {
         let base = &pull.pull_request.base.branch;
         let branch = config::branch(client, repository, base);
-        let (branch, defaults) = futures::try_join!(branch, self.organisations.of(client, repository.owner()))?;
+        let layers = stack::layers(client, repository, pull);
+        let defaults = self.organisations.of(client, repository.owner());
+        let (branch, defaults, layers) = futures::try_join!(branch, defaults, layers)?;
         let is_merged = matches!(pull.pull_request.lifecycle, Lifecycle::Merged { .. });
         let before = if is_merged { before_merge::base(client, repository, pull).await? } else { None };
         // The commit that the head is compared with was on the branch before a merge too, if not its last.
@@ -237,7 +245,7 @@ impl Observer {
             Some(ObservationProblem { what: format!("the organisation's {}", defaults.file()), reason })
         });
         let problem = problem.or(not_followed);
-        Ok(BaseSide { branch, tip, policy, scope, problem })
+        Ok(BaseSide { branch, tip, policy, scope, layers, problem })
     }
 
     /// A pull request as it would be observed with this commit for its head: with the commit's own checks and evidence.
@@ -271,6 +279,7 @@ impl Observer {
         on_commit.pull_request.head.sha = commit;
         on_commit.evidence = evidence::read(client, repository, commit, &listed).await?;
         on_commit.workflow_runs = evidence::with_jobs(client, repository, &listed, &on_commit.evidence).await?;
+        on_commit.held_run = evidence::held(&runs);
         on_commit.checks = checks.external;
         on_commit.hints.clear();
         Ok(Some(on_commit))
@@ -351,6 +360,7 @@ impl Observer {
             merges,
             mut checks,
             runs,
+            layers,
             problems,
         } = facts;
         let head = pull.pull_request.head.sha;
@@ -372,6 +382,14 @@ impl Observer {
                 None => Ok(0),
             }
         };
+        let standing = async {
+            match layers {
+                Some(layers) => {
+                    stack::standing(client, repository, layers, &pull.pull_request.base, &us).await.map(Some)
+                }
+                None => Ok(None),
+            }
+        };
         // A head that nobody of us has looked at is decided nowhere else.
         let may_be_shared = previous.is_some() || !checks.own.is_empty();
         let checks_in_detail = async {
@@ -390,6 +408,9 @@ impl Observer {
             declared_type,
             dismissed_by,
             inline,
+            stack,
+            assignments,
+            unheard,
         ) = futures::try_join!(
             required_approvals,
             checks_in_detail,
@@ -402,21 +423,25 @@ impl Observer {
             events::declared_type(client, repository, &pull.pull_request, &self.registry),
             events::dismissed_by(client, repository, pull.pull_request.number, &reviews.items, previous),
             conversation::inline(client, repository, pull.pull_request.number, pull.inline),
+            standing,
+            events::assignments(client, repository, &pull.pull_request, &policy.coding_agents),
+            edits::unheard(client, &comments, &hints, &us, previous),
         )?;
-        let judged_on = scope::judge(client, repository, &pull.pull_request, &others, &self.registry).await?;
+        let mut hints = hints;
+        hints.extend(unheard);
+        let judged_on = scope::judge(client, repository, &pull, &others, &self.registry).await?;
         let (mut left, left_heads) = left_behind;
         if pull.pull_request.lifecycle == Lifecycle::Open {
             let default_branch = pull.default_branch.as_deref().unwrap_or_default();
             let base = &pull.pull_request.base;
             left.extend(checks.own.iter().filter_map(|run| run.left_by_retargeting(head, base, default_branch)));
         }
-        let sharing = others
-            .iter()
-            .filter(|other| {
-                other.number != pull.pull_request.number && other.base.branch != pull.pull_request.base.branch
-            })
-            .map(|other| other.number)
-            .collect();
+        let Base { branch: base_branch, scope, .. } = &pull.pull_request.base;
+        let shares = |other: &&OpenPull| {
+            let same_name = matches!(scope, CheckScope::Pattern(_)) || other.governed_by() == base_branch;
+            other.number != pull.pull_request.number && other.base.branch != pull.target && same_name
+        };
+        let sharing = others.iter().filter(shares).map(|other| other.number).collect();
         update_merges::mark(client, repository, &pull, &mut commits, &merges, &policy).await?;
         pull.pull_request.head.known_since = known_since;
         pull.pull_request.declared_type = declared_type;
@@ -456,6 +481,7 @@ impl Observer {
             pull_request: pull.pull_request,
             files,
             base_folders,
+            assignments,
             commits,
             comments: comments.listing,
             reviews,
@@ -465,10 +491,12 @@ impl Observer {
             forged_checks: checks.forged,
             evidence,
             workflow_runs,
+            held_run: evidence::held(&runs),
             base_evidence,
             required_approvals,
             judged_on,
             left_heads,
+            stack,
             authority: Authority::default(),
             codeowners,
             hints,
@@ -517,6 +545,7 @@ struct BaseSide {
     tip: Sha,
     policy: Option<Policy>,
     scope: scope::Scope,
+    layers: Option<Layers>,
     /// What is wrong with the organisation's defaults.
     problem: Option<ObservationProblem>,
 }
@@ -533,12 +562,20 @@ async fn head_side(
     client: &Client,
     repository: &RepoName,
     pull: &Pull,
-    tip: Sha,
+    base: &BaseSide,
     us: &AppIdentity,
 ) -> Result<HeadSide, Unread> {
     let head = pull.pull_request.head.sha;
+    let with = match &base.layers {
+        Some(Layers { problem: Some(_), .. }) => ComparedWith::StackBase(base.tip),
+        Some(_) if pull.merged_as.is_none() && pull.target != pull.pull_request.base.branch => {
+            let target = config::branch(client, repository, &pull.target).await?;
+            ComparedWith::Target(target.map_or(pull.compared_base, |branch| branch.commit.sha))
+        }
+        _ => ComparedWith::Target(base.tip),
+    };
     let (changes, checks, runs) = futures::join!(
-        pull::changes(client, repository, pull, tip),
+        pull::changes(client, repository, pull, with),
         checks::read(client, repository, head, us),
         evidence::runs(client, repository, head),
     );

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::github::{
     Client, Error,
-    observe::conversation::Inline,
+    observe::{conversation::Inline, stack::ComparedWith},
     path,
-    wire::{User, account},
+    wire::{InStack, User, account},
 };
 use loopgate_core::{
     Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp,
@@ -51,6 +51,7 @@ struct Wire {
     updated_at: Option<Timestamp>,
     closed_at: Option<Timestamp>,
     html_url: String,
+    stack: Option<InStack>,
     #[serde(default)]
     changed_files: usize,
     #[serde(default)]
@@ -113,8 +114,11 @@ pub(super) struct Pull {
     pub pull_request: PullRequest,
     /// How many files GitHub says it changes.
     pub changed_files: usize,
-    /// The base commit it is compared with. The base branch may have moved on.
+    /// The branch it targets: its base, or in a native stack that of the layer beneath.
+    pub target: String,
+    /// The commit of that branch it is compared with. The branch may have moved on.
     pub compared_base: Sha,
+    pub stack: Option<InStack>,
     pub inline: Inline,
     pub updated_at: Option<Timestamp>,
     pub default_branch: Option<String>,
@@ -132,6 +136,7 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
         (false, "open") => Lifecycle::Open,
         (false, _) => Lifecycle::Closed,
     };
+    let base_branch = wire.stack.as_ref().map_or(&wire.base.branch, |stack| &stack.base.branch).clone();
     let pull_request = PullRequest {
         number: wire.number,
         title: wire.title,
@@ -148,12 +153,7 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
             known_since: None,
         },
         // Its scope is told by the rules of the repository.
-        base: Base {
-            branch: wire.base.branch,
-            sha: wire.base.sha,
-            scope: CheckScope::DefaultBranch,
-            open_pattern: None,
-        },
+        base: Base { branch: base_branch, sha: wire.base.sha, scope: CheckScope::DefaultBranch, open_pattern: None },
         labels: wire.labels.into_iter().map(|label| label.name).collect(),
         declared_type: None,
         requested_users: wire.requested_reviewers.into_iter().filter_map(Person::login).collect(),
@@ -167,7 +167,9 @@ pub(super) async fn read(client: &Client, repository: &RepoName, number: PrNumbe
     Ok(Pull {
         pull_request,
         changed_files: wire.changed_files,
+        target: wire.base.branch,
         compared_base: wire.base.sha,
+        stack: wire.stack,
         inline,
         updated_at: wire.updated_at,
         default_branch: wire.base.repo.and_then(|repository| repository.default_branch),
@@ -221,13 +223,19 @@ pub(super) struct MergeCommit {
     pub parents: Vec<Sha>,
 }
 
-/// What exactly this head changes against the tip of its base: read once, since two commits determine it. The commit
+/// What exactly this head changes against the tip of what it is compared with: read once, since two commits determine it. The commit
 /// that GitHub names as the pull request's base lags behind the branch, and what the head merged of the branch since
 /// would look like its own work.
 ///
 /// A comparison by commit ids answers for most pull requests. One that is too large for it (or that GitHub does not
 /// make, between some forks) is read from the lists of the pull request, which are bound to no commit.
-pub(super) async fn changes(client: &Client, repository: &RepoName, pull: &Pull, tip: Sha) -> Result<Changes, Unread> {
+pub(super) async fn changes(
+    client: &Client,
+    repository: &RepoName,
+    pull: &Pull,
+    with: ComparedWith,
+) -> Result<Changes, Unread> {
+    let (ComparedWith::Target(tip) | ComparedWith::StackBase(tip)) = with;
     if let Some(Comparison { files, commits, .. }) = comparison(client, repository, pull, tip).await? {
         let files = ChangedFiles::Complete(files.into_iter().map(changed_file).collect());
         let listed = with_tree(client, repository, pull, commits, Completeness::Complete).await?;
@@ -235,8 +243,12 @@ pub(super) async fn changes(client: &Client, repository: &RepoName, pull: &Pull,
     }
     let (files, commits) =
         futures::join!(listed_files(client, repository, pull), listed_commits(client, repository, pull));
-    // A diff that GitHub cannot show is one that must be taken to touch everything.
+    // A diff that GitHub cannot show is one that must be taken to touch everything, and the list is the target's.
     let files = match files {
+        Ok(files) if matches!(with, ComparedWith::StackBase(_)) => {
+            let reason = "the difference from the stack's base is too large to read".to_owned();
+            ChangedFiles::TooLarge { known: files.known().to_vec(), reason }
+        }
         Ok(files) => files,
         Err(Unread::HeadMoved) => return Err(Unread::HeadMoved),
         Err(Unread::Failed(error)) => {

@@ -4,11 +4,12 @@ use super::{
     authority::Registry,
     config::{self, BranchRules},
     organisation::Defaults,
+    pull::Pull,
 };
 use crate::github::{Client, Error, resolve::OpenPull};
 use loopgate_core::{
     PrNumber, RepoName,
-    observed::{Account, CheckScope, Permission, PullRequest, Standing},
+    observed::{Account, CheckScope, Permission, Standing},
     policy::NameGlob,
 };
 
@@ -56,11 +57,14 @@ fn is_pattern(glob: &NameGlob) -> bool {
 pub(super) async fn judge(
     client: &Client,
     repository: &RepoName,
-    pull_request: &PullRequest,
+    pull: &Pull,
     others: &[OpenPull],
     registry: &Registry,
 ) -> Result<Option<PrNumber>, Error> {
-    let same_base = others.iter().filter(|other| other.base.branch == pull_request.base.branch);
+    let pull_request = &pull.pull_request;
+    let same_base = others
+        .iter()
+        .filter(|other| other.base.branch == pull.target && other.governed_by() == pull_request.base.branch);
     let mut rivals: Vec<(PrNumber, Account)> = same_base.map(|other| (other.number, other.author())).collect();
     if rivals.iter().all(|(number, _)| *number == pull_request.number) {
         return Ok(None);

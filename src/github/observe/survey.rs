@@ -14,7 +14,7 @@ use loopgate_core::{
     RepoName, Sha,
     gate::{
         AuthorityQuestions,
-        online_facts::{Fetched, OwnersFile, Survey, questions},
+        online_facts::{ActionsPolicy, AllowedActions, Fetched, OwnersFile, Survey, questions},
     },
     observed::{Account, NamedAccount, Permission},
     policy::Policy,
@@ -94,14 +94,24 @@ impl Observer {
             let listed = client.list::<Vec<Named>>(&format!("{base}/{what}"), MOST_PAGES).await;
             answer(listed.map(|listing| listing.items.into_iter().map(|one| one.name).collect::<BTreeSet<_>>()))
         };
-        let (authority, collaborators, branches, labels, files) = futures::try_join!(
+        let (authority, collaborators, branches, labels, files, actions) = futures::try_join!(
             authority,
             collaborators(client, repository),
             names("branches"),
             names("labels"),
             files(client, repository, tip),
+            actions(client, repository),
         )?;
-        Ok(Survey { repository: repository.clone(), authority, collaborators, codeowners, branches, labels, files })
+        Ok(Survey {
+            repository: repository.clone(),
+            authority,
+            collaborators,
+            codeowners,
+            branches,
+            labels,
+            files,
+            actions,
+        })
     }
 }
 
@@ -131,9 +141,94 @@ async fn files(client: &Client, repository: &RepoName, tip: Sha) -> Result<Fetch
     }
 }
 
+/// `GET …/actions/permissions` and what is below it (<https://docs.github.com/en/rest/actions/permissions>). It takes
+/// administration: read, which Loopgate itself does not need.
+#[derive(Deserialize)]
+struct WirePermissions {
+    enabled: bool,
+    allowed_actions: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct WireSelected {
+    #[serde(default)]
+    patterns_allowed: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct WireApproval {
+    approval_policy: String,
+}
+
+async fn actions(client: &Client, repository: &RepoName) -> Result<Option<ActionsPolicy>, Error> {
+    let base = format!("{}/actions/permissions", path::repo(repository));
+    let permissions = match client.get::<WirePermissions>(&base).await {
+        Ok(permissions) => permissions,
+        Err(error) => return error.refusal().map(|_| None),
+    };
+    let selected = async {
+        match permissions.allowed_actions.as_deref() {
+            Some("selected") => read::<WireSelected>(client, &format!("{base}/selected-actions")).await,
+            _ => Ok(None),
+        }
+    };
+    let approval = format!("{base}/fork-pr-contributor-approval");
+    let (selected, approval) = futures::try_join!(selected, read::<WireApproval>(client, &approval))?;
+    Ok(Some(policy_of(&permissions, selected.unwrap_or_default(), approval)))
+}
+
+async fn read<T: serde::de::DeserializeOwned>(client: &Client, path: &str) -> Result<Option<T>, Error> {
+    match client.get(path).await {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) => error.refusal().map(|_| None),
+    }
+}
+
+fn policy_of(permissions: &WirePermissions, selected: WireSelected, approval: Option<WireApproval>) -> ActionsPolicy {
+    ActionsPolicy {
+        allowed: match (permissions.enabled, permissions.allowed_actions.as_deref()) {
+            (false, _) => AllowedActions::None,
+            (true, Some("local_only")) => AllowedActions::Local,
+            (true, Some("selected")) => AllowedActions::Selected(selected.patterns_allowed),
+            (true, _) => AllowedActions::All,
+        },
+        holds_outsiders: approval.is_some_and(|approval| approval.approval_policy == "all_external_contributors"),
+    }
+}
+
 fn answer<T>(asked: Result<T, Error>) -> Result<Fetched<T>, Error> {
     match asked {
         Ok(answer) => Ok(Ok(answer)),
         Err(error) => Ok(Err(error.refusal()?.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, from_value, json};
+
+    use super::*;
+
+    #[test]
+    fn policies_are_read_as_github_writes_them() {
+        let policy = |permissions: Value, approval: &str| {
+            let selected = json!({ "github_owned_allowed": true, "verified_allowed": false,
+                                   "patterns_allowed": ["acme/*"] });
+            let approval = json!({ "approval_policy": approval });
+            let read = from_value(permissions).unwrap();
+            policy_of(&read, from_value(selected).unwrap(), from_value(approval).ok())
+        };
+        let permissions = |allowed: &str| json!({ "enabled": true, "allowed_actions": allowed });
+        let first = "first_time_contributors";
+        for (allowed, expected) in [
+            ("all", AllowedActions::All),
+            ("local_only", AllowedActions::Local),
+            ("selected", AllowedActions::Selected(vec!["acme/*".into()])),
+        ] {
+            let expected = ActionsPolicy { allowed: expected, holds_outsiders: false };
+            assert_eq!(policy(permissions(allowed), first), expected);
+        }
+        assert_eq!(policy(json!({ "enabled": false }), first).allowed, AllowedActions::None);
+        assert!(policy(permissions("all"), "all_external_contributors").holds_outsiders);
     }
 }

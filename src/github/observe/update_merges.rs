@@ -2,6 +2,7 @@
 //! edits on its pages, conflicts included, so who committed proves nothing; what the merge holds does.
 
 use serde::{Deserialize, Serialize};
+use similar::TextMerge;
 
 use super::pull::{MergeCommit, Pull};
 use crate::github::{Client, Error, path};
@@ -14,6 +15,10 @@ use loopgate_core::{
 /// Merges that are looked into, and folders of each.
 const MOST_MERGES: usize = 5;
 const MOST_FOLDERS: usize = 60;
+/// Files of a merge that both sides changed and whose lines are merged again, bytes of each, and lines.
+const MOST_TEXTS: usize = 20;
+const LARGEST_TEXT: usize = 512 << 10;
+const MOST_LINES: usize = 20_000;
 
 /// Marks the commits that merge the base and hold nothing that neither side has. What cannot be told is not marked.
 pub(super) async fn mark(
@@ -43,7 +48,8 @@ pub(super) async fn mark(
     Ok(())
 }
 
-/// Whether every path of a merge is as the side that changed it has it. Where both did, somebody may have decided.
+/// Whether every path of a merge is as the side that changed it has it, or where both did, as their lines merge without a
+/// conflict. Where they conflict, somebody has decided.
 async fn is_mechanical(
     client: &Client,
     repository: &RepoName,
@@ -53,7 +59,7 @@ async fn is_mechanical(
     let [ours, theirs] = merge.parents[..] else { return Ok(false) };
     let Some(base) = merge_base(client, repository, ours, theirs).await? else { return Ok(false) };
     let mut folders = vec![[merge.sha, ours, theirs, base].map(Some)];
-    let mut read = 0;
+    let (mut read, mut texts) = (0, 0);
     while let Some(sides) = folders.pop() {
         read += 1;
         if read > MOST_FOLDERS {
@@ -82,6 +88,15 @@ async fn is_mechanical(
             match expected {
                 Some(expected) if merged == expected => {}
                 Some(_) => return Ok(false),
+                None if let [Some(merged), Some(ours), Some(theirs), Some(base)] = [merged, ours, theirs, base]
+                    && [merged, ours, theirs, base].iter().all(|side| side.kind == "blob") =>
+                {
+                    texts += 1;
+                    let sides = [merged, ours, theirs, base];
+                    if texts > MOST_TEXTS || !merges_by_line(client, repository, sides).await? {
+                        return Ok(false);
+                    }
+                }
                 None => {
                     // A folder that a side has not is an empty one there.
                     let sides = [merged, ours, theirs, base];
@@ -94,6 +109,33 @@ async fn is_mechanical(
         }
     }
     Ok(true)
+}
+
+/// Whether a file is what the three-way merge of its lines gives.
+async fn merges_by_line(
+    client: &Client,
+    repository: &RepoName,
+    [merged, ours, theirs, base]: [&Entry; 4],
+) -> Result<bool, Error> {
+    let mode = if ours.mode == base.mode { &theirs.mode } else { &ours.mode };
+    if merged.mode != *mode {
+        return Ok(false);
+    }
+    let repository = path::repo(repository);
+    let text = async |side: &Entry| match client.get_blob(&repository, side.sha, LARGEST_TEXT).await {
+        Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok())),
+        Err(error) => error.refusal().map(|_| None),
+    };
+    let [Some(merged), Some(ours), Some(theirs), Some(base)] =
+        <[_; 4]>::from(futures::try_join!(text(merged), text(ours), text(theirs), text(base))?)
+    else {
+        return Ok(false);
+    };
+    if [&ours, &theirs, &base].iter().any(|text| text.lines().count() > MOST_LINES) {
+        return Ok(false);
+    }
+    let again = TextMerge::from_lines(&*base, &*ours, &*theirs);
+    Ok(!again.is_conflicted() && again.to_string() == merged)
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -83,6 +83,8 @@ pub struct ReconcileOutcome {
     pub revisit_at: Option<Timestamp>,
     pub result: Settled,
     pub seen: Seen,
+    /// The next layer of its stack, where what was changed may concern that one: nobody else tells of it.
+    pub above: Option<PrNumber>,
 }
 
 /// What a look saw, to tell later from a list whether anything has happened since.
@@ -296,6 +298,7 @@ impl Reconcile {
         observation.policy.state = storage.backend();
         observation.snapshot.problems.extend(not_moved);
 
+        let left_above = loaded.intact().and_then(|state| state.above);
         let concurrent_writer = self.saves.concurrent_writer(job, &loaded, now);
         let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
         let Some(Decided { mut decision, mut texts, saved, refused, outrun }) = decided else { return Ok(None) };
@@ -329,6 +332,8 @@ impl Reconcile {
             .chain(confirm_at())
             .chain(post_at)
             .min();
+        let above = decision.next.above.or(left_above);
+        let above = above.filter(|_| !open || executed.done > 0 || decision.next.above != left_above);
         let summary = Summary {
             word: decision.action.word(),
             status: decision.next.status,
@@ -342,7 +347,7 @@ impl Reconcile {
             effects: executed.done,
             problems: refused.into_iter().chain(executed.problems).collect(),
         };
-        Ok(Some(ReconcileOutcome { revisit_at, result: Settled::Decided(summary), seen }))
+        Ok(Some(ReconcileOutcome { revisit_at, result: Settled::Decided(summary), seen, above }))
     }
 
     fn store<'g>(&self, job: &ReconcileRequest, storage: &'g Storage) -> StateStore<'g, Storage> {
@@ -575,7 +580,7 @@ const fn nothing(result: Settled) -> ReconcileOutcome {
         Settled::Dormant | Settled::Decided(_) => Seen::Nothing,
         Settled::Nothing | Settled::Archived => Seen::Ended,
     };
-    ReconcileOutcome { revisit_at: None, result, seen }
+    ReconcileOutcome { revisit_at: None, result, seen, above: None }
 }
 
 /// The texts of a decision; a repository's own escalation report is read only when one is about to be posted.

@@ -8,14 +8,14 @@ use crate::{
 use loopgate_core::{
     PrNumber, Sha, Timestamp,
     deciding::{CheckRunPlan, Surface},
-    observed::{CheckScope, Conclusion, OwnCheck},
+    observed::{Conclusion, OwnCheck},
 };
 
 /// Other pull requests on one commit that are looked at.
 const MOST_OTHERS: usize = 10;
 
 impl Reconcile {
-    /// Where branches share the names of their checks, each shows the worst of all pull requests that have this commit.
+    /// Where pull requests of different branches share the names of their checks, each shows the worst of all pull requests that have this commit.
     pub(super) async fn share(
         &self,
         job: &ReconcileRequest,
@@ -25,9 +25,6 @@ impl Reconcile {
         now: Timestamp,
     ) -> Result<(), Failed> {
         let base = &observation.snapshot.pull_request.base;
-        if !matches!(base.scope, CheckScope::Pattern(_)) {
-            return Ok(());
-        }
         let mut others = Vec::new();
         for number in observation.surface.sharing.iter().take(MOST_OTHERS) {
             let Some(looked) = self.peek(&of(job, *number), now).await? else { continue };

@@ -71,7 +71,9 @@ fn pull_request(reader: &Reader<'_>) -> RouteResult {
             let hints = seen.into_iter().chain(reopened);
             reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hints)
         }
-        action @ ("edited" | "ready_for_review" | "converted_to_draft" | "closed") => {
+        // `stacked` is in GitHub's description of its webhooks; nothing there tells that a stack was dissolved.
+        action @ ("edited" | "stacked" | "assigned" | "unassigned" | "ready_for_review" | "converted_to_draft"
+        | "closed") => {
             let closed = (action == "closed").then_some(Hint::Closed);
             reader.work(event.common(), |repository| pull(repository, event.pull_request.number), closed)
         }

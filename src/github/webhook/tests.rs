@@ -76,10 +76,19 @@ fn pull_request_events() {
         assert_eq!(routed("pull_request", body(action)), work(pull(12), hints), "{action}");
     }
     assert_eq!(routed("pull_request", body("closed")), work(pull(12), vec![Hint::Closed]));
-    for action in ["edited", "ready_for_review", "converted_to_draft", "labeled", "unlabeled"] {
+    for action in [
+        "edited",
+        "stacked",
+        "assigned",
+        "unassigned",
+        "ready_for_review",
+        "converted_to_draft",
+        "labeled",
+        "unlabeled",
+    ] {
         assert_eq!(routed("pull_request", body(action)), work(pull(12), vec![]), "{action}");
     }
-    for action in ["assigned", "locked", "invented_tomorrow"] {
+    for action in ["milestoned", "locked", "invented_tomorrow"] {
         assert_eq!(routed("pull_request", body(action)), nothing(Irrelevant::UnknownAction), "{action}");
     }
     // An echo of our own label is dropped; a head that our own fixer pushed is not.

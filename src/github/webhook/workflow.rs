@@ -25,8 +25,8 @@ pub enum InWorkflow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unsuitable {
     #[error(
-        "`pull_request` runs the pull request's own version of this workflow, and has a read-only token for forks: \
-         listen to `pull_request_target`, which runs the default branch's version"
+        "`pull_request` runs the pull request's own version of this workflow, and has a read-only token for forks: let a \
+         workflow without permissions listen to it, and this one to that one's `workflow_run`"
     )]
     PullRequest,
     #[error(
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn events_that_run_the_pull_requests_own_file_are_refused_with_the_way_out() {
         for (event, says) in [
-            ("pull_request", "pull_request_target"),
+            ("pull_request", "workflow_run"),
             ("pull_request_review", "workflow_run"),
             ("pull_request_review_comment", "workflow_run"),
             ("watch", "no pull request"),

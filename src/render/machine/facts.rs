@@ -56,6 +56,7 @@ pub fn check(view: &CheckView) -> Check {
     let (outcome, evidence) = match &view.standing {
         CheckStanding::Missing => ("missing", None),
         CheckStanding::Running { .. } => ("running", None),
+        CheckStanding::AwaitsApproval { .. } => ("awaits_approval", None),
         CheckStanding::Done(evidence) => (evidence.outcome.as_str(), Some(evidence)),
         CheckStanding::TimedOutWaiting => ("timed_out_waiting", None),
         CheckStanding::Skipped { .. } => ("skipped", None),

@@ -111,7 +111,7 @@ pub async fn serve(
     })
     .expect("a configuration");
     let clock = Arc::new(Paced(times.of_server));
-    let credentials = AppCredentials::new(config.app_id, &config.private_key).expect("a key");
+    let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key).expect("a key");
     let setup = Setup { clock: times.of_github, ..Setup::default() };
     let address = ApiUrl::parse(url).expect("an address");
     let client = Github::new(address, Credentials::App(credentials), setup).expect("a client");

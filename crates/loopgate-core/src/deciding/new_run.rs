@@ -44,6 +44,8 @@ impl LoopState {
             edited_by_others: BTreeSet::new(),
             closed_periods: Vec::new(),
             left_heads: BTreeSet::new(),
+            hold: None,
+            above: None,
             agent: describe::agent(pull_request),
             code_artifact: describe::artifact(snapshot, policy),
             execution_config: execution_config(policy),

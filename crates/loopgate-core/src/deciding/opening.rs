@@ -8,7 +8,7 @@ use crate::{
     observed::{Lifecycle, Snapshot},
     policy::Policy,
     stages::capability,
-    state::{ClosedPeriod, LoopState, RunStatus},
+    state::{ClosedPeriod, LoopState, RunHold, RunStatus},
 };
 
 /// What was observed, what is remembered, what governs, and the time: the same for every stage of a decision.
@@ -58,6 +58,13 @@ pub(super) fn open(given: &Given<'_>, assessment: &Assessment) -> LoopState {
     next.edited_by_others.clone_from(&assessment.edited_by_others);
     note_closing(given, &mut next.closed_periods);
     next.left_heads.clone_from(&given.snapshot.left_heads);
+    let held = given.snapshot.held_run.is_some();
+    next.hold = match next.hold.take().filter(|hold| hold.head == pull_request.head.sha) {
+        Some(hold) if !held => Some(RunHold { ended_at: hold.ended_at.or(Some(given.now)), ..hold }),
+        _ if held => Some(RunHold { head: pull_request.head.sha, ended_at: None }),
+        _ => None,
+    };
+    next.above = given.snapshot.stack.as_ref().and_then(|stack| stack.above);
     next.title.clone_from(&pull_request.title);
     next.branch.clone_from(&pull_request.head.branch);
     next.base_ref.clone_from(&pull_request.base.branch);

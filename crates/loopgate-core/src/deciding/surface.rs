@@ -13,7 +13,8 @@ use crate::{
     escalation::fix_request::{self, FixRequest},
     failure::Blame,
     gate::{GateReport, GateStanding, Reacted, ReactionKind, gate_transitions},
-    observed::{Conclusion, Lifecycle, OwnCheck},
+    ids::PrNumber,
+    observed::{CheckProgress, Conclusion, Lifecycle, OwnCheck, Stack},
     policy::{Channel, LabelPolicy, LoopLabel, OnComplete, Trigger},
     stage::Stage,
     stages::Blocker,
@@ -36,8 +37,10 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
     let open = stages.given.snapshot.pull_request.lifecycle == Lifecycle::Open;
     let fix = view.fixing.as_ref().and_then(|turn| fix_request::request(turn, stages.given.policy, stages.given.now));
     let judged_here = stages.given.snapshot.judged_on.is_none();
-    let check = |plan: fn(&Stages<'_>) -> CheckRunPlan| {
-        let plan = judged_here.then(|| plan(stages))?;
+    let stack = stages.given.snapshot.stack.as_ref().filter(|_| open);
+    let mut waits_for = BTreeMap::new();
+    let mut check = |check: OwnCheck, plan: fn(&Stages<'_>) -> CheckRunPlan| {
+        let plan = judged_here.then(|| with_layers(check, plan(stages), stack, &mut waits_for))?;
         // Nothing that comes after the merge is waited for.
         Some(if open || plan != CheckRunPlan::InProgress {
             plan
@@ -45,13 +48,15 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
             CheckRunPlan::Completed(Conclusion::Cancelled)
         })
     };
+    let (verify, gates_check) = (check(OwnCheck::Verify, verify_check), check(OwnCheck::Gates, gates_check));
     Surface {
-        labels: labels(stages),
+        labels: labels(stages, &waits_for),
         request: if open { gates.request } else { Default::default() },
         withdraw: if open { gates.withdraw } else { Default::default() },
-        verify: check(verify_check),
-        gates: check(gates_check),
+        verify,
+        gates: gates_check,
         by_word: by_word(stages),
+        waits_for,
         status_comment: StatusCommentWish::Upsert,
         posts: posts(stages, fix.as_ref()),
         fix,
@@ -66,6 +71,26 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
     }
 }
 
+/// The worst of a check's own part and of the layers beneath, with which it would be merged.
+fn with_layers(
+    check: OwnCheck,
+    own: CheckRunPlan,
+    stack: Option<&Stack>,
+    waits_for: &mut BTreeMap<OwnCheck, PrNumber>,
+) -> CheckRunPlan {
+    let Some((layer, standing)) = stack.and_then(|stack| stack.waits_for(check)) else { return own };
+    if own == CheckRunPlan::Completed(Conclusion::Success) {
+        waits_for.insert(check, layer);
+    }
+    own.max_by_severity(match standing {
+        CheckProgress::Queued | CheckProgress::InProgress => CheckRunPlan::InProgress,
+        CheckProgress::Completed { conclusion: Conclusion::Failure, .. } => {
+            CheckRunPlan::Completed(Conclusion::Failure)
+        }
+        CheckProgress::Completed { .. } => CheckRunPlan::Completed(Conclusion::ActionRequired),
+    })
+}
+
 /// Which checks are green because a person said so. What somebody said of this head holds for no other, and for no
 /// longer than they say it.
 fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
@@ -75,7 +100,9 @@ fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
         || !stages.next.accepted.is_empty()
         || !stages.next.accepted_tampering.is_empty();
     let gates = stages.assessment.gates.iter().any(approved);
-    let words = [(OwnCheck::Verify, verify), (OwnCheck::Gates, gates)];
+    // What is said of the layers beneath holds for no longer than the stack.
+    let layered = stages.given.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
+    let words = [(OwnCheck::Verify, verify || layered), (OwnCheck::Gates, gates || layered)];
     words.into_iter().filter_map(|(check, by_word)| by_word.then_some(check)).collect()
 }
 
@@ -89,7 +116,7 @@ fn merged_branch(stages: &Stages<'_>) -> Option<MergedBranch> {
         .then(|| MergedBranch { name: pull.head.branch.clone(), sha: pull.head.sha })
 }
 
-fn labels(stages: &Stages<'_>) -> BTreeMap<String, LabelWish> {
+fn labels(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> BTreeMap<String, LabelWish> {
     let mut wishes = BTreeMap::new();
     if let LabelPolicy::On(labels) = &stages.given.policy.labels {
         for label in labels.all() {
@@ -99,11 +126,15 @@ fn labels(stages: &Stages<'_>) -> BTreeMap<String, LabelWish> {
             NextAction::WaitForEvidence { .. } if fails_as_its_base_does(stages) => {
                 (&labels.waiting, LabelMeaning::BaseFailsToo)
             }
+            NextAction::WaitForEvidence { .. } if awaits_approval(stages) => {
+                (&labels.waiting, LabelMeaning::PersonAwaited)
+            }
             NextAction::WaitForEvidence { .. } => (&labels.verifying, LabelMeaning::ChecksRun),
             NextAction::Retry { .. } => (&labels.retry, LabelMeaning::FixNeeded),
             NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => {
                 (&labels.blocked, LabelMeaning::HumanDecides)
             }
+            NextAction::WaitForMerge if !waits_for.is_empty() => (&labels.waiting, LabelMeaning::PersonAwaited),
             NextAction::Complete | NextAction::WaitForMerge => (&labels.passed, LabelMeaning::AllIsThere),
             NextAction::Stopped
             | NextAction::WaitForApproval { .. }
@@ -124,6 +155,12 @@ fn labels(stages: &Stages<'_>) -> BTreeMap<String, LabelWish> {
         wishes.insert(gate.label.clone(), wish);
     }
     wishes
+}
+
+/// Whether a check's workflow waits for somebody to let it run.
+fn awaits_approval(stages: &Stages<'_>) -> bool {
+    let awaits = |check: &GatheredCheck| matches!(check.standing, CheckStanding::AwaitsApproval { .. });
+    stages.verification.evidence.checks.values().any(awaits)
 }
 
 /// Orange: somebody else has to act.

@@ -48,7 +48,8 @@ pub(super) fn gather(given: &Given<'_>, next: &LoopState) -> HeadEvidence {
 pub(super) fn waiting_since(given: &Given<'_>, next: &LoopState, check: &CheckName) -> Timestamp {
     let head = given.snapshot.pull_request.head.sha;
     let seen = next.first_seen_heads.iter().find(|seen| seen.sha == head).map_or(given.now, |seen| seen.at);
-    rerun::waiting_since(next, seen, check)
+    let let_run = next.hold.as_ref().filter(|hold| hold.head == head).and_then(|hold| hold.ended_at);
+    rerun::waiting_since(next, let_run.map_or(seen, |at| at.max(seen)), check)
 }
 
 /// Judges the evidence of the head.

@@ -159,8 +159,9 @@ impl Stages<'_> {
         let gates = &self.assessment.gates;
         let triggered =
             gates.iter().any(|gate| gate.holding == Holding::Holds && gate.status() != GateStatus::NotApplicable);
-        // Where another pull request is judged for this one, nobody tells when that ends.
-        let again = (triggered || given.snapshot.judged_on.is_some()).then_some(given.now + GATES_ARE_READ_AGAIN);
+        // Where another pull request is judged for this one, nobody tells when that ends, nor when a stack is dissolved.
+        let depends = given.snapshot.judged_on.is_some() || given.snapshot.stack.is_some();
+        let again = (triggered || depends).then_some(given.now + GATES_ARE_READ_AGAIN);
         let waits = waiting::next(next, &given.policy.gates, given.now);
         let due = [view.next_rerun.as_ref().map(|next| next.at), view.fixing.as_ref().map(|turn| turn.at)];
         let senior = senior_fixer::revisit(next, given.policy);

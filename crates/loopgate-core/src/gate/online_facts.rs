@@ -29,6 +29,28 @@ pub struct Survey {
     pub labels: Fetched<BTreeSet<String>>,
     /// The files of the default branch.
     pub files: Fetched<Vec<String>>,
+    /// None where these credentials may not read it.
+    pub actions: Option<ActionsPolicy>,
+}
+
+/// What a repository's policies let GitHub Actions run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionsPolicy {
+    pub allowed: AllowedActions,
+    /// Every run of a fork's pull request by somebody from outside waits for *Approve and run*.
+    pub holds_outsiders: bool,
+}
+
+/// Which actions workflows may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AllowedActions {
+    /// GitHub Actions is off.
+    None,
+    /// Only those of the repository's own account.
+    Local,
+    /// Those that match one of these patterns, beside such as GitHub and verified creators publish.
+    Selected(Vec<String>),
+    All,
 }
 
 /// A CODEOWNERS file and its path.

@@ -319,6 +319,8 @@ pub enum Refusal {
     },
     /// They wrote or committed one of its commits.
     IsContributor,
+    /// They asked the coding agent for it that opened it.
+    IsRequester,
     IsBot,
     /// Written through an App, so not a person's own word.
     ViaApp,

@@ -2,13 +2,16 @@
 //!
 //! A [`Snapshot`] is all that GitHub said at one moment; a [`Hint`] is what only an event says. Nothing here decides.
 
+mod assignment;
 mod code_type;
 mod hint;
 mod own_check;
 mod snapshot;
+mod stack;
 
 pub(crate) use self::snapshot::hunk_start;
 pub use self::{
+    assignment::{Assigner, Assignment, Assignments},
     code_type::CodeType,
     hint::{Actor, Hint},
     own_check::{CheckScope, OwnCheck},
@@ -19,4 +22,5 @@ pub use self::{
         ReceivedEvidence, Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility, WorkflowJob,
         WorkflowRun,
     },
+    stack::{Layer, Stack},
 };

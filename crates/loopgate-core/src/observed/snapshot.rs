@@ -13,7 +13,7 @@ use crate::{
         AppId, CheckName, CheckRunId, CommentId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId,
         WorkflowRunId,
     },
-    observed::{CheckScope, CodeType, Hint},
+    observed::{Assignments, CheckScope, CodeType, Hint, Stack},
 };
 
 /// One pull request as observed at one moment.
@@ -27,6 +27,7 @@ pub struct Snapshot {
     /// Names of the folders at the top of the base's tree, for telling new ones. None: not observed, so that a
     /// folder whose changed files are all new counts as new.
     pub base_folders: Option<BTreeSet<String>>,
+    pub assignments: Assignments,
     /// The commits of the pull request, oldest first.
     pub commits: Listing<Commit>,
     /// Issue comments, oldest first, ours included.
@@ -44,6 +45,9 @@ pub struct Snapshot {
     pub evidence: Vec<ReceivedEvidence>,
     /// Runs on the head commit of the workflows that may bring evidence.
     pub workflow_runs: Vec<WorkflowRun>,
+    /// A run on the head, of whatever workflow, that waits for somebody with write to press *Approve and run*
+    /// (<https://docs.github.com/en/actions/how-tos/manage-workflow-runs/approve-runs-from-forks>).
+    pub held_run: Option<WorkflowRun>,
     /// What is known of the checks on the merge base, else the base head. Blame is decided by it.
     pub base_evidence: Option<BaseEvidence>,
     /// Approvals that the base branch's rules ask for; 0 when they ask for none.
@@ -52,6 +56,8 @@ pub struct Snapshot {
     pub judged_on: Option<PrNumber>,
     /// Heads of before on which check runs of ours still say what does not hold any more.
     pub left_heads: BTreeSet<Sha>,
+    /// Where it is a layer of a native stack. Its base branch is then the stack's, and its files are its own part's.
+    pub stack: Option<Stack>,
     pub authority: Authority,
     /// Text of the base branch's CODEOWNERS file, if there is one.
     pub codeowners: Option<String>,
@@ -76,6 +82,7 @@ impl Snapshot {
             pull_request,
             files,
             base_folders: None,
+            assignments: Assignments::NotAnAgents,
             commits: Listing::complete(Vec::new()),
             comments: Listing::complete(Vec::new()),
             reviews: Listing::complete(Vec::new()),
@@ -85,10 +92,12 @@ impl Snapshot {
             forged_checks: Vec::new(),
             evidence: Vec::new(),
             workflow_runs: Vec::new(),
+            held_run: None,
             base_evidence: None,
             required_approvals: 0,
             judged_on: None,
             left_heads: BTreeSet::new(),
+            stack: None,
             authority: Authority::default(),
             codeowners: None,
             hints: Vec::new(),
@@ -206,7 +215,8 @@ pub struct Head {
     pub known_since: Option<Timestamp>,
 }
 
-/// The base branch, and the commit of it that the head is compared with: the branch itself may have moved on.
+/// The base branch, and the commit that the head is compared with: the branch itself may have moved on. In a native
+/// stack the branch is the stack's base, the commit one of the layer beneath.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     pub branch: String,

@@ -185,6 +185,8 @@ pub struct Exclusions {
     pub author: Exclusion,
     /// Anyone who authored, co-authored or committed a commit of the pull request.
     pub contributors: Exclusion,
+    /// Whoever asked a coding agent for the pull request.
+    pub requester: Exclusion,
     /// Anyone who merely merged the base into the head (`ignore_update_merges: false`).
     pub update_merges: Exclusion,
     pub bots: Exclusion,
@@ -195,6 +197,7 @@ impl Default for Exclusions {
         Self {
             author: Exclusion::Excluded,
             contributors: Exclusion::Excluded,
+            requester: Exclusion::Excluded,
             update_merges: Exclusion::Allowed,
             bots: Exclusion::Excluded,
         }

@@ -17,7 +17,7 @@ mod retry;
 mod trigger;
 mod verify;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ pub use self::{
         Verbosity, VerifyPolicy,
     },
 };
-use super::ids::{GateName, Sha};
+use super::ids::{GateName, Login, Sha};
 
 /// Everything configurable about the loop of one pull request.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +71,14 @@ pub struct Policy {
     pub on_complete: OnComplete,
     /// `branches`: patterns whose branches share one name of each check.
     pub branches: Vec<NameGlob>,
+    /// Accounts under which coding agents open pull requests: those that are known, and those of `coding_agents`.
+    pub coding_agents: BTreeSet<Login>,
+}
+
+/// The coding agents that Loopgate knows: `data/coding_agents.txt`.
+pub fn known_coding_agents() -> impl Iterator<Item = Login> {
+    let lines = include_str!("../../data/coding_agents.txt").lines();
+    lines.filter(|line| !line.starts_with('#')).filter_map(|line| line.trim().parse().ok())
 }
 
 impl Policy {

@@ -180,6 +180,15 @@ impl AttemptDigest {
     }
 }
 
+/// A head whose workflows wait, or waited, for somebody to let them run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunHold {
+    pub head: Sha,
+    /// When that was seen to be over: its checks are waited for since then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+}
+
 /// Trouble outside the code: a service, the network, a lost runner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outage {

@@ -25,7 +25,7 @@ use uuid::Uuid;
 pub use self::{
     attempts::{
         AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, FailureLog, FailureRecord, Lacking, LastVerification,
-        Outage, RejectedIn, Rejection, VerificationResult,
+        Outage, RejectedIn, Rejection, RunHold, VerificationResult,
     },
     description::{Agent, AgentKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
     gates::{ClosedPeriod, GateStatus, Objection, Revocation, Ticks, WordSource},
@@ -172,6 +172,12 @@ pub struct LoopState {
     /// Heads of before on which check runs of ours may still say what does not hold any more.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub left_heads: BTreeSet<Sha>,
+    /// Whether its workflows wait to be let run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<RunHold>,
+    /// The layer of its stack above it, to be told also once the stack is dissolved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<PrNumber>,
     /// What only a local loop keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reflex: Option<ReflexState>,

@@ -274,6 +274,7 @@ fn end_of(check: &GatheredCheck) -> CheckFailure {
         CheckStanding::TimedOutWaiting
         | CheckStanding::Missing
         | CheckStanding::Running { .. }
+        | CheckStanding::AwaitsApproval { .. }
         | CheckStanding::Skipped { .. } => CheckFailure::NoEvidence,
     }
 }

@@ -58,7 +58,10 @@ pub enum OnBase {
 impl GatheredCheck {
     /// Whether nothing more is expected of it.
     pub const fn has_ended(&self) -> bool {
-        !matches!(self.standing, CheckStanding::Missing | CheckStanding::Running { .. })
+        !matches!(
+            self.standing,
+            CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::AwaitsApproval { .. }
+        )
     }
 
     /// Whether it ended in a way that speaks against the head.
@@ -73,7 +76,10 @@ impl GatheredCheck {
             | CheckStanding::Refused { .. }
             | CheckStanding::NotStarted { .. }
             | CheckStanding::Lost { .. } => true,
-            CheckStanding::Missing | CheckStanding::Running { .. } | CheckStanding::Skipped { .. } => false,
+            CheckStanding::Missing
+            | CheckStanding::Running { .. }
+            | CheckStanding::AwaitsApproval { .. }
+            | CheckStanding::Skipped { .. } => false,
         }
     }
 
@@ -179,13 +185,20 @@ pub fn gather(
                 external::standing(&snapshot.checks, name, check.kind, source, &snapshot.files)
             }
         };
-        match found {
-            CheckStanding::Missing | CheckStanding::Running { .. }
+        match (found, &snapshot.held_run) {
+            (
+                CheckStanding::Missing
+                | CheckStanding::Running { .. }
+                | CheckStanding::NotStarted { .. }
+                | CheckStanding::Lost { .. },
+                Some(held),
+            ) if comes_of_workflows(&check.source) => CheckStanding::AwaitsApproval { url: held.url.clone() },
+            (CheckStanding::Missing | CheckStanding::Running { .. }, _)
                 if now - since(name) >= policy.retry.evidence_timeout =>
             {
                 CheckStanding::TimedOutWaiting
             }
-            found => found,
+            (found, _) => found,
         }
     };
     let checks: IndexMap<CheckName, GatheredCheck> = policy
@@ -216,6 +229,14 @@ pub fn gather(
         coverage,
         coverage_refused,
         coverage_on_base: base.and_then(|base| base.coverage.as_ref()).and_then(ChangedCoverage::percent),
+    }
+}
+
+/// Whether workflows of the repository bring a check's result.
+fn comes_of_workflows(source: &CheckSource) -> bool {
+    match source {
+        CheckSource::Command(_) => true,
+        CheckSource::External(source) => source.app.as_deref().is_none_or(|app| app == "github-actions"),
     }
 }
 

@@ -15,6 +15,10 @@ pub enum CheckStanding {
     Running {
         url: Option<String>,
     },
+    /// Its workflow starts once somebody with write has pressed *Approve and run*.
+    AwaitsApproval {
+        url: Option<String>,
+    },
     Done(Box<CheckEvidence>),
     /// No evidence came within the time allowed.
     TimedOutWaiting,

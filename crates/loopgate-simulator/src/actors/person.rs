@@ -243,6 +243,37 @@ impl Person {
         self.on(pr, |world, actor, repo, number| world.merge(actor, repo, number, order))
     }
 
+    pub fn assign(&self, pr: &Pr, whom: &str) -> Result<(), Refused> {
+        self.on(pr, |world, actor, repo, number| {
+            let whom = world.user_id(whom)?;
+            world.assign(actor, repo, number, (whom, true))
+        })
+    }
+
+    pub fn unassign(&self, pr: &Pr, whom: &str) -> Result<(), Refused> {
+        self.on(pr, |world, actor, repo, number| {
+            let whom = world.user_id(whom)?;
+            world.assign(actor, repo, number, (whom, false))
+        })
+    }
+
+    /// Makes a stack of pull requests that stand on each other's branches, the bottom first.
+    pub fn stack(&self, layers: &[&Pr]) -> Result<(), Refused> {
+        let repo = &layers.first().ok_or_else(Refused::not_found)?.repo;
+        let numbers = layers.iter().map(|layer| layer.number).collect();
+        self.in_repo(repo, |world, actor, repo| world.make_stack(actor, repo, numbers))
+    }
+
+    /// Dissolves the stack that it is a layer of. GitHub describes no event for it.
+    pub fn unstack(&self, layer: &Pr) -> Result<(), Refused> {
+        self.on(layer, |world, actor, repo, number| world.unstack(actor, repo, number))
+    }
+
+    /// Presses "Rebase stack": every layer stands on the one beneath again.
+    pub fn rebase_stack(&self, layer: &Pr) -> Result<(), Refused> {
+        self.on(layer, |world, actor, repo, number| world.rebase_stack(actor, repo, number))
+    }
+
     pub fn close(&self, pr: &Pr) -> Result<(), Refused> {
         self.on(pr, |world, actor, repo, number| world.close(actor, repo, number))
     }

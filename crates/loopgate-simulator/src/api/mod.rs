@@ -11,6 +11,7 @@ mod conditional;
 mod contents;
 mod envelope;
 mod git;
+mod graphql;
 mod issues;
 mod labels;
 mod limits;
@@ -70,6 +71,7 @@ const AREAS: &[&[Route]] = &[
     commits::ROUTES,
     contents::ROUTES,
     git::ROUTES,
+    graphql::ROUTES,
     issues::ROUTES,
     labels::ROUTES,
     people::ROUTES,

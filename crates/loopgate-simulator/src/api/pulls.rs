@@ -25,13 +25,14 @@ use crate::{
         repo::Repo,
     },
 };
-use loopgate_core::Sha;
+use loopgate_core::{PrNumber, Sha};
 
 pub const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/pulls", list),
     post("/repos/{owner}/{repo}/pulls", open),
     get("/repos/{owner}/{repo}/pulls/{number}", show),
     patch("/repos/{owner}/{repo}/pulls/{number}", edit),
+    get("/repos/{owner}/{repo}/stacks", stacks),
     get("/repos/{owner}/{repo}/pulls/{number}/files", files),
     get("/repos/{owner}/{repo}/pulls/{number}/commits", commits),
     get("/repos/{owner}/{repo}/pulls/{number}/merge", is_merged),
@@ -66,6 +67,14 @@ fn list(world: &mut World, call: &Call) -> Answer {
         found.reverse();
     }
     Ok(call.list(found, |issue| json::pull_brief(world, repo, issue)))
+}
+
+fn stacks(world: &mut World, call: &Call) -> Answer {
+    let repo = world.repo(call.read(world, READ)?)?;
+    let wanted = call.query("pull_request").map(|number| number.parse().map(PrNumber::new)).transpose();
+    let wanted = wanted.map_err(|_| Refused::unprocessable("Invalid pull request number"))?;
+    let found = repo.stacks.iter().filter(|stack| wanted.is_none_or(|number| stack.layers.contains(&number))).collect();
+    Ok(call.list(found, |stack| json::stack(world, repo, stack)))
 }
 
 #[derive(Deserialize)]

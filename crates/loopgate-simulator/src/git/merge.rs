@@ -16,7 +16,12 @@ impl Objects {
     /// Merges `head` into `base`. Where both sides changed one file differently it is a conflict, even where git
     /// would find the lines apart: simulated conflicts are never hidden ones.
     pub fn merge(&mut self, base: Sha, head: Sha) -> Merge {
-        let ancestor = self.merge_base(base, head).map(|sha| self.files(sha)).unwrap_or_default();
+        self.merge_since(self.merge_base(base, head), base, head)
+    }
+
+    /// The same, with what `head` changed since `ancestor`.
+    pub fn merge_since(&mut self, ancestor: Option<Sha>, base: Sha, head: Sha) -> Merge {
+        let ancestor = ancestor.map(|sha| self.files(sha)).unwrap_or_default();
         let (ours, theirs) = (self.files(base), self.files(head));
         let (mut merged, mut conflicts) = (Files::new(), Vec::new());
         let mut paths: Vec<&String> = ours.keys().chain(theirs.keys()).collect();

@@ -40,13 +40,21 @@ pub fn issue_event(world: &World, repo: &Repo, id: usize, happening: &Happening)
         What::Labeled(name) => ("labeled", "label", label(name)),
         What::Unlabeled(name) => ("unlabeled", "label", label(name)),
         What::ReviewDismissed(review) => ("review_dismissed", "dismissed_review", dismissed(review)),
+        What::Assigned(whom) => ("assigned", "assignee", user(world, *whom)),
+        What::Unassigned(whom) => ("unassigned", "assignee", user(world, *whom)),
         _ => return None,
     };
-    Some(json!({
+    let mut told = json!({
         "id": id, "node_id": node_id("IssueEvent", id), "url": format!("{}/issues/events/{id}", repo_url(world, repo)),
         "actor": user(world, happening.actor), "event": event, "commit_id": null, "commit_url": null,
         "created_at": time(happening.at), "performed_via_github_app": null, key: about,
-    }))
+    });
+    // docs.github.com, Issue event types: of these the actor is the assignee.
+    if let What::Assigned(whom) | What::Unassigned(whom) = happening.what {
+        told["assigner"] = user(world, happening.actor);
+        told["actor"] = user(world, whom);
+    }
+    Some(told)
 }
 
 /// `issue`, of an issue or of the issue side of a pull request.
@@ -60,7 +68,8 @@ pub fn issue(world: &World, repo: &Repo, issue: &Issue) -> Value {
         "labels_url": format!("{url}/labels{{/name}}"), "comments_url": format!("{url}/comments"),
         "events_url": format!("{url}/events"), "html_url": page, "number": number, "title": issue.title,
         "user": user(world, issue.author), "labels": labels(world, repo, &issue.labels),
-        "state": if issue.is_open() { "open" } else { "closed" }, "locked": false, "assignee": null, "assignees": [],
+        "state": if issue.is_open() { "open" } else { "closed" }, "locked": false, "assignee": issue.assignees.first().map(|one| user(world, *one)),
+        "assignees": issue.assignees.iter().map(|one| user(world, *one)).collect::<Vec<_>>(),
         "milestone": null, "comments": repo.comments_of(number).count(), "created_at": time(issue.created_at),
         "updated_at": time(issue.updated_at), "closed_at": maybe_time(issue.closed.map(|closed| closed.at)),
         "author_association": world.association(issue.author, repo), "active_lock_reason": null, "body": issue.body,

@@ -19,7 +19,7 @@ pub use people::{
     collaborator, collaborator_permission, full_user, org_membership, organization, organization_full, team, team_full,
     team_membership, user,
 };
-pub use pull::{pull, pull_brief, review, review_comment};
+pub use pull::{pull, pull_brief, review, review_comment, stack};
 pub use repo::{branch, protection, repo_full, repository, rules};
 pub use runs::{artifact, job, workflow, workflow_run};
 

@@ -12,9 +12,9 @@ use super::{
 use crate::world::{
     RepoId, World,
     issue::{Issue, Pull, Readiness, Review, ReviewComment},
-    repo::Repo,
+    repo::{Repo, Stack},
 };
-use loopgate_core::{Sha, UserId};
+use loopgate_core::{PrNumber, Sha, UserId};
 
 /// One end of a pull request.
 fn end(world: &World, owner: UserId, repo: Option<RepoId>, branch: &str, sha: Sha) -> Value {
@@ -44,7 +44,9 @@ pub fn pull_brief(world: &World, repo: &Repo, issue: &Issue) -> Value {
         "closed_at": maybe_time(issue.closed.map(|closed| closed.at)),
         "merged_at": maybe_time(pull.merge.map(|merge| merge.at)),
         "merge_commit_sha": pull.merge.map(|merge| merge.commit).or(pull.standing.test_merge),
-        "assignee": null, "assignees": [], "milestone": null, "draft": pull.readiness == Readiness::Draft,
+        "assignee": issue.assignees.first().map(|one| user(world, *one)),
+        "assignees": issue.assignees.iter().map(|one| user(world, *one)).collect::<Vec<_>>(),
+        "milestone": null, "draft": pull.readiness == Readiness::Draft,
         "commits_url": commits, "review_comments_url": reviews, "review_comment_url": review,
         "comments_url": comments, "statuses_url": statuses,
     });
@@ -66,7 +68,38 @@ pub fn pull_brief(world: &World, repo: &Repo, issue: &Issue) -> Value {
             "active_lock_reason": null,
         }),
     );
+    if let Some(stack) = repo.stack_of(issue.number) {
+        object["stack"] = in_stack(repo, stack, issue.number);
+    }
     object
+}
+
+/// `pull-request-stack`: the stack as its layers name it.
+fn in_stack(repo: &Repo, stack: &Stack, number: PrNumber) -> Value {
+    let position = stack.layers.iter().position(|layer| *layer == number).map(|place| place + 1);
+    json!({
+        "id": stack.id, "number": stack.number, "size": stack.layers.len(), "position": position,
+        "base": { "ref": stack.base, "sha": repo.branch(&stack.base) },
+    })
+}
+
+/// `pull-request-stack-minimal`.
+pub fn stack(world: &World, repo: &Repo, stack: &Stack) -> Value {
+    let layer = |number: &PrNumber| {
+        let issue = repo.issue(*number)?;
+        let pull = issue.pull.as_ref()?;
+        Some(json!({
+            "number": number, "state": if issue.is_open() { "open" } else { "closed" },
+            "draft": pull.readiness == Readiness::Draft, "merged_at": maybe_time(pull.merge.map(|merge| merge.at)),
+            "head": { "ref": pull.head.branch, "sha": pull.head.sha },
+        }))
+    };
+    json!({
+        "id": stack.id, "number": stack.number, "node_id": node_id("PullRequestStack", stack.id),
+        "url": format!("{}/stacks/{}", repo_url(world, repo), stack.number), "base": { "ref": stack.base },
+        "open": stack.layers.iter().filter_map(|layer| repo.issue(*layer)).any(Issue::is_open),
+        "created_at": time(stack.created_at), "pull_requests": stack.layers.iter().filter_map(layer).collect::<Vec<_>>(),
+    })
 }
 
 /// `pull-request`, with what follows from its commits.

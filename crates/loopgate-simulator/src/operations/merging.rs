@@ -61,6 +61,11 @@ impl World {
         if let Some(blocker) = self.merge_blocker(found, issue) {
             return Err(not_allowed(&blocker));
         }
+        // Layers come from the bottom; what is beneath an upper one would come with it, which is not simulated.
+        let beneath = found.stack_of(number).and_then(|stack| self.open_layers(found, stack).first().copied());
+        if beneath.is_some_and(|lowest| lowest != number) {
+            return Err(not_allowed("Pull requests beneath this one in the stack must be merged first."));
+        }
         let (head, base) = (pull.head.clone(), pull.base_branch.clone());
         let tip = found
             .branch(&base)
@@ -69,6 +74,7 @@ impl World {
             MergeMethod::Rebase => {
                 let commit = self.rebased(actor, repo, tip, head.sha)?;
                 self.land(actor, repo, number, (&base, commit))?;
+                self.restack(actor, repo, number)?;
                 return Ok(commit);
             }
             MergeMethod::Merge => {
@@ -92,6 +98,7 @@ impl World {
         let message = format!("{title}\n\n{body}");
         let commit = objects.put(Object::Commit(Commit { tree, parents, author, committer, message }));
         self.land(actor, repo, number, (&base, commit))?;
+        self.restack(actor, repo, number)?;
         Ok(commit)
     }
 
@@ -154,7 +161,9 @@ impl World {
     /// What the base branch's rules still ask for, in GitHub's words.
     pub fn merge_blocker(&self, repo: &Repo, issue: &Issue) -> Option<String> {
         let pull = issue.pull.as_ref()?;
-        let rules = repo.protections.get(&pull.base_branch)?;
+        // "evaluated against the stack base" (docs.github.com, Stacked pull requests).
+        let base = repo.stack_of(issue.number).map_or(&pull.base_branch, |stack| &stack.base);
+        let rules = repo.protections.get(base)?;
         let needed = rules.required_approvals as usize;
         if needed > 0 {
             let words = self.standing_reviews(repo, issue);

@@ -13,3 +13,4 @@ pub mod queue;
 pub mod repos;
 pub mod reviews;
 pub mod runs;
+pub mod stacks;

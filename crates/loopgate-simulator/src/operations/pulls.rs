@@ -14,7 +14,7 @@ use crate::{
         journal::What,
     },
 };
-use loopgate_core::PrNumber;
+use loopgate_core::{PrNumber, UserId};
 
 /// What a pull request is opened with.
 #[derive(Clone, Debug)]
@@ -124,8 +124,19 @@ impl World {
         let found = self.repo_mut(repo)?;
         let number = found.next_number();
         let (created_at, updated_at) = (now, now);
-        let issue =
-            Issue { id, number, title, body, author, closed: None, labels: Vec::new(), created_at, updated_at, pull };
+        let issue = Issue {
+            id,
+            number,
+            title,
+            body,
+            author,
+            closed: None,
+            labels: Vec::new(),
+            assignees: Vec::new(),
+            created_at,
+            updated_at,
+            pull,
+        };
         found.issues.insert(number, issue);
         Ok(number)
     }
@@ -205,6 +216,29 @@ impl World {
             Readiness::Draft => self.pull_changed("converted_to_draft", actor, (repo, number), What::Drafted),
             Readiness::Ready => self.pull_changed("ready_for_review", actor, (repo, number), What::MadeReady),
         }
+    }
+
+    /// Assigns somebody, or takes that back.
+    pub fn assign(
+        &mut self,
+        actor: Actor,
+        repo: RepoId,
+        number: PrNumber,
+        (whom, assigned): (UserId, bool),
+    ) -> Result<(), Refused> {
+        self.need(actor, repo, Role::Triage)?;
+        let assignees = &mut self.issue_mut(repo, number)?.assignees;
+        if assignees.contains(&whom) == assigned {
+            return Ok(());
+        }
+        assignees.retain(|one| *one != whom);
+        assignees.extend(assigned.then_some(whom));
+        let (action, what) =
+            if assigned { ("assigned", What::Assigned(whom)) } else { ("unassigned", What::Unassigned(whom)) };
+        self.record(actor, repo, Some(number), what);
+        let event = self.pull_event(action, actor, repo, number)?;
+        self.emit(event.with("assignee", json::user(self, whom)));
+        Ok(())
     }
 
     /// Closes a pull request without merging it. Nothing happens if it is closed already.

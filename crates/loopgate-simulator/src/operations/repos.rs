@@ -69,6 +69,7 @@ impl World {
             comments: BTreeMap::new(),
             reactions: BTreeMap::new(),
             collaborators: BTreeMap::new(),
+            stacks: Vec::new(),
             protections: BTreeMap::new(),
             suites: BTreeMap::new(),
             check_runs: BTreeMap::new(),

@@ -15,6 +15,7 @@ pub struct Issue {
     pub closed: Option<Closed>,
     /// Names of labels as the repository spells them.
     pub labels: Vec<String>,
+    pub assignees: Vec<UserId>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub pull: Option<Pull>,

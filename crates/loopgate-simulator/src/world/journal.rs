@@ -36,6 +36,8 @@ pub enum What {
         after: Sha,
         force: Force,
     },
+    Assigned(UserId),
+    Unassigned(UserId),
     Labeled(String),
     Unlabeled(String),
     ReviewRequested(String),

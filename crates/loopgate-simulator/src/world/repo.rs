@@ -31,6 +31,7 @@ pub struct Repo {
     /// By lower-case name.
     pub labels: BTreeMap<String, Label>,
     pub issues: BTreeMap<PrNumber, Issue>,
+    pub stacks: Vec<Stack>,
     pub comments: BTreeMap<CommentId, Comment>,
     pub reactions: BTreeMap<u64, Reaction>,
     pub collaborators: BTreeMap<UserId, Role>,
@@ -59,6 +60,18 @@ pub struct Label {
     /// Six hex digits.
     pub color: String,
     pub description: Option<String>,
+}
+
+/// Pull requests that stand on each other's branches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stack {
+    pub id: u64,
+    pub number: u64,
+    /// The branch that all of it lands on.
+    pub base: String,
+    /// The bottom first.
+    pub layers: Vec<PrNumber>,
+    pub created_at: Timestamp,
 }
 
 /// What a branch asks for before a merge.
@@ -124,6 +137,11 @@ impl Repo {
     /// Comments of one issue or pull request, oldest first.
     pub fn comments_of(&self, number: PrNumber) -> impl Iterator<Item = &Comment> {
         self.comments.values().filter(move |comment| comment.issue == number)
+    }
+
+    /// The stack that a pull request is a layer of.
+    pub fn stack_of(&self, number: PrNumber) -> Option<&Stack> {
+        self.stacks.iter().find(|stack| stack.layers.contains(&number))
     }
 
     /// Open pull requests.

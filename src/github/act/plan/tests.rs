@@ -106,6 +106,7 @@ fn shown(id: CheckRunId, write: &CheckRunWrite, before: u64) -> OwnCheckRun {
 fn everything() -> (Surface, Rendered) {
     let wished = Surface {
         by_word: BTreeSet::new(),
+        waits_for: BTreeMap::new(),
         labels: BTreeMap::from([
             ("loop:retry".into(), LabelWish::Present { color: "d93f0b".into(), meaning: LabelMeaning::FixNeeded }),
             ("loop:passed".into(), LabelWish::Absent),

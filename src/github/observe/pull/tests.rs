@@ -36,7 +36,7 @@ impl Bench {
 
     async fn changes(&self) -> Result<Changes, Unread> {
         let pull = read(&self.client, &self.repository, PrNumber::new(12)).await.unwrap();
-        changes(&self.client, &self.repository, &pull, pull.compared_base).await
+        changes(&self.client, &self.repository, &pull, ComparedWith::Target(pull.compared_base)).await
     }
 }
 

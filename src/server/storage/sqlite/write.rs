@@ -278,7 +278,7 @@ impl Batch<'_> {
         now: Timestamp,
     ) -> Result<Applied, StoreError> {
         match how {
-            WorkEnd::Done(LookOutcome { requeue, seen }) => {
+            WorkEnd::Done(LookOutcome { requeue, seen, .. }) => {
                 self.finish(key, covered).await?;
                 self.set_wakeup(key, *requeue).await?;
                 self.looked(key, *seen, now).await?;

@@ -7,7 +7,7 @@ use crate::{
     deciding::Post,
     escalation::fix_request::FixRequest,
     gate::{Reacted, ReactionKind, Reviewer},
-    ids::{GateName, Sha},
+    ids::{GateName, PrNumber, Sha},
     observed::{Conclusion, OwnCheck},
     policy::Channel,
 };
@@ -25,6 +25,8 @@ pub struct Surface {
     pub gates: Option<CheckRunPlan>,
     /// The checks that are green by the word of a person: an approval, a skip, a responsibility taken.
     pub by_word: BTreeSet<OwnCheck>,
+    /// The checks whose own part passes, and the layer of the stack beneath that each waits for.
+    pub waits_for: BTreeMap<OwnCheck, PrNumber>,
     pub status_comment: StatusCommentWish,
     pub posts: Vec<Post>,
     pub reactions: BTreeMap<Reacted, ReactionKind>,

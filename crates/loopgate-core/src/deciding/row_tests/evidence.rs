@@ -101,6 +101,30 @@ fn h6a_h11b_b2a_what_github_could_not_start_is_not_the_codes_fault() {
 }
 
 #[test]
+fn h15_what_waits_to_be_let_run_has_all_the_time() {
+    let held = || Some(workflow(CheckProgress::Completed { conclusion: Conclusion::ActionRequired, at: None }));
+    let mut story = Story::opened();
+    story.snapshot.held_run = held();
+    story.decide();
+    story.now += TimeDelta::days(3);
+    let decision = story.decide();
+    assert!(matches!(standing(decision, "unit"), CheckStanding::AwaitsApproval { .. }));
+    assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }), "{:?}", decision.action);
+    assert_eq!(decision.surface.verify, Some(CheckRunPlan::InProgress));
+    assert_eq!((story.state.attempts.len(), story.state.failures.total), (0, 0));
+    // Somebody lets it run: it has as long as any other.
+    story.snapshot.held_run = None;
+    story.snapshot.workflow_runs = vec![workflow(CheckProgress::InProgress)];
+    assert!(matches!(standing(story.decide(), "unit"), CheckStanding::Running { .. }));
+    story.now += story.policy.retry.evidence_timeout;
+    assert!(matches!(standing(story.decide(), "unit"), CheckStanding::TimedOutWaiting));
+    // What another system brings waits for nobody.
+    let mut elsewhere = external(&[Some(Conclusion::Success)]);
+    elsewhere.snapshot.held_run = held();
+    assert!(matches!(standing(elsewhere.decide(), "unit"), CheckStanding::Done(_)));
+}
+
+#[test]
 fn h14_a_security_check_fails_on_grave_findings_only() {
     let verdict = |severity, outcome| {
         let mut story = Story::opened();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     ids::{Login, Sha, UserId},
-    observed::{Account, Commit, Completeness, Listing},
+    observed::{Account, AccountKind, Assignments, Commit, Completeness, Listing, Snapshot},
     policy::Exclusion,
 };
 
@@ -45,6 +45,17 @@ impl Contributors {
             }
         }
         found
+    }
+
+    /// Of a coding agent's pull request, who had a hand in the commits that a bot wrote: whom the agent names there asked
+    /// for it.
+    pub(in crate::gate) fn named_by_agent(snapshot: &Snapshot) -> Self {
+        if snapshot.assignments == Assignments::NotAnAgents {
+            return Self::default();
+        }
+        let by_bot = |commit: &&Commit| commit.author.as_ref().is_some_and(|author| author.kind == AccountKind::Bot);
+        let items = snapshot.commits.items.iter().filter(by_bot).cloned().collect();
+        Self::of(&Listing::complete(items), Exclusion::Excluded)
     }
 
     pub(in crate::gate) fn include_id(&self, id: UserId) -> bool {
@@ -106,7 +117,6 @@ fn noreply(email: &str) -> Option<(Option<UserId>, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observed::AccountKind;
 
     fn account(id: u64, login: &str) -> Account {
         Account { id: UserId::new(id), login: login.parse().unwrap(), kind: AccountKind::User }

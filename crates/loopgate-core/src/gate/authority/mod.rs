@@ -37,6 +37,8 @@ pub(super) struct Authority<'a> {
     policy: &'a GatePolicy,
     snapshot: &'a Snapshot,
     contributors: &'a Contributors,
+    /// Of a coding agent's pull request, whom the agent's own commits name.
+    named_by_agent: Contributors,
     users: BTreeMap<UserId, Login>,
     teams: BTreeMap<TeamSlug, &'a BTreeMap<UserId, Login>>,
     permission: Option<Permission>,
@@ -62,6 +64,7 @@ impl<'a> Authority<'a> {
             policy,
             snapshot,
             contributors,
+            named_by_agent: Contributors::named_by_agent(snapshot),
             users: BTreeMap::new(),
             teams: BTreeMap::new(),
             permission: policy.approvers.permission,
@@ -197,6 +200,14 @@ impl<'a> Authority<'a> {
         }
         if exclusions.author == Exclusion::Excluded && account.id == self.snapshot.pull_request.author.id {
             return Some(Refusal::IsAuthor { only_hope: self.only_hope() });
+        }
+        if exclusions.requester == Exclusion::Excluded {
+            let pull_request = &self.snapshot.pull_request;
+            match self.snapshot.assignments.asked(account.id, pull_request.created_at) {
+                Ok(asked) if asked || self.named_by_agent.include(account) => return Some(Refusal::IsRequester),
+                Ok(_) => {}
+                Err(reason) => return Some(Refusal::AuthorityUnknown { reason: reason.to_owned() }),
+            }
         }
         // The author wrote the commits too: allowing the author allows that.
         let is_author = account.id == self.snapshot.pull_request.author.id;

@@ -6,7 +6,10 @@ use super::super::world::*;
 use crate::{
     gate::{Absence, AbsentTeam, OnlyHope, Refusal, Unusable, WordOutcome},
     ids::{AppId, UserId},
-    observed::{AccountKind, Commit, Completeness, NamedAccount, Permission, Standing, TeamStanding},
+    observed::{
+        AccountKind, Assigner, Assignment, Assignments, Commit, Completeness, NamedAccount, Permission, Standing,
+        TeamStanding,
+    },
     policy::{Codeowners, Exclusion},
 };
 
@@ -68,6 +71,45 @@ fn a_committer_does_not_approve() {
     assert_eq!(world.refusal(), Refusal::IsContributor);
     world.gate().exclusions.contributors = Exclusion::Allowed;
     assert!(world.is_approved());
+}
+
+#[test]
+fn whoever_asked_a_coding_agent_for_it_does_not_approve() {
+    let assigned = |by, at| Assignment { whom: account("alice"), by, at: minute(at) };
+    // Assigned by the agent whenever, by anybody at the opening, by themselves later; not by somebody else later.
+    let table = [
+        (vec![], true),
+        (vec![assigned(Assigner::Agent, 30)], false),
+        (vec![assigned(Assigner::Other, 0)], false),
+        (vec![assigned(Assigner::Themselves, 30)], false),
+        (vec![assigned(Assigner::Other, 30)], true),
+    ];
+    for (assignments, approves) in table {
+        let mut world = World::new();
+        world.snapshot.pull_request.created_at = minute(0);
+        world.snapshot.assignments = Assignments::Read(assignments.clone());
+        world.comment("alice", "security approved");
+        assert_eq!(world.is_approved(), approves, "{assignments:?}");
+        if !approves {
+            assert_eq!(world.refusal(), Refusal::IsRequester, "{assignments:?}");
+            assert!(!world.report().eligible.people.contains(&login("alice")));
+            world.gate().exclusions.requester = Exclusion::Allowed;
+            assert!(world.is_approved(), "{assignments:?}");
+        }
+    }
+    // Named by the agent: also where contributors may approve.
+    let mut world = World::new();
+    world.snapshot.assignments = Assignments::Read(Vec::new());
+    world.gate().exclusions.contributors = Exclusion::Allowed;
+    let trailer = format!("Mend\n\nCo-authored-by: A <{}+alice@users.noreply.github.com>", account("alice").id);
+    world.snapshot.commits.items.push(commit("author", &trailer));
+    world.comment("alice", "security approved");
+    assert!(world.is_approved(), "a person's co-author");
+    world.snapshot.commits.items[0].author = Some(account("Copilot[bot]"));
+    assert_eq!(world.refusal(), Refusal::IsRequester);
+    // Nobody approves while it cannot be told who asked.
+    world.snapshot.assignments = Assignments::Unread("403".into());
+    assert_eq!(world.refusal(), Refusal::AuthorityUnknown { reason: "403".into() });
 }
 
 #[test]

@@ -1,0 +1,104 @@
+//! Who edited a comment, where no event told: the REST API says only that somebody did. GraphQL knows
+//! (<https://docs.github.com/en/graphql/reference/interfaces#comment>, `userContentEdits`).
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::conversation::Comments;
+use crate::github::{Client, Error};
+use loopgate_core::{
+    CommentId, Login, Timestamp, UserId,
+    gate::may_speak,
+    observed::{Actor, AppIdentity, Comment, Hint},
+    state::{LoopState, WordSource},
+};
+
+/// Comments asked about in one look, the newest first.
+const MOST: usize = 20;
+const QUERY: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { databaseId \
+                     userContentEdits(first: 50) { nodes { editedAt editor { login ... on User { databaseId } \
+                     ... on Bot { databaseId } } } } } } }";
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Option<Data>,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    #[serde(default)]
+    nodes: Vec<Option<Node>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Node {
+    database_id: Option<CommentId>,
+    user_content_edits: Option<Edits>,
+}
+
+#[derive(Deserialize)]
+struct Edits {
+    #[serde(default)]
+    nodes: Vec<Option<Edit>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Edit {
+    edited_at: Timestamp,
+    editor: Option<Editor>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Editor {
+    login: Login,
+    database_id: Option<UserId>,
+}
+
+/// What events would have told of the edits of comments that speak. Each comment is asked about once; where GitHub does
+/// not say, nobody is known to have edited it, and what closes a gate counts.
+pub(super) async fn unheard(
+    client: &Client,
+    comments: &Comments,
+    hints: &[Hint],
+    us: &AppIdentity,
+    previous: Option<&LoopState>,
+) -> Result<Vec<Hint>, Error> {
+    let told: BTreeSet<CommentId> = hints
+        .iter()
+        .filter_map(|hint| if let Hint::CommentEdited { comment, .. } = hint { Some(*comment) } else { None })
+        .collect();
+    let known = |id| previous.is_some_and(|state| state.edited_words.contains(&WordSource::Comment(id)));
+    let unheard = |comment: &&Comment| {
+        comment.updated_at.timestamp() != comment.created_at.timestamp()
+            && Some(comment.author.id) != us.bot_id
+            && !told.contains(&comment.id)
+            && !known(comment.id)
+            && may_speak(&comment.body)
+    };
+    let asked = comments.listing.items.iter().rev().filter(unheard).take(MOST);
+    let ids: Vec<&str> = asked.filter_map(|comment| comments.nodes.get(&comment.id).map(String::as_str)).collect();
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let answer = match client.graphql::<Answer>(&json!({ "query": QUERY, "variables": { "ids": ids } })).await {
+        Ok(answer) => answer,
+        Err(error) => return error.refusal().map(|_| Vec::new()),
+    };
+    let mut found = Vec::new();
+    for node in answer.data.into_iter().flat_map(|data| data.nodes).flatten() {
+        let (Some(comment), Some(edits)) = (node.database_id, node.user_content_edits) else { continue };
+        let mut editors = BTreeSet::new();
+        for Edit { edited_at: at, editor } in edits.nodes.into_iter().flatten() {
+            let Some(Editor { login, database_id: Some(id) }) = editor else { continue };
+            if editors.insert(id) {
+                found.push(Hint::CommentEdited { comment, by: Actor { id, login }, at });
+            }
+        }
+    }
+    Ok(found)
+}
