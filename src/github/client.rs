@@ -30,6 +30,7 @@ use super::{
     Clock, Credentials, Error, MemoryCache, ResponseCache, Secret, SystemClock, Usage,
     auth::{TokenAnswer, TokenSlot},
     cache::{CacheKey, CachedAnswer},
+    fence,
     health::Health,
     identity::Knowledge,
     retry::{Patience, Repeat, RetryDecision, judge},
@@ -495,6 +496,9 @@ impl Client {
         loop {
             self.respect_limit()?;
             let token = self.token(refused.as_ref()).await?;
+            if request.method != Method::GET {
+                fence::check(path).await?;
+            }
             self.count(request);
             let outcome = hub.transport.send(&address, request, &token).await;
             let failed = match outcome {

@@ -1,9 +1,10 @@
 //! The environment contract of `loopgate serve` (README.md has the table of variables).
 
-use std::{fs, net::SocketAddr, path::PathBuf};
+use std::{fs, net::SocketAddr, path::PathBuf, str::FromStr as _};
 
 use chrono::TimeDelta;
 use jsonwebtoken::EncodingKey;
+use sqlx::postgres::PgConnectOptions;
 use url::Url;
 
 use crate::{github::Secret, refs::Seal};
@@ -29,6 +30,8 @@ pub struct ServerConfig {
     /// Where operators look. Never the same as `listen`.
     pub admin_listen: SocketAddr,
     pub data_dir: PathBuf,
+    /// A PostgreSQL server that several processes share, with its password; `None`: one process, on `data_dir`.
+    pub database_url: Option<Secret>,
     /// How often all open pull requests are compared with what is known of them; `None`: when a person asks for it.
     pub resync_every: Option<TimeDelta>,
     /// A filter as `tracing-subscriber` reads it.
@@ -84,9 +87,11 @@ impl ServerConfig {
         let data_dir = reader.or("LOOPGATE_DATA_DIR", "./loopgate-data", |text| Ok(PathBuf::from(text)));
         let resync_every = reader.or("LOOPGATE_RESYNC", "6", parse_resync);
         let log = reader.or("LOOPGATE_LOG", "info", |text| Ok(text.to_owned()));
-        if reader.text("DATABASE_URL").is_some() {
-            reader
-                .problem("DATABASE_URL", "this version keeps its inbox in LOOPGATE_DATA_DIR only; unset DATABASE_URL");
+        let database_url = reader.optional_secret("DATABASE_URL");
+        let is_postgres = |url: &Secret| PgConnectOptions::from_str(url.expose().trim()).is_ok();
+        if database_url.as_ref().is_some_and(|url| !is_postgres(url)) {
+            let hint = "is no address of a PostgreSQL server, such as postgres://user:password@host/database";
+            reader.problem("DATABASE_URL", hint);
         }
         if let (Some(public), Some(admin)) = (listen, admin_listen)
             && public == admin
@@ -108,6 +113,7 @@ impl ServerConfig {
                 listen: listen?,
                 admin_listen: admin_listen?,
                 data_dir: data_dir?,
+                database_url,
                 resync_every: resync_every?,
                 log: log?,
             })
@@ -323,7 +329,7 @@ mod tests {
             ("LOOPGATE_GITHUB_API_URL", "ftp://x"),
             ("LOOPGATE_LISTEN", "8080"),
             ("LOOPGATE_RESYNC", "25"),
-            ("DATABASE_URL", "postgres://x"),
+            ("DATABASE_URL", "mysql://root:s3cret@x"),
         ]), @"
         the configuration does not allow a start:
           LOOPGATE_APP_ID: is not a number; it is the App ID, not the client id or the slug
@@ -331,7 +337,7 @@ mod tests {
           LOOPGATE_GITHUB_API_URL: is not an http or https URL
           LOOPGATE_LISTEN: is not an address and port, like 0.0.0.0:8080 or [::1]:8080
           LOOPGATE_RESYNC: is neither a number of hours from 1 to 24 nor `off`
-          DATABASE_URL: this version keeps its inbox in LOOPGATE_DATA_DIR only; unset DATABASE_URL
+          DATABASE_URL: is no address of a PostgreSQL server, such as postgres://user:password@host/database
         ");
         let hollow = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----";
         assert!(problems(&[("LOOPGATE_PRIVATE_KEY", hollow)]).contains("holds no RSA private key"));

@@ -108,12 +108,12 @@ impl Server {
         let public = bind(self.config.listen).await?;
         let admin = bind(self.config.admin_listen).await?;
         let addresses = [local_address(&public)?, local_address(&admin)?];
-        let (store, writer) = storage::open(&self.config.data_dir).await?;
-        let unfinished = store.installations().await?;
+        let (store, writer) = storage::open(self.config.database_url.as_ref(), &self.config.data_dir).await?;
+        let unfinished = store.installations(loopgate_core::Timestamp::MAX_UTC).await?;
 
         let metrics = Arc::new(Metrics::default());
         let (announce, arrivals) = mpsc::channel(ARRIVALS);
-        let (inbox, write) = inbox::open(writer, announce, metrics.clone());
+        let (inbox, write) = inbox::open(writer, store.clone(), announce, metrics.clone());
         let (ask_settled, settled) = mpsc::channel(1);
         let (stop_worker, stop) = oneshot::channel();
         let shared = Shared {
