@@ -112,7 +112,8 @@ impl PerDatabase {
                 "",
                 "",
                 "9223372036854775807",
-                "SELECT 1 + MAX(COALESCE((SELECT MAX(newest) FROM work), 0), COALESCE((SELECT MAX(seq) FROM seen), 0))",
+                "SELECT 1 + MAX(COALESCE((SELECT MAX(MAX(newest, fence)) FROM work), 0),
+                     COALESCE((SELECT MAX(seq) FROM seen), 0))",
             ]),
             postgres: written([
                 "FALSE",

@@ -228,6 +228,11 @@ impl Writer {
     }
 
     #[cfg(test)]
+    pub(super) const fn tasks(&mut self) -> &mut JoinSet<()> {
+        &mut self.tasks
+    }
+
+    #[cfg(test)]
     pub(super) fn connection(&mut self) -> On<'_> {
         self.connection.as_mut().expect("a writer that just wrote has a connection").on()
     }
