@@ -28,6 +28,7 @@ The environment:
   LOOPGATE_LISTEN                   0.0.0.0:8080     where webhooks are received
   LOOPGATE_ADMIN_LISTEN             127.0.0.1:9090   /healthz, /readyz, /metrics, and what operators ask for
   LOOPGATE_DATA_DIR                 ./loopgate-data  the inbox, one SQLite file
+  DATABASE_URL                                       a PostgreSQL server for the inbox of several processes
   LOOPGATE_RESYNC                   6                hours between looks for what no webhook told, or off
   LOOPGATE_LOG                      info             a filter such as loopgate=debug
 Every secret can also be the path of a file, in the variable of the same name with _FILE.

@@ -88,7 +88,11 @@ impl ServerConfig {
         let resync_every = reader.or("LOOPGATE_RESYNC", "6", parse_resync);
         let log = reader.or("LOOPGATE_LOG", "info", |text| Ok(text.to_owned()));
         let database_url = reader.optional_secret("DATABASE_URL");
-        let is_postgres = |url: &Secret| PgConnectOptions::from_str(url.expose().trim()).is_ok();
+        let is_postgres = |url: &Secret| {
+            let text = url.expose().trim();
+            let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+            matches!(scheme, Some("postgres" | "postgresql")) && PgConnectOptions::from_str(text).is_ok()
+        };
         if database_url.as_ref().is_some_and(|url| !is_postgres(url)) {
             let hint = "is no address of a PostgreSQL server, such as postgres://user:password@host/database";
             reader.problem("DATABASE_URL", hint);

@@ -68,7 +68,7 @@ impl PostgresServer {
     pub fn at(address: &str) -> Result<Self, StoreError> {
         // Without plans that read whole tables: what the planner knows of a queue is always old.
         let settings = [("enable_seqscan", "off"), ("idle_in_transaction_session_timeout", "5s"), ("jit", "off")];
-        let options = PgConnectOptions::from_str(address)?
+        let options = PgConnectOptions::from_str(address.trim())?
             .application_name("loopgate")
             .statement_cache_capacity(512)
             .options(settings)

@@ -431,6 +431,61 @@ async fn a_session_that_was_ended_is_replaced_and_a_newer_version_may_have_been_
     assert!(Kept::at(Some(Secret::new(&address))).await.loaded(1).await.is_some());
 }
 
+/// An hour's work, ten deliveries a second (`LOOPGATE_LOAD=36000`; else a tenth of it), while somebody's forgotten
+/// transaction keeps every old row from being vacuumed.
+#[tokio::test]
+async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
+    let Some(address) = postgres::schema().await else { return };
+    let mut kept = Kept::at(Some(Secret::new(&address))).await;
+    let load: u64 = std::env::var("LOOPGATE_LOAD").ok().and_then(|text| text.parse().ok()).unwrap_or(3_600);
+    let mut other = postgres::connect(&address).await;
+    sqlx::raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT txid_current()").execute(&mut other).await.unwrap();
+    let mut sizes = Vec::new();
+    for hour in 0..2 {
+        let mut times = Vec::new();
+        for minute in 0..load / 60 {
+            let begun = std::time::Instant::now();
+            let numbers: Vec<u64> = (0..60).map(|nth| (minute * 60 + nth) % 300).collect();
+            let id = |number: u64| format!("{hour}-{minute}-{number}");
+            let batch: Vec<_> = numbers.iter().map(|&number| delivery(&id(number), number, vec![])).collect();
+            kept.writer.apply(&batch).await.unwrap();
+            let begin = |number: &u64| Change::Begin { key: key(*number), now: at(0) };
+            let begun_work = kept.writer.apply(&numbers.iter().map(begin).collect::<Vec<_>>()).await.unwrap();
+            let settle = |(number, applied): (&u64, Applied)| {
+                let Applied::Begun(Some(work)) = applied else { panic!("nobody else is there") };
+                let how = WorkEnd::Done(Requeue::OnEvent.into());
+                Change::Settle { key: key(*number), covered: work.covered, how, now: at(0) }
+            };
+            kept.writer.apply(&numbers.iter().zip(begun_work).map(settle).collect::<Vec<_>>()).await.unwrap();
+            times.push(begun.elapsed());
+        }
+        let part = times.len() / 10;
+        let of =
+            |times: &[std::time::Duration]| times.iter().sum::<std::time::Duration>() * 60 / times.len() as u32 / 60;
+        let sql = "SELECT pg_total_relation_size('work')";
+        let used = kept.sql(sql).await[0].get::<i64>(0).unwrap();
+        println!(
+            "{load} deliveries: 60 take {:.1?} at first, {:.1?} at last; {} kB before a vacuum",
+            of(&times[..part]),
+            of(&times[times.len() - part..]),
+            used / 1024
+        );
+        if hour == 0 {
+            sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
+        }
+        sqlx::raw_sql("VACUUM work").execute(&mut other).await.unwrap();
+        sizes.push(kept.sql(sql).await[0].get::<i64>(0).unwrap());
+    }
+    assert_eq!(kept.counts().await, (0, 0));
+    assert!(sizes[1] <= sizes[0], "what was vacuumed is used again: {sizes:?}");
+    // Ids leave nothing at all.
+    let ids = "SELECT SUM(pg_relation_size(inhrelid::regclass))::BIGINT FROM pg_inherits
+               WHERE inhparent = 'seen'::regclass";
+    assert!(kept.sql(ids).await[0].get::<i64>(0).unwrap() > 0);
+    kept.one(Change::Prune { now: at(0) + TimeDelta::days(10) }).await;
+    assert_eq!(kept.sql(ids).await[0].get::<i64>(0).unwrap(), 0);
+}
+
 #[tokio::test]
 async fn others_are_told_of_new_work() {
     let Some(address) = postgres::schema().await else { return };
