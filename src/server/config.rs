@@ -3,11 +3,13 @@
 use std::{fs, net::SocketAddr, path::PathBuf, str::FromStr as _};
 
 use chrono::TimeDelta;
-use jsonwebtoken::EncodingKey;
 use sqlx::postgres::PgConnectOptions;
 use url::Url;
 
-use crate::{github::Secret, refs::Seal};
+use crate::{
+    github::{AppCredentials, Secret},
+    refs::Seal,
+};
 use loopgate_core::AppId;
 
 /// A file that holds a secret is never larger; a larger one is something else.
@@ -61,8 +63,21 @@ fn list(problems: &[Problem]) -> String {
 impl ServerConfig {
     /// What marks the loop states that this App wrote.
     pub fn state_seal(&self) -> Option<Seal> {
-        let secrets = [Some(&self.webhook_secret), self.webhook_secret_previous.as_ref()];
-        Seal::derived_from(secrets.into_iter().flatten().map(|secret| secret.expose().as_bytes()))
+        Seal::derived_from(self.webhook_secrets().iter().map(|secret| secret.expose().as_bytes()))
+    }
+
+    /// All that sign webhooks, the current one first: each line of what is given is one.
+    pub fn webhook_secrets(&self) -> Vec<Secret> {
+        let given = [Some(&self.webhook_secret), self.webhook_secret_previous.as_ref()];
+        let lines = given.into_iter().flatten().flat_map(|secret| secret.expose().lines());
+        lines.filter(|line| !line.is_empty()).map(Secret::new).collect()
+    }
+
+    /// Whether the other has the same keys and secrets.
+    pub fn has_secrets_of(&self, other: &Self) -> bool {
+        self.private_key == other.private_key
+            && self.webhook_secret == other.webhook_secret
+            && self.webhook_secret_previous == other.webhook_secret_previous
     }
 
     /// Reads the variables through `lookup`, which decides where they come from (file, then environment, then flags;
@@ -197,7 +212,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         } else {
             key
         };
-        if EncodingKey::from_rsa_pem(key.expose().as_bytes()).is_ok() {
+        if AppCredentials::new(AppId::new(0), &key).is_ok() {
             return Some(key);
         }
         let message = if key.expose().contains("-----BEGIN") {
@@ -303,6 +318,10 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(config.webhook_secret.expose(), "hunter2");
+        let both = path("both", "new\n\nhunter2\n");
+        let rotating = read(&[("LOOPGATE_WEBHOOK_SECRET", ""), ("LOOPGATE_WEBHOOK_SECRET_FILE", &both)]).unwrap();
+        assert_eq!(rotating.webhook_secrets(), ["new", "hunter2"].map(Secret::new));
+        assert!(!rotating.has_secrets_of(&config) && rotating.has_secrets_of(&rotating.clone()));
         let shown = format!("{config:?}");
         for hidden in ["hunter2", "older", "BEGIN"] {
             assert!(!shown.contains(hidden), "{shown}");

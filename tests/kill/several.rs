@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use loopgate_simulator::{CheckSpec, Conclusion, Config, Harm, Pr, PullSpec, RequestFault, Simulator};
+use loopgate_simulator::{CheckSpec, Conclusion, Config, Delivery, Harm, Pr, PullSpec, RequestFault, Simulator};
 use nix::sys::signal::Signal;
 use sqlx::Row as _;
 use tokio::{
@@ -153,8 +153,12 @@ async fn idle(github: &Simulator, database: &str) {
     }
 }
 
+/// One test restarts the server.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_random_four_processes_lose_and_double_nothing() {
+    let _alone = ALONE.lock().await;
     let Some(database) = postgres::schema().await else { return };
     let data = tempfile::tempdir().unwrap();
     let github = Simulator::start(Config::default()).await.unwrap();
@@ -168,7 +172,9 @@ async fn killed_at_random_four_processes_lose_and_double_nothing() {
 
     let prs = pulls(&github, PULLS).await;
     github.settle().await;
-    let opened: Vec<_> = github.deliveries().into_iter().filter(|it| it.event == "pull_request").collect();
+    let is_opened = |it: &Delivery| it.event == "pull_request" && it.action.as_deref() == Some("opened");
+    let opened: Vec<_> = github.deliveries().into_iter().filter(is_opened).collect();
+    assert_eq!(opened.len(), PULLS);
     let wanted = std::env::var("LOOPGATE_DELIVERIES").ok().and_then(|text| text.parse().ok()).unwrap_or(600);
     let sent = async {
         // The same events under ids of their own, some of them twice, from eight senders.
@@ -244,6 +250,7 @@ async fn killed_at_random_four_processes_lose_and_double_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_was_stopped_for_too_long_writes_nothing_when_it_wakes() {
+    let _alone = ALONE.lock().await;
     let Some(database) = postgres::schema().await else { return };
     let data = tempfile::tempdir().unwrap();
     let github = Simulator::start(Config::default()).await.unwrap();
