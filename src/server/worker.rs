@@ -300,10 +300,10 @@ impl<R: Reconciler> Shared<R> {
             }
         };
         let span = span(&key, &loaded);
-        self.work(key, loaded).instrument(span).await
+        self.work(Start { key, newest }, loaded).instrument(span).await
     }
 
-    async fn work(&self, key: Key, loaded: TargetWork) -> TaskReport {
+    async fn work(&self, Start { key, newest }: Start, loaded: TargetWork) -> TaskReport {
         // Work that was under way when the process died may be what killed it. One such at a time, so that the next death
         // tells which.
         let _alone = if loaded.begun > 0 { Some(self.suspects.lock().await) } else { None };
@@ -311,7 +311,7 @@ impl<R: Reconciler> Shared<R> {
         let loaded = match self.inbox.apply(Change::Begin { key: key.clone(), now }).await {
             Ok(Applied::Begun(Some(begun))) => *begun,
             // Another process does it, or has done it.
-            Ok(_) => return TaskReport::Job { key, ended: Ended::Done(loaded.covered.up_to), wakeup: None },
+            Ok(_) => return TaskReport::Job { key, ended: Ended::Done(newest), wakeup: None },
             Err(_) => return TaskReport::Job { key, ended: Ended::Retry(now + STORAGE_PAUSE), wakeup: None },
         };
         let covered = loaded.covered;

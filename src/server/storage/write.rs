@@ -128,7 +128,7 @@ pub(in crate::server) struct Writer {
 impl Writer {
     /// The tasks end with the writer.
     pub(super) const fn new(database: Arc<Database>, connection: Connection, tasks: JoinSet<()>) -> Self {
-        Self { database, connection: Some(connection), next_seq: 0, tasks: tasks }
+        Self { database, connection: Some(connection), next_seq: 0, tasks }
     }
 
     /// Applies all changes, durable when this returns. One answer per change, in order. Nothing of a batch is kept if
