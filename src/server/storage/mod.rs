@@ -331,7 +331,7 @@ pub struct DeadLetter {
 /// [`StoreError`] if it cannot be used.
 pub(super) async fn open(address: Option<&Secret>, directory: &Path) -> Result<(Store, Writer), StoreError> {
     let mut database = match address {
-        Some(address) => Database::Postgres(PostgresServer::at(address.expose())?),
+        Some(address) => Database::Postgres(Box::new(PostgresServer::at(address.expose())?)),
         None => Database::Sqlite(SqliteFile::in_directory(directory)?),
     };
     if let Database::Postgres(server) = &database {
@@ -365,7 +365,7 @@ static ENTER: LazyLock<PerDatabase> =
 #[derive(Debug)]
 enum Database {
     Sqlite(SqliteFile),
-    Postgres(PostgresServer),
+    Postgres(Box<PostgresServer>),
 }
 
 impl Database {

@@ -76,7 +76,7 @@ impl Store {
 
     fn postgres_fence(&self, claim: Option<(Key, Seq)>) -> Option<PostgresFence> {
         let Database::Postgres(server) = &*self.database else { return None };
-        Some(PostgresFence { server: server.clone(), claim })
+        Some(PostgresFence { server: PostgresServer::clone(server), claim })
     }
 
     /// Installations that have work which was not given up, is due by then, and is nobody else's.
