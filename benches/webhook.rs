@@ -63,12 +63,7 @@ fn compare() {
     );
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let wide = |what: &str, mode: &str, event: &str, bodies: &[String], ids| {
-        let database = if mode.ends_with("on postgres") {
-            let Some(url) = runtime.block_on(postgres::schema()) else { return None };
-            Some(url)
-        } else {
-            None
-        };
+        let database = if mode.ends_with("on postgres") { Some(runtime.block_on(postgres::schema())?) } else { None };
         let server = Served::start_on(mode, database);
         let load = server.load(64, event, bodies, ids);
         println!(
