@@ -2,7 +2,8 @@
 //!
 //! The server runs in a process of its own, so that its CPU time can be told from the sender's; both share the
 //! machine's cores. Next to it, in the same run, stand a bare axum server that checks the HMAC and stores nothing, and
-//! the disk's own `fdatasync`. The budgets: 60 µs of server CPU for a delivery, 15,000 deliveries a second, 15 ms for
+//! the disk's own `fdatasync`, and the same server on PostgreSQL where one is installed; that server's own CPU time is
+//! not counted. The budgets: 60 µs of server CPU for a delivery, 15,000 deliveries a second, 15 ms for
 //! the slowest in a hundred. Linux only, for the memory figures.
 
 use std::{
@@ -33,6 +34,9 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
+#[path = "../tests/fixtures/postgres.rs"]
+mod postgres;
+
 const SECRET: &str = "bench";
 const WARM_UP: Duration = Duration::from_millis(700);
 const MEASURE: Duration = Duration::from_secs(4);
@@ -57,8 +61,10 @@ fn compare() {
         "{:<44}{:>12}{:>14}{:>9}{:>9}{:>9}",
         "64 connections", "per second", "CPU µs each", "p50 ms", "p99 ms", "max ms"
     );
+    let runtime = tokio::runtime::Runtime::new().unwrap();
     let wide = |what: &str, mode: &str, event: &str, bodies: &[String], ids| {
-        let server = Served::start(mode);
+        let database = if mode.ends_with("on postgres") { Some(runtime.block_on(postgres::schema())?) } else { None };
+        let server = Served::start_on(mode, database);
         let load = server.load(64, event, bodies, ids);
         println!(
             "{what:<44}{:>12.0}{:>14.1}{:>9.2}{:>9.2}{:>9.2}",
@@ -68,14 +74,16 @@ fn compare() {
             load.at(0.99) * 1e3,
             load.at(1.0) * 1e3
         );
-        load
+        Some(load)
     };
     let (pull, issue) = ("pull_request", "issue_comment");
-    let bare = wide("bare axum, HMAC only, nothing stored", "bare", pull, &opened, Ids::Timed);
-    let stored = wide("loopgate, stored, no reconcile ends", "blocked", pull, &opened, Ids::Timed);
+    let bare = wide("bare axum, HMAC only, nothing stored", "bare", pull, &opened, Ids::Timed).unwrap();
+    let stored = wide("loopgate, stored, no reconcile ends", "blocked", pull, &opened, Ids::Timed).unwrap();
     wide("loopgate, stored and reconciled (at once)", "instant", pull, &opened, Ids::Timed);
     wide("loopgate, stored, ids in no order", "blocked", pull, &opened, Ids::Random);
-    let chat = wide("loopgate, irrelevant comment", "blocked", issue, &comments, Ids::Timed);
+    wide("loopgate on PostgreSQL, no reconcile ends", "blocked on postgres", pull, &opened, Ids::Timed);
+    wide("loopgate on PostgreSQL, reconciled (at once)", "instant on postgres", pull, &opened, Ids::Timed);
+    let chat = wide("loopgate, irrelevant comment", "blocked", issue, &comments, Ids::Timed).unwrap();
     println!(
         "\nstored: {:.2} × the CPU of bare axum; {:.1} deliveries per transaction; {} rows left; memory {} → {} MB",
         stored.cpu_us_each / bare.cpu_us_each,
@@ -136,10 +144,15 @@ impl Load {
 
 impl Served {
     fn start(mode: &str) -> Self {
+        Self::start_on(mode, None)
+    }
+
+    fn start_on(mode: &str, database: Option<String>) -> Self {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("webhook-bench-{}", std::process::id()));
         fs::remove_dir_all(&directory).ok();
         let mut child = Command::new(env::current_exe().unwrap())
             .args(["serve", mode])
+            .envs(database.map(|url| ("DATABASE_URL", url)))
             .arg(&directory)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -303,7 +316,7 @@ async fn serve(mode: &str, directory: &Path) {
         }
         _ => {
             let own = OwnApp { app_id: AppId::new(42), bot: None };
-            let instant = mode == "instant";
+            let instant = mode.starts_with("instant");
             let running = Server::new(config(directory), own).start(Idle { instant }).await.unwrap();
             let running = Arc::new(running);
             let address = running.public_address();
@@ -379,6 +392,7 @@ fn config(directory: &Path) -> ServerConfig {
             "LOOPGATE_WEBHOOK_SECRET" => SECRET.into(),
             "LOOPGATE_LISTEN" | "LOOPGATE_ADMIN_LISTEN" => "127.0.0.1:0".into(),
             "LOOPGATE_DATA_DIR" => directory.display().to_string(),
+            "DATABASE_URL" => env::var("DATABASE_URL").ok()?,
             _ => return None,
         })
     })

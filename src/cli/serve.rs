@@ -16,6 +16,9 @@ use crate::{
 /// How long GitHub may take to say who we are before the start goes on without it; and how often it is asked then.
 const INTRODUCTION: Duration = Duration::from_secs(5);
 
+/// How often files of keys and secrets are read again.
+const REREAD_EVERY: Duration = Duration::from_secs(10);
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The environment:
@@ -28,6 +31,7 @@ The environment:
   LOOPGATE_LISTEN                   0.0.0.0:8080     where webhooks are received
   LOOPGATE_ADMIN_LISTEN             127.0.0.1:9090   /healthz, /readyz, /metrics, and what operators ask for
   LOOPGATE_DATA_DIR                 ./loopgate-data  the inbox, one SQLite file
+  DATABASE_URL                                       a PostgreSQL server for the inbox of several processes
   LOOPGATE_RESYNC                   6                hours between looks for what no webhook told, or off
   LOOPGATE_LOG                      info             a filter such as loopgate=debug
 Every secret can also be the path of a file, in the variable of the same name with _FILE.
@@ -51,7 +55,7 @@ pub fn run(arguments: Arguments) -> CommandResult {
     let lookup = |name: &str| flag(name).or_else(|| std::env::var(name).ok());
     let config = ServerConfig::from_env(lookup).map_err(|error: ServerConfigError| CliError::bad_data(error))?;
     log_to_stderr(&config.log)?;
-    runtime()?.block_on(serve(config))
+    runtime()?.block_on(serve(config, || ServerConfig::from_env(lookup)))
 }
 
 /// Lines for people on a terminal, JSON documents otherwise.
@@ -66,18 +70,20 @@ fn log_to_stderr(filter: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn serve(config: ServerConfig) -> CommandResult {
+async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, ServerConfigError>) -> CommandResult {
     let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key).map_err(CliError::bad_data)?;
     let api = ApiUrl::parse(config.github_api_url.as_str()).map_err(CliError::bad_data)?;
-    let github = Github::new(api, Credentials::App(credentials), Setup::default()).map_err(CliError::unavailable)?;
+    let github =
+        Github::new(api, Credentials::App(credentials.clone()), Setup::default()).map_err(CliError::unavailable)?;
     let known = introduction(&github).await?;
     let own = known.clone().unwrap_or_else(|| {
         // Nobody's: until GitHub has told the number, echoes of our own check runs are looked at once more.
         OwnApp { app_id: config.app_id.number().unwrap_or(loopgate_core::AppId::new(0)), bot: None }
     });
-    let readiness = readiness(&github);
+    let (readiness, seal) = (readiness(&github), config.state_seal());
     let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
-    let reconciler = GithubReconciler::new(github.clone(), SystemClock).sealing(config.state_seal()).calling(channels);
+    let reconciler = GithubReconciler::new(github.clone(), SystemClock).sealing(seal.clone()).calling(channels);
+    let mut current = config.clone();
     let server =
         readiness.into_iter().fold(Server::new(config, own), |server, (name, check)| server.check(name, check));
     let server = server.recovering(github.clone());
@@ -89,9 +95,31 @@ async fn serve(config: ServerConfig) -> CommandResult {
         }
         std::future::pending::<()>().await
     };
+    let rotated = async {
+        loop {
+            tokio::time::sleep(REREAD_EVERY).await;
+            let new = match reread() {
+                Ok(new) if current.has_secrets_of(&new) => continue,
+                Ok(new) => new,
+                Err(error) => {
+                    tracing::warn!(%error, "what was read last stays in force");
+                    continue;
+                }
+            };
+            if credentials.replace(&new.private_key).is_ok() {
+                running.replace_secrets(&new.webhook_secrets());
+                if let (Some(seal), Some(new)) = (&seal, new.state_seal()) {
+                    seal.replace(&new);
+                }
+                tracing::info!("keys and secrets have changed, and are in force");
+                current = new;
+            }
+        }
+    };
     tokio::select! {
         stop = stop_signal() => stop.map_err(CliError::unavailable)?,
         () = learned => {}
+        () = rotated => {}
     }
     let stopped = running.shutdown().await;
     tracing::info!(released = stopped.released, "stopped");

@@ -1,7 +1,11 @@
 //! Who we are to GitHub: an App that proves itself with a signed token and acts through short-lived installation
 //! tokens, or the bearer of one plain token.
 
-use std::{fmt, str::FromStr};
+use std::{
+    fmt,
+    str::FromStr,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use chrono::TimeDelta;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
@@ -55,11 +59,12 @@ impl FromStr for AppSlug {
     }
 }
 
-/// An App and its private key.
+/// An App and its private keys. Clones share them.
 #[derive(Clone)]
 pub struct AppCredentials {
     name: AppName,
-    key: EncodingKey,
+    /// The one that signs first, never none.
+    keys: Arc<RwLock<Vec<EncodingKey>>>,
 }
 
 /// How an App names itself when it asks for tokens: its number, or its client id
@@ -117,13 +122,25 @@ impl fmt::Display for AppName {
 
 impl AppCredentials {
     /// # Errors
-    /// When `pem` is no RSA private key in PEM form (PKCS#1 or PKCS#8).
+    /// When `pem` is no RSA private key in PEM form (PKCS#1 or PKCS#8), or several, one after the other.
     pub fn new(name: impl Into<AppName>, pem: &Secret) -> Result<Self, Error> {
-        // Secret managers and .env files often carry the key on one line, its line breaks written as `\n`.
-        let text = pem.expose().replace("\\n", "\n");
-        let key = EncodingKey::from_rsa_pem(text.trim().as_bytes())
-            .map_err(|_| Error::Setup("the App's private key is not an RSA key in PEM form".into()))?;
-        Ok(Self { name: name.into(), key })
+        Ok(Self { name: name.into(), keys: Arc::new(RwLock::new(keys(pem)?)) })
+    }
+
+    /// Goes by these keys from now on, and by no others.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); then nothing changes.
+    pub fn replace(&self, pem: &Secret) -> Result<(), Error> {
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys(pem)?;
+        Ok(())
+    }
+
+    /// Signs with the next key from now on, since GitHub does not take this one. How many there are.
+    pub(super) fn turn(&self) -> usize {
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        keys.rotate_left(1);
+        keys.len()
     }
 
     /// The App's own signed token.
@@ -136,10 +153,25 @@ impl AppCredentials {
             exp: (now + TimeDelta::minutes(9)).timestamp(),
             iss: self.name.to_string(),
         };
-        jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &self.key)
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        let key = keys.first().expect("not empty: checked when read");
+        jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, key)
             .map(Secret::new)
             .map_err(|error| Error::Setup(format!("the App's private key cannot sign: {error}")))
     }
+}
+
+/// Each key of a text, in order.
+fn keys(pem: &Secret) -> Result<Vec<EncodingKey>, Error> {
+    // Secret managers and .env files often carry the key on one line, its line breaks written as `\n`.
+    let text = zeroize::Zeroizing::new(pem.expose().replace("\\n", "\n"));
+    let keys = text.split_inclusive("PRIVATE KEY-----").collect::<Vec<_>>();
+    let read = |block: &[&str]| EncodingKey::from_rsa_pem(zeroize::Zeroizing::new(block.concat()).trim().as_bytes());
+    // A block is what opens it, then what it holds and what ends it.
+    let keys: Result<Vec<_>, _> = keys.chunks(2).filter(|block| !block.concat().trim().is_empty()).map(read).collect();
+    keys.ok()
+        .filter(|keys| !keys.is_empty())
+        .ok_or_else(|| Error::Setup("the App's private key is not an RSA key in PEM form".into()))
 }
 
 impl fmt::Debug for AppCredentials {
@@ -243,6 +275,23 @@ pub(super) mod tests {
         let error = AppCredentials::new(AppId::new(7), &Secret::new("hunter2")).unwrap_err().to_string();
         assert!(error.contains("PEM") && !error.contains("hunter2"), "{error}");
         assert!(!format!("{:?}", app()).contains("BEGIN"));
+    }
+
+    #[test]
+    fn several_keys_take_turns_and_are_replaced_wherever_they_are_shared() {
+        let other = include_str!("../server/testdata/not-a-secret.pem");
+        let app = AppCredentials::new(AppId::new(7), &Secret::new(format!("{TEST_KEY}\n{other}"))).unwrap();
+        let (shared, now) = (app.clone(), Utc::now());
+        let signed = |app: &AppCredentials| app.jwt(now).unwrap().expose().to_owned();
+        let first = signed(&app);
+        assert_eq!(shared.turn(), 2);
+        let second = signed(&app);
+        assert_ne!(first, second);
+        assert_eq!(signed(&AppCredentials::new(AppId::new(7), &Secret::new(other)).unwrap()), second);
+        assert!(app.replace(&Secret::new(format!("{TEST_KEY}{}", &other[..99]))).is_err());
+        assert_eq!(signed(&shared), second, "what cannot be read changes nothing");
+        app.replace(&Secret::new(TEST_KEY)).unwrap();
+        assert_eq!((signed(&shared), shared.turn()), (first, 1));
     }
 
     fn token(text: &str, expires_at: Timestamp) -> InstallationToken {

@@ -30,6 +30,7 @@ use super::{
     Clock, Credentials, Error, MemoryCache, ResponseCache, Secret, SystemClock, Usage,
     auth::{TokenAnswer, TokenSlot},
     cache::{CacheKey, CachedAnswer},
+    fence,
     health::Health,
     identity::Knowledge,
     retry::{Patience, Repeat, RetryDecision, judge},
@@ -515,10 +516,13 @@ impl Client {
     async fn exchange(&self, request: &Outgoing<'_>, repeat: Repeat) -> Result<Incoming, Error> {
         let (hub, path) = (&self.shared.hub, request.target);
         let mut address = hub.transport.address(path)?;
-        let (mut refused, mut retries, mut hops) = (None, 0, 0);
+        let (mut refused, mut retries, mut hops, mut keys_refused) = (None, 0, 0, 0);
         loop {
             self.respect_limit()?;
             let token = self.token(refused.as_ref()).await?;
+            if request.method != Method::GET {
+                fence::check(path).await?;
+            }
             self.count(request);
             let outcome = hub.transport.send(&address, request, &token).await;
             let failed = match outcome {
@@ -538,6 +542,7 @@ impl Client {
                         refused = Some(token);
                         continue;
                     }
+                    RetryDecision::RenewToken(_) if self.turns_key(&mut keys_refused) => continue,
                     RetryDecision::Again(error) if repeat == Repeat::Safe => error,
                     RetryDecision::RenewToken(error) | RetryDecision::Again(error) | RetryDecision::Failed(error) => {
                         return Err(error);
@@ -591,6 +596,13 @@ impl Client {
         self.shared.installation.is_some()
     }
 
+    /// Signs with the App's next key, where this client signs by itself and there is one that was not refused.
+    fn turns_key(&self, refused: &mut usize) -> bool {
+        *refused += 1;
+        matches!((&self.shared.hub.credentials, self.shared.installation),
+            (Credentials::App(app), None) if app.turn() > *refused)
+    }
+
     async fn token(&self, refused: Option<&Secret>) -> Result<Secret, Error> {
         let now = self.now();
         let app = match (&self.shared.hub.credentials, self.shared.installation) {
@@ -598,7 +610,15 @@ impl Client {
             (Credentials::App(app), None) => return app.jwt(now),
             (Credentials::App(app), Some(_)) => app,
         };
-        let renew = async || self.ask_for_token(&app.jwt(now)?).await;
+        let renew = async || {
+            let mut refused = 1;
+            loop {
+                match self.ask_for_token(&app.jwt(now)?).await {
+                    Err(Error::Unauthorized { .. }) if app.turn() > refused => refused += 1,
+                    answer => return answer,
+                }
+            }
+        };
         self.shared.token.current(now, refused, renew).await
     }
 

@@ -7,7 +7,10 @@
 //!
 //! Accepted: putting back an older sealed state. It forgets attempts, it grants nothing.
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Map, Value};
@@ -19,11 +22,11 @@ use loopgate_core::{PrNumber, RepoName};
 const FIELD: &str = "seal";
 const KEY_PURPOSE: &[u8] = b"loopgate.state-seal/v1";
 
-/// Seals and checks states with keys that are derived from webhook secrets.
+/// Seals and checks states with keys that are derived from webhook secrets. Clones share them.
 #[derive(Clone)]
 pub struct Seal {
-    /// The current key first; a previous one is still believed while secrets are rotated.
-    keys: Vec<Hmac<Sha256>>,
+    /// The current key first, never none; others are still believed while secrets are rotated.
+    keys: Arc<RwLock<Vec<Hmac<Sha256>>>>,
 }
 
 /// A seal for the state of one pull request: one that was made for another does not fit.
@@ -43,7 +46,16 @@ impl Seal {
             keyed(&key.finalize().into_bytes())
         };
         let keys: Vec<_> = secrets.into_iter().map(derive).collect();
-        (!keys.is_empty()).then_some(Self { keys })
+        (!keys.is_empty()).then(|| Self { keys: Arc::new(RwLock::new(keys)) })
+    }
+
+    /// Goes by the keys of another seal from now on.
+    pub fn replace(&self, other: &Self) {
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = other.current();
+    }
+
+    fn current(&self) -> Vec<Hmac<Sha256>> {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn of(&self, repository: &RepoName, number: PrNumber) -> SealOf {
@@ -55,7 +67,8 @@ impl SealOf {
     /// Puts the seal on a document, in place of one that it may carry.
     pub(super) fn put_on(&self, document: &mut Map<String, Value>) {
         document.remove(FIELD);
-        let key = self.seal.keys.first().expect("not empty: checked when derived");
+        let keys = self.seal.current();
+        let key = keys.first().expect("not empty: checked when derived");
         let seal = hex::encode(self.mac(key, document).finalize().into_bytes());
         document.insert(FIELD.to_owned(), seal.into());
     }
@@ -66,7 +79,7 @@ impl SealOf {
         let Some(Value::String(claimed)) = take_off(document) else { return false };
         let mut seal = [0; 32];
         hex::decode_to_slice(&claimed, &mut seal).is_ok()
-            && self.seal.keys.iter().any(|key| self.mac(key, document).verify_slice(&seal).is_ok())
+            && self.seal.current().iter().any(|key| self.mac(key, document).verify_slice(&seal).is_ok())
     }
 
     fn mac(&self, key: &Hmac<Sha256>, document: &Map<String, Value>) -> Hmac<Sha256> {

@@ -1,7 +1,6 @@
 //! What happens next and by whom.
 
 use super::{
-    refusal,
     sanitize::{Markdown, address, code, short_text, text},
     verdict::{Subject, fails_on_the_base},
     words,
@@ -12,7 +11,6 @@ use loopgate_core::{
     escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
     observed::Stack,
-    stage::Stage,
     stages::Blocker,
     state::RunStatus,
     verdict::CheckStanding,

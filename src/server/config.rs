@@ -1,13 +1,13 @@
 //! The environment contract of `loopgate serve` (README.md has the table of variables).
 
-use std::{fs, net::SocketAddr, path::PathBuf};
+use std::{fs, net::SocketAddr, path::PathBuf, str::FromStr as _};
 
 use chrono::TimeDelta;
-use jsonwebtoken::EncodingKey;
+use sqlx::postgres::PgConnectOptions;
 use url::Url;
 
 use crate::{
-    github::{AppName, Secret},
+    github::{AppCredentials, AppName, Secret},
     refs::Seal,
 };
 
@@ -31,6 +31,8 @@ pub struct ServerConfig {
     /// Where operators look. Never the same as `listen`.
     pub admin_listen: SocketAddr,
     pub data_dir: PathBuf,
+    /// A PostgreSQL server that several processes share, with its password; `None`: one process, on `data_dir`.
+    pub database_url: Option<Secret>,
     /// How often all open pull requests are compared with what is known of them; `None`: when a person asks for it.
     pub resync_every: Option<TimeDelta>,
     /// A filter as `tracing-subscriber` reads it.
@@ -60,8 +62,21 @@ fn list(problems: &[Problem]) -> String {
 impl ServerConfig {
     /// What marks the loop states that this App wrote.
     pub fn state_seal(&self) -> Option<Seal> {
-        let secrets = [Some(&self.webhook_secret), self.webhook_secret_previous.as_ref()];
-        Seal::derived_from(secrets.into_iter().flatten().map(|secret| secret.expose().as_bytes()))
+        Seal::derived_from(self.webhook_secrets().iter().map(|secret| secret.expose().as_bytes()))
+    }
+
+    /// All that sign webhooks, the current one first: each line of what is given is one.
+    pub fn webhook_secrets(&self) -> Vec<Secret> {
+        let given = [Some(&self.webhook_secret), self.webhook_secret_previous.as_ref()];
+        let lines = given.into_iter().flatten().flat_map(|secret| secret.expose().lines());
+        lines.filter(|line| !line.is_empty()).map(Secret::new).collect()
+    }
+
+    /// Whether the other has the same keys and secrets.
+    pub fn has_secrets_of(&self, other: &Self) -> bool {
+        self.private_key == other.private_key
+            && self.webhook_secret == other.webhook_secret
+            && self.webhook_secret_previous == other.webhook_secret_previous
     }
 
     /// Reads the variables through `lookup`, which decides where they come from (file, then environment, then flags;
@@ -87,9 +102,15 @@ impl ServerConfig {
         let data_dir = reader.or("LOOPGATE_DATA_DIR", "./loopgate-data", |text| Ok(PathBuf::from(text)));
         let resync_every = reader.or("LOOPGATE_RESYNC", "6", parse_resync);
         let log = reader.or("LOOPGATE_LOG", "info", |text| Ok(text.to_owned()));
-        if reader.text("DATABASE_URL").is_some() {
-            reader
-                .problem("DATABASE_URL", "this version keeps its inbox in LOOPGATE_DATA_DIR only; unset DATABASE_URL");
+        let database_url = reader.optional_secret("DATABASE_URL");
+        let is_postgres = |url: &Secret| {
+            let text = url.expose().trim();
+            let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+            matches!(scheme, Some("postgres" | "postgresql")) && PgConnectOptions::from_str(text).is_ok()
+        };
+        if database_url.as_ref().is_some_and(|url| !is_postgres(url)) {
+            let hint = "is no address of a PostgreSQL server, such as postgres://user:password@host/database";
+            reader.problem("DATABASE_URL", hint);
         }
         if let (Some(public), Some(admin)) = (listen, admin_listen)
             && public == admin
@@ -111,6 +132,7 @@ impl ServerConfig {
                 listen: listen?,
                 admin_listen: admin_listen?,
                 data_dir: data_dir?,
+                database_url,
                 resync_every: resync_every?,
                 log: log?,
             })
@@ -190,7 +212,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         } else {
             key
         };
-        if EncodingKey::from_rsa_pem(key.expose().as_bytes()).is_ok() {
+        if AppCredentials::new(loopgate_core::AppId::new(0), &key).is_ok() {
             return Some(key);
         }
         let message = if key.expose().contains("-----BEGIN") {
@@ -291,6 +313,10 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(config.webhook_secret.expose(), "hunter2");
+        let both = path("both", "new\n\nhunter2\n");
+        let rotating = read(&[("LOOPGATE_WEBHOOK_SECRET", ""), ("LOOPGATE_WEBHOOK_SECRET_FILE", &both)]).unwrap();
+        assert_eq!(rotating.webhook_secrets(), ["new", "hunter2"].map(Secret::new));
+        assert!(!rotating.has_secrets_of(&config) && rotating.has_secrets_of(&rotating.clone()));
         let shown = format!("{config:?}");
         for hidden in ["hunter2", "older", "BEGIN"] {
             assert!(!shown.contains(hidden), "{shown}");
@@ -321,7 +347,7 @@ mod tests {
             ("LOOPGATE_GITHUB_API_URL", "ftp://x"),
             ("LOOPGATE_LISTEN", "8080"),
             ("LOOPGATE_RESYNC", "25"),
-            ("DATABASE_URL", "postgres://x"),
+            ("DATABASE_URL", "mysql://root:s3cret@x"),
         ]), @"
         the configuration does not allow a start:
           LOOPGATE_APP_ID: is neither the App ID, a number, nor the client id, which begins with Iv; it is not the slug
@@ -329,7 +355,7 @@ mod tests {
           LOOPGATE_GITHUB_API_URL: is not an http or https URL
           LOOPGATE_LISTEN: is not an address and port, like 0.0.0.0:8080 or [::1]:8080
           LOOPGATE_RESYNC: is neither a number of hours from 1 to 24 nor `off`
-          DATABASE_URL: this version keeps its inbox in LOOPGATE_DATA_DIR only; unset DATABASE_URL
+          DATABASE_URL: is no address of a PostgreSQL server, such as postgres://user:password@host/database
         ");
         let hollow = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----";
         assert!(problems(&[("LOOPGATE_PRIVATE_KEY", hollow)]).contains("holds no RSA private key"));

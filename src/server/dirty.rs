@@ -137,8 +137,10 @@ impl DirtySet {
 
     /// There are unfinished rows of this installation on disk.
     pub fn found(&mut self, installation: InstallationId) {
-        let lane = self.lanes.entry(installation).or_default();
-        lane.rest = Rest::OnDisk(Pass::default());
+        match &mut self.lanes.entry(installation).or_default().rest {
+            rest @ Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
+            Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
+        }
         self.feed(installation);
     }
 

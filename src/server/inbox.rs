@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     metrics::Metrics,
-    storage::{Applied, Arrival, Change, Writer},
+    storage::{Applied, Arrival, Change, Store, Writer},
 };
 
 /// More changes than this do not share one transaction, so that the first of them is not kept waiting.
@@ -49,15 +49,17 @@ impl Inbox {
 /// The handle, and the writer's loop for a task of its own.
 pub(super) fn open(
     writer: Writer,
+    store: Store,
     arrivals: mpsc::Sender<Vec<Arrival>>,
     metrics: Arc<Metrics>,
 ) -> (Inbox, impl Future<Output = ()>) {
     let (sender, asks) = mpsc::channel(WAITING);
-    (Inbox(sender), write(writer, asks, arrivals, metrics))
+    (Inbox(sender), write(writer, store, asks, arrivals, metrics))
 }
 
 async fn write(
     mut writer: Writer,
+    store: Store,
     mut asks: mpsc::Receiver<WriteRequest>,
     queue: mpsc::Sender<Vec<Arrival>>,
     metrics: Arc<Metrics>,
@@ -68,7 +70,7 @@ async fn write(
         let answers = match writer.apply(&changes).await {
             Ok(applied) => {
                 metrics.inbox_commits.add(1);
-                announce(&queue, &applied).await;
+                announce(&queue, &store, &applied).await;
                 applied.into_iter().map(Ok).collect()
             }
             Err(error) => {
@@ -87,11 +89,12 @@ async fn write(
     }
 }
 
-async fn announce(queue: &mpsc::Sender<Vec<Arrival>>, applied: &[Applied]) {
+async fn announce(queue: &mpsc::Sender<Vec<Arrival>>, store: &Store, applied: &[Applied]) {
     let arrivals: Vec<_> =
         applied.iter().filter_map(|it| if let Applied::New(rows) = it { Some(rows) } else { None }).collect();
     let arrivals: Vec<Arrival> = arrivals.into_iter().flatten().cloned().collect();
     if !arrivals.is_empty() {
+        store.tell();
         // The queue is gone only when the server stops; the rows are found again at the next start.
         queue.send(arrivals).await.ok();
     }

@@ -28,7 +28,7 @@ use super::{
     storage::{self, Change, DeadLetter, Key, Store, StoreError},
     worker::{Mailbox, Shared, Worker},
 };
-use crate::github::{Github, SystemClock, webhook::OwnApp};
+use crate::github::{Github, Secret, SystemClock, webhook::OwnApp};
 
 /// `SIGTERM` gives what runs this long to finish.
 const STOP_WITHIN: TimeDelta = TimeDelta::seconds(25);
@@ -108,12 +108,12 @@ impl Server {
         let public = bind(self.config.listen).await?;
         let admin = bind(self.config.admin_listen).await?;
         let addresses = [local_address(&public)?, local_address(&admin)?];
-        let (store, writer) = storage::open(&self.config.data_dir).await?;
-        let unfinished = store.installations().await?;
+        let (store, writer) = storage::open(self.config.database_url.as_ref(), &self.config.data_dir).await?;
+        let unfinished = store.installations(loopgate_core::Timestamp::MAX_UTC).await?;
 
         let metrics = Arc::new(Metrics::default());
         let (announce, arrivals) = mpsc::channel(ARRIVALS);
-        let (inbox, write) = inbox::open(writer, announce, metrics.clone());
+        let (inbox, write) = inbox::open(writer, store.clone(), announce, metrics.clone());
         let (ask_settled, settled) = mpsc::channel(1);
         let (stop_worker, stop) = oneshot::channel();
         let shared = Shared {
@@ -127,10 +127,10 @@ impl Server {
         };
         let worker = Worker::new(shared, DirtySet::new(self.limits), unfinished);
         let config = &self.config;
-        let signatures =
-            Signatures::new(std::iter::once(&config.webhook_secret).chain(&config.webhook_secret_previous));
+        let signatures = Signatures::new(&config.webhook_secrets());
         let own = Arc::new(RwLock::new(self.own));
-        let receiver = Receiver::new(signatures, own.clone(), inbox.clone(), metrics.clone(), self.clock.clone());
+        let receiver =
+            Receiver::new(signatures.clone(), own.clone(), inbox.clone(), metrics.clone(), self.clock.clone());
         let (stop_listeners, listeners_stop) = watch::channel(false);
         let mut listeners = JoinSet::new();
         let readiness = Arc::new(Readiness::new(inbox.clone(), self.clock.clone()));
@@ -161,6 +161,7 @@ impl Server {
             inbox,
             readiness,
             own,
+            signatures,
             clock: self.clock,
             ask_settled,
             recovery,
@@ -200,6 +201,7 @@ pub struct Running {
     inbox: Inbox,
     readiness: Arc<Readiness>,
     own: Arc<RwLock<OwnApp>>,
+    signatures: Signatures,
     clock: Arc<dyn Clock>,
     ask_settled: mpsc::Sender<oneshot::Sender<()>>,
     recovery: Option<RecoveryHandle>,
@@ -232,6 +234,11 @@ impl Running {
     /// each.
     pub fn introduce(&self, own: OwnApp) {
         *self.own.write().unwrap_or_else(PoisonError::into_inner) = own;
+    }
+
+    /// Believes webhooks signed with one of these secrets from now on, and no others.
+    pub fn replace_secrets(&self, secrets: &[Secret]) {
+        self.signatures.replace(secrets);
     }
 
     /// Completes once nothing that was accepted before the call is queued, running, or waiting for a retry.

@@ -1,17 +1,21 @@
 //! Whether a delivery comes from GitHub.
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::github::Secret;
 
-/// Checks `X-Hub-Signature-256` against the current webhook secret and, while it is being rotated, the previous one.
+/// Checks `X-Hub-Signature-256` against the webhook secrets: the current one and, while it is being rotated, others.
+/// Clones share them.
 #[derive(Clone)]
 pub struct Signatures {
     /// Keyed once: each delivery copies the prepared state instead of hashing the key again.
-    keyed: Vec<Hmac<Sha256>>,
+    keyed: Arc<RwLock<Vec<Hmac<Sha256>>>>,
 }
 
 /// A body whose signature is not ours. Says nothing about why, since whoever sent it may be guessing.
@@ -21,10 +25,17 @@ pub struct BadSignature;
 
 impl Signatures {
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Self {
+        let signatures = Self { keyed: Arc::default() };
+        signatures.replace(secrets);
+        signatures
+    }
+
+    /// Goes by these secrets from now on, and by no others.
+    pub fn replace<'a>(&self, secrets: impl IntoIterator<Item = &'a Secret>) {
         let keyed = secrets
             .into_iter()
             .map(|secret| Hmac::new_from_slice(secret.expose().as_bytes()).expect("HMAC takes a key of any length"));
-        Self { keyed: keyed.collect() }
+        *self.keyed.write().unwrap_or_else(PoisonError::into_inner) = keyed.collect();
     }
 
     /// # Errors
@@ -39,7 +50,11 @@ impl Signatures {
             mac.update(body);
             mac.verify_slice(&claimed).is_ok()
         };
-        if self.keyed.iter().any(matches) { Ok(()) } else { Err(BadSignature) }
+        if self.keyed.read().unwrap_or_else(PoisonError::into_inner).iter().any(matches) {
+            Ok(())
+        } else {
+            Err(BadSignature)
+        }
     }
 }
 
@@ -82,6 +97,16 @@ mod tests {
         assert!(refused("sha256=", BODY));
         assert!(refused("sha256=zz", BODY));
         assert!(Signatures::new([]).check(SIGNATURE.as_bytes(), BODY).is_err());
+    }
+
+    #[test]
+    fn replaced_secrets_are_in_force_wherever_they_are_shared() {
+        let signatures = Signatures::new([&Secret::new("old")]);
+        let shared = signatures.clone();
+        signatures.replace([&Secret::new("new"), &Secret::new(SECRET)]);
+        assert_eq!(shared.check(SIGNATURE.as_bytes(), BODY), Ok(()));
+        signatures.replace([&Secret::new("new")]);
+        assert!(shared.check(SIGNATURE.as_bytes(), BODY).is_err());
     }
 
     #[test]

@@ -23,7 +23,7 @@ use super::{
     storage::{Applied, Arrival, Change, Key, Page, Store, TargetWork, Trouble, Urgency, WorkEnd},
 };
 use crate::{
-    github::{Failed, webhook::Target},
+    github::{Failed, fenced, webhook::Target},
     refs::Retry,
 };
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
@@ -49,6 +49,9 @@ const CRASHES: u32 = 3;
 /// When the storage did not take an outcome.
 const STORAGE_PAUSE: TimeDelta = TimeDelta::seconds(5);
 
+/// After other processes told of new work: what they tell meanwhile is found at once.
+const TOLD_PAUSE: TimeDelta = TimeDelta::milliseconds(100);
+
 /// How often old ids and dead letters are forgotten.
 const PRUNE_EVERY: TimeDelta = TimeDelta::minutes(10);
 
@@ -73,6 +76,9 @@ pub(super) struct Worker<R> {
     jobs: JoinSet<TaskReport>,
     next_wakeup: Option<Timestamp>,
     next_prune: Timestamp,
+    /// When to ask for what other processes stored or left; `None` where there are none.
+    next_poll: Option<Timestamp>,
+    is_polling: bool,
     waiting: Vec<oneshot::Sender<()>>,
 }
 
@@ -99,6 +105,8 @@ enum TaskReport {
     /// Due wake-ups were turned into rows; the next is due then.
     Woken(Option<Timestamp>),
     Pruned,
+    /// These installations have work that nobody does.
+    Polled(Vec<InstallationId>),
 }
 
 impl<R: Reconciler> Worker<R> {
@@ -107,6 +115,7 @@ impl<R: Reconciler> Worker<R> {
             dirty.found(installation);
         }
         let now = shared.clock.now();
+        let next_poll = shared.store.poll_every().map(|every| now + every);
         Self {
             shared: Arc::new(shared),
             dirty,
@@ -114,6 +123,8 @@ impl<R: Reconciler> Worker<R> {
             // Asks at once what is due.
             next_wakeup: Some(now),
             next_prune: now + PRUNE_EVERY,
+            next_poll,
+            is_polling: false,
             waiting: Vec::new(),
         }
     }
@@ -125,7 +136,7 @@ impl<R: Reconciler> Worker<R> {
             self.start();
             self.tell();
             let alarm = self.next_alarm();
-            let clock = self.shared.clock.clone();
+            let (clock, store) = (self.shared.clock.clone(), self.shared.store.clone());
             tokio::select! {
                 Some(arrivals) = mailbox.arrivals.recv() => self.arrived(arrivals),
                 // After the arrivals that the job caused, or nothing would seem left to do for a moment.
@@ -139,6 +150,7 @@ impl<R: Reconciler> Worker<R> {
                     self.waiting.push(asked);
                 }
                 () = clock.sleep_until(alarm) => self.wake(),
+                () = store.told() => self.next_poll = earlier(self.next_poll, Some(clock.now() + TOLD_PAUSE)),
                 told = &mut mailbox.stop => break told.ok(),
             }
         };
@@ -187,7 +199,8 @@ impl<R: Reconciler> Worker<R> {
     }
 
     fn next_alarm(&self) -> Timestamp {
-        let alarms = [self.dirty.next_alarm(), self.next_wakeup, Some(self.next_prune)];
+        let poll = self.next_poll.filter(|_| !self.is_polling);
+        let alarms = [self.dirty.next_alarm(), self.next_wakeup, Some(self.next_prune), poll];
         alarms.into_iter().flatten().min().unwrap_or(self.next_prune)
     }
 
@@ -214,6 +227,10 @@ impl<R: Reconciler> Worker<R> {
             }
             Ok(TaskReport::Woken(next)) => self.next_wakeup = earlier(self.next_wakeup, next),
             Ok(TaskReport::Pruned) => {}
+            Ok(TaskReport::Polled(found)) => {
+                self.is_polling = false;
+                found.into_iter().for_each(|installation| self.dirty.found(installation));
+            }
             // The reconciler's panics are caught in the job. A panic of our own is a defect, so it is not hidden.
             Err(error) => tracing::error!(%error, "a task of the worker was lost"),
         }
@@ -226,6 +243,19 @@ impl<R: Reconciler> Worker<R> {
             self.next_wakeup = None;
             let shared = self.shared.clone();
             self.jobs.spawn(async move { TaskReport::Woken(shared.take_due(now).await) });
+        }
+        if !self.is_polling && self.next_poll.is_some_and(|due| due <= now) {
+            self.is_polling = true;
+            self.next_poll = self.shared.store.poll_every().map(|every| now + every);
+            // What another process was to be woken for may be due.
+            self.next_wakeup = Some(now);
+            let shared = self.shared.clone();
+            self.jobs.spawn(async move {
+                let found = shared.store.installations(now).await;
+                TaskReport::Polled(
+                    found.inspect_err(|error| tracing::error!(%error, "the inbox cannot be read")).unwrap_or_default(),
+                )
+            });
         }
         if self.next_prune <= now {
             self.next_prune = now + PRUNE_EVERY;
@@ -270,11 +300,22 @@ impl<R: Reconciler> Shared<R> {
             }
         };
         let span = span(&key, &loaded);
-        self.work(key, loaded).instrument(span).await
+        self.work(Start { key, newest }, loaded).instrument(span).await
     }
 
-    async fn work(&self, key: Key, loaded: TargetWork) -> TaskReport {
+    async fn work(&self, Start { key, newest }: Start, loaded: TargetWork) -> TaskReport {
+        // Work that was under way when the process died may be what killed it. One such at a time, so that the next death
+        // tells which.
+        let _alone = if loaded.begun > 0 { Some(self.suspects.lock().await) } else { None };
+        let now = self.clock.now();
+        let loaded = match self.inbox.apply(Change::Begin { key: key.clone(), now }).await {
+            Ok(Applied::Begun(Some(begun))) => *begun,
+            // Another process does it, or has done it.
+            Ok(_) => return TaskReport::Job { key, ended: Ended::Done(newest), wakeup: None },
+            Err(_) => return TaskReport::Job { key, ended: Ended::Retry(now + STORAGE_PAUSE), wakeup: None },
+        };
         let covered = loaded.covered;
+        let fence = self.store.fence(&key, covered);
         let is_fatal = loaded.begun >= CRASHES;
         let (how, ended) = if is_fatal {
             let now = self.clock.now();
@@ -282,14 +323,7 @@ impl<R: Reconciler> Shared<R> {
             let failing_since = loaded.failing_since.unwrap_or(now);
             self.given_up(Trouble { failures: loaded.failures, failing_since, reason, retry_at: now }, &loaded)
         } else {
-            // Work that was under way when the process died may be what killed it. One such at a time, so that the
-            // next death tells which.
-            let _alone = if loaded.begun > 0 { Some(self.suspects.lock().await) } else { None };
-            if self.inbox.apply(Change::Begin(key.clone())).await.is_err() {
-                let ended = Ended::Retry(self.clock.now() + STORAGE_PAUSE);
-                return TaskReport::Job { key, ended, wakeup: None };
-            }
-            match self.call(&key, &loaded).await {
+            match fenced(fence.clone(), self.call(&key, &loaded)).await {
                 Ok(how) => (how, Ended::Done(covered.up_to)),
                 Err(failed) => self.failed(failed, &loaded),
             }
@@ -318,7 +352,7 @@ impl<R: Reconciler> Shared<R> {
         if is_fatal
             && matches!(ended, Ended::Done(_))
             && let Some(job) = job_of(&key, &loaded)
-            && let Err(failed) = caught(self.reconciler.tell_given_up(job, loaded.begun)).await
+            && let Err(failed) = caught(fenced(fence, self.reconciler.tell_given_up(job, loaded.begun))).await
         {
             tracing::warn!(reason = failed.reason, "the pull request is not told that it was given up");
         }

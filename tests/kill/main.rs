@@ -1,7 +1,12 @@
-//! The real process is killed, with `kill -9`, at every request it makes: after a restart the work is done, once.
+//! The real process is killed, with `kill -9`, at every request it makes: after a restart the work is done, once. So it
+//! is where several processes share a database, and any of them is killed or stopped at any time.
 
 mod every_request;
+#[path = "../fixtures/postgres.rs"]
+mod postgres;
 mod process;
+#[cfg(unix)]
+mod several;
 #[path = "../fixtures/unpacked.rs"]
 mod unpacked;
 

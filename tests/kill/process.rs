@@ -25,6 +25,11 @@ pub struct Process {
 impl Process {
     /// Starts the real program and waits for the line in which it says where it listens.
     pub fn start(github: &Simulator, data: &Path) -> Self {
+        Self::start_on(github, data, None)
+    }
+
+    /// The same on a PostgreSQL server.
+    pub fn start_on(github: &Simulator, data: &Path, database: Option<&str>) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_loopgate"))
             .arg("serve")
             .env("LOOPGATE_APP_ID", github.app_id().to_string())
@@ -34,6 +39,7 @@ impl Process {
             .env("LOOPGATE_LISTEN", "127.0.0.1:0")
             .env("LOOPGATE_ADMIN_LISTEN", "127.0.0.1:0")
             .env("LOOPGATE_DATA_DIR", data)
+            .envs(database.map(|url| ("DATABASE_URL", url)))
             .env("LOOPGATE_LOG", "info")
             .stderr(Stdio::piped())
             .spawn()
@@ -61,6 +67,13 @@ impl Process {
         self.child.wait().expect("a process of ours");
     }
 
+    /// Sends the process a signal.
+    #[cfg(unix)]
+    pub fn signal(&self, signal: nix::sys::signal::Signal) {
+        let process = nix::unistd::Pid::from_raw(self.child.id().cast_signed());
+        nix::sys::signal::kill(process, signal).expect("a process of ours");
+    }
+
     /// Completes once everything that was told to it is done and nothing new comes of that, or one of its requests
     /// hangs. Whether it is idle.
     pub async fn until_idle(&self, github: &Simulator) -> bool {
@@ -82,7 +95,7 @@ impl Process {
     }
 
     /// The text of `/metrics`.
-    async fn figures(&self) -> String {
+    pub async fn figures(&self) -> String {
         let ask = async {
             let mut stream = TcpStream::connect(&self.admin).await?;
             stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: loopgate\r\nconnection: close\r\n\r\n").await?;

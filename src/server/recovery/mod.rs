@@ -4,7 +4,8 @@
 //! delivery log ─► deliveries that failed are asked for again ─► receive
 //! resync ───────► pull requests of which a list says something new become work ─► inbox
 //! ```
-//! One task does both, in turns. All that it knows is on disk, so that it may end at any instant.
+//! One task does both, in turns. All that it knows is on disk, so that it may end at any instant. Of several processes on
+//! one database the one that has lived longest does it, and any that a person asks.
 
 mod delivery_log;
 mod resync;
@@ -16,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use self::{delivery_log::DeliveryLog, resync::Resync};
 use super::{clock::Clock, inbox::Inbox, metrics::Metrics, storage::Store};
-use crate::github::{Error, Github};
+use crate::github::{Error, Github, fenced};
 use loopgate_core::Timestamp;
 
 /// What both parts work with.
@@ -27,6 +28,9 @@ pub(super) struct Tools {
     pub metrics: Arc<Metrics>,
     pub clock: Arc<dyn Clock>,
 }
+
+/// A process whose turn it is not asks again after this long.
+const NOT_MINE: TimeDelta = TimeDelta::seconds(30);
 
 /// What the task is asked from outside.
 pub(super) enum RecoveryRequest {
@@ -58,13 +62,20 @@ pub(super) struct Recovery {
     tools: Tools,
     log: DeliveryLog,
     resync: Option<Resync>,
+    /// Another process does it until then.
+    others_until: Timestamp,
 }
 
 impl Recovery {
     /// Both begin at once; pull requests are compared `every` so often, or never.
     pub fn new(tools: Tools, every: Option<TimeDelta>) -> Self {
         let now = tools.clock.now();
-        Self { log: DeliveryLog::new(now), resync: every.map(|every| Resync::new(every, now)), tools }
+        Self {
+            log: DeliveryLog::new(now),
+            resync: every.map(|every| Resync::new(every, now)),
+            others_until: now,
+            tools,
+        }
     }
 
     /// Works until nobody can ask any more.
@@ -79,10 +90,17 @@ impl Recovery {
                 },
             };
             if let Some(RecoveryRequest::Resync) = request {
+                self.others_until = clock.now();
                 self.resync.get_or_insert_with(|| Resync::once(clock.now())).begin(clock.now());
             }
+            let is_asked = matches!(request, Some(RecoveryRequest::Resync));
             while self.due() <= clock.now() {
-                self.work().await;
+                if is_asked || self.tools.store.is_the_one().await.unwrap_or(false) {
+                    let fence = if is_asked { None } else { self.tools.store.fence_of_one() };
+                    fenced(fence, self.work()).await;
+                } else {
+                    self.others_until = clock.now() + NOT_MINE;
+                }
             }
             if let Some(RecoveryRequest::Idle(reply)) = request {
                 reply.send(()).ok();
@@ -91,7 +109,8 @@ impl Recovery {
     }
 
     fn due(&self) -> Timestamp {
-        self.resync.iter().map(Resync::due).chain([self.log.due()]).min().unwrap_or(self.log.due())
+        let due = self.resync.iter().map(Resync::due).chain([self.log.due()]).min();
+        due.unwrap_or(self.log.due()).max(self.others_until)
     }
 
     async fn work(&mut self) {

@@ -2,19 +2,43 @@
 //! about a pull request, which is in its repository. If all of it were lost, it would be rebuilt from GitHub, only
 //! later.
 //!
-//! All writes are [`Change`]s, applied in batches by one [`Writer`], each batch one transaction. Everybody else reads
-//! through [`Store`]. The embedded SQLite file is the one storage so far.
+//! All writes are [`Change`]s, applied in batches by one [`Writer`]. Everybody else reads through [`Store`]. What either
+//! does is written once, in SQL that both databases understand: an embedded SQLite file for one process, or a PostgreSQL
+//! server for any number of them.
 
 mod names;
+mod postgres;
+mod read;
+mod recovery;
+mod sql;
 mod sqlite;
+#[cfg(test)]
+mod tests;
+mod write;
 
-use std::{fmt, str::FromStr};
+use std::{
+    fmt,
+    path::Path,
+    str::FromStr,
+    sync::{Arc, LazyLock},
+};
 
-pub(super) use sqlite::{Store, Writer, open};
+use chrono::{DateTime, TimeDelta};
+use sqlx::{
+    SqlSafeStr as _,
+    migrate::{Migration, MigrationType, Migrator},
+};
+use tokio::task::JoinSet;
 
+use self::{
+    postgres::{POLL, PostgresFence, PostgresServer},
+    sql::{Connection, On, PerDatabase, Query, Row},
+    sqlite::SqliteFile,
+};
+pub(super) use self::{read::Store, write::Writer};
 use super::reconciler::{LookOutcome, Requeue};
 use crate::github::{
-    DeliveryAttempt, ListedPull, Seen,
+    DeliveryAttempt, Fence, ListedPull, Secret, Seen,
     webhook::{Target, Work},
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Hint};
@@ -28,6 +52,8 @@ pub enum StoreError {
         "another process works with the data directory {path}; stop it first, or give this one a directory of its own"
     )]
     InUse { path: String },
+    #[error("the inbox database does not answer")]
+    Silent,
     #[error("the inbox database: {0}")]
     Database(#[from] sqlx::Error),
     #[error("the inbox database cannot be brought to this version's form: {0}")]
@@ -117,8 +143,12 @@ pub(super) enum Change {
         how: WorkEnd,
         now: Timestamp,
     },
-    /// Work on a target begins. What begins and is never settled was under way when the process died.
-    Begin(Key),
+    /// Work on a target begins, unless another process works on it. What begins and is never settled was under way when
+    /// the process died.
+    Begin {
+        key: Key,
+        now: Timestamp,
+    },
     /// A person wants a dead letter tried again.
     Replay(Key),
     /// A person wants a look.
@@ -168,12 +198,30 @@ pub(super) enum Change {
     },
 }
 
+impl Change {
+    const fn is_delivery(&self) -> bool {
+        matches!(self, Self::Accept(_))
+    }
+
+    /// Whom it is about, where that is one target.
+    const fn key(&self) -> Option<&Key> {
+        match self {
+            Self::Settle { key, .. } | Self::Begin { key, .. } | Self::Replay(key) | Self::Look { key, .. } => {
+                Some(key)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What a job read of its target's row. Whatever came later is the next job's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Covered {
     pub up_to: Seq,
     /// Characters of the column `hints`.
     pub hints: i64,
+    /// Differs for each time that work on the target began.
+    pub fence: Seq,
 }
 
 /// How work on a target ended.
@@ -212,6 +260,9 @@ pub(super) enum Applied {
     New(Vec<Arrival>),
     /// This delivery was accepted before.
     Duplicate,
+    /// What there is to do on the target, which nobody else may work on now; `None` if there is nothing, or somebody else
+    /// does.
+    Begun(Option<Box<TargetWork>>),
     Recorded,
     /// So many ids are gone; call again while there are any.
     Pruned(u64),
@@ -272,4 +323,107 @@ pub struct DeadLetter {
     /// The last failure's.
     pub reason: String,
     pub died_at: Timestamp,
+}
+
+/// Opens the PostgreSQL server of that address, or else the file in `directory`, and brings its tables up to date.
+///
+/// # Errors
+/// [`StoreError`] if it cannot be used.
+pub(super) async fn open(address: Option<&Secret>, directory: &Path) -> Result<(Store, Writer), StoreError> {
+    let mut database = match address {
+        Some(address) => Database::Postgres(Box::new(PostgresServer::at(address.expose())?)),
+        None => Database::Sqlite(SqliteFile::in_directory(directory)?),
+    };
+    if let Database::Postgres(server) = &database {
+        server.migrate().await?;
+    }
+    let mut connection = database.connect().await?;
+    if !database.is_shared() {
+        Query::new("DELETE FROM process").execute(connection.on()).await?;
+    }
+    let entered = Query::new(ENTER.of(&connection)).fetch_all(connection.on()).await?;
+    let id = entered.first().map_or(Ok(0), |row| row.get(0))?;
+    let tasks = match &mut database {
+        Database::Sqlite(file) => {
+            file.process = id;
+            JoinSet::new()
+        }
+        Database::Postgres(server) => {
+            server.process = id;
+            server.attend()
+        }
+    };
+    let database = Arc::new(database);
+    Ok((Store::new(database.clone()), Writer::new(database, connection, tasks)))
+}
+
+/// A process begins to live.
+static ENTER: LazyLock<PerDatabase> =
+    LazyLock::new(|| PerDatabase::new("INSERT INTO process (alive_until) VALUES ({lease}) RETURNING id"));
+
+/// Where it is kept.
+#[derive(Debug)]
+enum Database {
+    Sqlite(SqliteFile),
+    Postgres(Box<PostgresServer>),
+}
+
+impl Database {
+    /// A connection for the writer.
+    async fn connect(&self) -> Result<Connection, StoreError> {
+        Ok(match self {
+            Self::Sqlite(file) => Connection::Sqlite(file.connect().await?),
+            Self::Postgres(server) => Connection::Postgres(server.connect().await?),
+        })
+    }
+
+    /// The answer to a question.
+    async fn read(&self, query: Query) -> Result<Vec<Row>, StoreError> {
+        match self {
+            Self::Sqlite(file) => Ok(query.fetch_all(On::Sqlite(&mut *file.readers().acquire().await?)).await?),
+            Self::Postgres(server) => server.read(query).await,
+        }
+    }
+
+    const fn is_shared(&self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
+    /// The number of this process.
+    const fn process(&self) -> i64 {
+        match self {
+            Self::Sqlite(file) => file.process,
+            Self::Postgres(server) => server.process,
+        }
+    }
+}
+
+/// Built here and not by the macro of sqlx, which needs sqlx compiled a second time for the machine that builds. Steps
+/// that a newer version has taken are left alone.
+fn migrator(steps: &'static [(&str, &str)]) -> Migrator {
+    let steps = (1..).zip(steps).map(|(version, (name, sql))| {
+        Migration::new(version, (*name).into(), MigrationType::Simple, sql.into_sql_str(), false)
+    });
+    let mut migrator = Migrator::with_migrations(steps.collect());
+    migrator.set_ignore_missing(true);
+    migrator
+}
+
+/// The key in a row's first three columns; `None`, and a warning, if this version cannot read it.
+fn key(row: &Row) -> Result<Option<Key>, StoreError> {
+    let (repository, what) = (row.get(1)?, row.get(2)?);
+    let target = names::target(repository, what);
+    if target.is_none() {
+        tracing::warn!(repository, what, "the inbox holds a target that this version cannot read");
+    }
+    let installation = installation(row)?;
+    Ok(target.map(|target| Key { installation, target }))
+}
+
+fn installation(row: &Row) -> Result<InstallationId, StoreError> {
+    Ok(InstallationId::new(row.get::<i64>(0)?.cast_unsigned()))
+}
+
+fn time(millis: Option<i64>) -> Option<Timestamp> {
+    DateTime::from_timestamp_millis(millis?)
 }

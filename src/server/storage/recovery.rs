@@ -1,9 +1,8 @@
 //! Writing what recovery knows: failed deliveries, and what was seen of open pull requests.
 
 use chrono::TimeDelta;
-use sqlx::Row;
 
-use super::{super::*, by_key, key, write::Batch};
+use super::{write::Batch, *};
 use loopgate_core::PrNumber;
 
 /// The pause after a second failed attempt of a delivery. Each further one is twice as long: some ten attempts within
@@ -30,42 +29,41 @@ impl Batch<'_> {
     pub(super) async fn log(&mut self, attempts: &[DeliveryAttempt], until: Timestamp) -> Result<Applied, StoreError> {
         for attempt in attempts {
             if attempt.is_accepted() {
-                sqlx::query("DELETE FROM failed_delivery WHERE guid = ?1")
+                Query::new("DELETE FROM failed_delivery WHERE guid = $1")
                     .bind(attempt.guid.clone())
-                    .execute(&mut *self.transaction)
+                    .execute(self.on())
                     .await?;
                 continue;
             }
             // The first failure is answered at once. What is known of an attempt already is not counted twice.
-            sqlx::query(
-                "INSERT INTO failed_delivery (guid, attempt, failures, failed_at, due_at) VALUES (?1, ?2, 1, ?3, ?3)
-                 ON CONFLICT (guid) DO UPDATE SET attempt = excluded.attempt, failures = failures + 1,
+            Query::new(
+                "INSERT INTO failed_delivery AS known (guid, attempt, failures, failed_at, due_at) VALUES ($1, $2, 1, $3, $3)
+                 ON CONFLICT (guid) DO UPDATE SET attempt = excluded.attempt, failures = known.failures + 1,
                      failed_at = excluded.failed_at,
-                     due_at = excluded.failed_at + ?4 * (1 << min(failures - 1, 16))
-                 WHERE attempt <> excluded.attempt AND failed_at <= excluded.failed_at",
+                     due_at = excluded.failed_at + $4 * (CAST(1 AS BIGINT) <<
+                         CAST(CASE WHEN known.failures > 16 THEN 16 ELSE known.failures - 1 END AS INTEGER))
+                 WHERE known.attempt <> excluded.attempt AND known.failed_at <= excluded.failed_at",
             )
             .bind(attempt.guid.clone())
             .bind(attempt.id.cast_signed())
             .bind(attempt.delivered_at.timestamp_millis())
             .bind(REDELIVERY_PAUSE.num_milliseconds())
-            .execute(&mut *self.transaction)
+            .execute(self.on())
             .await?;
         }
-        sqlx::query(
-            "INSERT INTO progress (what, at) VALUES (?1, ?2) ON CONFLICT (what) DO UPDATE SET at = excluded.at",
-        )
-        .bind(LOG)
-        .bind(until.timestamp_millis())
-        .execute(&mut *self.transaction)
-        .await?;
+        Query::new("INSERT INTO progress (what, at) VALUES ($1, $2) ON CONFLICT (what) DO UPDATE SET at = excluded.at")
+            .bind(LOG)
+            .bind(until.timestamp_millis())
+            .execute(self.on())
+            .await?;
         Ok(Applied::Recorded)
     }
 
     pub(super) async fn redelivery(&mut self, attempt: u64, due_at: Option<Timestamp>) -> Result<Applied, StoreError> {
-        sqlx::query("UPDATE failed_delivery SET due_at = ?2 WHERE attempt = ?1")
+        Query::new("UPDATE failed_delivery SET due_at = $2 WHERE attempt = $1")
             .bind(attempt.cast_signed())
             .bind(due_at.map(|at| at.timestamp_millis()))
-            .execute(&mut *self.transaction)
+            .execute(self.on())
             .await?;
         Ok(Applied::Recorded)
     }
@@ -73,32 +71,32 @@ impl Batch<'_> {
     /// What a look saw. What a list has said since is newer, and stays.
     pub(super) async fn looked(&mut self, key: &Key, seen: Seen, now: Timestamp) -> Result<(), StoreError> {
         let query = match seen {
-            Seen::Open { updated_at, head, is_final } => by_key(
-                "INSERT INTO open_pull
+            Seen::Open { updated_at, head, is_final } => Query::by_key(
+                "INSERT INTO open_pull AS known
                      (installation, repository, what, updated_at, head, is_final, listed_at, looked_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
                  ON CONFLICT (installation, repository, what) DO UPDATE SET updated_at = excluded.updated_at,
                      head = excluded.head, is_final = excluded.is_final, listed_at = excluded.listed_at,
                      looked_at = excluded.looked_at, asked_at = NULL
-                 WHERE updated_at <= excluded.updated_at",
+                 WHERE known.updated_at <= excluded.updated_at",
                 key,
             )
             .bind(updated_at.timestamp_millis())
             .bind(head.to_string())
-            .bind(is_final)
+            .bind(i64::from(is_final))
             .bind(now.timestamp_millis()),
             // Nothing can be compared, and nothing is waited for: what the list said is all there is.
-            Seen::Nothing => by_key(
-                "UPDATE open_pull SET is_final = 1, looked_at = ?4, asked_at = NULL
-                 WHERE installation = ?1 AND repository = ?2 AND what = ?3",
+            Seen::Nothing => Query::by_key(
+                "UPDATE open_pull SET is_final = 1, looked_at = $4, asked_at = NULL
+                 WHERE installation = $1 AND repository = $2 AND what = $3",
                 key,
             )
             .bind(now.timestamp_millis()),
             Seen::Ended => {
-                by_key("DELETE FROM open_pull WHERE installation = ?1 AND repository = ?2 AND what = ?3", key)
+                Query::by_key("DELETE FROM open_pull WHERE installation = $1 AND repository = $2 AND what = $3", key)
             }
         };
-        query.execute(&mut *self.transaction).await?;
+        query.execute(self.on()).await?;
         Ok(())
     }
 
@@ -115,32 +113,32 @@ impl Batch<'_> {
             target: Target::PullRequest { repository: repository.clone(), number },
         };
         for pull in pulls {
-            by_key(
-                "INSERT INTO open_pull (installation, repository, what, updated_at, head, listed_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            Query::by_key(
+                "INSERT INTO open_pull AS known (installation, repository, what, updated_at, head, listed_at)
+                 VALUES ($1, $2, $3, $4, $5, $6)
                  ON CONFLICT (installation, repository, what) DO UPDATE SET
-                     looked_at = CASE WHEN updated_at = excluded.updated_at AND head = excluded.head AND is_final
-                         AND looked_at >= ?7 THEN looked_at END,
+                     looked_at = CASE WHEN known.updated_at = excluded.updated_at AND known.head = excluded.head
+                         AND known.is_final = 1 AND known.looked_at >= $7 THEN known.looked_at END,
                      updated_at = excluded.updated_at, head = excluded.head, listed_at = excluded.listed_at
-                 WHERE listed_at <= excluded.listed_at",
+                 WHERE known.listed_at <= excluded.listed_at",
                 &key(pull.number),
             )
             .bind(pull.updated_at.timestamp_millis())
             .bind(pull.head.sha.to_string())
             .bind(now.timestamp_millis())
             .bind((now - LOOK_ANYWAY_AFTER).timestamp_millis())
-            .execute(&mut *self.transaction)
+            .execute(self.on())
             .await?;
         }
         if is_complete {
             // What is open no more has ended, and nobody has told.
-            sqlx::query(
-                "UPDATE open_pull SET looked_at = NULL WHERE installation = ?1 AND repository = ?2 AND listed_at < ?3",
+            Query::new(
+                "UPDATE open_pull SET looked_at = NULL WHERE installation = $1 AND repository = $2 AND listed_at < $3",
             )
             .bind(installation.get().cast_signed())
             .bind(repository.to_string())
             .bind(now.timestamp_millis())
-            .execute(&mut *self.transaction)
+            .execute(self.on())
             .await?;
         }
         Ok(Applied::Recorded)
@@ -153,22 +151,22 @@ impl Batch<'_> {
         most: usize,
         now: Timestamp,
     ) -> Result<Applied, StoreError> {
-        let mut wanted = sqlx::query(
-            "UPDATE open_pull SET asked_at = ?2 WHERE (installation, repository, what) IN
+        let mut wanted = Query::new(
+            "UPDATE open_pull SET asked_at = $2 WHERE (installation, repository, what) IN
                  (SELECT installation, repository, what FROM open_pull AS pull
-                  WHERE installation = ?1 AND looked_at IS NULL AND coalesce(asked_at, 0) < ?3
+                  WHERE installation = $1 AND looked_at IS NULL AND coalesce(asked_at, 0) < $3
                       AND NOT EXISTS (SELECT 1 FROM work WHERE work.installation = pull.installation
                           AND work.repository = pull.repository AND work.what = pull.what AND dead_at IS NOT NULL)
-                  ORDER BY updated_at DESC LIMIT ?4)
+                  ORDER BY updated_at DESC LIMIT $4)
              RETURNING installation, repository, what, updated_at",
         )
         .bind(installation.get().cast_signed())
         .bind(now.timestamp_millis())
         .bind((now - ASK_AGAIN_AFTER).timestamp_millis())
         .bind(i64::try_from(most).unwrap_or(i64::MAX))
-        .fetch_all(&mut *self.transaction)
+        .fetch_all(self.on())
         .await?;
-        wanted.sort_by_cached_key(|row| std::cmp::Reverse(row.try_get::<i64, _>(3).unwrap_or_default()));
+        wanted.sort_by_cached_key(|row| std::cmp::Reverse(row.get::<i64>(3).unwrap_or_default()));
         let mut keys = Vec::with_capacity(wanted.len());
         for row in &wanted {
             keys.extend(key(row)?);
@@ -177,13 +175,13 @@ impl Batch<'_> {
     }
 
     pub(super) async fn forget_recovered(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        sqlx::query("DELETE FROM failed_delivery WHERE failed_at < ?1")
+        Query::new("DELETE FROM failed_delivery WHERE failed_at < $1")
             .bind((now - KEEP_FAILED).timestamp_millis())
-            .execute(&mut *self.transaction)
+            .execute(self.on())
             .await?;
-        sqlx::query("DELETE FROM open_pull WHERE listed_at < ?1")
+        Query::new("DELETE FROM open_pull WHERE listed_at < $1")
             .bind((now - KEEP_PULLS).timestamp_millis())
-            .execute(&mut *self.transaction)
+            .execute(self.on())
             .await?;
         Ok(())
     }

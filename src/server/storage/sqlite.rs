@@ -11,101 +11,89 @@
 //! order of the time within them, which makes a batch touch the end of the index only; and a target has one row, which
 //! later deliveries update, so a busy pull request stays on one page.
 
-mod read;
-mod recovery;
-#[cfg(test)]
-mod tests;
-mod write;
-
 #[cfg(unix)]
 use std::os::unix::fs::MetadataExt;
 use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Mutex, PoisonError, RwLock},
     time::Duration,
 };
 
-use chrono::DateTime;
 use sqlx::{
-    ConnectOptions, Connection, Row, SqlSafeStr as _, Sqlite, SqliteConnection, SqlitePool,
-    migrate::{Migration, MigrationType, Migrator},
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous},
+    ConnectOptions, Connection as _, SqliteConnection, SqlitePool,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-pub(in crate::server) use self::{read::Store, write::Writer};
-use super::{Key, StoreError, names};
-use loopgate_core::{InstallationId, Timestamp};
+use super::{Connection, Query, StoreError, migrator};
 
 /// The steps to the tables of today, oldest first. The database keeps the digest of each that it took, so a released one
 /// stays as it is.
-const MIGRATIONS: [(&str, &str); 3] = [
-    ("inbox", include_str!("../../../../migrations/sqlite/0001_inbox.sql")),
-    ("healing", include_str!("../../../../migrations/sqlite/0002_healing.sql")),
-    ("recovery", include_str!("../../../../migrations/sqlite/0003_recovery.sql")),
+const MIGRATIONS: &[(&str, &str)] = &[
+    ("inbox", include_str!("../../../migrations/sqlite/0001_inbox.sql")),
+    ("healing", include_str!("../../../migrations/sqlite/0002_healing.sql")),
+    ("recovery", include_str!("../../../migrations/sqlite/0003_recovery.sql")),
+    ("claims", include_str!("../../../migrations/sqlite/0004_claims.sql")),
 ];
 
-const FILE: &str = "inbox.sqlite";
+pub(super) const FILE: &str = "inbox.sqlite";
 const LOCK: &str = "lock";
 
 /// The file in the data directory: how it is opened, and who reads it.
 #[derive(Debug)]
-struct Database {
+pub(super) struct SqliteFile {
     directory: PathBuf,
     readers: RwLock<SqlitePool>,
     /// The right to use the data directory.
     lock: Mutex<File>,
     /// Which file is open.
     file: Mutex<Option<FileId>>,
+    /// The number of this process.
+    pub process: i64,
 }
 
 /// Device and inode.
 type FileId = (u64, u64);
 
-/// Opens, and first creates or migrates, `inbox.sqlite` in `directory`.
-pub(in crate::server) async fn open(directory: &Path) -> Result<(Store, Writer), StoreError> {
-    let lock = Mutex::new(lock(directory)?);
-    // Readers connect when they are first used, after the writer has created the file.
-    let readers = RwLock::new(readers(directory));
-    let database = Arc::new(Database { directory: directory.to_owned(), readers, lock, file: Mutex::default() });
-    let (connection, next_seq) = database.connect().await?;
-    Ok((Store::new(database.clone()), Writer::new(database, connection, next_seq)))
-}
+impl SqliteFile {
+    /// Takes the right to use `directory`. Readers connect when they are first used, after the writer has created the
+    /// file.
+    pub fn in_directory(directory: &Path) -> Result<Self, StoreError> {
+        let lock = Mutex::new(lock(directory)?);
+        let readers = RwLock::new(readers(directory));
+        Ok(Self { directory: directory.to_owned(), readers, lock, file: Mutex::default(), process: 0 })
+    }
 
-impl Database {
     fn path(&self) -> PathBuf {
         self.directory.join(FILE)
     }
 
-    fn readers(&self) -> SqlitePool {
+    pub fn readers(&self) -> SqlitePool {
         self.readers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A connection for the writer, and the next number of a delivery.
-    async fn connect(&self) -> Result<(SqliteConnection, i64), StoreError> {
+    /// A connection for the writer to the file, created or brought to today's tables first.
+    pub async fn connect(&self) -> Result<SqliteConnection, StoreError> {
         self.lock_again()?;
         let mut connection = SqliteConnection::connect_with(&options(&self.directory)).await?;
-        migrator().run_direct(None, &mut connection, false).await?;
-        let newest =
-            "SELECT MAX(COALESCE((SELECT MAX(newest) FROM work), 0), COALESCE((SELECT MAX(seq) FROM seen), 0))";
-        let newest: i64 = sqlx::query(newest).fetch_one(&mut connection).await?.try_get(0)?;
+        migrator(MIGRATIONS).run_direct(None, &mut connection, false).await?;
         let opened = file_id(fs::metadata(self.path()));
         let before = std::mem::replace(&mut *self.file.lock().unwrap_or_else(PoisonError::into_inner), opened);
         if before.is_some() && before != opened {
             *self.readers.write().unwrap_or_else(PoisonError::into_inner) = readers(&self.directory);
         }
-        Ok((connection, newest + 1))
+        Ok(connection)
     }
 
     /// Whether the file that is open is the one in the data directory.
-    fn is_in_place(&self) -> bool {
+    pub fn is_in_place(&self) -> bool {
         file_id(fs::metadata(self.path())) == *self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes what an open connection still sees to where the file was: beside it first, since half a file would be taken
     /// for somebody else's.
-    async fn restore(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    pub async fn restore(&self, connection: &mut Connection) -> Result<(), StoreError> {
         self.lock_again()?;
         if file_id(fs::metadata(self.path())).is_none() {
             // What is left of the removed file's log would be taken for the new one's.
@@ -113,7 +101,7 @@ impl Database {
                 fs::remove_file(self.directory.join(format!("{FILE}{old}"))).ok();
             }
             let new = self.directory.join(format!("{FILE}-new"));
-            sqlx::query("VACUUM INTO ?1").bind(new.display().to_string()).execute(connection).await?;
+            Query::new("VACUUM INTO $1").bind(new.display().to_string()).execute(connection.on()).await?;
             fs::rename(new, self.path())
                 .map_err(|source| StoreError::Directory { path: self.directory.display().to_string(), source })?;
         }
@@ -161,14 +149,6 @@ fn file_id(_: io::Result<fs::Metadata>) -> Option<FileId> {
     Some((0, 0))
 }
 
-/// Built here and not by the macro of sqlx, which needs sqlx compiled a second time for the machine that builds.
-fn migrator() -> Migrator {
-    let steps = (1..).zip(MIGRATIONS).map(|(version, (name, sql))| {
-        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
-    });
-    Migrator::with_migrations(steps.collect())
-}
-
 fn lock(directory: &Path) -> Result<File, StoreError> {
     let path = || directory.display().to_string();
     let attempt = || {
@@ -185,31 +165,4 @@ fn lock(directory: &Path) -> Result<File, StoreError> {
         Err(fs::TryLockError::WouldBlock) => Err(StoreError::InUse { path: path() }),
         Err(fs::TryLockError::Error(source)) => Err(StoreError::Directory { path: path(), source }),
     }
-}
-
-type Query<'q> = sqlx::query::Query<'q, Sqlite, sqlx::sqlite::SqliteArguments>;
-
-/// Binds the key as `?1`, `?2` and `?3`.
-fn by_key(sql: &'static str, key: &Key) -> Query<'static> {
-    let (repository, what) = names::columns(&key.target);
-    sqlx::query(sql).bind(key.installation.get().cast_signed()).bind(repository).bind(what)
-}
-
-/// The key in a row's first three columns; `None`, and a warning, if this version cannot read it.
-fn key(row: &SqliteRow) -> Result<Option<Key>, StoreError> {
-    let (repository, what) = (row.try_get(1)?, row.try_get(2)?);
-    let target = names::target(repository, what);
-    if target.is_none() {
-        tracing::warn!(repository, what, "the inbox holds a target that this version cannot read");
-    }
-    let installation = installation(row)?;
-    Ok(target.map(|target| Key { installation, target }))
-}
-
-fn installation(row: &SqliteRow) -> Result<InstallationId, StoreError> {
-    Ok(InstallationId::new(row.try_get::<i64, _>(0)?.cast_unsigned()))
-}
-
-fn time(millis: Option<i64>) -> Option<Timestamp> {
-    DateTime::from_timestamp_millis(millis?)
 }

@@ -1,22 +1,59 @@
-//! What the queue relies on, asked of a real file.
+//! What the queue relies on, asked of a real file and of a real server.
+
+use std::fs;
 
 use chrono::TimeDelta;
 use uuid::Uuid;
 
-use super::{super::*, write::ordered, *};
+use super::{sqlite::FILE, write::ordered, *};
 use loopgate_core::{CheckRunId, PrNumber, Sha};
+
+#[path = "../../../tests/fixtures/postgres.rs"]
+mod postgres;
 
 struct Kept {
     store: Store,
     writer: Writer,
     directory: tempfile::TempDir,
+    address: Option<Secret>,
 }
 
 impl Kept {
     async fn new() -> Self {
+        Self::at(None).await
+    }
+
+    async fn at(address: Option<Secret>) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let (store, writer) = open(directory.path()).await.unwrap();
-        Self { store, writer, directory }
+        let (store, writer) = open(address.as_ref(), directory.path()).await.unwrap();
+        Self { store, writer, directory, address }
+    }
+
+    /// Another process on the same database, after this one ended without a word where only one can be there.
+    async fn next(mut self) -> (Self, Option<Self>) {
+        if let Some(address) = self.address.clone() {
+            return (Self::at(Some(address)).await, Some(self));
+        }
+        let directory = self.directory;
+        self.writer.tasks().shutdown().await;
+        drop((self.store, self.writer));
+        let (store, writer) = open(None, directory.path()).await.unwrap();
+        (Self { store, writer, directory, address: None }, None)
+    }
+
+    const fn is_shared(&self) -> bool {
+        self.address.is_some()
+    }
+
+    async fn sql(&mut self, sql: &'static str) -> Vec<Row> {
+        Query::new(sql).fetch_all(self.writer.connection()).await.unwrap()
+    }
+
+    async fn begin(&mut self, number: u64) -> Option<TargetWork> {
+        let Applied::Begun(begun) = self.one(Change::Begin { key: key(number), now: at(0) }).await else {
+            panic!("an answer to another question")
+        };
+        begun.map(|begun| *begun)
     }
 
     async fn one(&mut self, change: Change) -> Applied {
@@ -69,9 +106,7 @@ fn trouble(failures: u32) -> Trouble {
     Trouble { failures, failing_since: at(0), reason: "no".into(), retry_at: at(60) }
 }
 
-#[tokio::test]
-async fn of_copies_the_first_is_fresh_in_one_batch_and_in_another() {
-    let mut kept = Kept::new().await;
+async fn of_copies_the_first_is_fresh_in_one_batch_and_in_another(mut kept: Kept) {
     let batch: Vec<_> = ["a", "b", "a", "c"].map(|id| delivery(id, 1, vec![])).into();
     let fresh = |applied: Vec<Applied>| applied.iter().map(is_fresh).collect::<Vec<_>>();
     assert_eq!(fresh(kept.writer.apply(&batch).await.unwrap()), [true, true, false, true]);
@@ -83,9 +118,7 @@ async fn of_copies_the_first_is_fresh_in_one_batch_and_in_another() {
     assert_eq!(kept.counts().await, (190, 0));
 }
 
-#[tokio::test]
-async fn what_comes_while_a_job_runs_stays_with_its_own_hints() {
-    let mut kept = Kept::new().await;
+async fn what_comes_while_a_job_runs_stays_with_its_own_hints(mut kept: Kept) {
     let batch = [delivery("a", 1, vec![hint("ä")]), delivery("b", 1, vec![hint("b"), hint("c")])];
     kept.writer.apply(&batch).await.unwrap();
     let loaded = kept.loaded(1).await.unwrap();
@@ -105,9 +138,7 @@ async fn what_comes_while_a_job_runs_stays_with_its_own_hints() {
     assert_eq!(kept.counts().await, (0, 0));
 }
 
-#[tokio::test]
-async fn hints_are_kept_once_and_bounded() {
-    let mut kept = Kept::new().await;
+async fn hints_are_kept_once_and_bounded(mut kept: Kept) {
     for n in 0..300 {
         kept.one(delivery(&n.to_string(), 1, vec![hint(&n.to_string())])).await;
         kept.one(delivery(&format!("{n}-again"), 1, vec![hint(&n.to_string())])).await;
@@ -118,9 +149,7 @@ async fn hints_are_kept_once_and_bounded() {
     assert!(expected.len() > 20 && loaded.hints == expected, "{:?}", loaded.hints);
 }
 
-#[tokio::test]
-async fn failures_add_up_until_something_ends_well() {
-    let mut kept = Kept::new().await;
+async fn failures_add_up_until_something_ends_well(mut kept: Kept) {
     kept.one(delivery("a", 1, vec![])).await;
     kept.settle(1, WorkEnd::Failed(trouble(3))).await;
     kept.one(delivery("b", 1, vec![])).await;
@@ -139,10 +168,8 @@ async fn failures_add_up_until_something_ends_well() {
     assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
 }
 
-#[tokio::test]
-async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
+async fn the_dead_are_listed_apart_and_live_again_with_anything_new(mut kept: Kept) {
     let dead = || WorkEnd::Dead { trouble: trouble(10), at: at(9) };
-    let mut kept = Kept::new().await;
     let revivals: [fn() -> Change; 3] =
         [|| delivery("a", 1, vec![]), || delivery("new", 1, vec![]), || Change::Replay(key(1))];
     for revival in revivals {
@@ -150,14 +177,14 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
         kept.settle(1, dead()).await;
         assert_eq!(kept.loaded(1).await, None);
         assert_eq!(kept.counts().await, (0, 1));
-        assert!(kept.store.installations().await.unwrap().is_empty());
+        assert!(kept.store.installations(Timestamp::MAX_UTC).await.unwrap().is_empty());
         let letters = kept.store.dead_letters().await.unwrap();
         assert_eq!(letters, [DeadLetter { key: key(1), failures: 10, reason: "no".into(), died_at: at(9) }]);
         assert!(is_fresh(&kept.one(revival()).await));
         assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
         kept.settle(1, WorkEnd::Done(Requeue::OnEvent.into())).await;
         assert!(!is_fresh(&kept.one(Change::Replay(key(1))).await), "there is nothing to replay");
-        sqlx::query("DELETE FROM seen").execute(kept.writer.connection()).await.unwrap();
+        kept.sql("DELETE FROM seen").await;
     }
     // Something came during the tenth attempt: that has ten of its own.
     kept.one(delivery("x", 1, vec![])).await;
@@ -168,9 +195,7 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new() {
     assert!(kept.store.dead_letters().await.unwrap().is_empty());
 }
 
-#[tokio::test]
-async fn a_commit_is_replaced_by_its_pull_requests_at_once() {
-    let mut kept = Kept::new().await;
+async fn a_commit_is_replaced_by_its_pull_requests_at_once(mut kept: Kept) {
     kept.one(delivery("a", 1, vec![])).await;
     let origin = WorkOrigin { delivery: "a".into(), event: "status".into(), received_at: at(0) };
     let pressed = Hint::ButtonPressed {
@@ -189,9 +214,7 @@ async fn a_commit_is_replaced_by_its_pull_requests_at_once() {
     }
 }
 
-#[tokio::test]
-async fn wakeups_become_work_when_they_are_due() {
-    let mut kept = Kept::new().await;
+async fn wakeups_become_work_when_they_are_due(mut kept: Kept) {
     for number in [1, 2] {
         kept.one(delivery(&number.to_string(), number, vec![])).await;
         kept.settle(number, WorkEnd::Done(Requeue::At(at(60 * number as i64)).into())).await;
@@ -207,9 +230,7 @@ async fn wakeups_become_work_when_they_are_due() {
     assert_eq!(kept.store.next_wakeup().await.unwrap(), None);
 }
 
-#[tokio::test]
-async fn pages_walk_over_everything_once() {
-    let mut kept = Kept::new().await;
+async fn pages_walk_over_everything_once(mut kept: Kept) {
     for number in 1..=25 {
         kept.one(delivery(&number.to_string(), number, vec![])).await;
     }
@@ -229,24 +250,259 @@ async fn pages_walk_over_everything_once() {
     assert_eq!(nobody, Page { pending: vec![], next: None });
 }
 
-#[tokio::test]
-async fn ids_are_remembered_for_nine_days_and_the_dead_for_thirty() {
-    let mut kept = Kept::new().await;
+async fn ids_are_remembered_for_nine_days_and_the_dead_for_thirty(mut kept: Kept) {
     kept.one(delivery("a", 1, vec![])).await;
-    kept.settle(1, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
-    let after =
-        |days: i64, seconds: i64| Change::Prune { now: at(0) + TimeDelta::days(days) + TimeDelta::seconds(seconds) };
-    assert_eq!(kept.one(after(9, 0)).await, Applied::Pruned(0));
-    assert_eq!(kept.one(after(9, 1)).await, Applied::Pruned(1));
-    kept.one(after(30, 0)).await;
+    kept.one(delivery("b", 2, vec![])).await;
+    kept.settle(2, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
+    let after = |days: i64| Change::Prune { now: at(0) + TimeDelta::days(days) };
+    for days in 0..=9 {
+        kept.one(after(days)).await;
+        assert_eq!(kept.one(delivery("a", 1, vec![])).await, Applied::Duplicate, "after {days} days");
+    }
+    kept.one(after(10)).await;
+    assert!(is_fresh(&kept.one(delivery("a", 1, vec![])).await));
+    kept.one(after(30)).await;
     assert_eq!(kept.store.dead_letters().await.unwrap().len(), 1);
-    kept.one(after(30, 1)).await;
+    kept.one(Change::Prune { now: at(1) + TimeDelta::days(30) }).await;
     assert_eq!(kept.store.dead_letters().await.unwrap().len(), 0);
 }
 
+async fn work_is_one_processs_until_it_ends_or_that_is_gone(mut kept: Kept) {
+    kept.one(delivery("a", 1, vec![])).await;
+    let first = kept.begin(1).await.unwrap();
+    assert!(stands(&kept, &first).await);
+    let again = kept.begin(1).await.unwrap();
+    assert_eq!(again.begun, 0, "what a process holds has not been its end");
+    assert!(!kept.is_shared() || !stands(&kept, &first).await);
+
+    let (mut next, mut former) = kept.next().await;
+    if let Some(former) = &mut former {
+        assert_eq!(next.begin(1).await, None, "another process works on it");
+        assert_eq!(next.store.installations(Timestamp::MAX_UTC).await.unwrap(), []);
+        let page = next.store.page(InstallationId::new(u64::MAX), None, 9).await.unwrap();
+        assert_eq!(page, Page { pending: vec![], next: None });
+        // It is stopped for longer than it has time.
+        former.writer.tasks().shutdown().await;
+        next.sql("UPDATE process SET alive_until = 0 WHERE id = (SELECT holder FROM work)").await;
+    }
+    assert_eq!(next.store.installations(at(0)).await.unwrap(), [InstallationId::new(u64::MAX)]);
+    let second = next.begin(1).await.unwrap();
+    assert_eq!(second.begun, 1, "it was begun once and never ended");
+    assert!(second.covered.fence > again.covered.fence, "fences rise");
+    let settle = |work: &TargetWork| {
+        let how = WorkEnd::Done(Requeue::At(at(9)).into());
+        Change::Settle { key: key(1), covered: work.covered, how, now: at(0) }
+    };
+    if let Some(former) = &mut former {
+        // It wakes.
+        next.sql("UPDATE process SET alive_until = 9223372036854775807").await;
+        assert!(!stands(former, &again).await && stands(&next, &second).await);
+        assert!(!former.store.is_the_one().await.unwrap() || !next.store.is_the_one().await.unwrap());
+    }
+    let late = former.as_mut().unwrap_or(&mut next);
+    assert_eq!(late.one(settle(&again)).await, Applied::Recorded);
+    assert!(next.loaded(1).await.is_some(), "an end that comes too late changes nothing");
+    assert_eq!(next.store.next_wakeup().await.unwrap(), None);
+    next.one(settle(&second)).await;
+    assert_eq!(next.loaded(1).await, None);
+    assert_eq!(next.store.next_wakeup().await.unwrap(), Some(at(9)));
+}
+
+async fn what_no_process_survives_is_counted(mut kept: Kept) {
+    kept.one(delivery("a", 1, vec![])).await;
+    for died in 0..4 {
+        assert_eq!(kept.begin(1).await.unwrap().begun, died);
+        let (mut next, former) = kept.next().await;
+        if let Some(mut former) = former {
+            former.writer.tasks().shutdown().await;
+            next.sql("UPDATE process SET alive_until = 0 WHERE id = (SELECT holder FROM work)").await;
+        }
+        kept = next;
+    }
+    // One that ends in order gives back what it holds.
+    let work = kept.begin(1).await.unwrap();
+    kept.one(Change::Settle { key: key(1), covered: work.covered, how: WorkEnd::Failed(trouble(1)), now: at(0) }).await;
+    assert_eq!(kept.loaded(1).await.unwrap().begun, 0);
+}
+
+async fn a_retry_is_due_by_time_and_events_join_it(mut kept: Kept) {
+    kept.one(delivery("a", 1, vec![hint("a")])).await;
+    kept.settle(1, WorkEnd::Failed(trouble(1))).await;
+    kept.one(delivery("b", 1, vec![hint("b")])).await;
+    assert_eq!(kept.store.installations(at(59)).await.unwrap(), []);
+    assert_eq!(kept.store.installations(at(60)).await.unwrap().len(), 1);
+    let page = kept.store.page(InstallationId::new(u64::MAX), None, 9).await.unwrap();
+    assert_eq!(page.pending[0].retry_at, Some(at(60)));
+    let Applied::Begun(Some(work)) = kept.one(Change::Begin { key: key(1), now: at(60) }).await else { panic!("due") };
+    assert_eq!((work.hints, work.failures), (vec![hint("a"), hint("b")], 1));
+}
+
+/// Whether a request for this work would be sent.
+async fn stands(kept: &Kept, work: &TargetWork) -> bool {
+    match kept.store.fence(&key(1), work.covered) {
+        Some(fence) => fence.stands().await.is_ok(),
+        None => true,
+    }
+}
+
+macro_rules! on_both {
+    ($($name:ident,)*) => {
+        mod on_sqlite {
+            $(#[tokio::test] async fn $name() { super::$name(super::Kept::new().await).await })*
+        }
+        mod on_postgres {
+            $(#[tokio::test] async fn $name() {
+                if let Some(address) = super::postgres::schema().await {
+                    super::$name(super::Kept::at(Some(super::Secret::new(address))).await).await
+                }
+            })*
+        }
+    };
+}
+
+on_both! {
+    of_copies_the_first_is_fresh_in_one_batch_and_in_another,
+    what_comes_while_a_job_runs_stays_with_its_own_hints,
+    hints_are_kept_once_and_bounded,
+    failures_add_up_until_something_ends_well,
+    the_dead_are_listed_apart_and_live_again_with_anything_new,
+    a_commit_is_replaced_by_its_pull_requests_at_once,
+    wakeups_become_work_when_they_are_due,
+    pages_walk_over_everything_once,
+    ids_are_remembered_for_nine_days_and_the_dead_for_thirty,
+    work_is_one_processs_until_it_ends_or_that_is_gone,
+    what_no_process_survives_is_counted,
+    a_retry_is_due_by_time_and_events_join_it,
+    names_of_repositories_are_one_whatever_their_case,
+    a_failed_delivery_is_due_at_once_and_then_ever_later_until_one_is_taken,
+    a_resync_wants_looks_at_what_a_list_says_something_new_of,
+    the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with,
+}
+
 #[tokio::test]
-async fn names_of_repositories_are_one_whatever_their_case() {
-    let mut kept = Kept::new().await;
+async fn four_processes_share_the_work_and_wait_for_nobody() {
+    let Some(address) = postgres::schema().await else { return };
+    let mut all = Vec::new();
+    for _ in 0..4 {
+        all.push(Kept::at(Some(Secret::new(&address))).await);
+    }
+    // Each is told of each target, in an order of its own; then each takes what it gets.
+    let rounds = all.iter_mut().enumerate().map(|(process, kept)| async move {
+        let mut numbers: Vec<u64> = (0..200).collect();
+        numbers.rotate_left(process * 50);
+        if process % 2 == 1 {
+            numbers.reverse();
+        }
+        let mut taken = Vec::new();
+        for round in 0..3 {
+            let id = |number: u64| format!("{process}-{round}-{number}");
+            let batch: Vec<_> = numbers.iter().map(|&number| delivery(&id(number), number, vec![])).collect();
+            assert!(kept.writer.apply(&batch).await.unwrap().iter().all(is_fresh));
+        }
+        let batch: Vec<_> = numbers.iter().map(|&number| Change::Begin { key: key(number), now: at(0) }).collect();
+        for (number, applied) in numbers.iter().zip(kept.writer.apply(&batch).await.unwrap()) {
+            if let Applied::Begun(Some(_)) = applied {
+                taken.push(*number);
+            }
+        }
+        taken
+    });
+    let mut taken = futures::future::join_all(rounds).await.concat();
+    taken.sort_unstable();
+    assert_eq!(taken, (0..200).collect::<Vec<_>>(), "each target is one process's");
+}
+
+#[tokio::test]
+async fn a_session_that_was_ended_is_replaced_and_a_newer_version_may_have_been_here() {
+    let Some(address) = postgres::schema().await else { return };
+    let mut kept = Kept::at(Some(Secret::new(&address))).await;
+    let session = kept.sql("SELECT pg_backend_pid()::BIGINT").await[0].get::<i64>(0).unwrap();
+    let mut other = Kept::at(Some(Secret::new(&address))).await;
+    let end = Query::new("SELECT pg_terminate_backend($1::INTEGER)").bind(session);
+    end.fetch_all(other.writer.connection()).await.unwrap();
+    assert!(is_fresh(&kept.one(delivery("a", 1, vec![])).await), "nobody is told to send it again");
+    // The same where others gave up their places long ago.
+    other
+        .sql(
+            "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+               VALUES (99, 'later', TRUE, '', 0)",
+        )
+        .await;
+    assert!(Kept::at(Some(Secret::new(&address))).await.loaded(1).await.is_some());
+}
+
+/// An hour's work, ten deliveries a second (`LOOPGATE_LOAD=36000`; else a tenth of it), while somebody's forgotten
+/// transaction keeps every old row from being vacuumed.
+#[tokio::test]
+async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
+    let Some(address) = postgres::schema().await else { return };
+    let mut kept = Kept::at(Some(Secret::new(&address))).await;
+    let load: u64 = std::env::var("LOOPGATE_LOAD").ok().and_then(|text| text.parse().ok()).unwrap_or(3_600);
+    let mut other = postgres::connect(&address).await;
+    sqlx::raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT txid_current()").execute(&mut other).await.unwrap();
+    let mut sizes = Vec::new();
+    for hour in 0..2 {
+        let mut times = Vec::new();
+        for minute in 0..load / 60 {
+            let begun = std::time::Instant::now();
+            let numbers: Vec<u64> = (0..60).map(|nth| (minute * 60 + nth) % 300).collect();
+            let id = |number: u64| format!("{hour}-{minute}-{number}");
+            let batch: Vec<_> = numbers.iter().map(|&number| delivery(&id(number), number, vec![])).collect();
+            kept.writer.apply(&batch).await.unwrap();
+            let begin = |number: &u64| Change::Begin { key: key(*number), now: at(0) };
+            let begun_work = kept.writer.apply(&numbers.iter().map(begin).collect::<Vec<_>>()).await.unwrap();
+            let settle = |(number, applied): (&u64, Applied)| {
+                let Applied::Begun(Some(work)) = applied else { panic!("nobody else is there") };
+                let how = WorkEnd::Done(Requeue::OnEvent.into());
+                Change::Settle { key: key(*number), covered: work.covered, how, now: at(0) }
+            };
+            kept.writer.apply(&numbers.iter().zip(begun_work).map(settle).collect::<Vec<_>>()).await.unwrap();
+            times.push(begun.elapsed());
+        }
+        let part = times.len() / 10;
+        let of =
+            |times: &[std::time::Duration]| times.iter().sum::<std::time::Duration>() * 60 / times.len() as u32 / 60;
+        let sql = "SELECT pg_total_relation_size('work')";
+        let used = kept.sql(sql).await[0].get::<i64>(0).unwrap();
+        println!(
+            "{load} deliveries: 60 take {:.1?} at first, {:.1?} at last; {} kB before a vacuum",
+            of(&times[..part]),
+            of(&times[times.len() - part..]),
+            used / 1024
+        );
+        if hour == 0 {
+            sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
+        }
+        sqlx::raw_sql("VACUUM work").execute(&mut other).await.unwrap();
+        sizes.push(kept.sql(sql).await[0].get::<i64>(0).unwrap());
+    }
+    assert_eq!(kept.counts().await, (0, 0));
+    assert!(sizes[1] <= 2 * sizes[0], "what was vacuumed is used again: {sizes:?}");
+    // Ids leave nothing at all.
+    let ids = "SELECT SUM(pg_relation_size(inhrelid::regclass))::BIGINT FROM pg_inherits
+               WHERE inhparent = 'seen'::regclass";
+    assert!(kept.sql(ids).await[0].get::<i64>(0).unwrap() > 0);
+    kept.one(Change::Prune { now: at(0) + TimeDelta::days(10) }).await;
+    assert_eq!(kept.sql(ids).await[0].get::<i64>(0).unwrap(), 0);
+}
+
+#[tokio::test]
+async fn others_are_told_of_new_work() {
+    let Some(address) = postgres::schema().await else { return };
+    let kept = Kept::at(Some(Secret::new(&address))).await;
+    let other = Kept::at(Some(Secret::new(&address))).await;
+    // Until the other listens, it is not heard.
+    let told = other.store.told();
+    let mut told = std::pin::pin!(told);
+    loop {
+        kept.store.tell();
+        if tokio::time::timeout(std::time::Duration::from_millis(100), &mut told).await.is_ok() {
+            break;
+        }
+    }
+}
+
+async fn names_of_repositories_are_one_whatever_their_case(mut kept: Kept) {
     kept.one(delivery("a", 1, vec![])).await;
     let repository = "ACME/Widgets".parse().unwrap();
     let shouted = Key {
@@ -274,7 +530,7 @@ async fn a_writer_that_failed_works_again_as_soon_as_there_is_room() {
     let mut kept = Kept::new().await;
     kept.one(delivery("d-1", 1, vec![])).await;
     // As a full disk: SQLite answers SQLITE_FULL, and rolls back by itself or not.
-    sqlx::query("PRAGMA max_page_count = 1").execute(kept.writer.connection()).await.unwrap();
+    kept.sql("PRAGMA max_page_count = 1").await;
     let many: Vec<_> = (2..400).map(|number| delivery(&format!("d-{number}"), number, vec![])).collect();
     let error = kept.writer.apply(&many).await.unwrap_err();
     assert!(error.to_string().contains("full"), "{error}");
@@ -283,9 +539,7 @@ async fn a_writer_that_failed_works_again_as_soon_as_there_is_room() {
     assert_eq!(kept.counts().await, (399, 0));
 }
 
-#[tokio::test]
-async fn a_failed_delivery_is_due_at_once_and_then_ever_later_until_one_is_taken() {
-    let mut kept = Kept::new().await;
+async fn a_failed_delivery_is_due_at_once_and_then_ever_later_until_one_is_taken(mut kept: Kept) {
     let attempt = |id, minutes: i64, status_code| {
         let delivered_at = at(60 * minutes);
         Change::Log {
@@ -314,9 +568,7 @@ async fn a_failed_delivery_is_due_at_once_and_then_ever_later_until_one_is_taken
     assert_eq!(due(&kept, 100_000).await, [0; 0], "GitHub keeps it no longer");
 }
 
-#[tokio::test]
-async fn a_resync_wants_looks_at_what_a_list_says_something_new_of() {
-    let mut kept = Kept::new().await;
+async fn a_resync_wants_looks_at_what_a_list_says_something_new_of(mut kept: Kept) {
     let installation = InstallationId::new(u64::MAX);
     let sha = |digit: char| digit.to_string().repeat(40).parse().unwrap();
     // Each is `(number, minute of the last change, digit of the head)`.
@@ -377,9 +629,7 @@ async fn a_resync_wants_looks_at_what_a_list_says_something_new_of() {
     assert_eq!(asked(&mut kept, 31, 9).await, [3], "once a day, whatever the list says");
 }
 
-#[tokio::test]
-async fn the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with() {
-    let mut kept = Kept::new().await;
+async fn the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with(mut kept: Kept) {
     let delivery = |id, seconds| {
         let work = Work { installation: InstallationId::new(u64::MAX), targets: vec![target(1)], hints: vec![] };
         Change::Accept(Delivery { id: str::parse(id).unwrap(), event: "push".into(), received_at: at(seconds), work })
@@ -423,7 +673,7 @@ async fn a_file_that_was_removed_is_put_back_with_all_it_had() {
 async fn a_directory_that_goes_while_nothing_is_open_is_made_anew() {
     let mut kept = Kept::new().await;
     kept.one(delivery("d-1", 1, vec![])).await;
-    sqlx::query("PRAGMA max_page_count = 1").execute(kept.writer.connection()).await.unwrap();
+    kept.sql("PRAGMA max_page_count = 1").await;
     let many: Vec<_> = (2..400).map(|number| delivery(&format!("d-{number}"), number, vec![])).collect();
     kept.writer.apply(&many).await.unwrap_err();
     std::fs::remove_dir_all(kept.directory.path()).unwrap();

@@ -1,0 +1,34 @@
+//! A last question before a request that changes something: is the work it belongs to still ours?
+//!
+//! Where several processes share one queue, one may be stopped for so long that another takes its work over. When it
+//! wakes, it must not write. All such requests go through one place of the client, and ask there.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use super::Error;
+
+/// Whether the work is ours; else why not, in one line.
+pub trait Fence: Send + Sync {
+    fn stands(&self) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>>;
+}
+
+tokio::task_local! {
+    static FENCE: Arc<dyn Fence>;
+}
+
+/// Does some work, whose requests are sent only while the fence stands. It covers what the work awaits, not tasks that
+/// it starts.
+pub async fn fenced<T>(fence: Option<Arc<dyn Fence>>, work: impl Future<Output = T>) -> T {
+    match fence {
+        Some(fence) => FENCE.scope(fence, work).await,
+        None => work.await,
+    }
+}
+
+/// # Errors
+/// [`Error::Unavailable`] where the fence does not stand: whoever has the work now does it.
+pub(super) async fn check(path: &str) -> Result<(), Error> {
+    let Ok(fence) = FENCE.try_with(Arc::clone) else { return Ok(()) };
+    let unavailable = |message| Error::Unavailable { path: path.to_owned(), message, retry_at: None };
+    fence.stands().await.map_err(unavailable)
+}

@@ -1,0 +1,195 @@
+//! A PostgreSQL server that any number of processes share.
+//!
+//! Who works on a target is a claim in its row: the process that holds it and a number, its fence, that no other claim
+//! has. A process says every [`BEAT`] that it lives; one that has not done so for 20 seconds holds nothing, and others
+//! claim what it had. Before a request that changes something at GitHub the database is asked whether the claim still
+//! stands ([`Store::fence`]), so a process that was stopped and wakes posts nothing. All of these times are the database's.
+//!
+//! Races: a process that is stopped between that answer and sending the request still sends it. The answer promises five
+//! more seconds, so it takes a stop within some microseconds, longer than that.
+//!
+//! Who is told: a process that stored new work says so to the others, at most every 50 milliseconds and never in the
+//! transaction that stored it, since a notification is one lock over the whole server until that ends. What is said may
+//! be lost: every process asks every [`POLL`] what there is to do.
+//!
+//! Healing: a writer that failed connects anew, and so do readers. A session that sits in a transaction is ended by the
+//! server, so a stopped process holds up nobody for longer than that.
+
+use std::{future::Future, pin::Pin, str::FromStr, sync::Arc, time::Duration};
+
+use chrono::TimeDelta;
+use sqlx::{
+    ConnectOptions as _, Connection as _, PgConnection, PgPool,
+    postgres::{PgConnectOptions, PgListener, PgPoolOptions},
+};
+use tokio::{
+    sync::Notify,
+    task::JoinSet,
+    time::{interval, sleep, timeout},
+};
+
+use super::{Key, On, Query, Row, Seq, StoreError, migrator};
+use crate::github::Fence;
+
+/// As in sqlite.rs. A step only adds what versions before it do without; what they use goes with a step of the release
+/// after the one that stopped using it. So two versions work on one database while one replaces the other.
+const MIGRATIONS: &[(&str, &str)] = &[("inbox", include_str!("../../../migrations/postgres/0001_inbox.sql"))];
+
+/// How often a process says that it lives.
+const BEAT: Duration = Duration::from_secs(5);
+
+/// How often a process asks for work that nobody told it of.
+pub(super) const POLL: TimeDelta = TimeDelta::seconds(2);
+
+/// Others are told of new work at most so often.
+const TELL_EVERY: Duration = Duration::from_millis(50);
+
+/// A question that takes longer is not answered.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+const READERS: u32 = 6;
+
+const CHANNEL: &str = "loopgate_work";
+
+#[derive(Debug, Clone)]
+pub(super) struct PostgresServer {
+    options: PgConnectOptions,
+    readers: PgPool,
+    /// The number of this process.
+    pub process: i64,
+    /// There is new work that others should hear of.
+    pub tell: Arc<Notify>,
+    /// Somebody else has told of new work.
+    pub told: Arc<Notify>,
+}
+
+impl PostgresServer {
+    /// Nothing is asked of it yet.
+    pub fn at(address: &str) -> Result<Self, StoreError> {
+        // Without plans that read whole tables: what the planner knows of a queue is always old.
+        let settings = [("enable_seqscan", "off"), ("idle_in_transaction_session_timeout", "5s"), ("jit", "off")];
+        let options = PgConnectOptions::from_str(address.trim())?
+            .application_name("loopgate")
+            .statement_cache_capacity(512)
+            .options(settings)
+            .disable_statement_logging();
+        let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(ANSWER_WITHIN);
+        let readers = pool.connect_lazy_with(options.clone());
+        Ok(Self { options, readers, process: 0, tell: Arc::default(), told: Arc::default() })
+    }
+
+    pub async fn connect(&self) -> Result<PgConnection, StoreError> {
+        let connecting = timeout(ANSWER_WITHIN, PgConnection::connect_with(&self.options));
+        Ok(connecting.await.map_err(|_| StoreError::Silent)??)
+    }
+
+    /// Brings the tables up to date; one process at a time.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        let mut connection = self.connect().await?;
+        migrator(MIGRATIONS).run_direct(None, &mut connection, false).await?;
+        Ok(connection.close().await?)
+    }
+
+    pub async fn read(&self, query: Query) -> Result<Vec<Row>, StoreError> {
+        let mut connection = self.readers.acquire().await?;
+        match timeout(ANSWER_WITHIN, query.fetch_all(On::Postgres(&mut connection))).await {
+            Ok(rows) => Ok(rows?),
+            Err(_) => {
+                // What it is in the middle of will not end.
+                drop(connection.detach());
+                Err(StoreError::Silent)
+            }
+        }
+    }
+
+    /// What goes on for as long as the process lives: telling that it does, telling of work, and being told.
+    pub fn attend(&self) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        let server = self.clone();
+        tasks.spawn(async move {
+            let mut beats = interval(BEAT);
+            loop {
+                beats.tick().await;
+                if let Err(error) = server.beat().await {
+                    tracing::warn!(%error, "the database is not told that this process lives");
+                }
+            }
+        });
+        let server = self.clone();
+        tasks.spawn(async move {
+            loop {
+                server.tell.notified().await;
+                let told = Query::new("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(server.process.to_string());
+                if let Err(error) = server.read(told).await {
+                    tracing::debug!(%error, "other processes are not told of new work, and find it by asking");
+                }
+                sleep(TELL_EVERY).await;
+            }
+        });
+        let server = self.clone();
+        tasks.spawn(async move {
+            loop {
+                if let Err(error) = server.listen().await {
+                    tracing::debug!(%error, "this process is not told of new work, and finds it by asking");
+                }
+                sleep(BEAT).await;
+            }
+        });
+        tasks
+    }
+
+    async fn beat(&self) -> Result<(), StoreError> {
+        let alive = Query::new(
+            "INSERT INTO process (id, alive_until) OVERRIDING SYSTEM VALUE VALUES ($1, clock_millis() + 20000)
+             ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until",
+        );
+        self.read(alive.bind(self.process)).await.map(drop)
+    }
+
+    async fn listen(&self) -> Result<(), StoreError> {
+        // A connection of its own: it waits for ever.
+        let mut listener = PgListener::connect_with(&self.readers).await?;
+        listener.listen(CHANNEL).await?;
+        loop {
+            if listener.recv().await?.payload() != self.process.to_string() {
+                self.told.notify_one();
+            }
+        }
+    }
+}
+
+/// What must hold of the database for a request to be sent.
+pub(super) struct PostgresFence {
+    pub server: PostgresServer,
+    /// Work that this process has begun, and the fence of that; `None`: what only one of all processes does.
+    pub claim: Option<(Key, Seq)>,
+}
+
+impl PostgresFence {
+    pub async fn holds(&self) -> Result<bool, StoreError> {
+        let query = match &self.claim {
+            Some((key, fence)) => Query::by_key(
+                "SELECT 1 FROM work WHERE installation = $1 AND repository = $2 AND what = $3 AND fence = $4
+                     AND EXISTS (SELECT 1 FROM process WHERE id = $5 AND alive_until > clock_millis() + 5000)",
+                key,
+            )
+            .bind(fence.0),
+            None => Query::new(
+                "SELECT 1 WHERE $1 = (SELECT MIN(id) FROM process WHERE alive_until > clock_millis() + 5000)",
+            ),
+        };
+        Ok(!self.server.read(query.bind(self.server.process)).await?.is_empty())
+    }
+}
+
+impl Fence for PostgresFence {
+    fn stands(&self) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+        Box::pin(async move {
+            match self.holds().await {
+                Ok(true) => Ok(()),
+                Ok(false) => Err("not sent: another process may do this work by now".to_owned()),
+                Err(error) => Err(format!("not sent: whether this work is still ours cannot be asked: {error}")),
+            }
+        })
+    }
+}

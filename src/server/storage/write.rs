@@ -1,0 +1,660 @@
+//! Writing.
+//!
+//! Where several processes write, a number of a row must rise whoever raises it, and rows are taken in one order by all,
+//! so that nobody waits for somebody who waits for them: the deliveries of a batch first, then its other changes, each in
+//! the order of their targets.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+
+use chrono::TimeDelta;
+use tokio::time::{sleep, timeout};
+use uuid::Uuid;
+
+use super::*;
+
+/// GitHub's delivery log reaches back 3 days, that of GitHub Enterprise Server 7
+/// (<https://docs.github.com/en/webhooks/testing-and-troubleshooting-webhooks/viewing-webhook-deliveries>). Ids are
+/// remembered longer than that.
+const REMEMBER_IDS: TimeDelta = TimeDelta::days(9);
+
+/// How long a dead letter is kept that nobody replays.
+const KEEP_DEAD_LETTERS: TimeDelta = TimeDelta::days(30);
+
+/// So many ids, or wake-ups, per change: a few milliseconds of the writer's time.
+const SLICE: i64 = 1000;
+
+/// Rows per statement. A statement is prepared once for each number of rows that occurs.
+const ROWS: usize = 64;
+
+/// A batch that a database in another process did not take in this time is refused, before its senders hang up.
+const ANSWER_WITHIN: Duration = Duration::from_secs(8);
+
+/// Before a batch is tried again on another connection.
+const PAUSE: Duration = Duration::from_millis(100);
+
+const ATTEMPTS: usize = 3;
+
+/// Days, each a part of the ids: those in which ids are remembered, today, and tomorrow's, which is emptied. As in
+/// migrations/postgres.
+const PARTS: i64 = 11;
+
+/// A statement by its number of rows, 1 to [`ROWS`].
+type Statements = LazyLock<[String; ROWS]>;
+
+static REMEMBER: Statements = LazyLock::new(|| {
+    statements(3, |rows| {
+        format!("INSERT INTO seen (seq, delivery, received_at) VALUES {rows} ON CONFLICT (delivery) DO NOTHING")
+    })
+});
+
+static KNOWN: Statements =
+    LazyLock::new(|| statements(1, |rows| format!("SELECT delivery FROM seen WHERE delivery IN ({rows})")));
+
+static REMEMBER_IN_PARTS: Statements = LazyLock::new(|| {
+    statements(2, |rows| {
+        format!("INSERT INTO seen (part, delivery) VALUES {rows} ON CONFLICT DO NOTHING RETURNING delivery")
+    })
+});
+
+/// A target that was given up starts anew with whatever happens there. A hint that is there already is not kept twice,
+/// and hints beyond some 4,000 bytes are let go: so much happens to one target only while nothing can be done, and then
+/// its newest state is all that matters.
+static ADD: Statements = LazyLock::new(|| {
+    statements(9, |rows| {
+        format!(
+            "INSERT INTO work
+                 (installation, repository, what, newest, delivery, event, received_at, waiting_since, hints)
+             VALUES {rows}
+             ON CONFLICT (installation, repository, what) DO UPDATE SET
+                 newest = CASE WHEN excluded.newest > work.newest THEN excluded.newest ELSE work.newest + 1 END,
+                 delivery = excluded.delivery, event = excluded.event, received_at = excluded.received_at,
+                 waiting_since = CASE WHEN work.dead_at IS NULL THEN work.waiting_since
+                     ELSE excluded.waiting_since END,
+                 hints = CASE WHEN replace(work.hints, excluded.hints, '') <> work.hints
+                     OR octet_length(work.hints) > 4000 THEN work.hints ELSE work.hints || excluded.hints END,
+                 failures = CASE WHEN work.dead_at IS NULL THEN work.failures ELSE 0 END,
+                 failing_since = CASE WHEN work.dead_at IS NULL THEN work.failing_since END,
+                 begun = CASE WHEN work.dead_at IS NULL THEN work.begun ELSE 0 END, dead_at = NULL"
+        )
+    })
+});
+
+/// Work begins if nobody else works on it. What this process holds already is not begun once more: it could not say how
+/// it ended.
+static CLAIM: LazyLock<PerDatabase> = LazyLock::new(|| {
+    PerDatabase::new(
+        "UPDATE work SET fence = $5, begun = begun + CASE WHEN holder = $4 THEN 0 ELSE 1 END, holder = $4
+         WHERE (installation, repository, what) IN
+             (SELECT installation, repository, what FROM work
+              WHERE installation = $1 AND repository = $2 AND what = $3 AND dead_at IS NULL
+                  AND (retry_at IS NULL OR retry_at <= $6 OR {is_alone})
+                  AND (holder IS NULL OR holder = $4 OR {is_gone}) {lock_or_skip})
+         RETURNING newest, delivery, event, received_at, hints, failures, failing_since, begun - 1, fence",
+    )
+});
+
+/// The next number: after all that a file holds, or of a block of a server's.
+static NUMBERS: LazyLock<PerDatabase> = LazyLock::new(|| PerDatabase::new("{numbers}"));
+
+static HELD: LazyLock<PerDatabase> = LazyLock::new(|| {
+    PerDatabase::new(
+        "SELECT 1 FROM work WHERE installation = $1 AND repository = $2 AND what = $3 AND fence = $4 {lock}",
+    )
+});
+
+static WAKE: LazyLock<PerDatabase> = LazyLock::new(|| {
+    PerDatabase::new(
+        "DELETE FROM wakeup WHERE (installation, repository, what) IN
+             (SELECT installation, repository, what FROM wakeup WHERE due_at <= $1 ORDER BY due_at LIMIT $2
+              {lock_or_skip})
+         RETURNING installation, repository, what",
+    )
+});
+
+/// Writes.
+#[derive(Debug)]
+pub(in crate::server) struct Writer {
+    database: Arc<Database>,
+    /// None after a failure: what a connection is in then cannot be known, so the next batch opens another.
+    connection: Option<Connection>,
+    next_seq: i64,
+    tasks: JoinSet<()>,
+}
+
+impl Writer {
+    /// The tasks end with the writer.
+    pub(super) const fn new(database: Arc<Database>, connection: Connection, tasks: JoinSet<()>) -> Self {
+        Self { database, connection: Some(connection), next_seq: 0, tasks }
+    }
+
+    /// Applies all changes, durable when this returns. One answer per change, in order. Nothing of a batch is kept if
+    /// this fails, or, with several processes, at most its deliveries.
+    pub async fn apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+        let database = self.database.clone();
+        let applied = match &*database {
+            Database::Sqlite(file) => {
+                self.put_back(file).await?;
+                self.try_apply(changes.iter()).await
+            }
+            Database::Postgres(_) => {
+                timeout(ANSWER_WITHIN, self.apply_beside_others(changes)).await.unwrap_or(Err(StoreError::Silent))
+            }
+        };
+        if applied.is_err() {
+            self.connection = None;
+        }
+        applied
+    }
+
+    async fn apply_beside_others(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+        let mut order: Vec<(usize, &Change)> = changes.iter().enumerate().collect();
+        order.sort_by(|(_, a), (_, b)| (b.is_delivery(), a.key()).cmp(&(a.is_delivery(), b.key())));
+        let (deliveries, others) = order.split_at(order.partition_point(|(_, change)| change.is_delivery()));
+        let mut applied = vec![Applied::Recorded; changes.len()];
+        for part in [deliveries, others] {
+            let answers = self.apply_with_patience(part).await?;
+            for ((at, _), answer) in part.iter().zip(answers) {
+                applied[*at] = answer;
+            }
+        }
+        Ok(applied)
+    }
+
+    /// A connection that broke is replaced. Whether what it was sent became durable need not be known: none of it does
+    /// more the second time, and work of which nobody was told is found by those who ask what there is.
+    async fn apply_with_patience(&mut self, part: &[(usize, &Change)]) -> Result<Vec<Applied>, StoreError> {
+        let mut attempt = 1;
+        loop {
+            let error = match self.try_apply(part.iter().map(|(_, change)| *change)).await {
+                Ok(applied) => return Ok(applied),
+                Err(error) if attempt == ATTEMPTS => return Err(error),
+                Err(error) => error,
+            };
+            tracing::warn!(%error, attempt, "the inbox is tried again");
+            self.connection = None;
+            attempt += 1;
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Heals a file that somebody removed or replaced. What we hold open still has everything, and is held until then.
+    async fn put_back(&mut self, file: &SqliteFile) -> Result<(), StoreError> {
+        if let Some(connection) = self.connection.as_mut().filter(|_| !file.is_in_place()) {
+            file.restore(connection).await?;
+            self.connection = None;
+            tracing::warn!("the inbox was gone from the data directory, and has been put back");
+        }
+        Ok(())
+    }
+
+    async fn try_apply<'a>(
+        &mut self,
+        changes: impl ExactSizeIterator<Item = &'a Change> + Clone,
+    ) -> Result<Vec<Applied>, StoreError> {
+        if changes.len() == 0 {
+            return Ok(Vec::new());
+        }
+        let connection = match &mut self.connection {
+            Some(connection) => connection,
+            none => {
+                self.next_seq = 0;
+                none.insert(self.database.connect().await?)
+            }
+        };
+        let begin = if connection.is_postgres() { "BEGIN" } else { "BEGIN IMMEDIATE" };
+        Query::new(begin).execute(connection.on()).await?;
+        if self.next_seq == 0 || connection.is_postgres() {
+            let numbers = Query::new(NUMBERS.of(connection)).fetch_all(connection.on()).await?;
+            self.next_seq = numbers.first().map_or(Ok(1), |row| row.get(0))?;
+        }
+        let mut batch = Batch { connection, next_seq: self.next_seq, process: self.database.process() };
+        let applied = batch.apply(changes).await?;
+        self.next_seq = batch.next_seq;
+        Query::new("COMMIT").execute(connection.on()).await?;
+        Ok(applied)
+    }
+
+    /// Gives back what this process holds, and closes.
+    pub async fn close(mut self) -> Result<(), StoreError> {
+        self.tasks.shutdown().await;
+        let Some(mut connection) = self.connection else { return Ok(()) };
+        let gone = Query::new("DELETE FROM process WHERE id = $1").bind(self.database.process());
+        gone.execute(connection.on()).await?;
+        Ok(connection.close().await?)
+    }
+
+    #[cfg(test)]
+    pub(super) const fn tasks(&mut self) -> &mut JoinSet<()> {
+        &mut self.tasks
+    }
+
+    #[cfg(test)]
+    pub(super) fn connection(&mut self) -> On<'_> {
+        self.connection.as_mut().expect("a writer that just wrote has a connection").on()
+    }
+}
+
+/// One transaction.
+pub(super) struct Batch<'c> {
+    connection: &'c mut Connection,
+    next_seq: i64,
+    process: i64,
+}
+
+/// A row of `work` to be added, or to be merged into the one that is there.
+struct Addition {
+    key: Key,
+    seq: Seq,
+    origin: WorkOrigin,
+    hints: String,
+    urgency: Urgency,
+}
+
+impl Batch<'_> {
+    pub(super) fn on(&mut self) -> On<'_> {
+        self.connection.on()
+    }
+
+    async fn apply<'a>(
+        &mut self,
+        changes: impl ExactSizeIterator<Item = &'a Change> + Clone,
+    ) -> Result<Vec<Applied>, StoreError> {
+        let mut accepted = self.accept(changes.clone()).await?.into_iter();
+        let mut applied = Vec::with_capacity(changes.len());
+        for change in changes {
+            applied.push(match change {
+                Change::Accept(_) => accepted.next().expect("one answer per accepted delivery"),
+                Change::Settle { key, covered, how, now } => self.settle(key, *covered, how, *now).await?,
+                Change::Begin { key, now } => self.begin(key, *now).await?,
+                Change::Probe { now } => self.probe(*now).await?,
+                Change::Replay(key) => self.replay(key).await?,
+                Change::Look { key, now } => self.ask([key.clone()], "request", Urgency::Direct, *now).await?,
+                Change::Log { attempts, until } => self.log(attempts, *until).await?,
+                Change::Redelivery { attempt, due_at } => self.redelivery(*attempt, *due_at).await?,
+                Change::Listed { installation, repository, pulls, is_complete, now } => {
+                    self.listed((*installation, repository), pulls, *is_complete, *now).await?
+                }
+                Change::Resync { installation, most, now } => self.resync(*installation, *most, *now).await?,
+                Change::Wake { now } => self.wake(*now).await?,
+                Change::Prune { now } => self.prune(*now).await?,
+            });
+        }
+        Ok(applied)
+    }
+
+    /// All deliveries of the batch together: a few statements however many they are.
+    async fn accept<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) -> Result<Vec<Applied>, StoreError> {
+        let deliveries = changes.filter_map(|change| if let Change::Accept(it) = change { Some(it) } else { None });
+        let deliveries: Vec<(Seq, &Delivery)> = deliveries.map(|delivery| (self.take_seq(), delivery)).collect();
+        let fresh = self.remember(&deliveries).await?;
+        let mut additions = Vec::with_capacity(deliveries.len());
+        let mut applied = Vec::with_capacity(deliveries.len());
+        for ((seq, delivery), is_fresh) in deliveries.iter().zip(fresh) {
+            if !is_fresh {
+                applied.push(self.repeated(delivery).await?);
+                continue;
+            }
+            let Delivery { id, event, received_at, work } = delivery;
+            let hints = written(&work.hints);
+            let key = |target: &Target| Key { installation: work.installation, target: target.clone() };
+            let arrival = |target| Arrival { key: key(target), seq: *seq, urgency: Urgency::Direct };
+            applied.push(Applied::New(work.targets.iter().map(arrival).collect()));
+            additions.extend(work.targets.iter().map(|target| Addition {
+                key: key(target),
+                seq: *seq,
+                origin: WorkOrigin { delivery: id.to_string(), event: event.clone(), received_at: *received_at },
+                hints: hints.clone(),
+                urgency: Urgency::Direct,
+            }));
+        }
+        self.add(merged(additions)).await?;
+        Ok(applied)
+    }
+
+    /// Notes the ids. Says which of them were not known; of copies in one batch, the first.
+    async fn remember(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>, StoreError> {
+        if self.connection.is_postgres() {
+            return self.remember_in_parts(deliveries).await;
+        }
+        let mut noted = 0;
+        for (sql, chunk) in chunks(&REMEMBER, deliveries) {
+            let mut query = Query::new(sql);
+            for (seq, delivery) in chunk {
+                let at = delivery.received_at.timestamp_millis();
+                query = query.bind(seq.0).bind(ordered(&delivery.id)).bind(at);
+            }
+            noted += query.execute(self.on()).await?;
+        }
+        let mut fresh = vec![true; deliveries.len()];
+        if noted == deliveries.len() as u64 {
+            return Ok(fresh);
+        }
+        // Rare: some were known. Those whose own number was noted were not.
+        for (is_fresh, (seq, _)) in fresh.iter_mut().zip(deliveries) {
+            let row = Query::new("SELECT 1 FROM seen WHERE seq = $1").bind(seq.0);
+            *is_fresh = !row.fetch_all(self.on()).await?.is_empty();
+        }
+        Ok(fresh)
+    }
+
+    /// The same where ids are kept by day. An id is unique within a day; that no other day has it is asked first.
+    async fn remember_in_parts(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>, StoreError> {
+        let mut ids: Vec<(i64, Vec<u8>)> = Vec::with_capacity(deliveries.len());
+        for (_, delivery) in deliveries {
+            ids.push((part_of(delivery.received_at), ordered(&delivery.id)));
+        }
+        let mut known = HashSet::new();
+        for (sql, chunk) in chunks(&KNOWN, &ids) {
+            let query = chunk.iter().fold(Query::new(sql), |query, (_, id)| query.bind(id.clone()));
+            for row in query.fetch_all(self.on()).await? {
+                known.insert(row.get::<Vec<u8>>(0)?);
+            }
+        }
+        let mut new: Vec<_> = ids.iter().filter(|(_, id)| !known.contains(id)).cloned().collect();
+        new.sort_unstable();
+        new.dedup();
+        let mut noted = HashSet::new();
+        for (sql, chunk) in chunks(&REMEMBER_IN_PARTS, &new) {
+            let query = chunk.iter().fold(Query::new(sql), |query, (part, id)| query.bind(*part).bind(id.clone()));
+            for row in query.fetch_all(self.on()).await? {
+                noted.insert(row.get::<Vec<u8>>(0)?);
+            }
+        }
+        Ok(ids.iter().map(|(_, id)| noted.remove(id)).collect())
+    }
+
+    /// A delivery that was accepted before changes nothing, unless what it asked for was given up: then it is accepted
+    /// again.
+    async fn repeated(&mut self, delivery: &Delivery) -> Result<Applied, StoreError> {
+        let mut revived = Vec::new();
+        for target in &delivery.work.targets {
+            let key = Key { installation: delivery.work.installation, target: target.clone() };
+            if let Applied::New(arrivals) = self.replay(&key).await? {
+                revived.extend(arrivals);
+            }
+        }
+        Ok(if revived.is_empty() { Applied::Duplicate } else { Applied::New(revived) })
+    }
+
+    async fn add(&mut self, additions: Vec<Addition>) -> Result<Vec<Arrival>, StoreError> {
+        let mut sorted: Vec<&Addition> = additions.iter().collect();
+        sorted.sort_by_key(|addition| &addition.key);
+        for (sql, chunk) in chunks(&ADD, &sorted) {
+            let mut query = Query::new(sql);
+            for Addition { key, seq, origin, hints, .. } in chunk.iter().copied() {
+                let (repository, what) = names::columns(&key.target);
+                query = query
+                    .bind(key.installation.get().cast_signed())
+                    .bind(repository)
+                    .bind(what)
+                    .bind(seq.0)
+                    .bind(origin.delivery.clone())
+                    .bind(origin.event.clone())
+                    .bind(origin.received_at.timestamp_millis())
+                    .bind(origin.received_at.timestamp_millis())
+                    .bind(hints.clone());
+            }
+            query.execute(self.on()).await?;
+        }
+        let arrival = |Addition { key, seq, urgency, .. }| Arrival { key, seq, urgency };
+        Ok(additions.into_iter().map(arrival).collect())
+    }
+
+    fn take_seq(&mut self) -> Seq {
+        let seq = Seq(self.next_seq);
+        self.next_seq += 1;
+        seq
+    }
+
+    async fn begin(&mut self, key: &Key, now: Timestamp) -> Result<Applied, StoreError> {
+        let fence = self.take_seq();
+        let claim = Query::by_key(CLAIM.of(self.connection), key).bind(self.process).bind(fence.0);
+        let rows = claim.bind(now.timestamp_millis()).fetch_all(self.on()).await?;
+        let begun = rows.first().map(read::target_work).transpose()?;
+        Ok(Applied::Begun(begun.map(Box::new)))
+    }
+
+    async fn probe(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
+        Query::new("INSERT INTO probe (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at")
+            .bind(now.timestamp_millis())
+            .execute(self.on())
+            .await?;
+        Ok(Applied::Recorded)
+    }
+
+    async fn settle(
+        &mut self,
+        key: &Key,
+        covered: Covered,
+        how: &WorkEnd,
+        now: Timestamp,
+    ) -> Result<Applied, StoreError> {
+        let held = Query::by_key(HELD.of(self.connection), key).bind(covered.fence.0);
+        if held.fetch_all(self.on()).await?.is_empty() {
+            tracing::warn!(%key, "another process has taken this work over; how it ended here is not noted");
+            return Ok(Applied::Recorded);
+        }
+        match how {
+            WorkEnd::Done(LookOutcome { requeue, seen, .. }) => {
+                let left = self.finish(key, covered).await?;
+                self.set_wakeup(key, *requeue).await?;
+                self.looked(key, *seen, now).await?;
+                return Ok(Applied::New(left));
+            }
+            WorkEnd::Resolved { into, origin, hints, urgency } => {
+                let mut left = self.finish(key, covered).await?;
+                let hints = written(hints);
+                let addition = |key: &Key| Addition {
+                    key: key.clone(),
+                    seq: self.take_seq(),
+                    origin: origin.clone(),
+                    hints: hints.clone(),
+                    urgency: *urgency,
+                };
+                let additions = into.iter().map(addition).collect();
+                left.extend(self.add(additions).await?);
+                return Ok(Applied::New(left));
+            }
+            WorkEnd::Failed(trouble) => self.note(key, trouble).await?,
+            WorkEnd::Dead { trouble, at } => {
+                self.note(key, trouble).await?;
+                self.give_up(key, covered, *at).await?;
+            }
+        }
+        Ok(Applied::Recorded)
+    }
+
+    /// What was covered is done; what came meanwhile stays, with its own hints, and has arrived.
+    async fn finish(&mut self, key: &Key, covered: Covered) -> Result<Vec<Arrival>, StoreError> {
+        let done = Query::by_key(
+            "DELETE FROM work WHERE installation = $1 AND repository = $2 AND what = $3 AND newest <= $4",
+            key,
+        );
+        if done.bind(covered.up_to.0).execute(self.on()).await? > 0 {
+            return Ok(Vec::new());
+        }
+        let left = Query::by_key(
+            "UPDATE work SET failures = 0, failing_since = NULL, begun = 0, holder = NULL, reason = '', retry_at = NULL,
+                 waiting_since = received_at,
+                 hints = substr(hints, CAST($4 + 1 AS INTEGER))
+             WHERE installation = $1 AND repository = $2 AND what = $3 RETURNING newest",
+            key,
+        );
+        let left = left.bind(covered.hints).fetch_all(self.on()).await?;
+        let arrival = |row: &Row| Ok(Arrival { key: key.clone(), seq: Seq(row.get(0)?), urgency: Urgency::Direct });
+        left.iter().map(arrival).collect()
+    }
+
+    async fn set_wakeup(&mut self, key: &Key, again: Requeue) -> Result<(), StoreError> {
+        let query = match again {
+            Requeue::OnEvent => {
+                Query::by_key("DELETE FROM wakeup WHERE installation = $1 AND repository = $2 AND what = $3", key)
+            }
+            Requeue::At(at) => Query::by_key(
+                "INSERT INTO wakeup (installation, repository, what, due_at) VALUES ($1, $2, $3, $4)
+                 ON CONFLICT (installation, repository, what) DO UPDATE SET due_at = excluded.due_at",
+                key,
+            )
+            .bind(at.timestamp_millis()),
+        };
+        query.execute(self.on()).await?;
+        Ok(())
+    }
+
+    async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<(), StoreError> {
+        Query::by_key(
+            "UPDATE work SET failures = $4, reason = $5, retry_at = $6, failing_since = $7, begun = 0, holder = NULL
+             WHERE installation = $1 AND repository = $2 AND what = $3",
+            key,
+        )
+        .bind(i64::from(trouble.failures))
+        .bind(trouble.reason.clone())
+        .bind(trouble.retry_at.timestamp_millis())
+        .bind(trouble.failing_since.timestamp_millis())
+        .execute(self.on())
+        .await?;
+        Ok(())
+    }
+
+    /// Gives a target up, unless something new came meanwhile: that has attempts of its own.
+    async fn give_up(&mut self, key: &Key, covered: Covered, at: Timestamp) -> Result<(), StoreError> {
+        Query::by_key(
+            "UPDATE work SET dead_at = CASE WHEN newest <= $4 THEN $5 END,
+                 failures = CASE WHEN newest <= $4 THEN failures ELSE 0 END,
+                 failing_since = CASE WHEN newest <= $4 THEN failing_since END
+             WHERE installation = $1 AND repository = $2 AND what = $3",
+            key,
+        )
+        .bind(covered.up_to.0)
+        .bind(at.timestamp_millis())
+        .execute(self.on())
+        .await?;
+        Ok(())
+    }
+
+    async fn replay(&mut self, key: &Key) -> Result<Applied, StoreError> {
+        let seq = self.take_seq();
+        let revived = Query::by_key(
+            "UPDATE work SET dead_at = NULL, failures = 0, failing_since = NULL, begun = 0, retry_at = NULL,
+                 newest = CASE WHEN newest < $4 THEN $4 ELSE newest + 1 END
+             WHERE installation = $1 AND repository = $2 AND what = $3 AND dead_at IS NOT NULL",
+            key,
+        )
+        .bind(seq.0)
+        .execute(self.on())
+        .await?;
+        let arrival = Arrival { key: key.clone(), seq, urgency: Urgency::Direct };
+        Ok(Applied::New(if revived > 0 { vec![arrival] } else { Vec::new() }))
+    }
+
+    async fn wake(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
+        let due = Query::new(WAKE.of(self.connection)).bind(now.timestamp_millis()).bind(SLICE);
+        let due = due.fetch_all(self.on()).await?;
+        let mut keys = Vec::with_capacity(due.len());
+        for row in due {
+            keys.extend(key(&row)?);
+        }
+        self.ask(keys, "wakeup", Urgency::Direct, now).await
+    }
+
+    /// Looks that no delivery asked for.
+    pub(super) async fn ask(
+        &mut self,
+        keys: impl IntoIterator<Item = Key>,
+        event: &str,
+        urgency: Urgency,
+        now: Timestamp,
+    ) -> Result<Applied, StoreError> {
+        let origin = WorkOrigin { delivery: String::new(), event: event.to_owned(), received_at: now };
+        let addition =
+            |key| Addition { key, seq: self.take_seq(), origin: origin.clone(), hints: String::new(), urgency };
+        let additions = keys.into_iter().map(addition).collect();
+        Ok(Applied::New(self.add(additions).await?))
+    }
+
+    async fn prune(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
+        let ids = if self.connection.is_postgres() {
+            Query::new("DELETE FROM process WHERE alive_until < clock_millis() - 86400000").execute(self.on()).await?;
+            let tomorrow = part_of(now + TimeDelta::days(1));
+            Query::new("SELECT empty_part($1)").bind(tomorrow).fetch_all(self.on()).await?;
+            0
+        } else {
+            Query::new(
+                "DELETE FROM seen WHERE seq IN (SELECT seq FROM seen ORDER BY seq LIMIT $2) AND received_at < $1",
+            )
+            .bind((now - REMEMBER_IDS).timestamp_millis())
+            .bind(SLICE)
+            .execute(self.on())
+            .await?
+        };
+        Query::new("DELETE FROM work WHERE dead_at < $1")
+            .bind((now - KEEP_DEAD_LETTERS).timestamp_millis())
+            .execute(self.on())
+            .await?;
+        self.forget_recovered(now).await?;
+        Ok(Applied::Pruned(ids))
+    }
+}
+
+/// The id as it is indexed. A UUID of version 1, which is what GitHub sends, has the time in it, but its fastest digits
+/// first; turned round (as version 6 has it), ids that arrive together lie together. Any other id works as well, at a
+/// higher cost.
+pub(super) fn ordered(id: &DeliveryId) -> Vec<u8> {
+    let Ok(uuid) = Uuid::parse_str(&id.0) else {
+        // Longer than any UUID.
+        return [id.0.as_bytes(), &[0; 16]].concat();
+    };
+    let [a, b, c, d, e, f, g, h, rest @ ..] = uuid.into_bytes();
+    let time = if uuid.get_version_num() == 1 { [g, h, e, f, a, b, c, d] } else { [a, b, c, d, e, f, g, h] };
+    [time, rest].concat()
+}
+
+/// Where ids of that day are.
+fn part_of(at: Timestamp) -> i64 {
+    at.timestamp().div_euclid(86_400).rem_euclid(PARTS)
+}
+
+/// Additions to one target are one: the newest, with the hints of all, each once. Order is kept.
+fn merged(additions: Vec<Addition>) -> Vec<Addition> {
+    let mut places: HashMap<Key, usize> = HashMap::with_capacity(additions.len());
+    let mut merged: Vec<Addition> = Vec::with_capacity(additions.len());
+    for addition in additions {
+        match places.get(&addition.key) {
+            Some(&place) => {
+                let mut hints = std::mem::take(&mut merged[place].hints);
+                if !hints.contains(&addition.hints) {
+                    hints.push_str(&addition.hints);
+                }
+                merged[place] = Addition { hints, ..addition };
+            }
+            None => {
+                places.insert(addition.key.clone(), merged.len());
+                merged.push(addition);
+            }
+        }
+    }
+    merged
+}
+
+fn written(hints: &[Hint]) -> String {
+    let line = |hint| serde_json::to_string(hint).expect("hints have string keys and no failing parts") + "\n";
+    hints.iter().map(line).collect()
+}
+
+/// One statement for each number of rows; `sql` puts their places, `($1,$2),($3,$4)` for two rows of two columns, into it.
+fn statements(columns: usize, sql: impl Fn(&str) -> String) -> [String; ROWS] {
+    let row = |row: usize| {
+        let places: Vec<_> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
+        format!("({})", places.join(","))
+    };
+    std::array::from_fn(|at| sql(&(0..=at).map(row).collect::<Vec<_>>().join(",")))
+}
+
+/// Slices of `rows`, each with the statement for its length.
+fn chunks<'r, T>(statements: &'static Statements, rows: &'r [T]) -> impl Iterator<Item = (&'static str, &'r [T])> {
+    rows.chunks(ROWS).map(|chunk| (statements[chunk.len() - 1].as_str(), chunk))
+}
