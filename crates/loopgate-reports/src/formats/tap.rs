@@ -8,7 +8,10 @@
 
 use std::collections::HashSet;
 
-use loopgate_core::evidence::{Failure, TestId, TestState};
+use loopgate_core::{
+    evidence::{Failure, TestId, TestState},
+    failure,
+};
 
 use super::tap_yaml::{Block, Yaml};
 use crate::{
@@ -17,7 +20,7 @@ use crate::{
     mark::Mark,
     notes::Flaw,
     numbers,
-    text::{self, MAX_MESSAGE},
+    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
     window::Window,
 };
 
@@ -84,6 +87,8 @@ struct Point {
     directive: Directive,
     /// How its subtests fared, if it has some.
     subtests: Option<Subtests>,
+    /// Comments below it, which tell what went wrong where there is no YAML.
+    comments: Clip,
 }
 
 #[derive(Clone, Copy)]
@@ -144,6 +149,8 @@ impl Tap {
                 here.announced = Some(name)
             }
             here.is_unnamed = false;
+        } else if let (Some(comment), Some(point)) = (content.strip_prefix('#'), &mut self.point) {
+            point.comments.push_line(comment.strip_prefix(' ').unwrap_or(comment));
         }
     }
 
@@ -211,7 +218,7 @@ impl Tap {
             Case { file: "", class: &class, name: &name, state, seconds, title: Title::WithClass },
             || match &yaml {
                 Some(yaml) => yaml.failure(&point.description),
-                None => Failure { error_message: text::clipped(&point.description, MAX_MESSAGE), ..Failure::default() },
+                None => point.failure(),
             },
         );
     }
@@ -309,6 +316,19 @@ impl Level {
 }
 
 impl Point {
+    /// What the comments tell, or the description.
+    fn failure(&self) -> Failure {
+        let comments = self.comments.text();
+        if comments.trim().is_empty() {
+            return Failure { error_message: text::clipped(&self.description, MAX_MESSAGE), ..Failure::default() };
+        }
+        failure::read_block(Failure {
+            error_message: text::clipped(comments.trim_end(), MAX_MESSAGE),
+            stack_trace: Some(comments.trim_end().to_owned()),
+            ..Failure::default()
+        })
+    }
+
     /// `not ok 2 - adds # TODO later`
     fn of(content: &str, level: usize) -> Option<Self> {
         let (ok, rest) = match content.strip_prefix("not ok") {
@@ -326,7 +346,7 @@ impl Point {
         let rest = rest.strip_prefix("- ").or_else(|| rest.strip_prefix('-')).unwrap_or(rest);
         let (description, directive) = directive_of(rest);
         let description = text::name(&description.trim().replace("\\#", "#"));
-        Some(Self { level, ok, number, description, directive, subtests: None })
+        Some(Self { level, ok, number, description, directive, subtests: None, comments: Clip::new(MAX_TRACE) })
     }
 }
 
