@@ -183,10 +183,11 @@ impl<'o> Collector<'o> {
         });
     }
 
-    /// pytest names each test once. So does Jest what it could not load, which it writes down twice.
+    /// pytest and Go name each test once. So does Jest what it could not load, which it writes down twice.
     fn names_of(&self, case: &Case<'_>) -> Names {
         let is_file = case.class == "Test suite failed to run";
-        if self.framework == Some(TestFramework::Pytest) || is_file { Names::Unique } else { Names::Shared }
+        let is_unique = matches!(self.framework, Some(TestFramework::Pytest | TestFramework::GoTest));
+        if is_unique || is_file { Names::Unique } else { Names::Shared }
     }
 
     /// Counts tests of which nothing but the result is known.

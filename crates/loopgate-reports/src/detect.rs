@@ -23,13 +23,24 @@ pub(super) fn detect(head: &str) -> Option<ReportFormat> {
 
 /// Files of known tools that are not read: by the outermost XML element or a key of the outermost JSON object, what they
 /// are, and what to write instead.
-const UNSUPPORTED: [(&str, &str, &str); 16] = [
+const UNSUPPORTED: &[(&str, &str, &str)] = &[
     ("test-results", "NUnit 2", "write NUnit 3's format, or JUnit XML"),
     ("assembly", "xUnit.net v1", "write xUnit.net v2's format, or TRX"),
     ("Site", "CTest's own XML", "run `ctest --output-junit FILE`"),
     ("TestRun", "CppUnit", "write JUnit XML"),
     ("TestLog", "Boost.Test", "run with `--log_format=JUNIT`"),
     ("TestResult", "Boost.Test", "run with `--log_format=JUNIT`"),
+    ("CUNIT_TEST_RUN_REPORT", "CUnit", "write JUnit XML"),
+    ("ResultsSession", "Parasoft", "write JUnit XML, or SARIF"),
+    ("TestCase", "Qt Test's own XML", "run with `-o FILE,junitxml`"),
+    ("TestResults", "FPCUnit", "write JUnit XML"),
+    ("gtester", "GLib's gtester", "run the test itself with `--tap`"),
+    ("report-result", "MbUnit", "write JUnit XML"),
+    ("unittest-results", "UnitTest++", "write JUnit XML"),
+    ("valgrindoutput", "Valgrind", "let the exit code say it (`--error-exitcode=1`)"),
+    ("tusar", "Tusar", "write JUnit XML"),
+    ("testExecutions", "SonarQube's own XML", "write JUnit XML"),
+    ("coverage", "SonarQube's own XML", "write Cobertura XML, or lcov"),
     ("Catch", "Catch2's own XML", "run with `--reporter junit`"),
     ("Catch2TestRun", "Catch2's own XML", "run with `--reporter junit`"),
     ("BugCollection", "SpotBugs", "write SARIF"),
@@ -39,7 +50,7 @@ const UNSUPPORTED: [(&str, &str, &str); 16] = [
     ("html", "a web page", "name the report itself"),
     ("historyId", "Allure", "let the test runner write JUnit XML too"),
     ("statementMap", "Istanbul's JSON", "write lcov (`--reporter=lcov`)"),
-    ("toolInfo", "SARIF of before 2.0", "write SARIF 2.1.0"),
+    ("toolInfo", "SARIF of before 2.1", "write SARIF 2.1.0"),
 ];
 
 /// What a report is that is in no format that is read, if that is known.
@@ -172,7 +183,13 @@ mod tests {
         let table = [
             ("<test-results name='x'>", "is NUnit 2, which"),
             ("<TestRun><FailedTests/>", "is CppUnit, which"),
-            (r#"{"version": "1.0.0", "runs": []}"#, "is SARIF of before 2.0, which"),
+            (r#"{"version": "1.0.0", "runs": []}"#, "is SARIF of before 2.1, which"),
+            (
+                r#"{"$schema": "x/sarif-2.0.0.json", "version": "2.0.0-csd.2", "runs": []}"#,
+                "is SARIF of before 2.1, which",
+            ),
+            ("<coverage version=\"1\"><file path='a'>", "is SonarQube's own XML, which"),
+            ("<TestCase name='tst'>", "is Qt Test's own XML, which"),
             (r#"{"/a.js":{"path":"/a.js","statementMap":{}}}"#, "is Istanbul's JSON, which"),
         ];
         for (head, said) in table {

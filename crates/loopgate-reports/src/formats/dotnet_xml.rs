@@ -13,7 +13,9 @@ use crate::{
     xml::Xml,
 };
 
-pub(super) const NUNIT: Mark = Mark::Root(|name, _| name == "test-run");
+/// A whole run, or the part of one assembly.
+pub(super) const NUNIT: Mark =
+    Mark::Root(|name, tag| name == "test-run" || (name == "test-suite" && tag.contains(" testcasecount=")));
 pub(super) const XUNIT: Mark = Mark::Root(|name, _| name == "assemblies");
 
 pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {

@@ -37,11 +37,14 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
     ended
 }
 
-/// Whether a text is SARIF of before 2.0, whose results look alike and are not.
+/// Whether a text is SARIF of before 2.1, whose results look alike and are not: places and levels stand elsewhere.
 pub(crate) fn is_old_sarif(head: &str) -> bool {
-    let version = head.split_once("\"version\"").map(|(_, rest)| rest.trim_start_matches([':', ' ', '\n', '\r', '\t']));
-    let is_first = version.is_some_and(|version| version.starts_with("\"1.0")) && !head.contains("sarif-2");
-    head.contains("\"runs\"") && (is_first || head.contains("sarif-1.0"))
+    // Behind the runs a version is that of a tool.
+    let Some((before, _)) = head.split_once("\"runs\"") else { return false };
+    let version =
+        before.split_once("\"version\"").map(|(_, rest)| rest.trim_start_matches([':', ' ', '\n', '\r', '\t']));
+    let is_old = |version: &str| version.starts_with("\"1.") || version.starts_with("\"2.0");
+    version.map_or_else(|| head.contains("sarif-1.0") || head.contains("sarif-2.0"), is_old)
 }
 
 struct Document<'a, 'c, 'o>(&'a mut Run<'c, 'o>);

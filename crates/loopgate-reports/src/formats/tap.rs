@@ -1,10 +1,17 @@
 //! TAP 13 and 14: `ok`/`not ok` lines, YAML blocks below them, subtests indented above theirs.
 //!
 //! A test point behind its own subtests sums them up and is not counted, unless it failed while none of them did.
+//!
+//! What ran must be what the plan says, point by point, and there must be a plan: a producer that dies leaves one of
+//! them out (<https://testanything.org/tap-version-14-specification.html>, "Plan"). A file may hold several documents,
+//! one after the other.
 
 use std::collections::HashSet;
 
-use loopgate_core::evidence::{Failure, TestId, TestState};
+use loopgate_core::{
+    evidence::{Failure, TestId, TestState},
+    failure,
+};
 
 use super::tap_yaml::{Block, Yaml};
 use crate::{
@@ -13,7 +20,7 @@ use crate::{
     mark::Mark,
     notes::Flaw,
     numbers,
-    text::{self, MAX_MESSAGE},
+    text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
     window::Window,
 };
 
@@ -31,7 +38,7 @@ fn is_point(line: &str) -> bool {
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     out.expect_tests();
-    let mut tap = Tap { levels: vec![Level::default()], point: None, yaml: None };
+    let mut tap = Tap { levels: vec![Level::default()], point: None, yaml: None, has_version: false };
     while let Some(line) = window.line()? {
         tap.line(&text::clean(line), out);
     }
@@ -49,6 +56,7 @@ struct Tap {
     /// The test point read last, which a YAML block may yet explain.
     point: Option<Point>,
     yaml: Option<Yaml>,
+    has_version: bool,
 }
 
 /// The top, or a subtest.
@@ -57,6 +65,12 @@ struct Level {
     name: String,
     planned: Option<u64>,
     points: u64,
+    /// Points of the documents before this one.
+    earlier: u64,
+    /// Numbers that the points gave themselves.
+    numbers: HashSet<u64>,
+    /// The first of them that was there before.
+    repeated: Option<u64>,
     a_point_failed: bool,
     names: HashSet<TestId>,
     /// The name is only a number so far.
@@ -73,6 +87,8 @@ struct Point {
     directive: Directive,
     /// How its subtests fared, if it has some.
     subtests: Option<Subtests>,
+    /// Comments below it, which tell what went wrong where there is no YAML.
+    comments: Clip,
 }
 
 #[derive(Clone, Copy)]
@@ -102,12 +118,19 @@ impl Tap {
             self.yaml = Some(Yaml::new(indent));
             return;
         }
+        self.has_version |= content.starts_with("TAP version ");
         let level = (indent / 4).min(MAX_LEVELS - 1);
         if let Some(point) = Point::of(content, level) {
             self.flush(out);
+            if level == 0 && point.number == Some(1) {
+                self.begin_document(out);
+            }
             self.begin_point(point, out);
         } else if let Some(plan) = plan_of(content) {
             self.flush(out);
+            if level == 0 {
+                self.begin_document(out);
+            }
             self.enter(level);
             self.levels[level].planned = Some(plan);
         } else if let Some(reason) = content.strip_prefix("Bail out!") {
@@ -126,6 +149,8 @@ impl Tap {
                 here.announced = Some(name)
             }
             here.is_unnamed = false;
+        } else if let (Some(comment), Some(point)) = (content.strip_prefix('#'), &mut self.point) {
+            point.comments.push_line(comment.strip_prefix(' ').unwrap_or(comment));
         }
     }
 
@@ -140,6 +165,16 @@ impl Tap {
         }
     }
 
+    /// Where the document so far is complete, what comes at the top begins another one.
+    fn begin_document(&mut self, out: &mut Collector<'_>) {
+        if self.levels.len() != 1 || self.levels[0].points == 0 || self.levels[0].planned != Some(self.levels[0].points)
+        {
+            return;
+        }
+        let Level { names, points, earlier, .. } = self.end_level(out);
+        self.levels.push(Level { names, earlier: earlier + points, ..Level::default() });
+    }
+
     fn begin_point(&mut self, mut point: Point, out: &mut Collector<'_>) {
         while self.levels.len() > point.level + 1 {
             let inner = self.end_level(out);
@@ -149,6 +184,12 @@ impl Tap {
         self.enter(point.level);
         let level = &mut self.levels[point.level];
         level.points += 1;
+        if let Some(number) = point.number
+            && level.numbers.len() < MAX_NAMES
+            && !level.numbers.insert(number)
+        {
+            level.repeated = level.repeated.or(Some(number));
+        }
         level.announced = None;
         level.a_point_failed |= !point.ok && point.directive == Directive::None;
         self.point = Some(point);
@@ -177,7 +218,7 @@ impl Tap {
             Case { file: "", class: &class, name: &name, state, seconds, title: Title::WithClass },
             || match &yaml {
                 Some(yaml) => yaml.failure(&point.description),
-                None => Failure { error_message: text::clipped(&point.description, MAX_MESSAGE), ..Failure::default() },
+                None => point.failure(),
             },
         );
     }
@@ -190,7 +231,7 @@ impl Tap {
     /// The description. Points are told apart by their numbers; one with the description of another gets its own.
     fn name_of(&mut self, point: &Point) -> String {
         let Some(level) = self.levels.get_mut(point.level) else { return point.description.clone() };
-        let number = point.number.unwrap_or(level.points);
+        let number = level.earlier + point.number.unwrap_or(level.points);
         if point.description.is_empty() {
             return number.to_string();
         }
@@ -199,32 +240,28 @@ impl Tap {
         if is_new { point.description.clone() } else { format!("{} #{number}", point.description) }
     }
 
-    /// Closes the deepest level: whatever was planned and did not come has failed.
+    /// Closes the deepest level: what ran otherwise than it was planned has failed. A subtest without a plan is judged by
+    /// the point behind it.
     fn end_level(&mut self, out: &mut Collector<'_>) -> Level {
         let class = self.class_of(self.levels.len() - 1);
         let mut level = self.levels.pop().unwrap_or_default();
-        let Some(planned) = level.planned else {
+        // Lines that begin with "ok" may be a script's own words.
+        let is_tap = self.has_version || level.numbers.len() as u64 == level.points;
+        if level.planned.is_none() && !(self.levels.is_empty() && is_tap) {
             out.notes.flaw(Flaw::NoEnd, || if class.is_empty() { "no plan".to_owned() } else { class });
             return level;
-        };
-        if planned > level.points {
-            level.a_point_failed = true;
-            let points = level.points;
-            let case = Case {
-                file: "",
-                class: &class,
-                name: "(the plan)",
-                state: TestState::Errored,
-                seconds: 0.0,
-                title: Title::WithClass,
-            };
-            out.case(case, || Failure {
-                error_message: format!("{planned} tests were planned, {points} ran"),
-                ..Failure::default()
-            });
-        } else if planned < level.points {
-            out.notes.flaw(Flaw::WrongTotal, || format!("the plan: {planned}, but there are {}", level.points));
         }
+        let Some(message) = level.broken_plan() else { return level };
+        level.a_point_failed = true;
+        let case = Case {
+            file: "",
+            class: &class,
+            name: "(the plan)",
+            state: TestState::Errored,
+            seconds: 0.0,
+            title: Title::WithClass,
+        };
+        out.case(case, || Failure { error_message: message, ..Failure::default() });
         level
     }
 
@@ -242,7 +279,11 @@ impl Tap {
             ..Failure::default()
         });
         // Nothing more is to be expected of any level.
-        self.levels.iter_mut().for_each(|level| level.planned = Some(level.points));
+        for level in &mut self.levels {
+            level.planned = Some(level.points);
+            level.numbers.clear();
+            level.repeated = None;
+        }
     }
 
     fn end(&mut self, out: &mut Collector<'_>) {
@@ -256,7 +297,38 @@ impl Tap {
     }
 }
 
+impl Level {
+    /// How what ran differs from what was planned.
+    fn broken_plan(&self) -> Option<String> {
+        let points = self.points;
+        let Some(planned) = self.planned else {
+            return Some(format!("no plan: {points} tests ran, and the end is missing"));
+        };
+        if planned != points {
+            return Some(format!("{planned} tests were planned, {points} ran"));
+        }
+        let outside = self.numbers.iter().filter(|number| !(1..=planned).contains(*number)).min();
+        if let Some(number) = outside {
+            return Some(format!("test {number} ran, which the plan 1..{planned} does not name"));
+        }
+        self.repeated.map(|number| format!("test {number} of {planned} ran twice, and another did not run"))
+    }
+}
+
 impl Point {
+    /// What the comments tell, or the description.
+    fn failure(&self) -> Failure {
+        let comments = self.comments.text();
+        if comments.trim().is_empty() {
+            return Failure { error_message: text::clipped(&self.description, MAX_MESSAGE), ..Failure::default() };
+        }
+        failure::read_block(Failure {
+            error_message: text::clipped(comments.trim_end(), MAX_MESSAGE),
+            stack_trace: Some(comments.trim_end().to_owned()),
+            ..Failure::default()
+        })
+    }
+
     /// `not ok 2 - adds # TODO later`
     fn of(content: &str, level: usize) -> Option<Self> {
         let (ok, rest) = match content.strip_prefix("not ok") {
@@ -274,7 +346,7 @@ impl Point {
         let rest = rest.strip_prefix("- ").or_else(|| rest.strip_prefix('-')).unwrap_or(rest);
         let (description, directive) = directive_of(rest);
         let description = text::name(&description.trim().replace("\\#", "#"));
-        Some(Self { level, ok, number, description, directive, subtests: None })
+        Some(Self { level, ok, number, description, directive, subtests: None, comments: Clip::new(MAX_TRACE) })
     }
 }
 

@@ -29,13 +29,16 @@ pub(in crate::failure) enum Extent {
 /// Where a library only knows a left and a right side (`assert_eq!`, pytest), the left one is taken for the actual
 /// value, as most people write it.
 const FORMS: &[&str] = &[
-    // Rust
-    r"(?m)^\s*left: (?P<a>.+),?\n\s*right: (?P<e>.+)$",
+    // ExUnit: a pattern stands on the left
+    r"(?m)^\s*match \(=\) failed\n(?:.*\n){0,4}?\s*left:\s+(?P<e>.+)\n\s*right:\s+(?P<a>.+)$",
+    // Rust, ExUnit
+    r"(?m)^\s*left:\s+(?P<a>.+),?\n\s*right:\s+(?P<e>.+)$",
     // Jest: `Expected: 4`, `Expected length: 3`, `Expected number of calls: 1`; xUnit, NUnit, minitest, Hamcrest
     r"(?m)^\s*Expected(?: [a-z ]+)?:\s+(?:is )?(?P<e>.+)\n\s*(?:Received(?: [a-z ]+)?|Actual(?: [a-z ]+)?|But was|but):\s+(?:was )?(?P<a>.+)$",
     r"(?m)^\s*Actual:\s+(?P<a>.+)\n\s*Expected:\s+(?P<e>.+)$",
     // testify, RSpec, AssertJ
     r"(?m)^\s*expected\s*: (?P<e>.+)\n\s*(?:actual|got|but was)\s*: (?P<a>.+)$",
+    r"(?m)^#?\s*got\s*: (?P<a>.+)\n#?\s*expected\s*: (?P<e>.+)$",
     r"(?m)^\s*Expecting(?: actual)?:\n\s+(?P<a>.+)\n\s*to be equal to:\n\s+(?P<e>.+)$",
     // Exceptions that did not come
     r"(?i)expected:? (?P<e>[A-Za-z_$][A-Za-z0-9_.:$\\]*) (?:to be (?:thrown|raised), )?but (?P<a>nothing was (?:thrown|raised))",
@@ -79,6 +82,9 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(FORMS.iter(
 /// Both sides of the assertion that a cleaned text tells of.
 pub(super) fn sides_in(cleaned: &str) -> Option<Sides> {
     let head = text::prefix(cleaned, 12 * 1024);
+    if UNEQUAL.iter().any(|words| head.contains(words)) {
+        return None;
+    }
     let inline = PATTERNS.matching(head).into_iter().find_map(|row| {
         let captures = PATTERNS.captures(row, head)?;
         let (expected, actual) = (value(&captures["e"]), value(&captures["a"]));
@@ -88,6 +94,17 @@ pub(super) fn sides_in(cleaned: &str) -> Option<Sides> {
     // Where the values on the first line are cut off, the difference below them says more.
     inline.filter(|sides| !sides.expected.contains('…') && !sides.actual.contains('…')).or_else(|| diff_block(head))
 }
+
+/// Words of assertions that do not ask whether two sides are equal: neither is what was expected.
+const UNEQUAL: [&str; 7] = [
+    "assertion `left != right` failed",
+    "Refute with ",
+    "Assertion with < failed",
+    "Assertion with > failed",
+    "Assertion with <= failed",
+    "Assertion with >= failed",
+    "Assertion with != failed",
+];
 
 /// Words behind `to be` that say how something is, not what it equals.
 const PREDICATES: [&str; 20] = [
@@ -253,6 +270,13 @@ mod tests {
             ),
             ("Expected a.B to be thrown, but nothing was thrown.", "a.B", "nothing was thrown"),
             ("Expected equality of these values:\n  30\n  total()\n    Which is: 20", "30", "20"),
+            ("Assertion with == failed\ncode:  assert a == 4\nleft:  3\nright: 4", "4", "3"),
+            (
+                "match (=) failed\ncode:  assert {:ok, _} = x\nleft:  {:ok, _}\nright: {:error, :gone}",
+                "{:ok, _}",
+                "{:error, :gone}",
+            ),
+            ("#   Failed test 'sums'\n#          got: '3'\n#     expected: '4'", "'4'", "'3'"),
         ];
         for (text, expected, actual) in cases {
             let found = sides_in(&text::clean(text)).map(|sides| (sides.expected, sides.actual));
@@ -264,6 +288,8 @@ mod tests {
             "expected null not to be null",
             "expected [ 'a' ] to include 'c'",
             "expected function to throw an error, but it didn't",
+            "Refute with < failed\ncode:  refute 1 < 2\nleft:  1\nright: 2",
+            "assertion `left != right` failed\n  left: 3\n right: 3",
         ] {
             assert_eq!(sides_in(text), None, "{text}");
         }

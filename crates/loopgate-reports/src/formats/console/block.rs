@@ -62,7 +62,8 @@ impl Block {
             lines: 0,
         };
         block.name(group("name"));
-        if is_finding {
+        // The heading names the place, or says what went wrong.
+        if is_finding || matches!(row.tool, Tool::Minitest | Tool::Bun | Tool::Catch2) {
             block.push(line);
         }
         block
@@ -135,6 +136,11 @@ impl Block {
             Tool::Gradle => gradle(name, &text),
             Tool::Rspec => rspec(name, &self.file, &text),
             Tool::Ctest => ctest(name, &self.message, &text),
+            Tool::Minitest | Tool::Catch2 => below_heading(name, &self.file, &text),
+            Tool::ExUnit => exunit(name, &text),
+            Tool::Jasmine => jasmine(name, &text),
+            Tool::Dotnet => dotnet(name, &text),
+            Tool::Deno => deno(name, &self.file, &text),
             _ => Told::new(&self.file, name, "", &text),
         };
         first.failure.line_number = first.failure.line_number.or(self.line);
@@ -357,6 +363,51 @@ fn junit_console(heading: &str, text: &str) -> Told {
     let name: Vec<&str> = heading.split(':').skip(1).collect();
     let message = text.split_once("=> ").map_or("", |(_, message)| message);
     Told::new("", &name.join(" > "), message, message)
+}
+
+/// The first line names the place only.
+fn below_heading(name: &str, file: &str, text: &str) -> Told {
+    Told::new(file, name, text.split_once('\n').map_or("", |(_, below)| below), text)
+}
+
+/// Indented by five, with the place of the test itself on the first line.
+fn exunit(name: &str, text: &str) -> Told {
+    let lines: Vec<&str> = text.lines().map(|line| line.strip_prefix("     ").unwrap_or(line)).collect();
+    let (place, below) = lines.split_first().unwrap_or((&"", &[]));
+    let file = place.rsplit_once(':').filter(|(file, _)| file.ends_with(".exs") || file.ends_with(".ex"));
+    let below = below.join("\n");
+    let message = below.split("\nstacktrace:").next().unwrap_or_default();
+    Told::new(&file.map_or(String::new(), |(file, _)| text::path(file)), name, message, &below)
+}
+
+/// Each expectation that did not hold has a message and a stack. The first is told.
+fn jasmine(name: &str, text: &str) -> Told {
+    let (_, first) = text.split_once("  Message:\n").unwrap_or(("", text));
+    let first = first.split("\n  Message:").next().unwrap_or_default();
+    let message = first.split("\n  Stack:").next().unwrap_or_default();
+    let message: Vec<&str> = message.lines().map(str::trim).collect();
+    Told::new("", name, &message.join("\n"), first)
+}
+
+/// The line of source that threw stands above a caret and is no part of the message.
+fn deno(name: &str, file: &str, text: &str) -> Told {
+    let mut said: Vec<&str> = Vec::new();
+    for line in text.lines().take_while(|line| !line.starts_with("    at ")) {
+        if line.trim() == "^" {
+            said.pop();
+        } else {
+            said.push(line);
+        }
+    }
+    let message = said.join("\n");
+    Told::new(file, name, message.trim_start_matches("error: "), text)
+}
+
+fn dotnet(name: &str, text: &str) -> Told {
+    let (_, message) = text.split_once("Error Message:\n").unwrap_or(("", text));
+    let message = message.split("\n  Stack Trace:").next().unwrap_or_default();
+    // Of data-driven tests the name ends in the arguments.
+    Told::new("", name, message.trim(), text)
 }
 
 /// `Failed`, `Timeout`, `Exception: SegFault`, and what the program printed.

@@ -25,8 +25,24 @@ pub(super) struct Sums {
 const FAILED: [&str; 8] = ["failed", "failures", "failure", "failing", "fail", "interrupted", "cancelled", "aborted"];
 const ERRORS: [&str; 2] = ["errors", "error"];
 const PASSED: [&str; 7] = ["passed", "passing", "pass", "successful", "xpassed", "flaky", "ok"];
-const SKIPPED: [&str; 8] = ["skipped", "pending", "todo", "xfailed", "incomplete", "risky", "disabled", "not"];
-const TOTAL: [&str; 7] = ["tests", "test", "examples", "example", "total", "completed", "run"];
+const SKIPPED: [&str; 11] =
+    ["skipped", "skip", "skips", "pending", "todo", "xfailed", "incomplete", "risky", "disabled", "excluded", "not"];
+const TOTAL: [&str; 14] = [
+    "tests",
+    "test",
+    "examples",
+    "example",
+    "specs",
+    "spec",
+    "doctests",
+    "doctest",
+    "properties",
+    "property",
+    "total",
+    "completed",
+    "run",
+    "runs",
+];
 
 impl Counts {
     /// Adds what a line sums up: numbers in front of their words, or words in front of their numbers.
@@ -55,7 +71,7 @@ impl Counts {
             } else {
                 // `out of 3` and `3 tests` are all of them.
                 if meant.is_empty() || is(&TOTAL) {
-                    total = Some(count);
+                    total = Some(total.unwrap_or(0) + count);
                 }
                 continue;
             };
@@ -98,6 +114,11 @@ mod tests {
             ("no tests ran", (0, 0, 0, 0)),
             ("fail 7", (7, 0, 0, 0)),
             ("FAILED  ] 2", (2, 0, 0, 0)),
+            ("5 runs, 5 assertions, 3 failures, 1 errors, 0 skips", (3, 1, 1, 0)),
+            ("2 doctests, 5 tests, 4 failures, 1 excluded", (4, 0, 2, 1)),
+            ("1 passed | 3 failed (1 step) (81ms)", (3, 0, 1, 0)),
+            ("4 | 1 passed | 3 failed", (3, 0, 1, 0)),
+            ("Failed:     1, Passed:     3, Skipped:     0, Total:     4", (1, 0, 3, 0)),
         ];
         for (text, (failed, errors, passed, skipped)) in cases {
             let mut counts = Counts::default();

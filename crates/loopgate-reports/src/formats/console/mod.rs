@@ -65,6 +65,8 @@ struct Console {
     open: Option<Block>,
     /// The file that a tool is speaking of.
     file: Option<(Tool, String)>,
+    /// The name that stands above a tool's blocks.
+    title: Option<(Tool, String)>,
     counts: Counts,
     /// The files of the tests told of so far, by the tests' names.
     told: HashMap<String, Vec<String>>,
@@ -89,6 +91,12 @@ impl Console {
                 }
                 return;
             }
+            Means::NamedEnd if self.open.as_ref().is_some_and(|open| open.tool == row.tool) => {
+                if let Some(open) = &mut self.open {
+                    open.name(captures.name("name").map_or("", |name| name.as_str()));
+                }
+                return self.close(out);
+            }
             Means::Pass => self.open = None,
             _ => self.close(out),
         }
@@ -98,8 +106,22 @@ impl Console {
             out.expect_tests();
         }
         match row.means {
-            Means::Section(section) => self.section = Some(section),
+            Means::Section(section) => {
+                if matches!(section, Section::Other(_)) && self.section != Some(section) {
+                    self.title = None;
+                }
+                self.section = Some(section);
+            }
             Means::Block | Means::Name | Means::Finding => self.begin(row, &captures, line),
+            Means::NamedEnd => {
+                self.begin(row, &captures, line);
+                self.close(out);
+            }
+            Means::Title => {
+                // The first line is the test, the others its sections.
+                let title = captures.name("name").map_or("", |name| name.as_str());
+                self.title = self.title.take().or(Some((row.tool, title.to_owned())));
+            }
             Means::File => self.file = captures.name("file").map(|file| (row.tool, text::path(file.as_str()))),
             Means::Listed => self.listed(row, &captures, out),
             Means::Counts | Means::End | Means::Pass => {}
@@ -128,7 +150,11 @@ impl Console {
 
     fn begin(&mut self, row: &Row, captures: &Captures<'_>, line: &str) {
         let file = self.file.as_ref().filter(|(tool, _)| *tool == row.tool).map_or("", |(_, file)| file);
-        self.open = Some(Block::new(row, captures, line, file));
+        let mut block = Block::new(row, captures, line, file);
+        if let Some((_, title)) = self.title.as_ref().filter(|(tool, _)| *tool == row.tool) {
+            block.name(title);
+        }
+        self.open = Some(block);
     }
 
     /// A line that says nothing by itself.

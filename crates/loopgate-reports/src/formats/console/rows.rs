@@ -24,6 +24,13 @@ pub(super) enum Tool {
     Surefire,
     Ctest,
     Gtest,
+    Catch2,
+    Minitest,
+    ExUnit,
+    Jasmine,
+    Deno,
+    Bun,
+    Dotnet,
     /// Compilers, type checkers, linters and formatters.
     Linter,
     /// Whatever started the tool: nothing of a block goes on past its lines.
@@ -52,6 +59,10 @@ pub(super) enum Means {
     Block,
     /// Names the test of the open block, or begins one.
     Name,
+    /// Names the test of the open block, which is over.
+    NamedEnd,
+    /// Names the test of the blocks to come.
+    Title,
     /// The open block is over, and a failure.
     End,
     /// The open block is over, and its test passed.
@@ -84,11 +95,11 @@ const fn within(section: Section, means: Means, pattern: &'static str) -> Row {
     Row { tool, within: Some(section), means, pattern }
 }
 
-use Means::{Block, Counts, End, File, Finding, Listed, Name, Pass};
+use Means::{Block, Counts, End, File, Finding, Listed, Name, NamedEnd, Pass, Title};
 use Section::{Failures, Flaky, List, Other};
 use Tool::{
-    Ctest, Gradle, Gtest, Jest, JunitConsole, Linter, Mocha, NodeTest, Phpunit, Playwright, Pytest, Rspec, Starter,
-    Surefire, Vitest,
+    Bun, Catch2, Ctest, Deno, Dotnet, ExUnit, Gradle, Gtest, Jasmine, Jest, JunitConsole, Linter, Minitest, Mocha,
+    NodeTest, Phpunit, Playwright, Pytest, Rspec, Starter, Surefire, Vitest,
 };
 
 const fn section(section: Section, pattern: &'static str) -> Row {
@@ -197,6 +208,54 @@ pub(super) const ROWS: &[Row] = &[
     row(Gtest, End, r"^\[  FAILED  \] \S+.* \([0-9]+ ms\)$"),
     section(List(Gtest), r"^\[  (?P<counts>FAILED  \] [0-9]+) tests?, listed below:$"),
     row(Gtest, Counts, r"^\[  (?P<counts>PASSED  \] [0-9]+) tests?\.$"),
+    // Catch2
+    section(Other(Catch2), r"^-{79}$"),
+    section(Failures(Catch2), r"^\.{79}$"),
+    within(Other(Catch2), End, r"^\S+:[0-9]+$"),
+    within(Other(Catch2), Title, r"^(?P<name>\S.*)$"),
+    within(Failures(Catch2), Block, r"^(?P<file>\S.*):(?P<line>[0-9]+): FAILED:$"),
+    row(Catch2, Counts, r"^test cases: +(?P<counts>[0-9]+ \|.+)$"),
+    row(Catch2, Counts, r"^All tests passed \([0-9]+ assertions? in (?P<counts>[0-9]+ test) cases?\)$"),
+    row(Catch2, End, r"^={79}$"),
+    // minitest
+    section(Failures(Minitest), r"^  [0-9]+\) (?:Failure|Error):$|^# Running:$"),
+    section(Other(Minitest), r"^  [0-9]+\) Skipped:$"),
+    within(
+        Failures(Minitest),
+        Block,
+        r"^(?P<name>[A-Z]\w*(?:::\w+)*#\S.*?)(?: \[(?P<file>[^\]]+):(?P<line>[0-9]+)\])?:$",
+    ),
+    row(Minitest, Counts, r"^(?P<counts>[0-9]+ (?:runs|tests), [0-9]+ assertions, [0-9]+ failures, [0-9]+ errors.*)$"),
+    row(Minitest, End, r"^(?:bin/rails test |Finished in |rails test )"),
+    // ExUnit
+    row(ExUnit, Block, r"^ +[0-9]+\) (?:test|doctest|property) (?P<name>\S.*) \([A-Z][\w.]*\)$"),
+    row(ExUnit, Block, r"^ +[0-9]+\) (?P<name>[A-Z][\w.]*: failure on setup_all callback), "),
+    row(ExUnit, Counts, r"^(?P<counts>(?:[0-9]+ (?:doctests?|propert(?:y|ies)), )*[0-9]+ tests?, [0-9]+ failures?.*)$"),
+    row(ExUnit, End, r"^Finished in [0-9.]+ seconds"),
+    // Jasmine, whose blocks stand below the words that RSpec's do
+    Row { tool: Jasmine, within: Some(Failures(Rspec)), means: Block, pattern: r"^[0-9]+\) (?P<name>\S.*)$" },
+    row(Jasmine, Counts, r"^(?P<counts>[0-9]+ specs?, [0-9]+ failures?(?:, [0-9]+ pending specs?)?)$"),
+    row(Jasmine, End, r"^(?:Pending:|Incomplete: .*)$"),
+    // Deno
+    section(Failures(Deno), r"^ ERRORS $"),
+    section(Other(Deno), r"^ FAILURES $"),
+    within(Failures(Deno), Block, r"^(?P<name>\S.*) => (?P<file>\S+\.[cm]?[jt]sx?):(?P<line>[0-9]+):[0-9]+$"),
+    row(Deno, Counts, r"^(?:FAILED|ok) \| (?P<counts>[0-9]+ passed .+)$"),
+    // Bun, which names a test below what went wrong
+    section(Failures(Bun), r"^bun test v[0-9.]+\b"),
+    row(Bun, File, r"^(?P<file>\S+\.[cm]?[jt]sx?):$"),
+    within(Failures(Bun), Block, r"^(?P<message>(?:error|[A-Z]\w*(?:Error|Exception)): .+)$"),
+    within(Failures(Bun), NamedEnd, r"^\(fail\) (?P<name>\S.*?)(?: \[[0-9.]+m?s\])?$"),
+    within(Failures(Bun), Pass, r"^\((?:pass|skip|todo)\) "),
+    within(Failures(Bun), Counts, r"^ (?P<counts>[0-9]+ (?:pass|fail|skip|todo|errors?))$"),
+    // dotnet test
+    row(Dotnet, Block, r"^\s+Failed (?P<name>\S.*?) \[[^\]]*[0-9] ?m?s\]$"),
+    row(Dotnet, End, r"^\s+(?:Passed|Skipped) \S.* \[|^Results File: |^Test Run (?:Failed|Successful)\."),
+    row(
+        Dotnet,
+        Counts,
+        r"^(?:Failed|Passed|Skipped)!\s+- (?P<counts>Failed:\s+[0-9]+, Passed:\s+[0-9]+, Skipped:\s+[0-9]+, Total:\s+[0-9]+)",
+    ),
     // Compilers, type checkers, linters, formatters
     row(
         Linter,

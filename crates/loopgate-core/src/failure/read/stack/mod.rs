@@ -1,10 +1,11 @@
-//! Stack frames and source positions out of the text of ten languages' tools.
+//! Stack frames and source positions out of the text of a dozen languages' tools.
 //!
 //! Each language has one file with the lines it prints, as rows of [`Line`]; this file tries every row on every line
 //! and puts the frames in one order: innermost first, a cause before what it caused.
 
 mod compilers;
 mod dotnet;
+mod elixir;
 mod go;
 mod javascript;
 mod jvm;
@@ -14,6 +15,7 @@ mod php;
 mod python;
 mod ruby;
 mod rust;
+mod shell;
 mod swift;
 
 use std::sync::LazyLock;
@@ -64,7 +66,7 @@ struct Forms {
 
 /// Earlier rows win, so the more particular languages come first and the compilers' general forms last.
 static FORMS: LazyLock<Forms> = LazyLock::new(|| {
-    let languages: [&'static [Line]; 11] = [
+    let languages: [&'static [Line]; 13] = [
         rust::LINES,
         python::LINES,
         dotnet::LINES,
@@ -72,6 +74,8 @@ static FORMS: LazyLock<Forms> = LazyLock::new(|| {
         go::LINES,
         php::LINES,
         ruby::LINES,
+        elixir::LINES,
+        shell::LINES,
         swift::LINES,
         native::LINES,
         javascript::LINES,
