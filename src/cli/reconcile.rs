@@ -159,8 +159,8 @@ impl Run<'_> {
                 report.left = found.len() - place;
                 break;
             }
-            let job =
-                ReconcileRequest { installation: None, repository: repository.clone(), number, hints: hints.clone() };
+            let hints = hints_for(number, &hints);
+            let job = ReconcileRequest { installation: None, repository: repository.clone(), number, hints };
             let (ended, above) = self.look(&reconcile, &job).await;
             // What changed in one layer of a stack concerns the next.
             if let Some(above) = above.filter(|above| !found[place..].iter().any(|(_, number)| number == above)) {
@@ -277,6 +277,13 @@ async fn trying<T>(
 
 async fn pause(time: Duration) {
     tokio::time::sleep(time).await;
+}
+
+/// What the event tells of this pull request. Where it names some, a head was seen on those only: on another one it may
+/// have come later.
+fn hints_for(number: PrNumber, hints: &[Hint]) -> Vec<Hint> {
+    let is_another = hints.iter().any(|hint| matches!(hint, Hint::NamedPulls { pulls } if !pulls.contains(&number)));
+    hints.iter().filter(|hint| !(is_another && matches!(hint, Hint::HeadSeen { .. }))).cloned().collect()
 }
 
 fn read_event(path: &Path) -> Result<Vec<u8>, CliError> {

@@ -140,7 +140,7 @@ async fn evidence_of_legs_attempts_and_workflows_is_taken_together() {
     actions.settle().await;
     assert_eq!(verify(), Some(Conclusion::Success), "the leg that passed at first still counts");
     let status = github.pull_request(&pr).unwrap().comments[0].body.clone();
-    assert!(status.contains("| lint | lint | ✅ passed"), "{status}");
+    assert!(status.contains("- **lint** ✅ passed"), "{status}");
     assert!(status.contains("24 passed"), "both legs: {status}");
 }
 

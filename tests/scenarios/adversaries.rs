@@ -37,7 +37,7 @@ async fn who_asks_an_agent_does_not_approve_what_it_made() {
     let configuration = "version: 1\ncoding_agents: [alice]\ngates:\n  deploy: off\n  security: { approvers: { users: \
                          [bob, carol] } }\n";
     let repo = world.repository("asked", &[(".github/loopgate.yml", configuration)]);
-    let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "// In.\n")]).await;
+    let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "fn login() {}\n")]).await;
     let github = world.simulator();
     github.user("alice").assign(&pr, "bob").expect("an assignment");
     github.user("alice").unassign(&pr, "bob").expect("an assignment");
@@ -409,7 +409,7 @@ async fn whose_edit_it_was_is_asked_where_no_event_told() {
     for (editor, gates) in [("bob", "failure"), ("olga", "success")] {
         let world = World::simulated().await;
         let repo = world.repository("edited", &[(".github/loopgate.yml", configuration)]);
-        let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "// In.\n")]).await;
+        let pr = world.person("alice").opens(&repo, "feat: sign in", &[("src/auth/login.rs", "fn login() {}\n")]).await;
         let thanks = world.person("bob").says(&pr, "Thanks, I look at it.").await;
         world.person("carol").says(&pr, "security approved").await;
         let lost = simulator(&world).user(editor).silently();

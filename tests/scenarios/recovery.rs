@@ -48,7 +48,7 @@ impl Story {
         for name in ["pushed", "checked", "approved", "merged"] {
             let folder = if name == "approved" { "src/auth" } else { "src" };
             let path = format!("{folder}/{name}.rs");
-            pulls.push(alice.opens(&repo, &format!("feat: {name}"), &[(&path, "// New.\n")]).await);
+            pulls.push(alice.opens(&repo, &format!("feat: {name}"), &[(&path, "fn new() {}\n")]).await);
         }
         let [pushed, checked, approved, merged] = pulls.try_into().unwrap();
         for pr in [&pushed, &approved, &merged] {

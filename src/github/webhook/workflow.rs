@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use super::{Irrelevant, Misread, OwnApp, Reader, RoutedEvent, Target, events};
-use loopgate_core::{PrNumber, RepoName, Timestamp, observed::Hint};
+use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, observed::Hint};
 
 /// What a workflow was started for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,11 +63,42 @@ pub fn route_in_workflow(
         "issue_comment" | "workflow_run" | "merge_group" | "push" | "check_run" | "check_suite" | "status" => event,
         _ => return Ok(InWorkflow::Unsuitable(Unsuitable::Unknown)),
     };
-    Ok(match events::read(&Reader { event, body, own, received_at: at })? {
-        RoutedEvent::Concerns { targets, hints, .. } => InWorkflow::Look { targets, hints },
+    let reader = Reader { event, body, own, received_at: at };
+    Ok(match events::read(&reader)? {
+        RoutedEvent::Concerns { targets, mut hints, .. } => {
+            hints.extend(seen_by_run(&reader));
+            InWorkflow::Look { targets, hints }
+        }
         RoutedEvent::Irrelevant(why) => InWorkflow::Irrelevant(why),
         RoutedEvent::Ping => InWorkflow::Unsuitable(Unsuitable::Unknown),
     })
+}
+
+/// The head of the pull requests that `Hint::NamedPulls` names, where a run that `pull_request` started tells of it. The
+/// list is empty for forks. A pull request that has moved on since makes it worthless.
+fn seen_by_run(reader: &Reader<'_>) -> Option<Hint> {
+    #[derive(Deserialize)]
+    struct Ended {
+        workflow_run: Run,
+    }
+    #[derive(Deserialize)]
+    struct Run {
+        event: Option<String>,
+        head_sha: Sha,
+        pull_requests: Vec<Named>,
+    }
+    #[derive(Deserialize)]
+    struct Named {
+        head: Head,
+    }
+    #[derive(Deserialize)]
+    struct Head {
+        sha: Sha,
+    }
+    let run = reader.read::<Ended>().ok()?.workflow_run;
+    let is_pull_request = run.event.is_some_and(|event| event.starts_with("pull_request"));
+    let is_head = !run.pull_requests.is_empty() && run.pull_requests.iter().all(|pull| pull.head.sha == run.head_sha);
+    (is_pull_request && is_head).then_some(Hint::HeadSeen { sha: run.head_sha, at: reader.received_at })
 }
 
 fn everything(repository: &RepoName) -> InWorkflow {
@@ -131,6 +162,16 @@ mod tests {
             "workflow_run": { "head_sha": SHA, "pull_requests": [] } });
         let head = Target::Head { repository: repository(), sha: SHA.parse().unwrap() };
         assert_eq!(routed("workflow_run", ended), look(head, vec![]));
+        let relayed = |tip: &str| {
+            json!({ "action": "completed", "repository": here, "workflow_run": { "head_sha": SHA,
+                "event": "pull_request", "pull_requests": [{ "number": 12, "head": { "sha": tip } }] } })
+        };
+        let named = Hint::NamedPulls { pulls: vec![PrNumber::new(12)] };
+        let seen = Hint::HeadSeen { sha: SHA.parse().unwrap(), at: "2026-11-20T10:15:00Z".parse().unwrap() };
+        let head = Target::Head { repository: repository(), sha: SHA.parse().unwrap() };
+        assert_eq!(routed("workflow_run", relayed(SHA)), look(head.clone(), vec![named.clone(), seen]));
+        let moved_on = relayed("1123456789abcdef0123456789abcdef01234567");
+        assert_eq!(routed("workflow_run", moved_on), look(head, vec![named]));
         let comment = |text: &str| {
             json!({ "action": "created", "repository": here, "issue": { "number": 12, "pull_request": {} },
                 "comment": { "id": 5, "body": text }, "sender": { "id": 1, "login": "alice" } })

@@ -212,7 +212,7 @@ fn failures_in_one_line_keep_their_own_words_and_one_cause_is_told_once() {
         if let ReceivedEvidence::Accepted(document) = &mut received
             && let Some(check) = document.checks.last_mut()
         {
-            let source = Some(SourceLocation { file: "src/lib.rs".into(), line: Some(1), function: None });
+            let source = Some(SourceLocation { file: "src/lib.rs".into(), line: Some(1), function: Some("f".into()) });
             let each = messages.iter().map(|(test, message)| Failure {
                 test_name: Some((*test).to_owned()),
                 error_message: (*message).to_owned(),

@@ -205,7 +205,8 @@ impl Reader {
                 _ => Section::Other,
             };
         }
-        let name = captured(pattern!(r"<artifactId>\s*([^<\s]+)\s*</artifactId>"), line)?;
+        let own = pattern!(r"<exclusion>.*?</exclusion>").replace_all(line, "");
+        let name = captured(pattern!(r"<artifactId>\s*([^<\s]+)\s*</artifactId>"), &own)?;
         (self.section != Section::Other).then_some(name)
     }
 
