@@ -23,7 +23,6 @@ case ${LOOPGATE_COMMAND:?} in
         option --config "${LOOPGATE_CONFIG:-}"
         option --fix-command "${LOOPGATE_FIX_COMMAND:-}"
         option --max-iterations "${LOOPGATE_MAX_ATTEMPTS:-}"
-        option --base "${GITHUB_BASE_REF:-}"
         "$program" "${arguments[@]}" -- "${LOOPGATE_TASK:-make the checks pass}"
         arguments=(loop run)
         ;;

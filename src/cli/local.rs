@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 use super::{CliError, output};
 use crate::{
     config,
-    runner::{self, Checkout, Detected, Purpose},
+    runner::{self, Changes, Checkout, Detected, Purpose},
 };
 use loopgate_core::{
     AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
@@ -37,6 +37,23 @@ pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<
     let detected = runner::detect(root, Purpose::RunHere);
     policy.verify.checks.clone_from(&detected.checks);
     Ok((policy, Some(detected)))
+}
+
+/// What the working tree changes, against the base that somebody named, else in a workflow against the pull request's,
+/// else against the usual one; and the base's name. A workflow's checkout mostly is shallow: the branch that GitHub names
+/// may not be there, and nobody asked for it.
+///
+/// # Errors
+/// When the base that was named cannot be compared with.
+pub(super) fn changes(directory: &Path, named: Option<&str>) -> Result<(Option<String>, Option<Changes>), CliError> {
+    let named = named.filter(|base| !base.is_empty());
+    let Some(named) = named else {
+        let base = std::env::var("GITHUB_BASE_REF").ok().filter(|base| !base.is_empty());
+        let changes = Changes::against(directory, base.as_deref());
+        return Ok((base, changes));
+    };
+    let changes = Changes::against_named(directory, named).map_err(CliError::bad_data)?;
+    Ok((Some(named.to_owned()), Some(changes)))
 }
 
 /// `owner/name` of the remote, else one made of the folder's name.

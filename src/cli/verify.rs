@@ -57,8 +57,9 @@ pub struct Arguments {
     /// The configuration to use [default: .github/loopgate.yml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The branch the change is measured against [default: the remote's default branch]
-    #[arg(long, env = "GITHUB_BASE_REF", value_name = "BRANCH")]
+    /// The branch the change is measured against [default: in a workflow the pull request's, else the remote's default
+    /// branch]
+    #[arg(long, value_name = "BRANCH")]
     base: Option<String>,
     /// How many checks run at once [default: the number of cores]
     #[arg(long, value_name = "N")]
@@ -76,14 +77,14 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let here = std::env::current_dir().map_err(CliError::unavailable)?;
-    let base = arguments.base.as_deref().filter(|base| !base.is_empty());
     // People wait for both before the first check begins.
     let (checkout, changes) = thread::scope(|scope| {
-        let changes = scope.spawn(|| Changes::against(&here, base));
+        let changes = scope.spawn(|| local::changes(&here, arguments.base.as_deref()));
         (Checkout::around(&here), changes.join())
     });
     let checkout = checkout.map_err(CliError::bad_data)?;
-    let changes = changes.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let (base, changes) = changes.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    let base = base.as_deref();
     let policy = policy(arguments, &checkout.root)?;
     let parallel = arguments.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let selection = match arguments.checks.as_slice() {
@@ -380,6 +381,7 @@ fn report(local: &Local, decision: &Decision, path: &Path, format: Format) -> Re
             "attempt": decision.view.attempt,
             "failed_rules": decision.view.evaluation.failed_rules(),
             "warnings": decision.view.evaluation.warnings(),
+            "notes": render::notes(decision, &local.snapshot),
             "feedback": render::feedback(&decision.view.feedback, local.policy.retry.feedback_max_length),
             "checks": local.evidence.checks,
             "evidence_path": path,

@@ -86,7 +86,7 @@ pub use reflex::{
 pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;
 pub use summary::{Iteration, IterationOutcome};
-pub use terminal::{Colour, report as terminal_report};
+pub use terminal::{Colour, notes, report as terminal_report};
 pub use traces::Traces;
 pub use workflow::{annotation_commands, defused, silenced};
 

@@ -3,18 +3,18 @@
 use super::{
     check_table,
     failure_card::{self, Cause, Said},
-    links::place,
+    links::{Links, place},
     sanitize::{block, clip, clip_lines, line},
     summary::{Iteration, IterationOutcome},
     verdict::{self, Subject},
-    words,
+    warning, words,
 };
 use loopgate_core::{
     deciding::{CheckView, Decision},
     evidence::Outcome,
     observed::Snapshot,
     policy::Policy,
-    verdict::CheckStanding,
+    verdict::{CheckStanding, FailureView},
 };
 
 /// Whether to colour. The caller knows the terminal and `NO_COLOR`.
@@ -67,6 +67,8 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, colour:
         lines.push(String::new());
     }
     lines.extend(checks(&decision.view.checks, colour));
+    lines.extend(notes(decision, snapshot).iter().map(|note| format!("{} {note}", colour.paint(Paint::Yellow, "!"))));
+    lines.extend(decision.view.checks.iter().flat_map(|check| last_words(check, &decision.view.failures, colour)));
     if let Some(iteration) = Iteration::of(&subject) {
         lines.push(String::new());
         lines.extend(iteration_lines(&iteration, colour));
@@ -121,6 +123,31 @@ fn checks(checks: &[CheckView], colour: Colour) -> Vec<String> {
         shown
     };
     checks.iter().map(aligned).collect()
+}
+
+/// Lines of the output shown of a check of which nothing else tells why it did not pass.
+const LAST_WORDS: usize = 8;
+
+/// The end of the output of a check that ran out of time, or that failed and names no failure.
+fn last_words(check: &CheckView, failures: &[FailureView], colour: Colour) -> Vec<String> {
+    let CheckStanding::Done(evidence) = &check.standing else { return Vec::new() };
+    let is_told = evidence.outcome != Outcome::TimedOut && failures.iter().any(|failure| failure.check == check.name);
+    if is_told || !evidence.outcome.is_failure() {
+        return Vec::new();
+    }
+    let log = if evidence.log_tail.trim().is_empty() { &evidence.log_head } else { &evidence.log_tail };
+    let said: Vec<&str> = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_WORDS).collect();
+    let name = colour.paint(Paint::Bold, check.name.as_str());
+    if said.is_empty() {
+        return vec![String::new(), format!("{name} printed nothing.")];
+    }
+    let said = said.into_iter().rev().map(|text| format!("    {}", clip(&line(text), 200)));
+    [String::new(), format!("The output of {name} ended with:")].into_iter().chain(said).collect()
+}
+
+/// What must be known although it decides nothing.
+pub fn notes(decision: &Decision, snapshot: &Snapshot) -> Vec<String> {
+    warning::notes(&decision.view, &Links::of(snapshot))
 }
 
 fn standing(check: &CheckView) -> (Paint, &'static str, String) {
@@ -195,6 +222,30 @@ mod tests {
         let said = last(called).unwrap();
         assert!(said.starts_with("For a person to decide: tests that passed before fail now ("), "{said}");
         assert!(said.ends_with(". Failed: unit"), "{said}");
+    }
+
+    #[test]
+    fn a_check_that_ran_out_of_time_shows_the_end_of_its_output() {
+        let (mut decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        for check in &mut decision.view.checks {
+            if let CheckStanding::Done(evidence) = &mut check.standing
+                && check.name.as_str() == "unit"
+            {
+                evidence.outcome = Outcome::TimedOut;
+                evidence.log_tail = (1..20).map(|number| format!("line {number}\n\n")).collect();
+            }
+        }
+        let shown = report(&decision, &snapshot, &policy, Colour::Off);
+        assert!(shown.contains("The output of unit ended with:\n    line 12\n"), "{shown}");
+        assert!(shown.contains("    line 19\n"), "{shown}");
+        decision.view.checks.iter_mut().for_each(|check| {
+            if let CheckStanding::Done(evidence) = &mut check.standing {
+                evidence.outcome = Outcome::Failed;
+            }
+        });
+        decision.view.failures.iter_mut().for_each(|failure| failure.check = "unit".parse().unwrap());
+        let shown = report(&decision, &snapshot, &policy, Colour::Off);
+        assert!(!shown.contains("The output of unit"), "what a failure tells is not said twice: {shown}");
     }
 
     #[test]

@@ -2,14 +2,25 @@
 
 use super::{
     links::Links,
+    plain::plain,
     sanitize::{Markdown, code, short_text},
     words,
 };
 use loopgate_core::{
-    deciding::Warning,
+    deciding::{View, Warning},
     evidence::CheckKind,
     state::{LostRecord, Trace},
 };
+
+/// What whoever runs the checks here must know although it decides nothing, as plain text. Only some checks may have been
+/// asked for, so that none of a kind says nothing.
+pub fn notes(view: &View, links: &Links) -> Vec<String> {
+    let told = view.warnings.iter().filter(|warning| !matches!(warning, Warning::NoCheckOfKind(_)));
+    told.take(MOST_NOTES).map(|warning| plain(sentence(warning, links).as_str())).collect()
+}
+
+/// Notes told at most.
+const MOST_NOTES: usize = 30;
 
 /// One sentence or two for one warning.
 pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
@@ -18,6 +29,13 @@ pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
             "No {} is configured, so {}. Add one under {} in {}.",
             code(&format!("kind: {}", kind.as_str())),
             unproved(*kind),
+            code("verify.checks"),
+            code(".github/loopgate.yml")
+        ),
+        Warning::NoTests(check) => format!(
+            "{} found no test to run: nothing shows that this works. Add a test, or write down the command that finds them \
+             under {} in {}.",
+            code(check.as_str()),
             code("verify.checks"),
             code(".github/loopgate.yml")
         ),
@@ -98,6 +116,7 @@ mod tests {
         let links = Links::of(&fixtures::snapshot());
         let warnings = [
             Warning::NoCheckOfKind(CheckKind::Test),
+            Warning::NoTests("api/test".parse().unwrap()),
             Warning::NotObserved(ObservationProblem { what: "team acme/security".into(), reason: "404".into() }),
             Warning::Overruled(ConfigError {
                 file: ".github/loopgate.yml".into(),

@@ -19,15 +19,33 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// The same for a base that somebody asked for.
+    ///
+    /// # Errors
+    /// When it is not there, or has no commit in common with what is checked out.
+    pub fn against_named(directory: &Path, base: &str) -> Result<Self, NoBase> {
+        let base = base.to_owned();
+        let exists =
+            |name: String| git(directory, &["rev-parse", "--verify", "--quiet", "--end-of-options", &name]).is_some();
+        match Self::against(directory, Some(&base)) {
+            Some(changes) => Ok(changes),
+            None if candidates(&base).into_iter().any(|name| exists(format!("{name}^{{commit}}"))) => {
+                Err(NoBase::Apart(base))
+            }
+            None => Err(NoBase::Missing(base)),
+        }
+    }
+
     /// Compares the working tree around a directory with where it left the base branch: `base` if given, else the
     /// remote's default branch, else `main` or `master`. None where there is no such branch, or it is what is checked
     /// out.
     pub fn against(directory: &Path, base: Option<&str>) -> Option<Self> {
         let candidates = match base {
-            Some(base) => vec![format!("refs/remotes/origin/{base}"), base.to_owned()],
+            Some(base) => candidates(base).into(),
             None => default_branches(directory)?,
         };
-        let merge_base = candidates.iter().find_map(|branch| git(directory, &["merge-base", branch, "HEAD"]))?;
+        let merge_base =
+            candidates.iter().find_map(|branch| git(directory, &["merge-base", "--end-of-options", branch, "HEAD"]))?;
         let merge_base: Sha = merge_base.trim().parse().ok()?;
         let diff = GitCommand::new(
             directory,
@@ -46,6 +64,23 @@ impl Changes {
         let diff = diff.run().and_then(GitOutput::success);
         Some(Self { merge_base, files: in_diff(diff).ok()? })
     }
+}
+
+/// What a base may mean, the likeliest first.
+fn candidates(base: &str) -> [String; 2] {
+    [format!("refs/remotes/origin/{base}"), base.to_owned()]
+}
+
+/// A base that nothing can be compared with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoBase {
+    #[error("there is no branch or commit `{0}` here: fetch it with `git fetch origin {0}`, or name one that is here")]
+    Missing(String),
+    #[error(
+        "`{0}` and what is checked out have no commit in common: a shallow clone lacks it, `git fetch --unshallow` \
+             brings it"
+    )]
+    Apart(String),
 }
 
 /// The branches there are of those a change usually is made for, the likeliest first.
@@ -149,6 +184,25 @@ fn read_header(file: &mut ChangedFile, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_base_that_somebody_names_must_be_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |arguments: &[&str]| {
+            let mut command = std::process::Command::new("git");
+            command.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(arguments);
+            assert!(command.current_dir(folder.path()).status().unwrap().success(), "{arguments:?}");
+        };
+        run(&["init", "-q", "-b", "main"]);
+        run(&["commit", "-q", "--allow-empty", "-m", "one"]);
+        let asked = |base: &str| Changes::against_named(folder.path(), base);
+        assert_eq!(asked("main").unwrap().files, ChangedFiles::Complete(Vec::new()));
+        assert_eq!(asked("nope").unwrap_err(), NoBase::Missing("nope".into()));
+        assert_eq!(asked("--all").unwrap_err(), NoBase::Missing("--all".into()));
+        run(&["checkout", "-q", "--orphan", "other"]);
+        run(&["commit", "-q", "--allow-empty", "-m", "two"]);
+        assert_eq!(asked("main").unwrap_err(), NoBase::Apart("main".into()));
+    }
 
     #[test]
     fn a_git_diff_becomes_changed_files() {

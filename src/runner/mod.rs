@@ -36,7 +36,7 @@ mod worktree;
 
 pub use analyzer::ask as ask_analyzer;
 pub use capture::Captured;
-pub use changes::Changes;
+pub use changes::{Changes, NoBase};
 pub use checkout::{Checkout, CheckoutError, Cleanliness};
 pub use command::{CommandLine, Ending, Finished, run_quietly as run_command};
 pub use detect::{Detected, Ecosystem, Project, Purpose, detect};

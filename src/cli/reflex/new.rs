@@ -16,7 +16,7 @@ use crate::{
         local::{self, Shown},
         output::{self, Format},
     },
-    runner::{Changes, Interrupter},
+    runner::Interrupter,
 };
 use loopgate_core::{
     CheckName, Score, Timestamp,
@@ -250,11 +250,12 @@ fn begun(
     proposal: Proposal,
     now: Timestamp,
 ) -> Result<loopgate_core::state::LoopState, CliError> {
-    let Proposal { task, settings, .. } = proposal;
+    let Proposal { task, mut settings, .. } = proposal;
     let head = workspace.worktree.head().map_err(CliError::unavailable)?;
     // On the base branch itself, what the loop changes is measured from where it begins.
-    let base =
-        Changes::against(workspace.root(), settings.base.as_deref()).map_or(head.commit, |changes| changes.merge_base);
+    let (named, changes) = local::changes(workspace.root(), settings.base.as_deref())?;
+    let base = changes.map_or(head.commit, |changes| changes.merge_base);
+    settings.base = named;
     let title = reflex::title(settings.task_type, &task.prompt);
     let shown = Shown { head: head.commit, tree: head.tree, base };
     let nothing = ChangedFiles::Complete(Vec::new());

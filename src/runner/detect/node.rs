@@ -75,7 +75,8 @@ impl Manager {
 pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
     let manifest = Manifest::json(&site.directory.join("package.json"));
     let manager = Manager::of(site);
-    let script = |name: &str| manifest.text(&["scripts", name]).filter(|script| !is_placeholder(script));
+    let script =
+        |name: &str| manifest.text(&["scripts", name]).filter(|script| !is_placeholder(script) && !hands_over(script));
     let mut checks = Vec::new();
     if script("build").is_some() {
         checks.push(Usual::new("build", K::Build, manager.run("build", "")).reading(TSC));
@@ -97,6 +98,17 @@ pub(super) fn checks(site: &Site<'_>) -> Vec<Usual> {
 /// What `npm init` writes where there are no tests.
 fn is_placeholder(script: &str) -> bool {
     script.contains("no test specified")
+}
+
+/// Whether a script of a workspace only has each package run its own script of the same name. The packages are checks of
+/// their own then, which know where they ran and what their tests did.
+pub(super) fn hands_over(script: &str) -> bool {
+    const EACH: [&str; 5] = ["-ws", "--workspaces", "-r", "--recursive", "foreach"];
+    let words = last_command(script);
+    let by_manager = matches!(words.first(), Some(&("npm" | "pnpm" | "yarn")));
+    // A selection of packages is more than handing over.
+    let selects = |word: &&str| matches!(*word, "--include" | "--from" | "-w") || word.starts_with("--filter");
+    !script.contains("&&") && by_manager && words.iter().any(|word| EACH.contains(word)) && !words.iter().any(selects)
 }
 
 /// Options that make a test runner write a report.

@@ -7,7 +7,7 @@ use std::{
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::{Ecosystem, manifest::Manifest};
+use super::{Ecosystem, manifest::Manifest, node};
 
 /// How deep below the top projects are looked for: `packages/web/app`.
 const DEPTH: usize = 3;
@@ -104,7 +104,9 @@ fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
         Ecosystem::Node => {
             // A package is told by its own scripts, unless those of the workspace take it in.
             let members = node_members(&top);
-            globs(&members).is_match(relative) && Manifest::json(&top.join("package.json")).has(&["scripts", "test"])
+            let top = Manifest::json(&top.join("package.json"));
+            let speaks_for_them = top.text(&["scripts", "test"]).is_some_and(|script| !node::hands_over(script));
+            globs(&members).is_match(relative) && speaks_for_them
         }
         Ecosystem::Maven => {
             let parent = std::fs::read_to_string(top.join("pom.xml")).unwrap_or_default();

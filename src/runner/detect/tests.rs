@@ -108,12 +108,16 @@ fn packages_of_a_workspace_speak_for_themselves_unless_its_own_script_does() {
     packages/api/test in packages/api: pnpm run test --run --reporter=default --reporter=junit --outputFile.junit="$LOOPGATE_REPORTS/vitest.xml"
     packages/web/test in packages/web: pnpm run test --run --reporter=default --reporter=junit --outputFile.junit="$LOOPGATE_REPORTS/vitest.xml"
     "#);
-    let all = r#"{ "scripts": { "test": "pnpm -r test" } }"#;
+    let all = r#"{ "scripts": { "test": "turbo run test" } }"#;
     assert_eq!(with(all, members), "test: pnpm run test");
+    // What only hands over to the packages says less than they do.
+    let each = with(r#"{ "scripts": { "test": "pnpm -r test", "lint": "eslint ." } }"#, members);
+    assert!(!each.contains("test: pnpm run test\n") && each.contains("lint: pnpm run lint"), "{each}");
+    assert!(each.contains("packages/api/test in packages/api: pnpm run test --run"), "{each}");
     // Not in the workspace: its own project.
     let other = with(all, "packages:\n  - packages/api\n");
     assert!(other.contains("packages/web/test") && !other.contains("packages/api/test"), "{other}");
-    let npm = r#"{ "workspaces": ["packages/*"], "scripts": { "test": "npm test --workspaces" } }"#;
+    let npm = r#"{ "workspaces": ["packages/*"], "scripts": { "test": "npm test -w web" } }"#;
     assert_eq!(with(npm, ""), "test: pnpm run test");
 }
 

@@ -11,17 +11,18 @@ use super::{
 use crate::{
     deciding::{AttemptRecord, CheckView, CommandReply, DecisionWord, NextAction, Provenance, View, Warning},
     escalation::{escalation_call, fix_request, senior_fixer},
-    evidence::CheckKind,
+    evidence::{CheckKind, Outcome},
     gate::{Assessment, GateReport, GateStanding, Holding, waiting},
     ids::{CheckName, Login, Timestamp},
     observed::{ObservationProblem, ReceivedEvidence},
+    policy::CheckPresence,
     stages::walk::Walks,
     state::{Answered, AttemptDigest, GateStatus, LoopState, RejectedIn, RunStatus},
     verdict::{
         Evaluation, FeedbackFact,
         blame::{self, CheckBlame},
         evaluate, feedback,
-        gather::HeadEvidence,
+        gather::{GatheredCheck, HeadEvidence},
         review::ReviewStanding,
         tamper::Tampering,
     },
@@ -111,6 +112,12 @@ impl Stages<'_> {
             .filter(|kind| !configured(*kind))
             .map(Warning::NoCheckOfKind)
             .collect();
+        let detected = policy.verify.checks.iter().filter(|(_, check)| check.presence == CheckPresence::Detected);
+        let is_empty = |name: &CheckName| {
+            let evidence = self.verification.evidence.checks.get(name).and_then(GatheredCheck::evidence);
+            evidence.is_some_and(|check| check.outcome == Outcome::Passed && check.ran_no_test())
+        };
+        warnings.extend(detected.map(|(name, _)| name).filter(|name| is_empty(name)).cloned().map(Warning::NoTests));
         warnings.extend(snapshot.judged_on.map(Warning::JudgedOn));
         let base = &snapshot.pull_request.base;
         warnings.extend(base.open_pattern.clone().map(|pattern| {

@@ -279,6 +279,12 @@ impl CheckEvidence {
         is_test && ended && self.exit_code.is_some() && self.results.is_none()
     }
 
+    /// A check of tests that reported, and none was there.
+    pub fn ran_no_test(&self) -> bool {
+        let is_test = matches!(self.kind, CheckKind::Test | CheckKind::Integration);
+        is_test && self.results.is_some_and(|results| results.total == 0)
+    }
+
     pub fn duration(&self) -> TimeDelta {
         TimeDelta::milliseconds(i64::try_from(self.duration_ms).unwrap_or(i64::MAX / 1_000_000))
     }
@@ -451,6 +457,10 @@ pub struct Failure {
     pub actual: Option<String>,
     /// The place in the repository's own code the failure points at.
     pub source: Option<SourceLocation>,
+    /// The directory, from the top of the repository, in which the test's tool ran it, where that is another one than the
+    /// check's: a package of a workspace, a module.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// Absent until [`failure::fingerprint`](crate::failure) has been computed.
     pub fingerprint: Option<Fingerprint>,
     /// Finds the test in the [`TestOutcomes`](crate::evidence::TestOutcomes) of another attempt; none for what is not a

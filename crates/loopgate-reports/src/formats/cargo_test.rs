@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use loopgate_core::evidence::{ErrorType, TestFramework, TestState};
 
-use super::{cargo_failure, rustc_text::CompileErrors};
+use super::{cargo_failure, nextest::Nextest, rustc_text::CompileErrors};
 use crate::{
     collect::{Case, Collector, Title},
     mark::Mark,
@@ -50,6 +50,7 @@ pub(super) struct CargoTest {
     /// How many binaries of each name there have been.
     binaries: HashMap<String, u32>,
     errors: CompileErrors,
+    nextest: Nextest,
     /// `error: test failed, to rerun …` was seen; a crash is explained below it.
     in_epilogue: bool,
 }
@@ -96,6 +97,9 @@ enum Part {
 
 impl CargoTest {
     pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+        if self.nextest.line(line, out) {
+            return;
+        }
         if let Some(binary) = announced_binary(line) {
             self.end_suite(out);
             self.errors.end(out);
@@ -128,6 +132,7 @@ impl CargoTest {
     }
 
     pub fn end(&mut self, out: &mut Collector<'_>) {
+        self.nextest.end(out);
         self.end_suite(out);
         self.errors.end(out);
     }

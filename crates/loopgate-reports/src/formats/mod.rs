@@ -22,6 +22,7 @@ mod lcov;
 mod libtest_json;
 mod linter_json;
 mod llvm_cov;
+mod nextest;
 mod python_unittest;
 mod regex_text;
 mod rust_lines;

@@ -72,7 +72,17 @@ impl Yaml {
         let message = self.get(&["error", "message"]).unwrap_or_else(|| description.to_owned());
         let trace = self.get(&["stack"]);
         let class = self.get(&["name", "type", "failuretype"]).filter(|class| !class.contains('\n'));
-        let place = self.get(&["location", "at", "file"]).and_then(|text| self.place(&text));
+        let mut place = self.get(&["location", "at", "file"]).and_then(|text| self.place(&text));
+        let (test_file, mut line_number) =
+            (place.as_ref().map(|place| place.file.clone()), place.as_ref().and_then(|place| place.line));
+        // Node's `location` is where the test begins; where it failed stands in the stack alone.
+        if self.get(&["location"]).is_some()
+            && let Some(frame) = self.frames(trace.as_deref()).next()
+        {
+            let in_test = self.frames(trace.as_deref()).find(|frame| Some(&frame.file) == test_file.as_ref());
+            line_number = in_test.and_then(|frame| frame.line).or(line_number);
+            place = Some(frame);
+        }
         let short = |text: String| text::clipped(text.trim(), MAX_MESSAGE);
         Failure {
             error_type: match self.get(&["failuretype"]).as_deref() {
@@ -81,14 +91,22 @@ impl Yaml {
             },
             error_class: class.map(|class| text::name(&class)),
             error_message: short(message),
-            line_number: place.as_ref().and_then(|place| place.line),
-            test_file: place.as_ref().map(|place| place.file.clone()),
+            line_number,
+            test_file,
             stack_trace: trace,
             expected: self.get(&["expected", "wanted", "want"]).map(short),
             actual: self.get(&["actual", "found", "got"]).map(short),
             source: place,
             ..Failure::default()
         }
+    }
+
+    /// The frames of a stack that are neither Node's nor a dependency's.
+    fn frames(&self, stack: Option<&str>) -> impl Iterator<Item = SourceLocation> {
+        let places = stack.into_iter().flat_map(str::lines).filter(|line| line.contains(':'));
+        places.filter_map(|line| self.place(line.trim())).filter(|place| {
+            place.line.is_some() && !place.file.starts_with("node:") && !place.file.contains("/node_modules/")
+        })
     }
 
     /// `/repo/cart.js:3:5`, `Test.<anonymous> (/repo/cart.js:3:5)`, or a file whose line stands beside or below it.

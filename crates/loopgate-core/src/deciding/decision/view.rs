@@ -85,6 +85,8 @@ pub struct CommandReply {
 pub enum Warning {
     /// No check of this kind is configured although every loop should have one.
     NoCheckOfKind(CheckKind),
+    /// A test check that nobody configured passed without running a test.
+    NoTests(CheckName),
     NotObserved(ObservationProblem),
     /// The repository's file says something that the organisation has locked: it has no effect.
     Overruled(ConfigError),

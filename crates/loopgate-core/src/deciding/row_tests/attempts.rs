@@ -205,6 +205,18 @@ fn o12_what_an_attempt_records_says_where_it_comes_from_and_by_what_it_was_compa
 }
 
 #[test]
+fn a_detected_check_that_finds_no_test_is_a_warning() {
+    let warned = |presence| {
+        let mut story = Story::opened();
+        story.policy.verify.checks.get_mut(&name("unit")).unwrap().presence = presence;
+        let warnings = story.push(1, &[], &[]).view.warnings.clone();
+        warnings.contains(&Warning::NoTests(name("unit")))
+    };
+    assert!(warned(CheckPresence::Detected));
+    assert!(!warned(CheckPresence::Configured));
+}
+
+#[test]
 fn j9a_attempts_that_are_not_on_record_count_as_failed() {
     let mut story = Story::opened();
     let lost = LostRecord { attempts: 8, trace: Trace::Post };

@@ -413,7 +413,8 @@ fn dotnet(name: &str, text: &str) -> Told {
 /// `Failed`, `Timeout`, `Exception: SegFault`, and what the program printed.
 fn ctest(name: &str, ending: &str, text: &str) -> Told {
     let mut told = Told::new("", name, "", text);
-    if told.failure.error_message.is_empty() || ending != "Failed" {
+    // Without a word behind it, an exception is an abort, and what the program printed says why.
+    if told.failure.error_message.is_empty() || !matches!(ending, "Failed" | "Exception:") {
         told.failure = Failure {
             test_name: Some(name.to_owned()),
             error_message: format!("the test ended with: {ending}"),

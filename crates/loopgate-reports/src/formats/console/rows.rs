@@ -197,7 +197,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         Ctest,
         Block,
-        r"^\s*[0-9]+/[0-9]+ Test\s+#[0-9]+: (?P<name>\S+) [. ]*\*\*\*(?P<message>\S.*?)\s+[0-9.]+ sec\s*$",
+        r"^\s*[0-9]+/[0-9]+ Test\s+#[0-9]+: (?P<name>\S+) [. ]*(?:(?:Subprocess|Child) (?:aborted|killed))?\*\*\*(?P<message>\S.*?)\s+[0-9.]+ sec\s*$",
     ),
     row(Ctest, Counts, r"^[0-9]+% tests passed, (?P<counts>[0-9]+ tests? failed out of [0-9]+)$"),
     row(Ctest, End, r"^\s+Start\s+[0-9]+: |^\s*[0-9]+/[0-9]+ Test\s+#[0-9]+: "),

@@ -16,7 +16,11 @@ mod word;
 
 use std::borrow::Cow;
 
-use self::{own::Start, source::of_source, tool::tool};
+use self::{
+    own::Start,
+    source::of_source,
+    tool::{Tool, tool},
+};
 use crate::{
     evidence::{ErrorType, Failure},
     failure::read::text,
@@ -35,24 +39,58 @@ pub fn reproduce(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<
     };
     let below = |path: &str| Some(path.trim_matches('/').to_owned()).filter(|path| !path.is_empty() && path != ".");
     let directory = check.and_then(|check| check.directory).and_then(below);
-    let directory: Vec<String> = directory.into_iter().chain(within.and_then(below)).collect();
+    let directory = directory.into_iter().chain(within.and_then(below)).collect::<Vec<_>>().join("/");
     let there = check.map(|check| CheckContext { command: check.command.map(|_| command.as_ref()), ..*check });
-    if directory.is_empty()
-        && let Some(package) = tool::test_file(failure).and_then(|file| own::package(&command, file))
-        && let Some(one) = one(&seen_from(package, failure.clone()), there.as_ref())
-    {
-        return Some(format!("cd {} && {one}", word::word(package)?));
+    let whole = || Some(text::one_line(&command, 300)).filter(|command| !command.is_empty());
+    match failure.error_type {
+        ErrorType::LintError | ErrorType::CompileError => {
+            at(&directory, whole().or_else(|| of_source(&seen_from(&directory, failure.clone())))?)
+        }
+        _ => one(failure, there.as_ref(), &directory).or_else(|| at(&directory, whole()?)),
     }
-    if directory.is_empty() {
-        return in_place(failure, there.as_ref());
+}
+
+/// One test, or one file of tests, by its own tool, in the directory in which that ran it.
+fn one(failure: &Failure, check: Option<&CheckContext<'_>>, directory: &str) -> Option<String> {
+    let command = check.and_then(|check| check.command);
+    let tool = tool(failure, check)?;
+    let mut start = Start::of(tool, command);
+    let mut directory = directory;
+    let known = failure.directory.as_deref().filter(|_| !start.chooses_package());
+    // Where the runner of the tests did not say it: one that goes through all packages of a workspace.
+    let seen = || own::package(command?, tool::test_file(failure)?).filter(|_| directory.is_empty());
+    if let Some(package) = known.or_else(seen) {
+        let inner = package.strip_prefix(directory).unwrap_or(package).trim_start_matches('/');
+        match tool {
+            // Their wrappers stand at the top, and modules need each other built.
+            Tool::Maven => {
+                let inner = word::word(inner)?;
+                start.options.push_str(&format!(" -pl {inner} -am -Dsurefire.failIfNoSpecifiedTests=false"));
+            }
+            Tool::Gradle => start.options.push_str(&format!(" -p {}", word::word(inner)?)),
+            // A program that the command names by its path is not found from elsewhere.
+            _ if !start.program.contains('/') => directory = package,
+            _ => {}
+        }
     }
-    let directory = directory.join("/");
-    let failure = seen_from(&directory, failure.clone());
-    Some(format!("cd {} && {}", word::word(&directory)?, in_place(&failure, there.as_ref())?))
+    let failure = seen_from(directory, failure.clone());
+    let command = select::of_test(tool, &failure, &start).or_else(|| select::of_file(tool, &failure, &start))?;
+    at(directory, command)
+}
+
+/// The command in a directory below the top.
+fn at(directory: &str, command: String) -> Option<String> {
+    match directory {
+        "" => Some(command),
+        _ => Some(format!("cd {} && {command}", word::word(directory)?)),
+    }
 }
 
 /// The failure with the paths that its files have inside a directory.
 fn seen_from(directory: &str, mut failure: Failure) -> Failure {
+    if directory.is_empty() {
+        return failure;
+    }
     let inside = |file: &String| {
         let inner = file.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/'));
         inner.map_or_else(|| file.clone(), str::to_owned)
@@ -62,22 +100,6 @@ fn seen_from(directory: &str, mut failure: Failure) -> Failure {
         source.file = inside(&source.file);
     }
     failure
-}
-
-fn in_place(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<String> {
-    let command = check.and_then(|check| check.command);
-    let whole = || command.map(|command| text::one_line(command, 300)).filter(|command| !command.is_empty());
-    match failure.error_type {
-        ErrorType::LintError | ErrorType::CompileError => whole().or_else(|| of_source(failure)),
-        _ => one(failure, check).or_else(whole),
-    }
-}
-
-/// The command of the one test, else of its file.
-fn one(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<String> {
-    let tool = tool(failure, check)?;
-    let start = Start::of(tool, check.and_then(|check| check.command));
-    select::of_test(tool, failure, &start).or_else(|| select::of_file(tool, failure, &start))
 }
 
 /// The command as a person types it: without the options that only make it write a report for Loopgate.
@@ -218,6 +240,26 @@ mod tests {
             ),
             ("swift test", "ShopTests.CartTests testTotal", "", "swift test --filter ShopTests.CartTests/testTotal"),
             ("make check", "anything", "", "make check"),
+            (
+                "node --import tsx --test",
+                "cart > adds two",
+                "test/cart.test.ts",
+                "node --import tsx --test --test-name-pattern '^((cart )?adds )?two$' test/cart.test.ts",
+            ),
+            (
+                "npx playwright test",
+                "[chromium] › tests/cart.spec.ts:6:3 › cart › adds two",
+                "tests/cart.spec.ts",
+                "npx playwright test --project chromium tests/cart.spec.ts -g 'adds two'",
+            ),
+            ("ctest --test-dir build -j 4", "adds.two", "", r"ctest --test-dir build -R '^adds\.two$'"),
+            (
+                "java -jar lib/junit-platform-console-standalone-1.9.1.jar -cp out --scan-class-path",
+                "CartTest > addsTwo()",
+                "",
+                "java -jar lib/junit-platform-console-standalone-1.9.1.jar -cp out --select-method CartTest#addsTwo",
+            ),
+            ("cargo test --workspace --no-fail-fast", "cart::adds", "", "cargo test --workspace cart::adds"),
             ("pytest", "", "tests/test_cart.py", "pytest tests/test_cart.py -x"),
             ("vitest", "test/a.test.ts", "test/a.test.ts", "vitest run test/a.test.ts"),
             ("jest", "adds", "/srv/shop/test/a.test.ts", "jest -t adds"),
@@ -283,6 +325,51 @@ mod tests {
         let at_top = Some("npx vitest run src/slug.test.js -t spaces");
         assert_eq!(told("npm test --workspaces", "src/slug.test.js").as_deref(), at_top);
         assert_eq!(told("npm test", "src/slug.test.js").as_deref(), at_top);
+    }
+
+    #[test]
+    fn in_the_package_whose_test_it_is() {
+        let inner = |command: &str, file: &str, test: &str| {
+            let failure = Failure {
+                test_name: Some(test.into()),
+                test_file: Some(file.into()),
+                directory: Some("packages/web".into()),
+                ..Failure::default()
+            };
+            running(command, |check| reproduce(&failure, Some(check))).unwrap()
+        };
+        let cases = [
+            (
+                "npx vitest run",
+                "packages/web/a.test.ts",
+                "cart > adds",
+                "cd packages/web && npx vitest run a.test.ts -t adds",
+            ),
+            (
+                "./mvnw -B test",
+                "packages/web/src/test/java/ATest.java",
+                "a.ATest.adds",
+                "./mvnw -pl packages/web -am -Dsurefire.failIfNoSpecifiedTests=false -Dtest=ATest#adds test",
+            ),
+            ("./gradlew test", "", "a.ATest.adds", "./gradlew -p packages/web test --tests ATest.adds"),
+            ("mvn -pl packages/web test", "", "a.ATest.adds", "mvn -pl packages/web -Dtest=ATest#adds test"),
+            (
+                "./node_modules/.bin/jest",
+                "packages/web/a.test.ts",
+                "adds",
+                "./node_modules/.bin/jest packages/web/a.test.ts -t adds",
+            ),
+            ("make test", "packages/web/a_test.go", "TestAdds", "make test"),
+            (
+                "go test ./...",
+                "packages/web/a_test.go",
+                "TestAdds",
+                "cd packages/web && go test ./... -run '^TestAdds$'",
+            ),
+        ];
+        for (command, file, test, expected) in cases {
+            assert_eq!(inner(command, file, test), expected, "{command}");
+        }
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Start {
             return None;
         }
         let words: Vec<&str> = command.split_whitespace().collect();
-        let program = |word: &&str| tool.programs().contains(&word.rsplit('/').next().unwrap_or(word));
+        let program = |word: &&str| tool.is_program(word);
         let at = words.iter().position(program)?;
         // `cargo +nightly test`
         let until = if words.get(at + 1).is_some_and(|word| word.starts_with('+')) { at + 1 } else { at };
@@ -88,8 +88,30 @@ impl Start {
         })
     }
 
+    /// The program, if the command shows it.
+    pub fn known(&self) -> Option<&str> {
+        Some(self.program.as_str()).filter(|program| !program.is_empty())
+    }
+
     pub fn has(&self, word: &str) -> bool {
         self.words.iter().any(|own| own == word)
+    }
+
+    /// Whether the command itself says which package of a workspace it is for.
+    pub fn chooses_package(&self) -> bool {
+        const CHOICES: [&str; 10] = [
+            "-p",
+            "--package",
+            "--manifest-path",
+            "-C",
+            "-f",
+            "--file",
+            "-pl",
+            "--projects",
+            "--project-dir",
+            "--filter",
+        ];
+        self.words.iter().any(|word| CHOICES.contains(&word.split_once('=').map_or(word.as_str(), |(name, _)| name)))
     }
 
     /// The word right behind another one, unless it is an option.

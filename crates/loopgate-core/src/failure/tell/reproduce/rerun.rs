@@ -63,7 +63,16 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
                 .collect();
             format!("-Dtest={} -Dsurefire.failIfNoSpecifiedTests=false", word(&each?.join(","))?)
         }
-        Tool::Gradle | Tool::Dotnet | Tool::Rspec | Tool::Phpunit | Tool::Swift => return None,
+        Tool::Playwright => format!("{}-g {}", separator(&words), word(&any_of(&names)?)?),
+        Tool::Gradle
+        | Tool::Dotnet
+        | Tool::Rspec
+        | Tool::Phpunit
+        | Tool::Swift
+        | Tool::NodeTest
+        | Tool::Ctest
+        | Tool::Gtest
+        | Tool::JunitConsole => return None,
     };
     Some(format!("{command} {behind}"))
 }

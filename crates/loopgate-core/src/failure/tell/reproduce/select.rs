@@ -51,7 +51,40 @@ pub fn of_test(tool: Tool, failure: &Failure, start: &Start) -> Option<String> {
             Some(format!("{program}{options} --filter {}{in_file}", word(method)?))
         }
         Tool::Swift => Some(format!("{program} test{options} --filter {}", word(&name.replace(' ', "/"))?)),
+        // Behind the name of a file, options are the file's.
+        Tool::NodeTest => {
+            Some(format!("{program}{options} --test --test-name-pattern {}{in_file}", word(&node_pattern(name)?)?))
+        }
+        Tool::Playwright => {
+            // `[chromium] › tests/a.spec.ts:3:5 › suite › name`
+            let project = name.strip_prefix('[').and_then(|rest| rest.split_once("] ")).map(|(project, _)| project);
+            let project = project.and_then(word).map_or_else(String::new, |project| format!(" --project {project}"));
+            Some(format!("{program} test{options}{project}{in_file} -g {}", word(&pattern(leaf(name)))?))
+        }
+        Tool::Ctest => Some(format!("{program}{options} -R {}", word(&format!("^{}$", regex::escape(name)))?)),
+        Tool::Gtest => Some(format!("{} --gtest_filter={}", start.known()?, word(name)?)),
+        Tool::JunitConsole => {
+            let method = class_and_method(&name.replace(" > ", "."), file, '.')?;
+            // The report names the class without its package; the frames name it in full.
+            let frames = failure.stack_trace.as_deref().unwrap_or_default();
+            let in_full = |line: &str| Some(line.trim().split_once(&format!("{method}("))?.0.to_owned());
+            let package = frames.lines().find_map(in_full).unwrap_or_default();
+            let package = package.rsplit([' ', '/']).next().unwrap_or_default();
+            let (class, method) = method.rsplit_once('.')?;
+            let selected = word(&format!("{package}{class}#{method}"))?;
+            Some(format!("{}{options} --select-method {selected}", start.known()?))
+        }
     }
+}
+
+/// `^((cart )?adds )?two$`: Node 20 matches a test's own name, later ones put its suites in front, and a report does not
+/// say where those end.
+fn node_pattern(name: &str) -> Option<String> {
+    let name = name.replace(" > ", " ");
+    let (before, last) = name.rsplit_once(' ').unwrap_or(("", &name));
+    let words = before.split(' ').filter(|_| !before.is_empty());
+    let optional = words.fold(String::new(), |before, word| format!("({before}{} )?", pattern(word)));
+    (!last.is_empty()).then(|| format!("^{optional}{}$", pattern(last)))
 }
 
 /// `test`, `testDebugUnitTest`, `integrationTest`: tasks of Gradle that take `--tests`.
@@ -67,6 +100,8 @@ pub fn of_file(tool: Tool, failure: &Failure, start: &Start) -> Option<String> {
         Tool::Pytest => Some(format!("{program}{options} {file} -x")),
         Tool::Vitest => Some(format!("{program} run{options} {file}")),
         Tool::Jest | Tool::Mocha | Tool::Rspec | Tool::Phpunit => Some(format!("{program}{options} {file}")),
+        Tool::NodeTest => Some(format!("{program}{options} --test {file}")),
+        Tool::Playwright => Some(format!("{program} test{options} {file}")),
         Tool::Cargo
         | Tool::Django
         | Tool::Unittest
@@ -74,7 +109,10 @@ pub fn of_file(tool: Tool, failure: &Failure, start: &Start) -> Option<String> {
         | Tool::Maven
         | Tool::Gradle
         | Tool::Dotnet
-        | Tool::Swift => None,
+        | Tool::Swift
+        | Tool::Ctest
+        | Tool::Gtest
+        | Tool::JunitConsole => None,
     }
 }
 

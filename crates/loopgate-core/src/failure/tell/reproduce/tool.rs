@@ -1,6 +1,6 @@
 //! The tool that runs a failing test.
 
-use super::check::CheckContext;
+use super::{check::CheckContext, own::is_simple};
 use crate::{
     evidence::{Failure, TestFramework},
     failure::read::{paths, text},
@@ -25,11 +25,19 @@ pub enum Tool {
     Rspec,
     Phpunit,
     Swift,
+    /// `node --test`
+    NodeTest,
+    Playwright,
+    Ctest,
+    /// A program that GoogleTest is linked into.
+    Gtest,
+    /// JUnit's console launcher, a jar.
+    JunitConsole,
 }
 
 pub fn tool(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<Tool> {
     let command = check.and_then(|check| check.command).unwrap_or_default();
-    const WORDS: [(&str, Tool); 17] = [
+    const WORDS: [(&str, Tool); 20] = [
         ("vitest", Tool::Vitest),
         ("jest", Tool::Jest),
         ("mocha", Tool::Mocha),
@@ -47,9 +55,15 @@ pub fn tool(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<Tool>
         ("rspec", Tool::Rspec),
         ("phpunit", Tool::Phpunit),
         ("swift test", Tool::Swift),
+        ("playwright", Tool::Playwright),
+        ("ctest", Tool::Ctest),
+        ("junit-platform-console", Tool::JunitConsole),
     ];
     let named = WORDS.iter().find(|(word, _)| has_word(command, word)).map(|(_, tool)| *tool);
+    let by_option = || (has_word(command, "node") && has_word(command, "--test")).then_some(Tool::NodeTest);
     named
+        .or_else(by_option)
+        .or_else(|| is_gtest(failure, command).then_some(Tool::Gtest))
         .or_else(|| match check.and_then(|check| check.framework)? {
             TestFramework::Jest => Some(Tool::Jest),
             TestFramework::Vitest => Some(Tool::Vitest),
@@ -63,6 +77,15 @@ pub fn tool(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<Tool>
         // A command line that names no tool runs whatever it likes, unless it is a script of a package: a guess from
         // the failure would be another program than the check's.
         .or_else(|| (command.is_empty() || is_package_script(command)).then(|| by_traces(failure)).flatten())
+}
+
+/// Whether a command that is a program of the project itself printed what GoogleTest prints.
+fn is_gtest(failure: &Failure, command: &str) -> bool {
+    let trace = failure.stack_trace.as_deref().map_or("", |trace| text::prefix(trace, 16 * 1024));
+    let is_program = |word: &str| Tool::Gtest.is_program(word);
+    is_simple(command)
+        && command.split_whitespace().next().is_some_and(is_program)
+        && trace.lines().any(|line| line.ends_with(": Failure"))
 }
 
 /// Whether a command names a tool: `django test` is no `go test`.
@@ -92,11 +115,27 @@ impl Tool {
             Self::Rspec => "bundle exec rspec",
             Self::Phpunit => "vendor/bin/phpunit",
             Self::Swift => "swift",
+            Self::NodeTest => "node",
+            Self::Playwright => "npx playwright",
+            Self::Ctest => "ctest",
+            // Neither is found where the command does not show it.
+            Self::Gtest | Self::JunitConsole => "",
+        }
+    }
+
+    /// Whether a word of a command line is its program.
+    pub fn is_program(self, word: &str) -> bool {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        match self {
+            // Whatever its name, it is a file of the project.
+            Self::Gtest => word.contains('/') && !word.contains('='),
+            Self::JunitConsole => name.starts_with("junit-platform-console") && name.ends_with(".jar"),
+            _ => self.programs().contains(&name),
         }
     }
 
     /// The file names of its program.
-    pub const fn programs(self) -> &'static [&'static str] {
+    const fn programs(self) -> &'static [&'static str] {
         match self {
             Self::Cargo => &["cargo"],
             Self::Pytest => &["pytest", "py.test"],
@@ -112,6 +151,10 @@ impl Tool {
             Self::Rspec => &["rspec"],
             Self::Phpunit => &["phpunit"],
             Self::Swift => &["swift"],
+            Self::NodeTest => &["node"],
+            Self::Playwright => &["playwright"],
+            Self::Ctest => &["ctest"],
+            Self::Gtest | Self::JunitConsole => &[],
         }
     }
 
@@ -119,7 +162,15 @@ impl Tool {
     pub const fn options_that_matter(self) -> Options {
         let (alone, with_value): (&[&str], &[&str]) = match self {
             Self::Cargo => (
-                &["--all-features", "--no-default-features", "--release", "--locked", "--offline"],
+                &[
+                    "--all-features",
+                    "--no-default-features",
+                    "--release",
+                    "--locked",
+                    "--offline",
+                    "--workspace",
+                    "--all",
+                ],
                 &["-p", "--package", "--features", "-F", "--manifest-path", "--profile", "--target"],
             ),
             Self::Go => (&["-race"], &["-tags", "-mod", "-C"]),
@@ -131,7 +182,11 @@ impl Tool {
             Self::Django => (&[], &["--settings"]),
             Self::Jest | Self::Vitest | Self::Mocha => (&[], &["-c", "--config"]),
             Self::Swift => (&[], &["--package-path"]),
-            Self::Unittest | Self::Rspec => (&[], &[]),
+            Self::NodeTest => (&[], &["--import", "--require", "-r", "--loader", "--experimental-loader"]),
+            Self::Playwright => (&[], &["-c", "--config"]),
+            Self::Ctest => (&["--output-on-failure", "-V"], &["--test-dir", "--preset", "-C", "--build-config"]),
+            Self::JunitConsole => (&["--disable-banner"], &["--class-path", "--classpath", "-cp", "--config"]),
+            Self::Unittest | Self::Rspec | Self::Gtest => (&[], &[]),
         };
         Options { alone, with_value }
     }
@@ -166,11 +221,23 @@ fn by_traces(failure: &Failure) -> Option<Tool> {
         Some(SourceLanguage::Swift) => Some(Tool::Swift),
         Some(SourceLanguage::Kotlin) => Some(Tool::Gradle),
         Some(SourceLanguage::Java) => Some(if trace.contains("org.gradle") { Tool::Gradle } else { Tool::Maven }),
+        // `tests/cart.spec.ts:6:3 › cart › adds`, maybe with a project in front.
+        _ if failure.test_name.as_deref().is_some_and(is_placed) => Some(Tool::Playwright),
+        _ if trace.contains("node:internal/test_runner") => Some(Tool::NodeTest),
         _ if trace.contains("vitest") || trace.contains('❯') => Some(Tool::Vitest),
         _ if trace.contains("mocha") => Some(Tool::Mocha),
         _ if trace.contains("jest") => Some(Tool::Jest),
         _ => None,
     }
+}
+
+/// Whether the name of a test says its line and column, as Playwright's do.
+fn is_placed(name: &str) -> bool {
+    let mut places = name.split(" › ").take(2).filter_map(|part| part.rsplit_once(':'));
+    places.any(|(place, column)| {
+        let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        number(column) && place.rsplit_once(':').is_some_and(|(_, line)| number(line))
+    })
 }
 
 /// The file that a failure names, as it is printed.

@@ -1,0 +1,111 @@
+//! What `cargo nextest run` prints: a line for each test as it ends, and below it, indented, what a failing one printed.
+
+use std::sync::LazyLock;
+
+use indexmap::IndexMap;
+use loopgate_core::evidence::{TestFramework, TestState};
+use regex::Regex;
+
+use super::cargo_failure;
+use crate::{
+    collect::{Case, Collector, Title},
+    numbers,
+    text::{Clip, MAX_TRACE},
+};
+
+/// Failing tests gathered; further ones are counted without what they printed.
+const MAX_GATHERED: usize = 5_000;
+
+/// `        FAIL [   0.765s] (2/3) cart tests::adds_two`, `  TRY 2 PASS [   0.010s] cart::it adds`.
+static STATUS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"^ *(?:TRY (?P<try>[0-9]+) )?(?P<word>[A-Z][A-Z0-9-]*)(?: \([^)]*\))? \[ *(?P<seconds>[0-9.]+)s\] (?:\( *[0-9]+/[0-9]+\) )?(?P<binary>\S+) (?P<test>\S.*)$",
+    )
+    .expect("the pattern is part of the program, and a test compiles it")
+});
+
+/// Reads lines.
+#[derive(Default)]
+pub(super) struct Nextest {
+    part: Part,
+    /// What failing tests printed, by binary and test, and which of them prints.
+    failing: IndexMap<(String, String), Clip>,
+    prints: Option<usize>,
+}
+
+#[derive(Default, PartialEq)]
+enum Part {
+    #[default]
+    Before,
+    Tests,
+    /// What failed is listed once more.
+    Summary,
+}
+
+impl Nextest {
+    /// Takes a line, if it is one of nextest's.
+    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
+        let text = line.trim_start();
+        match self.part {
+            Part::Before if text.starts_with("Starting ") && text.contains(" across ") && text.len() < line.len() => {
+                self.part = Part::Tests;
+                out.expect_tests();
+                out.framework = Some(TestFramework::CargoTest);
+                true
+            }
+            Part::Before => false,
+            Part::Tests if text.starts_with("Summary [") => {
+                self.part = Part::Summary;
+                self.prints = None;
+                true
+            }
+            Part::Tests => {
+                self.test_line(line, out);
+                true
+            }
+            // The exit status says it, too.
+            Part::Summary => STATUS.is_match(line) || text.starts_with("error: test run failed"),
+        }
+    }
+
+    fn test_line(&mut self, line: &str, out: &mut Collector<'_>) {
+        let Some(status) = STATUS.captures(line) else {
+            let is_heading = ["  stdout ──", "  stderr ──", "  output ──"].iter().any(|head| line.starts_with(head));
+            if is_heading {
+                return;
+            }
+            if let Some((_, printed)) = self.prints.and_then(|at| self.failing.get_index_mut(at)) {
+                printed.push_line(line.strip_prefix("    ").unwrap_or(line));
+            }
+            return;
+        };
+        self.prints = None;
+        let (binary, test) = (&status["binary"], &status["test"]);
+        let key = (binary.to_owned(), test.to_owned());
+        let state = match &status["word"] {
+            "SLOW" | "TERMINATING" | "SETUP" => return,
+            "SKIP" => TestState::Skipped,
+            "PASS" | "LEAK" if self.failing.shift_remove(&key).is_some() => TestState::Flaky,
+            "PASS" | "LEAK" => TestState::Passed,
+            _ if self.failing.len() < MAX_GATHERED => {
+                // Each try replaces what the one before it printed.
+                self.prints = Some(self.failing.insert_full(key, Clip::new(MAX_TRACE)).0);
+                return;
+            }
+            _ => TestState::Failed,
+        };
+        let seconds = numbers::seconds(&status["seconds"]).unwrap_or(0.0);
+        out.case(case(binary, test, state, seconds), || cargo_failure::failure("", test, ""));
+    }
+
+    pub fn end(&mut self, out: &mut Collector<'_>) {
+        for ((binary, test), printed) in std::mem::take(&mut self.failing) {
+            let failure = || cargo_failure::failure(&printed.text(), &test, "");
+            out.case(case(&binary, &test, TestState::Failed, 0.0), failure);
+        }
+    }
+}
+
+fn case<'a>(binary: &'a str, test: &'a str, state: TestState, seconds: f64) -> Case<'a> {
+    Case { file: "", class: binary, name: test, state, seconds, title: Title::WithClass }
+}
