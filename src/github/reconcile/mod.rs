@@ -333,7 +333,10 @@ impl Reconcile {
             .chain(post_at)
             .min();
         let above = decision.next.above.or(left_above);
-        let above = above.filter(|_| !open || executed.done > 0 || decision.next.above != left_above);
+        // A layer may look as before and pass on what changed beneath it all the same.
+        let stands_on = observation.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
+        let may_concern = !open || executed.done > 0 || stands_on || decision.next.above != left_above;
+        let above = above.filter(|_| may_concern);
         let summary = Summary {
             word: decision.action.word(),
             status: decision.next.status,

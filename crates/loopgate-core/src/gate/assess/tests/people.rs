@@ -105,7 +105,8 @@ fn whoever_asked_a_coding_agent_for_it_does_not_approve() {
     world.snapshot.commits.items.push(commit("author", &trailer));
     world.comment("alice", "security approved");
     assert!(world.is_approved(), "a person's co-author");
-    world.snapshot.commits.items[0].author = Some(account("Copilot"));
+    let theirs = world.snapshot.commits.items.last_mut().expect("a commit");
+    theirs.author = Some(account("Copilot[bot]"));
     assert_eq!(world.refusal(), Refusal::IsRequester);
     // Nobody approves while it cannot be told who asked.
     world.snapshot.assignments = Assignments::Unread("403".into());
