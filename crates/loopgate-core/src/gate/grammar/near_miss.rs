@@ -111,12 +111,12 @@ fn named(word: &str, vocabulary: Vocabulary<'_>) -> Option<Named> {
 
 /// The gate named at a place, and of how many words: `data-loss` may be written apart.
 fn named_at(words: &[String], at: usize, vocabulary: Vocabulary<'_>) -> Option<(Named, usize)> {
-    let apart = (2..=3).filter_map(|length| {
+    let apart = (2..=3).rev().find_map(|length| {
         let joined = words.get(at..at + length)?.join("-");
         let name = vocabulary.gate(&joined)?.clone();
         Some((Named { name, exactly: false }, length))
     });
-    apart.last().or_else(|| Some((named(words.get(at)?, vocabulary)?, 1)))
+    apart.or_else(|| Some((named(words.get(at)?, vocabulary)?, 1)))
 }
 
 /// A gate's name and the verdict nearest to it.

@@ -193,7 +193,8 @@ fn talk_is_left_alone() {
 #[test]
 fn each_gate_of_a_line_is_a_near_miss_of_its_own() {
     use Word::*;
-    let cases: [(&str, &[(Option<&str>, Word)]); 9] = [
+    type Misses<'a> = &'a [(Option<&'a str>, Word)];
+    let cases: [(&str, Misses<'_>); 9] = [
         ("security approved, database approved", &[(Some("security"), Approve), (Some("database"), Approve)]),
         ("security approved, database rejected", &[(Some("security"), Approve), (Some("database"), Reject)]),
         ("/approve secrity database", &[(Some("security"), Approve), (Some("database"), Approve)]),
