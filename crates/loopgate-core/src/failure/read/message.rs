@@ -104,6 +104,9 @@ const FORMS: &[Form] = &[
         error_type: None,
     },
     Form { pattern: r": (?P<msg>.+) \((?P<class>[A-Z][A-Za-z0-9_:]*)\)$", class: Captured, error_type: None },
+    // Elixir, PHP
+    Form { pattern: r"^\*\* \((?P<class>[A-Z][A-Za-z.]+)\) (?P<msg>.*)$", class: Captured, error_type: None },
+    form(r"^(?:PHP )?Fatal error:\s+(?P<msg>.*?) in \S+ on line [0-9]+$", Fixed("fatal error"), RuntimeError),
     form(r"^(?:E\s+)?Failed: (?P<msg>DID NOT RAISE .*)$", Fixed("Failed"), AssertionError),
     Form { pattern: r"^(?:E\s+)?Failed: (?P<msg>.*)$", class: Fixed("Failed"), error_type: None },
     // Package managers, behind their warnings
@@ -243,7 +246,7 @@ pub(in crate::failure) fn is_source_excerpt(trimmed: &str) -> bool {
 /// A runner's line with the test's name: `  ● cart › adds`, ` FAIL  test/cart.test.ts > cart`, `# example.com/cart`.
 fn is_title(line: &str) -> bool {
     let trimmed = line.trim_start();
-    ["● ", "FAIL ", "# ", "> ", "npm warn", "npm WARN", "--- FAIL", "====", "____"]
+    ["● ", "FAIL ", "# ", "> ", "npm warn", "npm WARN", "--- FAIL", "====", "____", "[gw"]
         .iter()
         .any(|start| trimmed.starts_with(start))
 }
@@ -261,7 +264,10 @@ fn end_of_traceback(lines: &[&str]) -> Option<Headline> {
 }
 
 fn without_form(lines: &[&str]) -> Headline {
-    let start = lines.iter().position(|line| !line.trim().is_empty() && !is_title(line) && !stack::is_trace_line(line));
+    let says = |line: &&str| !line.trim().is_empty() && !is_title(line) && !stack::is_trace_line(line);
+    let start = lines.iter().position(|line| says(line) && text::tells_of_failure(line));
+    let start = start.or_else(|| lines.iter().position(|line| says(line)));
+    let start = start.or_else(|| lines.iter().position(|line| !line.trim().is_empty()));
     let message = start.map_or_else(String::new, |start| message_block(lines[start], &lines[start + 1..]));
     let error_type = type_of(None, &message);
     Headline { class: None, error_type, message }

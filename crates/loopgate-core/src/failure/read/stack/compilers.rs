@@ -22,6 +22,19 @@ pub(super) const LINES: &[Line] = &[
         order: Order::InnermostFirst,
     },
     Line::frame(r"^\s+(?P<line>[0-9]+):(?P<col>[0-9]+)\s+(?:error|warning|✖|×)\s"),
+    // SQLFluff: a heading, then one line per finding.
+    Line {
+        pattern: r"^== \[(?P<file>[^\]]+)\] FAIL$",
+        says: Says::Heading,
+        order: Order::InnermostFirst,
+    },
+    Line::frame(r"^L:\s+(?P<line>[0-9]+) \| P:\s+(?P<col>[0-9]+) \|"),
+    // Source shown in a frame, with its place on the upper edge: codespan, miette, ariadne and those that look like them.
+    Line::frame(
+        r"^\s*[╭┌,][─-]*\s*\[?\s*(?P<file>(?:[A-Za-z]:)?[^\s:\[\]]+):(?P<line>[0-9]+):(?P<col>[0-9]+)\s*\]?(?:[─-]+)?$",
+    ),
+    // The template that a compiler instantiates.
+    Line::frame(r"^(?P<file>[^\s:()]+):(?P<line>[0-9]+):(?P<col>[0-9]+):   required from here$"),
     // Formatters name the file alone.
     Line::frame(r"^(?:would reformat|\[warn\]|Would reformat:) (?P<file>[^\s:]+\.[A-Za-z]+)$"),
     // gcc, clang, go, javac, swiftc, mypy, ruff, flake8, RuboCop, tsc --pretty

@@ -10,6 +10,10 @@ pub(super) const LINES: &[Line] = &[
     Line::frame(r"^\s*at (?:async )?(?P<file>[^\s()].*?):(?P<line>[0-9]+):(?P<col>[0-9]+)$"),
     Line::frame(r"^\s*❯ (?:(?P<fun>\S+) )?(?P<file>[^\s:]+(?::[/\\][^\s:]+)?):(?P<line>[0-9]+):(?P<col>[0-9]+)$"),
     Line::frame(r"^\s*(?P<fun>[^@\s]*)@(?P<file>(?:[a-z-]+:/{2,3}|/)\S+?):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?$"),
+    // AVA
+    Line::frame(r"^\s*› (?:(?P<fun>\S+) \()?(?P<file>[^\s()]+?):(?P<line>[0-9]+):(?P<col>[0-9]+)\)?$"),
+    // mocha's time-outs name the file alone.
+    Line::frame(r"returning a Promise, ensure it resolves\. \((?P<file>[^()]+)\)$"),
     // Node prints where an uncaught error or a syntax error stands above the source line.
     Line::frame(r"^(?P<file>(?:file://|[A-Za-z]:)?[^\s:]+\.[cm]?[jt]sx?):(?P<line>[0-9]+)$"),
 ];

@@ -6,6 +6,10 @@ pub(super) const LINES: &[Line] = &[
     Line::frame(
         r"^[\s#]*\(?(?:in|from) (?:test file|file|function `(?P<fun>[^']+)' in (?:test )?file) (?P<file>\S+), line (?P<line>[0-9]+)[,)]",
     ),
+    // bash, dash, ShellCheck
+    Line::frame(r"^(?P<file>[^\s:]+): line (?P<line>[0-9]+): \S"),
+    Line::frame(r"^(?P<file>[^\s:]+\.sh): (?P<line>[0-9]+): \S"),
+    Line::frame(r"^In (?P<file>\S+) line (?P<line>[0-9]+):$"),
     Line::frame(r"^[\s#]*at (?P<file>\S+\.(?:t|p[lm])) line (?P<line>[0-9]+)\.$"),
     Line::frame(r"\bat (?P<file>\S+\.(?:t|p[lm])) line (?P<line>[0-9]+)\.$"),
 ];
