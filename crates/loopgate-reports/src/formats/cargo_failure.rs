@@ -50,12 +50,6 @@ pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
             .filter(|_| failure.error_type == ErrorType::CompileError)
             .and_then(|source| source.line)
             .unwrap_or(line);
-        if failure.error_type != ErrorType::CompileError
-            && let Some(trace) = &mut failure.stack_trace
-        {
-            let lines: Vec<&str> = trace.lines().filter(|line| !line.contains(" panicked at ")).collect();
-            *trace = lines.join("\n");
-        }
         failure.test_file = Some(text::path(file));
         failure.line_number = Some(line);
         failure.source = Some(SourceLocation { file: text::path(file), line: Some(line), function: None });

@@ -260,7 +260,7 @@ mod tests {
         for (at, row) in TABLE.rows.iter().enumerate() {
             assert!(!row.examples.is_empty(), "{} has no example", row.name);
             for Example { text, captures } in &row.examples {
-                let found = look_up(text, Kind::Error);
+                let found = look_up(text, Kind::Error, |_| true);
                 assert_eq!(found.matched.first(), Some(&row.name), "{text}\nmatched {:?}", found.matched);
                 let groups = TABLE.captures(at, &TABLE.patterns.matching(text), text).expect("the row matches");
                 let captured: BTreeMap<String, String> = row
@@ -278,9 +278,12 @@ mod tests {
     #[test]
     fn values_that_a_test_compares_are_no_outage() {
         let outage = "status 503 Service Unavailable";
-        assert!(look_up(outage, Kind::Error).by.is_some_and(|found| found.retry == RetryClass::External));
-        assert!(look_up(outage, Kind::Assertion).by.is_none());
+        assert!(look_up(outage, Kind::Error, |_| true).by.is_some_and(|found| found.retry == RetryClass::External));
+        assert!(look_up(outage, Kind::Assertion, |_| true).by.is_none());
         let null = "expected 'x' to be \"Cannot read properties of undefined (reading 'y')\"";
-        assert!(look_up(null, Kind::Assertion).by.is_some() && look_up(null, Kind::Comparison).by.is_none());
+        assert!(
+            look_up(null, Kind::Assertion, |_| true).by.is_some()
+                && look_up(null, Kind::Comparison, |_| true).by.is_none()
+        );
     }
 }

@@ -134,17 +134,28 @@ static RUST_LINT: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a constant")
 });
 
-/// Reads the headline of a text that [`text::clean`] has bounded.
+/// Reads the headline of a message that [`text::clean`] has bounded.
 pub(in crate::failure) fn headline(cleaned: &str) -> Headline {
+    headline_of(cleaned, false)
+}
+
+/// Reads the headline of all that a tool printed, which may begin with lines that say nothing of a failure.
+pub(in crate::failure) fn headline_of_output(cleaned: &str) -> Headline {
+    headline_of(cleaned, true)
+}
+
+fn headline_of(cleaned: &str, is_output: bool) -> Headline {
     let lines: Vec<&str> = cleaned.lines().collect();
     // A Python traceback ends with its error; the last of a chain is the one that was raised.
     let traceback = lines.iter().rposition(|line| line.trim_start().starts_with("Traceback (most recent call last)"));
     let found = traceback.and_then(|start| find(&lines, start)).or_else(|| find(&lines, 0));
     let Some((index, row)) = found else {
-        return traceback.and_then(|start| end_of_traceback(&lines[start..])).unwrap_or_else(|| without_form(&lines));
+        return traceback
+            .and_then(|start| end_of_traceback(&lines[start..]))
+            .unwrap_or_else(|| without_form(&lines, is_output));
     };
     let form = &FORMS[row];
-    let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(&lines) };
+    let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(&lines, is_output) };
     let said = captures.name("msg").map_or("", |found| found.as_str());
     // The next line of a compiler or linter is its next finding.
     let is_finding = matches!(form.error_type, Some(CompileError | LintError | TypeError));
@@ -211,7 +222,7 @@ fn message_block(first: &str, following: &[&str]) -> String {
 /// Whether a line stands behind a message: a frame, an excerpt of source, a backtrace's heading, the next failure.
 fn ends_message(line: &str) -> bool {
     let trimmed = line.trim_start();
-    const ENDS: [&str; 20] = [
+    const ENDS: [&str; 22] = [
         "stack backtrace:",
         "note: run with",
         "note: Some details",
@@ -232,6 +243,8 @@ fn ends_message(line: &str) -> bool {
         "!!!!!",
         "panic: ",
         "● ",
+        "make: ***",
+        "Error: Process completed with",
     ];
     ENDS.iter().any(|end| trimmed.starts_with(end)) || is_source_excerpt(trimmed) || stack::is_trace_line(line)
 }
@@ -263,9 +276,12 @@ fn end_of_traceback(lines: &[&str]) -> Option<Headline> {
     })
 }
 
-fn without_form(lines: &[&str]) -> Headline {
-    let says = |line: &&str| !line.trim().is_empty() && !is_title(line) && !stack::is_trace_line(line);
-    let start = lines.iter().position(|line| says(line) && text::tells_of_failure(line));
+fn without_form(lines: &[&str], is_output: bool) -> Headline {
+    let says = |line: &&str| {
+        let trimmed = line.trim_start();
+        !trimmed.is_empty() && !is_title(line) && !stack::is_trace_line(line) && !is_source_excerpt(trimmed)
+    };
+    let start = lines.iter().position(|line| is_output && says(line) && text::tells_of_failure(line));
     let start = start.or_else(|| lines.iter().position(|line| says(line)));
     let start = start.or_else(|| lines.iter().position(|line| !line.trim().is_empty()));
     let message = start.map_or_else(String::new, |start| message_block(lines[start], &lines[start + 1..]));

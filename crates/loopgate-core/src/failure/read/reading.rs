@@ -42,7 +42,10 @@ impl Reading {
             (false, true) => message.clone(),
             (true, _) => trace.clone(),
         };
-        let mut headline = message::headline(if message.is_empty() { &trace } else { &message });
+        let mut headline = match failure.test_name.is_none() && (message.is_empty() || message == trace) {
+            true => message::headline_of_output(&trace),
+            false => message::headline(if message.is_empty() { &trace } else { &message }),
+        };
         if headline.class.is_none() && !message.is_empty() && !trace.is_empty() {
             // Reports put the class above the trace, and only the words into the message.
             let of_trace = message::headline(&trace);

@@ -75,8 +75,26 @@ pub fn without_stamp(line: &str) -> &str {
 /// Whether a line of a tool that is not known says that something went wrong: by its words, and as no warning.
 pub(in crate::failure) fn tells_of_failure(line: &str) -> bool {
     const WORDS: [&str; 20] = [
-        "abort", "assert", "cannot", "can't", "couldn't", "could not", "crash", "denied", "error", "exceed", "exception",
-        "expected", "fail", "fatal", "invalid", "missing", "no such", "not found", "unable", "undefined",
+        "abort",
+        "assert",
+        "cannot",
+        "can't",
+        "couldn't",
+        "could not",
+        "crash",
+        "denied",
+        "error",
+        "exceed",
+        "exception",
+        "expected",
+        "fail",
+        "fatal",
+        "invalid",
+        "missing",
+        "no such",
+        "not found",
+        "unable",
+        "undefined",
     ];
     let lower = prefix(line.trim_start(), 400).to_ascii_lowercase();
     let is_remark = ["warn", "deprecat", "note", "info", "using "].iter().any(|word| lower.starts_with(word));

@@ -9,6 +9,7 @@ use regex::Captures;
 use super::rows::{Row, Tool};
 use crate::{
     collect::IsError,
+    formats::cargo_failure,
     numbers, severity,
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
 };
@@ -140,6 +141,8 @@ impl Block {
             Tool::ExUnit => exunit(name, &text),
             Tool::Jasmine => jasmine(name, &text),
             Tool::Dotnet => dotnet(name, &text),
+            Tool::Nextest => nextest(name, &self.message, &text),
+            Tool::Prove => prove(name, &text),
             Tool::Deno => deno(name, &self.file, &text),
             _ => Told::new(&self.file, name, "", &text),
         };
@@ -403,6 +406,31 @@ fn deno(name: &str, file: &str, text: &str) -> Told {
     Told::new(file, name, message.trim_start_matches("error: "), text)
 }
 
+/// Indented by four, below `stdout ───` and `stderr ───`.
+fn nextest(name: &str, ending: &str, text: &str) -> Told {
+    let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("    ")).collect();
+    let mut failure = cargo_failure::failure(&lines.join("\n"), name, "");
+    if ending != "FAIL" {
+        failure.error_message = format!("the test ended with: {ending}");
+        failure.error_type = if ending == "TIMEOUT" { ErrorType::TimeoutError } else { ErrorType::RuntimeError };
+        failure.error_class = Some(ending.to_owned());
+    }
+    Told { file: String::new(), name: name.to_owned(), phase: "", failure }
+}
+
+/// Comments of TAP: the place, then what differs.
+fn prove(name: &str, text: &str) -> Told {
+    let lines: Vec<&str> = text.lines().map(|line| line.trim_start().trim_start_matches('#')).collect();
+    let (place, below) = lines.split_first().unwrap_or((&"", &[]));
+    let message: Vec<&str> = below.iter().map(|line| line.trim()).collect();
+    let message = if below.iter().all(|line| line.trim().is_empty()) {
+        format!("the test '{name}' failed")
+    } else {
+        message.join("\n")
+    };
+    Told::new("", name, &message, &format!("{}\n{}", place.trim(), below.join("\n")))
+}
+
 fn dotnet(name: &str, text: &str) -> Told {
     let (_, message) = text.split_once("Error Message:\n").unwrap_or(("", text));
     let message = message.split("\n  Stack Trace:").next().unwrap_or_default();
@@ -413,7 +441,10 @@ fn dotnet(name: &str, text: &str) -> Told {
 /// `Failed`, `Timeout`, `Exception: SegFault`, and what the program printed.
 fn ctest(name: &str, ending: &str, text: &str) -> Told {
     let mut told = Told::new("", name, "", text);
-    if told.failure.error_message.is_empty() || ending != "Failed" {
+    let ending = ending.trim_end_matches(':');
+    // What a program says of its own end is worth more than the signal.
+    let says_more = told.failure.source.is_some() && ending != "Timeout";
+    if told.failure.error_message.is_empty() || ending != "Failed" && !says_more {
         told.failure = Failure {
             test_name: Some(name.to_owned()),
             error_message: format!("the test ended with: {ending}"),

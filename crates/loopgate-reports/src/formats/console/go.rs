@@ -38,7 +38,10 @@ struct Test {
 impl Go {
     /// Whether only go prints such a line.
     pub fn begins_with(line: &str) -> bool {
-        result(line).is_some() || line.starts_with("=== RUN   ") || package_end(line).is_some() || is_end_of_process(line)
+        result(line).is_some()
+            || line.starts_with("=== RUN   ")
+            || package_end(line).is_some()
+            || is_end_of_process(line)
     }
 
     /// Whether the line is go's, or a test's of it.

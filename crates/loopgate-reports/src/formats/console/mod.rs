@@ -42,7 +42,10 @@ const MAX_LINE: usize = 4 * 1024;
 /// Whether a tool says with this line that it begins.
 fn is_session(line: &str) -> bool {
     let is_pytest = line.starts_with("=====") && line.ends_with("=====") && line.contains(" test session starts ");
-    is_pytest || line.starts_with(" RUN  v") || line.starts_with("PHPUnit ") && line.contains(" by Sebastian Bergmann")
+    is_pytest
+        || line.starts_with(" Nextest run ID ")
+        || line.starts_with(" RUN  v")
+        || line.starts_with("PHPUnit ") && line.contains(" by Sebastian Bergmann")
 }
 
 fn is_line(line: &str) -> bool {
@@ -71,6 +74,8 @@ struct Console {
     /// The files of the tests told of so far, by the tests' names.
     told: HashMap<String, Vec<String>>,
     go: Go,
+    /// Where a template is used in which a compiler finds an error: the error's own place is the library's.
+    instantiated: Option<String>,
 }
 
 impl Console {
@@ -154,11 +159,17 @@ impl Console {
         if let Some((_, title)) = self.title.as_ref().filter(|(tool, _)| *tool == row.tool) {
             block.name(title);
         }
+        if let Some(instantiated) = self.instantiated.take().filter(|_| block.is_finding) {
+            block.push(&instantiated);
+        }
         self.open = Some(block);
     }
 
     /// A line that says nothing by itself.
     fn plain(&mut self, line: &str, out: &mut Collector<'_>) {
+        if line.ends_with(":   required from here") {
+            self.instantiated = Some(line.to_owned());
+        }
         match &mut self.open {
             Some(open) if open.is_finding && !open.goes_on(line) => self.close(out),
             Some(open) => open.push(line),

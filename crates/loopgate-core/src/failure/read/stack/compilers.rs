@@ -23,11 +23,7 @@ pub(super) const LINES: &[Line] = &[
     },
     Line::frame(r"^\s+(?P<line>[0-9]+):(?P<col>[0-9]+)\s+(?:error|warning|✖|×)\s"),
     // SQLFluff: a heading, then one line per finding.
-    Line {
-        pattern: r"^== \[(?P<file>[^\]]+)\] FAIL$",
-        says: Says::Heading,
-        order: Order::InnermostFirst,
-    },
+    Line { pattern: r"^== \[(?P<file>[^\]]+)\] FAIL$", says: Says::Heading, order: Order::InnermostFirst },
     Line::frame(r"^L:\s+(?P<line>[0-9]+) \| P:\s+(?P<col>[0-9]+) \|"),
     // Source shown in a frame, with its place on the upper edge: codespan, miette, ariadne and those that look like them.
     Line::frame(
