@@ -294,6 +294,17 @@ mod tests {
                 "{:error, :gone}",
             ),
             ("#   Failed test 'sums'\n#          got: '3'\n#     expected: '4'", "'4'", "'3'"),
+            ("<\"4.50\"> expected but was\n<\"4.00\">", "\"4.50\"", "\"4.00\""),
+            ("Expected:\n    'a-b'\nGot:\n    'a--b'", "'a-b'", "'a--b'"),
+            ("status code = 500; want 400 (body {\"error\":1}", "400", "500"),
+            ("AssertionError: 11.88 != 11.9 within 2 places (0.02 difference) : gross", "11.9", "11.88"),
+            ("error: expected type 'u8', found '*const [4:0]u8'", "u8", "*const [4:0]u8"),
+            ("Difference (- actual, + expected):\n\n  - 'a b'\n  + 'a-b'", "'a-b'", "'a b'"),
+            (
+                "Error: This expression has type string but an expression was expected of type\n         int",
+                "int",
+                "string",
+            ),
         ];
         for (text, expected, actual) in cases {
             let found = sides_in(&text::clean(text)).map(|sides| (sides.expected, sides.actual));
@@ -301,6 +312,8 @@ mod tests {
         }
         for text in [
             "connection refused",
+            "We expected the binary to be installed here: /x/Cypress",
+            "undefined function lins/0 (expected Cart to be imported, but none are available) but got nothing to call)",
             "expected \"spy\" to be called with arguments: [ 'b' ]",
             "expected null not to be null",
             "expected [ 'a' ] to include 'c'",

@@ -297,6 +297,31 @@ mod tests {
     }
 
     #[test]
+    fn the_lines_of_a_job_are_what_its_step_printed() {
+        let log = "\u{feff}2026-11-20T22:14:50.0071381Z ##[group]Run go test ./...\n\
+                   2026-11-20T22:14:50.0144308Z shell: /usr/bin/bash -e {0}\n\
+                   2026-11-20T22:14:50.0313985Z ##[endgroup]\n\
+                   2026-11-20T22:14:50.4313985Z   indented\n\
+                   2026-11-20T22:14:50.4313985Z \n\
+                   2026-11-20T22:14:50.7680466Z ##[error]Process completed with exit code 1.\n\
+                   2026-11-20T22:14:51.0014785Z git version 2.51.0";
+        assert_eq!(clean(log), "  indented");
+        assert_eq!(without_stamp("2026-11-20T22:14:50Z started"), "2026-11-20T22:14:50Z started");
+    }
+
+    #[test]
+    fn failures_are_told_by_their_words() {
+        for line in ["unable to prepare context: lstat Dockerfile", "ASSERT FAILED: total is 3", "Cannot find x"] {
+            assert!(tells_of_failure(line), "{line}");
+        }
+        for line in
+            ["warning: x failed", "DEPRECATED: missing", "0 errors, 1 warning", "1 scenario passed, 1 failed", "ok"]
+        {
+            assert!(!tells_of_failure(line), "{line}");
+        }
+    }
+
+    #[test]
     fn a_tool_s_advice_is_not_repeated() {
         let cases = [
             ("unused import; consider removing it", "unused import"),

@@ -335,7 +335,7 @@ fn gradle(name: &str, text: &str) -> Told {
 fn rspec(name: &str, file: &str, text: &str) -> Told {
     let is_class = |line: &str| {
         let class = line.trim().strip_suffix(':').unwrap_or_default();
-        class.starts_with(char::is_uppercase) && !class.contains(char::is_whitespace)
+        class != "Diff" && class.starts_with(char::is_uppercase) && !class.contains(char::is_whitespace)
     };
     let mut at = 0;
     for line in text.split_inclusive('\n') {

@@ -79,8 +79,9 @@ impl Go {
 
     pub fn end(&mut self, out: &mut Collector<'_>) {
         // Any program of go panics; one whose package is never named is no test.
-        let is_other = |output: &Clip| !output.text().lines().next().is_some_and(is_end_of_process);
-        if self.tests.is_empty() && self.output.as_ref().is_some_and(is_other) {
+        let is_other = |line: &str| line.starts_with("panic: ") && !is_end_of_process(line);
+        let output = self.output.as_ref().map(Clip::text).unwrap_or_default();
+        if self.tests.is_empty() && output.lines().next().is_some_and(is_other) {
             return;
         }
         if self.is_open || self.output.is_some() {

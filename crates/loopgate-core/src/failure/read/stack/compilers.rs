@@ -65,6 +65,15 @@ mod tests {
             ("src/Cart.java:9: error: cannot find symbol", "src/Cart.java:9 - ours"),
             ("vet: cart/cart.go:9:41: undeclared name: c", "cart/cart.go:9:41 - ours"),
             ("would reformat shop/cart.py", "shop/cart.py - ours"),
+            ("   ╭─[ main.js:2:23 ]", "main.js:2:23 - ours"),
+            ("   ,-[src/cart.ts:2:23]", "src/cart.ts:2:23 - ours"),
+            ("  ┌─ src/cart.nix:2:23", "src/cart.nix:2:23 - ours"),
+            ("src/cart.cc:10:17:   required from here", "src/cart.cc:10:17 - ours"),
+            (
+                "== [queries.sql] FAIL\nL:   3 | P:  30 |  PRS | Couldn't find closing bracket",
+                "queries.sql:3:30 - ours",
+            ),
+            ("File \"main.ml\", line 7, characters 13-23:\n7 |   | World", "main.ml:7:13 - ours"),
         ];
         for (line, frame) in cases {
             assert_eq!(shown(line), [frame], "{line}");

@@ -62,6 +62,7 @@ TypeError: Cannot read properties of undefined (reading 'price')
             (r"    at Cart.total (C:\shop\src\cart.js:9:41)", "C:/shop/src/cart.js:9:41 Cart.total ours"),
             ("/home/runner/work/shop/shop/src/cart.js:9", "src/cart.js:9 - ours"),
             ("      at Object.toBe (test/cart.test.js:4:48)", "test/cart.test.js:4:48 - ours"),
+            ("  › file://test/cart.test.mjs:9:4", "test/cart.test.mjs:9:4 - ours"),
             (" ❯ Module.total src/cart.mjs:2:16", "src/cart.mjs:2:16 total ours"),
         ];
         for (line, frame) in cases {

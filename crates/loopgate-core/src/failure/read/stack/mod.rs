@@ -327,6 +327,32 @@ mod tests {
     }
 
     #[test]
+    fn places_of_tools_that_are_not_known_stand_beside_what_failed() {
+        let cases = [
+            (
+                "# Failure message: spec/cart_spec.lua:5: attempt to compare nil, expected a number",
+                "spec/cart_spec.lua:5 - ours",
+            ),
+            (
+                "Feature: Carts # features/cart.feature:1\n\n  When one is added # features/cart.feature:8\n    ASSERT FAILED: total is 3",
+                "features/cart.feature:8 - ours",
+            ),
+            ("error while reading lib/cart.rb, line 12", "lib/cart.rb:12 - ours"),
+        ];
+        for (text, frame) in cases {
+            assert_eq!(shown(text), [frame], "{text}");
+        }
+        for text in [
+            "could not reach registry.example.com:443",
+            "see lib/cart.rb:9 for an example",
+            "error in cart.lock:3",
+            "warning: lib/cart.rb:9 is deprecated, an error in the next version",
+        ] {
+            assert!(shown(text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
     fn the_last_cause_comes_first() {
         let trace = "java.lang.IllegalStateException: start\n\tat com.acme.App.run(App.java:10)\n\
                      Caused by: java.io.IOException: disk\n\tat com.acme.Disk.read(Disk.java:3)\n\t... 1 more";

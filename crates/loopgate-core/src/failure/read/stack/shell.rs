@@ -24,6 +24,13 @@ mod tests {
         assert_eq!(shown(bats), ["lib/price.bash:4 price ours", "test/cart.bats:3 - ours"]);
         let perl = "#   Failed test 'sums'\n#   at t/cart.t line 5.\n#          got: '3'\n#     expected: '4'";
         assert_eq!(shown(perl), ["t/cart.t:5 - ours"]);
+        for (line, frame) in [
+            ("release.sh: line 6: cosign: command not found", "release.sh:6 - ours"),
+            ("./release.sh: 6: cosign: not found", "release.sh:6 - ours"),
+            ("In one.sh line 3:", "one.sh:3 - ours"),
+        ] {
+            assert_eq!(shown(line), [frame], "{line}");
+        }
         assert_eq!(shown("Can't locate Shop.pm in @INC at lib/Cart.pm line 2."), ["lib/Cart.pm:2 - ours"]);
     }
 }
