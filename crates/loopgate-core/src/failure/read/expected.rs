@@ -51,6 +51,7 @@ const FORMS: &[&str] = &[
     r"has type\s+(?P<a>[^\n]+?)\s+but an expression was expected of type\s+(?P<e>[^\n]+)",
     r"expected type '(?P<e>[^'\n]+)', found (?:type )?'(?P<a>[^'\n]+)'",
     r"Expected \$\S+ = (?P<a>[^\n]+?) to equal (?P<e>[^\n]+?)\.(?:\n|$)",
+    r"\[Expected: (?P<e>[^;\]\n]+); Actual: (?P<a>[^\]\n]+)\]",
     r"expected \[(?P<e>[^\n]*?)\] but found \[(?P<a>[^\n]*?)\]",
     // Node's assert
     r"Expected values to be [^\n]*:\s+(?P<a>[^\n]+?) !== (?P<e>[^\n]+)",

@@ -60,7 +60,11 @@ const FORMS: &[Form] = &[
         Captured,
         LintError,
     ),
-    form(r"^[^\s:]+:[0-9]+:[0-9]+:? (?P<class>[A-Z]{1,4}[0-9]{3,4}):? (?:\[\*\] )?(?P<msg>.*)$", Captured, LintError),
+    form(
+        r"^[^\s:]+:[0-9]+(?::[0-9]+)?:? (?P<class>[A-Z]{1,4}[0-9]{3,4}(?:/[a-z-]+)?):? (?:\[\*\] )?(?P<msg>.*)$",
+        Captured,
+        LintError,
+    ),
     form(r"^(?P<class>[A-Z]{1,3}[0-9]{3,4}) (?:\[\*\] )?(?P<msg>[A-Z`].*)$", Captured, LintError),
     form(
         r"^[^\s:]+:[0-9]+:[0-9]+: [CWEF]: (?:\[Correctable\] )?(?P<class>[A-Z][A-Za-z]+/[A-Za-z]+): (?P<msg>.*)$",
@@ -282,7 +286,7 @@ fn without_form(lines: &[&str], is_output: bool) -> Headline {
         !trimmed.is_empty() && !is_title(line) && !stack::is_trace_line(line) && !is_source_excerpt(trimmed)
     };
     let start = lines.iter().position(|line| is_output && says(line) && text::tells_of_failure(line));
-    let start = start.or_else(|| lines.iter().position(|line| says(line)));
+    let start = start.or_else(|| lines.iter().position(says));
     let start = start.or_else(|| lines.iter().position(|line| !line.trim().is_empty()));
     let message = start.map_or_else(String::new, |start| message_block(lines[start], &lines[start + 1..]));
     let error_type = type_of(None, &message);

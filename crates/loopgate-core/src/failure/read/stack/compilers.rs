@@ -29,6 +29,14 @@ pub(super) const LINES: &[Line] = &[
     Line::frame(
         r"^\s*[╭┌,][─-]*\s*\[?\s*(?P<file>(?:[A-Za-z]:)?[^\s:\[\]]+):(?P<line>[0-9]+):(?P<col>[0-9]+)\s*\]?(?:[─-]+)?$",
     ),
+    // Linters that write a rule behind the place: markdownlint, hadolint, Biome.
+    Line::frame(
+        r"^(?P<file>[^\s:()]+):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?:? (?:[A-Z]{1,5}[0-9]{3,4}\b|[a-z]+/[a-z]+|(?i:error|warning)\b)",
+    ),
+    // Terraform, CMake, Dart
+    Line::frame(r"^[│\s]*on (?P<file>\S+) line (?P<line>[0-9]+)[,:]"),
+    Line::frame(r"^CMake Error at (?P<file>[^\s:]+):(?P<line>[0-9]+) \("),
+    Line::frame(r"^\s*(?P<file>\S+\.dart) (?P<line>[0-9]+):(?P<col>[0-9]+)\s"),
     // The template that a compiler instantiates.
     Line::frame(r"^(?P<file>[^\s:()]+):(?P<line>[0-9]+):(?P<col>[0-9]+):   required from here$"),
     // Formatters name the file alone.
@@ -65,6 +73,11 @@ mod tests {
             ("src/Cart.java:9: error: cannot find symbol", "src/Cart.java:9 - ours"),
             ("vet: cart/cart.go:9:41: undeclared name: c", "cart/cart.go:9:41 - ours"),
             ("would reformat shop/cart.py", "shop/cart.py - ours"),
+            ("README.md:3:81 MD013/line-length Line length [Expected: 80; Actual: 120]", "README.md:3:81 - ours"),
+            ("Dockerfile:3 DL3008 warning: Pin versions in apt get install.", "Dockerfile:3 - ours"),
+            ("│   on main.tf line 3, in resource \"a\" \"b\":", "main.tf:3 - ours"),
+            ("CMake Error at src/CMakeLists.txt:12 (add_executable):", "src/CMakeLists.txt:12 - ours"),
+            ("  test/cart_test.dart 8:5  main.<fn>", "test/cart_test.dart:8:5 - ours"),
             ("   ╭─[ main.js:2:23 ]", "main.js:2:23 - ours"),
             ("   ,-[src/cart.ts:2:23]", "src/cart.ts:2:23 - ours"),
             ("  ┌─ src/cart.nix:2:23", "src/cart.nix:2:23 - ours"),

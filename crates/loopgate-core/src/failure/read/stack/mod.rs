@@ -185,7 +185,12 @@ fn in_words(trace: &str) -> Option<Printed> {
         is_source.then_some(printed)
     };
     let lines: Vec<&str> = trace.lines().collect();
-    let at = lines.iter().position(|line| text::tells_of_failure(line))?;
+    let Some(at) = lines.iter().position(|line| text::tells_of_failure(line)) else {
+        // A linter's finding need not say that it is one, but begins with its place.
+        let mut words =
+            lines.iter().filter_map(|line| line.split_whitespace().next()).filter(|word| word.contains(':'));
+        return words.find_map(|word| place(&word));
+    };
     let is_there = |line: &&&str| !line.trim().is_empty();
     let above = lines[..at].iter().rev().take_while(is_there).find_map(place);
     place(&lines[at]).or(above).or_else(|| lines[at + 1..].iter().take_while(is_there).find_map(place))
