@@ -3,7 +3,7 @@
 //! Every format says in its own file by what it is recognised ([`Mark`]). The formats are asked in the order of their
 //! table.
 
-use loopgate_core::evidence::ReportFormat;
+use loopgate_core::{evidence::ReportFormat, failure};
 
 use super::{
     Unreadable,
@@ -107,7 +107,7 @@ fn by_keys(head: &str) -> Option<ReportFormat> {
 fn by_lines(head: &str) -> Option<ReportFormat> {
     let mut common = None;
     for line in head.lines() {
-        let line = text::clean(line);
+        let line = text::clean(failure::without_stamp(line));
         if let Some(format) = by_line(&line) {
             return Some(format);
         }

@@ -5,6 +5,8 @@
 
 use std::io::{self, Read};
 
+use loopgate_core::failure;
+
 /// Bytes read at a time.
 const CHUNK: usize = 64 * 1024;
 /// The longest line, tag or JSON string that is looked at as a whole; of longer ones the rest is passed over.
@@ -119,7 +121,7 @@ impl<'r> Window<'r> {
         self.consume(end);
         self.cut += u64::from(length > MAX_PIECE);
         let line = head(&self.text[from..from + length], MAX_PIECE);
-        Ok(Some(line.strip_suffix('\r').unwrap_or(line)))
+        Ok(Some(failure::without_stamp(line.strip_suffix('\r').unwrap_or(line))))
     }
 
     /// The head of a line that does not end in sight. The rest is read past, so that the next line is a line again.

@@ -17,7 +17,7 @@ pub use explain::{
     AnalysisContext, Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, analyse, analyse_all,
     blame_check, retry_class, retry_class_of,
 };
-pub use read::{ChangedFile, Changes, Excerpt, Frame, FrameOrigin, frames, sides};
+pub use read::{ChangedFile, Changes, Excerpt, Frame, FrameOrigin, frames, sides, without_stamp};
 pub use tell::{
     CheckContext, Entry, EntryKind, FEEDBACK_SCHEMA, FailingCheck, FailureInspection, FeedbackItem, FeedbackLine,
     FeedbackPacket, MAX_PACKET, PacketInput, PastFailure, Place, Priority, SinceLast, Tried, cut_at_sentence,

@@ -18,7 +18,12 @@ use crate::{
     text::{self, Clip, MAX_MESSAGE, MAX_TRACE},
 };
 
-pub(super) const MARK: Mark = Mark::Line(is_line);
+pub(super) const MARK: Mark = Mark::Text { own: is_line, common: is_build };
+
+/// Whether cargo says with this line that it builds, for whichever command.
+fn is_build(line: &str) -> bool {
+    ["   Compiling ", "    Checking ", "    Finished ", "    Blocking "].iter().any(|mark| line.starts_with(mark))
+}
 
 fn is_line(line: &str) -> bool {
     let starts = |mark: &str| line.starts_with(mark);
@@ -27,11 +32,15 @@ fn is_line(line: &str) -> bool {
         rest.is_some_and(|(count, what)| count.parse::<u64>().is_ok() && (what == "test" || what == "tests"))
     };
     let announces = || {
-        let right_aligned =
-            ["   Compiling ", "    Checking ", "    Finished ", "     Running ", "   Doc-tests ", "    Blocking "];
+        let right_aligned = ["     Running ", "   Doc-tests "];
         right_aligned.iter().any(|mark| line.starts_with(mark))
     };
-    starts("error[E") || starts("test result: ") || starts("error: could not compile") || runs_tests() || announces()
+    starts(" Nextest run ID ")
+        || starts("error[E")
+        || starts("test result: ")
+        || starts("error: could not compile")
+        || runs_tests()
+        || announces()
 }
 
 /// Failing tests gathered per binary; of further ones the output is not looked for.

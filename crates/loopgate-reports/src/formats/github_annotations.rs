@@ -16,6 +16,10 @@ pub(super) const MARK: Mark = Mark::AnyLine(is_annotation);
 /// `::error file=a.rs,line=1::message`, or as the runner rewrites it, `##[error]message`.
 pub(super) fn is_annotation(line: &str) -> bool {
     let line = line.trim_start();
+    // The runner's own, below every step that fails.
+    if line.starts_with("##[error]Process completed with exit code ") {
+        return false;
+    }
     ["error", "warning", "notice"].iter().any(|level| {
         let command = line.strip_prefix("::").and_then(|rest| rest.strip_prefix(level));
         let log = line.strip_prefix("##[").and_then(|rest| rest.strip_prefix(level));
@@ -36,7 +40,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
             }
         } else if let Some(token) = line.strip_prefix("::stop-commands::") {
             stopped = Some(text::name(token.trim()));
-        } else if let Some((severity, finding)) = annotation(line) {
+        } else if let Some((severity, finding)) = annotation(line).filter(|_| is_annotation(line)) {
             let is_error =
                 if severity == FindingSeverity::High { IsError::Yes(ErrorType::LintError) } else { IsError::No };
             out.diagnostic(finding, is_error, None);

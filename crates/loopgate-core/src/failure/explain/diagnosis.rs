@@ -97,7 +97,9 @@ fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option
     };
     // A compiler's or linter's finding stands where its tool says; the other places explain it.
     let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
-    let of_finding = failure.source.as_ref().filter(|_| is_finding);
+    // The panic of a doctest counts the lines of a generated file.
+    let is_doctest = failure.test_name.as_deref().is_some_and(|name| name.contains(" (line ") && name.ends_with(')'));
+    let of_finding = failure.source.as_ref().filter(|_| is_finding || is_doctest);
     of_finding
         .and_then(|s| located(&s.file, s.line, s.function.as_ref()))
         .or_else(|| frame.map(Frame::location))

@@ -164,7 +164,14 @@ pub(super) fn explain(reading: &Reading) -> Explanation {
         Some(class) => format!("{class}: {}", reading.message),
         None => reading.message.clone(),
     };
-    let of_headline = look_up(&headline, kind);
+    let of_headline = look_up(&headline, kind, |_| true);
+    // A registry that is not reached has nothing of what it is asked for.
+    if of_headline.matched.first().is_some_and(|row| row == "package_not_in_registry") {
+        let of_outage = look_up(&reading.whole, kind, |row| row.retry == RetryClass::External);
+        if of_outage.by.is_some() {
+            return of_outage;
+        }
+    }
     // A row that matches the error's own words is worth more than one that matches somewhere in its trace; and around
     // a finding of a compiler or linter stand its other findings.
     let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
@@ -174,19 +181,19 @@ pub(super) fn explain(reading: &Reading) -> Explanation {
     }
     // Quoted source says what the lines around the error are about, not what went wrong.
     let lines = reading.whole.lines().filter(|line| !is_source_excerpt(line.trim_start()));
-    look_up(&lines.collect::<Vec<_>>().join("\n"), kind)
+    look_up(&lines.collect::<Vec<_>>().join("\n"), kind, |_| true)
 }
 
 /// How a check without known failures may be retried, by the row that explains the end of its log.
 pub(super) fn retry_class_of_log(log: &str) -> Option<RetryClass> {
-    look_up(&text::clean(text::suffix(log, MAX_LOG)), Kind::Error).by.map(|found| found.retry)
+    look_up(&text::clean(text::suffix(log, MAX_LOG)), Kind::Error, |_| true).by.map(|found| found.retry)
 }
 
-fn look_up(haystack: &str, kind: Kind) -> Explanation {
+fn look_up(haystack: &str, kind: Kind, counts: impl Fn(&Known) -> bool) -> Explanation {
     let Table { rows, patterns, row_of } = &*TABLE;
     let haystack = text::prefix(haystack, MAX_SEARCHED);
     let mut matching = patterns.matching(haystack);
-    matching.retain(|pattern| rows[row_of[*pattern]].about.includes(kind));
+    matching.retain(|pattern| Some(&rows[row_of[*pattern]]).is_some_and(|row| row.about.includes(kind) && counts(row)));
     let mut matched: Vec<usize> = matching.iter().map(|pattern| row_of[*pattern]).collect();
     matched.dedup();
     let by = matched.first().and_then(|first| {
@@ -253,7 +260,7 @@ mod tests {
         for (at, row) in TABLE.rows.iter().enumerate() {
             assert!(!row.examples.is_empty(), "{} has no example", row.name);
             for Example { text, captures } in &row.examples {
-                let found = look_up(text, Kind::Error);
+                let found = look_up(text, Kind::Error, |_| true);
                 assert_eq!(found.matched.first(), Some(&row.name), "{text}\nmatched {:?}", found.matched);
                 let groups = TABLE.captures(at, &TABLE.patterns.matching(text), text).expect("the row matches");
                 let captured: BTreeMap<String, String> = row
@@ -271,9 +278,12 @@ mod tests {
     #[test]
     fn values_that_a_test_compares_are_no_outage() {
         let outage = "status 503 Service Unavailable";
-        assert!(look_up(outage, Kind::Error).by.is_some_and(|found| found.retry == RetryClass::External));
-        assert!(look_up(outage, Kind::Assertion).by.is_none());
+        assert!(look_up(outage, Kind::Error, |_| true).by.is_some_and(|found| found.retry == RetryClass::External));
+        assert!(look_up(outage, Kind::Assertion, |_| true).by.is_none());
         let null = "expected 'x' to be \"Cannot read properties of undefined (reading 'y')\"";
-        assert!(look_up(null, Kind::Assertion).by.is_some() && look_up(null, Kind::Comparison).by.is_none());
+        assert!(
+            look_up(null, Kind::Assertion, |_| true).by.is_some()
+                && look_up(null, Kind::Comparison, |_| true).by.is_none()
+        );
     }
 }

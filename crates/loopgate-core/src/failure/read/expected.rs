@@ -44,10 +44,19 @@ const FORMS: &[&str] = &[
     r"(?i)expected:? (?P<e>[A-Za-z_$][A-Za-z0-9_.:$\\]*) (?:to be (?:thrown|raised), )?but (?P<a>nothing was (?:thrown|raised))",
     // JUnit, Kotest, MSTest, TestNG, kotlin.test
     r"(?i)expected:? ?<(?P<e>[^\n]*?)>[.,]? ?(?:but was|actual):? ?<(?P<a>[^\n]*?)>",
+    // test-unit, Python's doctest, RSpec's collections, OCaml, Zig, Jasmine's arguments
+    r"<(?P<e>[^\n]+)> expected but was\n<(?P<a>[^\n]+)>",
+    r"(?m)^Expected:\n\s+(?P<e>.+)\nGot:\n\s+(?P<a>.+)$",
+    r"expected collection contained:\s+(?P<e>[^\n]+)\n\s*actual collection contained:\s+(?P<a>[^\n]+)",
+    r"has type\s+(?P<a>[^\n]+?)\s+but an expression was expected of type\s+(?P<e>[^\n]+)",
+    r"expected type '(?P<e>[^'\n]+)', found (?:type )?'(?P<a>[^'\n]+)'",
+    r"Expected \$\S+ = (?P<a>[^\n]+?) to equal (?P<e>[^\n]+?)\.(?:\n|$)",
+    r"\[Expected: (?P<e>[^;\]\n]+); Actual: (?P<a>[^\]\n]+)\]",
     r"expected \[(?P<e>[^\n]*?)\] but found \[(?P<a>[^\n]*?)\]",
     // Node's assert
     r"Expected values to be [^\n]*:\s+(?P<a>[^\n]+?) !== (?P<e>[^\n]+)",
     r"(?m)^\s*(?P<a>\S[^\n]*?) !== (?P<e>[^\n]+?)$",
+    r"did not match the regular expression (?P<e>/[^\n]+/[a-z]*)\. Input:\s+(?P<a>[^\n]+)",
     // PHPUnit
     r"Failed asserting that (?P<a>[^\n]+?) (?:matches expected|is identical to|equals|is equal to) (?P<e>[^\n]+?)\.?(?:\n|$)",
     // Swift
@@ -60,12 +69,13 @@ const FORMS: &[&str] = &[
     r"with expansion:\n\s+(?P<a>[^\n]+?) == (?P<e>[^\n]+)",
     // pytest and unittest
     r"(?m)^(?:E\s+)?(?:AssertionError: )?assert (?P<a>[^\n]+?) == (?P<e>[^\n]+?)$",
-    r"(?m)^(?:E\s+)?(?:AssertionError: )(?:[A-Z][a-z]+ differ: )?(?P<a>[^\n]+?) != (?P<e>[^\n]+?)(?: : .*)?$",
+    r"(?m)^(?:E\s+)?(?:AssertionError: )(?:[A-Z][a-z]+ differ: )?(?P<a>[^\n]+?) != (?P<e>[^\n]+?)(?: within [0-9.]+ (?:places|delta)\b.*)?(?: : .*)?$",
     // mypy; rustc and other compilers
     r#"\(got "(?P<a>[^"\n]+)", expected "(?P<e>[^"\n]+)"\)"#,
     r"expected `(?P<e>[^`\n]+)`, found `(?P<a>[^`\n]+)`",
     r"expected (?P<e>[a-z]+(?: [a-z]+)?|`[^`\n]+`), found (?P<a>`[^`\n]+`|[a-z]+(?: [a-z]+)?)",
     // Go
+    r"= (?P<a>-?[0-9.]+)[,;] want:? (?P<e>-?[0-9.]+) \(",
     r"\bgot:? (?P<a>[^\n]+?)[,;]? (?:but )?want(?:ed)?:? (?P<e>[^\n]+)",
     r"\bwant(?:ed)?:? (?P<e>[^\n]+?)[,;]? (?:but )?got:? (?P<a>[^\n]+)",
     r"(?m)^\s*\S[^\n]* = (?P<a>[^\n]+?)[,;] want:? (?P<e>[^\n]+)$",
@@ -133,10 +143,16 @@ const PREDICATES: [&str; 20] = [
 /// Whether a sentence about a value was taken for the value.
 fn is_prose(Sides { expected, actual, .. }: &Sides) -> bool {
     let first = expected.split(' ').next().unwrap_or_default();
-    let is_predicate = expected.contains(' ') && PREDICATES.contains(&first);
+    // `installed here: …`
+    let is_participle = first.ends_with("ed") && first.chars().all(|c| c.is_ascii_lowercase());
+    let is_predicate = expected.contains(' ') && (is_participle || PREDICATES.contains(&first));
+    // The end of a remark in brackets.
+    let is_remark = expected.ends_with(')') && !expected.contains('(') && expected.contains(' ');
     let is_sentence = [" to be ", " to have "].iter().any(|verb| expected.contains(verb));
     is_predicate
         || is_sentence
+        || is_remark
+        || expected == "[- snapshot]"
         || actual == "values"
         || actual.ends_with(" not")
         || actual.starts_with("it throws ")
@@ -156,10 +172,12 @@ fn diff_block(head: &str) -> Option<Sides> {
     let lines: Vec<&str> = head.lines().collect();
     let (start, minus_is_expected) = lines.iter().enumerate().find_map(|(index, line)| match line.trim() {
         "--- Expected" => Some((index + 1, true)),
-        "+ expected - actual" => Some((index, false)),
+        "+ expected - actual" | "Difference (- actual, + expected):" => Some((index, false)),
         "+ actual - expected" => Some((index, true)),
         line if line.starts_with("- Expected  - ") || line == "- Expected" => Some((index + 1, true)),
-        line if line.ends_with("(-want +got):") => Some((index, true)),
+        line if line.ends_with("(-want +got):") || line.ends_with("assert [+ received] == [- snapshot]") => {
+            Some((index, true))
+        }
         _ => None,
     })?;
     let (mut minus, mut plus) = (Vec::new(), Vec::new());
@@ -277,6 +295,17 @@ mod tests {
                 "{:error, :gone}",
             ),
             ("#   Failed test 'sums'\n#          got: '3'\n#     expected: '4'", "'4'", "'3'"),
+            ("<\"4.50\"> expected but was\n<\"4.00\">", "\"4.50\"", "\"4.00\""),
+            ("Expected:\n    'a-b'\nGot:\n    'a--b'", "'a-b'", "'a--b'"),
+            ("status code = 500; want 400 (body {\"error\":1}", "400", "500"),
+            ("AssertionError: 11.88 != 11.9 within 2 places (0.02 difference) : gross", "11.9", "11.88"),
+            ("error: expected type 'u8', found '*const [4:0]u8'", "u8", "*const [4:0]u8"),
+            ("Difference (- actual, + expected):\n\n  - 'a b'\n  + 'a-b'", "'a-b'", "'a b'"),
+            (
+                "Error: This expression has type string but an expression was expected of type\n         int",
+                "int",
+                "string",
+            ),
         ];
         for (text, expected, actual) in cases {
             let found = sides_in(&text::clean(text)).map(|sides| (sides.expected, sides.actual));
@@ -284,6 +313,8 @@ mod tests {
         }
         for text in [
             "connection refused",
+            "We expected the binary to be installed here: /x/Cypress",
+            "undefined function lins/0 (expected Cart to be imported, but none are available) but got nothing to call)",
             "expected \"spy\" to be called with arguments: [ 'b' ]",
             "expected null not to be null",
             "expected [ 'a' ] to include 'c'",

@@ -60,7 +60,11 @@ const FORMS: &[Form] = &[
         Captured,
         LintError,
     ),
-    form(r"^[^\s:]+:[0-9]+:[0-9]+:? (?P<class>[A-Z]{1,4}[0-9]{3,4}):? (?:\[\*\] )?(?P<msg>.*)$", Captured, LintError),
+    form(
+        r"^[^\s:]+:[0-9]+(?::[0-9]+)?:? (?P<class>[A-Z]{1,4}[0-9]{3,4}(?:/[a-z-]+)?):? (?:\[\*\] )?(?P<msg>.*)$",
+        Captured,
+        LintError,
+    ),
     form(r"^(?P<class>[A-Z]{1,3}[0-9]{3,4}) (?:\[\*\] )?(?P<msg>[A-Z`].*)$", Captured, LintError),
     form(
         r"^[^\s:]+:[0-9]+:[0-9]+: [CWEF]: (?:\[Correctable\] )?(?P<class>[A-Z][A-Za-z]+/[A-Za-z]+): (?P<msg>.*)$",
@@ -104,6 +108,9 @@ const FORMS: &[Form] = &[
         error_type: None,
     },
     Form { pattern: r": (?P<msg>.+) \((?P<class>[A-Z][A-Za-z0-9_:]*)\)$", class: Captured, error_type: None },
+    // Elixir, PHP
+    Form { pattern: r"^\*\* \((?P<class>[A-Z][A-Za-z.]+)\) (?P<msg>.*)$", class: Captured, error_type: None },
+    form(r"^(?:PHP )?Fatal error:\s+(?P<msg>.*?) in \S+ on line [0-9]+$", Fixed("fatal error"), RuntimeError),
     form(r"^(?:E\s+)?Failed: (?P<msg>DID NOT RAISE .*)$", Fixed("Failed"), AssertionError),
     Form { pattern: r"^(?:E\s+)?Failed: (?P<msg>.*)$", class: Fixed("Failed"), error_type: None },
     // Package managers, behind their warnings
@@ -131,17 +138,28 @@ static RUST_LINT: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a constant")
 });
 
-/// Reads the headline of a text that [`text::clean`] has bounded.
+/// Reads the headline of a message that [`text::clean`] has bounded.
 pub(in crate::failure) fn headline(cleaned: &str) -> Headline {
+    headline_of(cleaned, false)
+}
+
+/// Reads the headline of all that a tool printed, which may begin with lines that say nothing of a failure.
+pub(in crate::failure) fn headline_of_output(cleaned: &str) -> Headline {
+    headline_of(cleaned, true)
+}
+
+fn headline_of(cleaned: &str, is_output: bool) -> Headline {
     let lines: Vec<&str> = cleaned.lines().collect();
     // A Python traceback ends with its error; the last of a chain is the one that was raised.
     let traceback = lines.iter().rposition(|line| line.trim_start().starts_with("Traceback (most recent call last)"));
     let found = traceback.and_then(|start| find(&lines, start)).or_else(|| find(&lines, 0));
     let Some((index, row)) = found else {
-        return traceback.and_then(|start| end_of_traceback(&lines[start..])).unwrap_or_else(|| without_form(&lines));
+        return traceback
+            .and_then(|start| end_of_traceback(&lines[start..]))
+            .unwrap_or_else(|| without_form(&lines, is_output));
     };
     let form = &FORMS[row];
-    let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(&lines) };
+    let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(&lines, is_output) };
     let said = captures.name("msg").map_or("", |found| found.as_str());
     // The next line of a compiler or linter is its next finding.
     let is_finding = matches!(form.error_type, Some(CompileError | LintError | TypeError));
@@ -208,7 +226,7 @@ fn message_block(first: &str, following: &[&str]) -> String {
 /// Whether a line stands behind a message: a frame, an excerpt of source, a backtrace's heading, the next failure.
 fn ends_message(line: &str) -> bool {
     let trimmed = line.trim_start();
-    const ENDS: [&str; 20] = [
+    const ENDS: [&str; 22] = [
         "stack backtrace:",
         "note: run with",
         "note: Some details",
@@ -229,6 +247,8 @@ fn ends_message(line: &str) -> bool {
         "!!!!!",
         "panic: ",
         "● ",
+        "make: ***",
+        "Error: Process completed with",
     ];
     ENDS.iter().any(|end| trimmed.starts_with(end)) || is_source_excerpt(trimmed) || stack::is_trace_line(line)
 }
@@ -243,7 +263,7 @@ pub(in crate::failure) fn is_source_excerpt(trimmed: &str) -> bool {
 /// A runner's line with the test's name: `  ● cart › adds`, ` FAIL  test/cart.test.ts > cart`, `# example.com/cart`.
 fn is_title(line: &str) -> bool {
     let trimmed = line.trim_start();
-    ["● ", "FAIL ", "# ", "> ", "npm warn", "npm WARN", "--- FAIL", "====", "____"]
+    ["● ", "FAIL ", "# ", "> ", "npm warn", "npm WARN", "--- FAIL", "====", "____", "[gw"]
         .iter()
         .any(|start| trimmed.starts_with(start))
 }
@@ -260,8 +280,14 @@ fn end_of_traceback(lines: &[&str]) -> Option<Headline> {
     })
 }
 
-fn without_form(lines: &[&str]) -> Headline {
-    let start = lines.iter().position(|line| !line.trim().is_empty() && !is_title(line) && !stack::is_trace_line(line));
+fn without_form(lines: &[&str], is_output: bool) -> Headline {
+    let says = |line: &&str| {
+        let trimmed = line.trim_start();
+        !trimmed.is_empty() && !is_title(line) && !stack::is_trace_line(line) && !is_source_excerpt(trimmed)
+    };
+    let start = lines.iter().position(|line| is_output && says(line) && text::tells_of_failure(line));
+    let start = start.or_else(|| lines.iter().position(says));
+    let start = start.or_else(|| lines.iter().position(|line| !line.trim().is_empty()));
     let message = start.map_or_else(String::new, |start| message_block(lines[start], &lines[start + 1..]));
     let error_type = type_of(None, &message);
     Headline { class: None, error_type, message }

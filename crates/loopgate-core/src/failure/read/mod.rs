@@ -13,7 +13,7 @@ pub(super) mod text;
 pub use changes::{ChangedFile, Changes, FrameOrigin};
 pub use expected::sides;
 pub use stack::{Frame, frames};
-pub use text::Excerpt;
+pub use text::{Excerpt, without_stamp};
 
 pub(super) use expected::{Extent, Sides};
 pub(super) use message::is_source_excerpt;

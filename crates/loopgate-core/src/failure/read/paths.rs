@@ -34,6 +34,7 @@ const DEPENDENCIES: &[&str] = &[
     "/.build/checkouts/",
     "/_deps/",
     "/.deno/",
+    "/tmp/pip-",
 ];
 
 /// Directories and pseudo-files of languages and runtimes, looked for anywhere in a path.
@@ -56,6 +57,7 @@ const TOOLCHAINS: &[&str] = &[
     "/lib/python3",
     "/lib/ruby/",
     "/<internal:",
+    "/ext:",
     "/<frozen ",
     "/<string>",
     "/<stdin>",
@@ -153,7 +155,7 @@ pub(in crate::failure) fn foreign(path: &str) -> Option<Kind> {
     let rooted = rooted(path);
     if DEPENDENCIES.iter().any(|mark| rooted.contains(mark)) {
         Some(Kind::Dependency)
-    } else if TOOLCHAINS.iter().any(|mark| rooted.contains(mark)) {
+    } else if path == "testing.go" || TOOLCHAINS.iter().any(|mark| rooted.contains(mark)) {
         Some(Kind::Toolchain)
     } else {
         None

@@ -42,7 +42,10 @@ impl Reading {
             (false, true) => message.clone(),
             (true, _) => trace.clone(),
         };
-        let mut headline = message::headline(if message.is_empty() { &trace } else { &message });
+        let mut headline = match failure.test_name.is_none() && (message.is_empty() || message == trace) {
+            true => message::headline_of_output(&trace),
+            false => message::headline(if message.is_empty() { &trace } else { &message }),
+        };
         if headline.class.is_none() && !message.is_empty() && !trace.is_empty() {
             // Reports put the class above the trace, and only the words into the message.
             let of_trace = message::headline(&trace);
@@ -53,7 +56,10 @@ impl Reading {
         let error_type = known(failure.error_type)
             .or(known(headline.error_type))
             .unwrap_or_else(|| error_type::type_of(class.as_deref(), &headline.message));
-        let found = expected::sides_in(&whole);
+        // What an exception's trace quotes (`expected = 120.0`) was compared by nobody.
+        let is_exception = class.as_deref().is_some_and(|class| class != "Error" && class.ends_with("Error"))
+            && matches!(error_type, ErrorType::RuntimeError | ErrorType::ReferenceError);
+        let found = expected::sides_in(if is_exception { &headline.message } else { &whole });
         let sides = match (&failure.expected, &failure.actual) {
             (Some(expected), Some(actual)) => {
                 let (expected, actual) = (text::one_line(expected, 400), text::one_line(actual, 400));

@@ -24,9 +24,20 @@ pub(in crate::failure) fn clean(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let (head, tail) = if lines.len() > MAX_LINES { (MAX_LINES / 3 * 2, MAX_LINES / 3) } else { (lines.len(), 0) };
     let mut out = String::with_capacity(text.len());
+    let mut is_step_heading = false;
     for line in lines[..head].iter().chain(&lines[lines.len() - tail..]) {
         let line = plain(line);
-        out.push_str(prefix(&line, MAX_LINE).trim_end());
+        let line = without_stamp(&line);
+        // Above what a step prints GitHub writes the step itself, and behind it how the job is cleaned up.
+        is_step_heading |= line.starts_with("##[group]Run ");
+        if is_step_heading {
+            is_step_heading = line != "##[endgroup]";
+            continue;
+        }
+        if line.starts_with("##[error]Process completed with exit code ") {
+            break;
+        }
+        out.push_str(prefix(line, MAX_LINE).trim_end());
         out.push('\n');
     }
     out.truncate(out.trim_end().len());
@@ -50,6 +61,48 @@ fn bounded(text: &str, max: usize) -> Cow<'_, str> {
     let head = prefix(text, max / 3 * 2);
     let tail = suffix(text, max - head.len() - CUT.len());
     Cow::Owned([head, CUT, tail].concat())
+}
+
+/// The line without the time that GitHub writes in front of each line of a job's log: `2026-11-20T22:14:38.8968067Z `.
+pub fn without_stamp(line: &str) -> &str {
+    const FORM: &[u8] = b"0000-00-00T00:00:00.0000000Z";
+    let unmarked = line.trim_start_matches('\u{feff}');
+    let (stamp, rest) = unmarked.split_at_checked(FORM.len()).unwrap_or(("", unmarked));
+    let fits = |(byte, form): (u8, &u8)| if *form == b'0' { byte.is_ascii_digit() } else { byte == *form };
+    if !stamp.is_empty() && stamp.bytes().zip(FORM).all(fits) { rest.strip_prefix(' ').unwrap_or(rest) } else { line }
+}
+
+/// Whether a line of a tool that is not known says that something went wrong: by its words, and as no warning.
+pub(in crate::failure) fn tells_of_failure(line: &str) -> bool {
+    const WORDS: [&str; 20] = [
+        "abort",
+        "assert",
+        "cannot",
+        "can't",
+        "couldn't",
+        "could not",
+        "crash",
+        "denied",
+        "error",
+        "exceed",
+        "exception",
+        "expected",
+        "fail",
+        "fatal",
+        "invalid",
+        "missing",
+        "no such",
+        "not found",
+        "unable",
+        "undefined",
+    ];
+    let lower = prefix(line.trim_start(), 400).to_ascii_lowercase();
+    let is_remark = ["warn", "deprecat", "note", "info", "using "].iter().any(|word| lower.starts_with(word));
+    // `0 errors`, `1 failed`: a sum
+    let is_sum = lower.split(' ').zip(lower.split(' ').skip(1)).any(|(count, what)| {
+        count.parse::<u32>().is_ok() && ["error", "fail", "test", "pass"].iter().any(|word| what.starts_with(word))
+    });
+    !is_remark && !is_sum && !lower.ends_with(':') && WORDS.iter().any(|word| lower.contains(word))
 }
 
 /// One line without escape sequences, with plain spaces for each tab, and nothing that cannot be seen.
@@ -241,6 +294,31 @@ mod tests {
         let whole = trace.excerpt(10);
         assert_eq!((whole.head.lines().count(), whole.cut_lines), (10, 0));
         assert_eq!(trace.excerpt(0).cut_lines, 10);
+    }
+
+    #[test]
+    fn the_lines_of_a_job_are_what_its_step_printed() {
+        let log = "\u{feff}2026-11-20T22:14:50.0071381Z ##[group]Run go test ./...\n\
+                   2026-11-20T22:14:50.0144308Z shell: /usr/bin/bash -e {0}\n\
+                   2026-11-20T22:14:50.0313985Z ##[endgroup]\n\
+                   2026-11-20T22:14:50.4313985Z   indented\n\
+                   2026-11-20T22:14:50.4313985Z \n\
+                   2026-11-20T22:14:50.7680466Z ##[error]Process completed with exit code 1.\n\
+                   2026-11-20T22:14:51.0014785Z git version 2.51.0";
+        assert_eq!(clean(log), "  indented");
+        assert_eq!(without_stamp("2026-11-20T22:14:50Z started"), "2026-11-20T22:14:50Z started");
+    }
+
+    #[test]
+    fn failures_are_told_by_their_words() {
+        for line in ["unable to prepare context: lstat Dockerfile", "ASSERT FAILED: total is 3", "Cannot find x"] {
+            assert!(tells_of_failure(line), "{line}");
+        }
+        for line in
+            ["warning: x failed", "DEPRECATED: missing", "0 errors, 1 warning", "1 scenario passed, 1 failed", "ok"]
+        {
+            assert!(!tells_of_failure(line), "{line}");
+        }
     }
 
     #[test]

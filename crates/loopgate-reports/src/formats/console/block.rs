@@ -140,6 +140,7 @@ impl Block {
             Tool::ExUnit => exunit(name, &text),
             Tool::Jasmine => jasmine(name, &text),
             Tool::Dotnet => dotnet(name, &text),
+            Tool::Prove => prove(name, &text),
             Tool::Deno => deno(name, &self.file, &text),
             _ => Told::new(&self.file, name, "", &text),
         };
@@ -332,7 +333,7 @@ fn gradle(name: &str, text: &str) -> Told {
 fn rspec(name: &str, file: &str, text: &str) -> Told {
     let is_class = |line: &str| {
         let class = line.trim().strip_suffix(':').unwrap_or_default();
-        class.starts_with(char::is_uppercase) && !class.contains(char::is_whitespace)
+        class != "Diff" && class.starts_with(char::is_uppercase) && !class.contains(char::is_whitespace)
     };
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -403,6 +404,19 @@ fn deno(name: &str, file: &str, text: &str) -> Told {
     Told::new(file, name, message.trim_start_matches("error: "), text)
 }
 
+/// Comments of TAP: the place, then what differs.
+fn prove(name: &str, text: &str) -> Told {
+    let lines: Vec<&str> = text.lines().map(|line| line.trim_start().trim_start_matches('#')).collect();
+    let (place, below) = lines.split_first().unwrap_or((&"", &[]));
+    let message: Vec<&str> = below.iter().map(|line| line.trim()).collect();
+    let message = if below.iter().all(|line| line.trim().is_empty()) {
+        format!("the test '{name}' failed")
+    } else {
+        message.join("\n")
+    };
+    Told::new("", name, &message, &format!("{}\n{}", place.trim(), below.join("\n")))
+}
+
 fn dotnet(name: &str, text: &str) -> Told {
     let (_, message) = text.split_once("Error Message:\n").unwrap_or(("", text));
     let message = message.split("\n  Stack Trace:").next().unwrap_or_default();
@@ -413,8 +427,10 @@ fn dotnet(name: &str, text: &str) -> Told {
 /// `Failed`, `Timeout`, `Exception: SegFault`, and what the program printed.
 fn ctest(name: &str, ending: &str, text: &str) -> Told {
     let mut told = Told::new("", name, "", text);
-    // Without a word behind it, an exception is an abort, and what the program printed says why.
-    if told.failure.error_message.is_empty() || !matches!(ending, "Failed" | "Exception:") {
+    let ending = ending.trim_end_matches(':');
+    // What a program says of its own end is worth more than the signal.
+    let says_more = told.failure.source.is_some() && ending != "Timeout";
+    if told.failure.error_message.is_empty() || ending != "Failed" && !says_more {
         told.failure = Failure {
             test_name: Some(name.to_owned()),
             error_message: format!("the test ended with: {ending}"),

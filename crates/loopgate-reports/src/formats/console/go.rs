@@ -38,7 +38,10 @@ struct Test {
 impl Go {
     /// Whether only go prints such a line.
     pub fn begins_with(line: &str) -> bool {
-        result(line).is_some() || line.starts_with("=== RUN   ") || package_end(line).is_some() || is_panic(line)
+        result(line).is_some()
+            || line.starts_with("=== RUN   ")
+            || package_end(line).is_some()
+            || is_end_of_process(line)
     }
 
     /// Whether the line is go's, or a test's of it.
@@ -49,13 +52,16 @@ impl Go {
         }
         if let Some((name, state)) = result(line) {
             self.is_open = true;
+            // A race is told above the test that it makes fail.
+            let above = if state == TestState::Failed && !line.starts_with(' ') { self.output.take() } else { None };
             if let Some(test) = self.test(name) {
                 test.state = Some(state);
+                test.output = test.output.take().or(above);
             }
         } else if let Some(name) = marked(line) {
             self.is_open = true;
             self.test(name);
-        } else if is_panic(line) {
+        } else if is_end_of_process(line) || line.starts_with("panic: ") {
             self.is_open = true;
             self.push(line);
         } else if line.strip_prefix("# ").is_some_and(is_package) {
@@ -72,6 +78,12 @@ impl Go {
     }
 
     pub fn end(&mut self, out: &mut Collector<'_>) {
+        // Any program of go panics; one whose package is never named is no test.
+        let is_other = |line: &str| line.starts_with("panic: ") && !is_end_of_process(line);
+        let output = self.output.as_ref().map(Clip::text).unwrap_or_default();
+        if self.tests.is_empty() && output.lines().next().is_some_and(is_other) {
+            return;
+        }
         if self.is_open || self.output.is_some() {
             self.end_package("", true, out);
         }
@@ -125,12 +137,32 @@ impl Go {
         if failed && !a_test_failed {
             let text = output.as_ref().map(Clip::text).unwrap_or_default();
             let errors: Vec<_> = text.lines().filter_map(go_text::compile_error).collect();
-            if errors.is_empty() {
+            if let Some(test) = text.strip_prefix("panic: ").and_then(test_in_trace) {
+                let case = Case {
+                    file: "",
+                    class: package,
+                    name: test,
+                    state: TestState::Failed,
+                    seconds: 0.0,
+                    title: Title::WithClass,
+                };
+                out.case(case, || go_text::failure(&text, package));
+            } else if errors.is_empty() {
                 go_test::package_failure(package, go_test::Cause::Process, output, out);
             }
             errors.into_iter().for_each(|error| out.problem(|| error));
         }
     }
+}
+
+/// The test in whose goroutine, or in whose function, the process panicked: `example.com/shop.TestTotal.func1(0x0)`.
+fn test_in_trace(trace: &str) -> Option<&str> {
+    trace.lines().filter(|line| !line.starts_with('\t')).find_map(|line| {
+        let (_, from) = line.rsplit_once('/').unwrap_or(("", line)).1.split_once(".Test")?;
+        let end = from.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(from.len());
+        let start = line.len() - from.len() - "Test".len();
+        Some(&line[start..start + "Test".len() + end])
+    })
 }
 
 fn is_of_build(line: &str) -> bool {
@@ -174,6 +206,6 @@ fn is_package(text: &str) -> bool {
         || name == "command-line-arguments"
 }
 
-fn is_panic(line: &str) -> bool {
+fn is_end_of_process(line: &str) -> bool {
     line.starts_with("panic: test timed out after ") || line == "WARNING: DATA RACE"
 }

@@ -71,6 +71,8 @@ struct Console {
     /// The files of the tests told of so far, by the tests' names.
     told: HashMap<String, Vec<String>>,
     go: Go,
+    /// Where a template is used in which a compiler finds an error: the error's own place is the library's.
+    instantiated: Option<String>,
 }
 
 impl Console {
@@ -154,11 +156,17 @@ impl Console {
         if let Some((_, title)) = self.title.as_ref().filter(|(tool, _)| *tool == row.tool) {
             block.name(title);
         }
+        if let Some(instantiated) = self.instantiated.take().filter(|_| block.is_finding) {
+            block.push(&instantiated);
+        }
         self.open = Some(block);
     }
 
     /// A line that says nothing by itself.
     fn plain(&mut self, line: &str, out: &mut Collector<'_>) {
+        if line.ends_with(":   required from here") {
+            self.instantiated = Some(line.to_owned());
+        }
         match &mut self.open {
             Some(open) if open.is_finding && !open.goes_on(line) => self.close(out),
             Some(open) => open.push(line),

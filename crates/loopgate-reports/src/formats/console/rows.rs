@@ -31,6 +31,8 @@ pub(super) enum Tool {
     Deno,
     Bun,
     Dotnet,
+    Prove,
+    Robot,
     /// Compilers, type checkers, linters and formatters.
     Linter,
     /// Whatever started the tool: nothing of a block goes on past its lines.
@@ -99,7 +101,7 @@ use Means::{Block, Counts, End, File, Finding, Listed, Name, NamedEnd, Pass, Tit
 use Section::{Failures, Flaky, List, Other};
 use Tool::{
     Bun, Catch2, Ctest, Deno, Dotnet, ExUnit, Gradle, Gtest, Jasmine, Jest, JunitConsole, Linter, Minitest, Mocha,
-    NodeTest, Phpunit, Playwright, Pytest, Rspec, Starter, Surefire, Vitest,
+    NodeTest, Phpunit, Playwright, Prove, Pytest, Robot, Rspec, Starter, Surefire, Vitest,
 };
 
 const fn section(section: Section, pattern: &'static str) -> Row {
@@ -197,7 +199,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         Ctest,
         Block,
-        r"^\s*[0-9]+/[0-9]+ Test\s+#[0-9]+: (?P<name>\S+) [. ]*(?:(?:Subprocess|Child) (?:aborted|killed))?\*\*\*(?P<message>\S.*?)\s+[0-9.]+ sec\s*$",
+        r"^\s*[0-9]+/[0-9]+ Test\s+#[0-9]+: (?P<name>\S+) [. ]*(?:[A-Z][a-z ]+)?\*\*\*(?P<message>\S.*?)\s+[0-9.]+ sec\s*$",
     ),
     row(Ctest, Counts, r"^[0-9]+% tests passed, (?P<counts>[0-9]+ tests? failed out of [0-9]+)$"),
     row(Ctest, End, r"^\s+Start\s+[0-9]+: |^\s*[0-9]+/[0-9]+ Test\s+#[0-9]+: "),
@@ -256,6 +258,13 @@ pub(super) const ROWS: &[Row] = &[
         Counts,
         r"^(?:Failed|Passed|Skipped)!\s+- (?P<counts>Failed:\s+[0-9]+, Passed:\s+[0-9]+, Skipped:\s+[0-9]+, Total:\s+[0-9]+)",
     ),
+    // Perl's Test::More under prove
+    row(Prove, Block, r"^\s*#   Failed (?:test|subtest) '(?P<name>.+)'$"),
+    row(Prove, End, r"^\s*# Looks like |^\S+\.t \.+|^Test Summary Report$"),
+    // Robot Framework, whose suites fail with their tests
+    row(Robot, Block, r"^(?P<name>\S.*?) +\| FAIL \|$"),
+    row(Robot, Pass, r"^[0-9]+ tests?, [0-9]+ passed, [0-9]+ failed"),
+    row(Robot, End, r"^[-=]{78}$"),
     // Compilers, type checkers, linters, formatters
     row(
         Linter,
@@ -294,6 +303,14 @@ pub(super) const ROWS: &[Row] = &[
         Finding,
         r"^(?P<file>(?:[A-Za-z]:)?[^\s:]+\.[A-Za-z][A-Za-z0-9+]{0,5}):(?P<line>[0-9]+)(?::[0-9]+)?: (?:fatal )?(?P<level>error|warning): (?P<message>.+?)(?:\s+\[(?P<rule>[a-zA-Z][A-Za-z0-9+=,-]*|-W[^\]]+)\])?$",
     ),
+    // ShellCheck's notes, PHP_CodeSniffer
+    row(
+        Linter,
+        Finding,
+        r"^(?P<file>[^\s:]+):(?P<line>[0-9]+):[0-9]+: (?P<level>note): (?P<message>.+) \[(?P<rule>SC[0-9]+)\]$",
+    ),
+    row(Linter, File, r"^FILE: (?P<file>\S.*)$"),
+    row(Linter, Finding, r"^ +(?P<line>[0-9]+) \| (?P<level>ERROR|WARNING) +\| (?:\[[x ]\] )?(?P<message>.+)$"),
     row(
         Linter,
         Finding,

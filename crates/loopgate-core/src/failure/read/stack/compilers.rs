@@ -22,6 +22,23 @@ pub(super) const LINES: &[Line] = &[
         order: Order::InnermostFirst,
     },
     Line::frame(r"^\s+(?P<line>[0-9]+):(?P<col>[0-9]+)\s+(?:error|warning|✖|×)\s"),
+    // SQLFluff: a heading, then one line per finding.
+    Line { pattern: r"^== \[(?P<file>[^\]]+)\] FAIL$", says: Says::Heading, order: Order::InnermostFirst },
+    Line::frame(r"^L:\s+(?P<line>[0-9]+) \| P:\s+(?P<col>[0-9]+) \|"),
+    // Source shown in a frame, with its place on the upper edge: codespan, miette, ariadne and those that look like them.
+    Line::frame(
+        r"^\s*[╭┌,][─-]*\s*\[?\s*(?P<file>(?:[A-Za-z]:)?[^\s:\[\]]+):(?P<line>[0-9]+):(?P<col>[0-9]+)\s*\]?(?:[─-]+)?$",
+    ),
+    // Linters that write a rule behind the place: markdownlint, hadolint, Biome.
+    Line::frame(
+        r"^(?P<file>[^\s:()]+):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?:? (?:[A-Z]{1,5}[0-9]{3,4}\b|[a-z]+/[a-z]+|(?i:error|warning)\b)",
+    ),
+    // Terraform, CMake, Dart
+    Line::frame(r"^[│\s]*on (?P<file>\S+) line (?P<line>[0-9]+)[,:]"),
+    Line::frame(r"^CMake Error at (?P<file>[^\s:]+):(?P<line>[0-9]+) \("),
+    Line::frame(r"^\s*(?P<file>\S+\.dart) (?P<line>[0-9]+):(?P<col>[0-9]+)\s"),
+    // The template that a compiler instantiates.
+    Line::frame(r"^(?P<file>[^\s:()]+):(?P<line>[0-9]+):(?P<col>[0-9]+):   required from here$"),
     // Formatters name the file alone.
     Line::frame(r"^(?:would reformat|\[warn\]|Would reformat:) (?P<file>[^\s:]+\.[A-Za-z]+)$"),
     // gcc, clang, go, javac, swiftc, mypy, ruff, flake8, RuboCop, tsc --pretty
@@ -56,6 +73,20 @@ mod tests {
             ("src/Cart.java:9: error: cannot find symbol", "src/Cart.java:9 - ours"),
             ("vet: cart/cart.go:9:41: undeclared name: c", "cart/cart.go:9:41 - ours"),
             ("would reformat shop/cart.py", "shop/cart.py - ours"),
+            ("README.md:3:81 MD013/line-length Line length [Expected: 80; Actual: 120]", "README.md:3:81 - ours"),
+            ("Dockerfile:3 DL3008 warning: Pin versions in apt get install.", "Dockerfile:3 - ours"),
+            ("│   on main.tf line 3, in resource \"a\" \"b\":", "main.tf:3 - ours"),
+            ("CMake Error at src/CMakeLists.txt:12 (add_executable):", "src/CMakeLists.txt:12 - ours"),
+            ("  test/cart_test.dart 8:5  main.<fn>", "test/cart_test.dart:8:5 - ours"),
+            ("   ╭─[ main.js:2:23 ]", "main.js:2:23 - ours"),
+            ("   ,-[src/cart.ts:2:23]", "src/cart.ts:2:23 - ours"),
+            ("  ┌─ src/cart.nix:2:23", "src/cart.nix:2:23 - ours"),
+            ("src/cart.cc:10:17:   required from here", "src/cart.cc:10:17 - ours"),
+            (
+                "== [queries.sql] FAIL\nL:   3 | P:  30 |  PRS | Couldn't find closing bracket",
+                "queries.sql:3:30 - ours",
+            ),
+            ("File \"main.ml\", line 7, characters 13-23:\n7 |   | World", "main.ml:7:13 - ours"),
         ];
         for (line, frame) in cases {
             assert_eq!(shown(line), [frame], "{line}");

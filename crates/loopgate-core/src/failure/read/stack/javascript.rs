@@ -10,6 +10,10 @@ pub(super) const LINES: &[Line] = &[
     Line::frame(r"^\s*at (?:async )?(?P<file>[^\s()].*?):(?P<line>[0-9]+):(?P<col>[0-9]+)$"),
     Line::frame(r"^\s*❯ (?:(?P<fun>\S+) )?(?P<file>[^\s:]+(?::[/\\][^\s:]+)?):(?P<line>[0-9]+):(?P<col>[0-9]+)$"),
     Line::frame(r"^\s*(?P<fun>[^@\s]*)@(?P<file>(?:[a-z-]+:/{2,3}|/)\S+?):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?$"),
+    // AVA
+    Line::frame(r"^\s*› (?:(?P<fun>\S+) \()?(?P<file>[^\s()]+?):(?P<line>[0-9]+):(?P<col>[0-9]+)\)?$"),
+    // mocha's time-outs name the file alone.
+    Line::frame(r"returning a Promise, ensure it resolves\. \((?P<file>[^()]+)\)$"),
     // Node prints where an uncaught error or a syntax error stands above the source line.
     Line::frame(r"^(?P<file>(?:file://|[A-Za-z]:)?[^\s:]+\.[cm]?[jt]sx?):(?P<line>[0-9]+)$"),
 ];
@@ -58,6 +62,7 @@ TypeError: Cannot read properties of undefined (reading 'price')
             (r"    at Cart.total (C:\shop\src\cart.js:9:41)", "C:/shop/src/cart.js:9:41 Cart.total ours"),
             ("/home/runner/work/shop/shop/src/cart.js:9", "src/cart.js:9 - ours"),
             ("      at Object.toBe (test/cart.test.js:4:48)", "test/cart.test.js:4:48 - ours"),
+            ("  › file://test/cart.test.mjs:9:4", "test/cart.test.mjs:9:4 - ours"),
             (" ❯ Module.total src/cart.mjs:2:16", "src/cart.mjs:2:16 total ours"),
         ];
         for (line, frame) in cases {

@@ -30,7 +30,10 @@ use super::{
     patterns::Patterns,
     text,
 };
-use crate::evidence::SourceLocation;
+use crate::{
+    evidence::SourceLocation,
+    source_files::{is_code, is_test},
+};
 
 /// Most frames kept of one text.
 const MAX_FRAMES: usize = 100;
@@ -158,7 +161,39 @@ pub(in crate::failure) fn printed(trace: &str) -> Vec<Printed> {
             found += section.read(line);
         }
     }
-    sections.into_iter().rev().flat_map(Section::finish).collect()
+    let places: Vec<Printed> = sections.into_iter().rev().flat_map(Section::finish).collect();
+    if places.is_empty() { in_words(trace).into_iter().collect() } else { places }
+}
+
+/// A place in the midst of a line: what is left where no tool's form is known.
+static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
+    Patterns::new([
+        r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?:[\s:,)"'\]]|$)"#,
+        r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?(?:,| @|:| on| at)? \(?(?:line )?(?P<line>[0-9]+)\b"#,
+    ])
+});
+
+/// The place that belongs to the line that tells of the failure: on it, else the last one above it in its paragraph,
+/// else the first one below. None where no line tells of one, and of names that are no source file's.
+fn in_words(trace: &str) -> Option<Printed> {
+    let place = |line: &&str| {
+        let (_, captures) = IN_WORDS.first(line)?;
+        let file = group(&captures, "file")?.to_owned();
+        let is_source = is_code(&file) || is_test(&file) || file.ends_with(".feature") || file.ends_with(".robot");
+        let printed =
+            Printed { file, line: number(&captures, "line"), column: number(&captures, "col"), function: None };
+        is_source.then_some(printed)
+    };
+    let lines: Vec<&str> = trace.lines().collect();
+    let Some(at) = lines.iter().position(|line| text::tells_of_failure(line)) else {
+        // A linter's finding need not say that it is one, but begins with its place.
+        let mut words =
+            lines.iter().filter_map(|line| line.split_whitespace().next()).filter(|word| word.contains(':'));
+        return words.find_map(|word| place(&word));
+    };
+    let is_there = |line: &&&str| !line.trim().is_empty();
+    let above = lines[..at].iter().rev().take_while(is_there).find_map(place);
+    place(&lines[at]).or(above).or_else(|| lines[at + 1..].iter().take_while(is_there).find_map(place))
 }
 
 /// One trace while it is read.
@@ -294,6 +329,32 @@ mod tests {
                 format!("{}{}{} {function} {origin}", frame.file, number(frame.line), number(frame.column))
             })
             .collect()
+    }
+
+    #[test]
+    fn places_of_tools_that_are_not_known_stand_beside_what_failed() {
+        let cases = [
+            (
+                "# Failure message: spec/cart_spec.lua:5: attempt to compare nil, expected a number",
+                "spec/cart_spec.lua:5 - ours",
+            ),
+            (
+                "Feature: Carts # features/cart.feature:1\n\n  When one is added # features/cart.feature:8\n    ASSERT FAILED: total is 3",
+                "features/cart.feature:8 - ours",
+            ),
+            ("error while reading lib/cart.rb, line 12", "lib/cart.rb:12 - ours"),
+        ];
+        for (text, frame) in cases {
+            assert_eq!(shown(text), [frame], "{text}");
+        }
+        for text in [
+            "could not reach registry.example.com:443",
+            "see lib/cart.rb:9 for an example",
+            "error in cart.lock:3",
+            "warning: lib/cart.rb:9 is deprecated, an error in the next version",
+        ] {
+            assert!(shown(text).is_empty(), "{text}");
+        }
     }
 
     #[test]

@@ -8,6 +8,8 @@ pub(super) const LINES: &[Line] = &[
         says: Says::Callee,
         order: Order::InnermostFirst,
     },
+    // `--testdox`
+    Line::frame(r"^\s*╵ (?P<file>[^\s:]+\.php):(?P<line>[0-9]+)$"),
     Line::frame(r" in (?P<file>(?:[A-Za-z]:)?[^\s:]+\.php)(?: on line |:)(?P<line>[0-9]+)$"),
     Line::frame(r"^\s*(?P<file>(?:[A-Za-z]:)?[^\s:]+\.php):(?P<line>[0-9]+)$"),
 ];

@@ -3,6 +3,10 @@
 use super::line::{Line, Order, Says};
 
 pub(super) const LINES: &[Line] = &[
+    // OCaml names places alike, and one only.
+    Line::frame(r#"^File "(?P<file>[^"]+)", lines? (?P<line>[0-9]+)(?:-[0-9]+)?, characters (?P<col>[0-9]+)-[0-9]+:$"#),
+    // pytest: where a fixture is asked for
+    Line::frame(r"^file (?P<file>\S+\.py), line (?P<line>[0-9]+)$"),
     Line {
         pattern: r#"^\s*(?:E\s+)?File "(?P<file>[^"]+)", line (?P<line>[0-9]+)(?:, in (?P<fun>.+))?$"#,
         says: Says::Frame,

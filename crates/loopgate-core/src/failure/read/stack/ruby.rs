@@ -6,6 +6,8 @@ pub(super) const LINES: &[Line] = &[
     Line::frame(
         r"^\s*(?:#\s+|from |[0-9]+: from )?(?P<file>(?:[A-Za-z]:)?[^\s:]+):(?P<line>[0-9]+):in ['`](?P<fun>[^']+)'",
     ),
+    // A syntax error is said of the file that is loaded.
+    Line::frame(r"^\s+(?P<file>[^\s:]+\.rb):(?P<line>[0-9]+): \S"),
     Line::frame(r"^\s*#\s+(?P<file>[^\s:]+\.rb):(?P<line>[0-9]+)$"),
     Line::frame(r"^(?P<fun>[A-Z][A-Za-z0-9_:]*#\S+) \[(?P<file>[^\s:]+\.rb):(?P<line>[0-9]+)\]:$"),
 ];

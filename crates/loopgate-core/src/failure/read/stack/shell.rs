@@ -6,6 +6,10 @@ pub(super) const LINES: &[Line] = &[
     Line::frame(
         r"^[\s#]*\(?(?:in|from) (?:test file|file|function `(?P<fun>[^']+)' in (?:test )?file) (?P<file>\S+), line (?P<line>[0-9]+)[,)]",
     ),
+    // bash, dash, ShellCheck
+    Line::frame(r"^(?P<file>[^\s:]+): line (?P<line>[0-9]+): \S"),
+    Line::frame(r"^(?P<file>[^\s:]+\.sh): (?P<line>[0-9]+): \S"),
+    Line::frame(r"^In (?P<file>\S+) line (?P<line>[0-9]+):$"),
     Line::frame(r"^[\s#]*at (?P<file>\S+\.(?:t|p[lm])) line (?P<line>[0-9]+)\.$"),
     Line::frame(r"\bat (?P<file>\S+\.(?:t|p[lm])) line (?P<line>[0-9]+)\.$"),
 ];
@@ -20,6 +24,13 @@ mod tests {
         assert_eq!(shown(bats), ["lib/price.bash:4 price ours", "test/cart.bats:3 - ours"]);
         let perl = "#   Failed test 'sums'\n#   at t/cart.t line 5.\n#          got: '3'\n#     expected: '4'";
         assert_eq!(shown(perl), ["t/cart.t:5 - ours"]);
+        for (line, frame) in [
+            ("release.sh: line 6: cosign: command not found", "release.sh:6 - ours"),
+            ("./release.sh: 6: cosign: not found", "release.sh:6 - ours"),
+            ("In one.sh line 3:", "one.sh:3 - ours"),
+        ] {
+            assert_eq!(shown(line), [frame], "{line}");
+        }
         assert_eq!(shown("Can't locate Shop.pm in @INC at lib/Cart.pm line 2."), ["lib/Cart.pm:2 - ours"]);
     }
 }
