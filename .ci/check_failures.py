@@ -1,6 +1,7 @@
 """Whether real failures of real tools are read well enough: `check_failures.py SCORER BINARY [FOLDER]`.
 
 At least 95 % of places, sides, blame and of the failures in logs with several, 90 % of next steps, nothing made up.
+With `--only-tell` in front the figures are printed, whatever they are: for failures that nobody has looked at.
 """
 
 import json
@@ -11,7 +12,8 @@ LEAST = {"place": 95, "sides": 95, "blame": 95, "step": 90, "sober": 100}
 
 
 def main() -> int:
-    answer = subprocess.run([sys.executable, *sys.argv[1:], "--json"], check=True, capture_output=True, text=True)
+    only_tell = sys.argv[1] == "--only-tell"
+    answer = subprocess.run([sys.executable, *sys.argv[1 + only_tell :], "--json"], check=True, capture_output=True, text=True)
     table, _, last = answer.stdout.rstrip().rpartition("\n")
     print(table, flush=True)
     score = json.loads(last)
@@ -26,7 +28,7 @@ def main() -> int:
     problems += [f"{logs[what]} {what}s" for what in ("chimera", "ghost") if logs[what]]
     for problem in problems:
         print(problem, file=sys.stderr)
-    return 1 if problems else 0
+    return 1 if problems and not only_tell else 0
 
 
 if __name__ == "__main__":
