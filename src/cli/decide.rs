@@ -8,7 +8,6 @@ use super::{CliError, CommandResult, exit, output, output::Format};
 use loopgate_core::{
     deciding::iteration::{self, Request, Response, Sides, Understood},
     failure::{self, Changes, FeedbackItem, FeedbackLine, Place},
-    policy::LoopPolicy,
 };
 use loopgate_reports::{self, ReadOptions};
 
@@ -22,9 +21,19 @@ The document:
     max_iterations: 3                                   # 1 to 10, default 3
     test_result: { status: \"fail\", output: \"…\" }        # pass | fail
     review_result: { status: \"pending\", feedback: \"\" }  # approve | reject | pending
+    previous_attempts:                                  # the iterations before, oldest first
+      - test_result: { status: \"fail\", output: \"…\" }
+    diff: \"…\"                                           # shown when a person is called
+  iteration_control:                                    # all optional, with their defaults
+    max_iterations: 3
+    auto_retry_on_test_fail: true                       # false: escalate at once
+    auto_retry_on_review_reject: true
+    escalation_includes_diff: true
+    feedback_max_length: 500                            # characters of the summary, 80 to 10000
 
-Example:
-  loopgate decide check.yml && echo next task")]
+Examples:
+  loopgate decide check.yml && echo next task
+  loopgate decide --format json < check.yml")]
 pub struct Arguments {
     /// The document to decide; - reads standard input
     #[arg(default_value = "-", value_name = "FILE")]
@@ -45,8 +54,10 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 /// The decision about a document, or what is wrong with it.
 fn answer(text: &str) -> Result<Response, String> {
     let request: Request = serde_yaml::from_str(text).map_err(|error| plain(&error.to_string()))?;
-    let understood = understand(&request.iteration_check.test_result.output);
-    iteration::decide(&request.iteration_check, &understood, &LoopPolicy::default()).map_err(|error| error.to_string())
+    let check = &request.iteration_check;
+    let earlier: Vec<Understood> =
+        check.previous_attempts.iter().map(|attempt| understand(&attempt.test_result.output)).collect();
+    iteration::decide(&request, &understand(&check.test_result.output), &earlier).map_err(|error| error.to_string())
 }
 
 /// An error of the parser without the names of our types.
@@ -55,6 +66,9 @@ fn plain(error: &str) -> String {
         ("expected u32", "expected a whole number, 0 or more"),
         ("expected struct Request", "expected a map with `iteration_check`"),
         ("expected struct Check", "expected a map"),
+        ("expected struct Control", "expected a map of settings"),
+        ("expected struct EarlierAttempt", "expected a map with `test_result`"),
+        ("expected usize", "expected a whole number, 0 or more"),
         ("expected struct TestResult", "expected a map with `status` and `output`"),
         ("expected struct ReviewResult", "expected a map with `status` and `feedback`"),
         ("deserializing from YAML containing more than one document is not supported", "one document at a time"),
@@ -122,6 +136,38 @@ mod tests {
     }
 
     #[test]
+    fn earlier_attempts_are_told_and_compared() {
+        let attempt = |output: &str| format!("  - test_result: {{ status: fail, output: {output:?} }}\n");
+        let told = |earlier: [&str; 2], now| {
+            let text = document("3", now) + "  previous_attempts:\n" + &earlier.map(attempt).concat();
+            serde_yaml::to_string(&answer(&text).unwrap()).unwrap()
+        };
+        let (undefined, missing, number) = (
+            "FAIL src/login.test.ts\n  Expected: token\n  Received: undefined\n",
+            "FAIL src/login.test.ts\n  TypeError: jwt.sign is not a function\n",
+            "FAIL src/login.test.ts\n  Expected: 123\n  Received: \"123\"\n",
+        );
+        insta::assert_snapshot!(told([undefined, missing], number), @r#"
+        decision:
+          action: escalate
+          task_id: task-003
+          iteration: 3
+          context:
+            attempts_summary: |-
+              Iteration 1: tests fail — src/login.test.ts: The test expects `token` and gets `undefined`.
+              Iteration 2: tests fail — src/login.test.ts: `jwt.sign` is called, but it holds no `function`.
+              Iteration 3: tests fail — src/login.test.ts: The test expects `123` and gets `"123"`.
+            pattern_detected: 'src/login.test.ts fails each time otherwise: The test expects `token` and gets `undefined`. `jwt.sign` is called, but it holds no `function`. Now: The test expects `123` and gets `"123"`.'
+          question: |-
+            After 3 attempts the test still disagrees with the code. Which side is right?
+            1. The test, which expects 123: change the code.
+            2. The code, which gives "123": change the test.
+        "#);
+        assert!(told([missing, number], number).contains("The same failure in 2 attempts in a row"), "in a row");
+        assert!(told([number, missing], number).contains("A failure that was gone is back"), "back");
+    }
+
+    #[test]
     fn feedback_names_a_place_or_none() {
         let response = answer(&document("1", "boom")).unwrap();
         let said = serde_yaml::to_string(&response).unwrap();
@@ -146,12 +192,17 @@ mod tests {
             (document("1", "").replace("max_iterations: 3", "max_iterations: 11"), "must be between 1 and 10"),
             (document("1", "").replace("task_id: task-003", "task: x"), "unknown field `task`"),
             (document("1", "").replace("fail", "Fail"), "unknown variant `Fail`, expected `pass` or `fail`"),
+            (
+                document("1", "") + "iteration_control: { max: 3 }\n",
+                "unknown field `max`, expected one of `max_iterations`",
+            ),
+            (document("1", "") + "  previous_attempts: [3]\n", "expected a map with `test_result`"),
             (format!("iteration_check: {}{}", "[".repeat(5_000), "]".repeat(5_000)), "expected a map"),
         ];
         for (text, said) in table {
             let error = answer(&text).unwrap_err();
             assert!(error.contains(said), "{error}");
-            assert!(!error.contains("struct ") && !error.contains("u32"), "{error}");
+            assert!(!error.contains("struct ") && !error.contains("u32") && !error.contains("usize"), "{error}");
         }
     }
 }

@@ -1,12 +1,10 @@
 //! `loopgate explain OWNER/REPO#N`: why a pull request is where it is, why each gate is closed, and who can open it.
 
-use std::str::FromStr;
-
 use clap::Args;
 
 use super::{
     CliError, CommandResult, exit,
-    online::{self, Online},
+    online::{self, Online, PullRequest},
     output::{self, Format},
     runtime,
 };
@@ -14,7 +12,7 @@ use crate::{
     github::{Clock as _, Reconcile, ReconcileRequest, SystemClock},
     render,
 };
-use loopgate_core::{PrNumber, RepoName, policy::StateBackend, state::history::Event};
+use loopgate_core::{policy::StateBackend, state::history::Event};
 
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\n\nNothing is written. The exit code is that of the decision.\n\nExample:\n  \
@@ -23,24 +21,6 @@ pub struct Arguments {
     /// The pull request
     #[arg(value_name = "OWNER/REPO#N")]
     pull_request: PullRequest,
-}
-
-/// `owner/name#12`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct PullRequest {
-    repository: RepoName,
-    number: PrNumber,
-}
-
-impl FromStr for PullRequest {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let malformed = || "write it as OWNER/REPO#N, such as acme/widgets#12".to_owned();
-        let (repository, number) = text.rsplit_once('#').ok_or_else(malformed)?;
-        let number: u64 = number.parse().map_err(|_| malformed())?;
-        Ok(Self { repository: repository.parse().map_err(|_| malformed())?, number: PrNumber::new(number) })
-    }
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
@@ -70,18 +50,4 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         Format::Human => output::line(render::plain(&render::explain(decision, snapshot, policy))),
     }
     Ok(exit::of(decision.word()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pull_request_is_written_as_github_writes_it() {
-        let parsed: PullRequest = "acme/widgets#12".parse().unwrap();
-        assert_eq!((parsed.repository.to_string().as_str(), parsed.number), ("acme/widgets", PrNumber::new(12)));
-        for wrong in ["acme/widgets", "acme#12", "acme/widgets#x", "#12", "acme/widgets#"] {
-            assert!(wrong.parse::<PullRequest>().is_err(), "{wrong}");
-        }
-    }
 }

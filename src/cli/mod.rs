@@ -12,6 +12,7 @@ mod decide;
 mod demo;
 pub mod exit;
 mod explain;
+mod export;
 mod init;
 mod inspect;
 mod inspect_state;
@@ -81,6 +82,8 @@ enum Command {
     CheckConfig(check_config::Arguments),
     /// Why is a pull request where it is, and who can open its gates?
     Explain(explain::Arguments),
+    /// Write a recorded run in the shape of another tool's documents
+    Export(export::Arguments),
     /// What does Loopgate understand by this?
     #[command(subcommand)]
     Inspect(inspect::Command),
@@ -152,6 +155,7 @@ fn run(cli: Cli) -> CommandResult {
         Command::Init(arguments) => init::run(&arguments, cli.format),
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
         Command::Explain(arguments) => explain::run(&arguments, cli.format),
+        Command::Export(arguments) => export::run(&arguments, cli.format),
         Command::Inspect(command) => inspect::run(&command, cli.format),
         #[cfg(feature = "demo")]
         Command::Demo(arguments) => demo::run(&arguments, cli.format),

@@ -1,10 +1,12 @@
 //! GitHub, with the credentials that the environment has: for subcommands that only read.
 
+use std::str::FromStr;
+
 use serde::Deserialize;
 
 use super::CliError;
 use crate::github::{ApiUrl, AppCredentials, AppName, AppSlug, Credentials, Github, Secret, Setup};
-use loopgate_core::{InstallationId, RepoName};
+use loopgate_core::{InstallationId, PrNumber, RepoName};
 
 /// What `--help` says about the environment.
 pub const ENVIRONMENT: &str = "\
@@ -13,6 +15,24 @@ The environment, one of these:
                                         looks after it (loopgate unless set; github-actions within a workflow)
   LOOPGATE_APP_ID, LOOPGATE_PRIVATE_KEY the App itself, as `loopgate serve` takes them (a file's path with _FILE)
 and LOOPGATE_GITHUB_API_URL (or GITHUB_API_URL), https://api.github.com unless set.";
+
+/// `owner/name#12`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequest {
+    pub repository: RepoName,
+    pub number: PrNumber,
+}
+
+impl FromStr for PullRequest {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let malformed = || "write it as OWNER/REPO#N, such as acme/widgets#12".to_owned();
+        let (repository, number) = text.rsplit_once('#').ok_or_else(malformed)?;
+        let number: u64 = number.parse().map_err(|_| malformed())?;
+        Ok(Self { repository: repository.parse().map_err(|_| malformed())?, number: PrNumber::new(number) })
+    }
+}
 
 /// A GitHub and the installation that sees a repository, if we are an App.
 pub struct Online {
@@ -73,4 +93,18 @@ fn secret(name: &str) -> Result<Option<Secret>, CliError> {
     let text = std::fs::read_to_string(&path)
         .map_err(|error| CliError::bad_data(format!("{name}_FILE: {path} cannot be read: {error}")))?;
     Ok(Some(Secret::new(&text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pull_request_is_written_as_github_writes_it() {
+        let parsed: PullRequest = "acme/widgets#12".parse().unwrap();
+        assert_eq!((parsed.repository.to_string().as_str(), parsed.number), ("acme/widgets", PrNumber::new(12)));
+        for wrong in ["acme/widgets", "acme#12", "acme/widgets#x", "#12", "acme/widgets#"] {
+            assert!(wrong.parse::<PullRequest>().is_err(), "{wrong}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The documents of a run, in the tree of its ref: `loop-state.json`, `history.jsonl`, `attempts/NNN.json`,
 //! `artifact.md`.
 
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{
@@ -192,13 +192,24 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// # Errors
     /// When the git database does not answer.
     pub async fn recorded_checks(&self, commit: Sha, attempt: u32) -> Result<Vec<CheckEvidence>, RefsError> {
-        let read = self.objects.read_file(commit, &attempt::path(attempt), attempt::READ_LIMIT).await;
-        let bytes = match read {
-            Ok(bytes) => bytes.unwrap_or_default(),
-            Err(RefsError::TooLarge { .. }) => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        Ok(serde_json::from_slice::<attempt::AttemptChecks>(&bytes).map(|read| read.checks).unwrap_or_default())
+        let read: Option<attempt::AttemptChecks> = self.recorded_attempt(commit, attempt).await?;
+        Ok(read.map(|read| read.checks).unwrap_or_default())
+    }
+
+    /// The document of an attempt, `attempts/NNN.json`; none when it has none that can be read.
+    ///
+    /// # Errors
+    /// When the git database does not answer.
+    pub async fn recorded_attempt<T: DeserializeOwned>(
+        &self,
+        commit: Sha,
+        attempt: u32,
+    ) -> Result<Option<T>, RefsError> {
+        match self.objects.read_file(commit, &attempt::path(attempt), attempt::READ_LIMIT).await {
+            Ok(bytes) => Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok())),
+            Err(RefsError::TooLarge { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Writes one commit on the loaded tip and moves the ref to it. Nothing is written, and `None` returned, when

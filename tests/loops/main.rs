@@ -5,8 +5,12 @@
 mod damage;
 mod endings;
 mod evidence_folder;
+mod exporting;
 mod inspecting;
 mod interruptions;
+#[path = "../config/json_schema.rs"]
+#[expect(dead_code, reason = "property names are asked for elsewhere")]
+mod json_schema;
 mod kit;
 mod setting_up;
 mod surroundings;

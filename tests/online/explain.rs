@@ -8,7 +8,7 @@ use loopgate_core::RepoName;
 use loopgate_simulator::{Pr, PullSpec, Role, Simulator};
 use serde_json::Value;
 
-use crate::{As, Said, assert_nothing_written, github, run};
+use crate::{As, Said, assert_nothing_written, github, json_schema::misfits, run};
 
 const CONFIGURATION: &str = "\
 version: 1
@@ -44,6 +44,24 @@ fn explain(github: &Simulator, pr: &Pr, more: &[&str]) -> Said {
     let pull_request = format!("{}#{}", pr.repo, pr.number);
     let here = tempfile::tempdir().unwrap();
     run(github, &As::App, here.path(), &[&["explain", &pull_request], more].concat())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_exported_as_the_executable_feedback_schema_has_it() {
+    let (github, _, pr) = world().await;
+    let export = || {
+        let here = tempfile::tempdir().unwrap();
+        let run_of = format!("{}#{}", pr.repo, pr.number);
+        run(&github, &As::App, here.path(), &["export", "--schema", "executable-feedback", &run_of, "--format", "json"])
+    };
+    let none = export();
+    assert!(none.code == Some(65) && none.err.contains("there is no ref refs/loopgate/pr/1"), "{}", none.err);
+    look(&github, &pr).await;
+    let document: Value = serde_json::from_str(&export().out).unwrap();
+    let schema = serde_json::from_str(include_str!("../fixtures/executable_feedback.schema.json")).unwrap();
+    assert_eq!(misfits(&schema, &document), Vec::<String>::new(), "{document:#}");
+    assert_eq!(document["loop_state"]["status"], "in_progress");
+    assert_eq!(document["code_artifact"]["path"], "src/auth/login.rs");
 }
 
 /// The server's turn.

@@ -2,6 +2,9 @@
 
 mod check_config;
 mod explain;
+#[path = "../config/json_schema.rs"]
+#[expect(dead_code, reason = "property names are asked for elsewhere")]
+mod json_schema;
 
 use std::{path::Path, process::Command};
 

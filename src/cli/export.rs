@@ -1,0 +1,112 @@
+//! `loopgate export`: a recorded run in the shape of another tool's documents.
+
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+
+use super::{
+    CliError, CommandResult, exit,
+    online::{self, Online, PullRequest},
+    output::{self, Format},
+    runtime,
+};
+use crate::{
+    github::GithubObjects,
+    refs::{GitObjects, LocalRepository, RefName, StateStore},
+    render,
+};
+use loopgate_core::{PrNumber, state::LoopState};
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("{}\n\nA pull request's run comes home with: git fetch origin \
+    'refs/loopgate/*:refs/loopgate/*'\nIts number alone reads it here, without asking GitHub.\n\nExamples:\n  \
+    loopgate export acme/widgets#12\n  loopgate export fix-the-sum --format json | jq .loop_state", online::ENVIRONMENT))]
+pub struct Arguments {
+    /// The shape of the document
+    #[arg(long, value_enum, default_value_t = Shape::ExecutableFeedback, value_name = "SHAPE")]
+    schema: Shape,
+    /// A pull request, its number, or the alias of a loop here
+    #[arg(value_name = "OWNER/REPO#N|ALIAS")]
+    run: RecordedRun,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Shape {
+    /// The executable feedback schema, version 1: one workflow with its attempts
+    ExecutableFeedback,
+}
+
+/// Where a run is recorded.
+#[derive(Clone, Debug)]
+enum RecordedRun {
+    OnGithub(PullRequest),
+    Here(Vec<RefName>),
+}
+
+impl FromStr for RecordedRun {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.contains('#') {
+            return text.parse().map(Self::OnGithub);
+        }
+        let number = text.parse().ok().map(|number| refs_of(PrNumber::new(number)));
+        let names: Vec<RefName> = RefName::task(text).ok().into_iter().chain(number.into_iter().flatten()).collect();
+        if names.is_empty() {
+            return Err("write OWNER/REPO#N, the number of a pull request, or an alias".to_owned());
+        }
+        Ok(Self::Here(names))
+    }
+}
+
+/// Where the run of a pull request is, newest first.
+fn refs_of(number: PrNumber) -> [RefName; 2] {
+    [RefName::pull_request(number), RefName::archive(number)]
+}
+
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    let (state, attempts) = runtime()?.block_on(async {
+        match &arguments.run {
+            RecordedRun::OnGithub(PullRequest { repository, number }) => {
+                let Online { github, installation } = online::connect(repository).await?;
+                let objects = GithubObjects::new(github.client(installation), repository.clone());
+                recorded(&objects, &refs_of(*number)).await
+            }
+            RecordedRun::Here(names) => {
+                let here = std::env::current_dir().map_err(CliError::unavailable)?;
+                let repository = LocalRepository::open(&here).await.map_err(CliError::bad_data)?;
+                recorded(&repository, names).await
+            }
+        }
+    })?;
+    let document = match arguments.schema {
+        Shape::ExecutableFeedback => render::executable_feedback(&state, &attempts),
+    };
+    match format {
+        Format::Json => output::json(&document)?,
+        Format::Human => output::text(serde_yaml::to_string(&document).map_err(CliError::bad_data)?),
+    }
+    Ok(exit::OK)
+}
+
+/// The state in the first of these refs that there is, and the documents of its attempts that can be read.
+async fn recorded<G: GitObjects>(objects: &G, names: &[RefName]) -> Result<(LoopState, Vec<Value>), CliError> {
+    for name in names {
+        let store = StateStore::new(objects, name.clone());
+        let run = store.load().await.map_err(CliError::unavailable)?;
+        let Some(tip) = run.tip else { continue };
+        let state = run.intact().cloned();
+        let state = state.ok_or_else(|| CliError::bad_data(format!("{name} holds no loop state that can be read")))?;
+        let mut attempts = Vec::new();
+        for attempt in &state.attempts {
+            attempts.extend(store.recorded_attempt(tip, attempt.number).await.map_err(CliError::unavailable)?);
+        }
+        return Ok((state, attempts));
+    }
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    Err(CliError::bad_data(format!(
+        "there is no ref {}; a run whose configuration keeps it elsewhere (`state.backend`) cannot be exported",
+        names.join(" or ")
+    )))
+}

@@ -1,0 +1,207 @@
+//! A recorded run as the executable feedback schema has it (`https://aiwg.io/schemas/executable-feedback/v1`):
+//! snake_case, its required names, its words. What has no equal there is mapped, and each mapping is told in `notes`.
+
+use serde_json::{Map, Value, json};
+
+use loopgate_core::{
+    evidence::{CheckKind, Outcome},
+    state::{LoopState, RunStatus},
+};
+
+/// Seconds that the schema allows for an execution of the tests.
+const TIMEOUT: std::ops::RangeInclusive<u64> = 5..=600;
+
+/// The document of a run, from its state and the documents of its attempts (`attempts/NNN.json`), oldest first.
+pub fn executable_feedback(state: &LoopState, attempts: &[Value]) -> Value {
+    let mut notes = Vec::new();
+    let mut document = json!({
+        "workflow_id": state.workflow_id,
+        "agent": agent(state, &mut notes),
+        "code_artifact": code_artifact(state, &mut notes),
+        "execution_config": execution_config(state, attempts, &mut notes),
+        "retry_policy": {
+            "max_attempts": state.retry_policy.max_attempts,
+            "backoff": state.retry_policy.backoff,
+            "escalation_on_max": state.retry_policy.escalation_on_max,
+            "abort_on_regression": state.retry_policy.abort_on_regression,
+        },
+        "loop_state": loop_state(state, attempts, &mut notes),
+        "debug_memory_ref": format!(".aiwg/ralph/debug-memory/{}.json", state.run_id),
+        "timestamps": {
+            "started_at": state.created_at,
+            "completed_at": ended(state).then_some(state.updated_at),
+            "last_attempt_at": state.attempts.last().map(|attempt| attempt.at),
+        },
+    });
+    notes.push(format!("debug_memory_ref: the memory is in {} of the repository", state.debug_memory_ref));
+    document["notes"] = json!(notes);
+    without_nulls(document)
+}
+
+const fn ended(state: &LoopState) -> bool {
+    !matches!(state.status, RunStatus::InProgress | RunStatus::Passed | RunStatus::Escalated)
+}
+
+fn agent(state: &LoopState, notes: &mut Vec<String>) -> Value {
+    match &state.agent {
+        Some(agent) => json!(agent),
+        None => {
+            notes.push("agent: a person wrote the change; the schema knows agents only".to_owned());
+            json!({ "name": "person", "type": "software_implementer" })
+        }
+    }
+}
+
+fn code_artifact(state: &LoopState, notes: &mut Vec<String>) -> Value {
+    let artifact = &state.code_artifact;
+    let path = artifact.path.clone().unwrap_or_else(|| {
+        notes.push("code_artifact.path: no file is known yet".to_owned());
+        ".".to_owned()
+    });
+    json!({
+        "path": path,
+        "language": artifact.language,
+        "code_type": artifact.code_type,
+        "content_hash": artifact.content_hash,
+        "test_files": artifact.test_files,
+        "requirements_ref": artifact.requirements_ref,
+    })
+}
+
+fn execution_config(state: &LoopState, attempts: &[Value], notes: &mut Vec<String>) -> Value {
+    let config = &state.execution_config;
+    let timeout = config.timeout_seconds.clamp(*TIMEOUT.start(), *TIMEOUT.end());
+    if timeout != config.timeout_seconds {
+        notes.push(format!("execution_config.timeout_seconds: {} in the configuration", config.timeout_seconds));
+    }
+    let command = config.test_command.clone().unwrap_or_else(|| {
+        notes.push("execution_config.test_command: the tests are not run by a command of the configuration".to_owned());
+        String::new()
+    });
+    let environment = attempts.last().and_then(|attempt| attempt["environment"].as_object());
+    let environment: Map<String, Value> =
+        environment.into_iter().flatten().filter(|(_, value)| value.is_string()).map(owned).collect();
+    json!({
+        "test_framework": config.test_framework,
+        "test_command": command,
+        "timeout_seconds": timeout,
+        "environment": environment,
+        "working_directory": config.working_directory,
+        "fail_fast": config.fail_fast,
+        "verbose": config.verbose,
+    })
+}
+
+fn owned((key, value): (&String, &Value)) -> (String, Value) {
+    (key.clone(), value.clone())
+}
+
+fn loop_state(state: &LoopState, attempts: &[Value], notes: &mut Vec<String>) -> Value {
+    let status = match state.status {
+        RunStatus::Completed => "passed",
+        RunStatus::Stopped => "aborted",
+        RunStatus::InProgress | RunStatus::Passed | RunStatus::Failed | RunStatus::Escalated | RunStatus::Aborted => {
+            state.status.as_str()
+        }
+    };
+    if status != state.status.as_str() {
+        notes.push(format!("loop_state.status: {} here", state.status.as_str()));
+    }
+    let phase = match state.status {
+        RunStatus::Passed | RunStatus::Completed => "complete",
+        RunStatus::Escalated => "escalated",
+        RunStatus::Aborted | RunStatus::Stopped | RunStatus::Failed => "aborted",
+        RunStatus::InProgress if state.failures.count > 0 => "apply_fix",
+        RunStatus::InProgress => "execute_tests",
+    };
+    let executions: Vec<Value> = attempts.iter().map(execution).collect();
+    if attempts.len() < state.attempts.len() {
+        notes.push(format!("loop_state.attempts: {} of {} are kept", attempts.len(), state.attempts.len()));
+    }
+    json!({
+        "phase": phase,
+        "attempt_number": state.attempts.last().map_or(1, |attempt| attempt.number.max(1)),
+        "status": status,
+        "test_results": executions.last().map(|execution| &execution["test_results"]),
+        "attempts": executions,
+    })
+}
+
+/// One attempt; the schema has one analysis for each, so it is that of the first failure.
+fn execution(attempt: &Value) -> Value {
+    let checks = || attempt["checks"].as_array().into_iter().flatten();
+    let failures = checks().flat_map(|check| {
+        let listed = check["failures"].as_array().into_iter().flatten();
+        listed.map(|failure| {
+            json!({
+                "test_name": failure["test_name"].as_str().or(check["name"].as_str()),
+                "test_file": failure["test_file"],
+                "error_type": failure["error_type"],
+                "error_message": failure["error_message"],
+                "stack_trace": failure["stack_trace"],
+                "line_number": failure["line_number"],
+            })
+        })
+    });
+    let analysis = &attempt["analysis"][0];
+    let fix = &attempt["fix_applied"];
+    json!({
+        "attempt_number": attempt["attempt"],
+        "timestamp": attempt["at"],
+        "phase": attempt["phase"],
+        "code_hash": attempt["tree_hash"],
+        "test_results": test_results(attempt),
+        "failures": failures.collect::<Vec<_>>(),
+        "analysis": analysis.is_object().then(|| json!({
+            "root_cause": analysis["root_cause"],
+            "fix_strategy": analysis["fix_strategy"],
+            "confidence": analysis["confidence"],
+        })),
+        "fix_applied": fix.is_object().then(|| json!({
+            "description": fix["description"],
+            "diff_summary": fix["diff_summary"],
+            "files_modified": fix["files_modified"],
+        })),
+    })
+}
+
+/// The results of all tests of an attempt together. A test check that failed without counting tests is one error.
+fn test_results(attempt: &Value) -> Value {
+    let counted = ["total", "passed", "failed", "errors", "skipped", "duration_ms"];
+    let mut sums = counted.map(|_| 0);
+    let tests = attempt["checks"].as_array().into_iter().flatten();
+    for check in tests.filter(|check| is_of(&check["kind"], &[CheckKind::Test, CheckKind::Integration])) {
+        let results = &check["results"];
+        let one = counted.map(|name| results[name].as_u64().unwrap_or(0));
+        sums.iter_mut().zip(one).for_each(|(sum, one)| *sum += one);
+        if one[0] == 0 && check["outcome"] == json!(Outcome::Failed) {
+            sums[0] += 1;
+            sums[3] += 1;
+        }
+    }
+    let mut results: Map<String, Value> =
+        counted.iter().zip(sums).map(|(&name, sum)| (name.into(), sum.into())).collect();
+    let lines = |name| attempt["coverage"][name].as_f64();
+    if let (Some(covered), Some(total)) = (lines("lines_covered"), lines("lines_total"))
+        && total > 0.0
+    {
+        results.insert("coverage_percent".to_owned(), json!((covered / total * 1_000.0).round() / 10.0));
+    }
+    results.into()
+}
+
+fn is_of(kind: &Value, kinds: &[CheckKind]) -> bool {
+    kinds.iter().any(|one| json!(one) == *kind)
+}
+
+/// The document without fields that say nothing: the schema knows no null.
+fn without_nulls(document: Value) -> Value {
+    match document {
+        Value::Object(map) => {
+            let kept = map.into_iter().filter(|(_, value)| !value.is_null());
+            kept.map(|(key, value)| (key, without_nulls(value))).collect::<Map<_, _>>().into()
+        }
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        other => other,
+    }
+}
