@@ -11,7 +11,7 @@ const FILES: [(&str, &[&str]); 14] = [
     ("T", &["crates/loopgate-core/src/deciding/row_tests"]),
     ("B", &["crates/loopgate-core/src/failure/explain/blame.rs"]),
     ("C", &["crates/loopgate-core/src/attempts/comparison.rs"]),
-    ("I", &["crates/loopgate-core/src/deciding/iteration.rs"]),
+    ("I", &["crates/loopgate-core/src/deciding/iteration.rs", "src/cli/decide.rs"]),
     (
         "V",
         &[
