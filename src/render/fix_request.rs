@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{
+    machine::Status,
     marker,
     sanitize::{Markdown, code, short_text},
     verdict::Subject,
@@ -12,7 +13,7 @@ use super::{
 use loopgate_core::{
     deciding::Post,
     escalation::fix_request::{FixRequest, Whom},
-    failure::{FeedbackLine, cut_at_sentence, summarise},
+    failure::FeedbackLine,
     policy::{DispatchFixer, Fixer},
 };
 
@@ -66,44 +67,20 @@ pub struct Dispatch {
     pub payload: Value,
 }
 
-/// Items of feedback that a workflow is given, and characters of one text.
-const GIVEN: usize = 20;
-const TEXT: usize = 500;
-/// Bytes of a payload. GitHub takes 65,535 characters of inputs.
-const PAYLOAD: usize = 60_000;
-
 /// The workflow to start; none where naming the fixer in a comment is all.
 pub(super) fn dispatch(subject: &Subject<'_>, fix: FixRequest) -> Option<Dispatch> {
     let Some(Fixer::Dispatch(to)) = fix.whom.of(subject.policy) else { return None };
-    let branch = subject.snapshot.pull_request.head.branch.clone();
-    Some(Dispatch { to: to.clone(), branch, payload: payload(subject, fix.attempt, &subject.feedback()) })
-}
-
-fn payload(subject: &Subject<'_>, attempt: u32, feedback: &[FeedbackLine]) -> Value {
-    let short = |text: &str| cut_at_sentence(text, TEXT);
-    let item = |item: &FeedbackLine| {
-        // A command that is cut is another command.
-        let reproduce = item.reproduce.as_deref().filter(|command| command.chars().nth(TEXT).is_none());
-        json!({ "location": short(&item.location), "problem": short(&item.problem), "action": short(&item.action),
-                "reason": short(&item.reason), "reproduce": reproduce })
-    };
-    let (pull, retry) = (&subject.snapshot.pull_request, &subject.policy.retry);
-    let whole = |items: &[Value]| {
-        json!({
-            "schema": "loopgate.fix-request/v1",
-            "pull_request": pull.number,
-            "branch": pull.head.branch,
-            "head_sha": pull.head.sha,
-            "attempt": attempt,
-            "max_attempts": retry.max_attempts,
-            "summary": summarise(feedback, retry.feedback_max_length),
-            "feedback": items,
-            "not_shown": feedback.len() - items.len(),
-        })
-    };
-    let mut items: Vec<Value> = feedback.iter().take(GIVEN).map(item).collect();
-    while whole(&items).to_string().len() > PAYLOAD && items.pop().is_some() {}
-    whole(&items)
+    let (pull, most) = (&subject.snapshot.pull_request, subject.policy.retry.max_attempts);
+    let payload = json!({
+        "schema": "loopgate.fix-request/v1",
+        "pull_request": pull.number,
+        "branch": pull.head.branch,
+        "head_sha": pull.head.sha,
+        "attempt": fix.attempt,
+        "max_attempts": most,
+        "feedback": Status::of(subject),
+    });
+    Some(Dispatch { to: to.clone(), branch: pull.head.branch.clone(), payload })
 }
 
 #[cfg(test)]
@@ -137,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn feedback_is_cut_at_a_sentence_and_summed_up() {
+    fn feedback_is_cut_at_a_sentence() {
         let to = DispatchFixer::Repository { event_type: "fix".into() };
         let mut story = story(to);
         story.policy.retry.feedback_max_length = 80;
@@ -145,31 +122,25 @@ mod tests {
         story.push(1, &["a", "b"], &[]);
         story.review(ReviewVerdict::ChangesRequested, &"Read `one. two` first. ".repeat(50));
         let dispatch = dispatched(&story);
-        let words = &dispatch.payload["feedback"].as_array().unwrap().last().unwrap()["problem"];
+        let words = &dispatch.payload["feedback"]["feedback"].as_array().unwrap().last().unwrap()["problem"];
         assert_eq!(words, "Read `one. two` first. ".repeat(3).trim_end(), "whole sentences, and no code span in two");
-        let summary = dispatch.payload["summary"].as_str().unwrap();
-        assert!((1..=80).contains(&summary.chars().count()), "{summary}");
-        assert!(summary.ends_with("more."), "{summary}");
     }
 
     #[test]
-    fn a_payload_stays_below_what_github_takes() {
-        let line = || FeedbackLine {
-            id: None,
-            location: "a".repeat(900),
-            problem: "\u{1F600}".repeat(900),
-            action: "\u{1F600} ".repeat(900),
-            reason: "why".to_owned(),
-            reproduce: Some("run ".repeat(300)),
+    fn what_was_tried_stands_beside_its_failure() {
+        let mut story = story(DispatchFixer::Repository { event_type: "fix".into() });
+        story.push(1, &["a"], &[]);
+        assert!(dispatched(&story).payload["feedback"]["failures"][0]["tried"].is_null(), "nothing was");
+        let tried = |story: &Story| {
+            let failures = dispatched(story).payload["feedback"]["failures"].clone();
+            let of = |failure: &serde_json::Value| {
+                let tried = failure["tried"].as_array().into_iter().flatten();
+                tried.map(|one| format!("{} {}", one["attempt"], one["outcome"])).collect::<Vec<_>>()
+            };
+            failures.as_array().unwrap().iter().map(of).collect::<Vec<_>>()
         };
-        let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
-        let feedback: Vec<FeedbackLine> = (0..50).map(|_| line()).collect();
-        let subject = Subject { decision: &decision, snapshot: &snapshot, policy: &policy };
-        let payload = payload(&subject, 1, &feedback);
-        assert!(payload.to_string().len() <= PAYLOAD);
-        let shown = payload["feedback"].as_array().unwrap();
-        assert!(!shown.is_empty() && shown.iter().all(|item| item["reproduce"].is_null()), "half a command is another");
-        assert_eq!(payload["not_shown"], json!(50 - shown.len()));
+        story.push(2, &["a", "b"], &[]);
+        assert_eq!(tried(&story), [vec!["2 \"same\"".to_owned()], vec![]]);
     }
 
     #[test]
@@ -180,7 +151,9 @@ mod tests {
         let dispatch = dispatched(&story);
         assert_eq!((dispatch.to, dispatch.branch.as_str()), (to, "alice/round"));
         assert_eq!(dispatch.payload["attempt"], json!(1));
-        assert!(dispatch.payload["feedback"][0]["action"].as_str().is_some_and(|action| !action.is_empty()));
+        let feedback = &dispatch.payload["feedback"];
+        assert_eq!(feedback["schema"], "loopgate.feedback/v1");
+        assert!(feedback["failures"][0]["do"].as_str().is_some_and(|action| !action.is_empty()), "{feedback:#}");
         // GitHub takes ten properties at the top of a client_payload.
         assert!(dispatch.payload.as_object().is_some_and(|fields| fields.len() <= 10));
     }

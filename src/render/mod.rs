@@ -78,6 +78,7 @@ pub use fit::LIMIT;
 pub use fix_request::Dispatch;
 pub use job_summary::job_summary;
 pub use labels::label_description;
+pub use machine::FixTask;
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use plain::plain;
 pub use reflex::{
@@ -154,6 +155,11 @@ pub fn explain(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Str
 /// The same as a document for programs.
 pub fn explanation(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Explanation {
     explain::document(&verdict::Subject { decision, snapshot, policy })
+}
+
+/// What a local loop's fixer gets on its standard input: `loopgate.feedback/v1` with the task beside it, as JSON.
+pub fn fixer_feedback(decision: &Decision, snapshot: &Snapshot, policy: &Policy, task: &FixTask<'_>) -> String {
+    machine::Status::for_fixer(&verdict::Subject { decision, snapshot, policy }, task)
 }
 
 /// The hidden first line of a post, by which it is found again so that it is never posted twice.

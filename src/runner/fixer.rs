@@ -27,7 +27,7 @@ pub struct FixerCall<'a> {
     pub root: &'a Path,
     /// Where the feedback is written and the answer expected; no part of the working tree.
     pub scratch: PathBuf,
-    /// The feedback packet as JSON.
+    /// The feedback document.
     pub feedback: String,
     pub attempt: u32,
     pub max_attempts: u32,

@@ -291,6 +291,8 @@ fn a_fixer_gets_feedback_but_no_tokens_and_never_runs_on_a_fork() {
     assert_eq!(told["schema"], json!("loopgate.feedback/v1"));
     assert_eq!((&told["attempt"], &told["task"]), (&json!(1), &json!("repair calc")));
     assert!(told["failures"].as_array().is_some_and(|failures| !failures.is_empty()), "{told}");
+    assert_eq!((&told["who_acts"]["kind"], &told["failures"][0]["expected"]), (&json!("fixer"), &json!("6")));
+    assert_eq!(told["links"]["report"], json!("git show refs/loopgate/task/calc:attempts/001.json"));
     assert!(told["critique"][0].as_str().is_some_and(|line| line.starts_with("unit: ")), "{told}");
 
     let fork = Project::fixed_by(REPAIRS, "");

@@ -9,7 +9,7 @@ use loopgate_core::{
     CheckName, FailureId, GateName, Login, PrNumber, RepoName, RuleId, Score, Sha,
     deciding::DecisionWord,
     evidence::{CheckKind, RootCauseCategory},
-    failure::{Blame, FeedbackLine},
+    failure::{Blame, Excerpt, FeedbackLine},
     policy::{Phase, Trigger},
     stage::Stage,
     state::{CapabilityProgress, GateStatus, RunStatus, VerificationResult},
@@ -21,7 +21,8 @@ use loopgate_core::{
 pub struct Status {
     pub schema: &'static str,
     pub repository: RepoName,
-    pub pull_request: PrNumber,
+    /// None in a local loop.
+    pub pull_request: Option<PrNumber>,
     pub head_sha: Sha,
     /// Whether everything that was waited for has ended.
     pub r#final: bool,
@@ -50,6 +51,7 @@ pub struct Status {
     /// What was tried, oldest first.
     pub attempts: List<Attempt>,
     pub distance_to_success: Option<DistanceToSuccess>,
+    pub links: Links,
     /// None where the state is kept elsewhere.
     pub state_ref: Option<String>,
     /// How many items of which list were left out for the size limit.
@@ -166,6 +168,41 @@ pub struct Failure {
     pub r#do: String,
     pub why: String,
     pub reproduce: Option<String>,
+    /// Changes of this run that did not mend it, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Tried>,
+    /// What the tool traced: for fixers alone, who have no page to read it on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Excerpt>,
+}
+
+/// A change between two attempts of which the earlier had this failure.
+#[derive(Debug, Serialize)]
+pub struct Tried {
+    /// The attempt that it led to.
+    pub attempt: u32,
+    pub head_sha: Sha,
+    /// What a fixer said of it, and its size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
+    pub outcome: TriedOutcome,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TriedOutcome {
+    /// It failed in the same way.
+    Same,
+    /// It was gone, and is back.
+    CameBack,
+}
+
+/// Where more stands.
+#[derive(Debug, Serialize)]
+pub struct Links {
+    pub status: Option<String>,
+    /// The newest record: a page, or the command that shows it.
+    pub report: Option<String>,
 }
 
 #[derive(Debug, Serialize)]

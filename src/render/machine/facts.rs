@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{Action, Actor, Attempt, Check, Compare, Evaluation, Failure, Gate, Place, Tests};
+use super::document::{
+    Action, Actor, Attempt, Check, Compare, Evaluation, Failure, Gate, Place, Tests, Tried, TriedOutcome,
+};
 use crate::render::{
     failure_card::Cause,
     gate_card::approve_by,
@@ -11,11 +13,12 @@ use crate::render::{
     words,
 };
 use loopgate_core::{
+    FailureId,
     deciding::{CheckView, NextAction},
     failure::{Blame, FeedbackLine},
     gate::{EligibleApprovers, GateReport, GateStanding, Holding},
     policy::ApproveBy,
-    state::{AttemptDigest, CapabilityProgress},
+    state::{AttemptDigest, CapabilityProgress, LoopState},
     verdict::{CheckStanding, EvaluationVerdict},
 };
 
@@ -82,6 +85,14 @@ pub fn check(view: &CheckView) -> Check {
     }
 }
 
+/// The page of what a check reported.
+pub fn page(view: &CheckView) -> Option<String> {
+    match &view.standing {
+        CheckStanding::Done(evidence) => evidence.url.as_deref().and_then(address),
+        _ => None,
+    }
+}
+
 pub fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
     Gate {
         name: report.name.clone(),
@@ -139,8 +150,8 @@ pub fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
     Some(Actor { kind, login, action })
 }
 
-pub fn failure(cause: &Cause<'_>, known: Option<&loopgate_core::evidence::Compare>) -> Failure {
-    let view = cause.first;
+pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>) -> Failure {
+    let (view, known) = (cause.first, subject.decision.view.compare.as_ref());
     let (failure, told) = (&view.failure, &view.told);
     let test = failure.test_name.as_deref();
     let is_known = known.is_some_and(|compare| test.is_some_and(|test| compare.still.contains(test)));
@@ -162,7 +173,31 @@ pub fn failure(cause: &Cause<'_>, known: Option<&loopgate_core::evidence::Compar
         r#do: short(&told.action, 500),
         why: short(&told.reason, 500),
         reproduce: told.reproduce.as_deref().map(|command| short(command, 500)),
+        tried: tried(view.cause, &subject.decision.next),
+        trace: None,
     }
+}
+
+/// The changes that followed an attempt with this failure, the newest five.
+fn tried(failure: FailureId, state: &LoopState) -> Vec<Tried> {
+    let has = |attempt: &AttemptDigest| attempt.fingerprints.iter().any(|known| FailureId::from(*known) == failure);
+    let fixes = state.reflex.iter().flat_map(|reflex| &reflex.fixes);
+    let said = |attempt: &AttemptDigest| {
+        let fix = fixes.clone().find(|fix| fix.head_sha == attempt.head_sha)?;
+        Some(short(&format!("{} ({})", fix.description, fix.diff_summary), 300))
+    };
+    let pairs = state.attempts.windows(2).filter_map(|pair| match pair {
+        [before, after] if has(before) => Some(Tried {
+            attempt: after.number,
+            head_sha: after.head_sha,
+            change: said(after),
+            outcome: if has(after) { TriedOutcome::Same } else { TriedOutcome::CameBack },
+        }),
+        _ => None,
+    });
+    let all: Vec<Tried> = pairs.collect();
+    let old = all.len().saturating_sub(5);
+    all.into_iter().skip(old).collect()
 }
 
 pub fn compare(compare: &loopgate_core::evidence::Compare) -> Compare {

@@ -1,4 +1,5 @@
-//! The same facts for a program: the JSON inside the status comment's last section (`loopgate.feedback/v1`).
+//! The same facts for a program (`loopgate.feedback/v1`): the JSON inside the status comment's last section, and what a
+//! fixer is given, here or elsewhere.
 
 mod document;
 mod facts;
@@ -7,17 +8,26 @@ use std::collections::BTreeMap;
 
 use self::document::List;
 pub use self::document::Status;
+use self::document::{Actor, Links};
+use serde::Serialize;
+
 use super::{
     failure_card::causes,
     fit::{Shortened, Shown, shorten_first},
-    sanitize::Markdown,
+    sanitize::{Markdown, address},
     summary,
     verdict::Subject,
 };
-use loopgate_core::{Sha, deciding::NextAction, failure::FEEDBACK_SCHEMA};
+use loopgate_core::{Sha, deciding::NextAction, failure::Excerpt, state::Task};
 
-/// Bytes of a feedback packet at most.
+/// `schema` of the document.
+const FEEDBACK_SCHEMA: &str = "loopgate.feedback/v1";
+
+/// Bytes of the document at most.
 const PACKET: usize = 16 * 1024;
+
+/// Lines of a failure's trace, from the most generous document to the tightest.
+const TRACE_LINES: [usize; 4] = [40, 20, 10, 4];
 
 /// What whoever repairs must not do.
 const RULES: [&str; 1] = ["do not edit tests to make them pass"];
@@ -41,6 +51,25 @@ pub(super) fn attempts_before(status_comment: &str, head: Sha) -> u32 {
     if was_counted && told.head_sha != head { told.attempt } else { told.attempt.saturating_sub(1) }
 }
 
+/// The document with what only a local loop has.
+#[derive(Serialize)]
+struct Brief<'a> {
+    #[serde(flatten)]
+    status: &'a Status,
+    task: &'a str,
+    ideal_result: Option<&'a str>,
+    critique: &'a [String],
+}
+
+/// What a local loop's fixer is told beside what failed.
+#[derive(Debug)]
+pub struct FixTask<'a> {
+    pub task: &'a Task,
+    pub critique: &'a [String],
+    /// The command that shows the whole record.
+    pub report: String,
+}
+
 impl Status {
     pub fn of(subject: &Subject<'_>) -> Self {
         let (decision, view) = (subject.decision, &subject.decision.view);
@@ -51,7 +80,7 @@ impl Status {
         let mut status = Self {
             schema: FEEDBACK_SCHEMA,
             repository: subject.snapshot.repository.clone(),
-            pull_request: pull.number,
+            pull_request: decision.next.pull_request,
             head_sha: pull.head.sha,
             r#final: !matches!(decision.action, NextAction::WaitForEvidence { .. }),
             decision: decision.action.word(),
@@ -66,19 +95,45 @@ impl Status {
             checks: List(Shown::first(100, &view.checks, facts::check)),
             gates: List(Shown::first(40, &view.gates, |report| facts::gate(report, subject))),
             capabilities: facts::capabilities(&view.capabilities),
-            failures: List(Shown::first(10, &causes, |cause| facts::failure(cause, view.compare.as_ref()))),
+            failures: List(Shown::first(10, &causes, |cause| facts::failure(cause, subject))),
             more_failures: 0,
             feedback: List(Shown::first(10, others, facts::feedback)),
             rules: RULES,
             compare: view.compare.as_ref().map(facts::compare),
             attempts: decision.next.attempts.iter().rev().take(10).rev().map(facts::attempt).collect(),
             distance_to_success: view.distance.clone(),
+            links: Links { status: address(&pull.url), report: view.checks.iter().rev().find_map(facts::page) },
             state_ref: summary::state_place(subject).into_ref(),
             omitted: BTreeMap::new(),
         };
         status.count_omitted();
         while status.fenced().as_str().len() > PACKET && status.shorten() == Shortened::Yes {}
         status
+    }
+
+    /// The document as a fixer gets it: the failures with their traces, as long as they fit, beside the task.
+    pub fn for_fixer(subject: &Subject<'_>, task: &FixTask<'_>) -> String {
+        let mut status = Self::of(subject);
+        status.links.report = Some(task.report.clone());
+        status.who_acts = Some(Actor { kind: "fixer", login: None, action: "mend it in the working tree" });
+        let causes = causes(&subject.decision.view.failures);
+        let written = |status: &Self| {
+            let Task { prompt, ideal_result } = task.task;
+            let brief = Brief { status, task: prompt, ideal_result: ideal_result.as_deref(), critique: task.critique };
+            serde_json::to_string_pretty(&brief).unwrap_or_else(|error| format!("\"{error}\""))
+        };
+        let whole = written(&status);
+        for lines in TRACE_LINES {
+            for (failure, cause) in status.failures.0.items.iter_mut().zip(&causes) {
+                let trace = cause.first.failure.stack_trace.as_deref();
+                failure.trace = trace.map(|trace| Excerpt::of(trace, lines));
+            }
+            let traced = written(&status);
+            if traced.len() <= PACKET {
+                return traced;
+            }
+        }
+        whole
     }
 
     /// Leaves out half of the least important list that is left.
@@ -179,7 +234,40 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_at_most_16_kb_and_says_what_it_left_out() {
+    fn a_fixer_sees_traces_as_far_as_they_fit() {
+        let mut decision = fixtures::first_failure();
+        let told = |decision: &loopgate_core::deciding::Decision| {
+            let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
+            let subject = Subject { decision, snapshot: &snapshot, policy: &policy };
+            let task = Task { prompt: "round".into(), ideal_result: None };
+            let text = Status::for_fixer(&subject, &FixTask { task: &task, critique: &[], report: "git show".into() });
+            assert!(text.len() <= PACKET, "{}", text.len());
+            serde_json::from_str::<serde_json::Value>(&text).unwrap()
+        };
+        decision.view.failures.truncate(1);
+        decision.view.failures[0].failure.stack_trace = Some((1..=60).map(|n| format!("at {n}\n")).collect());
+        let document = told(&decision);
+        assert_eq!((&document["task"], &document["links"]["report"]), (&"round".into(), &"git show".into()));
+        let trace = &document["failures"][0]["trace"];
+        assert!(trace["head"].as_str().unwrap().starts_with("at 1\n"), "{trace}");
+        assert!(trace["tail"].as_str().unwrap().ends_with("at 60") && trace["cut_lines"] == 20, "{trace}");
+
+        let again = decision.view.failures[0].clone();
+        decision.view.failures = (0..8)
+            .map(|n| {
+                let cause = loopgate_core::Fingerprint::from_bytes([n; 8]).into();
+                loopgate_core::verdict::FailureView { cause, ..again.clone() }
+            })
+            .collect();
+        for failure in &mut decision.view.failures {
+            failure.failure.stack_trace = Some(format!("{}\n", "x".repeat(300)).repeat(60));
+        }
+        let trace = &told(&decision)["failures"][7]["trace"];
+        assert!(trace["cut_lines"].as_u64().is_none_or(|cut| cut > 40), "{trace}");
+    }
+
+    #[test]
+    fn a_document_is_at_most_16_kb_and_says_what_it_left_out() {
         let mut decision = fixtures::first_failure();
         decision.view.failures = vec![fixtures::failure(); 200];
         for (n, failure) in (0_u32..).zip(&mut decision.view.failures) {

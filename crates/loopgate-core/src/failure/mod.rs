@@ -2,7 +2,7 @@
 //!
 //! A failure comes in as the text of some tool. [`complete`] fills in what its report left out; [`fingerprint()`] tells
 //! whether it is the same error as another; [`blame_check`] and [`retry_class`] say whose it is and whether trying
-//! again can help; [`analyse`] finds the root cause, and [`FeedbackPacket`] tells the next attempt what to do. A caller
+//! again can help; [`analyse`] finds the root cause, and [`FeedbackItem`] tells what to do about it. A caller
 //! that needs more than one of these examines the failure once ([`ExaminedFailure`]). All of it is pure, bounded
 //! whatever the text, and rests on tables: one row per form of stack frame ([`frames`]), headline, comparison or known
 //! message.
@@ -19,7 +19,6 @@ pub use explain::{
 };
 pub use read::{ChangedFile, Changes, Excerpt, Frame, FrameOrigin, frames, sides, without_stamp};
 pub use tell::{
-    CheckContext, Entry, EntryKind, FEEDBACK_SCHEMA, FailingCheck, FailureInspection, FeedbackItem, FeedbackLine,
-    FeedbackPacket, MAX_PACKET, PacketInput, PastFailure, Place, Priority, SinceLast, Tried, cut_at_sentence,
-    highest_priority, inspect, inspect_failure, quoted_word, reproduce, rerun, summarise,
+    CheckContext, FailureInspection, FeedbackItem, FeedbackLine, Place, Priority, cut_at_sentence, inspect,
+    inspect_failure, quoted_word, reproduce, rerun,
 };

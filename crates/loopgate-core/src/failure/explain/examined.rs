@@ -6,7 +6,7 @@ use crate::{
     evidence::{ErrorType, Failure, RetryClass},
     failure::{
         classify::{fingerprint, known_as},
-        read::{Changes, Reading, Sides},
+        read::{Changes, Reading},
     },
 };
 
@@ -22,7 +22,6 @@ pub struct ExaminedFailure {
     pub(in crate::failure) error_class: Option<String>,
     /// The error in the tool's own words, as a code span.
     pub(in crate::failure) reported: String,
-    pub(in crate::failure) sides: Option<Sides>,
     /// The file of the innermost frame in a test.
     pub(in crate::failure) test_file: Option<String>,
     pub(in crate::failure) diagnosis: Diagnosis,
@@ -48,7 +47,6 @@ impl ExaminedFailure {
             test_file: reading.test_frame().map(|frame| frame.file.clone()),
             diagnosis: Diagnosis::of(failure, &reading, &known, changes),
             error_class: reading.class,
-            sides: reading.sides,
         }
     }
 

@@ -208,33 +208,17 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    pub fn is_empty(&self) -> bool {
-        self.head.is_empty() && self.cut_lines == 0
-    }
-}
-
-/// A trace of which excerpts are taken: cleaned once, with the number of lines it had before.
-#[derive(Clone, Debug, Default)]
-pub(in crate::failure) struct Trace {
-    cleaned: String,
-    total_lines: usize,
-}
-
-impl Trace {
-    pub fn new(text: &str) -> Self {
-        Self { cleaned: clean(text), total_lines: text.lines().count() }
-    }
-
-    /// At most `lines` lines (two thirds of them from the head), each of at most 240 bytes.
-    pub fn excerpt(&self, lines: usize) -> Excerpt {
-        let all: Vec<&str> = self.cleaned.lines().map(|line| prefix(line, 240)).collect();
-        let total = self.total_lines.max(all.len());
+    /// At most `lines` lines of a trace (two thirds of them from the head), cleaned, each of at most 240 bytes.
+    pub fn of(trace: &str, lines: usize) -> Self {
+        let cleaned = clean(trace);
+        let all: Vec<&str> = cleaned.lines().map(|line| prefix(line, 240)).collect();
+        let total = trace.lines().count().max(all.len());
         if all.len() <= lines && total == all.len() {
-            return Excerpt { head: all.join("\n"), cut_lines: 0, tail: String::new() };
+            return Self { head: all.join("\n"), cut_lines: 0, tail: String::new() };
         }
         let head = (lines * 2).div_ceil(3).min(all.len());
         let tail = lines.saturating_sub(head).min(all.len() - head);
-        Excerpt {
+        Self {
             head: all[..head].join("\n"),
             cut_lines: total.saturating_sub(head + tail),
             tail: all[all.len() - tail..].join("\n"),
@@ -288,12 +272,11 @@ mod tests {
     #[test]
     fn the_cut_of_an_excerpt_is_counted() {
         let text = (1..=10).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
-        let trace = Trace::new(&text);
-        let excerpt = trace.excerpt(3);
+        let excerpt = Excerpt::of(&text, 3);
         assert_eq!((excerpt.head.as_str(), excerpt.cut_lines, excerpt.tail.as_str()), ("1\n2", 7, "10"));
-        let whole = trace.excerpt(10);
+        let whole = Excerpt::of(&text, 10);
         assert_eq!((whole.head.lines().count(), whole.cut_lines), (10, 0));
-        assert_eq!(trace.excerpt(0).cut_lines, 10);
+        assert_eq!(Excerpt::of(&text, 0).cut_lines, 10);
     }
 
     #[test]

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use super::{
     feedback_line::FeedbackLine,
     reproduce::{CheckContext, reproduce},
-    summary::cut_at_sentence,
 };
 use crate::{
     CheckName, FailureId, Fingerprint,
@@ -162,27 +161,6 @@ impl From<FeedbackItem> for FeedbackLine {
     }
 }
 
-/// The items within `max_chars` characters (`feedback_max_length`), cut at a sentence and never inside a code span;
-/// what is left out is counted.
-pub fn summarise<T: fmt::Display>(items: &[T], max_chars: usize) -> String {
-    let lines: Vec<String> = items.iter().map(ToString::to_string).collect();
-    let whole = lines.join("\n");
-    if whole.chars().nth(max_chars).is_none() {
-        return whole;
-    }
-    let room = max_chars.saturating_sub(left_out(items.len()).chars().count());
-    let kept = cut_at_sentence(&whole, room);
-    let begun = if kept.is_empty() { 0 } else { kept.lines().count() };
-    match items.len() - begun.min(items.len()) {
-        0 => cut_at_sentence(&whole, max_chars),
-        more => cut_at_sentence(&format!("{kept}{}", left_out(more)), max_chars),
-    }
-}
-
-fn left_out(count: usize) -> String {
-    format!("\nNot shown: {count} more.")
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::LazyLock;
@@ -215,9 +193,6 @@ mod tests {
         let sources = [
             include_str!("../explain/diagnosis.rs"),
             include_str!("feedback.rs"),
-            include_str!("packet/mod.rs"),
-            include_str!("packet/gather.rs"),
-            include_str!("packet/display.rs"),
             include_str!("../explain/assertion.rs"),
             include_str!("../explain/analysis.rs"),
         ];
@@ -372,20 +347,5 @@ mod tests {
           Why: The check fails while one report of this rule is left; disabling the rule takes a reviewer's consent.
           Again: npx eslint src/cart.ts
         "#);
-    }
-
-    #[test]
-    fn summaries_are_cut_cleanly() {
-        let failure = |n: u32| Failure {
-            test_name: Some(format!("t{n}")),
-            error_message: format!("Error: Cannot find module 'zod{n}' from 'src/a.ts'"),
-            ..Failure::default()
-        };
-        let items: Vec<FeedbackItem> =
-            (1..=4).map(|n| FeedbackItem::of(&failure(n), &Changes::default(), None)).collect();
-        let summary = summarise(&items, 500);
-        assert!(summary.chars().count() <= 500 && summary.ends_with("\nNot shown: 2 more."), "{summary}");
-        assert_eq!(summarise(&items[..1], 500), items[0].to_string());
-        assert_eq!(summary.matches('`').count() % 2, 0);
     }
 }
