@@ -22,7 +22,14 @@ const FILES: [(&str, &[&str]); 14] = [
     ),
     ("N", &["crates/loopgate-core/src/deciding/interleavings"]),
     ("P", &["src/runner/proof/mod.rs"]),
-    ("Q", &["crates/loopgate-core/src/escalation/fix_request.rs", "src/render/fix_request.rs"]),
+    (
+        "Q",
+        &[
+            "crates/loopgate-core/src/escalation/fix_request.rs",
+            "src/render/fix_request.rs",
+            "src/render/machine/mod.rs",
+        ],
+    ),
     ("Y", &["crates/loopgate-core/src/escalation/senior_fixer.rs"]),
     ("Z", &["src/runner/schedule.rs"]),
     ("G", &["crates/loopgate-core/src/gate/waiting.rs", "crates/loopgate-core/src/deciding/decide_tests"]),
