@@ -4,7 +4,7 @@
 //! to disk. The allow-list of workflow files proves where evidence comes from, not what it says: whoever edits such a
 //! file opens the security gate.
 
-mod outline;
+mod cost;
 
 use std::{
     collections::BTreeMap,
@@ -29,16 +29,8 @@ const ENTRY: &str = "evidence.json";
 const ENTRY_LIMIT: u64 = 16 << 20;
 /// Entries of an archive at most.
 const MOST_ENTRIES: usize = 100;
-/// Bytes of all documents of one head at most, unpacked.
-pub(super) const HEAD_LIMIT: usize = 64 << 20;
-
-/// A document that was read, and what it weighs.
-#[derive(Debug)]
-pub(super) struct Read {
-    pub evidence: Evidence,
-    /// Bytes, unpacked.
-    pub weight: usize,
-}
+/// Bytes that all documents of one head take at most once they are read.
+pub(super) const HEAD_LIMIT: usize = 16 << 20;
 
 /// Where an artifact was found: what GitHub says of the run that uploaded it.
 #[derive(Debug, Clone)]
@@ -57,28 +49,54 @@ pub(super) struct ArtifactOrigin<'a> {
     pub allowed: &'a [String],
 }
 
-/// Reads an archive's evidence and checks that it belongs where it was found. The error is a sentence for people.
-pub(super) fn read(archive: &[u8], origin: &ArtifactOrigin<'_>) -> Result<Read, String> {
-    let document = unpack(archive)?;
-    outline::check(&document)?;
-    let evidence: Evidence = serde_json::from_slice(&document).map_err(|error| {
+/// The one entry of an archive that counts, not unpacked yet. Errors are sentences for people.
+pub(super) struct Packed<'a> {
+    archive: ZipArchive<Cursor<&'a [u8]>>,
+    /// Bytes that it says it unpacks to.
+    pub size: usize,
+}
+
+impl<'a> Packed<'a> {
+    pub fn of(archive: &'a [u8]) -> Result<Self, String> {
+        if archive.len() > ARCHIVE_LIMIT {
+            return Err(too_large());
+        }
+        let mut archive = open(archive, MOST_ENTRIES)?;
+        let entry = archive.by_name(ENTRY).map_err(|_| format!("it holds no readable {ENTRY}"))?;
+        if !entry.is_file() || entry.size() > ENTRY_LIMIT {
+            return Err(too_large());
+        }
+        let size = usize::try_from(entry.size()).map_err(|_| too_large())?;
+        drop(entry);
+        Ok(Self { archive, size })
+    }
+
+    /// The document, of at most the size it says.
+    pub fn unpack(mut self) -> Result<Document, String> {
+        let mut entry = self.archive.by_name(ENTRY).map_err(|_| format!("it holds no readable {ENTRY}"))?;
+        let bytes = inflate(&mut entry, self.size as u64)?.ok_or("it unpacks to more than it says")?;
+        let cost = cost::of(&bytes);
+        if cost > HEAD_LIMIT {
+            return Err(format!("it takes more than {} MB of memory once it is read", HEAD_LIMIT >> 20));
+        }
+        Ok(Document { bytes, cost })
+    }
+}
+
+/// A document that is not read yet.
+pub(super) struct Document {
+    bytes: Vec<u8>,
+    /// Bytes that it takes once it is read.
+    pub cost: usize,
+}
+
+/// Reads a document and checks that it belongs where it was found. The error is a sentence for people.
+pub(super) fn read(document: &Document, origin: &ArtifactOrigin<'_>) -> Result<Evidence, String> {
+    let evidence: Evidence = serde_json::from_slice(&document.bytes).map_err(|error| {
         format!("{ENTRY} does not follow the schema {EVIDENCE_SCHEMA}: {error}").chars().take(300).collect::<String>()
     })?;
     check(&evidence, origin)?;
-    Ok(Read { evidence, weight: document.len() })
-}
-
-/// The bytes of the one entry that counts.
-fn unpack(archive: &[u8]) -> Result<Vec<u8>, String> {
-    if archive.len() > ARCHIVE_LIMIT {
-        return Err(too_large());
-    }
-    let mut archive = open(archive, MOST_ENTRIES)?;
-    let mut entry = archive.by_name(ENTRY).map_err(|_| format!("it holds no readable {ENTRY}"))?;
-    if !entry.is_file() || entry.size() > ENTRY_LIMIT {
-        return Err(too_large());
-    }
-    inflate(&mut entry, ENTRY_LIMIT)?.ok_or_else(too_large)
+    Ok(evidence)
 }
 
 /// How much an archive may hold.

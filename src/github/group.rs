@@ -66,28 +66,34 @@ impl Reconcile {
     /// # Errors
     /// [`Failed`] when GitHub does not answer or asks to wait.
     pub async fn merge_group(&self, group: &MergeGroup, now: Timestamp) -> Result<GroupAnswer, Failed> {
+        self.memory.shared(Box::pin(self.answer_group(group, now))).await
+    }
+
+    async fn answer_group(&self, group: &MergeGroup, now: Timestamp) -> Result<GroupAnswer, Failed> {
         let client = self.github.client(group.installation);
         let entries = entries(&client, group).await?;
         let (mut members, mut looks) = (Vec::new(), Vec::new());
         for number in entries.numbers {
             let (installation, repository) = (group.installation, group.repository.clone());
             let job = ReconcileRequest { installation, repository, number, hints: Vec::new() };
-            let Some(looked) = self.peek(&job, now).await? else { continue };
+            let Some(mut looked) = self.peek(&job, now).await? else { continue };
             if looked.snapshot.pull_request.lifecycle == Lifecycle::Open {
                 members.push(self.member(&client, group, &looked, now).await?);
-                looks.push(looked);
+                // Of a group of many the evidence of one is held at a time.
+                looked.snapshot.evidence.clear();
+                looks.push(looked.snapshot);
             }
         }
         let Some(first) = looks.first() else { return Ok(GroupAnswer::Dormant) };
         let unknown: Vec<Sha> = entries
             .unnamed
             .iter()
-            .filter(|commit| !looks.iter().any(|look| has(look, commit)))
+            .filter(|commit| !looks.iter().any(|look: &Snapshot| has(look, commit)))
             .map(|c| c.sha)
             .collect();
         let [(verify, verify_text), (gates, gates_text)] = render::merge_group(&members, &unknown);
         let texts = Rendered::of_check_runs(verify_text, gates_text);
-        let observed = self.group_surface(&client, group, &first.snapshot).await?;
+        let observed = self.group_surface(&client, group, first).await?;
         let wished = Surface { verify: Some(verify), gates: Some(gates), ..Surface::default() };
         let effects = plan(&observed, &wished, &texts);
         let executed = self.executor.execute(&client, &observed, &effects).await.map_err(Failed::from)?;
@@ -221,9 +227,9 @@ fn number_in_branch(head_ref: &str) -> Option<u64> {
 }
 
 /// Whether a rebased commit is one of a pull request's: the message is what a rebase keeps.
-fn has(look: &Looked, commit: &GroupCommit) -> bool {
+fn has(look: &Snapshot, commit: &GroupCommit) -> bool {
     let same = |message: &str| message.trim() == commit.commit.message.trim();
-    look.snapshot.commits.items.iter().any(|known| same(&known.message))
+    look.commits.items.iter().any(|known| same(&known.message))
 }
 
 #[cfg(test)]

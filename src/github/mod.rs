@@ -13,6 +13,7 @@ mod cache;
 mod client;
 mod clock;
 mod error;
+mod evidence_memory;
 mod fence;
 mod given_up;
 mod group;

@@ -2,6 +2,8 @@
 //! is where several processes share a database, and any of them is killed or stopped at any time.
 
 mod every_request;
+#[cfg(target_os = "linux")]
+mod memory;
 #[path = "../fixtures/postgres.rs"]
 mod postgres;
 mod process;

@@ -61,6 +61,14 @@ impl Process {
         Self { child, webhooks, admin }
     }
 
+    /// The most memory that was ever resident, in KiB (`VmHWM` of proc_pid_status(5)).
+    #[cfg(target_os = "linux")]
+    pub fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a figure");
+        line.trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+
     /// `kill -9`.
     pub fn kill(mut self) {
         self.child.kill().expect("a process of ours");

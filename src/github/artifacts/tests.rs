@@ -44,7 +44,7 @@ fn read_at(archive: &[u8], run_head: &str, path: &str) -> Result<Evidence, Strin
         path,
         allowed: &allowed,
     };
-    read(archive, &origin).map(|read| read.evidence)
+    read(&Packed::of(archive)?.unpack()?, &origin)
 }
 
 fn refused(archive: &[u8]) -> String {
@@ -123,7 +123,8 @@ fn a_bomb_that_lies_about_its_size_is_not_unpacked_either() {
     for at in places {
         bomb[at..at + 4].copy_from_slice(&100u32.to_le_bytes());
     }
-    refused(&bomb);
+    let reason = refused(&bomb);
+    assert!(reason.contains("declared"), "{reason}");
 }
 
 #[test]
@@ -177,4 +178,14 @@ fn of_each_leg_the_newest_counts() {
         .collect();
     kept.sort_unstable();
     assert_eq!(kept, [(4, 1, "lint", false), (5, 1, "test", true), (5, 2, "test", false)]);
+}
+
+#[test]
+fn a_document_that_costs_more_than_it_weighs_is_refused() {
+    let mut small = document();
+    small["checks"] = json!([{ "name": "unit", "kind": "test", "outcome": "failed", "duration_ms": 1,
+                               "failures": vec![json!({}); 40_000] }]);
+    let archive = packed(&small);
+    assert!(small.to_string().len() < 200_000 && archive.len() < 20_000);
+    assert_eq!(refused(&archive), "it takes more than 16 MB of memory once it is read");
 }

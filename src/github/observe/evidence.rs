@@ -1,9 +1,10 @@
 //! Workflow runs of the head, and the evidence artifacts they uploaded.
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::checks::progress;
-use crate::github::{Client, Error, artifacts, paging::wrapped_pages, path, transport::Accept};
+use crate::github::{Client, Error, artifacts, evidence_memory, paging::wrapped_pages, path, transport::Accept};
 use loopgate_core::{
     CheckRunId, RepoName, Sha, Timestamp, WorkflowRunId,
     evidence::Evidence,
@@ -22,7 +23,7 @@ const LONGEST_NAME: usize = 200;
 const MOST_ARTIFACTS: usize = 60;
 /// Refused artifacts told of at most.
 const MOST_REFUSALS: usize = 10;
-/// Archives downloaded at the same time: each may be 8 MB, and cost as much again while it is read.
+/// Archives of one head downloaded at the same time: each may be 8 MB.
 const DOWNLOADS_AT_ONCE: usize = 3;
 /// Runs of workflows that are not listed whose artifacts are looked at, where nothing else brings evidence.
 const MOST_UNLISTED: usize = 5;
@@ -171,24 +172,31 @@ pub(super) async fn read(
     found.sort_by_key(|(run, artifact)| std::cmp::Reverse((run.run.id, artifact.id)));
     let flooded = found.len() > MOST_ARTIFACTS;
     found.truncate(MOST_ARTIFACTS);
-    let (mut accepted, mut received, mut weight) = (Vec::new(), Vec::new(), 0);
-    for some in found.chunks(DOWNLOADS_AT_ONCE) {
-        let reads = some.iter().map(|(run, artifact)| receive(client, repository, head, run, artifact));
-        let reads = futures::future::try_join_all(reads).await?;
-        for ((run, artifact), read) in some.iter().zip(reads) {
+    let (mut accepted, mut received, mut cost) = (Vec::new(), Vec::new(), 0);
+    'all: for some in found.chunks(DOWNLOADS_AT_ONCE) {
+        let archives = some.iter().map(|(_, artifact)| download(client, repository, artifact));
+        let archives = futures::future::try_join_all(archives).await?;
+        // One after the other: each may take as much memory as all that were read before it.
+        for ((run, artifact), archive) in some.iter().zip(archives) {
+            let read = match archive {
+                Ok(archive) => read_archive(&archive, repository, head, run).await,
+                Err(reason) => Err(reason),
+            };
             match read {
+                Ok(read) if cost + read.cost > artifacts::HEAD_LIMIT => {
+                    let limit = artifacts::HEAD_LIMIT >> 20;
+                    let reason = format!(
+                        "the head's evidence takes more than {limit} MB of memory in all; the oldest was not read"
+                    );
+                    received.push(refused(artifacts::PREFIX, None, reason));
+                    break 'all;
+                }
                 Ok(read) => {
-                    weight += read.weight;
+                    cost += read.cost;
                     accepted.push(read.evidence);
                 }
                 Err(reason) => received.push(refused(&artifact.name, Some(&run.run), reason)),
             }
-        }
-        if weight > artifacts::HEAD_LIMIT {
-            let limit = artifacts::HEAD_LIMIT >> 20;
-            let reason = format!("the head's evidence is larger than {limit} MB in all; the oldest was not read");
-            received.push(refused(artifacts::PREFIX, None, reason));
-            break;
         }
     }
     received.truncate(MOST_REFUSALS);
@@ -318,14 +326,12 @@ async fn artifacts_of(client: &Client, repository: &RepoName, run: &WorkflowRun)
     }
 }
 
-/// One artifact's evidence, or the sentence that says why it is none.
-async fn receive(
+/// An artifact's archive, or the sentence that says why it is not read.
+async fn download(
     client: &Client,
     repository: &RepoName,
-    head: Sha,
-    run: &HeadRun,
     artifact: &WireArtifact,
-) -> Result<Result<artifacts::Read, String>, Error> {
+) -> Result<Result<Bytes, String>, Error> {
     if artifact.expired {
         return Ok(Err("it has expired".into()));
     }
@@ -334,16 +340,31 @@ async fn receive(
         return Ok(Err(format!("it is larger than {} MB", limit >> 20)));
     }
     let path = format!("{}/actions/artifacts/{}/zip", path::repo(repository), artifact.id);
-    let archive = match client.recall(&path, Accept::Raw) {
-        Some(archive) => archive,
-        None => match client.download(&path, limit).await {
-            Ok(archive) => {
-                client.remember(&path, Accept::Raw, archive.clone());
-                archive
-            }
-            Err(error) => return error.refusal().map(|error| Err(error.to_string())),
-        },
-    };
+    evidence_memory::room_for(usize::try_from(artifact.size_in_bytes).unwrap_or(limit)).await;
+    if let Some(archive) = client.recall(&path, Accept::Raw) {
+        return Ok(Ok(archive));
+    }
+    match client.download(&path, limit).await {
+        Ok(archive) => {
+            client.remember(&path, Accept::Raw, archive.clone());
+            Ok(Ok(archive))
+        }
+        Err(error) => error.refusal().map(|error| Err(error.to_string())),
+    }
+}
+
+/// A document that was read, and the bytes that it takes.
+struct ReadEvidence {
+    evidence: Evidence,
+    cost: usize,
+}
+
+/// An archive's evidence, or the sentence that says why it is none.
+async fn read_archive(archive: &[u8], repository: &RepoName, head: Sha, run: &HeadRun) -> Result<ReadEvidence, String> {
+    let packed = artifacts::Packed::of(archive)?;
+    evidence_memory::room_for(packed.size).await;
+    let document = packed.unpack()?;
+    evidence_memory::room_for(document.cost).await;
     let allowed = [run.run.path.clone()];
     let origin = artifacts::ArtifactOrigin {
         repository,
@@ -355,5 +376,5 @@ async fn receive(
         // Only runs of listed workflows come this far.
         allowed: &allowed,
     };
-    Ok(artifacts::read(&archive, &origin))
+    Ok(ReadEvidence { evidence: artifacts::read(&document, &origin)?, cost: document.cost })
 }

@@ -25,6 +25,7 @@ use self::{
 use super::{
     Client, Error, Executor, Github, Observation, Observer, OwnCheckRun, Problem, PullRequestFacts, StateArtifact,
     Target,
+    evidence_memory::EvidenceMemory,
     observe::escalation_template,
     plan,
     storage::{KEPT_AFTER_THE_END, Storage},
@@ -49,6 +50,7 @@ pub struct Reconcile {
     pub(super) github: Github,
     pub(super) observer: Observer,
     pub(super) executor: Executor,
+    pub(super) memory: EvidenceMemory,
     problems: ProblemMemory,
     saves: SaveMemory,
     seal: Option<Seal>,
@@ -178,6 +180,7 @@ impl Reconcile {
             saves: SaveMemory::since(github.now()),
             github,
             executor: Executor::default(),
+            memory: EvidenceMemory::default(),
             problems: ProblemMemory::default(),
             look_again: LookAgain::default(),
             lifetime: Lifetime::OneTurn,
@@ -218,6 +221,10 @@ impl Reconcile {
     /// # Errors
     /// [`Failed`] when GitHub does not answer, asks to wait, or shows too little to decide.
     pub async fn run(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome, Failed> {
+        self.memory.shared(Box::pin(self.look_and_tell(job, now))).await
+    }
+
+    async fn look_and_tell(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome, Failed> {
         let known = self.problems.of(job);
         let outcome = Box::pin(self.look(job, &known, now)).await?;
         match &outcome.result {
