@@ -31,8 +31,12 @@ impl Yaml {
         if line.trim() == "..." && line.len() - line.trim_start().len() <= self.indent {
             return Block::Ended;
         }
+        // Some indent the keys below the dashes.
+        if self.entries.is_empty() {
+            self.indent = line.len() - line.trim_start().len();
+        }
         let inner = line.get(self.indent..).unwrap_or_default();
-        let key = inner.split_once(':').filter(|(key, _)| {
+        let key = inner.split_once(':').map(|(key, value)| (key.trim_end(), value)).filter(|(key, _)| {
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\'' | '"');
             !key.is_empty() && key.chars().all(plain)
         });

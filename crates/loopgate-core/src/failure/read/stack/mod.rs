@@ -169,6 +169,7 @@ pub(in crate::failure) fn printed(trace: &str) -> Vec<Printed> {
 static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
     Patterns::new([
         r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?:[\s:,)"'\]]|$)"#,
+        r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?:? \(?(?P<line>[0-9]+):(?P<col>[0-9]+)\)?(?:[\s:,]|$)"#,
         r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?(?:,| @|:| on| at)? \(?(?:line )?(?P<line>[0-9]+)\b"#,
     ])
 });
@@ -179,7 +180,9 @@ fn in_words(trace: &str) -> Option<Printed> {
     let place = |line: &&str| {
         let (_, captures) = IN_WORDS.first(line)?;
         let file = group(&captures, "file")?.to_owned();
-        let is_source = is_code(&file) || is_test(&file) || file.ends_with(".feature") || file.ends_with(".robot");
+        // A line and a column no address has.
+        let is_feature = file.ends_with(".feature") || file.ends_with(".robot");
+        let is_source = is_code(&file) || is_test(&file) || is_feature || captures.name("col").is_some();
         let printed =
             Printed { file, line: number(&captures, "line"), column: number(&captures, "col"), function: None };
         is_source.then_some(printed)
