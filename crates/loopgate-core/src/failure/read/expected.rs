@@ -29,8 +29,6 @@ pub(in crate::failure) enum Extent {
 /// Where a library only knows a left and a right side (`assert_eq!`, pytest), the left one is taken for the actual
 /// value, as most people write it.
 const FORMS: &[&str] = &[
-    // ExUnit: a pattern stands on the left
-    r"(?m)^\s*match \(=\) failed\n(?:.*\n){0,4}?\s*left:\s+(?P<e>.+)\n\s*right:\s+(?P<a>.+)$",
     // AssertJ, Gomega: a value, a verb and a value, each on lines of their own
     r"(?m)^\s*(?i:expected|expecting)(?: actual)?:?\n\s+(?P<a>.+)\n\s*to (?:be )?(?:deeply |identical |equal |equivalent )+(?:to)?:?\n\s+(?P<e>.+)$",
     r"(?m)^\s*(?i:expected|expecting)(?: actual)?:?\n\s+(?P<a>.+)\n\s*to equal\n\s+(?P<e>.+)$",
@@ -76,7 +74,11 @@ const FORMS: &[&str] = &[
     r"expected [^\n]+? to have (?:a )?length (?:of )?(?P<e>[0-9]+) but got (?P<a>[0-9]+)",
     r"(?i)expected (?P<a>[^\n]+?) to (?:be |strictly |deeply |loosely |deep )*(?:equal|eql|match|exactly)(?: to)? (?P<e>[^\n]+?)(?:,? but was not\.)?(?: //[^\n]*| \(at [^\n]*)?(?:\n|$)",
     r"(?i)expected (?P<a>[^\n]+?) to (?:strictly |deeply |loosely |deep )*be (?P<e>(?:true|false|null|undefined|none|nil|nan)\b|[^a-z\n][^\n]*?)(?: //[^\n]*)?\.?(?:\n|$)",
-    r"(?m)^(?P<a>\S[^\n]*?) must (?:be |equal |eql )+(?P<e>[^\n]+)$",
+    r"must (?:be |equal |eql )*(?:equal|eql) (?P<e>[^\n]+)(?:\n[^\n]*){0,9}\n\s*-(?P<a>[^\n]+)",
+    r"(?i)expected \w+: (?P<e>\S+) but was: (?P<a>\S+)",
+    // Boost, Check
+    r"\[(?P<a>[^\[\]\n]+?) != (?P<e>[^\[\]\n]+?)\]",
+    r"(?m)failed: [^\n]+? == (?P<a>[^\n]+?), [^\n]+? == (?P<e>[^\n]+)$",
     r"\bshould (?:be|equal|have been) (?P<e>[^\n]+?),? but (?:is|was|got|were|had|found) (?P<a>[^\n]+)",
     r#"(?m)^(?P<a>-?[0-9.]+|"[^\n"]*"|'[^\n']*') != (?P<e>-?[0-9.]+|"[^\n"]*"|'[^\n']*')$"#,
     r"(?i)expected:? [^\n]*?to be (?P<e>[^\n]+?), but found (?P<a>[^\n]+)",
@@ -94,6 +96,9 @@ pub(super) fn sides_in(cleaned: &str) -> Option<Sides> {
     let of_label = |(expected, actual): (String, String)| {
         // Hamcrest: `Expected: is <30>`, `but: was <20>`
         let said = |text: &str| value(["is ", "was "].iter().find_map(|verb| text.strip_prefix(verb)).unwrap_or(text));
+        // ExUnit: a pattern stands on the left.
+        let is_match = head.contains("match (=) failed");
+        let (expected, actual) = if is_match { (actual, expected) } else { (expected, actual) };
         let sides = Sides { expected: said(&expected), actual: said(&actual), extent: Extent::Whole };
         (!sides.expected.is_empty() && !sides.actual.is_empty() && !is_prose(&sides)).then_some(sides)
     };
@@ -230,9 +235,9 @@ fn diff_block(head: &str) -> Option<Sides> {
 
 fn value(printed: &str) -> String {
     let printed = text::one_line(printed, MAX_VALUE);
-    // uvu marks blanks and the lines that differ.
-    let unmarked = printed.replace('·', " ");
-    let printed = unmarked.trim().trim_start_matches("--  ").trim_start_matches("++  ").trim_end_matches(',');
+    // uvu marks blanks.
+    let unmarked = text::one_line(&printed.replace('·', " "), MAX_VALUE);
+    let printed = unmarked.trim().trim_end_matches(',');
     // The end of a sentence; Gomega writes the type in front.
     let printed = printed.strip_suffix('.').filter(|rest| !rest.ends_with('.')).unwrap_or(printed);
     let typed = printed.strip_prefix('<').and_then(|rest| rest.split_once(">: ")).map(|(_, rest)| rest);
@@ -329,6 +334,18 @@ mod tests {
             ("Expected:\n    'a-b'\nGot:\n    'a--b'", "'a-b'", "'a--b'"),
             ("status code = 500; want 400 (body {\"error\":1}", "400", "500"),
             ("AssertionError: 11.88 != 11.9 within 2 places (0.02 difference) : gross", "11.9", "11.88"),
+            ("     expected: 9\n     actual:   8\n     at: f (a.js:1:2)", "9", "8"),
+            ("{\n  actual: 8,\n  expected: 9,\n  operator: 'strictEqual'\n}", "9", "8"),
+            ("  actual  : {\n    \"count\": 1\n  }\n  expected: {\n    \"count\": 2\n  }", "{ \"count\": 2 }", "{ \"count\": 1 }"),
+            ("#  $got->{count} = '1'\n#     $expected->{count} = '2'", "'2'", "'1'"),
+            (" ACTUAL: array([1, 2])\n DESIRED: array([1, 3])", "array([1, 3])", "array([1, 2])"),
+            ("[left]:  [1, 2]\n[right]: [1, 3]", "[1, 3]", "[1, 2]"),
+            ("Expected\n    <int>: 8\nto equal\n    <int>: 9", "9", "8"),
+            ("Expected <8> to be equal to <9>, but was not.", "9", "8"),
+            ("8 != 9", "9", "8"),
+            ("total should be 9 but is 8", "9", "8"),
+            ("Diff < left / right > :\n<8\n>9", "9", "8"),
+            ("assert {'a': 1...} == {'a': 1...}\nFull diff:\n  {\n-  'b': 2,\n?  ^\n+  'b': 3,\n  }", "'b': 2", "'b': 3"),
             ("error: expected type 'u8', found '*const [4:0]u8'", "u8", "*const [4:0]u8"),
             ("Difference (- actual, + expected):\n\n  - 'a b'\n  + 'a-b'", "'a-b'", "'a b'"),
             (
@@ -347,6 +364,10 @@ mod tests {
             "undefined function lins/0 (expected Cart to be imported, but none are available) but got nothing to call)",
             "expected \"spy\" to be called with arguments: [ 'b' ]",
             "expected null not to be null",
+            "expected `[1].empty?` to be truthy, got false",
+            "ArgumentError expected but nothing was raised.",
+            "Expected \"]\" but found \";\"",
+            "Expected path: \"a.b\"\nReceived path: \"a\"",
             "expected [ 'a' ] to include 'c'",
             "expected function to throw an error, but it didn't",
             "Refute with < failed\ncode:  refute 1 < 2\nleft:  1\nright: 2",

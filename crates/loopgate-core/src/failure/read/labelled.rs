@@ -76,16 +76,20 @@ fn value(lines: &[&str], at: usize, rest: &str) -> (String, usize) {
     let mut open = brackets(rest);
     let indent = indentation(lines[at]);
     let mut taken = 1;
+    // uvu marks the lines of a side.
+    let mark = lines.get(at + 1).and_then(|line| line.trim_start().get(..2)).filter(|mark| matches!(*mark, "--" | "++"));
     for line in lines[at + 1..].iter().take(MAX_LINES) {
+        let marked = mark.map(|mark| line.trim_start().strip_prefix(mark));
+        let is_below = marked.map_or(indentation(line) > indent || kept.is_empty(), |marked| marked.is_some());
         let goes_on = match is_block {
-            true => !line.trim().is_empty() && (indentation(line) > indent || kept.is_empty()) && label(line).is_none(),
+            true => !line.trim().is_empty() && is_below && label(line).is_none(),
             false => open > 0,
         };
         if !goes_on {
             break;
         }
         open += brackets(line);
-        kept.push(line.trim());
+        kept.push(marked.flatten().unwrap_or(line).trim());
         taken += 1;
     }
     (text::one_line(&kept.join(" "), 400), taken)

@@ -69,6 +69,8 @@ const TOOLCHAINS: &[&str] = &[
     "/libsanitizer/",
     "/compiler-rt/",
     "/nix/store/",
+    "/iojs/build/",
+    "/nptl/",
 ];
 
 /// Directories that hold no checkout.

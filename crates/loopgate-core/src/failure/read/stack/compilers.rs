@@ -4,7 +4,7 @@ use super::line::{Line, Order, Says};
 
 pub(super) const LINES: &[Line] = &[
     // tsc and the C# compiler
-    Line::frame(r"^\s*(?P<file>(?:[A-Za-z]:)?[^\s():]+)\((?P<line>[0-9]+),(?P<col>[0-9]+)\): (?:error|warning)\b"),
+    Line::frame(r"^\s*(?P<file>(?:[A-Za-z]:)?[^\s():]+)\((?P<line>[0-9]+)(?:,(?P<col>[0-9]+))?\): (?:fatal )?(?:error|warning)\b"),
     // Maven
     Line::frame(r"^\[(?:ERROR|WARNING)\] (?P<file>(?:[A-Za-z]:)?[^\s:]+):\[(?P<line>[0-9]+),(?P<col>[0-9]+)\]"),
     // kotlinc
@@ -17,7 +17,7 @@ pub(super) const LINES: &[Line] = &[
     ),
     // ESLint: a heading, then one line per finding.
     Line {
-        pattern: r"^(?P<file>(?:/|[A-Za-z]:\\|[A-Za-z0-9_@.-]+[/\\])[^\s:]*\.[A-Za-z]+)$",
+        pattern: r"^(?P<file>(?:/|[A-Za-z]:\\|[A-Za-z0-9_@.-]+[/\\])[^\s:]*\.[A-Za-z]+):?$",
         says: Says::Heading,
         order: Order::InnermostFirst,
     },
