@@ -35,7 +35,7 @@ const FORMS: &[&str] = &[
     // Exceptions that did not come
     r"(?i)expected:? (?P<e>[A-Za-z_$][A-Za-z0-9_.:$\\]*) (?:to be (?:thrown|raised), )?but (?P<a>nothing was (?:thrown|raised))",
     // JUnit, Kotest, MSTest, TestNG, kotlin.test
-    r"(?i)expected:? ?<(?P<e>[^\n]*?)>[.,]? ?(?:but was|actual):? ?<(?P<a>[^\n]*?)>",
+    r"(?i)expected(?: [a-z]+)?:? ?<(?P<e>[^\n]*?)>[.,]? ?(?:but was|actual):? ?<(?P<a>[^\n]*?)>",
     // test-unit, Python's doctest, RSpec's collections, OCaml, Zig, Jasmine's arguments
     r"<(?P<e>[^\n]+)> expected but was\n<(?P<a>[^\n]+)>",
     r"has type\s+(?P<a>[^\n]+?)\s+but an expression was expected of type\s+(?P<e>[^\n]+)",
@@ -48,7 +48,7 @@ const FORMS: &[&str] = &[
     r"(?m)^\s*(?P<a>\S[^\n]*?) !== (?P<e>[^\n]+?)$",
     r"did not match the regular expression (?P<e>/[^\n]+/[a-z]*)\. Input:\s+(?P<a>[^\n]+)",
     // PHPUnit
-    r"Failed asserting that (?P<a>[^\n]+?) (?:matches expected|is identical to|equals|is equal to) (?P<e>[^\n]+?)\.?(?:\n|$)",
+    r"Failed asserting that (?:actual [a-z]+ )?(?P<a>[^\n]+?) (?:matches expected(?: size| count)?|is identical to|equals|is equal to) (?P<e>[^\n]+?)\.?(?:\n|$)",
     // Swift
     r#"XCTAssertEqual failed: \("(?P<a>[^\n]*?)"\) is not equal to \("(?P<e>[^\n]*?)"\)"#,
     r"Expectation failed: \([^\n]* → (?P<a>[^\n]+?)\) == (?P<e>[^\n]+)",
@@ -72,10 +72,11 @@ const FORMS: &[&str] = &[
     // chai, Vitest, FluentAssertions, and plain English
     r"expected [^\n]+? to be called (?P<e>[0-9]+) times?, but got (?P<a>[0-9]+) times?",
     r"expected [^\n]+? to have (?:a )?length (?:of )?(?P<e>[0-9]+) but got (?P<a>[0-9]+)",
-    r"(?i)expected (?P<a>[^\n]+?) to (?:be |strictly |deeply |loosely |deep )*(?:equal|eql|match|exactly)(?: to)? (?P<e>[^\n]+?)(?:,? but was not\.)?(?: //[^\n]*| \(at [^\n]*)?(?:\n|$)",
+    r"(?i)expected:? (?P<a>[^\n]+?) to (?:be |strictly |deeply |loosely |deep )*(?:equal|eql|match|exactly)(?: to)? (?P<e>[^\n]+?)(?:,? but was not\.)?(?: //[^\n]*| \(at [^\n]*)?(?:\n|$)",
     r"(?i)expected (?P<a>[^\n]+?) to (?:strictly |deeply |loosely |deep )*be (?P<e>(?:true|false|null|undefined|none|nil|nan)\b|[^a-z\n][^\n]*?)(?: //[^\n]*)?\.?(?:\n|$)",
     r"must (?:be |equal |eql )*(?:equal|eql) (?P<e>[^\n]+)(?:\n[^\n]*){0,9}\n\s*-(?P<a>[^\n]+)",
-    r"(?i)expected \w+: (?P<e>\S+) but was: (?P<a>\S+)",
+    r"(?P<e>\S+) \(expected\) != (?P<a>\S+) \(actual\)",
+    r"<(?P<a>[^\n]*?)> (?:is|to be) equal to <(?P<e>[^\n]*?)>",
     // Boost, Check
     r"\[(?P<a>[^\[\]\n]+?) != (?P<e>[^\[\]\n]+?)\]",
     r"(?m)failed: [^\n]+? == (?P<a>[^\n]+?), [^\n]+? == (?P<e>[^\n]+)$",
@@ -238,9 +239,11 @@ fn value(printed: &str) -> String {
     // uvu marks blanks.
     let unmarked = text::one_line(&printed.replace('·', " "), MAX_VALUE);
     let printed = unmarked.trim().trim_end_matches(',');
-    // The end of a sentence; Gomega writes the type in front.
+    // The end of a sentence; Gomega and luassert write the type in front.
     let printed = printed.strip_suffix('.').filter(|rest| !rest.ends_with('.')).unwrap_or(printed);
-    let typed = printed.strip_prefix('<').and_then(|rest| rest.split_once(">: ")).map(|(_, rest)| rest);
+    let of_type = |open, close| printed.strip_prefix(open)?.split_once(close);
+    let is_type = |(name, _): &(&str, &str)| name.chars().all(|c| c.is_alphanumeric() || "*[]. :".contains(c));
+    let typed = of_type("<", ">: ").or_else(|| of_type("(", ") ")).filter(is_type).map(|(_, rest)| rest);
     let printed = typed.unwrap_or(printed);
     let unwrapped = [('`', '`'), ('<', '>')]
         .iter()

@@ -10,7 +10,7 @@ const MAX_LINES: usize = 30;
 
 /// First words of labels. Where a library knows a left and a right side only, the left one is the actual value.
 const EXPECTED: [&str; 7] = ["expected", "expect", "want", "wanted", "desired", "right", "rhs"];
-const ACTUAL: [&str; 9] = ["actual", "got", "received", "found", "obtained", "returned", "left", "lhs", "but"];
+const ACTUAL: [&str; 10] = ["passed", "actual", "got", "received", "found", "obtained", "returned", "left", "lhs", "but"];
 /// Words of labels that do not stand before a value that is compared.
 const ASIDE: [&str; 16] = [
     "path", "precision", "difference", "call", "calls,", "type", "constructor", "error", "line", "lines", "tests", "by", "at",
@@ -57,7 +57,7 @@ fn label(line: &str) -> Option<(Side, &str, &str)> {
     let label = label.trim_end_matches([' ', ']']);
     let first = label.split([' ', '-', '[', '.']).next()?.to_ascii_lowercase();
     let mut words = label.split([' ', '-']).skip(1).map(str::to_ascii_lowercase);
-    if !is_apart || is_assigned || words.any(|word| ASIDE.contains(&word.as_str())) {
+    if !is_apart || is_assigned || first != "passed" && words.any(|word| ASIDE.contains(&word.as_str())) {
         return None;
     }
     let side = match () {
@@ -82,7 +82,7 @@ fn value(lines: &[&str], at: usize, rest: &str) -> (String, usize) {
         let marked = mark.map(|mark| line.trim_start().strip_prefix(mark));
         let is_below = marked.map_or(indentation(line) > indent || kept.is_empty(), |marked| marked.is_some());
         let goes_on = match is_block {
-            true => !line.trim().is_empty() && is_below && label(line).is_none(),
+            true => !line.trim().is_empty() && (is_below || open > 0) && label(line).is_none(),
             false => open > 0,
         };
         if !goes_on {

@@ -79,6 +79,8 @@ const FORMS: &[Form] = &[
         LintError,
     ),
     form(r"^[^\s:]+\.go:[0-9]+:[0-9]+: (?P<msg>.*) \((?P<class>[a-z]+[a-z0-9]*)\)$", Captured, LintError),
+    form(r"^>> Issue: \[(?P<class>B[0-9]+)[^\]]*\] (?P<msg>.*)$", Captured, LintError),
+    form(r"^\s*✘ \[ERROR\] (?P<msg>.*)$", Unnamed, CompileError),
     // mypy, pyright
     form(r"^[^\s:]+\.pyi?:[0-9]+(?::[0-9]+)?: error: (?P<msg>.*?)\s+\[(?P<class>[a-z-]+)\]$", Captured, TypeError),
     form(r"^\s*[^\s:]+\.pyi?:[0-9]+:[0-9]+ - error: (?P<msg>.*?) \((?P<class>report[A-Za-z]+)\)$", Captured, TypeError),
@@ -128,6 +130,7 @@ const FORMS: &[Form] = &[
     // Package managers, behind their warnings
     Form { pattern: r"^npm (?:ERR!|error) (?P<msg>(?:[A-Z][a-z]+ |404 ).*)$", class: Unnamed, error_type: None },
     form(r"^\s+[^\s:]+_test\.go:[0-9]+: (?P<msg>.*)$", Unnamed, AssertionError),
+    Form { pattern: r"^\s*[x\x{d7}] (?P<msg>[A-Z].*)$", class: Unnamed, error_type: None },
     // cargo and many others; their closing summaries say nothing.
     Form { pattern: r"^(?:\x{d7} )?(?:[Ee]rror|ERROR): (?P<msg>[^\s].*)$", class: Unnamed, error_type: None },
 ];

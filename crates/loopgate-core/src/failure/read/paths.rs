@@ -35,6 +35,7 @@ const DEPENDENCIES: &[&str] = &[
     "/_deps/",
     "/.deno/",
     "/tmp/pip-",
+    "/alcotest-engine/",
 ];
 
 /// Directories and pseudo-files of languages and runtimes, looked for anywhere in a path.
@@ -70,6 +71,7 @@ const TOOLCHAINS: &[&str] = &[
     "/compiler-rt/",
     "/nix/store/",
     "/iojs/build/",
+    "/runner/work/_temp/",
     "/nptl/",
 ];
 

@@ -22,6 +22,11 @@ pub(super) const LINES: &[Line] = &[
         order: Order::InnermostFirst,
     },
     Line::frame(r"^\s+(?P<line>[0-9]+):(?P<col>[0-9]+)\s+(?:error|warning|✖|×)\s"),
+    // djLint, HTMLHint
+    Line::frame(r"^[A-Z]{1,4}[0-9]{3,4} (?P<line>[0-9]+):(?P<col>[0-9]+) \S"),
+    Line::frame(r"^\s+L(?P<line>[0-9]+) \|"),
+    // make, docker
+    Line::frame(r"^(?P<file>(?:[^\s:]*/)?[A-Z]\w*file):(?P<line>[0-9]+): \S"),
     // SQLFluff: a heading, then one line per finding.
     Line { pattern: r"^== \[(?P<file>[^\]]+)\] FAIL$", says: Says::Heading, order: Order::InnermostFirst },
     Line::frame(r"^L:\s+(?P<line>[0-9]+) \| P:\s+(?P<col>[0-9]+) \|"),

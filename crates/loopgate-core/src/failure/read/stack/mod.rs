@@ -173,6 +173,7 @@ static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
     Patterns::new([
         r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?:[\s:,)"'\]]|$)"#,
         r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?:? \(?(?P<line>[0-9]+):(?P<col>[0-9]+)\)?(?:[\s:,]|$)"#,
+        r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9}): [^()\n]*\((?P<line>[0-9]+):(?P<col>[0-9]+)\)$"#,
         r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?(?:,| @|:| on| at)? \(?(?:line )?(?P<line>[0-9]+)\b"#,
     ])
 });
@@ -208,7 +209,7 @@ pub(in crate::failure) fn tells_of_place(line: &str) -> bool {
         words.filter(|word| word.contains(char::is_alphabetic)).count() > 1
     };
     // Cucumber and its like write beside each step where it stands.
-    !text::is_remark(line) && !line.contains("# ") && place.is_some_and(says) && in_line(line).is_some()
+    !text::is_remark(line) && !line.contains(".feature") && place.is_some_and(says) && in_line(line).is_some()
 }
 
 /// The place that a line names in its words.
