@@ -116,7 +116,8 @@ fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option
 
 /// A failure inside a library: what is wrong is how the repository calls it.
 fn inside_dependency(reading: &Reading, known: Option<&Conclusion>) -> Option<Conclusion> {
-    let is_said = matches!(reading.error_type, ErrorType::AssertionError | ErrorType::CompileError | ErrorType::LintError);
+    let is_said =
+        matches!(reading.error_type, ErrorType::AssertionError | ErrorType::CompileError | ErrorType::LintError);
     if is_said || reading.sides.is_some() {
         return None;
     }

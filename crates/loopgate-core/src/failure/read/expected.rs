@@ -105,16 +105,17 @@ pub(super) fn sides_in(cleaned: &str) -> Option<Sides> {
     };
     let lines: Vec<&str> = head.lines().collect();
     let labelled = labelled(&lines).and_then(of_label);
-    let inline = labelled.or_else(|| PATTERNS.matching(head).into_iter().find_map(|row| {
-        let captures = PATTERNS.captures(row, head)?;
-        let (expected, actual) = (value(&captures["e"]), value(&captures["a"]));
-        let sides = Sides { expected, actual, extent: Extent::Whole };
-        (!sides.expected.is_empty() && !sides.actual.is_empty() && !is_prose(&sides)).then_some(sides)
-    }));
+    let inline = labelled.or_else(|| {
+        PATTERNS.matching(head).into_iter().find_map(|row| {
+            let captures = PATTERNS.captures(row, head)?;
+            let (expected, actual) = (value(&captures["e"]), value(&captures["a"]));
+            let sides = Sides { expected, actual, extent: Extent::Whole };
+            (!sides.expected.is_empty() && !sides.actual.is_empty() && !is_prose(&sides)).then_some(sides)
+        })
+    });
     // Where the values on the first line are cut off, the difference below them says more.
-    let is_cut = |sides: &Sides| {
-        sides.expected.contains('…') || sides.actual.contains('…') || sides.expected == sides.actual
-    };
+    let is_cut =
+        |sides: &Sides| sides.expected.contains('…') || sides.actual.contains('…') || sides.expected == sides.actual;
     inline.filter(|sides| !is_cut(sides)).or_else(|| diff_block(head))
 }
 
@@ -211,7 +212,10 @@ fn diff_block(head: &str) -> Option<Sides> {
         let line = line.trim_start();
         let line = line.strip_prefix("E ").map_or(line, str::trim_start);
         // insta numbers the lines of both sides.
-        let line = line.split_once('│').filter(|(number, _)| number.chars().all(|c| c.is_ascii_digit() || c == ' ')).map_or(line, |(_, rest)| rest);
+        let line = line
+            .split_once('│')
+            .filter(|(number, _)| number.chars().all(|c| c.is_ascii_digit() || c == ' '))
+            .map_or(line, |(_, rest)| rest);
         if line == "+ expected - actual" || line.starts_with("at ") || line.starts_with('❯') {
             break;
         }
@@ -339,7 +343,11 @@ mod tests {
             ("AssertionError: 11.88 != 11.9 within 2 places (0.02 difference) : gross", "11.9", "11.88"),
             ("     expected: 9\n     actual:   8\n     at: f (a.js:1:2)", "9", "8"),
             ("{\n  actual: 8,\n  expected: 9,\n  operator: 'strictEqual'\n}", "9", "8"),
-            ("  actual  : {\n    \"count\": 1\n  }\n  expected: {\n    \"count\": 2\n  }", "{ \"count\": 2 }", "{ \"count\": 1 }"),
+            (
+                "  actual  : {\n    \"count\": 1\n  }\n  expected: {\n    \"count\": 2\n  }",
+                "{ \"count\": 2 }",
+                "{ \"count\": 1 }",
+            ),
             ("#  $got->{count} = '1'\n#     $expected->{count} = '2'", "'2'", "'1'"),
             (" ACTUAL: array([1, 2])\n DESIRED: array([1, 3])", "array([1, 3])", "array([1, 2])"),
             ("[left]:  [1, 2]\n[right]: [1, 3]", "[1, 3]", "[1, 2]"),
@@ -348,7 +356,11 @@ mod tests {
             ("8 != 9", "9", "8"),
             ("total should be 9 but is 8", "9", "8"),
             ("Diff < left / right > :\n<8\n>9", "9", "8"),
-            ("assert {'a': 1...} == {'a': 1...}\nFull diff:\n  {\n-  'b': 2,\n?  ^\n+  'b': 3,\n  }", "'b': 2", "'b': 3"),
+            (
+                "assert {'a': 1...} == {'a': 1...}\nFull diff:\n  {\n-  'b': 2,\n?  ^\n+  'b': 3,\n  }",
+                "'b': 2",
+                "'b': 3",
+            ),
             ("error: expected type 'u8', found '*const [4:0]u8'", "u8", "*const [4:0]u8"),
             ("Difference (- actual, + expected):\n\n  - 'a b'\n  + 'a-b'", "'a-b'", "'a b'"),
             (

@@ -10,11 +10,26 @@ const MAX_LINES: usize = 30;
 
 /// First words of labels. Where a library knows a left and a right side only, the left one is the actual value.
 const EXPECTED: [&str; 7] = ["expected", "expect", "want", "wanted", "desired", "right", "rhs"];
-const ACTUAL: [&str; 10] = ["passed", "actual", "got", "received", "found", "obtained", "returned", "left", "lhs", "but"];
+const ACTUAL: [&str; 10] =
+    ["passed", "actual", "got", "received", "found", "obtained", "returned", "left", "lhs", "but"];
 /// Words of labels that do not stand before a value that is compared.
 const ASIDE: [&str; 16] = [
-    "path", "precision", "difference", "call", "calls,", "type", "constructor", "error", "line", "lines", "tests", "by", "at",
-    "in", "on", "no",
+    "path",
+    "precision",
+    "difference",
+    "call",
+    "calls,",
+    "type",
+    "constructor",
+    "error",
+    "line",
+    "lines",
+    "tests",
+    "by",
+    "at",
+    "in",
+    "on",
+    "no",
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,7 +92,8 @@ fn value(lines: &[&str], at: usize, rest: &str) -> (String, usize) {
     let indent = indentation(lines[at]);
     let mut taken = 1;
     // uvu marks the lines of a side.
-    let mark = lines.get(at + 1).and_then(|line| line.trim_start().get(..2)).filter(|mark| matches!(*mark, "--" | "++"));
+    let mark =
+        lines.get(at + 1).and_then(|line| line.trim_start().get(..2)).filter(|mark| matches!(*mark, "--" | "++"));
     for line in lines[at + 1..].iter().take(MAX_LINES) {
         let marked = mark.map(|mark| line.trim_start().strip_prefix(mark));
         let is_below = marked.map_or(indentation(line) > indent || kept.is_empty(), |marked| marked.is_some());

@@ -102,11 +102,7 @@ const FORMS: &[Form] = &[
     form(r"^\s*(?P<msg>Failed asserting that .*)$", Fixed("ExpectationFailedException"), AssertionError),
     form(r"(?P<class>XCTAssert[A-Za-z]*|XCTUnwrap) failed(?:: (?P<msg>.*))?$", Captured, AssertionError),
     form(r"(?P<msg>Expectation failed: .*)$", Fixed("ExpectationFailed"), AssertionError),
-    form(
-        r"^\s*(?P<msg>(?:Values?|Difference|Structures|Arrays|Function|Expression) .*:)$",
-        Unnamed,
-        AssertionError,
-    ),
+    form(r"^\s*(?P<msg>(?:Values?|Difference|Structures|Arrays|Function|Expression) .*:)$", Unnamed, AssertionError),
     form(r"Assertion `(?P<msg>.*)' failed", Fixed("assert"), AssertionError),
     form(r"^\S+:[0-9]+: (?:Failure|FAILED:)$", Fixed("EXPECT"), AssertionError),
     // Exceptions of every language; their type is told by their name.
@@ -178,7 +174,8 @@ fn headline_of(cleaned: &str, is_output: bool) -> Headline {
     let said = captures.name("msg").map_or("", |found| found.as_str());
     // The next line of a compiler or linter is its next finding.
     let is_finding = matches!(form.error_type, Some(CompileError | LintError | TypeError));
-    let message = if is_finding && !said.is_empty() { said.trim().to_owned() } else { message_block(said, &lines[index + 1..]) };
+    let message =
+        if is_finding && !said.is_empty() { said.trim().to_owned() } else { message_block(said, &lines[index + 1..]) };
     let class = match form.class {
         Class::Captured => captures.name("class").map(|class| text::shorten(class.as_str(), 120)),
         Class::Fixed(class) => Some(class.to_owned()),

@@ -100,15 +100,33 @@ pub(in crate::failure) fn tells_of_failure(line: &str) -> bool {
     let lower = prefix(line.trim_start(), 400).to_ascii_lowercase();
     // `0 errors`, `1 failed`: a sum
     let is_sum = lower.split(' ').zip(lower.split(' ').skip(1)).any(|(count, what)| {
-        count.parse::<u32>().is_ok() && ["error", "fail", "test", "pass", "problem", "issue", "warning", "violation"].iter().any(|word| what.starts_with(word))
+        count.parse::<u32>().is_ok()
+            && ["error", "fail", "test", "pass", "problem", "issue", "warning", "violation"]
+                .iter()
+                .any(|word| what.starts_with(word))
     });
-    !is_remark(line) && !is_sum && !lower.ends_with(": 0") && !lower.ends_with(':') && WORDS.iter().any(|word| lower.contains(word))
+    !is_remark(line)
+        && !is_sum
+        && !lower.ends_with(": 0")
+        && !lower.ends_with(':')
+        && WORDS.iter().any(|word| lower.contains(word))
 }
 
 /// Whether a line only accompanies what a tool says.
 pub(in crate::failure) fn is_remark(line: &str) -> bool {
     const STARTS: [&str; 12] = [
-        "warn", "(node:", "deprecat", "note", "info", "using ", "checking ", "configuring incomplete", "linting", "summary", "total", "some errors were",
+        "warn",
+        "(node:",
+        "deprecat",
+        "note",
+        "info",
+        "using ",
+        "checking ",
+        "configuring incomplete",
+        "linting",
+        "summary",
+        "total",
+        "some errors were",
     ];
     let lower = prefix(line.trim_start_matches([' ', '×', '✖', '#', '-']), 40).to_ascii_lowercase();
     STARTS.iter().any(|word| lower.starts_with(word))

@@ -4,7 +4,9 @@ use super::line::{Line, Order, Says};
 
 pub(super) const LINES: &[Line] = &[
     // tsc and the C# compiler
-    Line::frame(r"^\s*(?P<file>(?:[A-Za-z]:)?[^\s():]+)\((?P<line>[0-9]+)(?:,(?P<col>[0-9]+))?\): (?:fatal )?(?:error|warning)\b"),
+    Line::frame(
+        r"^\s*(?P<file>(?:[A-Za-z]:)?[^\s():]+)\((?P<line>[0-9]+)(?:,(?P<col>[0-9]+))?\): (?:fatal )?(?:error|warning)\b",
+    ),
     // Maven
     Line::frame(r"^\[(?:ERROR|WARNING)\] (?P<file>(?:[A-Za-z]:)?[^\s:]+):\[(?P<line>[0-9]+),(?P<col>[0-9]+)\]"),
     // kotlinc
@@ -46,6 +48,7 @@ pub(super) const LINES: &[Line] = &[
     Line::frame(r"^(?P<file>[^\s:()]+):(?P<line>[0-9]+):(?P<col>[0-9]+):   required from here$"),
     // Formatters name the file alone.
     Line::frame(r"^(?:would reformat|\[warn\]|Would reformat:) (?P<file>[^\s:]+\.[A-Za-z]+)$"),
+    Line::frame(r"^(?:ERROR: )?(?P<file>[^\s:]+\.[A-Za-z]+) (?:Imports are incorrectly|format ━)"),
     // gcc, clang, go, javac, swiftc, mypy, ruff, flake8, RuboCop, tsc --pretty
     Line::frame(
         r"^(?:vet: )?(?P<file>(?:[A-Za-z]:)?[^\s:()]+\.[A-Za-z][A-Za-z0-9]{0,5}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?::| -) \S",

@@ -209,7 +209,10 @@ pub(in crate::failure) fn tells_of_place(line: &str) -> bool {
         words.filter(|word| word.contains(char::is_alphabetic)).count() > 1
     };
     // Cucumber and its like write beside each step where it stands.
-    !text::is_remark(line) && !line.contains(".feature") && place.is_some_and(says) && in_line(line).is_some()
+    !text::is_remark(line)
+        && ![".feature", " # "].iter().any(|part| line.contains(part))
+        && place.is_some_and(says)
+        && in_line(line).is_some()
 }
 
 /// The place that a line names in its words.
