@@ -114,7 +114,7 @@ pub(in crate::failure) fn tells_of_failure(line: &str) -> bool {
 
 /// Whether a line only accompanies what a tool says.
 pub(in crate::failure) fn is_remark(line: &str) -> bool {
-    const STARTS: [&str; 12] = [
+    const STARTS: [&str; 13] = [
         "warn",
         "(node:",
         "deprecat",
@@ -122,6 +122,7 @@ pub(in crate::failure) fn is_remark(line: &str) -> bool {
         "info",
         "using ",
         "checking ",
+        "see ",
         "configuring incomplete",
         "linting",
         "summary",
