@@ -107,7 +107,8 @@ impl Reading {
     /// What the error says of itself, as one code span.
     pub fn said(&self) -> String {
         // What the test calls says less than what came of it.
-        let is_call = |line: &&str| ["expect(", "expect {"].iter().any(|start| line.starts_with(start));
+        let is_call =
+            |line: &&str| self.sides.is_none() && ["expect(", "expect {"].iter().any(|start| line.starts_with(start));
         let mut lines = self.message.lines().map(str::trim).filter(|line| !line.is_empty());
         let first = lines.clone().find(|line| !is_call(line)).or_else(|| lines.next());
         // A heading says nothing without what stands below it.
