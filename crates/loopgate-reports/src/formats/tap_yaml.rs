@@ -31,8 +31,12 @@ impl Yaml {
         if line.trim() == "..." && line.len() - line.trim_start().len() <= self.indent {
             return Block::Ended;
         }
+        // Some indent the keys below the dashes.
+        if self.entries.is_empty() {
+            self.indent = line.len() - line.trim_start().len();
+        }
         let inner = line.get(self.indent..).unwrap_or_default();
-        let key = inner.split_once(':').filter(|(key, _)| {
+        let key = inner.split_once(':').map(|(key, value)| (key.trim_end(), value)).filter(|(key, _)| {
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\'' | '"');
             !key.is_empty() && key.chars().all(plain)
         });
@@ -72,7 +76,8 @@ impl Yaml {
         let message = self.get(&["error", "message"]).unwrap_or_else(|| description.to_owned());
         let trace = self.get(&["stack"]);
         let class = self.get(&["name", "type", "failuretype"]).filter(|class| !class.contains('\n'));
-        let mut place = self.get(&["location", "at", "file"]).and_then(|text| self.place(&text));
+        let is_own = |place: &SourceLocation| !place.file.contains("/node_modules/");
+        let mut place = self.get(&["location", "at", "file"]).and_then(|text| self.place(&text)).filter(is_own);
         let (test_file, mut line_number) =
             (place.as_ref().map(|place| place.file.clone()), place.as_ref().and_then(|place| place.line));
         // Node's `location` is where the test begins; where it failed stands in the stack alone.
@@ -93,7 +98,8 @@ impl Yaml {
             error_message: short(message),
             line_number,
             test_file,
-            stack_trace: trace,
+            // tap says in a difference alone what the sides are.
+            stack_trace: self.get(&["diff"]).into_iter().chain(trace).reduce(|diff, trace| format!("{diff}\n{trace}")),
             expected: self.get(&["expected", "wanted", "want"]).map(short),
             actual: self.get(&["actual", "found", "got"]).map(short),
             source: place,
@@ -118,7 +124,8 @@ impl Yaml {
             let line = nested("line").or_else(|| nested("lineNumber")).and_then(numbers::line);
             return Some(SourceLocation { file: text::path(unquoted(file)), line, function: None });
         }
-        let text = text::first_line(text).trim_end_matches(')');
+        let text = text.replace('\n', " ");
+        let text = text.trim().trim_end_matches(')');
         let place = text.rsplit_once('(').map_or(text, |(_, place)| place);
         let place = place.strip_prefix("file://").unwrap_or(place);
         let mut parts = place.rsplitn(3, ':');

@@ -51,6 +51,13 @@ impl Diagnosis {
 
 /// What a known message means for this failure.
 fn explained(known: Conclusion, reading: &Reading) -> Conclusion {
+    // So is an action that names nothing, where the code has to change.
+    let names_nothing = !known.action.contains('`') && known.retry != RetryClass::External;
+    let action = match names_nothing {
+        true => format!("{}: {}.", known.action.trim_end_matches('.'), reading.said()),
+        false => known.action.clone(),
+    };
+    let known = Conclusion { action, ..known };
     match &reading.sides {
         Some(Sides { expected, actual, .. }) if known.category == TypeMismatch => {
             let (wanted, got) = (code(expected), code(actual));
@@ -109,7 +116,9 @@ fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option
 
 /// A failure inside a library: what is wrong is how the repository calls it.
 fn inside_dependency(reading: &Reading, known: Option<&Conclusion>) -> Option<Conclusion> {
-    if matches!(reading.error_type, ErrorType::AssertionError | ErrorType::CompileError | ErrorType::LintError) {
+    let is_said =
+        matches!(reading.error_type, ErrorType::AssertionError | ErrorType::CompileError | ErrorType::LintError);
+    if is_said || reading.sides.is_some() {
         return None;
     }
     let speaks_of_the_line = known.is_none_or(|known| {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     evidence::{Confidence, ErrorType, Failure, RetryClass, RootCauseCategory, SourceLocation},
-    failure::read::{Changes, Reading, text::code},
+    failure::read::{Changes, Reading, Sides, text::code},
 };
 
 const FILE: &str = include_str!("../../../data/error_types.toml");
@@ -73,6 +73,7 @@ pub(super) fn by_kind(
     let kind = reading.error_type;
     if let Some(sides) = &reading.sides
         && !tells_more_than_values(kind)
+        && !is_bare_verdict(sides, reading)
     {
         return comparison(failure, sides, at, changes);
     }
@@ -95,6 +96,18 @@ pub(super) fn by_kind(
         ErrorType::RuntimeError | ErrorType::Other => of_any_error(conclusion, failure, at),
         _ => conclusion,
     }
+}
+
+/// Whether `true` and `false` say less than the words beside them: `assert(total > 0, 'an empty cart is free')`.
+fn is_bare_verdict(sides: &Sides, reading: &Reading) -> bool {
+    let is_verdict = |side: &str| matches!(side, "true" | "false" | "True" | "False");
+    let said = reading.message.lines().next().unwrap_or_default();
+    let is_of_values = ["true", "false"].iter().any(|side| said.to_lowercase().contains(side));
+    is_verdict(&sides.expected)
+        && is_verdict(&sides.actual)
+        && said.contains(' ')
+        && !is_of_values
+        && !said.starts_with("expect")
 }
 
 /// Whether values beside such an error are no assertion's.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{patterns::Patterns, text};
+use super::{labelled::labelled, patterns::Patterns, text};
 use crate::evidence::Failure;
 
 /// Longest value kept, in characters.
@@ -29,25 +29,15 @@ pub(in crate::failure) enum Extent {
 /// Where a library only knows a left and a right side (`assert_eq!`, pytest), the left one is taken for the actual
 /// value, as most people write it.
 const FORMS: &[&str] = &[
-    // ExUnit: a pattern stands on the left
-    r"(?m)^\s*match \(=\) failed\n(?:.*\n){0,4}?\s*left:\s+(?P<e>.+)\n\s*right:\s+(?P<a>.+)$",
-    // Rust, ExUnit
-    r"(?m)^\s*left:\s+(?P<a>.+),?\n\s*right:\s+(?P<e>.+)$",
-    // Jest: `Expected: 4`, `Expected length: 3`, `Expected number of calls: 1`; xUnit, NUnit, minitest, Hamcrest
-    r"(?m)^\s*Expected(?: [a-z ]+)?:\s+(?:is )?(?P<e>.+)\n\s*(?:Received(?: [a-z ]+)?|Actual(?: [a-z ]+)?|But was|but):\s+(?:was )?(?P<a>.+)$",
-    r"(?m)^\s*Actual:\s+(?P<a>.+)\n\s*Expected:\s+(?P<e>.+)$",
-    // testify, RSpec, AssertJ
-    r"(?m)^\s*expected\s*: (?P<e>.+)\n\s*(?:actual|got|but was)\s*: (?P<a>.+)$",
-    r"(?m)^#?\s*got\s*: (?P<a>.+)\n#?\s*expected\s*: (?P<e>.+)$",
-    r"(?m)^\s*Expecting(?: actual)?:\n\s+(?P<a>.+)\n\s*to be equal to:\n\s+(?P<e>.+)$",
+    // AssertJ, Gomega: a value, a verb and a value, each on lines of their own
+    r"(?m)^\s*(?i:expected|expecting)(?: actual)?:?\n\s+(?P<a>.+)\n\s*to (?:be )?(?:deeply |identical |equal |equivalent )+(?:to)?:?\n\s+(?P<e>.+)$",
+    r"(?m)^\s*(?i:expected|expecting)(?: actual)?:?\n\s+(?P<a>.+)\n\s*to equal\n\s+(?P<e>.+)$",
     // Exceptions that did not come
     r"(?i)expected:? (?P<e>[A-Za-z_$][A-Za-z0-9_.:$\\]*) (?:to be (?:thrown|raised), )?but (?P<a>nothing was (?:thrown|raised))",
     // JUnit, Kotest, MSTest, TestNG, kotlin.test
-    r"(?i)expected:? ?<(?P<e>[^\n]*?)>[.,]? ?(?:but was|actual):? ?<(?P<a>[^\n]*?)>",
+    r"(?i)expected(?: [a-z]+)?:? ?<(?P<e>[^\n]*?)>[.,]? ?(?:but was|actual):? ?<(?P<a>[^\n]*?)>",
     // test-unit, Python's doctest, RSpec's collections, OCaml, Zig, Jasmine's arguments
     r"<(?P<e>[^\n]+)> expected but was\n<(?P<a>[^\n]+)>",
-    r"(?m)^Expected:\n\s+(?P<e>.+)\nGot:\n\s+(?P<a>.+)$",
-    r"expected collection contained:\s+(?P<e>[^\n]+)\n\s*actual collection contained:\s+(?P<a>[^\n]+)",
     r"has type\s+(?P<a>[^\n]+?)\s+but an expression was expected of type\s+(?P<e>[^\n]+)",
     r"expected type '(?P<e>[^'\n]+)', found (?:type )?'(?P<a>[^'\n]+)'",
     r"Expected \$\S+ = (?P<a>[^\n]+?) to equal (?P<e>[^\n]+?)\.(?:\n|$)",
@@ -58,7 +48,7 @@ const FORMS: &[&str] = &[
     r"(?m)^\s*(?P<a>\S[^\n]*?) !== (?P<e>[^\n]+?)$",
     r"did not match the regular expression (?P<e>/[^\n]+/[a-z]*)\. Input:\s+(?P<a>[^\n]+)",
     // PHPUnit
-    r"Failed asserting that (?P<a>[^\n]+?) (?:matches expected|is identical to|equals|is equal to) (?P<e>[^\n]+?)\.?(?:\n|$)",
+    r"Failed asserting that (?:actual [a-z]+ )?(?P<a>[^\n]+?) (?:matches expected(?: size| count)?|is identical to|equals|is equal to) (?P<e>[^\n]+?)\.?(?:\n|$)",
     // Swift
     r#"XCTAssertEqual failed: \("(?P<a>[^\n]*?)"\) is not equal to \("(?P<e>[^\n]*?)"\)"#,
     r"Expectation failed: \([^\n]* → (?P<a>[^\n]+?)\) == (?P<e>[^\n]+)",
@@ -82,7 +72,16 @@ const FORMS: &[&str] = &[
     // chai, Vitest, FluentAssertions, and plain English
     r"expected [^\n]+? to be called (?P<e>[0-9]+) times?, but got (?P<a>[0-9]+) times?",
     r"expected [^\n]+? to have (?:a )?length (?:of )?(?P<e>[0-9]+) but got (?P<a>[0-9]+)",
-    r"(?i)expected (?P<a>[^\n]+?) to (?:strictly |deeply |loosely |deep )*(?:equal|be|eql|match)(?: to)? (?P<e>[^\n]+?)(?: //[^\n]*)?(?:\n|$)",
+    r"(?i)expected:? (?P<a>[^\n]+?) to (?:be |strictly |deeply |loosely |deep )*(?:equal|eql|match|exactly)(?: to)? (?P<e>[^\n]+?)(?:,? but was not\.)?(?: //[^\n]*| \(at [^\n]*)?(?:\n|$)",
+    r"(?i)expected (?P<a>[^\n]+?) to (?:strictly |deeply |loosely |deep )*be (?P<e>(?:true|false|null|undefined|none|nil|nan)\b|[^a-z\n][^\n]*?)(?: //[^\n]*)?\.?(?:\n|$)",
+    r"must (?:be |equal |eql )*(?:equal|eql) (?P<e>[^\n]+)(?:\n[^\n]*){0,9}\n\s*-(?P<a>[^\n]+)",
+    r"(?P<e>\S+) \(expected\) != (?P<a>\S+) \(actual\)",
+    r"<(?P<a>[^\n]*?)> (?:is|to be) equal to <(?P<e>[^\n]*?)>",
+    // Boost, Check
+    r"\[(?P<a>[^\[\]\n]+?) != (?P<e>[^\[\]\n]+?)\]",
+    r"(?m)failed: [^\n]+? == (?P<a>[^\n]+?), [^\n]+? == (?P<e>[^\n]+)$",
+    r"\bshould (?:be|equal|have been) (?P<e>[^\n]+?),? but (?:is|was|got|were|had|found) (?P<a>[^\n]+)",
+    r#"(?m)^(?P<a>-?[0-9.]+|"[^\n"]*"|'[^\n']*') != (?P<e>-?[0-9.]+|"[^\n"]*"|'[^\n']*')$"#,
     r"(?i)expected:? [^\n]*?to be (?P<e>[^\n]+?), but found (?P<a>[^\n]+)",
     r"(?i)expected:? (?P<e>[^\n]+?),? (?:but )?(?:got|received|found|was|actual):? (?P<a>[^\n]+)",
 ];
@@ -95,14 +94,29 @@ pub(super) fn sides_in(cleaned: &str) -> Option<Sides> {
     if UNEQUAL.iter().any(|words| head.contains(words)) {
         return None;
     }
-    let inline = PATTERNS.matching(head).into_iter().find_map(|row| {
-        let captures = PATTERNS.captures(row, head)?;
-        let (expected, actual) = (value(&captures["e"]), value(&captures["a"]));
-        let sides = Sides { expected, actual, extent: Extent::Whole };
+    let of_label = |(expected, actual): (String, String)| {
+        // Hamcrest: `Expected: is <30>`, `but: was <20>`
+        let said = |text: &str| value(["is ", "was "].iter().find_map(|verb| text.strip_prefix(verb)).unwrap_or(text));
+        // ExUnit: a pattern stands on the left.
+        let is_match = head.contains("match (=) failed");
+        let (expected, actual) = if is_match { (actual, expected) } else { (expected, actual) };
+        let sides = Sides { expected: said(&expected), actual: said(&actual), extent: Extent::Whole };
         (!sides.expected.is_empty() && !sides.actual.is_empty() && !is_prose(&sides)).then_some(sides)
+    };
+    let lines: Vec<&str> = head.lines().collect();
+    let labelled = labelled(&lines).and_then(of_label);
+    let inline = labelled.or_else(|| {
+        PATTERNS.matching(head).into_iter().find_map(|row| {
+            let captures = PATTERNS.captures(row, head)?;
+            let (expected, actual) = (value(&captures["e"]), value(&captures["a"]));
+            let sides = Sides { expected, actual, extent: Extent::Whole };
+            (!sides.expected.is_empty() && !sides.actual.is_empty() && !is_prose(&sides)).then_some(sides)
+        })
     });
     // Where the values on the first line are cut off, the difference below them says more.
-    inline.filter(|sides| !sides.expected.contains('…') && !sides.actual.contains('…')).or_else(|| diff_block(head))
+    let is_cut =
+        |sides: &Sides| sides.expected.contains('…') || sides.actual.contains('…') || sides.expected == sides.actual;
+    inline.filter(|sides| !is_cut(sides)).or_else(|| diff_block(head))
 }
 
 /// Words of assertions that do not ask whether two sides are equal: neither is what was expected.
@@ -156,7 +170,9 @@ fn is_prose(Sides { expected, actual, .. }: &Sides) -> bool {
         || actual == "values"
         || actual.ends_with(" not")
         || actual.starts_with("it throws ")
-        || expected.ends_with(" but nothing")
+        || expected.ends_with("but nothing")
+        // What a parser waits for.
+        || [expected, actual].iter().all(|side| side.chars().all(|c| c.is_ascii_punctuation()))
 }
 
 /// What an assertion expected and what it found: as the report gives them, else as the message tells them.
@@ -167,32 +183,50 @@ pub fn sides(failure: &Failure) -> Option<(String, String)> {
     sides_in(&text::clean(&failure.error_message)).map(|sides| (sides.expected, sides.actual))
 }
 
+/// Words of lines above a difference, in lower case, and whether its lines with a minus are the expected ones.
+const LEGENDS: [(&str, bool); 12] = [
+    ("--- expected", true),
+    ("--- actual", false),
+    ("+ expected - actual", false),
+    ("(- actual, + expected)", false),
+    ("+ actual - expected", true),
+    ("- expected", true),
+    ("(-want +got)", true),
+    ("(-got +want)", false),
+    ("[+ received] == [- snapshot]", true),
+    ("-old snapshot", true),
+    ("full diff:", true),
+    ("diff < left / right >", false),
+];
+
 /// `- Expected … + Received` of Jest, Vitest and PHPUnit, `+ expected - actual` of mocha, `(-want +got)` of go-cmp.
 fn diff_block(head: &str) -> Option<Sides> {
     let lines: Vec<&str> = head.lines().collect();
-    let (start, minus_is_expected) = lines.iter().enumerate().find_map(|(index, line)| match line.trim() {
-        "--- Expected" => Some((index + 1, true)),
-        "+ expected - actual" | "Difference (- actual, + expected):" => Some((index, false)),
-        "+ actual - expected" => Some((index, true)),
-        line if line.starts_with("- Expected  - ") || line == "- Expected" => Some((index + 1, true)),
-        line if line.ends_with("(-want +got):") || line.ends_with("assert [+ received] == [- snapshot]") => {
-            Some((index, true))
-        }
-        _ => None,
+    let (start, minus_is_expected) = lines.iter().enumerate().find_map(|(index, line)| {
+        let line = line.trim().trim_start_matches("E ").trim_start().to_ascii_lowercase();
+        let legend = LEGENDS.iter().find(|(words, _)| line.contains(words))?;
+        Some((index, legend.1))
     })?;
     let (mut minus, mut plus) = (Vec::new(), Vec::new());
     for line in lines.iter().skip(start + 1).take(60) {
         let line = line.trim_start();
         let line = line.strip_prefix("E ").map_or(line, str::trim_start);
-        if line == "+ expected - actual" {
+        // insta numbers the lines of both sides.
+        let line = line
+            .split_once('│')
+            .filter(|(number, _)| number.chars().all(|c| c.is_ascii_digit() || c == ' '))
+            .map_or(line, |(_, rest)| rest);
+        if line == "+ expected - actual" || line.starts_with("at ") || line.starts_with('❯') {
             break;
         }
-        if let Some(rest) = line.strip_prefix('-') {
+        let is_legend = ["--- ", "+++ ", "+ Received", "+new "].iter().any(|start| line.starts_with(start));
+        if is_legend {
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix(['-', '<']) {
             minus.push(rest.trim());
-        } else if let Some(rest) = line.strip_prefix('+') {
+        } else if let Some(rest) = line.strip_prefix(['+', '>']) {
             plus.push(rest.trim());
-        } else if line.starts_with("at ") || line.starts_with('❯') {
-            break;
         }
     }
     let (expected, actual) = if minus_is_expected { (minus, plus) } else { (plus, minus) };
@@ -206,7 +240,15 @@ fn diff_block(head: &str) -> Option<Sides> {
 
 fn value(printed: &str) -> String {
     let printed = text::one_line(printed, MAX_VALUE);
-    let printed = printed.trim().trim_end_matches(',');
+    // uvu marks blanks.
+    let unmarked = text::one_line(&printed.replace('·', " "), MAX_VALUE);
+    let printed = unmarked.trim().trim_end_matches(',');
+    // The end of a sentence; Gomega and luassert write the type in front.
+    let printed = printed.strip_suffix('.').filter(|rest| !rest.ends_with('.')).unwrap_or(printed);
+    let of_type = |open, close| printed.strip_prefix(open)?.split_once(close);
+    let is_type = |(name, _): &(&str, &str)| name.chars().all(|c| c.is_alphanumeric() || "*[]. :".contains(c));
+    let typed = of_type("<", ">: ").or_else(|| of_type("(", ") ")).filter(is_type).map(|(_, rest)| rest);
+    let printed = typed.unwrap_or(printed);
     let unwrapped = [('`', '`'), ('<', '>')]
         .iter()
         .find_map(|(open, close)| printed.strip_prefix(*open)?.strip_suffix(*close))
@@ -299,6 +341,26 @@ mod tests {
             ("Expected:\n    'a-b'\nGot:\n    'a--b'", "'a-b'", "'a--b'"),
             ("status code = 500; want 400 (body {\"error\":1}", "400", "500"),
             ("AssertionError: 11.88 != 11.9 within 2 places (0.02 difference) : gross", "11.9", "11.88"),
+            ("     expected: 9\n     actual:   8\n     at: f (a.js:1:2)", "9", "8"),
+            ("{\n  actual: 8,\n  expected: 9,\n  operator: 'strictEqual'\n}", "9", "8"),
+            (
+                "  actual  : {\n    \"count\": 1\n  }\n  expected: {\n    \"count\": 2\n  }",
+                "{ \"count\": 2 }",
+                "{ \"count\": 1 }",
+            ),
+            ("#  $got->{count} = '1'\n#     $expected->{count} = '2'", "'2'", "'1'"),
+            (" ACTUAL: array([1, 2])\n DESIRED: array([1, 3])", "array([1, 3])", "array([1, 2])"),
+            ("[left]:  [1, 2]\n[right]: [1, 3]", "[1, 3]", "[1, 2]"),
+            ("Expected\n    <int>: 8\nto equal\n    <int>: 9", "9", "8"),
+            ("Expected <8> to be equal to <9>, but was not.", "9", "8"),
+            ("8 != 9", "9", "8"),
+            ("total should be 9 but is 8", "9", "8"),
+            ("Diff < left / right > :\n<8\n>9", "9", "8"),
+            (
+                "assert {'a': 1...} == {'a': 1...}\nFull diff:\n  {\n-  'b': 2,\n?  ^\n+  'b': 3,\n  }",
+                "'b': 2",
+                "'b': 3",
+            ),
             ("error: expected type 'u8', found '*const [4:0]u8'", "u8", "*const [4:0]u8"),
             ("Difference (- actual, + expected):\n\n  - 'a b'\n  + 'a-b'", "'a-b'", "'a b'"),
             (
@@ -317,6 +379,10 @@ mod tests {
             "undefined function lins/0 (expected Cart to be imported, but none are available) but got nothing to call)",
             "expected \"spy\" to be called with arguments: [ 'b' ]",
             "expected null not to be null",
+            "expected `[1].empty?` to be truthy, got false",
+            "ArgumentError expected but nothing was raised.",
+            "Expected \"]\" but found \";\"",
+            "Expected path: \"a.b\"\nReceived path: \"a\"",
             "expected [ 'a' ] to include 'c'",
             "expected function to throw an error, but it didn't",
             "Refute with < failed\ncode:  refute 1 < 2\nleft:  1\nright: 2",

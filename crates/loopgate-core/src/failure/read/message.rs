@@ -61,10 +61,17 @@ const FORMS: &[Form] = &[
         LintError,
     ),
     form(
-        r"^[^\s:]+:[0-9]+(?::[0-9]+)?:? (?P<class>[A-Z]{1,4}[0-9]{3,4}(?:/[a-z-]+)?):? (?:\[\*\] )?(?P<msg>.*)$",
+        r"^[^\s:]+:[0-9]+(?::[0-9]+)?:? (?:error |warning )?(?P<class>[A-Z]{1,5}[0-9]{3,4}(?:/[a-z-]+)?):? (?:\[\*\] )?(?P<msg>.*)$",
         Captured,
         LintError,
     ),
+    // The rule in front of the message, or in brackets behind it
+    form(
+        r"^\s+[0-9]+:[0-9]+\s+(?:error|warning)\s+(?P<class>[a-z][A-Za-z0-9@/_-]+)\s{2,}(?P<msg>.+?)(?:\s{2,}\S+)?$",
+        Captured,
+        LintError,
+    ),
+    form(r"^\s*[✖×✗✘]\s+(?P<msg>.+?)\s+\[(?P<class>[a-z][a-z0-9/-]*)\]$", Captured, LintError),
     form(r"^(?P<class>[A-Z]{1,3}[0-9]{3,4}) (?:\[\*\] )?(?P<msg>[A-Z`].*)$", Captured, LintError),
     form(
         r"^[^\s:]+:[0-9]+:[0-9]+: [CWEF]: (?:\[Correctable\] )?(?P<class>[A-Z][A-Za-z]+/[A-Za-z]+): (?P<msg>.*)$",
@@ -72,11 +79,13 @@ const FORMS: &[Form] = &[
         LintError,
     ),
     form(r"^[^\s:]+\.go:[0-9]+:[0-9]+: (?P<msg>.*) \((?P<class>[a-z]+[a-z0-9]*)\)$", Captured, LintError),
+    form(r"^>> Issue: \[(?P<class>B[0-9]+)[^\]]*\] (?P<msg>.*)$", Captured, LintError),
+    form(r"^\s*✘ \[ERROR\] (?P<msg>.*)$", Unnamed, CompileError),
     // mypy, pyright
     form(r"^[^\s:]+\.pyi?:[0-9]+(?::[0-9]+)?: error: (?P<msg>.*?)\s+\[(?P<class>[a-z-]+)\]$", Captured, TypeError),
     form(r"^\s*[^\s:]+\.pyi?:[0-9]+:[0-9]+ - error: (?P<msg>.*?) \((?P<class>report[A-Za-z]+)\)$", Captured, TypeError),
     // gcc, clang, javac, swiftc; go; kotlinc; Maven
-    form(r"^[^\s:]+(?::[0-9]+){1,2}: (?:fatal )?error: (?P<msg>.*)$", Unnamed, CompileError),
+    form(r"^[^\s:]+(?::[0-9]+){1,2}: (?:fatal )?error:(?: (?P<msg>.*))?$", Unnamed, CompileError),
     form(r"^(?:vet: )?[^\s:]+\.go:[0-9]+:[0-9]+: (?P<msg>.*)$", Unnamed, CompileError),
     form(r"^e: \S+?[: (]+[0-9]+[:, ]+[0-9]+\)?:? (?P<msg>.*)$", Unnamed, CompileError),
     form(r"^\[ERROR\] \S+:\[[0-9]+,[0-9]+\] (?P<msg>.*)$", Unnamed, CompileError),
@@ -93,6 +102,7 @@ const FORMS: &[Form] = &[
     form(r"^\s*(?P<msg>Failed asserting that .*)$", Fixed("ExpectationFailedException"), AssertionError),
     form(r"(?P<class>XCTAssert[A-Za-z]*|XCTUnwrap) failed(?:: (?P<msg>.*))?$", Captured, AssertionError),
     form(r"(?P<msg>Expectation failed: .*)$", Fixed("ExpectationFailed"), AssertionError),
+    form(r"^\s*(?P<msg>(?:Values?|Difference|Structures|Arrays|Function|Expression) .*:)$", Unnamed, AssertionError),
     form(r"Assertion `(?P<msg>.*)' failed", Fixed("assert"), AssertionError),
     form(r"^\S+:[0-9]+: (?:Failure|FAILED:)$", Fixed("EXPECT"), AssertionError),
     // Exceptions of every language; their type is told by their name.
@@ -116,6 +126,7 @@ const FORMS: &[Form] = &[
     // Package managers, behind their warnings
     Form { pattern: r"^npm (?:ERR!|error) (?P<msg>(?:[A-Z][a-z]+ |404 ).*)$", class: Unnamed, error_type: None },
     form(r"^\s+[^\s:]+_test\.go:[0-9]+: (?P<msg>.*)$", Unnamed, AssertionError),
+    Form { pattern: r"^\s*[x\x{d7}] (?P<msg>[A-Z].*)$", class: Unnamed, error_type: None },
     // cargo and many others; their closing summaries say nothing.
     Form { pattern: r"^(?:\x{d7} )?(?:[Ee]rror|ERROR): (?P<msg>[^\s].*)$", class: Unnamed, error_type: None },
 ];
@@ -163,7 +174,8 @@ fn headline_of(cleaned: &str, is_output: bool) -> Headline {
     let said = captures.name("msg").map_or("", |found| found.as_str());
     // The next line of a compiler or linter is its next finding.
     let is_finding = matches!(form.error_type, Some(CompileError | LintError | TypeError));
-    let message = if is_finding { said.trim().to_owned() } else { message_block(said, &lines[index + 1..]) };
+    let message =
+        if is_finding && !said.is_empty() { said.trim().to_owned() } else { message_block(said, &lines[index + 1..]) };
     let class = match form.class {
         Class::Captured => captures.name("class").map(|class| text::shorten(class.as_str(), 120)),
         Class::Fixed(class) => Some(class.to_owned()),
@@ -263,7 +275,7 @@ pub(in crate::failure) fn is_source_excerpt(trimmed: &str) -> bool {
 /// A runner's line with the test's name: `  ● cart › adds`, ` FAIL  test/cart.test.ts > cart`, `# example.com/cart`.
 fn is_title(line: &str) -> bool {
     let trimmed = line.trim_start();
-    ["● ", "FAIL ", "# ", "> ", "npm warn", "npm WARN", "--- FAIL", "====", "____", "[gw"]
+    ["● ", "FAIL ", "# ", "> ", "npm warn", "npm WARN", "--- FAIL", "====", "____", "[gw", "✘ [fail]"]
         .iter()
         .any(|start| trimmed.starts_with(start))
 }
@@ -285,7 +297,10 @@ fn without_form(lines: &[&str], is_output: bool) -> Headline {
         let trimmed = line.trim_start();
         !trimmed.is_empty() && !is_title(line) && !stack::is_trace_line(line) && !is_source_excerpt(trimmed)
     };
-    let start = lines.iter().position(|line| is_output && says(line) && text::tells_of_failure(line));
+    // A line that names its place says what is wrong there, in whatever words.
+    let start = lines.iter().position(|line| is_output && says(line) && stack::tells_of_place(line));
+    let telling = || lines.iter().position(|line| is_output && says(line) && text::tells_of_failure(line));
+    let start = start.or_else(telling);
     let start = start.or_else(|| lines.iter().position(says));
     let start = start.or_else(|| lines.iter().position(|line| !line.trim().is_empty()));
     let message = start.map_or_else(String::new, |start| message_block(lines[start], &lines[start + 1..]));

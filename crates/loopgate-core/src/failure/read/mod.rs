@@ -3,6 +3,7 @@
 mod changes;
 mod error_type;
 mod expected;
+mod labelled;
 mod message;
 pub(super) mod paths;
 mod patterns;

@@ -35,6 +35,7 @@ const DEPENDENCIES: &[&str] = &[
     "/_deps/",
     "/.deno/",
     "/tmp/pip-",
+    "/alcotest-engine/",
 ];
 
 /// Directories and pseudo-files of languages and runtimes, looked for anywhere in a path.
@@ -69,6 +70,9 @@ const TOOLCHAINS: &[&str] = &[
     "/libsanitizer/",
     "/compiler-rt/",
     "/nix/store/",
+    "/iojs/build/",
+    "/runner/work/_temp/",
+    "/nptl/",
 ];
 
 /// Directories that hold no checkout.

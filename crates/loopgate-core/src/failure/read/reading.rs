@@ -106,7 +106,15 @@ impl Reading {
 
     /// What the error says of itself, as one code span.
     pub fn said(&self) -> String {
-        let first = self.message.lines().map(str::trim).find(|line| !line.is_empty());
+        // What the test calls says less than what came of it.
+        let is_call =
+            |line: &&str| self.sides.is_none() && ["expect(", "expect {"].iter().any(|start| line.starts_with(start));
+        let mut lines = self.message.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.clone().find(|line| !is_call(line)).or_else(|| lines.next());
+        // A heading says nothing without what stands below it.
+        let is_heading = first.is_some_and(|first| first.ends_with(':') || !first.contains([' ', '(', '.', '_']));
+        let whole = first.filter(|_| is_heading).map(|_| text::one_line(&self.message, 160));
+        let first = whole.as_deref().or(first);
         let class = self.class.as_deref().filter(|class| !matches!(*class, "panic" | "Error" | "AssertionError"));
         match (class, first.map(text::without_advice).filter(|first| !first.is_empty())) {
             (Some(class), Some(first)) if !first.contains(class) => text::code(&format!("{class}: {first}")),

@@ -74,7 +74,7 @@ pub fn without_stamp(line: &str) -> &str {
 
 /// Whether a line of a tool that is not known says that something went wrong: by its words, and as no warning.
 pub(in crate::failure) fn tells_of_failure(line: &str) -> bool {
-    const WORDS: [&str; 20] = [
+    const WORDS: [&str; 21] = [
         "abort",
         "assert",
         "cannot",
@@ -95,14 +95,42 @@ pub(in crate::failure) fn tells_of_failure(line: &str) -> bool {
         "not found",
         "unable",
         "undefined",
+        "unknown",
     ];
     let lower = prefix(line.trim_start(), 400).to_ascii_lowercase();
-    let is_remark = ["warn", "deprecat", "note", "info", "using "].iter().any(|word| lower.starts_with(word));
     // `0 errors`, `1 failed`: a sum
     let is_sum = lower.split(' ').zip(lower.split(' ').skip(1)).any(|(count, what)| {
-        count.parse::<u32>().is_ok() && ["error", "fail", "test", "pass"].iter().any(|word| what.starts_with(word))
+        count.parse::<u32>().is_ok()
+            && ["error", "fail", "test", "pass", "problem", "issue", "warning", "violation"]
+                .iter()
+                .any(|word| what.starts_with(word))
     });
-    !is_remark && !is_sum && !lower.ends_with(':') && WORDS.iter().any(|word| lower.contains(word))
+    !is_remark(line)
+        && !is_sum
+        && !lower.ends_with(": 0")
+        && !lower.ends_with(':')
+        && WORDS.iter().any(|word| lower.contains(word))
+}
+
+/// Whether a line only accompanies what a tool says.
+pub(in crate::failure) fn is_remark(line: &str) -> bool {
+    const STARTS: [&str; 13] = [
+        "warn",
+        "(node:",
+        "deprecat",
+        "note",
+        "info",
+        "using ",
+        "checking ",
+        "see ",
+        "configuring incomplete",
+        "linting",
+        "summary",
+        "total",
+        "some errors were",
+    ];
+    let lower = prefix(line.trim_start_matches([' ', '×', '✖', '#', '-']), 40).to_ascii_lowercase();
+    STARTS.iter().any(|word| lower.starts_with(word))
 }
 
 /// One line without escape sequences, with plain spaces for each tab, and nothing that cannot be seen.

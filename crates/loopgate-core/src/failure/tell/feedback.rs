@@ -306,7 +306,7 @@ mod tests {
         insta::assert_snapshot!(shown(&failure, "npx jest", Test), @r#"
         test/checkout.test.ts:8
           The test did not finish within `5000 ms`.
-          Fix: Find the promise that this test awaits and that never settles, and make the code under test settle it on this path.
+          Fix: Find the promise that this test awaits and that never settles, and make the code under test settle it on this path: `thrown: "Exceeded timeout of 5000 ms for a test.`.
           Why: A promise that never settles keeps the test waiting whatever the limit is; a longer limit only hides it.
           Again: npx jest test/checkout.test.ts -t 'waits for the payment'
         "#);

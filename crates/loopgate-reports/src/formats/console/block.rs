@@ -44,7 +44,7 @@ pub(super) struct Told {
 }
 
 impl Block {
-    pub fn new(row: &Row, captures: &Captures<'_>, line: &str, file: &str) -> Self {
+    pub fn new(row: &Row, captures: &Captures<'_>, line: &str, (file, at): (&str, Option<u32>)) -> Self {
         let group = |name: &str| captures.name(name).map_or("", |group| group.as_str().trim());
         let is_finding = row.tool == Tool::Linter;
         let mut block = Self {
@@ -52,7 +52,7 @@ impl Block {
             is_finding,
             names: Vec::new(),
             file: text::path(Some(group("file")).filter(|file| !file.is_empty()).unwrap_or(file)),
-            line: numbers::line(group("line")),
+            line: numbers::line(group("line")).or(at),
             rule: text::name(
                 ["rule", "check", "unhandled"].map(group).into_iter().find(|rule| !rule.is_empty()).unwrap_or(""),
             ),
@@ -102,7 +102,9 @@ impl Block {
         let trace = self.text.text().trim_end().to_owned();
         let (mut file, mut line) = (self.file, self.line);
         if file.is_empty() {
-            let place = trace.lines().find_map(|line| line.trim_start().strip_prefix("--> "))?;
+            let place = trace.lines().map(str::trim_start);
+            let place =
+                place.filter_map(|line| line.strip_prefix("--> ").or(line.strip_prefix("Location: "))).next()?;
             let mut parts = place.trim().rsplitn(3, ':');
             (_, line) = (parts.next()?, numbers::line(parts.next()?));
             file = text::path(parts.next()?);
@@ -142,6 +144,7 @@ impl Block {
             Tool::Dotnet => dotnet(name, &text),
             Tool::Prove => prove(name, &text),
             Tool::Deno => deno(name, &self.file, &text),
+            Tool::Busted => busted(&self.file, &text),
             _ => Told::new(&self.file, name, "", &text),
         };
         first.failure.line_number = first.failure.line_number.or(self.line);
@@ -415,6 +418,12 @@ fn prove(name: &str, text: &str) -> Told {
         message.join("\n")
     };
     Told::new("", name, &message, &format!("{}\n{}", place.trim(), below.join("\n")))
+}
+
+/// The name stands on the first line.
+fn busted(file: &str, text: &str) -> Told {
+    let (name, message) = text.trim_start().split_once('\n').unwrap_or((text, ""));
+    Told::new(file, name.trim(), message, message)
 }
 
 fn dotnet(name: &str, text: &str) -> Told {

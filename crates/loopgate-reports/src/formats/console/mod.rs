@@ -26,7 +26,7 @@ use crate::{
     collect::{Case, Collector, Title},
     mark::Mark,
     notes::Flaw,
-    text,
+    numbers, text,
     window::Window,
 };
 
@@ -64,7 +64,7 @@ struct Console {
     section: Option<Section>,
     open: Option<Block>,
     /// The file that a tool is speaking of.
-    file: Option<(Tool, String)>,
+    file: Option<(Tool, String, Option<u32>)>,
     /// The name that stands above a tool's blocks.
     title: Option<(Tool, String)>,
     counts: Counts,
@@ -124,7 +124,10 @@ impl Console {
                 let title = captures.name("name").map_or("", |name| name.as_str());
                 self.title = self.title.take().or(Some((row.tool, title.to_owned())));
             }
-            Means::File => self.file = captures.name("file").map(|file| (row.tool, text::path(file.as_str()))),
+            Means::File => {
+                let line = captures.name("line").and_then(|line| numbers::line(line.as_str()));
+                self.file = captures.name("file").map(|file| (row.tool, text::path(file.as_str()), line));
+            }
             Means::Listed => self.listed(row, &captures, out),
             Means::Counts | Means::End | Means::Pass => {}
         }
@@ -151,8 +154,9 @@ impl Console {
     }
 
     fn begin(&mut self, row: &Row, captures: &Captures<'_>, line: &str) {
-        let file = self.file.as_ref().filter(|(tool, _)| *tool == row.tool).map_or("", |(_, file)| file);
-        let mut block = Block::new(row, captures, line, file);
+        let of_tool = self.file.as_ref().filter(|(tool, ..)| *tool == row.tool);
+        let place = of_tool.map_or(("", None), |(_, file, line)| (file.as_str(), *line));
+        let mut block = Block::new(row, captures, line, place);
         if let Some((_, title)) = self.title.as_ref().filter(|(tool, _)| *tool == row.tool) {
             block.name(title);
         }
@@ -223,7 +227,7 @@ impl Console {
         let group = |name: &str| captures.name(name).map_or("", |group| group.as_str().trim());
         match (row.tool, self.section) {
             (tool, Some(Section::Flaky(_))) => {
-                for Told { file, name, .. } in Block::new(row, captures, "", "").failures(false) {
+                for Told { file, name, .. } in Block::new(row, captures, "", ("", None)).failures(false) {
                     self.framework(tool, out);
                     self.counts.failures_found = self.counts.failures_found.saturating_sub(1);
                     let (state, title) = (TestState::Passed, Title::NameOnly);

@@ -33,6 +33,8 @@ pub(super) enum Tool {
     Dotnet,
     Prove,
     Robot,
+    Busted,
+    Uvu,
     /// Compilers, type checkers, linters and formatters.
     Linter,
     /// Whatever started the tool: nothing of a block goes on past its lines.
@@ -100,8 +102,8 @@ const fn within(section: Section, means: Means, pattern: &'static str) -> Row {
 use Means::{Block, Counts, End, File, Finding, Listed, Name, NamedEnd, Pass, Title};
 use Section::{Failures, Flaky, List, Other};
 use Tool::{
-    Bun, Catch2, Ctest, Deno, Dotnet, ExUnit, Gradle, Gtest, Jasmine, Jest, JunitConsole, Linter, Minitest, Mocha,
-    NodeTest, Phpunit, Playwright, Prove, Pytest, Robot, Rspec, Starter, Surefire, Vitest,
+    Bun, Busted, Catch2, Ctest, Deno, Dotnet, ExUnit, Gradle, Gtest, Jasmine, Jest, JunitConsole, Linter, Minitest,
+    Mocha, NodeTest, Phpunit, Playwright, Prove, Pytest, Robot, Rspec, Starter, Surefire, Uvu, Vitest,
 };
 
 const fn section(section: Section, pattern: &'static str) -> Row {
@@ -166,6 +168,8 @@ pub(super) const ROWS: &[Row] = &[
     section(Failures(Rspec), r"^Failures:$"),
     section(Other(Rspec), r"^(?:Pending: |Finished in [0-9.]+ )|^Failed examples:$"),
     within(Failures(Rspec), Block, r"^  [0-9]+\) (?P<name>\S.*)$"),
+    // hspec, which writes like RSpec, with the place above the name
+    within(Failures(Rspec), File, r"^  (?P<file>[^\s:]+\.hs):(?P<line>[0-9]+):[0-9]+:\s*$"),
     row(Rspec, Block, r"^An error occurred while loading (?P<file>\S+?)\.(?: - .*)?$"),
     row(Rspec, End, r"^Run options: "),
     row(
@@ -265,6 +269,9 @@ pub(super) const ROWS: &[Row] = &[
     row(Robot, Block, r"^(?P<name>\S.*?) +\| FAIL \|$"),
     row(Robot, Pass, r"^[0-9]+ tests?, [0-9]+ passed, [0-9]+ failed"),
     row(Robot, End, r"^[-=]{78}$"),
+    row(Busted, Block, r"^(?:Failure|Error) (?:→|->) (?P<file>\S+) @ (?P<line>[0-9]+)$"),
+    row(Uvu, Block, r#"^   FAIL  "(?P<name>.+)"$"#),
+    row(Uvu, End, r"^  Total: "),
     // Compilers, type checkers, linters, formatters
     row(
         Linter,
@@ -326,11 +333,26 @@ pub(super) const ROWS: &[Row] = &[
         Finding,
         r"^(?:\S*ld: )?(?:\S+: )?(?P<file>[^\s:]+\.(?:c|cc|cpp|cxx|m|rs)):(?:(?P<line>[0-9]+)|\(\.[^)]+\)): (?P<message>undefined reference to .+)$",
     ),
+    // markdownlint, hadolint; Biome
+    row(
+        Linter,
+        Finding,
+        r"^(?P<file>[^\s:]+):(?P<line>[0-9]+)(?::[0-9]+)? (?:(?P<level>error|warning) )?(?P<rule>[A-Z]{1,5}[0-9]{3,4}(?:/[a-z-]+)?) (?P<message>.+)$",
+    ),
+    row(Linter, Finding, r"^(?P<file>[^\s:]+):(?P<line>[0-9]+):[0-9]+ (?P<rule>lint/\S+) .*━$"),
+    // bandit: the place stands further down.
+    row(Linter, Finding, r"^>> Issue: \[(?P<rule>B[0-9]+)[^\]]*\] (?P<message>.+)$"),
+    // Any other that names a column, but for the notes that explain what stands above
+    row(
+        Linter,
+        Finding,
+        r"^ {0,4}(?P<file>[^\s:()]+\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+):[0-9]+: (?P<message>(?:[A-Za-hj-mo-qs-z'`]|n[^o]|r[^e]|i[^n]).*[^:\s])$",
+    ),
     // ruff: the place stands on the next line.
     row(
         Linter,
         Finding,
-        r"^(?P<rule>[A-Z]{1,4}[0-9]{3,4}|invalid-syntax|SyntaxError):? (?:\[\*\] )?(?P<message>\S.*)$",
+        r"^(?P<rule>[A-Z]{1,4}[0-9]{3,4}|invalid-syntax|SyntaxError):? (?:\[\*\] )?(?:(?P<line>[0-9]+):[0-9]+ )?(?P<message>\S.*)$",
     ),
     row(Linter, Finding, r"^Diff in (?P<file>.+?)(?::| at line )(?P<line>[0-9]+):$"),
     row(Linter, Finding, r"^(?:would reformat|Would reformat:|\[warn\]) (?P<file>\S+\.[A-Za-z]+)$"),

@@ -4,7 +4,9 @@ use super::line::{Line, Order, Says};
 
 pub(super) const LINES: &[Line] = &[
     // tsc and the C# compiler
-    Line::frame(r"^\s*(?P<file>(?:[A-Za-z]:)?[^\s():]+)\((?P<line>[0-9]+),(?P<col>[0-9]+)\): (?:error|warning)\b"),
+    Line::frame(
+        r"^\s*(?P<file>(?:[A-Za-z]:)?[^\s():]+)\((?P<line>[0-9]+)(?:,(?P<col>[0-9]+))?\): (?:fatal )?(?:error|warning)\b",
+    ),
     // Maven
     Line::frame(r"^\[(?:ERROR|WARNING)\] (?P<file>(?:[A-Za-z]:)?[^\s:]+):\[(?P<line>[0-9]+),(?P<col>[0-9]+)\]"),
     // kotlinc
@@ -17,11 +19,16 @@ pub(super) const LINES: &[Line] = &[
     ),
     // ESLint: a heading, then one line per finding.
     Line {
-        pattern: r"^(?P<file>(?:/|[A-Za-z]:\\|[A-Za-z0-9_@.-]+[/\\])[^\s:]*\.[A-Za-z]+)$",
+        pattern: r"^(?P<file>(?:/|[A-Za-z]:\\|[A-Za-z0-9_@.-]+[/\\])[^\s:]*\.[A-Za-z]+):?$",
         says: Says::Heading,
         order: Order::InnermostFirst,
     },
     Line::frame(r"^\s+(?P<line>[0-9]+):(?P<col>[0-9]+)\s+(?:error|warning|✖|×)\s"),
+    // djLint, HTMLHint
+    Line::frame(r"^[A-Z]{1,4}[0-9]{3,4} (?P<line>[0-9]+):(?P<col>[0-9]+) \S"),
+    Line::frame(r"^\s+L(?P<line>[0-9]+) \|"),
+    // make, docker
+    Line::frame(r"^(?P<file>(?:[^\s:]*/)?[A-Z]\w*file):(?P<line>[0-9]+): \S"),
     // SQLFluff: a heading, then one line per finding.
     Line { pattern: r"^== \[(?P<file>[^\]]+)\] FAIL$", says: Says::Heading, order: Order::InnermostFirst },
     Line::frame(r"^L:\s+(?P<line>[0-9]+) \| P:\s+(?P<col>[0-9]+) \|"),
@@ -41,6 +48,7 @@ pub(super) const LINES: &[Line] = &[
     Line::frame(r"^(?P<file>[^\s:()]+):(?P<line>[0-9]+):(?P<col>[0-9]+):   required from here$"),
     // Formatters name the file alone.
     Line::frame(r"^(?:would reformat|\[warn\]|Would reformat:) (?P<file>[^\s:]+\.[A-Za-z]+)$"),
+    Line::frame(r"^(?:ERROR: )?(?P<file>[^\s:]+\.[A-Za-z]+) (?:Imports are incorrectly|format ━)"),
     // gcc, clang, go, javac, swiftc, mypy, ruff, flake8, RuboCop, tsc --pretty
     Line::frame(
         r"^(?:vet: )?(?P<file>(?:[A-Za-z]:)?[^\s:()]+\.[A-Za-z][A-Za-z0-9]{0,5}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?::| -) \S",

@@ -2,9 +2,13 @@
 
 use super::line::Line;
 
-pub(super) const LINES: &[Line] = &[Line::frame(
-    r"^\s*(?:\([a-z][a-z0-9_]* [0-9][^)\s]*\) )?(?P<file>[^\s:()]+\.exs?):(?P<line>[0-9]+): (?:\(\w+\)|(?P<fun>\S.*))$",
-)];
+pub(super) const LINES: &[Line] = &[
+    // Elixir's own, which names no function here.
+    Line::function(r"^\s*\((?:elixir|stdlib|ex_unit|kernel|mix|logger|eex|iex) [0-9.]+\) "),
+    Line::frame(
+        r"^\s*(?:\([a-z][a-z0-9_]* [0-9][^)\s]*\) )?(?P<file>[^\s:()]+\.exs?):(?P<line>[0-9]+): (?:\(\w+\)|(?P<fun>\S.*))$",
+    ),
+];
 
 #[cfg(test)]
 mod tests {

@@ -139,7 +139,7 @@ pub(in crate::failure) fn is_trace_line(line: &str) -> bool {
             .patterns
             .captures(row, line)
             .and_then(|captures| captures.get(0))
-            .is_some_and(|found| found.end() == line.len()),
+            .is_some_and(|found| found.end() == line.len() && line[..found.start()].trim().is_empty()),
         Says::Function => line.ends_with(')'),
         Says::Heading => false,
     })
@@ -162,13 +162,18 @@ pub(in crate::failure) fn printed(trace: &str) -> Vec<Printed> {
         }
     }
     let places: Vec<Printed> = sections.into_iter().rev().flat_map(Section::finish).collect();
-    if places.is_empty() { in_words(trace).into_iter().collect() } else { places }
+    // What only a library's frames surround stands in the words of the message.
+    let is_foreign = |place: &Printed| paths::foreign(&paths::tidy(&place.file)).is_some();
+    let spoken = if places.iter().all(is_foreign) { in_words(trace) } else { None };
+    spoken.into_iter().chain(places).collect()
 }
 
 /// A place in the midst of a line: what is left where no tool's form is known.
 static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
     Patterns::new([
         r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9}):(?P<line>[0-9]+)(?::(?P<col>[0-9]+))?(?:[\s:,)"'\]]|$)"#,
+        r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?:? \(?(?P<line>[0-9]+):(?P<col>[0-9]+)\)?(?:[\s:,]|$)"#,
+        r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9}): [^()\n]*\((?P<line>[0-9]+):(?P<col>[0-9]+)\)$"#,
         r#"(?:^|[\s("'\[])(?P<file>[\w@./\\-]*\w\.[A-Za-z]\w{0,9})["']?(?:,| @|:| on| at)? \(?(?:line )?(?P<line>[0-9]+)\b"#,
     ])
 });
@@ -176,24 +181,50 @@ static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
 /// The place that belongs to the line that tells of the failure: on it, else the last one above it in its paragraph,
 /// else the first one below. None where no line tells of one, and of names that are no source file's.
 fn in_words(trace: &str) -> Option<Printed> {
-    let place = |line: &&str| {
-        let (_, captures) = IN_WORDS.first(line)?;
-        let file = group(&captures, "file")?.to_owned();
-        let is_source = is_code(&file) || is_test(&file) || file.ends_with(".feature") || file.ends_with(".robot");
-        let printed =
-            Printed { file, line: number(&captures, "line"), column: number(&captures, "col"), function: None };
-        is_source.then_some(printed)
-    };
     let lines: Vec<&str> = trace.lines().collect();
+    let anywhere = || lines.iter().find_map(|line| in_line(line).filter(is_exact));
     let Some(at) = lines.iter().position(|line| text::tells_of_failure(line)) else {
         // A linter's finding need not say that it is one, but begins with its place.
         let mut words =
             lines.iter().filter_map(|line| line.split_whitespace().next()).filter(|word| word.contains(':'));
-        return words.find_map(|word| place(&word));
+        let told = || lines.iter().filter(|line| tells_of_place(line)).find_map(|line| in_line(line));
+        return words.find_map(in_line).or_else(told).or_else(anywhere);
     };
     let is_there = |line: &&&str| !line.trim().is_empty();
-    let above = lines[..at].iter().rev().take_while(is_there).find_map(place);
-    place(&lines[at]).or(above).or_else(|| lines[at + 1..].iter().take_while(is_there).find_map(place))
+    let above = lines[..at].iter().rev().take_while(is_there).find_map(|line| in_line(line));
+    let below = || lines[at + 1..].iter().take_while(is_there).find_map(|line| in_line(line));
+    in_line(lines[at]).or(above).or_else(below).or_else(anywhere)
+}
+
+/// Whether a place has a column, as no address and no version has.
+const fn is_exact(place: &Printed) -> bool {
+    place.column.is_some()
+}
+
+/// Whether a line that is no remark names a place and says something of it.
+pub(in crate::failure) fn tells_of_place(line: &str) -> bool {
+    let place = IN_WORDS.first(line).map(|(_, captures)| captures.get_match().range());
+    let says = |place: std::ops::Range<usize>| {
+        let words = line[..place.start].split_whitespace().chain(line[place.end..].split_whitespace());
+        words.filter(|word| word.contains(char::is_alphabetic)).count() > 1
+    };
+    // Cucumber and its like write beside each step where it stands.
+    !text::is_remark(line)
+        && ![".feature", " # "].iter().any(|part| line.contains(part))
+        && place.is_some_and(says)
+        && in_line(line).is_some()
+}
+
+/// The place that a line names in its words.
+fn in_line(line: &str) -> Option<Printed> {
+    let (_, captures) = IN_WORDS.first(line)?;
+    let file = group(&captures, "file")?.to_owned();
+    let is_feature = file.ends_with(".feature") || file.ends_with(".robot");
+    let says_line = captures.get_match().as_str().contains("line ");
+    let is_source = is_code(&file) || is_test(&file) || is_feature || says_line || captures.name("col").is_some();
+    let is_foreign = paths::foreign(&paths::tidy(&file)).is_some();
+    let printed = Printed { file, line: number(&captures, "line"), column: number(&captures, "col"), function: None };
+    (is_source && !is_foreign).then_some(printed)
 }
 
 /// One trace while it is read.

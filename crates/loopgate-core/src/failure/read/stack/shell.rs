@@ -9,7 +9,7 @@ pub(super) const LINES: &[Line] = &[
     // bash, dash, ShellCheck
     Line::frame(r"^(?P<file>[^\s:]+): line (?P<line>[0-9]+): \S"),
     Line::frame(r"^(?P<file>[^\s:]+\.sh): (?P<line>[0-9]+): \S"),
-    Line::frame(r"^In (?P<file>\S+) line (?P<line>[0-9]+):$"),
+    Line::frame(r"^In (?P<file>\S*/\S+|[^\s.]+|\S+\.(?:ba|da|k|z)?sh|\S+\.bats) line (?P<line>[0-9]+):$"),
     Line::frame(r"^[\s#]*at (?P<file>\S+\.(?:t|p[lm])) line (?P<line>[0-9]+)\.$"),
     Line::frame(r"\bat (?P<file>\S+\.(?:t|p[lm])) line (?P<line>[0-9]+)\.$"),
 ];

@@ -1,0 +1,121 @@
+//! Both sides of an assertion where each stands behind a label: `Expected: 4`, `got->{count} = '1'`, `[left]:  [1, 2]`,
+//! `expected: |-` of YAML, whatever the library, in either order, on one line or below the label.
+
+use super::text;
+
+/// Most lines between both labels.
+const MAX_DISTANCE: usize = 40;
+/// Most lines of one value.
+const MAX_LINES: usize = 30;
+
+/// First words of labels. Where a library knows a left and a right side only, the left one is the actual value.
+const EXPECTED: [&str; 7] = ["expected", "expect", "want", "wanted", "desired", "right", "rhs"];
+const ACTUAL: [&str; 10] =
+    ["passed", "actual", "got", "received", "found", "obtained", "returned", "left", "lhs", "but"];
+/// Words of labels that do not stand before a value that is compared.
+const ASIDE: [&str; 16] = [
+    "path",
+    "precision",
+    "difference",
+    "call",
+    "calls,",
+    "type",
+    "constructor",
+    "error",
+    "line",
+    "lines",
+    "tests",
+    "by",
+    "at",
+    "in",
+    "on",
+    "no",
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Expected,
+    Actual,
+}
+
+/// The first two values with labels of both sides.
+pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
+    let mut last: [Option<(usize, &str, String)>; 2] = [None, None];
+    let mut at = 0;
+    while at < lines.len() {
+        let Some((side, label, rest)) = label(lines[at]) else {
+            at += 1;
+            continue;
+        };
+        let (text, taken) = value(lines, at, rest);
+        let is_none = text.is_empty() || text.starts_with("not ");
+        last[side as usize] = (!is_none).then_some((at, label, text));
+        if let [Some((one, _, expected)), Some((two, _, actual))] = &last
+            && one.abs_diff(*two) <= MAX_DISTANCE
+        {
+            return Some((expected.clone(), actual.clone()));
+        }
+        at += taken.max(1);
+    }
+    None
+}
+
+/// The side, its label and what stands behind it: `  Expected length: 3`, `#     $expected->{count} = '2'`.
+fn label(line: &str) -> Option<(Side, &str, &str)> {
+    let line = line.strip_prefix("E ").unwrap_or(line);
+    let line = line.trim_start_matches([' ', '#', '│', '|', '[', '$', '<', '!']);
+    let end = line.find([':', '=']).filter(|end| *end <= 40)?;
+    let (label, rest) = (&line[..end], &line[end + 1..]);
+    // `==`, `=>`, `::` and `left:right` are code.
+    let is_apart = rest.is_empty() || rest.starts_with(' ');
+    let is_assigned = line[end..].starts_with('=') && !label.ends_with(' ');
+    let label = label.trim_end_matches([' ', ']']);
+    let first = label.split([' ', '-', '[', '.']).next()?.to_ascii_lowercase();
+    let mut words = label.split([' ', '-']).skip(1).map(str::to_ascii_lowercase);
+    if !is_apart || is_assigned || first != "passed" && words.any(|word| ASIDE.contains(&word.as_str())) {
+        return None;
+    }
+    let side = match () {
+        () if EXPECTED.contains(&first.as_str()) => Side::Expected,
+        () if ACTUAL.contains(&first.as_str()) => Side::Actual,
+        () => return None,
+    };
+    (label.split(' ').count() <= 4).then_some((side, label, rest.trim()))
+}
+
+/// The value behind a label, and how many lines label and value take: the rest of its line up to the bracket that closes
+/// it, or the lines below that are indented deeper.
+fn value(lines: &[&str], at: usize, rest: &str) -> (String, usize) {
+    let is_block = matches!(rest, "" | "|" | "|-" | "|+" | ">" | ">-");
+    let mut kept = if is_block { Vec::new() } else { vec![rest] };
+    let mut open = brackets(rest);
+    let indent = indentation(lines[at]);
+    let mut taken = 1;
+    // uvu marks the lines of a side.
+    let mark =
+        lines.get(at + 1).and_then(|line| line.trim_start().get(..2)).filter(|mark| matches!(*mark, "--" | "++"));
+    for line in lines[at + 1..].iter().take(MAX_LINES) {
+        let marked = mark.map(|mark| line.trim_start().strip_prefix(mark));
+        let is_below = marked.map_or(indentation(line) > indent || kept.is_empty(), |marked| marked.is_some());
+        let goes_on = match is_block {
+            true => !line.trim().is_empty() && (is_below || open > 0) && label(line).is_none(),
+            false => open > 0,
+        };
+        if !goes_on {
+            break;
+        }
+        open += brackets(line);
+        kept.push(marked.flatten().unwrap_or(line).trim());
+        taken += 1;
+    }
+    (text::one_line(&kept.join(" "), 400), taken)
+}
+
+/// How many brackets a line opens and does not close.
+fn brackets(line: &str) -> i32 {
+    line.chars().map(|c| i32::from(matches!(c, '(' | '[' | '{')) - i32::from(matches!(c, ')' | ']' | '}'))).sum()
+}
+
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start_matches([' ', '#']).len()
+}
