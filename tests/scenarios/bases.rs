@@ -17,13 +17,21 @@ pub const GATES: &str = "gates:\n  deploy: off\n  security: { approvers: { users
 
 /// A repository whose default branch takes nothing without both checks.
 pub async fn protected(world: &World) -> RepoName {
-    let repo = configured(world).await;
+    protected_as(world, "widgets").await
+}
+
+pub async fn protected_as(world: &World, name: &str) -> RepoName {
+    let repo = configured_as(world, name).await;
     world.protects(&repo, "main", &REQUIRED);
     repo
 }
 
 async fn configured(world: &World) -> RepoName {
-    let repo = world.repository("widgets", &[("src/lib.rs", "// Widgets.\n"), ("docs/index.md", "Docs.\n")]);
+    configured_as(world, "widgets").await
+}
+
+async fn configured_as(world: &World, name: &str) -> RepoName {
+    let repo = world.repository(name, &[("src/lib.rs", "// Widgets.\n"), ("docs/index.md", "Docs.\n")]);
     let configuration = format!("{CHECKS}{GATES}");
     world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", &configuration)]).await;
     repo

@@ -14,6 +14,7 @@ mod endings;
 mod gates;
 mod recovery;
 mod simulator_only;
+mod stacked_emulator;
 mod stacks;
 mod triggers;
 #[path = "../fixtures/unpacked.rs"]
@@ -94,6 +95,12 @@ mod played {
         a_base_that_was_left_keeps_no_word,
         what_was_merged_is_judged_no_more,
         what_the_base_brought_is_nobodys_work,
+    }
+    on_both_worlds! {
+        stacks:
+        a_stack_of_three_is_edited_rebased_and_merged_from_the_bottom,
+        a_stack_dissolved_at_the_moment_of_the_merge_opens_nothing,
+        layers_that_cannot_be_told_count_as_its_own,
     }
     on_both_worlds! {
         endings:

@@ -4,6 +4,7 @@ mod ci;
 mod look;
 mod person;
 mod serving;
+mod stacking;
 
 use std::{
     net::TcpListener,
@@ -87,8 +88,10 @@ impl World {
         // The emulator must know at its start where webhooks go.
         let fan = Fan::start(TcpListener::bind("127.0.0.1:0").expect("a free port"));
         let emulator = Emulator::start(&format!("http://{}/webhook", fan.address))?;
-        let [key, secret, url] = ["private_key", "webhook_secret", "url"].map(|name| emulator.text(name));
+        let [key, secret] = ["private_key", "webhook_secret"].map(|name| emulator.text(name));
+        let url = format!("http://{}", emulator.stacks.address);
         let settings = [emulator.here["app_id"].to_string(), key, secret, url];
+        let _ = fan.lacks.set(emulator.stacks.clone());
         let clock = Clock::system();
         let times = Times { of_server: clock.clone(), of_github: Arc::new(SystemClock) };
         let github = GitHub::Emulated(emulator);

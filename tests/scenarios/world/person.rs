@@ -7,12 +7,12 @@ use loopgate_core::{CommentId, PrNumber, RepoName, ReviewId};
 use loopgate_simulator::{CommitSpec, MergeMethod, Pr, PullSpec, ReviewEvent};
 use serde_json::{Value, json};
 
-use super::{GitHub, World, tree};
+use super::{GitHub, World, stacking::merged, tree};
 
 /// Somebody who acts. Each method waits for everything that follows from it.
 pub struct Person<'a> {
-    world: &'a World,
-    login: &'a str,
+    pub(super) world: &'a World,
+    pub(super) login: &'a str,
 }
 
 impl<'a> Person<'a> {
@@ -21,7 +21,7 @@ impl<'a> Person<'a> {
     }
 
     /// GitHub's times are full seconds, and what came first must be seen to have come first.
-    async fn begin(&self) {
+    pub(super) async fn begin(&self) {
         if matches!(self.world.github, GitHub::Emulated(_)) {
             let left = 1_020_u32.saturating_sub(Utc::now().nanosecond() / 1_000_000);
             tokio::time::sleep(Duration::from_millis(left.into())).await;
@@ -111,8 +111,7 @@ impl<'a> Person<'a> {
         match &self.world.github {
             GitHub::Simulated(github) => github.user(self.login).merge(pr).is_err(),
             GitHub::Emulated(github) => {
-                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login });
-                github.tries("merge_pr", args).is_err_and(|error| error.contains("422") || error.contains("405"))
+                merged(github, self.login, pr, "merge").is_err_and(|error| error.contains("422"))
             }
         }
     }
@@ -290,9 +289,7 @@ impl<'a> Person<'a> {
                     MergeMethod::Squash => "squash",
                     MergeMethod::Rebase => "rebase",
                 };
-                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login,
-                    "merge_method": method });
-                github.call("merge_pr", args);
+                merged(github, self.login, pr, method).expect("a merge");
             }
         }
         self.world.settle().await;
