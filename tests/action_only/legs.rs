@@ -86,6 +86,28 @@ async fn a_leg_that_dies_is_named_and_never_green() {
     }
 }
 
+/// GitHub gives up a job whose runner is gone: the leg is named, it is nobody's code, and that leg alone is repeated.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leg_whose_runner_is_lost_is_named_and_repeated_alone() {
+    let matrix = Matrix::new().await;
+    for job in [LEGS[0], LEGS[1], "notify"] {
+        matrix.end(job, Conclusion::Success);
+    }
+    matrix.github.lose_runner(&matrix.pr.repo, matrix.run, LEGS[2]).unwrap();
+    let documents = [matrix.document(0, 1, &[]), matrix.document(1, 1, &[])];
+    assert_ne!(matrix.ended(Conclusion::Failure, &documents).await, Some(Conclusion::Success));
+    let status = matrix.status();
+    assert!(status.contains("❌ lost") && status.contains("test (windows)"), "{status}");
+    assert!(status.contains("runner") && !status.contains("alice fixes it"), "{status}");
+    let labels = matrix.github.pull_request(&matrix.pr).unwrap().labels;
+    assert!(!labels.contains(&"loop:retry".to_owned()), "nothing is asked of the author: {labels:?}");
+    matrix.retry().await;
+    let asked: Vec<_> = matrix.github.requests().into_iter().map(|request| request.path).collect();
+    assert!(asked.iter().any(|path| path.ends_with("/rerun-failed-jobs")), "{asked:?}");
+    let again = [matrix.document(2, 2, &[])];
+    assert_eq!(matrix.ended(Conclusion::Success, &again).await, Some(Conclusion::Success), "{}", matrix.status());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_leg_that_is_repeated_counts_by_its_newest_execution() {
     let matrix = Matrix::new().await;

@@ -3,13 +3,13 @@
 use loopgate_core::RepoName;
 use loopgate_simulator::{MergeMethod, Pr};
 
-use crate::world::{Look, Report::Passes, World};
+use crate::world::{Look, Report::Passes, Work, World};
 
 const LOGIN: (&str, &str) = ("src/auth/login.rs", "pub fn login() {}\n");
 const LOGIN_AGAIN: (&str, &str) = ("src/auth/login.rs", "pub fn login() -> bool {\n    true\n}\n");
 const NOTES: (&str, &str) = ("docs/notes.md", "Notes.\n");
 const GREEN: [&str; 2] = ["ci / build", "ci / test"];
-const REQUIRED: [&str; 2] = ["loopgate / verify", "loopgate / gates"];
+pub const REQUIRED: [&str; 2] = ["loopgate / verify", "loopgate / gates"];
 pub const CHECKS: &str = "version: 1\nverify:\n  checks:\n    build: { kind: build, from: { check: ci / build, app: other-ci } }\n    \
                       unit: { kind: test, from: { check: ci / test, app: other-ci } }\n";
 pub const GATES: &str = "gates:\n  deploy: off\n  security: { approvers: { users: [bob, carol] } }\n  \
@@ -62,9 +62,9 @@ pub async fn a_branch_of_ones_own_opens_no_other(world: World) {
     assert_eq!(look.concluded("loopgate / gates"), Some("action_required"), "{look:?}");
     assert!(world.person("alice").is_refused_to_merge(&main).await);
 
-    // Opened after.
+    // Opened after, with the head as it was.
     world.person("alice").closes(&own).await;
-    world.person("alice").reopens(&own).await;
+    let own = world.person("alice").opens_from(&repo, "docs: notes again", &world.branch(&own), "alice/own").await;
     assert!(passes(&world.look(&own), Some("alice/own")), "{:?}", world.look(&own));
     assert_eq!(world.look(&main).concluded("loopgate / gates"), Some("action_required"));
     assert!(world.person("alice").is_refused_to_merge(&main).await);
@@ -198,9 +198,11 @@ pub async fn what_the_base_brought_is_nobodys_work(world: World) {
     let look = world.look(&gated);
     assert_eq!(look.concluded("loopgate / gates"), Some("success"), "{look:?}");
 
-    // A merge that decides something is somebody's work.
+    // A merge that decides something is somebody's work, also where GitHub commits for them: its web editor does.
     world.person("bob").pushes_to(&repo, "main", &[("src/auth/third.rs", "pub fn third() {}\n")]).await;
-    world.person("bob").merges_main(&gated, &[("src/auth/third.rs", "pub fn third() { open(); }\n")]).await;
+    let resolved = [("src/auth/third.rs", "pub fn third() { open(); }\n")];
+    let work = Work { message: "Merge branch 'main'", files: &resolved, on_the_site: true, merges_main: true, ..Work::default() };
+    world.person("bob").commits(&gated, &work).await;
     world.person("bob").says(&gated, "security approved").await;
     let look = world.look(&gated);
     assert_eq!(look.concluded("loopgate / gates"), Some("action_required"), "{look:?}");
@@ -210,9 +212,7 @@ pub async fn what_the_base_brought_is_nobodys_work(world: World) {
 }
 
 /// An outsider's copy of an approved commit is judged where the commit was first, and blocks nobody.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_copy_from_a_fork_blocks_nobody() {
-    let world = World::simulated().await;
+pub async fn a_copy_from_a_fork_blocks_nobody(world: World) {
     let repo = protected(&world).await;
     let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
     world.person("bob").says(&pr, "security approved").await;

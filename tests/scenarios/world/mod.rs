@@ -3,6 +3,7 @@
 mod ci;
 mod look;
 mod person;
+mod rarer;
 mod serving;
 mod stacking;
 
@@ -30,6 +31,7 @@ pub use self::{
     ci::{CI, Report, archive, evidence},
     look::Look,
     person::Person,
+    rarer::Work,
 };
 use crate::emulator_driver::Emulator;
 

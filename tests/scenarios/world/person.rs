@@ -71,10 +71,15 @@ impl<'a> Person<'a> {
         pr
     }
 
-    /// Opens one of the same commit from a fork. On the simulator.
+    /// Opens one of the same commit from a fork.
     pub async fn copies(&self, pr: &Pr, base: &str) -> Pr {
-        let spec = PullSpec::new("A copy").from_fork().branch(&self.world.branch(pr)).base(base);
-        self.opens_as(&pr.repo, spec, json!({})).await
+        let branch = self.world.branch(pr);
+        if let GitHub::Emulated(github) = &self.world.github {
+            let path = format!("/repos/{}/forks", pr.repo);
+            github.call("call", json!({ "method": "POST", "path": path, "as_": self.login, "json": {} }));
+        }
+        let args = json!({ "title": "A copy", "branch": format!("{}:{branch}", self.login), "base": base });
+        self.opens_as(&pr.repo, PullSpec::new("A copy").from_fork().branch(&branch).base(base), args).await
     }
 
     /// Turns it to another base, and waits for nothing.

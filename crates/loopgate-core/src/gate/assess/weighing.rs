@@ -79,6 +79,7 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> Weighed {
         considered: weighing.considered(&standing, &approvers),
         counted: weighing.counted(),
         revocations: weighing.revocations,
+        request_altered: checklist::is_altered(own.name, own.policy, scene.snapshot, weighing.ticks.as_ref()),
         ticks: weighing.ticks,
         objections: weighing.objections,
         label: own.policy.label.clone(),
