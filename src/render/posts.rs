@@ -44,7 +44,7 @@ pub(super) fn restored(subject: &Subject<'_>, own: OwnTemplates<'_>) -> Vec<(Com
             if is_done { done } else { line.to_owned() }
         };
         let lines: Vec<String> = text_of(subject, post, own).lines().map(line).collect();
-        (ticks.comment, lines.join("\n"))
+        (ticks.comment, lines.join("\n") + "\n")
     });
     restored.collect()
 }

@@ -201,7 +201,13 @@ pub async fn what_the_base_brought_is_nobodys_work(world: World) {
     // A merge that decides something is somebody's work, also where GitHub commits for them: its web editor does.
     world.person("bob").pushes_to(&repo, "main", &[("src/auth/third.rs", "pub fn third() {}\n")]).await;
     let resolved = [("src/auth/third.rs", "pub fn third() { open(); }\n")];
-    let work = Work { message: "Merge branch 'main'", files: &resolved, on_the_site: true, merges_main: true, ..Work::default() };
+    let work = Work {
+        message: "Merge branch 'main'",
+        files: &resolved,
+        on_the_site: true,
+        merges_main: true,
+        ..Work::default()
+    };
     world.person("bob").commits(&gated, &work).await;
     world.person("bob").says(&gated, "security approved").await;
     let look = world.look(&gated);

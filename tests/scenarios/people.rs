@@ -40,7 +40,8 @@ pub async fn whoever_had_a_hand_in_it_does_not_approve_it(world: World) {
     world.person("bob").commits(&pr, &work("fix: a line", &[("src/auth/a.rs", "// a\n")])).await;
     let trailer = "fix: a line\n\nCo-authored-by: Carol <carol@users.noreply.github.com>";
     world.person("alice").commits(&pr, &work(trailer, &[("src/auth/b.rs", "// b\n")])).await;
-    let ghost = Work { author: Some(("Ghost", "ghost@example.net")), ..work("fix: more", &[("src/auth/c.rs", "// c\n")]) };
+    let ghost =
+        Work { author: Some(("Ghost", "ghost@example.net")), ..work("fix: more", &[("src/auth/c.rs", "// c\n")]) };
     world.person("alice").commits(&pr, &ghost).await;
     let ghosts = world.head(&pr)[..8].to_owned();
     let site = Work { on_the_site: true, ..work("Update d.rs", &[("src/auth/d.rs", "// d\n")]) };
@@ -153,12 +154,17 @@ pub async fn an_author_ticks_no_box(world: World) {
     let request = || world.comment_of_ours(&pr, "<!-- loopgate:gate:security:");
     let (id, asked) = request();
     assert!(asked.contains("- [ ]"), "{asked}");
-    let without: String = asked.lines().filter(|line| !line.contains("- [ ]")).map(|line| format!("{line}\n")).collect();
+    let without: String =
+        asked.lines().filter(|line| !line.contains("- [ ]")).map(|line| format!("{line}\n")).collect();
     for forged in [asked.replace("- [ ]", "- [x]"), without] {
         world.person("alice").edits(&pr, id, &forged).await;
         is_refused(&world, &pr, word, "boxes of the gate’s checklist are still open");
         assert_eq!(request().1, asked, "what somebody else edits is put back");
     }
+    // One box of his own, and nothing that was ticked for him.
+    world.person("bob").edits(&pr, id, &asked.replacen("- [ ]", "- [x]", 1)).await;
+    is_refused(&world, &pr, word, "3 boxes of the gate’s checklist are still open");
+    assert_eq!(request().1.matches("- [x]").count(), 1, "{}", request().1);
     world.person("bob").edits(&pr, id, &asked.replace("- [ ]", "- [x]")).await;
     let look = world.look(&pr);
     assert_eq!(look.concluded("loopgate / gates"), Some("success"), "{look:?}");

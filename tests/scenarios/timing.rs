@@ -41,7 +41,11 @@ pub async fn an_approval_is_bound_to_what_was_there_to_see(world: World) {
     world.person("alice").commits(&pr, &dated).await;
     let look = world.look(&pr);
     assert!(look.has_label("needs:security-review"), "{look:?}");
-    assert!(look.status().contains("the code this gate is about has changed since. bob is asked to look again"), "{}", look.status());
+    assert!(
+        look.status().contains("the code this gate is about has changed since. bob is asked to look again"),
+        "{}",
+        look.status()
+    );
 
     // Back at what was approved, it holds again.
     world.person("alice").forces_back(&pr, &approved).await;
@@ -61,7 +65,10 @@ pub async fn a_check_that_bears_our_name_is_told(world: World) {
             let forged = loopgate_simulator::CheckSpec::concluded(REQUIRED[1], loopgate_simulator::Conclusion::Success);
             let commit = head.parse().expect("a commit");
             github.ci("other-ci").check_run(&repo, commit, forged).expect("a check run");
-            github.ci("other-ci").status(&repo, commit, REQUIRED[0], loopgate_simulator::StatusState::Success).expect("a status");
+            github
+                .ci("other-ci")
+                .status(&repo, commit, REQUIRED[0], loopgate_simulator::StatusState::Success)
+                .expect("a status");
         }
         GitHub::Emulated(github) => {
             let check = serde_json::json!({ "repo": repo.to_string(), "sha": head, "name": REQUIRED[1] });
@@ -75,7 +82,10 @@ pub async fn a_check_that_bears_our_name_is_told(world: World) {
     assert_eq!(status(&world, &pr, "security"), "requested");
     let look = world.look(&pr);
     let told = look.status();
-    assert!(told.contains("A check named `loopgate / gates` was written by the App `other-ci`, not by Loopgate"), "{told}");
+    assert!(
+        told.contains("A check named `loopgate / gates` was written by the App `other-ci`, not by Loopgate"),
+        "{told}"
+    );
     assert!(told.contains("`loopgate / verify`") && told.contains("not by Loopgate"), "{told}");
     assert!(look.has_label("needs:security-review"), "{look:?}");
 }

@@ -1,7 +1,7 @@
 //! What people do now and then: commits in somebody's name, words beside the conversation, other names.
 
 use loopgate_core::{PrNumber, RepoName};
-use loopgate_simulator::{Area, Level, Permissions, CommitSpec, Harm, Pr, ReactionContent, RequestFault, Role};
+use loopgate_simulator::{Area, CommitSpec, Harm, Level, Permissions, Pr, ReactionContent, RequestFault, Role};
 use serde_json::{Value, json};
 
 use super::{GitHub, Person, World, tree};
@@ -145,15 +145,24 @@ impl World {
     pub async fn a_bot_says(&self, pr: &Pr, body: &str) -> u64 {
         let id = match &self.github {
             GitHub::Simulated(github) => {
-                let token = github.actions_token(&pr.repo, Some(Permissions::from([Area::Issues, Area::PullRequests].map(|area| (area, Level::Write))))).expect("a token");
+                let token = github
+                    .actions_token(
+                        &pr.repo,
+                        Some(Permissions::from([Area::Issues, Area::PullRequests].map(|area| (area, Level::Write)))),
+                    )
+                    .expect("a token");
                 let address = format!("{}/repos/{}/issues/{}/comments", github.url(), pr.repo, pr.number);
-                let request = http::Request::post(address).header("authorization", format!("Bearer {token}"));
+                let request = http::Request::post(address)
+                    .header("user-agent", "a-workflow")
+                    .header("authorization", format!("Bearer {token}"));
                 let text = json!({ "body": body }).to_string();
                 let request = request.body(http_body_util::Full::new(axum::body::Bytes::from(text)));
                 let client = hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new());
                 let answer = client.build_http().request(request.expect("a request")).await.expect("an answer");
                 let answer = http_body_util::BodyExt::collect(answer.into_body()).await.expect("an answer").to_bytes();
-                serde_json::from_slice::<Value>(&answer).expect("a comment")["id"].as_u64()
+                let answer: Value = serde_json::from_slice(&answer).expect("a comment");
+                assert!(answer["id"].is_u64(), "{answer}");
+                answer["id"].as_u64()
             }
             GitHub::Emulated(github) => {
                 let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "body": body,
