@@ -217,6 +217,24 @@ pub async fn what_the_base_brought_is_nobodys_work(world: World) {
     assert_eq!(world.look(&gated).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&gated));
 }
 
+/// What matches a pattern and may be made by people keeps a name of its own, and it is said why. The emulator knows no
+/// rulesets, so nothing keeps anybody from it there either.
+pub async fn what_people_may_make_keeps_its_own_name(world: World) {
+    let repo = world.repository("widgets", &[("src/lib.rs", "// Widgets.\n")]);
+    let configuration = format!("{CHECKS}branches: [\"release/*\"]\n{GATES}");
+    world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", &configuration)]).await;
+    world.person("alice").pushes_to(&repo, "release/mine", &[LOGIN]).await;
+    let pr = world.person("alice").opens_into(&repo, "docs: notes", &[NOTES], "release/mine").await;
+    green(&world, &pr).await;
+    let look = world.look(&pr);
+    assert!(passes(&look, Some("release/mine")), "{look:?}");
+    let names: Vec<_> = look.checks.iter().map(|check| check.name.as_str()).collect();
+    assert!(!names.contains(&"loopgate / gates (release/*)") && !names.contains(&"loopgate / gates"), "{names:?}");
+    let told =
+        "bear the name of `release/mine` and not that of `release/*`, since no ruleset keeps people from creating";
+    assert!(look.status().contains(told), "{}", look.status());
+}
+
 /// An outsider's copy of an approved commit is judged where the commit was first, and blocks nobody.
 pub async fn a_copy_from_a_fork_blocks_nobody(world: World) {
     let repo = protected(&world).await;
@@ -245,7 +263,8 @@ async fn lines_that_merge_by_themselves_are_nobodys_work() {
         let middle: String = (0..12).map(|line| format!("    line({line});\n")).collect();
         format!("fn {first}() {{\n{middle}}} // {last}\n")
     };
-    for (resolved, is_work) in [(text("opened", "seen"), false), (text("opened", "seen by bob"), true)] {
+    let ways = [(None, false), (Some(text("opened", "seen")), false), (Some(text("opened", "seen by bob")), true)];
+    for (resolved, is_work) in ways {
         let world = World::simulated().await;
         let repo = configured(&world).await;
         world.person("olga").pushes_to(&repo, "main", &[(FILE, &text("open", "end"))]).await;
@@ -253,7 +272,13 @@ async fn lines_that_merge_by_themselves_are_nobodys_work() {
         world.person("carol").says(&pr, "security approved").await;
         assert_eq!(world.look(&pr).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&pr));
         world.person("bob").pushes_to(&repo, "main", &[(FILE, &text("open", "seen"))]).await;
-        world.person("bob").merges_main(&pr, &[(FILE, &resolved)]).await;
+        match &resolved {
+            Some(resolved) => world.person("bob").merges_main(&pr, &[(FILE, resolved)]).await,
+            None => {
+                world.simulator().user("bob").update_branch(&pr).expect("the button");
+                world.settle().await;
+            }
+        }
         world.person("carol").says(&pr, "security approval revoked").await;
         world.person("bob").says(&pr, "security approved").await;
         let look = world.look(&pr);

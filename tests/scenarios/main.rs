@@ -99,6 +99,7 @@ mod played {
         what_was_merged_is_judged_no_more,
         what_the_base_brought_is_nobodys_work,
         a_copy_from_a_fork_blocks_nobody,
+        what_people_may_make_keeps_its_own_name,
     }
     on_both_worlds! {
         people:
@@ -119,6 +120,7 @@ mod played {
     on_both_worlds! {
         timing:
         an_approval_is_bound_to_what_was_there_to_see,
+        on_a_draft_words_count_and_reviewers_are_asked_when_it_is_ready,
         a_check_that_bears_our_name_is_told,
     }
     on_both_worlds! {

@@ -114,7 +114,10 @@ pub async fn edited_deleted_and_hidden_words_open_nothing(world: World) {
     let repo = guarded_as(&world, "widgets", GATE).await;
     let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
     // Edited into an approval, by its writer and by somebody else.
-    for (editor, told) in [("bob", "it was edited"), ("olga", "somebody else edited it, who cannot speak for bob")] {
+    for (editor, told) in [
+        ("bob", "it was edited, and what was edited opens nothing"),
+        ("olga", "somebody else edited it, who cannot speak for bob"),
+    ] {
         let word = world.person("bob").says(&pr, "Nice.").await;
         world.person(editor).edits(&pr, word, "security approved").await;
         is_refused(&world, &pr, word, told);

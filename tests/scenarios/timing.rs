@@ -54,6 +54,21 @@ pub async fn an_approval_is_bound_to_what_was_there_to_see(world: World) {
     assert_eq!(world.look(&pr).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&pr));
 }
 
+pub async fn on_a_draft_words_count_and_reviewers_are_asked_when_it_is_ready(world: World) {
+    let repo = guarded_as(&world, "widgets", GATE).await;
+    let pr = world.person("alice").drafts(&repo, "feat: sign in", &[LOGIN]).await;
+    let look = world.look(&pr);
+    assert!(look.has_label("needs:security-review") && look.requested.is_empty(), "{look:?}");
+    assert_eq!(look.marked("<!-- loopgate:gate:security:").len(), 1, "{look:?}");
+    let word = world.person("bob").says(&pr, "security approved").await;
+    is_accepted(&world, &pr, word);
+    world.person("bob").says(&pr, "security approval revoked").await;
+    world.person("alice").says_it_is_ready(&pr).await;
+    let look = world.look(&pr);
+    assert_eq!(look.requested, ["bob", "carol"], "{look:?}");
+    assert_eq!(look.marked("<!-- loopgate:gate:security:1").len(), 1, "asked for once: {look:?}");
+}
+
 /// Whoever may run a workflow can write a check or a status of any name: it is not believed, and its writer is named.
 pub async fn a_check_that_bears_our_name_is_told(world: World) {
     let repo = protected(&world).await;
@@ -134,4 +149,38 @@ async fn one_comment_of_65_kb_and_three_thousand_others_are_read() {
     let filler = "All work and no play makes a dull review. ".repeat(1_550);
     let word = world.person("bob").says(&pr, &format!("{filler}\n\nsecurity approved\n")).await;
     is_accepted(&world, &pr, word);
+}
+
+/// Two deployments, each with an App of its own: each keeps its own page and believes nobody else's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_loopgate_is_somebody_else() {
+    let world = World::simulated().await.with_another_loopgate("loopgate-two").await;
+    let repo = guarded_as(&world, "widgets", GATE).await;
+    let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    world.person("mallory").says(&pr, "security approved").await;
+    let pages = || {
+        let comments = world.simulator().pull_request(&pr).expect("a pull request").comments;
+        let page = |by: &str| {
+            let status = |body: &str| body.starts_with("<!-- loopgate:status -->");
+            let mut own = comments.iter().filter(|comment| comment.author == by && status(&comment.body));
+            (own.next().expect("a page").body.clone(), own.count())
+        };
+        [page("loopgate[bot]"), page("loopgate-two[bot]")]
+    };
+    let [(ours, more), (theirs, others)] = pages();
+    assert_eq!((more, others), (0, 0), "one page each");
+    for (page, other) in [(&ours, "loopgate-two"), (&theirs, "loopgate")] {
+        let named = format!("A check named `loopgate / gates` was written by the App `{other}`, not by Loopgate");
+        assert!(page.contains(&named), "{page}");
+        assert!(page.contains("🔒 **security** is closed"), "{page}");
+        assert!(!page.contains(&format!("{other}\\[bot\\]’s [comment]")), "its help is no word: {page}");
+    }
+    world.person("bob").says(&pr, "security approved").await;
+    for (page, _) in pages() {
+        assert!(page.contains("✅ **security** approved by bob"), "{page}");
+    }
+    // Neither answers the other for ever.
+    let before = world.writes().len();
+    world.person("carol").says(&pr, "/loop status").await;
+    assert!(world.writes().len() < before + 12, "{:?}", &world.writes()[before..]);
 }

@@ -22,7 +22,7 @@ use loopgate::{
     github::SystemClock,
     server::{GUARD, Running},
 };
-use loopgate_core::RepoName;
+use loopgate_core::{AppId, InstallationId, RepoName};
 use loopgate_simulator::{Clock, CommitSpec, Config, Pr, Protection, RequiredCheck, Role, Simulator};
 use serde_json::{Value, json};
 
@@ -107,6 +107,19 @@ impl World {
         let data = tempfile::tempdir().expect("a directory");
         let server = serve(&self.settings, &data, self.times.clone(), self.resync).await;
         self.fan.targets.lock().expect("no panic").push(server.public_address());
+        self.servers.push(server);
+        self.data.push(data);
+        self
+    }
+
+    /// Another Loopgate, which somebody else runs on the same repositories. On the simulator.
+    pub async fn with_another_loopgate(mut self, slug: &str) -> Self {
+        let other = self.simulator().install_another(slug, AppId::new(77), InstallationId::new(78)).expect("an App");
+        let (key, secret) = (other.app_key().private_pem().to_owned(), other.webhook_secret().to_owned());
+        let settings = [other.app_id().to_string(), key, secret, other.url()];
+        let data = tempfile::tempdir().expect("a directory");
+        let server = serve(&settings, &data, self.times.clone(), self.resync).await;
+        other.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
         self.servers.push(server);
         self.data.push(data);
         self

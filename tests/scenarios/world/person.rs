@@ -57,7 +57,7 @@ impl<'a> Person<'a> {
         self.opens_as(repo, spec, json!({ "title": title, "branch": branch, "base": base })).await
     }
 
-    async fn opens_as(&self, repo: &RepoName, spec: PullSpec, mut args: Value) -> Pr {
+    pub(super) async fn opens_as(&self, repo: &RepoName, spec: PullSpec, mut args: Value) -> Pr {
         self.begin().await;
         let pr = match &self.world.github {
             GitHub::Simulated(github) => github.user(self.login).open_pull_request(repo, spec).expect("a pull request"),

@@ -1,7 +1,9 @@
 //! What people do now and then: commits in somebody's name, words beside the conversation, other names.
 
 use loopgate_core::{PrNumber, RepoName};
-use loopgate_simulator::{Area, CommitSpec, Harm, Level, Permissions, Pr, ReactionContent, RequestFault, Role};
+use loopgate_simulator::{
+    Area, CommitSpec, Harm, Level, Permissions, Pr, PullSpec, ReactionContent, RequestFault, Role,
+};
 use serde_json::{Value, json};
 
 use super::{GitHub, Person, World, tree};
@@ -76,6 +78,25 @@ impl Person<'_> {
             "author": signed(author), "committer": signed(committer) });
         let sha = ask("POST", "commits".to_owned(), commit)["sha"].take();
         ask("PATCH", format!("refs/heads/{branch}"), json!({ "sha": sha, "force": work.instead }));
+    }
+
+    /// Opens one that is not ready yet.
+    pub async fn drafts(&self, repo: &RepoName, title: &str, files: &[(&str, &str)]) -> Pr {
+        let spec = files.iter().fold(PullSpec::new(title).draft(), |spec, (path, text)| spec.file(path, *text));
+        self.opens_as(repo, spec, json!({ "title": title, "files": tree(files), "draft": true })).await
+    }
+
+    pub async fn says_it_is_ready(&self, pr: &Pr) {
+        self.begin().await;
+        match &self.world.github {
+            GitHub::Simulated(github) => github.user(self.login).mark_ready(pr).expect("a draft"),
+            GitHub::Emulated(github) => {
+                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "draft": false,
+                    "as_": self.login });
+                github.call("edit_pr", args);
+            }
+        }
+        self.world.settle().await;
     }
 
     /// Presses an emoji on a comment.
