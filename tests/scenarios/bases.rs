@@ -220,7 +220,7 @@ pub async fn what_the_base_brought_is_nobodys_work(world: World) {
 /// What matches a pattern and may be made by people keeps a name of its own, and it is said why. The emulator knows no
 /// rulesets, so nothing keeps anybody from it there either.
 pub async fn what_people_may_make_keeps_its_own_name(world: World) {
-    let repo = world.repository("widgets", &[("src/lib.rs", "// Widgets.\n")]);
+    let repo = world.repository("widgets", &[("src/lib.rs", "// Widgets.\n"), ("docs/index.md", "Docs.\n")]);
     let configuration = format!("{CHECKS}branches: [\"release/*\"]\n{GATES}");
     world.person("olga").pushes_to(&repo, "main", &[(".github/loopgate.yml", &configuration)]).await;
     world.person("alice").pushes_to(&repo, "release/mine", &[LOGIN]).await;
@@ -271,7 +271,10 @@ async fn lines_that_merge_by_themselves_are_nobodys_work() {
         let pr = world.person("alice").opens(&repo, "feat: opened", &[(FILE, &text("opened", "end"))]).await;
         world.person("carol").says(&pr, "security approved").await;
         assert_eq!(world.look(&pr).concluded("loopgate / gates"), Some("success"), "{:?}", world.look(&pr));
-        world.person("bob").pushes_to(&repo, "main", &[(FILE, &text("open", "seen"))]).await;
+        // The simulator's button merges no lines.
+        let seen = text("open", "seen");
+        let on_main = if resolved.is_some() { (FILE, seen.as_str()) } else { ("src/auth/other.rs", "fn other() {}\n") };
+        world.person("bob").pushes_to(&repo, "main", &[on_main]).await;
         match &resolved {
             Some(resolved) => world.person("bob").merges_main(&pr, &[(FILE, resolved)]).await,
             None => {

@@ -139,13 +139,15 @@ async fn a_comment_that_is_told_before_the_opening_counts_and_so_it_does_days_la
 /// As much as GitHub lets people write, in one comment and in many.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_comment_of_65_kb_and_three_thousand_others_are_read() {
-    let world = World::simulated().await;
+    let mut world = World::simulated().await;
     let repo = guarded_as(&world, "widgets", GATE).await;
     let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;
+    world.stops().await;
     let mallory = world.simulator().user("mallory").silently();
     for _ in 0..3_000 {
         mallory.comment(&pr, "What a nice change.").expect("a comment");
     }
+    world.starts().await;
     let filler = "All work and no play makes a dull review. ".repeat(1_550);
     let word = world.person("bob").says(&pr, &format!("{filler}\n\nsecurity approved\n")).await;
     is_accepted(&world, &pr, word);
@@ -173,7 +175,10 @@ async fn a_second_loopgate_is_somebody_else() {
         let named = format!("A check named `loopgate / gates` was written by the App `{other}`, not by Loopgate");
         assert!(page.contains(&named), "{page}");
         assert!(page.contains("🔒 **security** is closed"), "{page}");
-        assert!(!page.contains(&format!("{other}\\[bot\\]’s [comment]")), "its help is no word: {page}");
+        // The words on its page are a bot's, and nobody asks it to write them anew.
+        let bots = format!("{other}\\[bot\\] is a bot, and only people approve");
+        assert!(page.contains(&bots), "{page}");
+        assert!(!page.contains("opens nothing"), "{page}");
     }
     world.person("bob").says(&pr, "security approved").await;
     for (page, _) in pages() {

@@ -128,7 +128,7 @@ impl<'a> Weighing<'a> {
             if matches!(word.what, What::ReviewApproved { .. }) && !takes_reviews {
                 word.what = What::ApprovedElsewhere;
             }
-            if word.void.is_none() && authority.is_bot(&word.by) {
+            if word.void != Some(Refusal::NotOpen) && authority.is_bot(&word.by) {
                 word.void = Some(Refusal::IsBot);
             } else if word.void.is_none()
                 && !word.what.closes()
