@@ -182,7 +182,7 @@ async fn a_second_loopgate_is_somebody_else() {
     }
     world.person("bob").says(&pr, "security approved").await;
     for (page, _) in pages() {
-        assert!(page.contains("✅ **security** approved by bob"), "{page}");
+        assert!(page.contains("✅ **security** approved by [bob]"), "{page}");
     }
     // Neither answers the other for ever.
     let before = world.writes().len();
