@@ -184,8 +184,8 @@ async fn a_second_loopgate_is_somebody_else() {
     for (page, _) in pages() {
         assert!(page.contains("✅ **security** approved by [bob]"), "{page}");
     }
-    // Neither answers the other for ever.
-    let before = world.writes().len();
+    // Neither answers the other for ever: a look that finds nothing new writes nothing, and then nothing follows.
     world.person("carol").says(&pr, "/loop status").await;
-    assert!(world.writes().len() < before + 12, "{:?}", &world.writes()[before..]);
+    let [(_, more), (_, others)] = pages();
+    assert_eq!((more, others), (0, 0));
 }
