@@ -33,7 +33,8 @@ def main() -> None:
 
     with World(webhook_url=webhook_url) as world:
         here = {"url": world.url, "app_id": world.app_id, "app_slug": world.app_slug,
-                "private_key": world.private_key_pem, "webhook_secret": world.webhook_secret}
+                "private_key": world.private_key_pem, "webhook_secret": world.webhook_secret,
+                "token": world.token("olga")}
         print(json.dumps(here), flush=True)
         for line in sys.stdin:
             request = json.loads(line)

@@ -62,6 +62,7 @@ mod words;
 mod workflow;
 
 use loopgate_core::{
+    CommentId,
     deciding::{Decision, Post},
     observed::Snapshot,
     policy::Policy,
@@ -103,6 +104,8 @@ pub struct Rendered {
     pub gates: CheckRunText,
     /// One text per [`Post`] of the surface, each beginning with its [`marker`].
     pub posts: Vec<(Post, String)>,
+    /// Comments of ours that are put back, and with what.
+    pub restored: Vec<(CommentId, String)>,
     /// The call for a human in short, for channels beside the pull request.
     pub announcement: Option<Announcement>,
     /// The workflow that is started beside the comment that asks a fixer.
@@ -115,7 +118,7 @@ impl Rendered {
     /// Where nothing but the two check runs is written.
     pub fn of_check_runs(verify: CheckRunText, gates: CheckRunText) -> Self {
         let (status_comment, artifact) = (String::new(), String::new());
-        Self { status_comment, verify, gates, posts: Vec::new(), announcement: None, dispatch: None, artifact }
+        Self { status_comment, verify, gates, artifact, ..Self::default() }
     }
 }
 
@@ -140,6 +143,7 @@ pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Poli
         verify: check_run::verify(&subject, model.clone()),
         gates: check_run::gates(&subject),
         posts,
+        restored: posts::restored(&subject, own),
         artifact: artifact::report(&subject, model.clone()),
         announcement: announcement::announcement(&subject),
         dispatch: decision.surface.fix.and_then(|fix| fix_request::dispatch(&subject, fix)),

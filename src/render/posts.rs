@@ -10,7 +10,9 @@ use super::{
     words,
 };
 use loopgate_core::{
+    CommentId,
     deciding::Post,
+    gate::ticked_boxes,
     observed::{Lifecycle, OwnCheck},
 };
 
@@ -31,6 +33,20 @@ pub(super) fn text_of(subject: &Subject<'_>, post: &Post, own: OwnTemplates<'_>)
         Post::MergedOverOpenGates => bypassed(subject, post),
         Post::FixRequest { whom, attempt } => fix_request::request(subject, *whom, *attempt, post),
     }
+}
+
+/// Gate requests as they were, with the boxes ticked that approvers have ticked.
+pub(super) fn restored(subject: &Subject<'_>, own: OwnTemplates<'_>) -> Vec<(CommentId, String)> {
+    let restored = subject.decision.surface.restore.iter().map(|(post, ticks)| {
+        let line = |line: &str| {
+            let done = line.replacen("- [ ]", "- [x]", 1);
+            let is_done = done != line && ticked_boxes(&done).is_subset(&ticks.boxes);
+            if is_done { done } else { line.to_owned() }
+        };
+        let lines: Vec<String> = text_of(subject, post, own).lines().map(line).collect();
+        (ticks.comment, lines.join("\n") + "\n")
+    });
+    restored.collect()
 }
 
 /// What was merged over, and by whom.

@@ -150,7 +150,7 @@ fn sentence(word: &Considered, refusal: &Refusal, by: &Markdown, gate: &Gate<'_>
             format!("the account {by} is suspended or gone. The gate opens for {}.", approvers(gate))
         }
         Refusal::Edited => {
-            format!("it was edited, and GitHub does not say by whom. If it is still meant, {by} can {again}.")
+            format!("it was edited, and what was edited opens nothing. If it is still meant, {by} can {again}.")
         }
         Refusal::EditedByAnother => {
             format!("somebody else edited it, who cannot speak for {by}. If it is still meant, {by} can {again}.")

@@ -1,10 +1,10 @@
 //! The legs of a matrix: a check is done when each of them has spoken by its newest execution.
 
 use loopgate_core::WorkflowRunId;
-use loopgate_simulator::{Conclusion, Pr, PullSpec, RunSpec, Simulator};
+use loopgate_simulator::{CommitSpec, Conclusion, Pr, PullSpec, RunSpec, Simulator};
 use serde_json::{Value, json};
 
-use crate::{CI, Job, Keeper as _, actions::Actions, archive, evidence, github, repository, unit};
+use crate::{CI, CONFIGURATION, Job, Keeper as _, actions::Actions, archive, evidence, github, repository, unit};
 
 const LEGS: [&str; 3] = ["test (linux)", "test (macos)", "test (windows)"];
 
@@ -18,8 +18,15 @@ struct Matrix {
 
 impl Matrix {
     async fn new() -> Self {
+        Self::under("").await
+    }
+
+    /// The same with more in its configuration.
+    async fn under(more: &str) -> Self {
         let github = github().await;
         let repo = repository(&github);
+        let commit = CommitSpec::new("More").file(".github/loopgate.yml", format!("{CONFIGURATION}{more}"));
+        github.user("olga").push_to(&repo, "main", commit).unwrap();
         let actions = Actions::new(&github, &repo);
         let change = PullSpec::new("Add one").file("src/a.rs", "1\n");
         let pr = github.user("alice").open_pull_request(&repo, change).unwrap();
@@ -63,6 +70,11 @@ impl Matrix {
         comments.iter().find(|comment| comment.body.starts_with("<!-- loopgate:status -->")).unwrap().body.clone()
     }
 
+    /// How often GitHub was asked to repeat the jobs that failed.
+    fn reruns(&self) -> usize {
+        self.github.requests().iter().filter(|request| request.path.ends_with("/rerun-failed-jobs")).count()
+    }
+
     async fn retry(&self) {
         self.github.user("alice").comment(&self.pr, "/loop retry").unwrap();
         self.actions.settle().await;
@@ -84,6 +96,46 @@ async fn a_leg_that_dies_is_named_and_never_green() {
         assert!(status.contains("❌ lost") && status.contains("test (windows)"), "{end:?}: {status}");
         assert!(!status.contains("test (linux)") && !status.contains("notify"), "{end:?}: {status}");
     }
+}
+
+/// GitHub gives up a job whose runner is gone: the leg is named, it is nobody's code, and that leg alone is repeated.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leg_whose_runner_is_lost_is_named_and_repeated_alone() {
+    let matrix = Matrix::under("loop: { external_retry: { workflows: { first_wait: 6h, longest_wait: 6h } } }\n").await;
+    for job in [LEGS[0], LEGS[1], "notify"] {
+        matrix.end(job, Conclusion::Success);
+    }
+    let documents = [matrix.document(0, 1, &[]), matrix.document(1, 1, &[])];
+    // It dies, and dies once more when it is repeated.
+    for brought in [documents.as_slice(), &[]] {
+        matrix.github.lose_runner(&matrix.pr.repo, matrix.run, LEGS[2]).unwrap();
+        assert_ne!(matrix.ended(Conclusion::Failure, brought).await, Some(Conclusion::Success));
+        let status = matrix.status();
+        assert!(status.contains("the job test (windows) lost its runner without evidence"), "{status}");
+        let labels = matrix.github.pull_request(&matrix.pr).unwrap().labels;
+        assert!(!labels.contains(&"loop:retry".to_owned()), "nothing is asked of the author: {labels:?}");
+        matrix.retry().await;
+    }
+    assert_eq!(matrix.reruns(), 2);
+    let again = [matrix.document(2, 3, &[])];
+    assert_eq!(matrix.ended(Conclusion::Success, &again).await, Some(Conclusion::Success), "{}", matrix.status());
+}
+
+/// A lost runner is trouble outside the code: after a minute the leg is repeated without anybody asking.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leg_whose_runner_is_lost_is_repeated_by_itself() {
+    let matrix = Matrix::new().await;
+    for job in [LEGS[0], LEGS[1], "notify"] {
+        matrix.end(job, Conclusion::Success);
+    }
+    let documents = [matrix.document(0, 1, &[]), matrix.document(1, 1, &[])];
+    matrix.github.lose_runner(&matrix.pr.repo, matrix.run, LEGS[2]).unwrap();
+    assert_ne!(matrix.ended(Conclusion::Failure, &documents).await, Some(Conclusion::Success));
+    matrix.actions.schedule().await;
+    matrix.actions.settle().await;
+    assert_eq!(matrix.reruns(), 1);
+    let again = [matrix.document(2, 2, &[])];
+    assert_eq!(matrix.ended(Conclusion::Success, &again).await, Some(Conclusion::Success), "{}", matrix.status());
 }
 
 #[tokio::test(flavor = "multi_thread")]

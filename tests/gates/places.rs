@@ -241,7 +241,7 @@ fn edited_into_an_approval_by_its_author() {
     talk.look();
     talk.is(
         Closed,
-        "😕 alice’s comment does not count: it was edited, and GitHub does not say by whom. If it is still meant, \
+        "😕 alice’s comment does not count: it was edited, and what was edited opens nothing. If it is still meant, \
          alice can comment `security approved` anew.",
     );
 }
@@ -270,7 +270,7 @@ fn edited_after_counting() {
     talk.look();
     talk.is(
         Closed,
-        "😕 alice’s comment does not count: it was edited, and GitHub does not say by whom. If it is still meant, \
+        "😕 alice’s comment does not count: it was edited, and what was edited opens nothing. If it is still meant, \
          alice can comment `security approved` anew.",
     );
     let warning = "A [comment](https://github.com/c) of alice that had counted was changed afterwards.";
@@ -284,7 +284,7 @@ fn edited_after_counting() {
     talk.look();
     talk.is(
         Closed,
-        "😕 alice’s comment does not count: it was edited, and GitHub does not say by whom. If it is still meant, \
+        "😕 alice’s comment does not count: it was edited, and what was edited opens nothing. If it is still meant, \
          alice can comment `security approved` anew.",
     );
     assert!(!talk.status().contains("changed afterwards"), "{}", talk.status());

@@ -10,12 +10,16 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::stacked_emulator::Stacks;
+
 /// A running emulator. It stops when this is dropped.
 pub struct Emulator {
     child: Child,
     pipes: RefCell<Option<(ChildStdin, BufReader<ChildStdout>)>>,
-    /// Where it is and who the App is: `url`, `app_id`, `private_key`, `webhook_secret`.
+    /// Where it is and who the App is: `url`, `app_id`, `private_key`, `webhook_secret`, and a `token` that reads all.
     pub here: Value,
+    /// What it lacks; the server asks here.
+    pub stacks: Stacks,
 }
 
 impl Emulator {
@@ -37,7 +41,8 @@ impl Emulator {
         let mut line = String::new();
         stdout.read_line(&mut line).expect("a line from the driver");
         let here = serde_json::from_str(&line).expect("the emulator starts (its own words are on standard error)");
-        Some(Self { child, pipes: RefCell::new(Some((stdin, stdout))), here })
+        let stacks = Stacks::start(&here);
+        Some(Self { child, pipes: RefCell::new(Some((stdin, stdout))), here, stacks })
     }
 
     /// Calls a method of `github_world.World`.

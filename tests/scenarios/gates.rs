@@ -12,7 +12,11 @@ const GREEN: [&str; 2] = ["ci / build", "ci / test"];
 
 /// A repository with these gates.
 async fn guarded(world: &World, gates: &str) -> RepoName {
-    let repo = world.repository("widgets", &[("src/lib.rs", "// Widgets.\n")]);
+    guarded_as(world, "widgets", gates).await
+}
+
+pub async fn guarded_as(world: &World, name: &str, gates: &str) -> RepoName {
+    let repo = world.repository(name, &[("src/lib.rs", "// Widgets.\n")]);
     let configuration = format!(
         "version: 1\nverify:\n  checks:\n    build: {{ kind: build, from: {{ check: ci / build, app: other-ci }} }}\n    \
          unit: {{ kind: test, from: {{ check: ci / test, app: other-ci }} }}\ngates:\n  deploy: off\n{gates}"
@@ -22,7 +26,7 @@ async fn guarded(world: &World, gates: &str) -> RepoName {
 }
 
 /// What the saved state says of a gate.
-fn status(world: &World, pr: &Pr, gate: &str) -> String {
+pub fn status(world: &World, pr: &Pr, gate: &str) -> String {
     world.state(pr)["gates"][gate]["status"].as_str().unwrap_or("unknown").to_owned()
 }
 

@@ -12,9 +12,13 @@ mod elsewhere;
 mod emulator_driver;
 mod endings;
 mod gates;
+mod people;
+mod places;
 mod recovery;
 mod simulator_only;
+mod stacked_emulator;
 mod stacks;
+mod timing;
 mod triggers;
 #[path = "../fixtures/unpacked.rs"]
 mod unpacked;
@@ -94,6 +98,36 @@ mod played {
         a_base_that_was_left_keeps_no_word,
         what_was_merged_is_judged_no_more,
         what_the_base_brought_is_nobodys_work,
+        a_copy_from_a_fork_blocks_nobody,
+        what_people_may_make_keeps_its_own_name,
+    }
+    on_both_worlds! {
+        people:
+        whoever_had_a_hand_in_it_does_not_approve_it,
+        only_people_approve,
+        a_team_and_a_login_change_hands,
+        write_access_is_enough_where_the_gate_says_so,
+        a_maintainer_ends_a_rejection,
+        an_author_ticks_no_box,
+    }
+    on_both_worlds! {
+        places:
+        words_count_where_they_are_plain_and_own,
+        sentences_about_approving_approve_nothing,
+        what_is_said_elsewhere_is_not_said_here,
+        edited_deleted_and_hidden_words_open_nothing,
+    }
+    on_both_worlds! {
+        timing:
+        an_approval_is_bound_to_what_was_there_to_see,
+        on_a_draft_words_count_and_reviewers_are_asked_when_it_is_ready,
+        a_check_that_bears_our_name_is_told,
+    }
+    on_both_worlds! {
+        stacks:
+        a_stack_of_three_is_edited_rebased_and_merged_from_the_bottom,
+        a_stack_dissolved_at_the_moment_of_the_merge_opens_nothing,
+        layers_that_cannot_be_told_count_as_its_own,
     }
     on_both_worlds! {
         endings:

@@ -1,11 +1,10 @@
-//! Native stacks. The emulator has none: neither the field `stack` of its pull requests nor the API of stacks, so these
-//! are played on our simulator alone. Its shapes are those of GitHub's description
-//! (<https://docs.github.com/en/rest/pulls/stacks>).
+//! Native stacks. The emulator has none: a proxy before it (`stacked_emulator.rs`) adds what GitHub's description has of
+//! them (<https://docs.github.com/en/rest/pulls/stacks>).
 
 use loopgate_simulator::Pr;
 
 use crate::{
-    bases::{green, passes, protected},
+    bases::{green, passes, protected, protected_as},
     world::World,
 };
 
@@ -18,8 +17,7 @@ async fn stack(world: &World, repo: &loopgate_core::RepoName, changes: [&[(&str,
     let bottom = world.person("alice").opens(repo, "feat: bottom", bottom).await;
     let middle = world.person("alice").opens_into(repo, "feat: middle", middle, &world.branch(&bottom)).await;
     let top = world.person("alice").opens_into(repo, "docs: top", top, &world.branch(&middle)).await;
-    world.simulator().user("alice").stack(&[&bottom, &middle, &top]).expect("a stack");
-    world.settle().await;
+    world.person("alice").stacks(&[&bottom, &middle, &top]).await;
     let layers = [bottom, middle, top];
     for layer in &layers {
         green(world, layer).await;
@@ -27,9 +25,7 @@ async fn stack(world: &World, repo: &loopgate_core::RepoName, changes: [&[(&str,
     layers
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stack_of_three_is_edited_rebased_and_merged_from_the_bottom() {
-    let world = World::simulated().await;
+pub async fn a_stack_of_three_is_edited_rebased_and_merged_from_the_bottom(world: World) {
     let repo = protected(&world).await;
     let payments = format!(
         "{}{}  payments: {{ when: {{ paths: [\"src/**\"] }}, approvers: {{ users: [carol] }} }}\n",
@@ -75,10 +71,11 @@ async fn a_stack_of_three_is_edited_rebased_and_merged_from_the_bottom() {
     assert!(passes(&world.look(&top), None), "{:?}", world.look(&top));
 
     // Rebased on what main has by now: the approvals hold, since each layer's own part is as it was.
-    world.person("olga").pushes_to(&repo, "main", &[("docs/index.md", "Docs of more.\n")]).await;
+    let other = world.person("bob").opens(&repo, "docs: more", &[("docs/index.md", "Docs of more.\n")]).await;
+    green(&world, &other).await;
+    world.person("bob").merges(&other).await;
     let before = world.head(&middle);
-    world.simulator().user("alice").rebase_stack(&bottom).expect("a rebase");
-    world.settle().await;
+    world.person("alice").rebases_the_stack_of(&bottom).await;
     assert_ne!(world.head(&middle), before);
     for layer in [&bottom, &middle, &top] {
         green(&world, layer).await;
@@ -106,11 +103,9 @@ async fn a_stack_of_three_is_edited_rebased_and_merged_from_the_bottom() {
 }
 
 /// Dissolved, turned to main and merged before anybody looks: what the layers beneath lack stands in the way.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stack_dissolved_at_the_moment_of_the_merge_opens_nothing() {
+pub async fn a_stack_dissolved_at_the_moment_of_the_merge_opens_nothing(world: World) {
     for approved in [false, true] {
-        let world = World::simulated().await;
-        let repo = protected(&world).await;
+        let repo = protected_as(&world, if approved { "approved" } else { "waiting" }).await;
         let changes: [&[_]; 3] = [&[LOGIN], &[("docs/a.md", "A.\n")], &[("docs/b.md", "B.\n")]];
         let [bottom, middle, top] = stack(&world, &repo, changes).await;
         if approved {
@@ -118,7 +113,7 @@ async fn a_stack_dissolved_at_the_moment_of_the_merge_opens_nothing() {
             assert!(passes(&world.look(&top), None), "{:?}", world.look(&top));
         }
         // GitHub describes no event for it.
-        world.simulator().user("alice").unstack(&top).expect("a stack");
+        world.person("alice").unstacks(&top).await;
         if approved {
             world.person("bob").says(&bottom, "security approval revoked").await;
         }
@@ -135,9 +130,7 @@ async fn a_stack_dissolved_at_the_moment_of_the_merge_opens_nothing() {
 }
 
 /// What the layers beneath change counts as the layer's own where they cannot be told.
-#[tokio::test(flavor = "multi_thread")]
-async fn layers_that_cannot_be_told_count_as_its_own() {
-    let world = World::simulated().await;
+pub async fn layers_that_cannot_be_told_count_as_its_own(world: World) {
     let repo = protected(&world).await;
     let changes: [&[_]; 3] = [&[LOGIN], &[("docs/a.md", "A.\n")], &[("docs/b.md", "B.\n")]];
     let [bottom, middle, top] = stack(&world, &repo, changes).await;

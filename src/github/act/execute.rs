@@ -155,7 +155,7 @@ impl Executor {
                 place.comment(body).await?;
                 place.dispatch(dispatch).await?;
             }
-            Effect::UpdateStatusComment { comment, body } => {
+            Effect::UpdateComment { comment, body } => {
                 let below = format!("issues/comments/{comment}");
                 place.tell(Method::PATCH, &below, Some(&json!({ "body": body })), Repeat::Safe).await?;
             }
@@ -439,9 +439,7 @@ fn describe(effect: &Effect) -> String {
             format!("write the check run {}", write.name)
         }
         Effect::CancelCheckRun(_) => "cancel a check run of what was left".to_owned(),
-        Effect::CreateStatusComment { .. } | Effect::UpdateStatusComment { .. } => {
-            "write the status comment".to_owned()
-        }
+        Effect::CreateStatusComment { .. } | Effect::UpdateComment { .. } => "write a comment of ours".to_owned(),
         Effect::DeleteComment(_) => "delete a second status comment".to_owned(),
         Effect::CreateLabel { name, .. } => format!("create the label {name}"),
         Effect::AddLabels(names) => format!("add the labels {}", names.join(", ")),

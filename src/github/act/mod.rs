@@ -42,7 +42,7 @@ pub enum Effect {
     CreateStatusComment {
         body: String,
     },
-    UpdateStatusComment {
+    UpdateComment {
         comment: CommentId,
         body: String,
     },

@@ -28,6 +28,8 @@ pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> V
     effects.extend(labels(observed, wished));
     effects.extend(reviewers(observed, wished));
     effects.extend(posts(observed, texts));
+    let restore = |(comment, body): &(_, String)| Effect::UpdateComment { comment: *comment, body: body.clone() };
+    effects.extend(texts.restored.iter().map(restore));
     effects.extend(reactions(observed, wished));
     effects.extend(announcements(wished, texts));
     effects.extend(wished.reruns.iter().map(|ask| Effect::Rerun(*ask)));
@@ -79,7 +81,7 @@ fn status_comment(observed: &ObservedSurface, wish: StatusCommentWish, text: &st
     };
     let mut effects: Vec<_> = doubles.iter().map(|double| Effect::DeleteComment(double.id)).collect();
     if !same_text(&kept.body, &body) {
-        effects.push(Effect::UpdateStatusComment { comment: kept.id, body });
+        effects.push(Effect::UpdateComment { comment: kept.id, body });
     }
     effects
 }

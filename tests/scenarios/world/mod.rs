@@ -3,7 +3,9 @@
 mod ci;
 mod look;
 mod person;
+mod rarer;
 mod serving;
+mod stacking;
 
 use std::{
     net::TcpListener,
@@ -20,7 +22,7 @@ use loopgate::{
     github::SystemClock,
     server::{GUARD, Running},
 };
-use loopgate_core::RepoName;
+use loopgate_core::{AppId, InstallationId, RepoName};
 use loopgate_simulator::{Clock, CommitSpec, Config, Pr, Protection, RequiredCheck, Role, Simulator};
 use serde_json::{Value, json};
 
@@ -29,6 +31,7 @@ pub use self::{
     ci::{CI, Report, archive, evidence},
     look::Look,
     person::Person,
+    rarer::Work,
 };
 use crate::emulator_driver::Emulator;
 
@@ -87,8 +90,10 @@ impl World {
         // The emulator must know at its start where webhooks go.
         let fan = Fan::start(TcpListener::bind("127.0.0.1:0").expect("a free port"));
         let emulator = Emulator::start(&format!("http://{}/webhook", fan.address))?;
-        let [key, secret, url] = ["private_key", "webhook_secret", "url"].map(|name| emulator.text(name));
+        let [key, secret] = ["private_key", "webhook_secret"].map(|name| emulator.text(name));
+        let url = format!("http://{}", emulator.stacks.address);
         let settings = [emulator.here["app_id"].to_string(), key, secret, url];
+        let _ = fan.lacks.set(emulator.stacks.clone());
         let clock = Clock::system();
         let times = Times { of_server: clock.clone(), of_github: Arc::new(SystemClock) };
         let github = GitHub::Emulated(emulator);
@@ -102,6 +107,19 @@ impl World {
         let data = tempfile::tempdir().expect("a directory");
         let server = serve(&self.settings, &data, self.times.clone(), self.resync).await;
         self.fan.targets.lock().expect("no panic").push(server.public_address());
+        self.servers.push(server);
+        self.data.push(data);
+        self
+    }
+
+    /// Another Loopgate, which somebody else runs on the same repositories. On the simulator.
+    pub async fn with_another_loopgate(mut self, slug: &str) -> Self {
+        let other = self.simulator().install_another(slug, AppId::new(77), InstallationId::new(78)).expect("an App");
+        let (key, secret) = (other.app_key().private_pem().to_owned(), other.webhook_secret().to_owned());
+        let settings = [other.app_id().to_string(), key, secret, other.url()];
+        let data = tempfile::tempdir().expect("a directory");
+        let server = serve(&settings, &data, self.times.clone(), self.resync).await;
+        other.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
         self.servers.push(server);
         self.data.push(data);
         self

@@ -7,12 +7,12 @@ use loopgate_core::{CommentId, PrNumber, RepoName, ReviewId};
 use loopgate_simulator::{CommitSpec, MergeMethod, Pr, PullSpec, ReviewEvent};
 use serde_json::{Value, json};
 
-use super::{GitHub, World, tree};
+use super::{GitHub, World, stacking::merged, tree};
 
 /// Somebody who acts. Each method waits for everything that follows from it.
 pub struct Person<'a> {
-    world: &'a World,
-    login: &'a str,
+    pub(super) world: &'a World,
+    pub(super) login: &'a str,
 }
 
 impl<'a> Person<'a> {
@@ -21,7 +21,7 @@ impl<'a> Person<'a> {
     }
 
     /// GitHub's times are full seconds, and what came first must be seen to have come first.
-    async fn begin(&self) {
+    pub(super) async fn begin(&self) {
         if matches!(self.world.github, GitHub::Emulated(_)) {
             let left = 1_020_u32.saturating_sub(Utc::now().nanosecond() / 1_000_000);
             tokio::time::sleep(Duration::from_millis(left.into())).await;
@@ -57,7 +57,7 @@ impl<'a> Person<'a> {
         self.opens_as(repo, spec, json!({ "title": title, "branch": branch, "base": base })).await
     }
 
-    async fn opens_as(&self, repo: &RepoName, spec: PullSpec, mut args: Value) -> Pr {
+    pub(super) async fn opens_as(&self, repo: &RepoName, spec: PullSpec, mut args: Value) -> Pr {
         self.begin().await;
         let pr = match &self.world.github {
             GitHub::Simulated(github) => github.user(self.login).open_pull_request(repo, spec).expect("a pull request"),
@@ -71,10 +71,15 @@ impl<'a> Person<'a> {
         pr
     }
 
-    /// Opens one of the same commit from a fork. On the simulator.
+    /// Opens one of the same commit from a fork.
     pub async fn copies(&self, pr: &Pr, base: &str) -> Pr {
-        let spec = PullSpec::new("A copy").from_fork().branch(&self.world.branch(pr)).base(base);
-        self.opens_as(&pr.repo, spec, json!({})).await
+        let branch = self.world.branch(pr);
+        if let GitHub::Emulated(github) = &self.world.github {
+            let path = format!("/repos/{}/forks", pr.repo);
+            github.call("call", json!({ "method": "POST", "path": path, "as_": self.login, "json": {} }));
+        }
+        let args = json!({ "title": "A copy", "branch": format!("{}:{branch}", self.login), "base": base });
+        self.opens_as(&pr.repo, PullSpec::new("A copy").from_fork().branch(&branch).base(base), args).await
     }
 
     /// Turns it to another base, and waits for nothing.
@@ -111,8 +116,7 @@ impl<'a> Person<'a> {
         match &self.world.github {
             GitHub::Simulated(github) => github.user(self.login).merge(pr).is_err(),
             GitHub::Emulated(github) => {
-                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login });
-                github.tries("merge_pr", args).is_err_and(|error| error.contains("422") || error.contains("405"))
+                merged(github, self.login, pr, "merge").is_err_and(|error| error.contains("422"))
             }
         }
     }
@@ -290,9 +294,7 @@ impl<'a> Person<'a> {
                     MergeMethod::Squash => "squash",
                     MergeMethod::Rebase => "rebase",
                 };
-                let args = json!({ "repo": pr.repo.to_string(), "number": pr.number.get(), "as_": self.login,
-                    "merge_method": method });
-                github.call("merge_pr", args);
+                merged(github, self.login, pr, method).expect("a merge");
             }
         }
         self.world.settle().await;

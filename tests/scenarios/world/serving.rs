@@ -4,7 +4,7 @@ use std::{
     future::Future,
     net::{SocketAddr, TcpListener},
     pin::Pin,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -23,6 +23,8 @@ use loopgate::{
 };
 use loopgate_core::Timestamp;
 use loopgate_simulator::Clock;
+
+use crate::stacked_emulator::Stacks;
 
 /// The simulator's time for the server.
 #[derive(Clone)]
@@ -56,6 +58,8 @@ pub struct Times {
 pub struct Fan {
     pub address: SocketAddr,
     pub targets: Targets,
+    /// What the emulator's webhooks lack.
+    pub lacks: Arc<OnceLock<Stacks>>,
 }
 
 pub type Targets = Arc<Mutex<Vec<SocketAddr>>>;
@@ -65,15 +69,24 @@ impl Fan {
         let address = listener.local_addr().expect("it is bound");
         listener.set_nonblocking(true).expect("a socket");
         let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
-        let targets = Targets::default();
-        let router = Router::new().fallback(hand_on).layer(DefaultBodyLimit::disable()).with_state(targets.clone());
+        let (targets, lacks) = (Targets::default(), Arc::default());
+        let state = (targets.clone(), Arc::clone(&lacks));
+        let router = Router::new().fallback(hand_on).layer(DefaultBodyLimit::disable()).with_state(state);
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { address, targets }
+        Self { address, targets, lacks }
     }
 }
 
 /// The answer is the first server's; a server that is not there makes it 502.
-async fn hand_on(State(targets): State<Targets>, head: Parts, body: Bytes) -> StatusCode {
+async fn hand_on(
+    State((targets, lacks)): State<(Targets, Arc<OnceLock<Stacks>>)>,
+    mut head: Parts,
+    body: Bytes,
+) -> StatusCode {
+    let body = match lacks.get() {
+        Some(stacks) => stacks.told(body, &mut head.headers).await,
+        None => body,
+    };
     let targets = targets.lock().expect("no panic").clone();
     let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
     let sent = targets.into_iter().map(|target| {

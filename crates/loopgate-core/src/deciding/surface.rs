@@ -18,7 +18,7 @@ use crate::{
     policy::{Channel, LabelPolicy, LoopLabel, OnComplete, Trigger},
     stage::Stage,
     stages::Blocker,
-    state::{AnswerOutcome, Asked, GateStatus, RunStatus},
+    state::{AnswerOutcome, Asked, GateStatus, RunStatus, Ticks},
     verdict::{CheckStanding, gather::GatheredCheck},
 };
 
@@ -59,6 +59,7 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         waits_for,
         status_comment: StatusCommentWish::Upsert,
         posts: posts(stages, fix.as_ref()),
+        restore: if open { restore(stages) } else { Vec::new() },
         fix,
         reactions: reactions(stages, view),
         announce: if open { announcements(stages) } else { Default::default() },
@@ -241,6 +242,15 @@ fn posts(stages: &Stages<'_>, fix: Option<&FixRequest>) -> Vec<Post> {
         posts.push(Post::MergedOverOpenGates);
     }
     posts
+}
+
+fn restore(stages: &Stages<'_>) -> Vec<(Post, Ticks)> {
+    let altered = stages.assessment.gates.iter().filter(|gate| gate.request_altered);
+    let request = |gate: &GateReport| {
+        let state = stages.next.gates.get(&gate.name).filter(|state| state.status == GateStatus::Requested)?;
+        Some((Post::GateRequest { gate: gate.name.clone(), round: state.round }, gate.ticks.clone()?))
+    };
+    altered.filter_map(request).collect()
 }
 
 /// The escalation on the channels that notify by themselves, for as long as it is fresh: whoever carries it out

@@ -14,7 +14,7 @@ pub mod waiting;
 
 pub(crate) use authority::{may_decide, owners_of};
 
-pub use assess::{Assessment, CommandWord, Tampered, assess, holding};
+pub use assess::{Assessment, CommandWord, Tampered, assess, holding, ticked_boxes};
 pub use authority::{ACTIONS, Owner, OwnerMention, owner_mentions};
 pub use grammar::{
     CommentInspection, InspectedIntent, InspectedNearMiss, Intent, IntentKind, NearMiss, ParsedIntent, Reading,

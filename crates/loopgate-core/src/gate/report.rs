@@ -45,6 +45,8 @@ pub struct GateReport {
     pub revocations: Vec<Revocation>,
     /// What approvers have ticked of the checklist.
     pub ticks: Option<Ticks>,
+    /// Whether its request shows other boxes than those, or others as ticked.
+    pub request_altered: bool,
     pub label: String,
 }
 

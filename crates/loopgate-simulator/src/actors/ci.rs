@@ -126,6 +126,16 @@ impl Simulator {
         })
     }
 
+    /// The runner of a job is not heard from again: GitHub gives the job up.
+    pub fn lose_runner(&self, repo: &RepoName, run: WorkflowRunId, job: &str) -> Result<(), Refused> {
+        let check = self.job(repo, run, job)?;
+        self.operation(Webhooks::Sent, |world| {
+            let repo = world.repo_named(repo)?;
+            world.run_mut(repo, run)?.cut_off.push(check);
+            world.finish_job(repo, run, job, Conclusion::Failure)
+        })
+    }
+
     /// The newest check run of a job: what `job.check_run_id` is to its steps.
     pub fn job(&self, repo: &RepoName, run: WorkflowRunId, job: &str) -> Result<CheckRunId, Refused> {
         self.operation(Webhooks::Sent, |world| {

@@ -332,7 +332,11 @@ fn commit(
     author.at = spec.at.unwrap_or(author.at);
     let merged = spec.merging.map(|branch| world.repo(repo)?.branch(&branch).ok_or_else(Refused::not_found));
     let parents: Vec<_> = tip.into_iter().chain(merged.transpose()?).collect();
-    let sha = world.commit_files(repo, &parents, &spec.changes, (author, &spec.message))?;
+    let mut committer = author.clone();
+    if spec.on_the_site {
+        (committer.name, committer.email) = ("GitHub".into(), "noreply@github.com".into());
+    }
+    let sha = world.commit_files(repo, &parents, &spec.changes, (author, committer, &spec.message))?;
     world.set_ref(actor, repo, &format!("refs/heads/{branch}"), Some(sha))?;
     Ok(sha)
 }

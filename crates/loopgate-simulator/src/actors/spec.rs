@@ -31,6 +31,7 @@ pub struct CommitSpec {
     pub(super) author: Option<(String, String)>,
     pub(super) at: Option<Timestamp>,
     pub(super) merging: Option<String>,
+    pub(super) on_the_site: bool,
 }
 
 impl CommitSpec {
@@ -70,6 +71,13 @@ impl CommitSpec {
     #[must_use]
     pub fn merging(mut self, branch: &str) -> Self {
         self.merging = Some(branch.to_owned());
+        self
+    }
+
+    /// In the web editor, conflicts included: GitHub commits for whoever wrote it.
+    #[must_use]
+    pub const fn on_the_site(mut self) -> Self {
+        self.on_the_site = true;
         self
     }
 

@@ -41,13 +41,16 @@ pub fn job(world: &World, repo: &Repo, run: &WorkflowRun, (job, attempt): (&Chec
     let api = repo_url(world, repo);
     let run_url = format!("{api}/actions/runs/{}", run.id);
     let check = super::check_run(world, repo, job);
+    // What GitHub shows of a job whose runner is gone: it has ended, and a step of it has not.
+    let step = json!({ "name": "Run loopgate", "number": 2, "status": "in_progress", "conclusion": null });
+    let steps: Vec<_> = run.cut_off.contains(&job.id).then_some(step).into_iter().collect();
     json!({
         "id": job.id, "run_id": run.id, "workflow_name": run.name, "head_branch": run.branch, "run_url": run_url,
         "run_attempt": attempt, "node_id": node_id("CheckRun", job.id), "head_sha": run.sha,
         "url": format!("{api}/actions/jobs/{}", job.id),
         "html_url": format!("{}/actions/runs/{}/job/{}", repo_page(world, repo), run.id, job.id),
         "status": check["status"], "conclusion": check["conclusion"], "created_at": check["started_at"],
-        "started_at": check["started_at"], "completed_at": check["completed_at"], "name": job.name, "steps": [],
+        "started_at": check["started_at"], "completed_at": check["completed_at"], "name": job.name, "steps": steps,
         "check_run_url": check["url"], "labels": ["ubuntu-latest"], "runner_id": null, "runner_name": null,
         "runner_group_id": null, "runner_group_name": null,
     })

@@ -48,7 +48,7 @@ impl World {
         repo: RepoId,
         parents: &[Sha],
         changes: &[(String, Option<Vec<u8>>)],
-        (author, message): (Signature, &str),
+        (author, committer, message): (Signature, Signature, &str),
     ) -> Result<Sha, Refused> {
         let objects = self.objects_mut(repo)?;
         let mut files = parents.first().map(|parent| objects.files(*parent)).unwrap_or_default();
@@ -64,7 +64,7 @@ impl World {
         }
         let tree = objects.put_files(&files);
         let (parents, message) = (parents.to_vec(), message.to_owned());
-        Ok(objects.put(Object::Commit(Commit { tree, parents, committer: author.clone(), author, message })))
+        Ok(objects.put(Object::Commit(Commit { tree, parents, committer, author, message })))
     }
 
     /// Points a ref at a commit, or deletes it. The caller has checked that it may move so.

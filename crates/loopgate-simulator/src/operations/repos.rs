@@ -41,7 +41,7 @@ impl World {
         self.emit(Event::in_repo("repository", "created", id, actor).with("repository", told));
         if !files.is_empty() {
             let author = self.signature(actor);
-            let commit = self.commit_files(id, &[], files, (author, "Initial commit"))?;
+            let commit = self.commit_files(id, &[], files, (author.clone(), author, "Initial commit"))?;
             self.set_ref(actor, id, "refs/heads/main", Some(commit))?;
         }
         Ok(id)

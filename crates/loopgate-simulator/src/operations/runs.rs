@@ -69,6 +69,7 @@ impl World {
             suite,
             jobs: new.jobs,
             executions: Vec::new(),
+            cut_off: Vec::new(),
             run_number,
             attempt: 1,
             progress: Progress::Queued,
@@ -84,7 +85,7 @@ impl World {
         self.repo(repo)?.workflow_runs.get(&id).ok_or_else(Refused::not_found)
     }
 
-    fn run_mut(&mut self, repo: RepoId, id: WorkflowRunId) -> Result<&mut WorkflowRun, Refused> {
+    pub fn run_mut(&mut self, repo: RepoId, id: WorkflowRunId) -> Result<&mut WorkflowRun, Refused> {
         self.repo_mut(repo)?.workflow_runs.get_mut(&id).ok_or_else(Refused::not_found)
     }
 

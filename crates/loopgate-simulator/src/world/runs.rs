@@ -25,6 +25,8 @@ pub struct WorkflowRun {
     pub jobs: Vec<String>,
     /// The check runs of its jobs in all attempts, each with its attempt.
     pub executions: Vec<(CheckRunId, u32)>,
+    /// Those of them whose runner was not heard from again.
+    pub cut_off: Vec<CheckRunId>,
     pub run_number: u64,
     /// Counts from 1.
     pub attempt: u32,

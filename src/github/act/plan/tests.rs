@@ -45,6 +45,7 @@ fn texts() -> Rendered {
         verify: check_text("verify", 0),
         gates: check_text("gates", 0),
         posts: Vec::new(),
+        restored: Vec::new(),
         artifact: String::new(),
         announcement: None,
         dispatch: None,
@@ -73,7 +74,7 @@ fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
             Effect::CreateStatusComment { body } => {
                 surface.status_comments.push(OwnComment { id: CommentId::new(id()), body });
             }
-            Effect::UpdateStatusComment { comment, body } => {
+            Effect::UpdateComment { comment, body } => {
                 surface.status_comments.iter_mut().find(|shown| shown.id == comment).unwrap().body = body;
             }
             Effect::DeleteComment(comment) => surface.status_comments.retain(|shown| shown.id != comment),
@@ -120,6 +121,7 @@ fn everything() -> (Surface, Rendered) {
         gates: Some(CheckRunPlan::InProgress),
         status_comment: StatusCommentWish::Upsert,
         posts: vec![request()],
+        restore: Vec::new(),
         reactions: BTreeMap::from([(Reacted::Comment(CommentId::new(5)), ReactionKind::Done)]),
         announce: BTreeMap::new(),
         reruns: BTreeSet::new(),
@@ -195,7 +197,7 @@ fn the_oldest_status_comment_is_kept_and_doubles_go() {
         [
             Effect::DeleteComment(CommentId::new(2)),
             Effect::DeleteComment(CommentId::new(3)),
-            Effect::UpdateStatusComment { comment: CommentId::new(1), body },
+            Effect::UpdateComment { comment: CommentId::new(1), body },
         ]
     );
 }

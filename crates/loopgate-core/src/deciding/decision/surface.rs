@@ -10,6 +10,7 @@ use crate::{
     ids::{GateName, PrNumber, Sha},
     observed::{Conclusion, OwnCheck},
     policy::Channel,
+    state::Ticks,
 };
 
 /// How the pull request should look. `github::act` applies the difference to what was observed.
@@ -29,6 +30,8 @@ pub struct Surface {
     pub waits_for: BTreeMap<OwnCheck, PrNumber>,
     pub status_comment: StatusCommentWish,
     pub posts: Vec<Post>,
+    /// Gate requests that somebody else edited: they show again what approvers have ticked.
+    pub restore: Vec<(Post, Ticks)>,
     pub reactions: BTreeMap<Reacted, ReactionKind>,
     /// Channels that an escalation is said on beside the comment, with the key of its post.
     pub announce: BTreeMap<Channel, String>,

@@ -18,12 +18,23 @@ pub(super) fn open(policy: &GatePolicy, ticks: Option<&Ticks>) -> Option<Refusal
     if policy.checklist == ChecklistMode::Optional {
         return None;
     }
-    let boxes = policy.preset.as_ref().map_or(GatePreset::BOXES_OF_OTHERS, |preset| preset.boxes);
-    match ticks.map(|ticks| boxes.saturating_sub(ticks.boxes.len())) {
+    match ticks.map(|ticks| boxes(policy).saturating_sub(ticks.boxes.len())) {
         None => Some(Refusal::ChecklistMissing),
         Some(0) => None,
         Some(open) => Some(Refusal::ChecklistOpen { open }),
     }
+}
+
+fn boxes(policy: &GatePolicy) -> usize {
+    policy.preset.as_ref().map_or(GatePreset::BOXES_OF_OTHERS, |preset| preset.boxes)
+}
+
+/// Whether the newest request does not show what approvers have ticked, no more and no less: somebody else edited it.
+/// What stands there would count as soon as an approver ticks another box.
+pub(super) fn is_altered(gate: &GateName, policy: &GatePolicy, snapshot: &Snapshot, ticks: Option<&Ticks>) -> bool {
+    let (Some(ticks), Some(request)) = (ticks, newest_request(gate, snapshot)) else { return false };
+    let (shown, ticked) = shown(&request.body);
+    policy.checklist == ChecklistMode::Required && (shown != boxes(policy) || ticked != ticks.boxes)
 }
 
 /// What approvers have ticked of the newest request: what was remembered of it, or what stands there now if all who
@@ -44,7 +55,7 @@ pub(super) fn ticks(
     let editors: Vec<Account> = editors.collect();
     let known = remembered.filter(|ticks| ticks.comment == request.id).map(|ticks| ticks.boxes.clone());
     let by_approvers = !editors.is_empty() && editors.iter().all(may_approve);
-    let boxes = if by_approvers { ticked(&request.body) } else { known.unwrap_or_default() };
+    let boxes = if by_approvers { ticked_boxes(&request.body) } else { known.unwrap_or_default() };
     Some(Ticks { comment: request.id, boxes })
 }
 
@@ -68,12 +79,20 @@ fn round(body: &str, gate: &GateName) -> Option<u32> {
 const MOST_BOXES: usize = 50;
 
 /// The texts of the ticked boxes.
-fn ticked(body: &str) -> BTreeSet<String> {
-    let mut ticked = BTreeSet::new();
+pub fn ticked_boxes(body: &str) -> BTreeSet<String> {
+    shown(body).1
+}
+
+/// How many boxes there are, and the texts of those that are ticked.
+fn shown(body: &str) -> (usize, BTreeSet<String>) {
+    let (mut boxes, mut ticked) = (0, BTreeSet::new());
     let mut open: Option<String> = None;
     for event in Parser::new_ext(body, Options::ENABLE_TASKLISTS | Options::ENABLE_GFM) {
         match event {
-            Event::TaskListMarker(true) => open = Some(String::new()),
+            Event::TaskListMarker(is_ticked) => {
+                boxes += 1;
+                open = is_ticked.then(String::new);
+            }
             Event::Text(text) | Event::Code(text) => {
                 if let Some(item) = &mut open {
                     item.extend(text.chars().take(200));
@@ -83,5 +102,5 @@ fn ticked(body: &str) -> BTreeSet<String> {
             _ => {}
         }
     }
-    ticked
+    (boxes, ticked)
 }

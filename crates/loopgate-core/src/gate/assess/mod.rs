@@ -29,7 +29,7 @@ use crate::{
 
 pub(super) use self::words::{Utterance, utterances};
 
-pub use self::holding::holding;
+pub use self::{checklist::ticked_boxes, holding::holding};
 
 /// All that gates and comments come to at one moment.
 #[derive(Clone, Debug, PartialEq)]

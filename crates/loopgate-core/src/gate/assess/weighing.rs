@@ -79,6 +79,7 @@ pub(super) fn report(scene: &Scene<'_>, own: &Own<'_>) -> Weighed {
         considered: weighing.considered(&standing, &approvers),
         counted: weighing.counted(),
         revocations: weighing.revocations,
+        request_altered: checklist::is_altered(own.name, own.policy, scene.snapshot, weighing.ticks.as_ref()),
         ticks: weighing.ticks,
         objections: weighing.objections,
         label: own.policy.label.clone(),
@@ -127,7 +128,7 @@ impl<'a> Weighing<'a> {
             if matches!(word.what, What::ReviewApproved { .. }) && !takes_reviews {
                 word.what = What::ApprovedElsewhere;
             }
-            if word.void.is_none() && authority.is_bot(&word.by) {
+            if word.void != Some(Refusal::NotOpen) && authority.is_bot(&word.by) {
                 word.void = Some(Refusal::IsBot);
             } else if word.void.is_none()
                 && !word.what.closes()

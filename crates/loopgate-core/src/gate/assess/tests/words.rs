@@ -318,6 +318,8 @@ fn a_required_checklist_must_be_ticked_by_approvers() {
     world.comment("loopgate[bot]", "<!-- loopgate:gate:security:1 -->\n- [x] threats\n- [ ] secrets\n- [ ] logs");
     world.last_comment().author.id = id;
     assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 3 }, "not even the one that we are said to have ticked");
+    let altered = |world: &World| world.report().request_altered;
+    assert!(altered(&world), "that box is to be put back");
 
     let request = world.last_comment().id;
     let edit = |world: &mut World, by: &str, body: &str| {
@@ -333,8 +335,10 @@ fn a_required_checklist_must_be_ticked_by_approvers() {
     assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 3 });
     edit(&mut world, "author", "");
     assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 3 });
+    assert!(altered(&world), "boxes that are gone come back");
     edit(&mut world, "alice", "- [x] threats\n- [ ] secrets\n- [x] logs");
     assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 1 });
+    assert!(!altered(&world), "it is hers to tick");
     edit(&mut world, "author", "- [x] threats\n- [x] secrets\n- [x] logs");
     assert_eq!(world.refusal(), Refusal::ChecklistOpen { open: 1 });
     edit(&mut world, "bob", "- [x] threats\n- [x] secrets\n- [x] logs");

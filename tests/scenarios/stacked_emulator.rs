@@ -1,0 +1,192 @@
+//! Native stacks for the emulator, which has none: a proxy between it and the server that adds the field `stack` to pull
+//! requests, in answers and in webhooks, and answers the list of stacks
+//! (<https://docs.github.com/en/rest/pulls/stacks>,
+//! <https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>).
+//!
+//! All else stays the emulator's: branches, commits, merges, rules, and who is refused what.
+
+use std::{
+    net::{SocketAddr, TcpListener},
+    sync::{Arc, Mutex},
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{DefaultBodyLimit, State},
+    response::Response,
+};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, header, request::Parts};
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+const SIGNATURE: &str = "x-hub-signature-256";
+
+/// Pull requests that stand on each other, the bottom first. Merged ones stay in it, as on GitHub.
+#[derive(Clone)]
+pub struct Stack {
+    pub repo: String,
+    pub base: String,
+    pub layers: Vec<u64>,
+}
+
+/// The stacks of an emulator, and what is between it and the server.
+#[derive(Clone)]
+pub struct Stacks {
+    pub address: SocketAddr,
+    emulator: String,
+    /// Of somebody who may read everything.
+    token: String,
+    secret: String,
+    made: Arc<Mutex<Vec<Stack>>>,
+}
+
+impl Stacks {
+    pub fn start(here: &Value) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        listener.set_nonblocking(true).expect("a socket");
+        let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
+        let text = |key: &str| here[key].as_str().expect("a text").to_owned();
+        let (emulator, token, secret) = (text("url"), text("token"), text("webhook_secret"));
+        let stacks = Self { address, emulator, token, secret, made: Arc::default() };
+        let router = Router::new().fallback(passed_on).layer(DefaultBodyLimit::disable()).with_state(stacks.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        stacks
+    }
+
+    pub fn make(&self, stack: Stack) {
+        self.made.lock().expect("no panic").push(stack);
+    }
+
+    pub fn dissolve(&self, repo: &str, layer: u64) {
+        self.made.lock().expect("no panic").retain(|stack| stack.repo != repo || !stack.layers.contains(&layer));
+    }
+
+    /// The stack that a pull request is a layer of, and the number of that stack.
+    pub fn of(&self, repo: &str, layer: u64) -> Option<(usize, Stack)> {
+        let made = self.made.lock().expect("no panic");
+        let place = made.iter().position(|stack| stack.repo == repo && stack.layers.contains(&layer))?;
+        Some((place + 1, made[place].clone()))
+    }
+
+    /// A webhook as GitHub would send it for a layer of a stack, signed anew.
+    pub async fn told(&self, body: Bytes, headers: &mut HeaderMap) -> Bytes {
+        let Ok(mut payload) = serde_json::from_slice::<Value>(&body) else { return body };
+        let repo = payload["repository"]["full_name"].as_str().unwrap_or_default().to_owned();
+        if !self.adorn(&repo, &mut payload["pull_request"]).await {
+            return body;
+        }
+        let body = Bytes::from(payload.to_string());
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.secret.as_bytes()).expect("any length");
+        mac.update(&body);
+        let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
+        headers.insert(SIGNATURE, signature.parse().expect("digits"));
+        headers.remove(header::CONTENT_LENGTH);
+        body
+    }
+
+    /// Adds `stack` to a pull request that is a layer of one.
+    async fn adorn(&self, repo: &str, pull: &mut Value) -> bool {
+        let found = pull["number"].as_u64().and_then(|number| Some((number, self.of(repo, number)?)));
+        let Some((number, (nth, stack))) = found else { return false };
+        let tip = self.read(&format!("/repos/{repo}/git/ref/heads/{}", stack.base)).await;
+        let position = stack.layers.iter().position(|layer| *layer == number).map(|place| place + 1);
+        pull["stack"] = json!({
+            "id": 7_000 + nth, "number": nth, "size": stack.layers.len(), "position": position,
+            "base": { "ref": stack.base, "sha": tip["object"]["sha"] },
+        });
+        true
+    }
+
+    /// `GET /repos/{owner}/{repo}/stacks?pull_request=N`.
+    async fn listed(&self, repo: &str, layer: u64) -> Value {
+        let Some((nth, stack)) = self.of(repo, layer) else { return json!([]) };
+        let mut layers = Vec::new();
+        for number in &stack.layers {
+            let pull = self.read(&format!("/repos/{repo}/pulls/{number}")).await;
+            layers.push(json!({ "number": number, "state": pull["state"], "draft": pull["draft"],
+                "merged_at": pull["merged_at"], "head": { "ref": pull["head"]["ref"], "sha": pull["head"]["sha"] } }));
+        }
+        let open = layers.iter().any(|layer| layer["state"] == "open");
+        json!([{ "id": 7_000 + nth, "number": nth, "base": { "ref": stack.base }, "open": open,
+            "pull_requests": layers }])
+    }
+
+    /// What the emulator answers somebody who may read everything.
+    async fn read(&self, path: &str) -> Value {
+        let bearer = format!("Bearer {}", self.token);
+        let request = Request::get(format!("{}{path}", self.emulator)).header(header::AUTHORIZATION, bearer);
+        let answer = asked(request.body(Full::default()).expect("a request")).await;
+        serde_json::from_slice(answer.body()).unwrap_or_default()
+    }
+}
+
+async fn asked(request: Request<Full<Bytes>>) -> http::Response<Bytes> {
+    let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
+    let (head, body) = client.request(request).await.expect("the emulator is there").into_parts();
+    http::Response::from_parts(head, body.collect().await.expect("an answer").to_bytes())
+}
+
+/// A request of the server, as the emulator answers it, and what it lacks.
+async fn passed_on(State(stacks): State<Stacks>, mut head: Parts, body: Bytes) -> Response {
+    let path = head.uri.path().to_owned();
+    let parts: Vec<&str> = path.split('/').collect();
+    let repo = parts.get(2..4).unwrap_or_default().join("/");
+    let layer = head.uri.query().and_then(|query| query.split('&').find_map(|it| it.strip_prefix("pull_request=")));
+    let shows_pulls = head.method == http::Method::GET
+        && matches!(
+            parts[..],
+            ["", "repos", _, _, "pulls"] | ["", "repos", _, _, "pulls", _] | ["", "repos", _, _, "commits", _, "pulls"]
+        );
+    if let (["", "repos", _, _, "stacks"], Some(layer)) = (&parts[..], layer) {
+        let list = stacks.listed(&repo, layer.parse().expect("a number")).await;
+        return tagged(list.to_string().into(), HeaderMap::new(), head.headers.get(header::IF_NONE_MATCH));
+    }
+    let seen = if shows_pulls { head.headers.remove(header::IF_NONE_MATCH) } else { None };
+    let address = format!("{}{}", stacks.emulator, head.uri.path_and_query().map_or("/", |path| path.as_str()));
+    head.headers.remove(header::HOST);
+    let mut request = Request::new(Full::new(body));
+    (*request.method_mut(), *request.headers_mut()) = (head.method, head.headers);
+    *request.uri_mut() = address.parse().expect("an address");
+    let (mut head, body) = asked(request).await.into_parts();
+    // Pages are asked for where the first was.
+    if let Some(link) = head.headers.get(header::LINK).and_then(|link| link.to_str().ok()) {
+        let here = link.replace(&stacks.emulator, &format!("http://{}", stacks.address));
+        head.headers.insert(header::LINK, here.parse().expect("addresses"));
+    }
+    for gone in [header::TRANSFER_ENCODING, header::CONNECTION] {
+        head.headers.remove(gone);
+    }
+    if !shows_pulls || head.status != StatusCode::OK {
+        return Response::from_parts(head, Body::from(body));
+    }
+    let mut shown: Value = serde_json::from_slice(&body).expect("pull requests");
+    match &mut shown {
+        Value::Array(pulls) => {
+            for pull in pulls {
+                stacks.adorn(&repo, pull).await;
+            }
+        }
+        pull => drop(stacks.adorn(&repo, pull).await),
+    }
+    tagged(shown.to_string().into(), head.headers, seen.as_ref())
+}
+
+/// An answer with the tag of what is in it, or without it for whoever has seen that.
+fn tagged(body: Bytes, mut headers: HeaderMap, seen: Option<&HeaderValue>) -> Response {
+    let tag: HeaderValue = format!("\"{}\"", hex::encode(Sha256::digest(&body))).parse().expect("digits");
+    let is_seen = seen == Some(&tag);
+    headers.insert(header::ETAG, tag);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+    headers.remove(header::CONTENT_LENGTH);
+    let mut answer = Response::new(if is_seen { Body::empty() } else { Body::from(body) });
+    *answer.headers_mut() = headers;
+    if is_seen {
+        *answer.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    answer
+}
