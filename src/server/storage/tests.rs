@@ -71,8 +71,13 @@ impl Kept {
 
     /// Settles what is there now.
     async fn settle(&mut self, number: u64, how: WorkEnd) {
-        let covered = self.loaded(number).await.unwrap().covered;
-        self.one(Change::Settle { key: key(number), covered, how, now: at(0) }).await;
+        let loaded = self.loaded(number).await.unwrap();
+        self.settle_what(number, &loaded, how).await;
+    }
+
+    /// Settles what was there when it was loaded.
+    async fn settle_what(&mut self, number: u64, loaded: &TargetWork, how: WorkEnd) {
+        self.one(Change::Settle { key: key(number), covered: loaded.covered, how, now: at(0) }).await;
     }
 }
 
@@ -125,13 +130,7 @@ async fn what_comes_while_a_job_runs_stays_with_its_own_hints(mut kept: Kept) {
     assert_eq!(loaded.hints, [hint("ä"), hint("b"), hint("c")]);
     assert_eq!(loaded.origin.delivery, "b");
     kept.one(delivery("d", 1, vec![hint("d")])).await;
-    kept.one(Change::Settle {
-        key: key(1),
-        covered: loaded.covered,
-        how: WorkEnd::Done(Requeue::OnEvent.into()),
-        now: at(0),
-    })
-    .await;
+    kept.settle_what(1, &loaded, WorkEnd::Done(Requeue::OnEvent.into())).await;
     assert_eq!(kept.loaded(1).await.unwrap().hints, [hint("d")]);
     kept.settle(1, WorkEnd::Done(Requeue::OnEvent.into())).await;
     assert_eq!(kept.loaded(1).await, None);
@@ -158,13 +157,7 @@ async fn failures_add_up_until_something_ends_well(mut kept: Kept) {
     assert_eq!(page.pending[0].retry_at, Some(at(60)));
     let loaded = kept.loaded(1).await.unwrap();
     kept.one(delivery("c", 1, vec![])).await;
-    kept.one(Change::Settle {
-        key: key(1),
-        covered: loaded.covered,
-        how: WorkEnd::Done(Requeue::OnEvent.into()),
-        now: at(0),
-    })
-    .await;
+    kept.settle_what(1, &loaded, WorkEnd::Done(Requeue::OnEvent.into())).await;
     assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
 }
 
@@ -473,6 +466,10 @@ async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
         if hour == 0 {
             sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
         }
+        // Transactions of other tests keep old rows as well, while they last.
+        let others = "SELECT COUNT(*) FROM pg_stat_activity
+                      WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() AND datname = current_database()";
+        while kept.sql(others).await[0].get::<i64>(0).unwrap() > 0 {}
         sqlx::raw_sql("VACUUM work").execute(&mut other).await.unwrap();
         sizes.push(used);
     }
