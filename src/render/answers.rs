@@ -110,14 +110,15 @@ fn history(subject: &Subject<'_>) -> String {
 /// Why it stands where it stands: both walks, every rule, every gate and every word about it.
 fn explain(subject: &Subject<'_>) -> String {
     let view = &subject.decision.view;
-    let mut said = vec![
-        format!("- Stage {}: {}", view.stage.as_str(), hold(view.held_by.as_ref(), subject)),
-        format!("- Without gates {}: {}", view.evidence_stage.as_str(), hold(view.evidence_held_by.as_ref(), subject)),
-        format!(
-            "- Evaluation: phase {:?}, score {} of {} needed",
-            view.evaluation.phase, view.evaluation.score, view.evaluation.threshold
-        ),
-    ];
+    let mut said = vec![format!("- Stage {}: {}", view.stage.as_str(), hold(view.held_by.as_ref(), subject))];
+    if (view.stage, &view.held_by) != (view.evidence_stage, &view.evidence_held_by) {
+        let held = hold(view.evidence_held_by.as_ref(), subject);
+        said.push(format!("- Without gates {}: {held}", view.evidence_stage.as_str()));
+    }
+    said.push(format!(
+        "- Evaluation: phase {:?}, score {} of {} needed",
+        view.evaluation.phase, view.evaluation.score, view.evaluation.threshold
+    ));
     for rule in view.evaluation.rules.iter().take(40) {
         let (icon, outcome) = match &rule.outcome {
             RuleOutcome::Passed => ("✅", String::new()),

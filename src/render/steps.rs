@@ -11,9 +11,10 @@ use loopgate_core::{
     escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
     observed::Stack,
+    policy::CheckSource,
     stages::Blocker,
     state::RunStatus,
-    verdict::CheckStanding,
+    verdict::{CheckStanding, external},
 };
 
 /// What happens next and by whom, one step a line.
@@ -167,6 +168,9 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
     if missing.iter().filter_map(standing).any(|standing| matches!(standing, CheckStanding::Lost { .. })) {
         return vec![format!("No attempt is counted. {} runs what failed again.", code("/loop retry"))];
     }
+    if let Some(silent) = silent_step(subject, missing) {
+        return vec![silent, format!("Once that is mended, a push or {} asks for it again.", code("/loop run"))];
+    }
     let mut steps =
         vec![format!("Nothing to do: checks report by themselves. One that is silent for {limit} counts as failed.")];
     if let Some(name) = missing.iter().find(|name| matches!(standing(name), None | Some(CheckStanding::Missing))) {
@@ -179,6 +183,34 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         steps.push(format!("Cannot proceed: {name} has no evidence. {} asks for it again{skip}.", code("/loop run")));
     }
     steps
+}
+
+/// Which runs have ended and brought nothing, where a check waits for what they were to bring.
+fn silent_step(subject: &Subject<'_>, missing: &[CheckName]) -> Option<String> {
+    silences(subject, missing).then_some(())?;
+    let runs: Vec<String> = external::silent_runs(subject.snapshot)
+        .map(|run| match run.url.as_deref().and_then(address) {
+            Some(url) => format!("[{}]({url})", code(&run.path)),
+            None => code(&run.path).into_string(),
+        })
+        .collect();
+    Some(format!(
+        "{} ended and uploaded no evidence. Somebody opens the run and sees whether it came to Loopgate's step: what \
+         fails before it has to be mended, and a workflow without that step does not belong in {}.",
+        words::few(&runs, 3),
+        code("verify.workflows")
+    ))
+}
+
+/// Whether a check that is missing was to come of workflows, one of which has ended and brought nothing.
+pub(super) fn silences(subject: &Subject<'_>, missing: &[CheckName]) -> bool {
+    let waits = |name: &CheckName| {
+        let standing = subject.check(name).map(|check| &check.standing);
+        let check = subject.policy.verify.checks.get(name);
+        matches!(standing, None | Some(CheckStanding::Missing | CheckStanding::TimedOutWaiting))
+            && check.is_some_and(|check| matches!(check.source, CheckSource::Command(_)))
+    };
+    missing.iter().any(waits) && external::silent_runs(subject.snapshot).next().is_some()
 }
 
 /// What to do about workflows that GitHub could not start; none where all did. Its API gives no reason, its page does.

@@ -1,6 +1,6 @@
 //! The one line that says how it stands and who acts.
 
-use super::{causes, feedback::feedback, sanitize::short_line, words};
+use super::{causes, feedback::feedback, sanitize::short_line, steps::silences, words};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, Decision, NextAction},
@@ -232,6 +232,8 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
         format!("Lost: jobs of {names} ended without evidence — to be run again")
     } else if all(|standing| matches!(standing, CheckStanding::Done(_))) {
         format!("Failed for reasons outside the code: {names} — to be run again")
+    } else if silences(subject, missing) {
+        format!("No evidence of {names}: a workflow run ended without any")
     } else {
         format!("Waiting for {names}")
     }

@@ -9,6 +9,7 @@ use super::{
 use loopgate_core::{
     deciding::{View, Warning},
     evidence::CheckKind,
+    observed::{CheckScope, OwnCheck},
     state::{LostRecord, Trace},
 };
 
@@ -64,8 +65,11 @@ pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
             format!("The same commit waits for the same branch in #{number}, and its checks are decided there.")
         }
         Warning::OpenPattern { pattern, branch } => format!(
-            "The checks bear the name of {branch} and not that of {pattern}, since no ruleset keeps people from creating \
-             {branch} and from pushing to it without a pull request.",
+            "The checks are called {own} here and not {shared}, since no ruleset keeps people from creating {branch} and \
+             from pushing to it without a pull request. An administrator adds such a ruleset for {pattern}, or \
+             requires the checks under these names.",
+            own = code(&OwnCheck::Gates.name(&CheckScope::Branch(branch.clone()))),
+            shared = code(&OwnCheck::Gates.name(&CheckScope::Pattern(pattern.clone()))),
             branch = code(branch),
             pattern = code(pattern)
         ),

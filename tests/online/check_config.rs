@@ -135,3 +135,20 @@ async fn a_github_that_cannot_be_asked_ends_with_its_own_code() {
     let said = check(&github, &As::App, here.path(), &["--repository", "widgets"]);
     assert_eq!(said.code, Some(64), "{}{}", said.out, said.err);
 }
+
+/// A workflow that says nothing gets a token that may only read; one that declares its permissions has them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workflow_whose_token_may_only_read_is_named() {
+    let step = "    steps:\n      - uses: acme/loopgate/action@v1\n        with:\n          command: ";
+    let bare = format!("on: pull_request\njobs:\n  loopgate:\n    runs-on: ubuntu-latest\n{step}reconcile\n");
+    let declared = bare.replace("    steps:", "    permissions:\n      issues: write\n    steps:");
+    let evidence = bare.replace("reconcile", "verify");
+    for (workflow, is_named) in [(&bare, true), (&declared, false), (&evidence, false)] {
+        let github = world(&[(".github/loopgate.yml", RIGHT), (".github/workflows/loopgate.yml", workflow)]).await;
+        let nowhere = tempfile::tempdir().unwrap();
+        let said = check(&github, &As::App, nowhere.path(), &["--repository", "acme/widgets"]);
+        assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+        let words = "`.github/workflows/loopgate.yml` declares no `permissions`";
+        assert_eq!(said.out.contains(words), is_named, "{workflow}\n{}", said.out);
+    }
+}

@@ -377,6 +377,30 @@ async fn a_check_that_fails_alike_on_the_base_is_not_the_authors_to_mend() {
     }
 }
 
+/// A run that ended before Loopgate's step, or has none: it is named, with what to look at, instead of only waited for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_without_evidence_is_named() {
+    let world = World::simulated().await;
+    let github = simulator(&world);
+    let repo = tested(&world, "silent");
+    let pr = opened(&world, &repo).await;
+    assert!(!world.look(&pr).status().contains("uploaded no evidence"), "{}", world.look(&pr).status());
+    let head = github.head(&pr).unwrap();
+    let run = github.workflow_run(&repo, RunSpec::new(head, CI), Conclusion::Failure).unwrap();
+    world.settle().await;
+    let look = world.look(&pr);
+    let named = format!("/actions/runs/{run}) ended and uploaded no evidence");
+    assert!(look.status().contains(&named) && look.status().contains("Loopgate's step"), "{}", look.status());
+    assert_eq!(look.concluded("loopgate / verify"), None, "it may be run again: {look:?}");
+    let verify = look.checks.iter().find(|check| format!("{check:?}").contains("loopgate / verify")).unwrap();
+    assert!(format!("{verify:?}").contains("No evidence of"), "{verify:?}");
+    // What a later run brings counts.
+    world.ci_tests(&pr, &[], &["adds"]).await;
+    let look = world.look(&pr);
+    assert_eq!(look.concluded("loopgate / verify"), Some("success"), "{look:?}");
+    assert!(!look.status().contains("uploaded no evidence"), "{}", look.status());
+}
+
 /// The workflows of a stranger wait to be let run: that is said, with who acts, and it is neither failed nor green.
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_that_wait_to_be_let_run_are_waited_for() {

@@ -1,7 +1,7 @@
 //! One commit, several branches: what is decided for one base opens no other, and what was merged is judged no more.
 
 use loopgate_core::RepoName;
-use loopgate_simulator::{MergeMethod, Pr};
+use loopgate_simulator::{MergeMethod, Pr, RestVersion};
 
 use crate::world::{Look, Report::Passes, Work, World};
 
@@ -173,9 +173,18 @@ pub async fn what_was_merged_is_judged_no_more(world: World) {
         assert!(!after.comments.iter().any(|body| body.contains("Merged over")), "{after:?}");
         assert!(after.status().contains("architecture"), "the story stays: {}", after.status());
         assert!(!after.status().contains("payments"), "{}", after.status());
+        assert!(!after.status().contains("before the merge"), "{}", after.status());
         let state = world.state(&pr);
         assert_eq!((&state["status"], &state["bypassed"]), (&"completed".into(), &serde_json::json!([])));
     }
+}
+
+/// Version 2026-03-10 has no `merge_commit_sha`: GraphQL says what a pull request was merged as.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_merged_is_judged_no_more_by_the_newer_rest_version() {
+    let world = World::simulated().await;
+    world.simulator().speaks(RestVersion::V2026);
+    what_was_merged_is_judged_no_more(world).await;
 }
 
 pub async fn what_the_base_brought_is_nobodys_work(world: World) {

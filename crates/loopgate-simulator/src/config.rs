@@ -17,7 +17,7 @@ use super::{
     requests::{RateLimits, RequestLog},
     transcript::{Scribe, Transcript},
     world::{
-        Sequence, World,
+        RestVersion, Sequence, World,
         account::{OrgRole, Role},
         app::{Actor, Area, Level, Permissions, Selection},
     },
@@ -133,6 +133,7 @@ impl Config {
             requests: RequestLog::default(),
             scribe,
             rate_limits: RateLimits::new(self.rate_limit),
+            rest: RestVersion::V2022,
             remembered: Default::default(),
             faults: Faults::new(self.seed),
             journal: Vec::new(),

@@ -23,7 +23,8 @@
 //! ```
 //!
 //! Where GitHub's behaviour is surprising the code cites its documentation. What is simplified: merges are three-way
-//! by whole files, mergeability is known at once, and there are no discussions, projects, releases or GraphQL.
+//! by whole files, mergeability is known at once, and there are no discussions, projects or releases; of
+//! GraphQL there are the questions that Loopgate asks.
 //!
 //! Locking: the world stands behind one mutex that is never held across an await. Whatever waits for the world to
 //! change ([`Simulator::wait_until`], the sender) watches a counter that every change raises, so no change between
@@ -72,7 +73,7 @@ pub use self::{
     requests::{Conditional, RequestCounts, RequestRecord},
     transcript::Transcript,
     world::{
-        DeliveryId, RepoId,
+        DeliveryId, RepoId, RestVersion,
         account::{OrgRole, Privacy, Role},
         app::{Area, Level, Permissions},
         checks::{Annotation, AnnotationLevel, Button, Conclusion, Progress, StatusState},

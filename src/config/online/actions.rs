@@ -10,7 +10,23 @@ use loopgate_core::{
 const ACTIONS: &str = "github-actions";
 
 impl Check<'_> {
+    /// What keeps Loopgate from writing where it has only the token of its workflow.
+    fn tokens(&mut self) {
+        for file in self.survey.actions.iter().flat_map(|policy| &policy.read_only) {
+            self.warn(
+                (&["verify"], None),
+                format!(
+                    "`{file}` declares no `permissions`, and by default a token in {} only reads: Loopgate cannot save, \
+                     comment or report there",
+                    self.survey.repository
+                ),
+                "give its job the `permissions` that action/README.md lists",
+            );
+        }
+    }
+
     pub(super) fn actions(&mut self) {
+        self.tokens();
         let by_action = |check: &CheckPolicy| matches!(check.source, CheckSource::Command(_));
         let by_workflow = |check: &CheckPolicy| match &check.source {
             CheckSource::Command(_) => true,

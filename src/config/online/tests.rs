@@ -90,7 +90,7 @@ fn gate(approvers: &str) -> String {
 #[test]
 fn policies_that_keep_evidence_from_coming_are_named() {
     let told_of = |text: &str, allowed: AllowedActions, holds_outsiders| {
-        let actions = Some(ActionsPolicy { allowed, holds_outsiders });
+        let actions = Some(ActionsPolicy { allowed, holds_outsiders, read_only: Vec::new() });
         told(text, &Survey { actions, ..survey() })
     };
     let (run, other) = ("run: make", "from: { check: x, app: other-ci }");

@@ -2,10 +2,11 @@
 //! would look new there, and what the change adds to the configuration would govern it.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::pull::Pull;
 use crate::github::{Client, Error, path};
-use loopgate_core::{RepoName, Sha};
+use loopgate_core::{PrNumber, RepoName, Sha};
 
 /// Commits of a rebased pull request that are followed back at most.
 const MOST_COMMITS: usize = 30;
@@ -23,7 +24,11 @@ struct Parent {
 
 /// The base's last commit before the merge; none where the merge cannot be followed.
 pub(super) async fn base(client: &Client, repository: &RepoName, pull: &Pull) -> Result<Option<Sha>, Error> {
-    let Some(merged_as) = pull.merged_as else { return Ok(None) };
+    let merged_as = match pull.merged_as {
+        Some(commit) => Some(commit),
+        None => merge_commit(client, repository, pull.pull_request.number).await?,
+    };
+    let Some(merged_as) = merged_as else { return Ok(None) };
     let landed = commit(client, repository, merged_as).await?;
     let head = commit(client, repository, pull.pull_request.head.sha).await?;
     let Some(landed) = landed else { return Ok(None) };
@@ -47,6 +52,22 @@ pub(super) async fn base(client: &Client, repository: &RepoName, pull: &Pull) ->
     }
 }
 
+const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { \
+                     pullRequest(number: $number) { mergeCommit { oid } } } }";
+
+/// What a pull request was merged as, of GraphQL: from version 2026-03-10 on the REST API does not say
+/// (<https://docs.github.com/en/rest/about-the-rest-api/breaking-changes>).
+async fn merge_commit(client: &Client, repository: &RepoName, number: PrNumber) -> Result<Option<Sha>, Error> {
+    let variables = json!({ "owner": repository.owner(), "name": repository.name(), "number": number });
+    match client.graphql::<Value>(&json!({ "query": QUERY, "variables": variables })).await {
+        Ok(answer) => {
+            let oid = answer.pointer("/data/repository/pullRequest/mergeCommit/oid");
+            Ok(oid.and_then(Value::as_str).and_then(|oid| oid.parse().ok()))
+        }
+        Err(error) => error.refusal().map(|_| None),
+    }
+}
+
 async fn commit(client: &Client, repository: &RepoName, sha: Sha) -> Result<Option<Commit>, Error> {
     let path = format!("{}/git/commits/{sha}", path::repo(repository));
     match client.get_immutable_json::<Commit>(&path).await {
@@ -57,20 +78,30 @@ async fn commit(client: &Client, repository: &RepoName, sha: Sha) -> Result<Opti
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
     use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
 
     use super::*;
     use crate::github::{ApiUrl, Credentials, Github, Secret, Setup, observe::pull};
-    use loopgate_core::PrNumber;
 
     fn sha(digit: u8) -> String {
         Sha::from_bytes([digit; 20]).to_string()
     }
 
+    /// Where GitHub says what the pull request was merged as.
+    #[derive(Clone, Copy)]
+    enum Told {
+        Rest,
+        Graphql,
+        Nowhere,
+    }
+
+    async fn before(commits: u32, history: &[(u8, &str, &[u8])]) -> Option<String> {
+        before_as(Told::Rest, commits, history).await
+    }
+
     /// The base before a merge, where commit 9 is the head, 8 what it was merged as, and 1 what the pull request was
     /// opened on.
-    async fn before(commits: u32, history: &[(u8, &str, &[u8])]) -> Option<String> {
+    async fn before_as(told: Told, commits: u32, history: &[(u8, &str, &[u8])]) -> Option<String> {
         let server = MockServer::start().await;
         let answer = async |at: String, body| {
             let answer = ResponseTemplate::new(200).set_body_json(body);
@@ -83,10 +114,21 @@ mod tests {
         }
         let merged = json!({
             "number": 12, "title": "t", "body": null, "user": null, "state": "closed", "merged": true,
-            "merged_at": "2026-11-20T11:00:00Z", "merged_by": null, "merge_commit_sha": sha(8), "commits": commits,
+            "merged_at": "2026-11-20T11:00:00Z", "merged_by": null, "commits": commits,
             "head": { "sha": sha(9), "ref": "f", "repo": null }, "base": { "sha": sha(1), "ref": "main" },
             "created_at": "2026-11-20T10:00:00Z", "html_url": "https://github.test/acme/widgets/pull/12",
         });
+        let mut merged = merged;
+        match told {
+            Told::Rest => merged["merge_commit_sha"] = sha(8).into(),
+            Told::Graphql => {
+                let found =
+                    json!({ "data": { "repository": { "pullRequest": { "mergeCommit": { "oid": sha(8) } } } } });
+                let answer = ResponseTemplate::new(200).set_body_json(found);
+                Mock::given(path("/graphql")).respond_with(answer).mount(&server).await;
+            }
+            Told::Nowhere => {}
+        }
         answer("pulls/12".into(), merged).await;
         let api = ApiUrl::parse(&server.uri()).unwrap();
         let github = Github::new(api, Credentials::Token(Secret::new("t")), Setup::default()).unwrap();
@@ -107,5 +149,12 @@ mod tests {
         assert_eq!(before(2, &[head, (8, "Second", &[7])]).await, None);
         assert_eq!(before(40, &[head, (8, "Second", &[7])]).await, None);
         assert_eq!(before(1, &[head]).await, None);
+    }
+
+    #[tokio::test]
+    async fn where_rest_does_not_say_it_graphql_does() {
+        let history: &[(u8, &str, &[u8])] = &[(9, "Second", &[2]), (8, "Both (#12)", &[5])];
+        assert_eq!(before_as(Told::Graphql, 2, history).await, Some(sha(5)));
+        assert_eq!(before_as(Told::Nowhere, 2, history).await, None);
     }
 }

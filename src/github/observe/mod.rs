@@ -568,7 +568,7 @@ async fn head_side(
     let head = pull.pull_request.head.sha;
     let with = match &base.layers {
         Some(Layers { problem: Some(_), .. }) => ComparedWith::StackBase(base.tip),
-        Some(_) if pull.merged_as.is_none() && pull.target != pull.pull_request.base.branch => {
+        Some(_) if pull.pull_request.lifecycle == Lifecycle::Open && pull.target != pull.pull_request.base.branch => {
             let target = config::branch(client, repository, &pull.target).await?;
             ComparedWith::Target(target.map_or(pull.compared_base, |branch| branch.commit.sha))
         }

@@ -124,7 +124,7 @@ pub(super) struct Pull {
     pub default_branch: Option<String>,
     /// How many commits GitHub says it has.
     pub commits: usize,
-    /// The commit it was merged as.
+    /// The commit it was merged as, where GitHub says.
     pub merged_as: Option<Sha>,
 }
 

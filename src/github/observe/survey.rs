@@ -22,6 +22,8 @@ use loopgate_core::{
 
 /// Pages of lists that are read at most: 2,000 collaborators, branches, labels.
 const MOST_PAGES: usize = 20;
+/// Workflow files read at most.
+const MOST_WORKFLOWS: usize = 50;
 
 /// The texts that govern a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +96,7 @@ impl Observer {
             let listed = client.list::<Vec<Named>>(&format!("{base}/{what}"), MOST_PAGES).await;
             answer(listed.map(|listing| listing.items.into_iter().map(|one| one.name).collect::<BTreeSet<_>>()))
         };
-        let (authority, collaborators, branches, labels, files, actions) = futures::try_join!(
+        let (authority, collaborators, branches, labels, files, mut actions) = futures::try_join!(
             authority,
             collaborators(client, repository),
             names("branches"),
@@ -102,6 +104,9 @@ impl Observer {
             files(client, repository, tip),
             actions(client, repository),
         )?;
+        if let (Some((policy, WireToken::Read)), Ok(files)) = (&mut actions, &files) {
+            policy.read_only = undeclared(client, repository, tip, files).await?;
+        }
         Ok(Survey {
             repository: repository.clone(),
             authority,
@@ -110,7 +115,7 @@ impl Observer {
             branches,
             labels,
             files,
-            actions,
+            actions: actions.map(|(policy, _)| policy),
         })
     }
 }
@@ -160,7 +165,52 @@ struct WireApproval {
     approval_policy: String,
 }
 
-async fn actions(client: &Client, repository: &RepoName) -> Result<Option<ActionsPolicy>, Error> {
+#[derive(Deserialize)]
+struct WireWorkflows {
+    default_workflow_permissions: WireToken,
+}
+
+/// What the token of a workflow may do that does not say it itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum WireToken {
+    Read,
+    Write,
+}
+
+/// The workflows of a commit in which Loopgate writes and that declare no permissions.
+async fn undeclared(client: &Client, repository: &RepoName, tip: Sha, files: &[String]) -> Result<Vec<String>, Error> {
+    let is_workflow = |path: &&String| {
+        let file = path.strip_prefix(".github/workflows/");
+        file.is_some_and(|file| !file.contains('/') && (file.ends_with(".yml") || file.ends_with(".yaml")))
+    };
+    let mut found = Vec::new();
+    for file in files.iter().filter(is_workflow).take(MOST_WORKFLOWS) {
+        let path = format!("{}/contents/{}?ref={tip}", path::repo(repository), path::escape_path(file));
+        match client.get_file(&path, config::FILE_LIMIT).await {
+            Ok(bytes) if bytes.as_ref().is_some_and(|bytes| needs_a_say(bytes)) => found.push(file.clone()),
+            Ok(_) => {}
+            Err(error) => drop(error.refusal()?),
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the text of a workflow has Loopgate's Action write, and declares permissions nowhere.
+fn needs_a_say(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    let says = |wanted: &[&str]| {
+        text.lines().any(|line| {
+            let line = line.trim().trim_start_matches("- ");
+            wanted.iter().any(|wanted| line.starts_with(wanted))
+        })
+    };
+    text.contains("loopgate/action@")
+        && says(&["command: reconcile", "command: loop"])
+        && !says(&["permissions:", "github-token:"])
+}
+
+async fn actions(client: &Client, repository: &RepoName) -> Result<Option<(ActionsPolicy, WireToken)>, Error> {
     let base = format!("{}/actions/permissions", path::repo(repository));
     let permissions = match client.get::<WirePermissions>(&base).await {
         Ok(permissions) => permissions,
@@ -173,8 +223,14 @@ async fn actions(client: &Client, repository: &RepoName) -> Result<Option<Action
         }
     };
     let approval = format!("{base}/fork-pr-contributor-approval");
-    let (selected, approval) = futures::try_join!(selected, read::<WireApproval>(client, &approval))?;
-    Ok(Some(policy_of(&permissions, selected.unwrap_or_default(), approval)))
+    let workflows = format!("{base}/workflow");
+    let (selected, approval, workflows) = futures::try_join!(
+        selected,
+        read::<WireApproval>(client, &approval),
+        read::<WireWorkflows>(client, &workflows)
+    )?;
+    let token = workflows.map_or(WireToken::Write, |workflows| workflows.default_workflow_permissions);
+    Ok(Some((policy_of(&permissions, selected.unwrap_or_default(), approval), token)))
 }
 
 async fn read<T: serde::de::DeserializeOwned>(client: &Client, path: &str) -> Result<Option<T>, Error> {
@@ -193,6 +249,7 @@ fn policy_of(permissions: &WirePermissions, selected: WireSelected, approval: Op
             (true, _) => AllowedActions::All,
         },
         holds_outsiders: approval.is_some_and(|approval| approval.approval_policy == "all_external_contributors"),
+        read_only: Vec::new(),
     }
 }
 
@@ -225,7 +282,7 @@ mod tests {
             ("local_only", AllowedActions::Local),
             ("selected", AllowedActions::Selected(vec!["acme/*".into()])),
         ] {
-            let expected = ActionsPolicy { allowed: expected, holds_outsiders: false };
+            let expected = ActionsPolicy { allowed: expected, holds_outsiders: false, read_only: Vec::new() };
             assert_eq!(policy(permissions(allowed), first), expected);
         }
         assert_eq!(policy(json!({ "enabled": false }), first).allowed, AllowedActions::None);

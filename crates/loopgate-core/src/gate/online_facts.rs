@@ -39,6 +39,8 @@ pub struct ActionsPolicy {
     pub allowed: AllowedActions,
     /// Every run of a fork's pull request by somebody from outside waits for *Approve and run*.
     pub holds_outsiders: bool,
+    /// Workflows in which Loopgate writes, declare no `permissions`, and so get a token that may only read.
+    pub read_only: Vec<String>,
 }
 
 /// Which actions workflows may use.

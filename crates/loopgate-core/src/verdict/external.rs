@@ -3,7 +3,10 @@
 use crate::{
     evidence::{CheckEvidence, CheckKind, ErrorType, Failure, Outcome, RetryClass, SourceLocation, matrix_jobs},
     ids::CheckName,
-    observed::{AnnotationLevel, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, WorkflowRun},
+    observed::{
+        AnnotationLevel, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence, Snapshot,
+        WorkflowRun,
+    },
     policy::ExternalSource,
     verdict::CheckStanding,
 };
@@ -53,6 +56,30 @@ pub fn without_evidence(runs: &[WorkflowRun], files: &ChangedFiles) -> Option<Ch
     };
     let run = runs.iter().filter(is_newest).find(failed_to_start)?;
     Some(without_start(run.url.clone(), files))
+}
+
+/// The newest run of each listed workflow that has ended where none of its runs brought any evidence: the step that
+/// brings it was not reached, or is not in the workflow.
+pub fn silent_runs(snapshot: &Snapshot) -> impl Iterator<Item = &WorkflowRun> {
+    let runs = &snapshot.workflow_runs;
+    let has_ended = |run: &WorkflowRun| match run.progress {
+        CheckProgress::Completed { conclusion, .. } => !matches!(
+            conclusion,
+            Conclusion::Skipped | Conclusion::ActionRequired | Conclusion::StartupFailure | Conclusion::Stale
+        ),
+        _ => false,
+    };
+    // Evidence that does not say its run may be of any.
+    let of = |received: &ReceivedEvidence| match received {
+        ReceivedEvidence::Accepted(evidence) => evidence.workflow.as_ref().map(|origin| origin.run_id),
+        ReceivedEvidence::Refused { run, .. } => *run,
+    };
+    let is_silent = move |run: &WorkflowRun| {
+        let mut of_workflow = runs.iter().filter(|other| other.path == run.path);
+        of_workflow.all(|other| snapshot.evidence.iter().all(|one| of(one).is_some_and(|id| id != other.id)))
+    };
+    let is_newest = |run: &WorkflowRun| !runs.iter().any(|other| other.path == run.path && other.id > run.id);
+    runs.iter().filter(move |run| has_ended(run) && is_newest(run) && is_silent(run))
 }
 
 fn without_start(url: Option<String>, files: &ChangedFiles) -> CheckStanding {

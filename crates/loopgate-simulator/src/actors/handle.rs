@@ -10,7 +10,7 @@ use crate::{
     hooks::Webhooks,
     operations::apps::NewApp,
     world::{
-        World,
+        RestVersion, World,
         app::{Actor, App, Permissions, Selection, Webhook},
         repo::Visibility,
     },
@@ -52,6 +52,11 @@ impl Simulator {
                 app.webhook = Some(webhook);
             }
         });
+    }
+
+    /// Answers as this version of the REST API from now on, whichever is asked for.
+    pub fn speaks(&self, rest: RestVersion) {
+        self.shared.write(|world| world.rest = rest);
     }
 
     /// Installs a second App with the same rights and the same key, and gives a handle whose App it is: another

@@ -24,6 +24,8 @@ use crate::{
 use loopgate_core::{CheckRunId, Timestamp, WorkflowRunId};
 
 pub const ROUTES: &[Route] = &[
+    get("/repos/{owner}/{repo}/actions/permissions", permissions),
+    get("/repos/{owner}/{repo}/actions/permissions/workflow", workflow_permissions),
     get("/repos/{owner}/{repo}/actions/runs", list),
     get("/repos/{owner}/{repo}/actions/runs/{id}", show),
     post("/repos/{owner}/{repo}/actions/runs/{id}/rerun", rerun),
@@ -43,6 +45,19 @@ const READ: Needs = &[(Area::Actions, Level::Read)];
 const WRITE: Needs = &[(Area::Actions, Level::Write)];
 /// "The archive download URL expires after 1 minute" (docs.github.com, REST, Download an artifact).
 const LINK_LIFE: TimeDelta = TimeDelta::minutes(1);
+
+const ADMINISTRATION: Needs = &[(Area::Administration, Level::Read)];
+
+/// Every repository has the settings that GitHub gives new ones.
+fn permissions(world: &mut World, call: &Call) -> Answer {
+    call.read(world, ADMINISTRATION)?;
+    Ok(Reply::ok(json!({ "enabled": true, "allowed_actions": "all", "sha_pinning_required": false })))
+}
+
+fn workflow_permissions(world: &mut World, call: &Call) -> Answer {
+    call.read(world, ADMINISTRATION)?;
+    Ok(Reply::ok(json!({ "default_workflow_permissions": "read", "can_approve_pull_request_reviews": false })))
+}
 
 fn list(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;

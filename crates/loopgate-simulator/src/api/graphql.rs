@@ -1,5 +1,6 @@
-//! The one question that is asked of GraphQL: who edited comments, newest first
-//! (<https://docs.github.com/en/graphql/reference/objects#usercontentedit>).
+//! What is asked of GraphQL: who edited comments, newest first
+//! (<https://docs.github.com/en/graphql/reference/objects#usercontentedit>), and as what a pull request was merged
+//! (<https://docs.github.com/en/graphql/reference/objects#pullrequest>, `mergeCommit`).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
@@ -14,9 +15,9 @@ use crate::{
     json,
     world::{World, journal::What},
 };
-use loopgate_core::CommentId;
+use loopgate_core::{CommentId, PrNumber};
 
-pub const ROUTES: &[Route] = &[post("/graphql", edits)];
+pub const ROUTES: &[Route] = &[post("/graphql", answer)];
 
 #[derive(Deserialize)]
 struct Question {
@@ -24,14 +25,28 @@ struct Question {
 }
 
 #[derive(Deserialize)]
-struct Variables {
-    ids: Vec<String>,
+#[serde(untagged)]
+enum Variables {
+    Edits { ids: Vec<String> },
+    MergeCommit { owner: String, name: String, number: PrNumber },
 }
 
-fn edits(world: &mut World, call: &Call) -> Answer {
+fn answer(world: &mut World, call: &Call) -> Answer {
     let Question { variables } = call.json()?;
-    let nodes: Vec<Value> = variables.ids.iter().map(|id| node(world, id)).collect();
-    Ok(Reply::ok(json!({ "data": { "nodes": nodes } })))
+    let data = match variables {
+        Variables::Edits { ids } => {
+            json!({ "nodes": ids.iter().map(|id| node(world, id)).collect::<Vec<_>>() })
+        }
+        Variables::MergeCommit { owner, name, number } => {
+            let issue = world.find_repo(&owner, &name).and_then(|repo| repo.issue(number));
+            let merge = issue
+                .and_then(|issue| issue.pull.as_ref())
+                .and_then(|pull| pull.merge)
+                .map(|merge| json!({ "oid": merge.commit }));
+            json!({ "repository": { "pullRequest": { "mergeCommit": merge } } })
+        }
+    };
+    Ok(Reply::ok(json!({ "data": data })))
 }
 
 fn node(world: &World, id: &str) -> Value {

@@ -42,7 +42,7 @@ pub fn tell(world: &mut World, name: &str, response: &mut Response) {
     for (name, value) in [
         ("x-ratelimit-resource", "core"),
         ("x-github-media-type", "github.v3; format=json"),
-        ("x-github-api-version-selected", "2022-11-28"),
+        ("x-github-api-version-selected", world.rest.as_str()),
     ] {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }

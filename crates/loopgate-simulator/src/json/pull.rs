@@ -10,7 +10,7 @@ use super::{
     repo_page, repo_url, time,
 };
 use crate::world::{
-    RepoId, World,
+    RepoId, RestVersion, World,
     issue::{Issue, Pull, Readiness, Review, ReviewComment},
     repo::{Repo, Stack},
 };
@@ -68,6 +68,9 @@ pub fn pull_brief(world: &World, repo: &Repo, issue: &Issue) -> Value {
             "active_lock_reason": null,
         }),
     );
+    if let (RestVersion::V2026, Some(fields)) = (world.rest, object.as_object_mut()) {
+        fields.retain(|key, _| !matches!(key.as_str(), "merge_commit_sha" | "assignee"));
+    }
     if let Some(stack) = repo.stack_of(issue.number) {
         object["stack"] = in_stack(repo, stack, issue.number);
     }

@@ -57,9 +57,27 @@ pub struct World {
     pub requests: RequestLog,
     pub scribe: Scribe,
     pub rate_limits: RateLimits,
+    pub rest: RestVersion,
     pub remembered: Remembered,
     pub faults: Faults,
     pub journal: Vec<Happening>,
+}
+
+/// A version of the REST API (<https://docs.github.com/en/rest/about-the-rest-api/breaking-changes>).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestVersion {
+    V2022,
+    /// 2026-03-10: pull requests have neither `merge_commit_sha` nor `assignee`.
+    V2026,
+}
+
+impl RestVersion {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2022 => "2022-11-28",
+            Self::V2026 => "2026-03-10",
+        }
+    }
 }
 
 impl World {

@@ -1,6 +1,7 @@
 //! H and B: what is known of a check, and whose failure it is.
 
 use super::*;
+use crate::verdict::external::silent_runs;
 
 #[test]
 fn h1_c8_a_skipped_check_is_shown_and_neither_passes_nor_fails() {
@@ -98,6 +99,33 @@ fn h6a_h11b_b2a_what_github_could_not_start_is_not_the_codes_fault() {
     let second = WorkflowRun { id: WorkflowRunId::new(6), ..workflow(CheckProgress::InProgress) };
     again.snapshot.workflow_runs = vec![workflow(never_started), second];
     assert!(matches!(standing(again.decide(), "unit"), CheckStanding::Running { .. }));
+}
+
+#[test]
+fn h7a_a_run_that_ended_without_evidence_is_known() {
+    let ended = |conclusion| workflow(CheckProgress::Completed { conclusion, at: None });
+    let silent = |story: &Story| silent_runs(&story.snapshot).map(|run| run.id.get()).collect::<Vec<_>>();
+    let mut story = Story::opened();
+    for conclusion in [Conclusion::Success, Conclusion::Failure, Conclusion::Cancelled, Conclusion::TimedOut] {
+        story.snapshot.workflow_runs = vec![ended(conclusion)];
+        assert_eq!(silent(&story), [ended(conclusion).id.get()], "{conclusion:?}");
+        assert!(matches!(standing(story.decide(), "unit"), CheckStanding::Missing));
+    }
+    for conclusion in [Conclusion::Skipped, Conclusion::ActionRequired, Conclusion::StartupFailure] {
+        story.snapshot.workflow_runs = vec![ended(conclusion)];
+        assert_eq!(silent(&story), [0; 0], "{conclusion:?}");
+    }
+    // One that runs may still bring it; an older one is what it repeats.
+    let second = WorkflowRun { id: WorkflowRunId::new(6), ..workflow(CheckProgress::InProgress) };
+    story.snapshot.workflow_runs = vec![ended(Conclusion::Failure), second];
+    assert_eq!(silent(&story), [0; 0]);
+    // What was refused was brought, and says itself why.
+    story.snapshot.workflow_runs = vec![ended(Conclusion::Failure)];
+    for run in [None, Some(ended(Conclusion::Failure).id)] {
+        let (artifact, reason) = ("loopgate-evidence".to_owned(), "too large".to_owned());
+        story.snapshot.evidence = vec![ReceivedEvidence::Refused { artifact, workflow: None, run, reason }];
+        assert_eq!(silent(&story), [0; 0], "{run:?}");
+    }
 }
 
 #[test]
