@@ -125,6 +125,11 @@ impl Github {
         self.hub.meter.usage()
     }
 
+    /// Answers so far, by [`STATUSES`](super::STATUSES).
+    pub fn answers(&self) -> [u64; super::STATUSES.len()] {
+        self.hub.meter.answers()
+    }
+
     /// Whether GitHub took our key when it was last used.
     ///
     /// # Errors
@@ -159,7 +164,7 @@ struct Shared {
     reading: Semaphore,
     writing: AsyncMutex<Pace>,
     limit: Mutex<Limit>,
-    /// Absences that were not confirmed.
+    /// Reliances on absences that were not confirmed.
     doubtful: AtomicU64,
     created: Mutex<Vec<Created>>,
 }
@@ -301,7 +306,12 @@ impl Client {
         let known = self.shared.hub.cache.get(&key);
         let absent_since = match known.as_deref() {
             Some(CachedAnswer::Immutable(body)) => return Ok(Some(body.clone())),
-            Some(CachedAnswer::Absent { until, .. }) if now < *until => return Ok(None),
+            Some(CachedAnswer::Absent { since, until }) if now < *until => {
+                if *until - *since <= ABSENCE_IS_CONFIRMED_AFTER {
+                    self.relied_on_doubtful_absence();
+                }
+                return Ok(None);
+            }
             Some(CachedAnswer::Absent { since, .. }) => Some(*since),
             Some(CachedAnswer::Tagged { .. }) | None => None,
         };
@@ -315,7 +325,7 @@ impl Client {
             None => {
                 let is_sure = absent_since.is_some_and(|since| now - since >= ABSENCE_IS_CONFIRMED_AFTER);
                 if !is_sure {
-                    self.shared.doubtful.fetch_add(1, Ordering::Relaxed);
+                    self.relied_on_doubtful_absence();
                 }
                 let until = now + if is_sure { ABSENCE_IS_BELIEVED } else { ABSENCE_IS_CONFIRMED_AFTER };
                 CachedAnswer::Absent { since: absent_since.unwrap_or(now), until }
@@ -325,8 +335,12 @@ impl Client {
         Ok(body)
     }
 
-    /// How often something was found absent that was not known to be: whoever relied on it looks again after
-    /// [`ABSENCE_IS_CONFIRMED_AFTER`].
+    fn relied_on_doubtful_absence(&self) {
+        self.shared.doubtful.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often an absence was relied on that is not confirmed yet: whoever does looks again after
+    /// [`ABSENCE_IS_CONFIRMED_AFTER`]. Each look counts, since a newer look's wish replaces that of the one before.
     pub(crate) fn doubtful_absences(&self) -> u64 {
         self.shared.doubtful.load(Ordering::Relaxed)
     }
@@ -563,6 +577,7 @@ impl Client {
 
     fn judge(&self, path: &str, answer: &Incoming) -> RetryDecision {
         self.shared.hub.health.answered(&answer.headers, self.now());
+        self.shared.hub.meter.answered(answer.status);
         let mut limit = self.shared.limit.lock().unwrap_or_else(PoisonError::into_inner);
         let verdict = judge(path, answer.status, &answer.headers, &answer.body, limit.strikes, self.now());
         match &verdict {

@@ -55,4 +55,4 @@ pub use retry::Patience;
 pub use secret::Secret;
 pub use storage::{StateArtifact, StateArtifactError};
 pub use transport::ApiUrl;
-pub use usage::Usage;
+pub use usage::{STATUSES, Usage};

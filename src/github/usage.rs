@@ -7,6 +7,7 @@ use std::{
 };
 
 use chrono::TimeDelta;
+use http::StatusCode;
 
 use loopgate_core::Timestamp;
 
@@ -20,11 +21,15 @@ pub struct Usage {
     pub writes: u64,
 }
 
+/// How GitHub's answers are counted, by the first digit of their status; 304, 403 and 429 apart.
+pub const STATUSES: [&str; 7] = ["2xx", "304", "3xx", "403", "429", "4xx", "5xx"];
+
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     total: AtomicU64,
     not_modified: AtomicU64,
     writes: AtomicU64,
+    answers: [AtomicU64; STATUSES.len()],
 }
 
 impl Meter {
@@ -39,6 +44,26 @@ impl Meter {
 
     pub(crate) fn not_modified(&self) {
         self.not_modified.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn answered(&self, status: StatusCode) {
+        let class = match status.as_u16() {
+            200..=299 => "2xx",
+            304 => "304",
+            300..=399 => "3xx",
+            403 => "403",
+            429 => "429",
+            400..=499 => "4xx",
+            _ => "5xx",
+        };
+        for (_, count) in STATUSES.iter().zip(&self.answers).filter(|(status, _)| **status == class) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Answers by [`STATUSES`].
+    pub(crate) fn answers(&self) -> [u64; STATUSES.len()] {
+        std::array::from_fn(|at| self.answers[at].load(Ordering::Relaxed))
     }
 
     pub(crate) fn usage(&self) -> Usage {

@@ -7,7 +7,9 @@ use super::{
 };
 use crate::{
     channels::Channels,
-    github::{Clock, Error, Failed, Github, Reconcile, ReconcileRequest, Settled, webhook::OwnApp, webhook::Target},
+    github::{
+        Clock, Error, Failed, Github, Reconcile, ReconcileRequest, Settled, Summary, webhook::OwnApp, webhook::Target,
+    },
     refs::Seal,
 };
 
@@ -87,6 +89,9 @@ impl From<Job> for ReconcileRequest {
 }
 
 fn log(result: &Settled) {
+    if let Settled::Decided(Summary { unknown_rights: Some(reason), .. }) = result {
+        tracing::warn!(reason, "somebody's rights could not be looked up: what depends on them waits");
+    }
     match result {
         Settled::Decided(summary) => tracing::info!(
             run = summary.run_id,
@@ -98,8 +103,8 @@ fn log(result: &Settled) {
             "{}",
             summary.subject
         ),
-        Settled::Dormant => tracing::debug!("the repository has no configuration: nothing to do"),
-        Settled::Nothing => tracing::debug!("there is nothing to loop over"),
+        Settled::Dormant => tracing::info!("the base branch has no .github/loopgate.yml: nothing to do"),
+        Settled::Nothing => tracing::info!("there is nothing to loop over: the pull request is closed or gone"),
         Settled::Archived => tracing::info!("the run has ended a fortnight ago: archived"),
     }
 }

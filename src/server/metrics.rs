@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::storage::Counts;
+use crate::github::STATUSES;
 use loopgate_core::Timestamp;
 
 /// A number that only grows, or a gauge that is set.
@@ -98,7 +99,9 @@ impl Metrics {
     }
 
     /// The text format of Prometheus, version 0.0.4.
-    pub fn text(&self, counts: Counts, now: Timestamp) -> String {
+    ///
+    /// `answers` are GitHub's, by [`STATUSES`]; none where GitHub is not asked.
+    pub fn text(&self, counts: Counts, answers: Option<[u64; STATUSES.len()]>, now: Timestamp) -> String {
         let Counts { waiting: backlog, dead: dead_letters, oldest } = counts;
         let oldest = oldest.map_or(0, |oldest| (now - oldest).num_seconds().max(0).unsigned_abs());
         let mut text = String::with_capacity(2048);
@@ -146,6 +149,9 @@ impl Metrics {
         family("loopgate_resynced_total", "counter", "Looks that a resync asked for.", &[("", resynced)]);
         family("loopgate_given_up_total", "counter", "Targets given up after ten failures.", &[("", self.dead.get())]);
         family("loopgate_dead_letters", "gauge", "Dead letters now.", &[("", dead_letters)]);
+        let labels = STATUSES.map(|status| format!("{{status=\"{status}\"}}"));
+        let answers: Vec<_> = labels.iter().map(String::as_str).zip(answers.into_iter().flatten()).collect();
+        family("loopgate_github_answers_total", "counter", "GitHub's answers by status.", &answers);
         text
     }
 }
@@ -162,8 +168,12 @@ mod tests {
             metrics.received(what).add(n as u64 + 1);
         }
         let oldest = Timestamp::from_timestamp(1_800_000_000, 0);
-        let text =
-            metrics.text(Counts { waiting: 5, dead: 2, oldest }, Timestamp::from_timestamp(1_800_000_007, 0).unwrap());
+        let text = metrics.text(
+            Counts { waiting: 5, dead: 2, oldest },
+            Some([9, 8, 7, 6, 5, 4, 3]),
+            Timestamp::from_timestamp(1_800_000_007, 0).unwrap(),
+        );
+        assert!(text.contains("loopgate_github_answers_total{status=\"403\"} 6\n"), "{text}");
         assert!(text.contains("loopgate_oldest_seconds 7\n"), "{text}");
         assert!(text.contains("loopgate_deliveries_total{result=\"accepted\"} 1\n"), "{text}");
         assert!(text.contains("loopgate_deliveries_total{result=\"unavailable\"} 10\n"), "{text}");

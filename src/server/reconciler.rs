@@ -73,3 +73,12 @@ pub enum Requeue {
     /// At this time, if nothing happens before: an evidence timeout, a gate reminder. Survives a restart.
     At(Timestamp),
 }
+
+impl Requeue {
+    pub const fn at(self) -> Option<Timestamp> {
+        match self {
+            Self::OnEvent => None,
+            Self::At(at) => Some(at),
+        }
+    }
+}

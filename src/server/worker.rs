@@ -365,7 +365,7 @@ impl<R: Reconciler> Shared<R> {
         if let Some(job) = job_of(key, loaded) {
             let outcome = caught(self.reconciler.reconcile(job)).await?;
             self.metrics.reconciles_done.add(1);
-            tracing::info!(again = ?outcome.requeue, "reconciled");
+            tracing::info!(again = outcome.requeue.at().map(tracing::field::display), "reconciled");
             return Ok(WorkEnd::Done(outcome));
         }
         let urgency = match target {

@@ -134,6 +134,8 @@ pub struct Summary {
     pub effects: usize,
     /// What GitHub refused; it is told on the pull request too.
     pub problems: Vec<Problem>,
+    /// Why somebody's rights could not be looked up, if they could not.
+    pub unknown_rights: Option<String>,
 }
 
 /// A pull request as it was seen, and what would be decided about it.
@@ -356,6 +358,7 @@ impl Reconcile {
             saved,
             effects: executed.done,
             problems: refused.into_iter().chain(executed.problems).collect(),
+            unknown_rights: observation.snapshot.authority.unknown().map(str::to_owned),
         };
         Ok(Some(ReconcileOutcome { revisit_at, result: Settled::Decided(summary), seen, above }))
     }

@@ -497,6 +497,29 @@ pub struct Authority {
     pub teams: BTreeMap<TeamSlug, TeamStanding>,
 }
 
+impl Authority {
+    /// Why something of it could not be looked up; what depends on that waits.
+    pub fn unknown(&self) -> Option<&str> {
+        let people = self.people.values().find_map(|one| match one {
+            Standing::Unknown(reason) => Some(reason),
+            Standing::Known { .. } | Standing::Gone => None,
+        });
+        let logins = || {
+            self.logins.values().find_map(|one| match one {
+                NamedAccount::Unknown(reason) => Some(reason),
+                NamedAccount::Known(_) | NamedAccount::Missing => None,
+            })
+        };
+        let teams = || {
+            self.teams.values().find_map(|one| match one {
+                TeamStanding::Unknown(reason) => Some(reason),
+                _ => None,
+            })
+        };
+        people.or_else(logins).or_else(teams).map(String::as_str)
+    }
+}
+
 /// What a login named in the policy resolves to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NamedAccount {
