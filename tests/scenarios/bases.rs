@@ -239,8 +239,8 @@ pub async fn what_people_may_make_keeps_its_own_name(world: World) {
     assert!(passes(&look, Some("release/mine")), "{look:?}");
     let names: Vec<_> = look.checks.iter().map(|check| check.name.as_str()).collect();
     assert!(!names.contains(&"loopgate / gates (release/*)") && !names.contains(&"loopgate / gates"), "{names:?}");
-    let told =
-        "bear the name of `release/mine` and not that of `release/*`, since no ruleset keeps people from creating";
+    let told = "are called `loopgate / gates (release/mine)` here and not `loopgate / gates (release/*)`, since no \
+                ruleset keeps people from creating";
     assert!(look.status().contains(told), "{}", look.status());
 }
 
