@@ -38,6 +38,7 @@ pub fn subject(decision: &Decision) -> String {
             let more = if missing.len() > names.len() { ", …" } else { "" };
             format!("wait for evidence ({}{more})", names.join(", "))
         }
+        NextAction::WaitForRunApproval { .. } => "wait until somebody lets the workflows run".to_owned(),
         NextAction::WaitForPush { .. } => "wait for the next capability".to_owned(),
         NextAction::WaitForReady => "wait until the draft is ready".to_owned(),
         NextAction::WaitForReview => "wait for a review".to_owned(),

@@ -83,7 +83,7 @@ impl Request {
             how: how(name, by),
             reject: reject(name, by),
             author: words::person(&subject.snapshot.pull_request.author.login),
-            binds: Markdown::ours(binds(subject, report)),
+            binds: Markdown::ours(format!("{}{}", binds(subject, report), lets_go(subject, report))),
             notes: gate_card::notes(report, &links),
         }
     }
@@ -121,6 +121,14 @@ fn binds(subject: &Subject<'_>, report: &GateReport) -> &'static str {
         Matching => "An approval holds until a push changes the places above.",
         Any => "An approval holds until the next push.",
         Never => "An approval holds for the whole pull request.",
+    }
+}
+
+/// What else it does, so that nobody approves more than they meant to.
+fn lets_go(subject: &Subject<'_>, report: &GateReport) -> &'static str {
+    match subject.lets_runs_go(report) {
+        true => " It also lets the workflows run that GitHub holds back on the approved commit.",
+        false => "",
     }
 }
 

@@ -11,7 +11,7 @@ use loopgate_core::{
     escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
     observed::Stack,
-    policy::CheckSource,
+    policy::{CheckSource, GateRole},
     stages::Blocker,
     state::RunStatus,
     verdict::{CheckStanding, external},
@@ -29,6 +29,7 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
             super::escalation::resume_steps(subject, *cause)
         }
         NextAction::WaitForEvidence { missing } => evidence_steps(subject, missing),
+        NextAction::WaitForRunApproval { .. } => vec![run_approval_step(subject)],
         // Who opens it, and how, stands with the gate.
         NextAction::WaitForApproval { .. } => Vec::new(),
         NextAction::WaitForPush { capability } => vec![format!(
@@ -148,20 +149,6 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         }
         return vec![outside_step(&subject.decision.view)];
     }
-    let held = |standing: &CheckStanding| match standing {
-        CheckStanding::AwaitsApproval { url } => Some(url.clone()),
-        _ => None,
-    };
-    if let Some(url) = missing.iter().filter_map(standing).find_map(held) {
-        let button = match url.as_deref().and_then(address) {
-            Some(url) => format!("[Approve and run]({url})"),
-            None => "*Approve and run*".to_owned(),
-        };
-        return vec![format!(
-            "Somebody with write reads the change and presses {button}: GitHub does not run workflows of this author \
-             before. No attempt is counted, and nothing runs out meanwhile."
-        )];
-    }
     if let Some(step) = start_step(subject, missing) {
         return step;
     }
@@ -183,6 +170,35 @@ fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {
         steps.push(format!("Cannot proceed: {name} has no evidence. {} asks for it again{skip}.", code("/loop run")));
     }
     steps
+}
+
+/// Who lets the workflows run that GitHub holds back.
+fn run_approval_step(subject: &Subject<'_>) -> String {
+    let security = subject.policy.gate_with_role(GateRole::Security).and_then(|(name, _)| subject.gate(name));
+    if let Some(gate) = security.filter(|_| !subject.decision.surface.approve_runs.is_empty()) {
+        let head = subject.snapshot.pull_request.head.sha;
+        let here = gate.approvals.iter().filter(|approval| approval.head == head);
+        let by: Vec<String> = here.map(|approval| words::person(&approval.by).to_string()).collect();
+        return format!(
+            "Nothing to do: {} approved the {} gate on this commit, so GitHub is asked to run its workflows.",
+            words::few(&by, 3),
+            code(gate.name.as_str())
+        );
+    }
+    let mut urls = subject.snapshot.held_runs.iter().filter_map(|run| run.url.as_deref().and_then(address));
+    let button = match urls.next() {
+        Some(url) => format!("[Approve and run]({url})"),
+        None => "*Approve and run*".to_owned(),
+    };
+    let or_in_words = security.filter(|gate| subject.lets_runs_go(gate)).map(|gate| {
+        let phrase = code(&format!("{} approved", gate.name));
+        format!(" {phrase} by one of the gate's approvers, written on this commit, does the same.")
+    });
+    format!(
+        "Somebody with write reads the change and presses {button}: GitHub does not run workflows of this author \
+         before.{} No attempt is counted, and nothing runs out meanwhile.",
+        or_in_words.unwrap_or_default()
+    )
 }
 
 /// Which runs have ended and brought nothing, where a check waits for what they were to bring.

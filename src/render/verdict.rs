@@ -8,7 +8,7 @@ use loopgate_core::{
     failure::{Blame, FeedbackLine},
     gate::{GateReport, GateStanding},
     observed::{Lifecycle, Snapshot},
-    policy::{Policy, Trigger},
+    policy::{ApproveRuns, GateRole, Policy, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{RunStatus, StopReason},
@@ -39,6 +39,14 @@ impl Subject<'_> {
     /// Whoever pushes: the author, by name.
     pub(super) fn author(&self) -> String {
         self.snapshot.pull_request.author.login.to_string()
+    }
+
+    /// Whether an approval of this gate also lets the workflows of a fork run.
+    pub(super) fn lets_runs_go(&self, gate: &GateReport) -> bool {
+        self.policy.approve_runs == ApproveRuns::WithSecurityGate
+            && self.snapshot.is_from_fork()
+            && gate.standing != GateStanding::NotApplicable
+            && self.policy.gates.get(&gate.name).is_some_and(|gate| gate.has_role(GateRole::Security))
     }
 
     /// "Attempt 1 of 3"; "Attempt 5 (2 of 3)" in a later streak; "Attempt 3" when its streak ended with a resume, or it
@@ -104,6 +112,10 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
         NextAction::Retry { .. } => ("🔁", retry(subject)),
         NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => ("🚫", blocked(subject, *cause)),
         NextAction::WaitForEvidence { missing } => ("⏳", waiting(subject, missing)),
+        NextAction::WaitForRunApproval { .. } if subject.decision.surface.approve_runs.is_empty() => {
+            ("⏳", "CI waits for somebody with write to press Approve and run".to_owned())
+        }
+        NextAction::WaitForRunApproval { .. } => ("⏳", "CI of this fork was approved and is to start".to_owned()),
         NextAction::WaitForApproval { gate } => ("🔒", gated(subject, gate)),
         NextAction::WaitForPush { .. } => {
             let done = &view.capabilities;
@@ -216,11 +228,7 @@ fn waiting(subject: &Subject<'_>, missing: &[CheckName]) -> String {
         missing.iter().all(|name| subject.check(name).is_some_and(|check| wanted(&check.standing)))
     };
     let names = words::checks(missing);
-    let awaits =
-        |name| subject.check(name).is_some_and(|check| matches!(check.standing, CheckStanding::AwaitsApproval { .. }));
-    if missing.iter().any(awaits) {
-        "CI waits for somebody with write to press Approve and run".to_owned()
-    } else if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
+    if all(|standing| matches!(standing, CheckStanding::Running { .. })) {
         format!("Running: {names}")
     } else if fails_on_the_base(subject, missing) {
         format!("{names} fails on {} too — it is mended there", subject.snapshot.pull_request.base.branch)

@@ -283,3 +283,16 @@ fn labels_have_the_platforms_limits() {
       |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
     ");
 }
+
+#[test]
+fn runs_that_nothing_would_let_go_are_a_warning() {
+    assert_snapshot!(told("approve_runs: true\ngates: { security: off }"), @r"
+    `approve_runs`: the security gate is off, so nothing lets runs go
+     --> .github/loopgate.yml:1:15
+      |
+    1 | approve_runs: true
+      |               ^^^^
+      = take this key away, or the `off` of the gate
+    ");
+    assert!(!told("approve_runs: true").contains("approve_runs"));
+}

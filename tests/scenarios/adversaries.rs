@@ -401,31 +401,6 @@ async fn a_run_without_evidence_is_named() {
     assert!(!look.status().contains("uploaded no evidence"), "{}", look.status());
 }
 
-/// The workflows of a stranger wait to be let run: that is said, with who acts, and it is neither failed nor green.
-#[tokio::test(flavor = "multi_thread")]
-async fn runs_that_wait_to_be_let_run_are_waited_for() {
-    let world = World::simulated().await;
-    let github = simulator(&world);
-    let repo = tested(&world, "held");
-    let pr =
-        github.user("mallory").open_pull_request(&repo, PullSpec::new("Mine").from_fork().file("src/lib.rs", "// 1\n"));
-    let pr = pr.expect("a pull request");
-    let head = github.head(&pr).expect("a head");
-    let held = RunSpec::new(head, CI).jobs(&[]);
-    github.workflow_run(&repo, held, Conclusion::ActionRequired).expect("a run");
-    world.settle().await;
-    // Longer than evidence is waited for.
-    let waits = |look: &crate::world::Look| look.status().contains("Approve and run");
-    let look = world.after(chrono::TimeDelta::hours(30), &pr, "the wait", waits).await;
-    assert!(look.status().contains("Somebody with write") && look.has_label("loop:waiting"), "{}", look.status());
-    assert_eq!(look.concluded("loopgate / verify"), None, "{look:?}");
-    assert!(calls(&look).is_empty(), "{look:?}");
-    // Somebody lets it run: its time begins, and what it brings counts.
-    world.ci_tests(&pr, &[], &["adds"]).await;
-    let look = world.look(&pr);
-    assert_eq!(look.concluded("loopgate / verify"), Some("success"), "{look:?}");
-}
-
 /// Edits whose events were lost: GitHub is asked who made them. What closes a gate counts from its writer only.
 #[tokio::test(flavor = "multi_thread")]
 async fn whose_edit_it_was_is_asked_where_no_event_told() {

@@ -12,6 +12,7 @@ mod elsewhere;
 mod emulator_driver;
 mod endings;
 mod gates;
+mod held_runs;
 mod people;
 mod places;
 mod recovery;

@@ -60,8 +60,8 @@ impl Check<'_> {
             self.warn(
                 spot,
                 format!("in {repository} every run of somebody from outside waits for *Approve and run*"),
-                "nothing is verified before; without a server such pull requests are noticed by the schedule and by \
-                 comments",
+                "nothing is verified before; with `approve_runs: true` an approval of the security gate lets them run too. \
+                 Without a server such pull requests are noticed by the schedule and by comments",
             );
         }
     }

@@ -25,7 +25,10 @@ use crate::config::{
 };
 use loopgate_core::{
     GateName,
-    policy::{Activation, LabelPolicy, Mode, OnComplete, Policy, PolicyOrigin, StateBackend, known_coding_agents},
+    policy::{
+        Activation, ApproveRuns, GatePolicy, GateRole, LabelPolicy, Mode, OnComplete, Policy, PolicyOrigin,
+        StateBackend, known_coding_agents,
+    },
 };
 
 /// Configuration of Loopgate: `.github/loopgate.yml`. Every key may be left out; config/loopgate.example.yml shows
@@ -66,6 +69,9 @@ pub(in crate::config) struct File {
     pub state: StateSection,
     /// What happens once a pull request is merged.
     pub on_complete: OnCompleteSection,
+    /// Whether an approval of the security gate also lets the workflows run that GitHub holds back on a pull request from
+    /// a fork, on the approved commit. Needs actions: write. Default: false.
+    pub approve_runs: Option<Located<bool>>,
     /// Patterns of branches that share one name of each check, such as `release/*`. Read from the default branch and the
     /// organisation's file; a branch that people can make or push to keeps its own name.
     pub branches: Vec<Located<String>>,
@@ -115,6 +121,14 @@ impl File {
             cx.refuse(problem.hint("move it to `loopgate.yml` of the organisation's `.github` repository"));
         }
         let verify = self.verify.lower(cx);
+        let gates = gates::lower(self.gates, known, cx);
+        let releases = |gate: &GatePolicy| gate.has_role(GateRole::Security);
+        if let Some(place) = self.approve_runs.as_ref().filter(|written| written.value).map(|written| written.place)
+            && !gates.values().any(releases)
+        {
+            let problem = Problem::wrong(place, "the security gate is off, so nothing lets runs go");
+            cx.warnings.push(problem.hint("take this key away, or the `off` of the gate"));
+        }
         Policy {
             origin: match repository {
                 Presence::Present => PolicyOrigin::WorkingTree,
@@ -129,7 +143,7 @@ impl File {
             retry: self.retry.lower(cx),
             evaluate: self.evaluate.lower(&verify, cx),
             coverage: self.coverage.lower(cx),
-            gates: gates::lower(self.gates, known, cx),
+            gates,
             escalation: self.escalation.lower(cx),
             labels: match self.labels {
                 None => LabelPolicy::default(),
@@ -144,6 +158,12 @@ impl File {
                 OnComplete::DeleteBranch,
                 OnComplete::KeepBranch,
                 OnComplete::default(),
+            ),
+            approve_runs: meaning(
+                self.approve_runs.map(|written| written.value),
+                ApproveRuns::WithSecurityGate,
+                ApproveRuns::ByHand,
+                ApproveRuns::default(),
             ),
             branches: self.branches.iter().filter_map(|glob| cx.name_glob(glob)).collect(),
             coding_agents: known_coding_agents().chain(self.coding_agents.into_iter().map(|agent| agent.0)).collect(),

@@ -16,7 +16,7 @@ use crate::{
     render::Dispatch,
 };
 use loopgate_core::{
-    AppId, CheckRunId, RepoName, Sha, UserId,
+    AppId, CheckRunId, RepoName, Sha, UserId, WorkflowRunId,
     attempts::rerun::{Extent, RerunRequest},
     gate::{Reacted, ReactionKind, Reviewer},
     observed::{AppIdentity, CheckProgress},
@@ -32,7 +32,7 @@ pub struct Executor {
     /// Reviewers that GitHub would not have, and why.
     refused_reviewers: TtlCache<(RepoName, u64, Reviewer), String>,
     /// What was asked to run again, and what came of asking: until GitHub shows that it runs, the wish stands.
-    reruns: TtlCache<(RepoName, Repeatable), Result<(), Error>>,
+    asked: TtlCache<(RepoName, AskedOf), Result<(), Error>>,
     /// What was said on channels, and what came of it: once per call.
     announced: TtlCache<(RepoName, u64, String, Channel), Result<(), String>>,
     channels: Channels,
@@ -179,7 +179,11 @@ impl Executor {
                 place.remove(&place.reviewers_path(), Some(&reviewer_body(reviewer))).await?;
             }
             Effect::React { to, kind, presence } => return self.react(place, *to, *kind, *presence).await,
-            Effect::Rerun(ask) => return self.rerun(place, *ask).await,
+            Effect::Rerun(ask) => return self.ask_once(place, AskedOf::Rerun(ask.what), &rerun_path(*ask)).await,
+            Effect::ApproveRun(run) => {
+                let path = format!("actions/runs/{run}/approve");
+                return self.ask_once(place, AskedOf::Approval(*run), &path).await;
+            }
             Effect::DeleteBranch(merged) => {
                 match branch::delete(place.client, &place.surface.repository, merged).await? {
                     Deletion::Deleted => {}
@@ -256,16 +260,16 @@ impl Executor {
     }
 
     /// Asks once. A refusal is told as long as the wish stands, without asking again.
-    async fn rerun(&self, place: &Place<'_>, ask: RerunRequest) -> Result<Did, Error> {
-        let (key, now) = ((place.surface.repository.clone(), ask.what), place.client.now());
-        if let Some(answer) = self.reruns.get(&key, now) {
+    async fn ask_once(&self, place: &Place<'_>, what: AskedOf, path: &str) -> Result<Did, Error> {
+        let (key, now) = ((place.surface.repository.clone(), what), place.client.now());
+        if let Some(answer) = self.asked.get(&key, now) {
             return answer.map(|()| Did::Nothing);
         }
-        let answer = match place.tell(Method::POST, &rerun_path(ask), None, Repeat::Never).await {
+        let answer = match place.tell(Method::POST, path, None, Repeat::Never).await {
             Ok(()) => Ok(()),
             Err(error) => Err(error.refusal()?),
         };
-        self.reruns.put(key, answer.clone(), now);
+        self.asked.put(key, answer.clone(), now);
         answer.map(|()| Did::Something)
     }
 
@@ -289,6 +293,13 @@ impl Executor {
         self.reactions.put(key, (), now);
         Ok(Did::Something)
     }
+}
+
+/// What GitHub was asked to do with a run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum AskedOf {
+    Rerun(Repeatable),
+    Approval(WorkflowRunId),
 }
 
 #[derive(Deserialize)]
@@ -459,6 +470,7 @@ fn describe(effect: &Effect) -> String {
             Repeatable::Job { id } => format!("run job {id} again"),
             Repeatable::CheckRun { id, .. } => format!("ask for check run {id} again"),
         },
+        Effect::ApproveRun(run) => format!("let workflow run {run} run"),
     }
 }
 

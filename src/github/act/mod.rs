@@ -17,7 +17,7 @@ use crate::{
     render::{CheckAnnotation, CheckRunText, Dispatch},
 };
 use loopgate_core::{
-    CheckRunId, CommentId,
+    CheckRunId, CommentId, WorkflowRunId,
     attempts::rerun::RerunRequest,
     deciding::{CheckRunPlan, MergedBranch},
     gate::{Reacted, ReactionKind, Reviewer},
@@ -80,6 +80,8 @@ pub enum Effect {
     },
     /// A workflow run, a job or somebody's check run is to run again.
     Rerun(RerunRequest),
+    /// A run that GitHub holds back may run.
+    ApproveRun(WorkflowRunId),
     /// The head branch of a merged pull request, if nobody needs it any more.
     DeleteBranch(MergedBranch),
 }

@@ -33,6 +33,7 @@ pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> V
     effects.extend(reactions(observed, wished));
     effects.extend(announcements(wished, texts));
     effects.extend(wished.reruns.iter().map(|ask| Effect::Rerun(*ask)));
+    effects.extend(wished.approve_runs.iter().map(|run| Effect::ApproveRun(*run)));
     effects.extend(wished.delete_branch.iter().cloned().map(Effect::DeleteBranch));
     effects
 }

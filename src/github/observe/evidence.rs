@@ -107,14 +107,14 @@ fn head_run(wire: WireRun, repository: &RepoName) -> HeadRun {
     HeadRun { run, head: wire.head_sha, event: wire.event }
 }
 
-/// A run that waits for *Approve and run*, if the newest of some workflow does.
-pub(super) fn held(runs: &[HeadRun]) -> Option<WorkflowRun> {
+/// The runs that wait for *Approve and run*, and are the newest of their workflow.
+pub(super) fn held(runs: &[HeadRun]) -> Vec<WorkflowRun> {
     let is_newest =
         |one: &HeadRun| !runs.iter().any(|other| other.run.path == one.run.path && other.run.id > one.run.id);
     let is_held = |one: &HeadRun| {
         matches!(one.run.progress, CheckProgress::Completed { conclusion: Conclusion::ActionRequired, .. })
     };
-    runs.iter().find(|one| is_held(one) && is_newest(one)).map(|one| one.run.clone())
+    runs.iter().filter(|one| is_held(one) && is_newest(one)).map(|one| one.run.clone()).collect()
 }
 
 /// The runs whose workflows may bring evidence, and the others.
@@ -253,7 +253,8 @@ pub(super) async fn with_jobs(
 async fn jobs_of(client: &Client, repository: &RepoName, run: &WorkflowRun) -> Result<Vec<WorkflowJob>, Error> {
     let path = format!("{}/actions/runs/{}/jobs?filter=all", path::repo(repository), run.id);
     let list = async || Ok(client.list::<Jobs>(&path, MOST_JOB_PAGES).await?.items);
-    match client.once(&format!("{path}@{}", run.attempt), list).await {
+    let jobs = if has_ended(run) { client.once(&format!("{path}@{}", run.attempt), list).await } else { list().await };
+    match jobs {
         Ok(jobs) => Ok(jobs.into_iter().map(job).collect()),
         Err(error) => error.refusal().map(|_| Vec::new()),
     }
@@ -320,10 +321,13 @@ async fn artifacts_of(client: &Client, repository: &RepoName, run: &WorkflowRun)
         let listing = client.list::<Artifacts>(&path, MOST_PAGES).await?;
         Ok(listing.items.into_iter().filter(|artifact| artifact.name.starts_with(artifacts::PREFIX)).collect())
     };
-    match run.progress {
-        CheckProgress::Completed { .. } => client.once(&format!("{path}@{}", run.attempt), list).await,
-        CheckProgress::Queued | CheckProgress::InProgress => list().await,
-    }
+    if has_ended(run) { client.once(&format!("{path}@{}", run.attempt), list).await } else { list().await }
+}
+
+/// Whether this attempt brings nothing more. A run that is held back says that it is completed, and goes on as the same
+/// attempt once somebody lets it run.
+fn has_ended(run: &WorkflowRun) -> bool {
+    matches!(run.progress, CheckProgress::Completed { conclusion, .. } if conclusion != Conclusion::ActionRequired)
 }
 
 /// An artifact's archive, or the sentence that says why it is not read.

@@ -279,7 +279,7 @@ impl Observer {
         on_commit.pull_request.head.sha = commit;
         on_commit.evidence = evidence::read(client, repository, commit, &listed).await?;
         on_commit.workflow_runs = evidence::with_jobs(client, repository, &listed, &on_commit.evidence).await?;
-        on_commit.held_run = evidence::held(&runs);
+        on_commit.held_runs = evidence::held(&runs);
         on_commit.checks = checks.external;
         on_commit.hints.clear();
         Ok(Some(on_commit))
@@ -491,7 +491,7 @@ impl Observer {
             forged_checks: checks.forged,
             evidence,
             workflow_runs,
-            held_run: evidence::held(&runs),
+            held_runs: evidence::held(&runs),
             base_evidence,
             required_approvals,
             judged_on,

@@ -123,6 +123,7 @@ pub(super) fn without_irrevocable(effects: &mut Vec<Effect>) {
                 | Effect::AskFixer { .. }
                 | Effect::Announce { .. }
                 | Effect::Rerun(_)
+                | Effect::ApproveRun(_)
                 | Effect::DeleteBranch(_)
         )
     });

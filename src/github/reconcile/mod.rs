@@ -37,7 +37,7 @@ use crate::{
 };
 use loopgate_core::{
     self, InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
-    deciding::{Decision, DecisionWord, NextAction, Post, Surface},
+    deciding::{Decision, DecisionWord, Post, Surface},
     gate::Reviewer,
     observed::{Hint, Lifecycle, ObservationProblem, OwnCheck, Snapshot},
     policy::Policy,
@@ -325,9 +325,8 @@ impl Reconcile {
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
         let doubt = Doubt::of(&observation.snapshot, stays && !executed.problems.is_empty());
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
-        let is_final = decision.next.attempt_of(head).is_some()
-            && !matches!(decision.action, NextAction::WaitForEvidence { .. })
-            && unseen.is_empty();
+        let is_final =
+            decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && unseen.is_empty();
         let seen = match updated_at {
             Some(updated_at) if open => Seen::Open { updated_at, head, is_final },
             _ if open => Seen::Nothing,

@@ -90,6 +90,7 @@ pub enum Action {
     WaitForHuman { cause: Trigger },
     WaitForApproval { gate: GateName },
     WaitForEvidence { missing: Vec<CheckName> },
+    WaitForRunApproval { missing: Vec<CheckName> },
     Retry { attempt: u32 },
     Escalate { cause: Trigger },
     WaitForPush { capability: String },

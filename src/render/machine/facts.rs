@@ -13,7 +13,7 @@ use crate::render::{
     words,
 };
 use loopgate_core::{
-    FailureId,
+    CheckName, FailureId,
     deciding::{CheckView, NextAction},
     failure::{Blame, FeedbackLine},
     gate::{EligibleApprovers, GateReport, GateStanding, Holding},
@@ -28,9 +28,8 @@ pub fn action(action: &NextAction) -> Action {
         NextAction::Stopped => Action::Stopped,
         NextAction::WaitForHuman { cause } => Action::WaitForHuman { cause: *cause },
         NextAction::WaitForApproval { gate } => Action::WaitForApproval { gate: gate.clone() },
-        NextAction::WaitForEvidence { missing } => {
-            Action::WaitForEvidence { missing: missing.iter().take(50).cloned().collect() }
-        }
+        NextAction::WaitForEvidence { missing } => Action::WaitForEvidence { missing: first(missing) },
+        NextAction::WaitForRunApproval { missing } => Action::WaitForRunApproval { missing: first(missing) },
         NextAction::Retry { attempt } => Action::Retry { attempt: *attempt },
         NextAction::Escalate { cause } => Action::Escalate { cause: *cause },
         NextAction::WaitForPush { capability } => Action::WaitForPush { capability: short(capability, 200) },
@@ -38,6 +37,10 @@ pub fn action(action: &NextAction) -> Action {
         NextAction::WaitForReview => Action::WaitForReview,
         NextAction::WaitForMerge => Action::WaitForMerge,
     }
+}
+
+fn first(checks: &[CheckName]) -> Vec<CheckName> {
+    checks.iter().take(50).cloned().collect()
 }
 
 pub fn evaluation(evaluation: &loopgate_core::verdict::Evaluation) -> Evaluation {
@@ -144,6 +147,10 @@ pub fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
         NextAction::WaitForHuman { .. } | NextAction::Escalate { .. } => ("human", None, "decide"),
         NextAction::WaitForApproval { .. } => ("approver", None, "decide the gate"),
         NextAction::WaitForEvidence { .. } => ("ci", None, "report the checks"),
+        NextAction::WaitForRunApproval { .. } if !subject.decision.surface.approve_runs.is_empty() => {
+            ("ci", None, "report the checks")
+        }
+        NextAction::WaitForRunApproval { .. } => ("maintainer", None, "approve and run the workflows"),
         NextAction::WaitForReview => ("reviewer", None, "review"),
         NextAction::WaitForMerge => ("maintainer", None, "merge"),
     };

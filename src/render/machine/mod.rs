@@ -18,7 +18,7 @@ use super::{
     summary,
     verdict::Subject,
 };
-use loopgate_core::{Sha, deciding::NextAction, failure::Excerpt, state::Task};
+use loopgate_core::{Sha, failure::Excerpt, state::Task};
 
 /// `schema` of the document.
 const FEEDBACK_SCHEMA: &str = "loopgate.feedback/v1";
@@ -82,7 +82,7 @@ impl Status {
             repository: subject.snapshot.repository.clone(),
             pull_request: decision.next.pull_request,
             head_sha: pull.head.sha,
-            r#final: !matches!(decision.action, NextAction::WaitForEvidence { .. }),
+            r#final: !decision.action.awaits_evidence(),
             decision: decision.action.word(),
             action: facts::action(&decision.action),
             who_acts: facts::who_acts(subject),

@@ -10,7 +10,7 @@ use crate::{
     stage::Stage,
     stages::{Blocker, walk::Walk},
     state::{GateStatus, LoopState, StopReason},
-    verdict::blame::CheckBlame,
+    verdict::{blame::CheckBlame, gather::HeadEvidence},
 };
 
 /// The first that matches wins.
@@ -46,10 +46,8 @@ pub(super) fn next_action(
         }
         Some(Blocker::Gate(gate)) => NextAction::WaitForApproval { gate: gate.clone() },
         // Also when something failed already: an attempt ends when all its evidence is there.
-        Some(Blocker::MissingEvidence(_)) => NextAction::WaitForEvidence { missing: evidence.missing() },
-        Some(Blocker::Failing(_)) if !evidence.missing().is_empty() => {
-            NextAction::WaitForEvidence { missing: evidence.missing() }
-        }
+        Some(Blocker::MissingEvidence(_)) => what_is_missing(evidence),
+        Some(Blocker::Failing(_)) if !evidence.missing().is_empty() => what_is_missing(evidence),
         Some(Blocker::Failing(_) | Blocker::Evaluation(_)) if is_nothing_to_mend(&verification.blames) => {
             NextAction::WaitForEvidence { missing: evidence.failing() }
         }
@@ -60,6 +58,14 @@ pub(super) fn next_action(
         Some(Blocker::Draft) => NextAction::WaitForReady,
         Some(Blocker::Review { .. }) => NextAction::WaitForReview,
         Some(Blocker::Merge) => NextAction::WaitForMerge,
+    }
+}
+
+fn what_is_missing(evidence: &HeadEvidence) -> NextAction {
+    let missing = evidence.missing();
+    match evidence.awaits_run_approval() {
+        true => NextAction::WaitForRunApproval { missing },
+        false => NextAction::WaitForEvidence { missing },
     }
 }
 

@@ -58,7 +58,7 @@ pub(super) fn open(given: &Given<'_>, assessment: &Assessment) -> LoopState {
     next.edited_by_others.clone_from(&assessment.edited_by_others);
     note_closing(given, &mut next.closed_periods);
     next.left_heads.clone_from(&given.snapshot.left_heads);
-    let held = given.snapshot.held_run.is_some();
+    let held = !given.snapshot.held_runs.is_empty();
     next.hold = match next.hold.take().filter(|hold| hold.head == pull_request.head.sha) {
         Some(hold) if !held => Some(RunHold { ended_at: hold.ended_at.or(Some(given.now)), ..hold }),
         _ if held => Some(RunHold { head: pull_request.head.sha, ended_at: None }),

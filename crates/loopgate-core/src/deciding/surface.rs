@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
-use super::viewing::Stages;
+use super::{opening::Given, viewing::Stages};
 use crate::{
     attempts::rerun,
     deciding::{
@@ -13,9 +13,9 @@ use crate::{
     escalation::fix_request::{self, FixRequest},
     failure::Blame,
     gate::{GateReport, GateStanding, Reacted, ReactionKind, gate_transitions},
-    ids::PrNumber,
+    ids::{PrNumber, UserId, WorkflowRunId},
     observed::{CheckProgress, Conclusion, Lifecycle, OwnCheck, Stack},
-    policy::{Channel, LabelPolicy, LoopLabel, OnComplete, Trigger},
+    policy::{ApproveRuns, Channel, Codeowners, GateRole, LabelPolicy, LoopLabel, OnComplete, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{AnswerOutcome, Asked, GateStatus, RunStatus, Ticks},
@@ -68,6 +68,7 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         } else {
             Default::default()
         },
+        approve_runs: if open { approved_runs(stages) } else { Default::default() },
         delete_branch: merged_branch(stages),
     }
 }
@@ -107,6 +108,31 @@ fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
     words.into_iter().filter_map(|(check, by_word)| by_word.then_some(check)).collect()
 }
 
+/// The runs that the security gate's approval lets go: of a fork, since GitHub refuses it of others
+/// (<https://docs.github.com/en/rest/actions/workflow-runs#approve-a-workflow-run-for-a-fork-pull-request>), and if the
+/// approvals of this very commit are enough by themselves. An approval that was kept over a push lets nothing run that
+/// its author did not see.
+fn approved_runs(stages: &Stages<'_>) -> BTreeSet<WorkflowRunId> {
+    let Given { snapshot, policy, .. } = stages.given;
+    if policy.approve_runs == ApproveRuns::ByHand || !snapshot.is_from_fork() {
+        return BTreeSet::new();
+    }
+    let seen = |report: &GateReport| {
+        let GateStanding::Approved { by } = &report.standing else { return false };
+        let (of_head, kept): (Vec<_>, Vec<_>) =
+            by.iter().partition(|approval| approval.head == snapshot.pull_request.head.sha);
+        let people: BTreeSet<UserId> = of_head.iter().map(|approval| approval.by_id).collect();
+        let owners_count = policy.gates.get(&report.name).map(|gate| gate.approvers.codeowners);
+        people.len() >= report.needed as usize && (kept.is_empty() || owners_count == Some(Codeowners::Ignored))
+    };
+    let security = policy.gate_with_role(GateRole::Security);
+    let report = security.and_then(|(name, _)| stages.assessment.gates.iter().find(|report| &report.name == name));
+    match report.is_some_and(seen) {
+        true => snapshot.held_runs.iter().map(|run| run.id).collect(),
+        false => BTreeSet::new(),
+    }
+}
+
 /// The head branch, where it goes after a merge. Never a fork's: it is not ours to tidy up.
 fn merged_branch(stages: &Stages<'_>) -> Option<MergedBranch> {
     let pull = &stages.given.snapshot.pull_request;
@@ -127,9 +153,6 @@ fn labels(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> BTre
             NextAction::WaitForEvidence { .. } if fails_as_its_base_does(stages) => {
                 (&labels.waiting, LabelMeaning::BaseFailsToo)
             }
-            NextAction::WaitForEvidence { .. } if awaits_approval(stages) => {
-                (&labels.waiting, LabelMeaning::PersonAwaited)
-            }
             NextAction::WaitForEvidence { .. } => (&labels.verifying, LabelMeaning::ChecksRun),
             NextAction::Retry { .. } => (&labels.retry, LabelMeaning::FixNeeded),
             NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => {
@@ -139,6 +162,7 @@ fn labels(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> BTre
             NextAction::Complete | NextAction::WaitForMerge => (&labels.passed, LabelMeaning::AllIsThere),
             NextAction::Stopped
             | NextAction::WaitForApproval { .. }
+            | NextAction::WaitForRunApproval { .. }
             | NextAction::WaitForPush { .. }
             | NextAction::WaitForReady
             | NextAction::WaitForReview => (&labels.waiting, LabelMeaning::PersonAwaited),
@@ -156,12 +180,6 @@ fn labels(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> BTre
         wishes.insert(gate.label.clone(), wish);
     }
     wishes
-}
-
-/// Whether a check's workflow waits for somebody to let it run.
-fn awaits_approval(stages: &Stages<'_>) -> bool {
-    let awaits = |check: &GatheredCheck| matches!(check.standing, CheckStanding::AwaitsApproval { .. });
-    stages.verification.evidence.checks.values().any(awaits)
 }
 
 /// Orange: somebody else has to act.
@@ -194,11 +212,7 @@ fn verify_check(stages: &Stages<'_>) -> CheckRunPlan {
     }
     match stages.walks.evidence.held_by {
         Some(Blocker::MissingEvidence(_) | Blocker::Capability(_)) | None => InProgress,
-        Some(Blocker::Failing(_))
-            if matches!(stages.action, NextAction::WaitForEvidence { .. }) && !fails_as_its_base_does(stages) =>
-        {
-            InProgress
-        }
+        Some(Blocker::Failing(_)) if stages.action.awaits_evidence() && !fails_as_its_base_does(stages) => InProgress,
         Some(_) => Completed(Conclusion::Failure),
     }
 }

@@ -45,9 +45,9 @@ pub struct Snapshot {
     pub evidence: Vec<ReceivedEvidence>,
     /// Runs on the head commit of the workflows that may bring evidence.
     pub workflow_runs: Vec<WorkflowRun>,
-    /// A run on the head, of whatever workflow, that waits for somebody with write to press *Approve and run*
+    /// Runs on the head, of whatever workflow, that wait for somebody with write to press *Approve and run*
     /// (<https://docs.github.com/en/actions/how-tos/manage-workflow-runs/approve-runs-from-forks>).
-    pub held_run: Option<WorkflowRun>,
+    pub held_runs: Vec<WorkflowRun>,
     /// What is known of the checks on the merge base, else the base head. Blame is decided by it.
     pub base_evidence: Option<BaseEvidence>,
     /// Approvals that the base branch's rules ask for; 0 when they ask for none.
@@ -71,6 +71,11 @@ impl Snapshot {
     pub fn has_own_branch(&self) -> bool {
         self.pull_request.head.repository.as_ref() == Some(&self.repository)
     }
+
+    /// Whether it comes from a fork that is still there.
+    pub fn is_from_fork(&self) -> bool {
+        self.pull_request.head.repository.as_ref().is_some_and(|head| head != &self.repository)
+    }
 }
 
 impl Snapshot {
@@ -92,7 +97,7 @@ impl Snapshot {
             forged_checks: Vec::new(),
             evidence: Vec::new(),
             workflow_runs: Vec::new(),
-            held_run: None,
+            held_runs: Vec::new(),
             base_evidence: None,
             required_approvals: 0,
             judged_on: None,

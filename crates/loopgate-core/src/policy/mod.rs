@@ -69,6 +69,7 @@ pub struct Policy {
     pub memory: MemoryPolicy,
     pub state: StateBackend,
     pub on_complete: OnComplete,
+    pub approve_runs: ApproveRuns,
     /// `branches`: patterns whose branches share one name of each check.
     pub branches: Vec<NameGlob>,
     /// Accounts under which coding agents open pull requests: those that are known, and those of `coding_agents`.
@@ -197,6 +198,16 @@ impl StateBackend {
             Self::Comment => 500,
         }
     }
+}
+
+/// `approve_runs`: who lets the workflows run that GitHub holds back on a fork's pull request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ApproveRuns {
+    /// Somebody with write, on GitHub's page.
+    #[default]
+    ByHand,
+    /// An approval of the security gate of the very commit, too.
+    WithSecurityGate,
 }
 
 /// `on_complete`.

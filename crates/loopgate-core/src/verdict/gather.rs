@@ -106,6 +106,11 @@ impl HeadEvidence {
         self.names(|check| !check.has_ended())
     }
 
+    /// Whether a check's workflow waits for somebody to let it run.
+    pub fn awaits_run_approval(&self) -> bool {
+        self.checks.values().any(|check| matches!(check.standing, CheckStanding::AwaitsApproval { .. }))
+    }
+
     pub fn failing(&self) -> Vec<CheckName> {
         self.names(GatheredCheck::has_failed)
     }
@@ -185,7 +190,7 @@ pub fn gather(
                 external::standing(&snapshot.checks, name, check.kind, source, &snapshot.files)
             }
         };
-        match (found, &snapshot.held_run) {
+        match (found, snapshot.held_runs.first()) {
             (
                 CheckStanding::Missing
                 | CheckStanding::Running { .. }

@@ -28,6 +28,7 @@ pub const ROUTES: &[Route] = &[
     get("/repos/{owner}/{repo}/actions/permissions/workflow", workflow_permissions),
     get("/repos/{owner}/{repo}/actions/runs", list),
     get("/repos/{owner}/{repo}/actions/runs/{id}", show),
+    post("/repos/{owner}/{repo}/actions/runs/{id}/approve", approve),
     post("/repos/{owner}/{repo}/actions/runs/{id}/rerun", rerun),
     post("/repos/{owner}/{repo}/actions/runs/{id}/rerun-failed-jobs", rerun_failed_jobs),
     post("/repos/{owner}/{repo}/actions/jobs/{id}/rerun", rerun_job),
@@ -82,6 +83,12 @@ fn run_id(call: &Call) -> Result<WorkflowRunId, Refused> {
 fn show(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, READ)?)?;
     Ok(Reply::ok(json::workflow_run(world, repo, world.workflow_run(repo.id, run_id(call)?)?)))
+}
+
+fn approve(world: &mut World, call: &Call) -> Answer {
+    let (actor, repo) = call.write(world, WRITE)?;
+    world.approve_run(actor, repo, run_id(call)?)?;
+    Ok(Reply::created(json!({})))
 }
 
 fn rerun(world: &mut World, call: &Call) -> Answer {

@@ -14,6 +14,7 @@ use crate::{
         account::Role,
         app::Actor,
         checks::{CheckRun, Conclusion, Progress},
+        issue::Pull,
         journal::What,
         runs::{Artifact, WorkflowRun},
     },
@@ -174,6 +175,21 @@ impl World {
             self.update_check_run(actor, repo, actions, check, change)?;
         }
         self.run_event("completed", actor, repo, id)
+    }
+
+    /// Lets a run go that waits for it. GitHub refuses it of branches of the repository itself.
+    pub fn approve_run(&mut self, actor: Actor, repo: RepoId, id: WorkflowRunId) -> Result<(), Refused> {
+        self.need(actor, repo, Role::Write)?;
+        let now = self.now();
+        let sha = self.workflow_run(repo, id)?.sha;
+        let of_fork = |pull: &Pull| pull.head.sha == sha && pull.head.repo != Some(repo);
+        let from_fork = self.repo(repo)?.open_pulls().filter_map(|issue| issue.pull.as_ref()).any(of_fork);
+        let run = self.run_mut(repo, id)?;
+        if run.progress.conclusion() != Some(Conclusion::ActionRequired) || !from_fork {
+            return Err(Refused::forbidden("This run is not from a fork pull request or does not wait for approval"));
+        }
+        (run.progress, run.updated_at) = (Progress::Queued, now);
+        self.begin_attempt(actor, repo, id, Again::All)
     }
 
     /// Starts another attempt of a finished run.

@@ -90,7 +90,7 @@ fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
                 surface.reactions.entry(to).or_default().insert(kind.as_str().into(), 1);
             }
             // What runs again shows in the next snapshot, not on the surface.
-            Effect::Rerun(_) | Effect::Announce { .. } | Effect::DeleteBranch(_) => {}
+            Effect::Rerun(_) | Effect::ApproveRun(_) | Effect::Announce { .. } | Effect::DeleteBranch(_) => {}
         }
     }
 }
@@ -122,6 +122,7 @@ fn everything() -> (Surface, Rendered) {
         status_comment: StatusCommentWish::Upsert,
         posts: vec![request()],
         restore: Vec::new(),
+        approve_runs: BTreeSet::new(),
         reactions: BTreeMap::from([(Reacted::Comment(CommentId::new(5)), ReactionKind::Done)]),
         announce: BTreeMap::new(),
         reruns: BTreeSet::new(),

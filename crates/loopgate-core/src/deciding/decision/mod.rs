@@ -60,6 +60,10 @@ pub enum NextAction {
     WaitForEvidence {
         missing: Vec<CheckName>,
     },
+    /// GitHub holds workflows back until somebody with write lets them run; these checks come of them, or miss too.
+    WaitForRunApproval {
+        missing: Vec<CheckName>,
+    },
     /// The author (or fixer) mends the head and pushes.
     Retry {
         attempt: u32,
@@ -86,6 +90,11 @@ impl NextAction {
         }
     }
 
+    /// Whether the head's verification has not ended.
+    pub const fn awaits_evidence(&self) -> bool {
+        matches!(self, Self::WaitForEvidence { .. } | Self::WaitForRunApproval { .. })
+    }
+
     /// The word that scripts see (decisions.md, A).
     pub const fn word(&self) -> DecisionWord {
         match self {
@@ -95,6 +104,7 @@ impl NextAction {
             Self::Stopped
             | Self::WaitForApproval { .. }
             | Self::WaitForEvidence { .. }
+            | Self::WaitForRunApproval { .. }
             | Self::WaitForPush { .. }
             | Self::WaitForReady
             | Self::WaitForReview => DecisionWord::Wait,

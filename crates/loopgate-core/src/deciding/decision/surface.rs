@@ -7,7 +7,7 @@ use crate::{
     deciding::Post,
     escalation::fix_request::FixRequest,
     gate::{Reacted, ReactionKind, Reviewer},
-    ids::{GateName, PrNumber, Sha},
+    ids::{GateName, PrNumber, Sha, WorkflowRunId},
     observed::{Conclusion, OwnCheck},
     policy::Channel,
     state::Ticks,
@@ -37,6 +37,8 @@ pub struct Surface {
     pub announce: BTreeMap<Channel, String>,
     /// What GitHub is to be asked to run again.
     pub reruns: BTreeSet<RerunRequest>,
+    /// Workflow runs that GitHub holds back, and is to be asked to let run.
+    pub approve_runs: BTreeSet<WorkflowRunId>,
     /// The fixer that is to be asked; its post is among `posts`.
     pub fix: Option<FixRequest>,
     /// The head branch, once it is merged and is to go.

@@ -130,25 +130,25 @@ fn h7a_a_run_that_ended_without_evidence_is_known() {
 
 #[test]
 fn h15_what_waits_to_be_let_run_has_all_the_time() {
-    let held = || Some(workflow(CheckProgress::Completed { conclusion: Conclusion::ActionRequired, at: None }));
+    let held = || vec![workflow(CheckProgress::Completed { conclusion: Conclusion::ActionRequired, at: None })];
     let mut story = Story::opened();
-    story.snapshot.held_run = held();
+    story.snapshot.held_runs = held();
     story.decide();
     story.now += TimeDelta::days(3);
     let decision = story.decide();
     assert!(matches!(standing(decision, "unit"), CheckStanding::AwaitsApproval { .. }));
-    assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }), "{:?}", decision.action);
+    assert_eq!(decision.action, NextAction::WaitForRunApproval { missing: vec![name("build"), name("unit")] });
     assert_eq!(decision.surface.verify, Some(CheckRunPlan::InProgress));
     assert_eq!((story.state.attempts.len(), story.state.failures.total), (0, 0));
     // Somebody lets it run: it has as long as any other.
-    story.snapshot.held_run = None;
+    story.snapshot.held_runs.clear();
     story.snapshot.workflow_runs = vec![workflow(CheckProgress::InProgress)];
     assert!(matches!(standing(story.decide(), "unit"), CheckStanding::Running { .. }));
     story.now += story.policy.retry.evidence_timeout;
     assert!(matches!(standing(story.decide(), "unit"), CheckStanding::TimedOutWaiting));
     // What another system brings waits for nobody.
     let mut elsewhere = external(&[Some(Conclusion::Success)]);
-    elsewhere.snapshot.held_run = held();
+    elsewhere.snapshot.held_runs = held();
     assert!(matches!(standing(elsewhere.decide(), "unit"), CheckStanding::Done(_)));
 }
 

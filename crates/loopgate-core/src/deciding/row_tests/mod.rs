@@ -18,8 +18,8 @@ use crate::{
         Permission, Readiness, ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
     },
     policy::{
-        AutoRetry, Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, CommandCheck, ConfigError,
-        ExecutionSkips, ExternalSource, NameGlob, OnComplete, OnMax, PolicyOrigin, Severity, Trigger,
+        ApproveRuns, AutoRetry, Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, Codeowners, CommandCheck,
+        ConfigError, ExecutionSkips, ExternalSource, NameGlob, OnComplete, OnMax, PolicyOrigin, Severity, Trigger,
     },
     stage::Stage,
     stages::Blocker,

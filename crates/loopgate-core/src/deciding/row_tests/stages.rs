@@ -145,3 +145,41 @@ fn s6_s7_verify_of_failing_heads() {
     assert!(matches!(decision.action, NextAction::WaitForEvidence { .. }));
     assert_eq!(decision.surface.verify, Some(CheckRunPlan::InProgress), "nothing is known of the code");
 }
+
+#[test]
+fn s19_only_approvals_of_the_very_head_let_its_runs_go() {
+    let waiting = |count, codeowners| {
+        let mut story = gated(Stage::Validate);
+        let gate = story.policy.gates.values_mut().next().unwrap();
+        (gate.preset, gate.approvers.count, gate.approvers.codeowners) = (preset("security"), count, codeowners);
+        story.policy.approve_runs = ApproveRuns::WithSecurityGate;
+        story.snapshot.pull_request.head.repository = Some("mallory/widgets".parse().unwrap());
+        story.snapshot.held_runs =
+            vec![workflow(CheckProgress::Completed { conclusion: Conclusion::ActionRequired, at: None })];
+        story.decide();
+        story
+    };
+    let lets_go = |decision: &Decision| decision.surface.approve_runs.iter().map(|run| run.get()).collect::<Vec<_>>();
+    let mut story = waiting(1, Codeowners::Ignored);
+    assert_eq!(lets_go(story.comment("bob", "/approve design")), [5]);
+    let decision = story.decide();
+    assert_eq!((lets_go(decision), decision.word()), (vec![5], DecisionWord::Wait));
+    // It is kept over the next push, which nobody has seen; another word is about that one.
+    story.set_head(2);
+    let decision = story.decide();
+    assert_eq!(
+        (decision.surface.gates, lets_go(decision)),
+        (Some(CheckRunPlan::Completed(Conclusion::Success)), vec![])
+    );
+    assert_eq!(lets_go(story.comment("carol", "/approve design")), [5]);
+    story.snapshot.pull_request.head.repository = Some(story.snapshot.repository.clone());
+    assert_eq!(lets_go(story.decide()), [0; 0], "GitHub refuses it of the repository's own branches");
+    // One of two that count is of the head before; and whose files they own is not asked of each alone.
+    for (count, codeowners) in [(2, Codeowners::Ignored), (1, Codeowners::MayApprove)] {
+        let mut story = waiting(count, codeowners);
+        story.comment("bob", "/approve design");
+        story.set_head(2);
+        let decision = story.comment("carol", "/approve design");
+        assert_eq!((decision.view.gates[0].is_closed(), lets_go(decision)), (false, vec![]), "{count} {codeowners:?}");
+    }
+}
