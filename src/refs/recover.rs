@@ -234,12 +234,16 @@ fn retell(state: &mut LoopState, line: &HistoryLine) {
     match &line.event {
         Event::ArtifactCreated(seen) => state.first_seen_heads.extend(observation(seen, line.ts)),
         Event::CheckSkipped(skip) => state.skips.push(skip.clone()),
+        Event::Disputed(dispute) => {
+            state.disputes.retain(|known| (known.failure, known.source) != (dispute.failure, dispute.source));
+            state.disputes.push(dispute.as_ref().clone());
+        }
         Event::Escalated(Escalated::PullRequest { blocked, .. }) => state.blocked.clone_from(blocked),
         Event::Resumed(Resumed::PullRequest { resume, accepted, accepted_tampering, .. }) => {
             release(state);
             state.resumes.push(resume.clone());
-            if let Some(cause) = accepted {
-                state.accepted.insert(*cause);
+            state.accepted.extend(accepted);
+            if accepted.is_some() || !accepted_tampering.is_empty() {
                 state.accepted_tampering.clone_from(accepted_tampering);
             }
         }

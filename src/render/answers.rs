@@ -45,7 +45,14 @@ pub fn answers(subject: &Subject<'_>) -> Vec<LongAnswer> {
             Verb::Explain => explain(subject),
             Verb::Memory => "Nothing like the failures of this head is remembered.".to_owned(),
             Verb::LintConfig => lint(subject),
-            Verb::Next | Verb::Run | Verb::Retry | Verb::Resume | Verb::Stop | Verb::Skip => return None,
+            Verb::Next
+            | Verb::Run
+            | Verb::Retry
+            | Verb::Resume
+            | Verb::Stop
+            | Verb::Skip
+            | Verb::Dispute
+            | Verb::Settle => return None,
         };
         Some(LongAnswer { command: verb.usage(), body: Markdown::ours(body) })
     };

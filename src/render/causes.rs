@@ -2,6 +2,7 @@
 //! makes it safe.
 
 use super::{
+    disputes,
     tampering::tampering,
     words::{count, moment, plural},
 };
@@ -24,6 +25,13 @@ pub(super) fn cause_in_words(cause: &Cause) -> String {
         Cause::SecurityIssueFound => "a security check fails".to_owned(),
         Cause::Tampering { first, more: 0 } => tampering(first),
         Cause::Tampering { first, more } => format!("{} (and {more} more)", tampering(first)),
+        Cause::Disputed { first, more } => {
+            let more = if *more > 0 { format!(" (and {more} more)") } else { String::new() };
+            format!("`{}` is disputed: {}{more}", disputes::subject(first), disputes::claim(first))
+        }
+        Cause::ManyDisputes { disputes } => {
+            format!("{disputes} failures of this run were disputed, so it is unclear what is wanted")
+        }
         Cause::RegressionDetected { tests } => regression(tests),
         Cause::CircularFailure { circle } => circular(*circle),
         Cause::SameError { attempts, last } => format!("the same failure in {attempts} attempts in a row: {last}"),
@@ -57,9 +65,11 @@ pub(super) const fn says_more(cause: &Cause) -> bool {
         | Cause::ExternalDependencyDown { .. }
         | Cause::BudgetExhausted { .. }
         | Cause::GateTimeout { .. }
+        | Cause::ManyDisputes { .. }
         | Cause::UnknownErrorType { .. } => true,
         Cause::MaxAttemptsReached { reason } => matches!(reason, Rejected { .. } | UsedUp { .. }),
         Cause::SecurityIssueFound
+        | Cause::Disputed { .. }
         | Cause::Tampering { .. }
         | Cause::RegressionDetected { .. }
         | Cause::SameError { .. }
@@ -141,6 +151,7 @@ const fn trigger_alone(trigger: Trigger) -> &'static str {
     match trigger {
         Trigger::SecurityIssueFound => "a security check found an issue",
         Trigger::Tampering => "tests or thresholds were weakened",
+        Trigger::Disputed => "a failure is disputed",
         Trigger::RegressionDetected => "tests that passed before fail now",
         Trigger::CircularFailure => "the attempts go round in a circle",
         Trigger::SameError => "the same error keeps coming back",

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{
+    disputes,
     fit::{Shortened, Shown},
     links::{Links, place},
     rules,
@@ -230,6 +231,10 @@ fn todo(fact: &FeedbackFact) -> Option<Todo> {
         FeedbackFact::Failure(_) => return None,
         FeedbackFact::Rule { id, why, .. } => {
             Todo { whence: code(id.as_str()), what: short_text(&sentence(&rules::fix(why)), 400) }
+        }
+        FeedbackFact::Settled(dispute) => {
+            let what = format!("{} {}", disputes::settled(dispute), disputes::to_do(dispute));
+            Todo { whence: code(disputes::subject(dispute)), what: short_text(&what, 400) }
         }
         FeedbackFact::Objection { by, of, words } => {
             let of = match of {

@@ -1,9 +1,9 @@
 //! Feedback as lines: where, what, do what, why.
 
-use super::rules;
+use super::{disputes, rules};
 use loopgate_core::{
     failure::{FeedbackLine, cut_at_sentence},
-    state::RejectedIn,
+    state::{Dispute, RejectedIn},
     verdict::{FeedbackFact, feedback::sentence},
 };
 
@@ -29,6 +29,7 @@ fn line(item: &FeedbackFact) -> FeedbackLine {
             reason: "It counts in the score that the loop asks for.".to_owned(),
             reproduce: None,
         },
+        FeedbackFact::Settled(dispute) => settled(dispute),
         FeedbackFact::Objection { by, of, words } => FeedbackLine {
             id: None,
             location: match of {
@@ -40,5 +41,17 @@ fn line(item: &FeedbackFact) -> FeedbackLine {
             reason: "Their objection stands until they approve or revoke it.".to_owned(),
             reproduce: None,
         },
+    }
+}
+
+/// What a person said of a disputed failure.
+fn settled(dispute: &Dispute) -> FeedbackLine {
+    FeedbackLine {
+        id: None,
+        location: dispute.test.clone().unwrap_or_else(|| dispute.check.to_string()),
+        problem: disputes::settled(dispute),
+        action: disputes::to_do(dispute),
+        reason: "It was disputed, and settled by a person.".to_owned(),
+        reproduce: None,
     }
 }

@@ -17,6 +17,7 @@ mod configuration;
 mod coverage_line;
 #[cfg(test)]
 mod decided_tests;
+mod disputes;
 mod escalation;
 mod explain;
 mod export;

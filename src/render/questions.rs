@@ -1,6 +1,7 @@
 //! The one question that is put to the human who is called, and its answers. Names from outside stand in it as they
 //! are; who shows it makes it safe.
 
+use super::disputes;
 use loopgate_core::{
     escalation::{Disagreement, Question},
     policy::Trigger,
@@ -15,6 +16,9 @@ pub(super) fn question(question: &Question) -> String {
         }
         Question::WhichSide { test, since: Disagreement::Attempts(attempts), .. } => {
             format!("{} `{test}` disagrees with the code. Which side is right?", after(*attempts))
+        }
+        Question::Disputed { dispute, .. } => {
+            format!("`{}` is disputed. {}. Who is right?", disputes::subject(dispute), disputes::claim(dispute))
         }
         Question::OfRun { attempts, about } => format!("{}, {}", after(*attempts), of_run(*about).0),
     }
@@ -33,6 +37,17 @@ pub(super) fn options(question: &Question) -> Vec<String> {
                 format!("The test: it expects `{expected}`. Change the code."),
                 format!("The code: it gives `{actual}`. Say so in a comment; the test then follows the code."),
                 "Neither: describe what should happen.".to_owned(),
+            ];
+        }
+        Question::Disputed { dispute, expected, actual } => {
+            let side = |does: &str, value: &Option<String>| {
+                value.as_ref().map(|value| format!(", which {does} `{value}`")).unwrap_or_default()
+            };
+            let id = dispute.failure;
+            return vec![
+                format!("The test{}: write `/loop settle {id} test`. The code is changed.", side("expects", expected)),
+                format!("The code{}: write `/loop settle {id} code`. The test follows it.", side("gives", actual)),
+                format!("Neither: write `/loop settle {id} neither` and what should happen."),
             ];
         }
         Question::OfRun { about, .. } => of_run(*about).1,

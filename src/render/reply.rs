@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{
-    sanitize::{Markdown, code},
-    words::{checks_code, person},
+    disputes,
+    sanitize::{Markdown, code, short_text},
+    words::{checks_code, few, person},
 };
 use loopgate_core::{
     CheckName,
@@ -63,6 +64,14 @@ fn carried_out(outcome: &AnswerOutcome) -> String {
         AnswerOutcome::Skipped { check } => {
             format!("{} is skipped from now on; it stays visible here.", code(check.as_str()))
         }
+        AnswerOutcome::Disputed { failure } => format!(
+            "{} is disputed; the loop waits until somebody settles it, and no attempt is counted for it.",
+            code(&failure.to_string())
+        ),
+        AnswerOutcome::Settled { failure, outcome } => {
+            let verdict = short_text(&disputes::verdict(outcome), 300);
+            format!("{} is settled: {verdict}.", code(&failure.to_string()))
+        }
         AnswerOutcome::Refused(refusal) => refused(refusal),
     }
 }
@@ -109,6 +118,35 @@ fn refused(refusal: &CommandRefusal) -> String {
                 nearest.as_ref().map(|name| format!(" Did you mean {}?", code(name.as_str()))).unwrap_or_default();
             format!("there is no check {}.{meant}", code(check.as_str()))
         }
+        CommandRefusal::NoSuchFailure { failure } => format!(
+            "there is no failure {} on this commit; the ids stand with the failures.",
+            code(&failure.to_string())
+        ),
+        CommandRefusal::DisputedAlready { failure } => {
+            format!("{} is disputed already, and waits to be settled.", code(&failure.to_string()))
+        }
+        CommandRefusal::SettledBefore { failure, outcome, by } => format!(
+            "{} was settled before: {} said that {}.",
+            code(&failure.to_string()),
+            person(by),
+            short_text(&disputes::verdict(outcome), 300)
+        ),
+        CommandRefusal::NothingToSettle => "nothing of that id is disputed, so there is nothing to settle.".to_owned(),
+        CommandRefusal::WhichFailure { failures } => {
+            let ids: Vec<String> = failures.iter().map(|id| code(&id.to_string()).into_string()).collect();
+            format!("several failures are disputed ({}): name the one that is meant.", few(&ids, 5))
+        }
+        CommandRefusal::NeedsSettler { failure } => format!(
+            "not carried out, because {} is for a maintainer or an owner of the test to settle, and not for who wrote a \
+             part of the change.",
+            code(&failure.to_string())
+        ),
+        CommandRefusal::NeedsSettling { failure } => format!(
+            "not carried out, because a failure is disputed: write {}, {} or {}.",
+            code(&format!("/loop settle {failure} test")),
+            code(&format!("/loop settle {failure} code")),
+            code(&format!("/loop settle {failure} neither …"))
+        ),
         CommandRefusal::NeverSkipped { check } => format!(
             "{} is a build or test check, and those are never skipped here; the configuration on the base branch \
              could allow it with {}.",

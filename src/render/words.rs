@@ -110,6 +110,7 @@ pub const fn trigger(trigger: Trigger) -> &'static str {
     match trigger {
         Trigger::SecurityIssueFound => "a security problem was found",
         Trigger::Tampering => "tests or thresholds were weakened",
+        Trigger::Disputed => "a failure is disputed",
         Trigger::RegressionDetected => "tests that passed before fail now",
         Trigger::CircularFailure => "the fixes go round in a circle",
         Trigger::SameError => "the same error keeps coming back",

@@ -8,6 +8,7 @@
 mod adversaries;
 mod bases;
 mod conversations;
+mod disputes;
 mod elsewhere;
 mod emulator_driver;
 mod endings;
@@ -80,6 +81,11 @@ mod played {
         coverage_alone_calls_a_person_where_it_is_asked_to,
         the_same_code_again_is_flagged_or_told,
         failures_without_a_word_are_shown_to_a_person,
+    }
+    on_both_worlds! {
+        disputes:
+        one_word_settles_it,
+        a_mended_failure_ends_it,
     }
     on_both_worlds! {
         gates:

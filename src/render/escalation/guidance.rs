@@ -15,6 +15,7 @@ pub const fn human_action(trigger: Trigger) -> &'static str {
     match trigger {
         Trigger::SecurityIssueFound => "Judge the finding: is it real, and is this the fix you want?",
         Trigger::Tampering => "Look at what was done to the tests: is it meant?",
+        Trigger::Disputed => "Say who is right: the test, the code, or neither.",
         Trigger::RegressionDetected => {
             "Decide which behaviour is right: the one the older tests ask for, or the new one."
         }
@@ -48,6 +49,14 @@ pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
                 code("/loop resume --accept tampering")
             ));
             steps.push(format!("It is not: put back on {branch} what was weakened, then {resume}."));
+        }
+        // The answers of the question are the ways on.
+        Trigger::Disputed => {
+            steps.push(
+                "A maintainer, or an owner of the test with write, writes one of these: nobody who wrote a part of the \
+                 change. A push ends it only if it mends the failure and leaves the test alone."
+                    .to_owned(),
+            );
         }
         Trigger::SecurityIssueFound | Trigger::AmbiguousRequirement => {
             steps.push(format!("Answer in a comment, push a fix to {branch} if one is needed."));

@@ -45,7 +45,7 @@ pub struct Status {
     pub more_failures: u64,
     /// What else is to be done: rules that fail, and what people objected to.
     pub feedback: List<FeedbackLine>,
-    pub rules: [&'static str; 1],
+    pub rules: [&'static str; 2],
     /// What changed since the attempt before.
     pub compare: Option<Compare>,
     /// What was tried, oldest first.

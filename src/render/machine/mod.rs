@@ -30,7 +30,11 @@ const PACKET: usize = 16 * 1024;
 const TRACE_LINES: [usize; 4] = [40, 20, 10, 4];
 
 /// What whoever repairs must not do.
-const RULES: [&str; 1] = ["do not edit tests to make them pass"];
+const RULES: [&str; 2] = [
+    "do not edit tests to make them pass",
+    "a failure that is not yours to mend is disputed: comment `/loop dispute ID REASON`, or push a commit with the trailer \
+     `Loopgate-Dispute: ID REASON`; a person settles it, and no attempt is counted",
+];
 
 /// How many attempts were made on other heads before this one, by what a status comment of ours says. Only asked where
 /// nothing better is left: who may write can edit the comment.

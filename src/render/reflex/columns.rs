@@ -92,6 +92,7 @@ fn told(event: &Event) -> String {
         Event::PhaseSwitched { to } => format!("{to:?}"),
         Event::IterationAdvanced { to } => to.to_string(),
         Event::CheckSkipped(skip) => skip.reason.clone(),
+        Event::Disputed(dispute) => format!("{} {}", dispute.failure, dispute.reason),
         Event::CommandRun(CommandRun::Own(OwnCommand::Rerun { checks, .. })) => listed(checks),
         Event::Escalated(Escalated::LocalLoop { trigger, .. }) => trigger.as_str().to_owned(),
         Event::PhaseError { why, .. } => why.clone(),

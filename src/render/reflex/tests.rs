@@ -56,6 +56,7 @@ fn blocked() -> LoopState {
         rejections: Default::default(),
         regressed: Default::default(),
         retry_class: None,
+        disputed: false,
         summary: "unit: adds — expected 6, got 7".into(),
     };
     let digest = attempt(2, 0.5);

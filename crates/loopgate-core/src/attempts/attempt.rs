@@ -102,6 +102,7 @@ pub fn digest(
         retry_class: own.iter().map(|blame| blame.class).max_by_key(|class| urgency(*class)),
         summary: summary(result, blames, &failures, &rejections, &evaluation.failed_rules()),
         rejections,
+        disputed: false,
     }
 }
 

@@ -1,6 +1,11 @@
 //! Why a human may be called, with what was recognised. The sentences are written where decisions are shown.
 
-use crate::{gate::waiting::OverdueGate, policy::Trigger, state::Outage, verdict::tamper::Tampering};
+use crate::{
+    gate::waiting::OverdueGate,
+    policy::Trigger,
+    state::{Dispute, Outage},
+    verdict::tamper::Tampering,
+};
 
 /// A trigger that holds, with the facts it was recognised by. `last` is always the summary of the last attempt, as its
 /// digest keeps it.
@@ -10,6 +15,10 @@ pub enum Cause {
     SecurityIssueFound,
     /// What weakens the checks, and how many more ways of it there are.
     Tampering { first: Tampering, more: usize },
+    /// What is disputed, and how much more there is.
+    Disputed { first: Box<Dispute>, more: usize },
+    /// So many failures of the run were disputed that what is wanted cannot be clear.
+    ManyDisputes { disputes: usize },
     /// Names of the tests, at most three.
     RegressionDetected { tests: Vec<String> },
     /// How the attempts come back.
@@ -44,6 +53,8 @@ impl Cause {
         match self {
             Self::SecurityIssueFound => Trigger::SecurityIssueFound,
             Self::Tampering { .. } => Trigger::Tampering,
+            Self::Disputed { .. } => Trigger::Disputed,
+            Self::ManyDisputes { .. } => Trigger::AmbiguousRequirement,
             Self::RegressionDetected { .. } => Trigger::RegressionDetected,
             Self::CircularFailure { .. } => Trigger::CircularFailure,
             Self::SameError { .. } => Trigger::SameError,
@@ -61,7 +72,7 @@ impl Cause {
     }
 
     /// The entry it makes among causes that are ordered by their urgency.
-    pub const fn entry(self) -> (Trigger, Self) {
+    pub fn entry(self) -> (Trigger, Self) {
         (self.trigger(), self)
     }
 }

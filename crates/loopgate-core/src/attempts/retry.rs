@@ -162,6 +162,7 @@ mod tests {
             rejections: Vec::new(),
             lacking: None,
             flaky: BTreeSet::new(),
+            disputed: false,
             summary: format!("unit: {errors}"),
         }
     }
@@ -175,7 +176,13 @@ mod tests {
     }
 
     fn resume_after(attempt: u32) -> Resume {
-        Resume { after_attempt: attempt, by: "bob".parse().unwrap(), by_id: UserId::new(2), at: Timestamp::UNIX_EPOCH }
+        Resume {
+            after_attempt: attempt,
+            by: "bob".parse().unwrap(),
+            by_id: UserId::new(2),
+            at: Timestamp::UNIX_EPOCH,
+            settled: None,
+        }
     }
 
     #[test]

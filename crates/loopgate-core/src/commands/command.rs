@@ -8,8 +8,9 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::{
-    ids::{CheckName, GateName},
+    ids::{CheckName, FailureId, GateName},
     policy::Trigger,
+    state::{DisputeKind, Settlement},
 };
 
 /// A command as understood.
@@ -34,6 +35,17 @@ pub enum Command {
     Skip {
         check: CheckName,
         reason: String,
+    },
+    /// A failure is not theirs to mend.
+    Dispute {
+        failure: FailureId,
+        kind: DisputeKind,
+        reason: String,
+    },
+    /// Who is right; `failure` may be left out where one is disputed.
+    Settle {
+        failure: Option<FailureId>,
+        outcome: Settlement,
     },
     Memory {
         words: String,
@@ -63,6 +75,8 @@ pub enum Right {
     Anyone,
     /// The pull request's author, or permission write.
     AuthorOrWrite,
+    /// Whoever wrote a part of the change, or permission write.
+    ContributorOrWrite,
     /// Permission write.
     Write,
     /// Whoever may decide one of these gates, or permission maintain; never whoever wrote the code.
@@ -125,6 +139,8 @@ verbs! {
     History    "history"     "/loop history"                       Anyone         |rest| alone(rest, Command::History);
     Explain    "explain"     "/loop explain"                       Anyone         |rest| alone(rest, Command::Explain);
     Skip       "skip"        "/loop skip <check> --reason \"…\""   Write          skip;
+    Dispute    "dispute"     "/loop dispute <failure> <reason>"    ContributorOrWrite dispute;
+    Settle     "settle"      "/loop settle [failure] test|code|neither <text>" Write settle;
     Memory     "memory"      "/loop memory <words>"                Anyone         memory;
     LintConfig "lint-config" "/loop lint-config"                   Anyone         |rest| alone(rest, Command::LintConfig);
 }
@@ -148,6 +164,8 @@ impl Command {
             Self::History => Verb::History,
             Self::Explain => Verb::Explain,
             Self::Skip { .. } => Verb::Skip,
+            Self::Dispute { .. } => Verb::Dispute,
+            Self::Settle { .. } => Verb::Settle,
             Self::Memory { .. } => Verb::Memory,
             Self::LintConfig => Verb::LintConfig,
         }
@@ -159,6 +177,16 @@ impl Command {
             Self::Resume { accept: Some(Acceptable::Tampering) } => vec!["--accept".to_owned(), "tampering".to_owned()],
             Self::Stop { reason: Some(text) } | Self::Memory { words: text } => vec![text.clone()],
             Self::Skip { check, reason } => vec![check.to_string(), reason.clone()],
+            Self::Dispute { failure, kind, reason } => {
+                vec![failure.to_string(), kind.as_str().to_owned(), reason.clone()]
+            }
+            Self::Settle { failure, outcome } => {
+                let text = match outcome {
+                    Settlement::Neither(text) => Some(text.clone()),
+                    Settlement::Test | Settlement::Code => None,
+                };
+                failure.iter().map(ToString::to_string).chain([outcome.as_str().to_owned()]).chain(text).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -216,6 +244,40 @@ fn skip(rest: &str) -> Option<Command> {
     (!reason.is_empty()).then(|| Command::Skip { check, reason: bounded(reason) })
 }
 
+/// `<failure> [kind] <reason>`, as after `/loop dispute` and in the trailer of a commit.
+pub fn dispute(rest: &str) -> Option<Command> {
+    let (failure, rest) = rest.split_once(char::is_whitespace)?;
+    let failure = plain(failure).parse().ok()?;
+    let rest = rest.trim();
+    let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let named = word.trim_end_matches(':').to_ascii_lowercase().replace('-', "_");
+    let (kind, reason) = match DisputeKind::ALL.into_iter().find(|kind| kind.as_str() == named) {
+        Some(kind) => (kind, after),
+        None => (DisputeKind::default(), rest),
+    };
+    let reason = unquoted(option(reason.trim(), "reason").unwrap_or(reason.trim()));
+    (!reason.is_empty()).then(|| Command::Dispute { failure, kind, reason: bounded(reason) })
+}
+
+fn settle(rest: &str) -> Option<Command> {
+    let first = rest.split_whitespace().next()?;
+    let failure = plain(first).parse().ok();
+    let rest = if failure.is_some() { rest[first.len()..].trim() } else { rest };
+    let (word, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let outcome = match (word.to_ascii_lowercase().as_str(), unquoted(text.trim())) {
+        ("test", _) => Settlement::Test,
+        ("code", _) => Settlement::Code,
+        ("neither", text) if !text.is_empty() => Settlement::Neither(bounded(text)),
+        _ => return None,
+    };
+    Some(Command::Settle { failure, outcome })
+}
+
+/// An id as people copy it, with the marks of code around it.
+fn plain(id: &str) -> String {
+    id.trim_matches(['`', '#', ':']).to_ascii_lowercase()
+}
+
 /// The value of `--name value` or `--name=value`. Phones turn two hyphens into a dash.
 fn option<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let text = text.strip_prefix("--").or_else(|| text.strip_prefix(['—', '–']))?;
@@ -261,6 +323,8 @@ mod tests {
             let rest = match verb {
                 Verb::Skip => "skip lint --reason \"flaky today\"".to_owned(),
                 Verb::Memory => "memory null check".to_owned(),
+                Verb::Dispute => "dispute 3fa9c01b the rounding is meant".to_owned(),
+                Verb::Settle => "settle test".to_owned(),
                 other => other.as_str().to_uppercase(),
             };
             assert_eq!(read(&rest).unwrap().verb(), verb);
@@ -270,6 +334,9 @@ mod tests {
     #[test]
     fn arguments_are_read() {
         let lint = |reason: &str| Command::Skip { check: "lint".parse().unwrap(), reason: reason.to_owned() };
+        let id = "3fa9c01b".parse().unwrap();
+        let dispute = |kind, reason: &str| Command::Dispute { failure: id, kind, reason: reason.to_owned() };
+        let settle = |failure, outcome| Command::Settle { failure, outcome };
         for (text, command) in [
             ("", Command::Help),
             ("help me", Command::Help),
@@ -281,6 +348,12 @@ mod tests {
             ("skip lint --reason \"rule 7 is wrong\"", lint("rule 7 is wrong")),
             ("skip lint --reason=rule 7", lint("rule 7")),
             ("skip Lint —reason “rule 7”", lint("rule 7")),
+            ("dispute 3fa9c01b it rounds down", dispute(DisputeKind::TestWrong, "it rounds down")),
+            ("dispute `3FA9C01B` not-mine: main fails too", dispute(DisputeKind::NotMine, "main fails too")),
+            ("dispute 3fa9c01b environment --reason \"no disk\"", dispute(DisputeKind::Environment, "no disk")),
+            ("settle test", settle(None, Settlement::Test)),
+            ("settle 3fa9c01b Code", settle(Some(id), Settlement::Code)),
+            ("settle neither round up", settle(None, Settlement::Neither("round up".into()))),
         ] {
             assert_eq!(read(text), Ok(command), "{text}");
         }
@@ -300,6 +373,12 @@ mod tests {
             ("skip --reason x", CommandProblem::Usage(Verb::Skip)),
             ("resume --accept everything", CommandProblem::Usage(Verb::Resume)),
             ("memory", CommandProblem::Usage(Verb::Memory)),
+            ("dispute", CommandProblem::Usage(Verb::Dispute)),
+            ("dispute 3fa9c01b", CommandProblem::Usage(Verb::Dispute)),
+            ("dispute unit it is wrong", CommandProblem::Usage(Verb::Dispute)),
+            ("settle", CommandProblem::Usage(Verb::Settle)),
+            ("settle 3fa9c01b", CommandProblem::Usage(Verb::Settle)),
+            ("settle neither", CommandProblem::Usage(Verb::Settle)),
             ("retry now", CommandProblem::Usage(Verb::Retry)),
         ] {
             assert_eq!(read(text), Err(problem), "{text}");

@@ -12,7 +12,7 @@ use crate::{
         rerun::{self, NextRerun},
         retry::Judgement,
     },
-    escalation::{escalation_call, fix_request, senior_fixer},
+    escalation::{disputes, escalation_call, fix_request, senior_fixer},
     failure::Blame,
     gate::waiting,
     ids::{CheckName, Timestamp},
@@ -98,6 +98,13 @@ fn causes(
     }
     if let Some(first) = tamper::not_accepted(tampering, &next.accepted_tampering) {
         causes.extend([Cause::Tampering { first: first.clone(), more: tampering.len() - 1 }.entry()]);
+    }
+    let mut disputed = disputes::open(next);
+    if let Some(first) = disputed.next() {
+        causes.extend([Cause::Disputed { first: Box::new(first.clone()), more: disputed.count() }.entry()]);
+    }
+    if let Some(disputes) = disputes::too_many(next) {
+        causes.extend([Cause::ManyDisputes { disputes }.entry()]);
     }
     let gates = waiting::overdue_since(next, &given.policy.gates, given.now);
     if !gates.is_empty() {

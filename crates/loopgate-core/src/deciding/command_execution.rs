@@ -1,6 +1,6 @@
 //! Commands people gave in comments: who may give them, and what they change. Each is carried out once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{opening::Given, verification};
 use crate::{
@@ -8,24 +8,32 @@ use crate::{
         comparison,
         rerun::{self, Wished},
     },
-    commands::{Acceptable, Button, Command, Right, Verb},
-    escalation::escalation_call,
+    commands::{Acceptable, Button, Command, Right, Verb, command},
+    escalation::{
+        disputes::{self, Claim},
+        escalation_call,
+    },
     evidence::CheckKind,
     failure::{Blame, Changes},
     gate::{self, CommandWord, PhraseProblem, Refusal},
-    ids::{CheckName, GateName, Login, UserId},
+    ids::{CheckName, FailureId, GateName, Login, UserId},
     observed::{Account, AccountKind, Hint, Permission, Standing},
     policy::{CheckPolicy, ExecutionSkips, Trigger},
     state::{
-        Answer, AnswerOutcome, Answered, Asked, CommandRefusal, LoopState, Resume, RunStatus, Skip, Stop, StopReason,
+        Answer, AnswerOutcome, Answered, Asked, CommandRefusal, Dispute, DisputeEnd, DisputeSource, LoopState, Resume,
+        RunStatus, Settlement, Skip, Stop, StopReason,
         history::{CommandRun, Event, Resumed},
     },
     verdict::{
         blame::{self, CheckBlame},
+        feedback,
         gather::HeadEvidence,
         tamper::{self, Tampering},
     },
 };
+
+/// Disputes that one commit may carry.
+const MOST_TRAILERS: usize = 5;
 
 /// Commands under execution: the state as they make it, and what happened.
 struct Execution<'a> {
@@ -64,6 +72,7 @@ pub(super) fn carry_out(
     let mut run = Execution { given, tampering, next, events: Vec::new() };
     answer(&mut run, commands, &evidence);
     press(&mut run, &evidence);
+    dispute_in_commits(&mut run, &evidence);
     let Execution { next, events, .. } = run;
     let is_untouched = before == (next.skips.len(), next.reruns.len());
     let evidence = if is_untouched { evidence } else { verification::gather(given, next) };
@@ -169,6 +178,12 @@ fn run_again(run: &mut Execution<'_>, by: &Login, verb: Verb, evidence: &HeadEvi
 fn answer_to(run: &mut Execution<'_>, word: &CommandWord, evidence: &HeadEvidence) -> Option<AnswerOutcome> {
     match (&word.void, &word.command) {
         (Some(Refusal::Edited | Refusal::EditedByAnother), _) => Some(AnswerOutcome::Refused(CommandRefusal::Edited)),
+        // An agent says so by its own account.
+        (Some(Refusal::IsBot | Refusal::ViaApp), Ok(command @ Command::Dispute { .. }))
+            if wrote_it(run, word.by.id) =>
+        {
+            Some(order(run, word, command, evidence))
+        }
         (Some(_), _) => None,
         (None, Err(miss)) => refusal_of(miss.problem.clone()).map(AnswerOutcome::Refused),
         (None, Ok(command)) => Some(order(run, word, command, evidence)),
@@ -222,6 +237,8 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
         Right::Anyone => Ok(()),
         Right::AuthorOrWrite if person.id == run.given.snapshot.pull_request.author.id => Ok(()),
         Right::AuthorOrWrite => needs(Permission::Write, CommandRefusal::NeedsAuthorOrWrite),
+        Right::ContributorOrWrite if wrote_it(run, person.id) => Ok(()),
+        Right::ContributorOrWrite => needs(Permission::Write, CommandRefusal::NeedsAuthorOrWrite),
         Right::Write => needs(Permission::Write, CommandRefusal::NeedsWrite),
         Right::GateApprovers(gates) => {
             let decides = |name: &&GateName| {
@@ -256,6 +273,12 @@ fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evide
             AnswerOutcome::Stopped
         }
         Command::Skip { check, reason } => skip(run, word, check, reason),
+        Command::Dispute { failure, kind, reason } => {
+            let source = DisputeSource::Words(word.source);
+            let claim = Claim { failure: *failure, kind: *kind, reason, by: &word.by, at: word.at, source };
+            dispute(run, &claim, evidence)
+        }
+        Command::Settle { failure, outcome } => settle(run, word, *failure, outcome),
     }
 }
 
@@ -264,6 +287,9 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
     let stopped = run.next.stop.reason == Some(StopReason::UserStop) || run.next.status == RunStatus::Failed;
     let weakened = run.tampering;
     match run.next.blocked.as_ref().map(|blocked| blocked.trigger) {
+        Some(Trigger::Disputed) if let Some(open) = disputes::open(run.next).next() => {
+            return AnswerOutcome::Refused(CommandRefusal::NeedsSettling { failure: open.failure });
+        }
         None if !stopped => return AnswerOutcome::Refused(CommandRefusal::NothingToResume),
         // Where everything that was weakened has been put back, nobody has to take responsibility.
         Some(cause @ Trigger::Tampering) if tamper::not_accepted(weakened, &run.next.accepted_tampering).is_some() => {
@@ -288,12 +314,89 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
         by: word.by.login.clone(),
         by_id: word.by.id,
         at: word.at,
+        settled: None,
     };
     run.next.resumes.push(resume.clone());
     let accepted_tampering = accept.map(|_| run.next.accepted_tampering.clone()).unwrap_or_default();
     let by = word.by.login.clone();
     run.happened(Event::Resumed(Resumed::PullRequest { by, resume, accepted: accept, accepted_tampering }));
     AnswerOutcome::Resumed
+}
+
+fn dispute(run: &mut Execution<'_>, claim: &Claim<'_>, evidence: &HeadEvidence) -> AnswerOutcome {
+    let Given { snapshot, policy, .. } = run.given;
+    let flaky = comparison::flaky(run.next.attempt_of(snapshot.pull_request.head.sha), evidence);
+    let blames = blame::blames(evidence, &Changes::of(&snapshot.files), snapshot.base_evidence.as_ref(), &flaky);
+    let failures = feedback::failures(evidence, &blames, &BTreeSet::new(), policy);
+    match disputes::begin(run.next, snapshot, &failures, claim) {
+        Ok(dispute) => {
+            run.happened(Event::Disputed(Box::new(dispute)));
+            AnswerOutcome::Disputed { failure: claim.failure }
+        }
+        Err(refusal) => AnswerOutcome::Refused(refusal),
+    }
+}
+
+/// The trailers of the head's commit: for whoever can push and not comment. One that speaks of no failure of the head
+/// waits until the head has been verified, and says nothing of a later one.
+fn dispute_in_commits(run: &mut Execution<'_>, evidence: &HeadEvidence) {
+    let head = run.next.head_sha;
+    let snapshot = run.given.snapshot;
+    let Some(commit) = snapshot.commits.items.iter().find(|commit| commit.sha == head) else { return };
+    let author = commit.author.as_ref().unwrap_or(&snapshot.pull_request.author).clone();
+    let trailers = commit.message.lines().filter_map(|line| line.strip_prefix("Loopgate-Dispute:"));
+    for trailer in trailers.take(MOST_TRAILERS) {
+        let source = DisputeSource::Commit(head);
+        if let Some(Command::Dispute { failure, kind, reason }) = command::dispute(trailer.trim())
+            && run.next.disputes.iter().all(|known| (known.failure, known.source) != (failure, source))
+        {
+            let (by, reason, at) = (&author, reason.as_str(), run.given.now);
+            dispute(run, &Claim { failure, kind, reason, by, at, source }, evidence);
+        }
+    }
+}
+
+fn settle(
+    run: &mut Execution<'_>,
+    word: &CommandWord,
+    failure: Option<FailureId>,
+    outcome: &Settlement,
+) -> AnswerOutcome {
+    let snapshot = run.given.snapshot;
+    let meant = disputes::meant(run.next, failure);
+    let may = meant.and_then(|dispute| disputes::may_settle(snapshot, &word.by, dispute).map(|()| dispute.clone()));
+    let mut dispute = match may {
+        Ok(dispute) => dispute,
+        Err(refusal) => return AnswerOutcome::Refused(refusal),
+    };
+    let (by, by_id, at) = (word.by.login.clone(), word.by.id, word.at);
+    dispute.end = Some(DisputeEnd::Settled { outcome: outcome.clone(), by: by.clone(), by_id, at });
+    let is_it = |known: &&mut Dispute| known.is_open() && known.failure == dispute.failure;
+    if let Some(known) = run.next.disputes.iter_mut().find(is_it) {
+        known.clone_from(&dispute);
+    }
+    // What the change does to this test is meant, as it stands now.
+    let mut accepted_tampering = BTreeMap::new();
+    if *outcome == Settlement::Code && dispute.file.is_some() {
+        let of_file: Vec<Tampering> =
+            run.tampering.iter().filter(|one| one.path() == dispute.file.as_deref()).cloned().collect();
+        for (key, count) in tamper::counts(&of_file) {
+            run.next.accepted_tampering.insert(key, count);
+        }
+        accepted_tampering.clone_from(&run.next.accepted_tampering);
+    }
+    let failure = dispute.failure;
+    run.happened(Event::Disputed(Box::new(dispute)));
+    if run.next.blocked.as_ref().is_some_and(|blocked| blocked.trigger == Trigger::Disputed)
+        && disputes::open(run.next).next().is_none()
+    {
+        run.next.blocked = None;
+        let after_attempt = run.next.attempts.last().map_or(0, |last| last.number);
+        let resume = Resume { after_attempt, by: by.clone(), by_id, at, settled: Some(failure) };
+        run.next.resumes.push(resume.clone());
+        run.happened(Event::Resumed(Resumed::PullRequest { by, resume, accepted: None, accepted_tampering }));
+    }
+    AnswerOutcome::Settled { failure, outcome: outcome.clone() }
 }
 
 fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: &str) -> AnswerOutcome {

@@ -1,5 +1,7 @@
 //! The head as an attempt: counted once its verification has ended, and judged with those before it.
 
+use std::collections::BTreeSet;
+
 use chrono::TimeDelta;
 
 use super::{opening::Given, verification::Verification};
@@ -8,11 +10,14 @@ use crate::{
         attempt, comparison,
         retry::{self, Judgement},
     },
+    escalation::disputes,
     evidence::{CheckEvidence, Compare, Comparison, RetryClass},
     failure::{self, Blame},
-    ids::CheckName,
+    ids::{CheckName, RuleId},
     stage::Stage,
-    state::{AttemptDigest, BestAttempt, CheckLogEntry, FailureLog, FailureRecord, LastVerification, LoopState},
+    state::{
+        AttemptDigest, BestAttempt, CheckLogEntry, Dispute, FailureLog, FailureRecord, LastVerification, LoopState,
+    },
     verdict::{FailureView, feedback, gather::HeadEvidence},
 };
 
@@ -33,6 +38,8 @@ pub(super) struct Counting {
     pub(super) judgement: Judgement,
     /// The head's failures, the most telling first.
     pub(super) failures: Vec<FailureView>,
+    /// Disputes that the head ended.
+    pub(super) mended: Vec<Dispute>,
 }
 
 /// Counts the head, judges the run of attempts, and remembers what failed.
@@ -48,7 +55,9 @@ pub(super) fn count(given: &Given<'_>, next: &mut LoopState, verification: &Veri
     let Verification { evidence, blames, .. } = verification;
     let failures = feedback::failures(evidence, blames, &judgement.regressed, given.policy);
     remember(given, next, &judgement, &failures, reached);
-    Counting { counted, judgement, failures }
+    let has_ended = given.is_open() && evidence.missing().is_empty();
+    let mended = if has_ended { disputes::end_mended(next, given.snapshot, &failures) } else { Vec::new() };
+    Counting { counted, judgement, failures, mended }
 }
 
 /// Counts the head as an attempt once its verification has ended, or replaces the evidence of a head that was counted
@@ -59,6 +68,7 @@ fn attempt_of_head(given: &Given<'_>, next: &mut LoopState, verification: &Verif
     let mut digest =
         attempt::digest(given.snapshot, next, evidence, evaluation, result, blames, rejections.clone(), given.now);
     digest.flaky.clone_from(flaky);
+    digest.disputed = digest.rejections.is_empty() && is_disputed(given, next, verification, &digest);
     digest.tests = digest.tests.filter(|tests| tests.len() <= given.policy.state.most_tests());
     let previous = next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
     let Comparison { compare, regressed } =
@@ -76,6 +86,20 @@ fn attempt_of_head(given: &Given<'_>, next: &mut LoopState, verification: &Verif
         }
     }
     Some(Counted { digest, compare, is_news })
+}
+
+/// Whether the head fails by nothing but failures that are disputed.
+fn is_disputed(given: &Given<'_>, next: &LoopState, verification: &Verification, digest: &AttemptDigest) -> bool {
+    if next.disputes.is_empty() {
+        return false;
+    }
+    let Verification { evidence, blames, .. } = verification;
+    let failures = feedback::failures(evidence, blames, &BTreeSet::new(), given.policy);
+    let own: Vec<&FailureView> = failures.iter().filter(|view| view.blame == Blame::PrCode).collect();
+    let told: BTreeSet<&str> = own.iter().map(|view| view.check.as_str()).collect();
+    let silent = blames.iter().filter(|blame| blame.blame == Blame::PrCode).map(|blame| blame.check.as_str());
+    let rules = digest.failed_rules.iter().map(RuleId::as_str);
+    silent.chain(rules).all(|name| told.contains(name)) && disputes::cover(next, own.iter().map(|view| view.cause))
 }
 
 /// What failed in the head's attempt, which earlier failures it is rid of, and where the run stands.

@@ -41,6 +41,9 @@ pub(super) fn lines(
             history.happened(event.clone());
         }
     }
+    for dispute in &counting.mended {
+        history.happened(Event::Disputed(Box::new(dispute.clone())));
+    }
     history.called(blocking);
     history.ended();
     history.lines

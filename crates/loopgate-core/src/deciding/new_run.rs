@@ -92,6 +92,7 @@ impl LoopState {
             blocked: None,
             past_causes: Vec::new(),
             senior: None,
+            disputes: Vec::new(),
             resumes: Vec::new(),
             accepted: BTreeSet::new(),
             accepted_tampering: BTreeMap::new(),

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     deciding::{AttemptRecord, CheckView, CommandReply, DecisionWord, NextAction, Provenance, View, Warning},
-    escalation::{escalation_call, fix_request, senior_fixer},
+    escalation::{disputes, escalation_call, fix_request, senior_fixer},
     evidence::{CheckKind, Outcome},
     gate::{Assessment, GateReport, GateStanding, Holding, waiting},
     ids::{CheckName, Login, Timestamp},
@@ -80,7 +80,10 @@ impl Stages<'_> {
                 &counting.failures,
                 blames,
                 evaluation,
-                objections(&assessment.gates, &verification.review),
+                disputes::settled_of(next, &counting.failures)
+                    .map(|dispute| FeedbackFact::Settled(Box::new(dispute.clone())))
+                    .chain(objections(&assessment.gates, &verification.review))
+                    .collect(),
             ),
             fixing: fix_request::turn(snapshot, next, policy, self.action.retried(), now),
             evaluation: evaluation.clone(),

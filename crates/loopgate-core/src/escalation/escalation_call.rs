@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     attempts::{Cause, retry},
-    escalation::Question,
+    escalation::{Question, disputes},
     gate::{self, waiting},
     ids::{GateName, Score, Sha, Timestamp},
     observed::Snapshot,
@@ -36,6 +36,10 @@ pub fn still_stands(blocked: &Blocked, state: &LoopState, policy: &Policy, now: 
     if blocked.trigger == Trigger::GateTimeout {
         // Only the approvers' decision releases this cause; no push does.
         return waiting::overdue(state, &policy.gates, now).next().is_some();
+    }
+    if blocked.trigger == Trigger::Disputed {
+        // Nor is a dispute over before it is settled.
+        return disputes::open(state).next().is_some();
     }
     let resumed = state.resumes.iter().any(|resume| resume.at > blocked.since);
     let head = state.attempt_of(state.head_sha);
@@ -93,7 +97,7 @@ pub fn describe(
         since: blocked.since,
         attempt: blocked.attempt,
         cause: causes.get(&blocked.trigger).cloned(),
-        question: Question::about(blocked, failures),
+        question: Question::about(blocked, causes.get(&blocked.trigger), failures),
         recipients: recipients(blocked, state, snapshot, policy, failures),
         history,
         best,
@@ -113,6 +117,13 @@ fn recipients(
     let own = policy.escalation.triggers.get(&trigger).map(|own| own.to.as_slice()).unwrap_or_default();
     if !own.is_empty() {
         return own.iter().cloned().collect();
+    }
+    if trigger == Trigger::Disputed {
+        let of_test = disputes::open(state).flat_map(|dispute| disputes::owners(snapshot, dispute));
+        let owners: BTreeSet<Recipient> = of_test.collect();
+        if !owners.is_empty() {
+            return owners;
+        }
     }
     let security =
         (trigger == Trigger::SecurityIssueFound).then(|| policy.gate_with_role(GateRole::Security)).flatten();

@@ -1,5 +1,6 @@
 //! Calling somebody: a human with one question, a senior fixer, or a fixer that works elsewhere.
 
+pub mod disputes;
 pub mod escalation_call;
 pub mod fix_request;
 mod question;

@@ -1,6 +1,12 @@
 //! The one question that is put to the human who is called. It is written, with its answers, where decisions are shown.
 
-use crate::{failure, policy::Trigger, state::Blocked, verdict::FailureView};
+use crate::{
+    attempts::Cause,
+    failure,
+    policy::Trigger,
+    state::{Blocked, Dispute},
+    verdict::FailureView,
+};
 
 /// One specific decision to take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +15,8 @@ pub enum Question {
     WhoDecides,
     /// A test and the code disagree: which side is right?
     WhichSide { test: String, expected: String, actual: String, since: Disagreement },
+    /// Somebody says that a failure is not theirs to mend: who is right?
+    Disputed { dispute: Box<Dispute>, expected: Option<String>, actual: Option<String> },
     /// What the trigger leaves undecided about the run as a whole, after so many attempts.
     OfRun { attempts: u32, about: Trigger },
 }
@@ -27,7 +35,12 @@ const LOOKED_AT: usize = 20;
 
 impl Question {
     /// What to ask about a cause. Where a failure shows two sides, they are the choice.
-    pub fn about(blocked: &Blocked, failures: &[FailureView]) -> Self {
+    pub fn about(blocked: &Blocked, cause: Option<&Cause>, failures: &[FailureView]) -> Self {
+        if let Some(Cause::Disputed { first, .. }) = cause {
+            let view = failures.iter().find(|view| view.cause == first.failure);
+            let (expected, actual) = view.and_then(|view| failure::sides(&view.failure)).unzip();
+            return Self::Disputed { dispute: first.clone(), expected, actual };
+        }
         if blocked.trigger == Trigger::GateTimeout {
             return Self::WhoDecides;
         }

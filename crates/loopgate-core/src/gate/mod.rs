@@ -12,7 +12,7 @@ mod reviewers;
 mod trigger;
 pub mod waiting;
 
-pub(crate) use authority::{may_decide, owners_of};
+pub(crate) use authority::{has_part_in, is_member, may_decide, owners_of};
 
 pub use assess::{Assessment, CommandWord, Tampered, assess, holding, ticked_boxes};
 pub use authority::{ACTIONS, Owner, OwnerMention, owner_mentions};

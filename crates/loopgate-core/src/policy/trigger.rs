@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum Trigger {
     SecurityIssueFound,
     Tampering,
+    Disputed,
     RegressionDetected,
     CircularFailure,
     SameError,
@@ -32,6 +33,7 @@ impl Trigger {
         match self {
             Self::SecurityIssueFound => "security_issue_found",
             Self::Tampering => "tampering",
+            Self::Disputed => "disputed",
             Self::RegressionDetected => "regression_detected",
             Self::CircularFailure => "circular_failure",
             Self::SameError => "same_error",
@@ -51,7 +53,7 @@ impl Trigger {
 
     /// Whether a later passing push is not enough: a person must say `/loop resume` (decisions.md, E5).
     pub const fn needs_a_decision(self) -> bool {
-        matches!(self, Self::SecurityIssueFound | Self::Tampering | Self::AmbiguousRequirement)
+        matches!(self, Self::SecurityIssueFound | Self::Tampering | Self::Disputed | Self::AmbiguousRequirement)
     }
 
     pub const fn default_action(self) -> EscalationAction {

@@ -129,6 +129,9 @@ pub struct AttemptDigest {
     /// People who turned it down, and the attempt with it. The same words cost one attempt, whatever follows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejections: Vec<Rejection>,
+    /// It fails by nothing but what is disputed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disputed: bool,
     /// One line for retry tables: "unit: assertion failed at src/a.rs:12".
     pub summary: String,
 }
@@ -165,7 +168,7 @@ pub enum RejectedIn {
 impl AttemptDigest {
     /// Whether it failed through the pull request's own code, or a person turned it down.
     pub fn spent(&self) -> bool {
-        let own = matches!(self.blame, None | Some(Blame::PrCode));
+        let own = matches!(self.blame, None | Some(Blame::PrCode)) && !self.disputed;
         self.result == VerificationResult::Fail && own || !self.rejections.is_empty()
     }
 

@@ -6,6 +6,7 @@
 
 mod attempts;
 mod description;
+mod disputes;
 mod gates;
 pub mod history;
 mod local_loop;
@@ -28,6 +29,7 @@ pub use self::{
         Outage, RejectedIn, Rejection, RunHold, VerificationResult,
     },
     description::{Agent, AgentKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
+    disputes::{Dispute, DisputeEnd, DisputeKind, DisputeSource, Settlement},
     gates::{ClosedPeriod, GateStatus, Objection, Revocation, Ticks, WordSource},
     local_loop::{
         Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, LoopCall, Major, ReflexState, Senior, Settings, Spent,
@@ -142,6 +144,9 @@ pub struct LoopState {
     /// The cause that the senior fixer was asked to mend instead of a human: once in a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub senior: Option<Blocked>,
+    /// Failures of which somebody said that they are not theirs to mend, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disputes: Vec<Dispute>,
     /// Where streaks were started anew by `/loop resume`.
     #[serde(default)]
     pub resumes: Vec<Resume>,

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    ids::{CheckName, CheckRunId, CommentId, GateName, Login, Sha, Timestamp, UserId},
+    ids::{CheckName, CheckRunId, CommentId, FailureId, GateName, Login, Sha, Timestamp, UserId},
     policy::Trigger,
-    state::{GateStatus, Objection, Revocation, Ticks, WordSource},
+    state::{GateStatus, Objection, Revocation, Settlement, Ticks, WordSource},
 };
 
 /// What is remembered of a gate. Never evidence of an approval: gates are derived anew at each reconcile.
@@ -98,6 +98,9 @@ pub struct Resume {
     pub by: Login,
     pub by_id: UserId,
     pub at: Timestamp,
+    /// The disputed failure whose settling began it; none of `/loop resume`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<FailureId>,
 }
 
 /// A comment or review whose commands were answered, or a button.
@@ -156,6 +159,13 @@ pub enum AnswerOutcome {
     Skipped {
         check: CheckName,
     },
+    Disputed {
+        failure: FailureId,
+    },
+    Settled {
+        failure: FailureId,
+        outcome: Settlement,
+    },
     Refused(CommandRefusal),
 }
 
@@ -192,6 +202,34 @@ pub enum CommandRefusal {
     /// `build` and `test` are not skipped here.
     NeverSkipped {
         check: CheckName,
+    },
+    /// The head has no failure of this id.
+    NoSuchFailure {
+        failure: FailureId,
+    },
+    /// It is disputed, and was not settled yet.
+    DisputedAlready {
+        failure: FailureId,
+    },
+    /// The same was settled before.
+    SettledBefore {
+        failure: FailureId,
+        outcome: Settlement,
+        by: Login,
+    },
+    /// Nobody disputes anything, or not that.
+    NothingToSettle,
+    /// Several are disputed: which?
+    WhichFailure {
+        failures: Vec<FailureId>,
+    },
+    /// Only who was called or a maintainer settles it, and nobody whose work it is.
+    NeedsSettler {
+        failure: FailureId,
+    },
+    /// What blocks is a dispute, and only settling it helps.
+    NeedsSettling {
+        failure: FailureId,
     },
     UnknownCommand {
         typed: String,

@@ -11,7 +11,7 @@ use crate::{
     failure::{Blame, CheckContext, ExaminedFailure, FeedbackItem, FeedbackLine},
     ids::{CheckName, Login, RuleId},
     policy::{CheckPolicy, CheckSource, CommandCheck, Policy, Severity},
-    state::RejectedIn,
+    state::{Dispute, RejectedIn},
     verdict::{Evaluation, FailureView, RuleFailure, RuleOutcome},
 };
 
@@ -89,6 +89,8 @@ pub enum FeedbackFact {
     Failure(FeedbackLine),
     /// A rule that does not hold, with what it says of itself.
     Rule { id: RuleId, description: String, why: RuleFailure },
+    /// What a person said of a failure that was disputed.
+    Settled(Box<Dispute>),
     /// What a person objects to, in their words.
     Objection { by: Login, of: RejectedIn, words: String },
 }

@@ -2,6 +2,7 @@
 
 mod attempts;
 mod commands;
+mod disputes;
 mod evidence;
 mod stages;
 

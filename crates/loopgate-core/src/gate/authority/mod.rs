@@ -356,6 +356,19 @@ pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Accoun
     if is_whole { Ok(()) } else { Err(Refusal::NotAnApprover) }
 }
 
+/// Whether somebody wrote a part of the change, or asked an agent for it; none where that could not be learned.
+pub(crate) fn has_part_in(snapshot: &Snapshot, person: &Account) -> Option<bool> {
+    let wrote = person.id == snapshot.pull_request.author.id
+        || Contributors::of(&snapshot.commits, Exclusion::Allowed).include(person);
+    let asked = || snapshot.assignments.asked(person.id, snapshot.pull_request.created_at).ok();
+    if wrote { Some(true) } else { asked() }
+}
+
+/// Whether somebody is known to be in a team.
+pub(crate) fn is_member(snapshot: &Snapshot, team: &TeamSlug, person: UserId) -> bool {
+    matches!(snapshot.authority.teams.get(team), Some(TeamStanding::Usable { members }) if members.contains_key(&person))
+}
+
 /// Whether the configuration names no approver at all.
 pub(super) fn is_unset(policy: &GatePolicy) -> bool {
     let approvers = &policy.approvers;

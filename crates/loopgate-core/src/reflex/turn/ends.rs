@@ -80,7 +80,13 @@ impl Turn {
         let mut turn = Self::on(state, now);
         let cause = turn.state.blocked.take().map(|blocked| blocked.trigger);
         let after_attempt = turn.state.attempts.last().map_or(0, |last| last.number);
-        turn.state.resumes.push(Resume { after_attempt, by: by.clone(), by_id: UserId::new(0), at: now });
+        turn.state.resumes.push(Resume {
+            after_attempt,
+            by: by.clone(),
+            by_id: UserId::new(0),
+            at: now,
+            settled: None,
+        });
         if let Some(accepted) = &accepted {
             turn.state.accepted.insert(Trigger::Tampering);
             turn.state.accepted_tampering.clone_from(accepted);

@@ -13,8 +13,8 @@ use crate::{
     policy::{Phase, Trigger},
     stage::Stage,
     state::{
-        AnswerOutcome, Blocked, CritiqueItem, DistanceToSuccess, FixMaker, Resume, RunStatus, Settings, Skip, Step,
-        StopReason, Trace, WordSource,
+        AnswerOutcome, Blocked, CritiqueItem, Dispute, DistanceToSuccess, FixMaker, Resume, RunStatus, Settings, Skip,
+        Step, StopReason, Trace, WordSource,
     },
 };
 
@@ -81,6 +81,8 @@ pub enum Event {
     },
     GateInvalidated(GateInvalidated),
     CheckSkipped(Skip),
+    /// Somebody said that a failure is not theirs to mend, or that ended: as it stands now.
+    Disputed(Box<Dispute>),
     CommandRun(CommandRun),
     Escalated(Escalated),
     Resumed(Resumed),

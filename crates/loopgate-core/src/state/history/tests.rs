@@ -243,6 +243,7 @@ fn resumed() -> BoxedStrategy<Resumed> {
         by,
         by_id: crate::UserId::new(7),
         at,
+        settled: None,
     });
     prop_oneof![
         text().prop_map(|recovered| Resumed::Recovered { recovered }),

@@ -106,6 +106,18 @@ impl Tampering {
         }
     }
 
+    /// The file that is weakened, where it is one.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::TestFileRemoved { path }
+            | Self::TestsRemoved { path, .. }
+            | Self::Skipped { path, .. }
+            | Self::FewerAssertions { path, .. }
+            | Self::ThresholdLowered { path, .. } => Some(path),
+            Self::SnapshotsRewritten { .. } => None,
+        }
+    }
+
     /// The first tests that are removed, where they have names.
     pub fn named(&self) -> Vec<&str> {
         let Self::TestsRemoved { tests, .. } = self else { return Vec::new() };

@@ -1,0 +1,197 @@
+//! Disputes: whoever repairs says that a failure is not theirs to mend, one person is called, and one word settles it
+//! (decisions.md, Q).
+//!
+//! A dispute never makes anything pass. While one is open the run is blocked by it, and a head that fails by disputed
+//! failures alone spends no attempt.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    evidence::Failure,
+    gate,
+    ids::{FailureId, Timestamp},
+    observed::{Account, AccountKind, ChangedFile, Permission, Snapshot, Standing},
+    policy::Recipient,
+    source_files::is_test,
+    state::{CommandRefusal, Dispute, DisputeEnd, DisputeKind, DisputeSource, LoopState},
+    verdict::FailureView,
+};
+
+/// As many disputes in a run say that what is wanted is unclear, and call a person for that.
+pub const MANY: usize = 3;
+
+/// The disputes that nobody has settled yet, oldest first.
+pub fn open(state: &LoopState) -> impl Iterator<Item = &Dispute> {
+    state.disputes.iter().filter(|dispute| dispute.is_open())
+}
+
+/// How many failures were disputed since a person last resumed the run, if that is too many.
+pub fn too_many(state: &LoopState) -> Option<usize> {
+    let resumed = state.resumes.iter().filter(|resume| resume.settled.is_none()).map(|resume| resume.at).max();
+    let since = state.disputes.iter().filter(|dispute| resumed.is_none_or(|resumed| dispute.at > resumed)).count();
+    (since >= MANY).then_some(since)
+}
+
+/// What somebody says of a failure, where and when.
+#[derive(Clone, Debug)]
+pub struct Claim<'a> {
+    pub failure: FailureId,
+    pub kind: DisputeKind,
+    pub reason: &'a str,
+    pub by: &'a Account,
+    pub at: Timestamp,
+    pub source: DisputeSource,
+}
+
+/// Opens a dispute about a failure of the head.
+///
+/// # Errors
+/// When the head has no such failure, when it is disputed already, and when the same was settled before.
+pub fn begin(
+    state: &mut LoopState,
+    snapshot: &Snapshot,
+    failures: &[FailureView],
+    claim: &Claim<'_>,
+) -> Result<Dispute, CommandRefusal> {
+    let failure = claim.failure;
+    let is_it = |view: &&FailureView| view.cause == failure || view.told.id == Some(failure);
+    let view = failures.iter().find(is_it).ok_or(CommandRefusal::NoSuchFailure { failure })?;
+    let file = test_file(&view.failure).map(str::to_owned);
+    let dispute = Dispute {
+        failure,
+        kind: claim.kind,
+        reason: claim.reason.to_owned(),
+        by: claim.by.login.clone(),
+        by_id: claim.by.id,
+        at: claim.at,
+        source: claim.source,
+        check: view.check.clone(),
+        test: view.failure.test_name.clone(),
+        test_diff: test_diff(snapshot, file.as_deref()),
+        file,
+        head_sha: snapshot.pull_request.head.sha,
+        end: None,
+    };
+    for earlier in state.disputes.iter().filter(|earlier| earlier.failure == failure) {
+        match &earlier.end {
+            None => return Err(CommandRefusal::DisputedAlready { failure }),
+            Some(DisputeEnd::Settled { outcome, by, .. }) if earlier.test_diff == dispute.test_diff => {
+                let (outcome, by) = (outcome.clone(), by.clone());
+                return Err(CommandRefusal::SettledBefore { failure, outcome, by });
+            }
+            Some(_) => {}
+        }
+    }
+    state.disputes.push(dispute.clone());
+    Ok(dispute)
+}
+
+/// The open dispute that a word settles.
+///
+/// # Errors
+/// When there is none, or which one is meant is not said.
+pub fn meant(state: &LoopState, failure: Option<FailureId>) -> Result<&Dispute, CommandRefusal> {
+    let mut found = open(state).filter(|dispute| failure.is_none_or(|failure| failure == dispute.failure));
+    let first = found.next().ok_or(CommandRefusal::NothingToSettle)?;
+    match found.next() {
+        None => Ok(first),
+        Some(_) => Err(CommandRefusal::WhichFailure { failures: open(state).map(|dispute| dispute.failure).collect() }),
+    }
+}
+
+/// Whether somebody may settle a dispute about a test of this file: a maintainer, or an owner of the file with write. Never
+/// whoever wrote a part of the change or asked an agent for it.
+///
+/// # Errors
+/// When they may not, or their rights are not known.
+pub fn may_settle(snapshot: &Snapshot, person: &Account, dispute: &Dispute) -> Result<(), CommandRefusal> {
+    let refused = || CommandRefusal::NeedsSettler { failure: dispute.failure };
+    if person.id == dispute.by_id || person.kind != AccountKind::User {
+        return Err(refused());
+    }
+    match gate::has_part_in(snapshot, person) {
+        Some(false) => {}
+        Some(true) => return Err(refused()),
+        None => return Err(CommandRefusal::RightsUnknown),
+    }
+    match snapshot.authority.people.get(&person.id) {
+        Some(Standing::Known { permission, .. }) if *permission >= Permission::Maintain => Ok(()),
+        Some(Standing::Known { permission, .. })
+            if *permission >= Permission::Write && owns(snapshot, person, dispute) =>
+        {
+            Ok(())
+        }
+        Some(Standing::Known { .. } | Standing::Gone) => Err(refused()),
+        Some(Standing::Unknown(_)) | None => Err(CommandRefusal::RightsUnknown),
+    }
+}
+
+fn owns(snapshot: &Snapshot, person: &Account, dispute: &Dispute) -> bool {
+    owners(snapshot, dispute).iter().any(|owner| match owner {
+        Recipient::User(login) => *login == person.login,
+        Recipient::Team(team) => gate::is_member(snapshot, team, person.id),
+        Recipient::GateApprovers(_) => false,
+    })
+}
+
+/// Who is called about a dispute before anybody else: the owners of the test's file.
+pub fn owners(snapshot: &Snapshot, dispute: &Dispute) -> Vec<Recipient> {
+    let (Some(codeowners), Some(file)) = (&snapshot.codeowners, &dispute.file) else { return Vec::new() };
+    gate::owners_of(codeowners, std::iter::once(file.as_str())).into_iter().collect()
+}
+
+/// Ends the open disputes whose failure the head, verified to its end, is rid of while their test is as it was.
+pub fn end_mended(state: &mut LoopState, snapshot: &Snapshot, failures: &[FailureView]) -> Vec<Dispute> {
+    let head_sha = snapshot.pull_request.head.sha;
+    let still_fails = |dispute: &Dispute| {
+        failures.iter().any(|view| view.cause == dispute.failure || view.told.id == Some(dispute.failure))
+    };
+    let mut ended = Vec::new();
+    for dispute in state.disputes.iter_mut().filter(|dispute| dispute.is_open() && dispute.head_sha != head_sha) {
+        if !still_fails(dispute) && test_diff(snapshot, dispute.file.as_deref()) == dispute.test_diff {
+            dispute.end = Some(DisputeEnd::Mended { head_sha });
+            ended.push(dispute.clone());
+        }
+    }
+    ended
+}
+
+/// Whether all of these failures are disputed, and none was said to be the author's to mend.
+pub fn cover(state: &LoopState, failures: impl IntoIterator<Item = FailureId>) -> bool {
+    let disputed = |failure: FailureId| {
+        let newest = state.disputes.iter().rev().find(|dispute| dispute.failure == failure);
+        newest.is_some_and(|dispute| !dispute.is_turned_down())
+    };
+    let mut failures = failures.into_iter().peekable();
+    failures.peek().is_some() && failures.all(disputed)
+}
+
+/// What was settled about failures that the head still has, newest last.
+pub fn settled_of<'s>(state: &'s LoopState, failures: &[FailureView]) -> impl Iterator<Item = &'s Dispute> {
+    state.disputes.iter().filter(|dispute| {
+        matches!(dispute.end, Some(DisputeEnd::Settled { .. }))
+            && failures.iter().any(|view| view.cause == dispute.failure)
+    })
+}
+
+/// The file of the test, where the failure tells of one that holds nothing but tests.
+fn test_file(failure: &Failure) -> Option<&str> {
+    let source = failure.source.as_ref().map(|source| source.file.as_str());
+    [failure.test_file.as_deref(), source].into_iter().flatten().find(|file| is_test(file))
+}
+
+/// Digest of what the pull request does to a test's file; to all tests where the file is not known. Empty where it leaves
+/// them alone.
+fn test_diff(snapshot: &Snapshot, file: Option<&str>) -> String {
+    let is_it = |changed: &&ChangedFile| file.map_or_else(|| is_test(&changed.path), |file| changed.path == file);
+    let mut changed = snapshot.files.known().iter().filter(is_it).peekable();
+    if changed.peek().is_none() {
+        return String::new();
+    }
+    let mut digest = Sha256::new();
+    for file in changed {
+        let patch = file.patch.as_deref().unwrap_or("unreadable");
+        digest.update(format!("{} {:?} {} {patch}", file.path, file.status, patch.len()));
+    }
+    hex::encode(digest.finalize())
+}

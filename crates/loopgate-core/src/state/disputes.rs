@@ -1,0 +1,124 @@
+//! Failures of which somebody said that they are not theirs to mend, and what became of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ids::{CheckName, FailureId, Login, Sha, Timestamp, UserId},
+    state::WordSource,
+};
+
+/// One dispute (decisions.md, Q). It is open until a person settles it, or a push ends what it is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Dispute {
+    pub failure: FailureId,
+    pub kind: DisputeKind,
+    /// At most 500 characters.
+    pub reason: String,
+    pub by: Login,
+    pub by_id: UserId,
+    pub at: Timestamp,
+    pub source: DisputeSource,
+    pub check: CheckName,
+    pub test: Option<String>,
+    /// The test's file, as it was reported.
+    pub file: Option<String>,
+    /// The head that failed so.
+    pub head_sha: Sha,
+    /// Digest of what the pull request changes in that file; empty where it leaves it alone.
+    #[serde(default)]
+    pub test_diff: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<DisputeEnd>,
+}
+
+impl Dispute {
+    pub const fn is_open(&self) -> bool {
+        self.end.is_none()
+    }
+
+    /// Whether a person said that the failure is the author's to mend.
+    pub const fn is_turned_down(&self) -> bool {
+        matches!(self.end, Some(DisputeEnd::Settled { outcome: Settlement::Test, .. }))
+    }
+}
+
+/// Where it was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DisputeSource {
+    Words(WordSource),
+    /// The message of a commit, in its trailer `Loopgate-Dispute`.
+    Commit(Sha),
+}
+
+/// Why a failure is not for whoever repairs to mend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DisputeKind {
+    /// The code is right, and the test asks for something else.
+    #[default]
+    TestWrong,
+    RequirementUnclear,
+    /// What is asked for cannot be had.
+    Impossible,
+    /// The change has nothing to do with it.
+    NotMine,
+    Environment,
+}
+
+impl DisputeKind {
+    pub const ALL: [Self; 5] =
+        [Self::TestWrong, Self::RequirementUnclear, Self::Impossible, Self::NotMine, Self::Environment];
+
+    /// As it is written in comments and commits.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TestWrong => "test_wrong",
+            Self::RequirementUnclear => "requirement_unclear",
+            Self::Impossible => "impossible",
+            Self::NotMine => "not_mine",
+            Self::Environment => "environment",
+        }
+    }
+}
+
+/// How a dispute ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DisputeEnd {
+    Settled {
+        outcome: Settlement,
+        by: Login,
+        by_id: UserId,
+        at: Timestamp,
+    },
+    /// A push mended the failure and left the test as it was.
+    Mended {
+        head_sha: Sha,
+    },
+}
+
+/// Who is right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settlement {
+    /// The loop goes on, and the failure is the author's to mend.
+    Test,
+    /// What the pull request does to the test, as it stands, is meant.
+    Code,
+    /// What should happen instead, at most 500 characters.
+    Neither(String),
+}
+
+impl Settlement {
+    /// The word that says so.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Code => "code",
+            Self::Neither(_) => "neither",
+        }
+    }
+}
