@@ -72,12 +72,13 @@ fn undisturbed() -> Vec<Vec<Value>> {
 /// Where what is left differs from what would have been left: the first deed after which it does, and how.
 fn difference(expected: &[Value], seen: &[Value]) -> Option<String> {
     let nth = expected.iter().zip(seen).position(|(expected, seen)| expected != seen)?;
-    let (expected, seen) = (expected[nth].as_object()?, seen[nth].as_object()?);
-    let of = |(key, value): (&String, &Value)| {
-        let expected = &expected[key];
-        (value != expected).then(|| format!("\n  {key}\n    is     {value}\n    not    {expected}"))
+    let texts = [&expected[nth], &seen[nth]].map(|it| serde_json::to_string_pretty(it).unwrap());
+    let lines = |of: usize, sign: &str| {
+        let others: Vec<_> = texts[1 - of].lines().collect();
+        let own = texts[of].lines().filter(|line| !others.contains(line));
+        own.map(|line| format!("\n  {sign} {line}")).collect::<String>()
     };
-    Some(format!("after deed {nth}:{}", seen.iter().filter_map(of).collect::<String>()))
+    Some(format!("after deed {nth}:{}{}", lines(0, "-"), lines(1, "+")))
 }
 
 #[derive(Clone, Copy)]
@@ -140,11 +141,13 @@ fn whatever_goes_wrong_the_end_is_the_same() {
     }
     let undisturbed = undisturbed();
     let wrong = played(&cases, &undisturbed);
-    let mut counts: BTreeMap<(&str, u64), usize> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     for (case, _) in &wrong {
-        *counts.entry((case.kind.0, (case.chance * 100.0) as u64)).or_default() += 1;
+        let at = CHANCES.iter().position(|chance| *chance == case.chance).unwrap();
+        counts.entry(case.kind.0).or_default()[at] += 1;
     }
+    let counts: String = counts.iter().map(|(kind, wrong)| format!("\n{kind}: {wrong:?}")).collect();
     let first: String = wrong.iter().take(6).map(|(case, how)| format!("\n{}: {how}", case.name())).collect();
-    println!("{} plays, wrong: {counts:#?}", cases.len());
-    assert!(wrong.is_empty(), "{} of {} plays went wrong: {counts:#?}{first}", wrong.len(), cases.len());
+    println!("{} plays; wrong at {CHANCES:?}: {counts}", cases.len());
+    assert!(wrong.is_empty(), "{} of {} plays went wrong{first}", wrong.len(), cases.len());
 }

@@ -111,7 +111,10 @@ pub fn left(github: &Simulator, pr: &Pr) -> Value {
         let ours = it.reactions.iter().filter(|(who, _)| who == "loopgate[bot]");
         let mut ours: Vec<_> = ours.map(|(_, what)| what.as_str()).collect();
         ours.sort_unstable();
-        format!("{}: {} {ours:?}", it.author, timeless(&it.body))
+        // What agents read says the same in other words.
+        let body = it.body.split("<summary>For agents").next().unwrap_or_default();
+        let body = format!("{}: {ours:?}\n{}", it.author, timeless(body));
+        body.lines().map(str::to_owned).collect::<Vec<_>>()
     }).collect();
     comments.sort();
     let ours = pull.check_runs.iter().filter(|run| run.app == "loopgate");
@@ -144,6 +147,6 @@ fn events(documents: &BTreeMap<String, String>) -> BTreeMap<String, usize> {
 /// A text without commit ids, numbers of things, and times.
 fn timeless(text: &str) -> String {
     static CHANGING: std::sync::LazyLock<Regex> =
-        std::sync::LazyLock::new(|| Regex::new(r"\b[0-9a-f]{7,64}\b|\d{4}-\d\d-\d\d( \d\d:\d\d)?|\d+ (s|min|h)\b").unwrap());
+        std::sync::LazyLock::new(|| Regex::new(r"\b[0-9a-f]{7,64}\b|127.0.0.1:\d+|\d{4}-\d\d-\d\d( \d\d:\d\d)?|\d+ (s|min|h)\b").unwrap());
     CHANGING.replace_all(text, "…").into_owned()
 }
