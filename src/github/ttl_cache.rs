@@ -30,6 +30,13 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
         known.get(key).filter(|(read_at, _)| now - *read_at < LIFE).map(|(_, value)| value.clone())
     }
 
+    /// [`put`](Self::put), if there is no doubt about it.
+    pub(crate) fn put_if(&self, is_sure: bool, key: K, value: V, now: Timestamp) {
+        if is_sure {
+            self.put(key, value, now);
+        }
+    }
+
     pub(crate) fn put(&self, key: K, value: V, now: Timestamp) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST {

@@ -221,9 +221,10 @@ impl Executor {
         if let Some(message) = self.refused_reviewers.get(&key, now) {
             return Err(Error::Rejected { path, status: 422, message });
         }
+        let doubts = place.client.doubts();
         let asked = place.tell(Method::POST, &path, Some(&reviewer_body(reviewer)), Repeat::Safe).await;
         if let Err(Error::Rejected { message, .. }) = &asked {
-            self.refused_reviewers.put(key, message.clone(), now);
+            self.refused_reviewers.put_if(place.client.doubts() == doubts, key, message.clone(), now);
         }
         asked.map(|()| Did::Something)
     }
@@ -261,11 +262,12 @@ impl Executor {
         if let Some(answer) = self.reruns.get(&key, now) {
             return answer.map(|()| Did::Nothing);
         }
+        let doubts = place.client.doubts();
         let answer = match place.tell(Method::POST, &rerun_path(ask), None, Repeat::Never).await {
             Ok(()) => Ok(()),
             Err(error) => Err(error.refusal()?),
         };
-        self.reruns.put(key, answer.clone(), now);
+        self.reruns.put_if(answer.is_ok() || place.client.doubts() == doubts, key, answer.clone(), now);
         answer.map(|()| Did::Something)
     }
 

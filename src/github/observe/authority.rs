@@ -98,12 +98,13 @@ impl Registry {
         if let Some(known) = self.logins.get(login, now) {
             return Ok(known);
         }
+        let doubts = client.doubts();
         let account = match client.get::<User>(&format!("/users/{}", path::escape(login.as_str()))).await.or_absent() {
             Ok(Some(user)) => NamedAccount::Known(user.into()),
             Ok(None) => NamedAccount::Missing,
             Err(error) => return Ok(NamedAccount::Unknown(reason(error)?)),
         };
-        self.logins.put(login.clone(), account.clone(), now);
+        self.logins.put_if(client.doubts() == doubts, login.clone(), account.clone(), now);
         Ok(account)
     }
 
@@ -124,14 +125,13 @@ impl Registry {
             Some(Organisation::Teams(teams)) if !teams.contains(team) => return Ok(TeamStanding::Missing),
             Some(Organisation::Teams(_)) | None => {}
         }
+        let doubts = client.doubts();
         let standing = match ask_for_team(client, repository, team).await {
             Ok(standing) => standing,
             Err(error) => unread(error, TeamStanding::Unreadable, TeamStanding::Unknown)?,
         };
-        if matches!(standing, TeamStanding::Unknown(_)) {
-            return Ok(standing);
-        }
-        self.teams.put(key, standing.clone(), now);
+        let is_sure = client.doubts() == doubts && !matches!(standing, TeamStanding::Unknown(_));
+        self.teams.put_if(is_sure, key, standing.clone(), now);
         Ok(standing)
     }
 
@@ -161,6 +161,7 @@ impl Registry {
             return Ok(known);
         }
         let slug = |team: Team| format!("{name}/{}", team.slug).parse().ok();
+        let doubts = client.doubts();
         // A person's account has no teams (404).
         let organisation = match client.list::<Vec<Team>>(&format!("/orgs/{name}/teams"), MOST_PAGES).await.or_absent()
         {
@@ -170,10 +171,8 @@ impl Registry {
             }
             Err(error) => unread(error, Organisation::Closed, Organisation::Silent)?,
         };
-        if matches!(organisation, Organisation::Silent(_)) {
-            return Ok(organisation);
-        }
-        self.organisations.put(key, organisation.clone(), now);
+        let is_sure = client.doubts() == doubts && !matches!(organisation, Organisation::Silent(_));
+        self.organisations.put_if(is_sure, key, organisation.clone(), now);
         Ok(organisation)
     }
 }

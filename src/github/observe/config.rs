@@ -257,11 +257,12 @@ impl BranchRules {
         if let Some(known) = self.approvals.get(&key, now) {
             return Ok(known);
         }
+        let doubts = client.doubts();
         let mut approvals = by_rulesets(client, repository, name).await?;
         if branch.protected && approvals == 0 {
             approvals = by_protection(client, repository, name).await?;
         }
-        self.approvals.put(key, approvals, now);
+        self.approvals.put_if(client.doubts() == doubts, key, approvals, now);
         Ok(approvals)
     }
 
@@ -277,11 +278,12 @@ impl BranchRules {
         if let Some(known) = self.closed.get(&key, now) {
             return Ok(known);
         }
+        let doubts = client.doubts();
         let rules = rules(client, repository, name).await?;
         let has = |kind: &str| rules.iter().any(|rule| rule.kind == kind);
         // <https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/available-rules-for-rulesets>
         let closed = has("creation") && (has("pull_request") || has("update"));
-        self.closed.put(key, closed, now);
+        self.closed.put_if(client.doubts() == doubts, key, closed, now);
         Ok(closed)
     }
 }

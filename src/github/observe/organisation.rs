@@ -53,8 +53,9 @@ impl Organisations {
         if let Some(known) = self.0.get(&key, now) {
             return Ok(known);
         }
+        let doubts = client.doubts();
         let defaults = read(client, owner).await?.map(Arc::new);
-        self.0.put(key, defaults.clone(), now);
+        self.0.put_if(client.doubts() == doubts, key, defaults.clone(), now);
         Ok(defaults)
     }
 

@@ -19,7 +19,7 @@ use chrono::TimeDelta;
 
 use self::{
     concurrent_writer::{ConcurrentWriter, SaveMemory},
-    look_again::{Doubt, LookAgain},
+    look_again::LookAgain,
     problems::ProblemMemory,
 };
 use super::{
@@ -172,7 +172,7 @@ impl From<RefsError> for Failed {
 
 /// Saves tried before the turn is left to the process that keeps saving first.
 const MOST_SAVES: usize = 5;
-/// When something that was found absent is asked for once more: when it is no longer believed without asking.
+/// When something that was refused or found absent is asked for once more: when it is no longer in doubt.
 const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(31);
 
 impl Reconcile {
@@ -277,10 +277,10 @@ impl Reconcile {
         now: Timestamp,
     ) -> Result<Option<ReconcileOutcome>, Failed> {
         let client = self.github.client(job.installation);
-        let doubts = client.doubtful_absences();
+        let doubts = client.doubts();
         let stays = self.lifetime == Lifetime::Stays;
         // Whoever asks for the first time cannot know; a process of one turn always does.
-        let confirm_at = || (stays && client.doubtful_absences() > doubts).then(|| now + LOOK_AGAIN_AFTER);
+        let confirm_at = || (stays && client.doubts() > doubts).then(|| now + LOOK_AGAIN_AFTER);
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
             Box::pin(self.leave(&client, job)).await?;
             return Ok(Some(ReconcileOutcome { revisit_at: confirm_at(), ..nothing(Settled::Dormant) }));
@@ -318,12 +318,12 @@ impl Reconcile {
         let concurrent_writer = outrun.or(concurrent_writer);
         let mut effects = plan(&observation.surface, &decision.surface, &texts);
         let post_at = concurrent_writer.and_then(|concurrent_writer| concurrent_writer.left_to_them(&mut effects));
-        let unseen = self.look_again.unseen(job, &observation);
-        if stays && self.look_again.holds(job, &unseen) {
+        let unseen = self.look_again.unseen(job, &observation, now);
+        if stays && !unseen.is_empty() {
             look_again::without_irrevocable(&mut effects);
         }
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
-        let doubt = Doubt::of(&observation.snapshot, stays && !executed.problems.is_empty());
+        let unanswered = observation.snapshot.authority.unknown().is_some();
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
         let is_final = decision.next.attempt_of(head).is_some()
             && !matches!(decision.action, NextAction::WaitForEvidence { .. })
@@ -337,7 +337,7 @@ impl Reconcile {
             .revisit_at
             .into_iter()
             .chain(archive_at)
-            .chain(self.look_again.after(job, unseen, doubt, now))
+            .chain(self.look_again.after(job, unseen, unanswered, now))
             .chain(confirm_at())
             .chain(post_at)
             .min();
