@@ -17,7 +17,7 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use chrono::TimeDelta;
-use http::{Method, header};
+use http::{Method, StatusCode, header};
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -539,7 +539,14 @@ impl Client {
                 Permit::NotBefore(until) => return Err(Error::RateLimited { until }),
             }
         }
-        Box::pin(self.exchange(&request, repeat)).await?.or_redirected(path)
+        let answer = Box::pin(self.exchange(&request, repeat)).await?.or_redirected(path)?;
+        // What stands between us and GitHub may answer in its place: then nothing was changed, or nobody knows.
+        let is_githubs = if answer.body.is_empty() {
+            answer.status != StatusCode::OK
+        } else {
+            serde_json::from_slice::<IgnoredAny>(&answer.body).is_ok()
+        };
+        if is_githubs { Ok(answer) } else { Err(unreadable(path, "a success without what GitHub says of it")) }
     }
 
     async fn read(&self, request: &Outgoing<'_>) -> Result<Incoming, Error> {

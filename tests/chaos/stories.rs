@@ -107,19 +107,25 @@ pub fn left(github: &Simulator, pr: &Pr) -> Value {
     let name = format!("refs/loopgate/pr/{}", pr.number);
     let documents = github.state_ref(&pr.repo, &name).unwrap().map(|it| it.files).unwrap_or_default();
     let state: Value = documents.get("loop-state.json").map_or(Value::Null, |it| serde_json::from_str(it).unwrap());
-    let mut comments: Vec<_> = pull.comments.iter().map(|it| {
-        let ours = it.reactions.iter().filter(|(who, _)| who == "loopgate[bot]");
-        let mut ours: Vec<_> = ours.map(|(_, what)| what.as_str()).collect();
-        ours.sort_unstable();
-        // What agents read says the same in other words.
-        let body = it.body.split("<summary>For agents").next().unwrap_or_default();
-        let body = format!("{}: {ours:?}\n{}", it.author, timeless(body));
-        body.lines().map(str::to_owned).collect::<Vec<_>>()
-    }).collect();
+    let mut comments: Vec<_> = pull
+        .comments
+        .iter()
+        .map(|it| {
+            // That something was seen, and is being looked into, may have been said in between.
+            let ours = it.reactions.iter().filter(|(who, what)| who == "loopgate[bot]" && what != "eyes");
+            let mut ours: Vec<_> = ours.map(|(_, what)| what.as_str()).collect();
+            ours.sort_unstable();
+            // What agents read says the same in other words.
+            let body = it.body.split("<summary>For agents").next().unwrap_or_default();
+            let body = format!("{}: {ours:?}\n{}", it.author, timeless(body));
+            body.lines().map(str::to_owned).collect::<Vec<_>>()
+        })
+        .collect();
     comments.sort();
     let ours = pull.check_runs.iter().filter(|run| run.app == "loopgate");
-    let mut checks: Vec<_> = ours.map(|run| format!("{} {} {:?} {:?}", run.name, run.status,
-        run.conclusion.map(Conclusion::as_str), run.title)).collect();
+    let mut checks: Vec<_> = ours
+        .map(|run| format!("{} {} {:?} {:?}", run.name, run.status, run.conclusion.map(Conclusion::as_str), run.title))
+        .collect();
     checks.sort();
     let attempts = state["attempts"].as_array().cloned().unwrap_or_default();
     json!({
@@ -134,19 +140,23 @@ pub fn left(github: &Simulator, pr: &Pr) -> Value {
     })
 }
 
-/// How often the history tells of what must happen once.
+/// How often the history tells of what must happen once. A head may be evaluated once more, with what came to light.
 fn events(documents: &BTreeMap<String, String>) -> BTreeMap<String, usize> {
     let mut events = BTreeMap::new();
     for line in documents.get("history.jsonl").map_or("", |it| it).lines() {
         let event = serde_json::from_str::<Value>(line).unwrap()["event"].as_str().unwrap_or_default().to_owned();
-        *events.entry(event).or_default() += 1;
+        if event != "evaluation_done" {
+            *events.entry(event).or_default() += 1;
+        }
     }
     events
 }
 
 /// A text without commit ids, numbers of things, and times.
 fn timeless(text: &str) -> String {
-    static CHANGING: std::sync::LazyLock<Regex> =
-        std::sync::LazyLock::new(|| Regex::new(r"\b[0-9a-f]{7,64}\b|127.0.0.1:\d+|\d{4}-\d\d-\d\d( \d\d:\d\d)?|\d+ (s|min|h)\b").unwrap());
+    static CHANGING: std::sync::LazyLock<Regex> = std::sync::LazyLock::new(|| {
+        Regex::new(r"\b[0-9a-f]{7,64}\b|127.0.0.1:\d+|\d{4}-\d\d-\d\d( \d\d:\d\d)?|failing for .*|\d+ (s|min|h)\b")
+            .unwrap()
+    });
     CHANGING.replace_all(text, "…").into_owned()
 }

@@ -165,8 +165,7 @@ async fn serve(github: &Simulator, data: &std::path::Path, time: &Time, seed: u6
     let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key).unwrap();
     let patience = Patience { pause: Duration::ZERO, ..Patience::default() };
     let setup = Setup { clock: Arc::new(time.clone()), patience, ..Setup::default() };
-    let client =
-        Github::new(ApiUrl::parse(&github.url()).unwrap(), Credentials::App(credentials), setup).unwrap();
+    let client = Github::new(ApiUrl::parse(&github.url()).unwrap(), Credentials::App(credentials), setup).unwrap();
     let own = own_app(&client).await.unwrap();
     let reconciler = GithubReconciler::new(client.clone(), time.clone()).sealing(config.state_seal());
     let server = Server::new(config, own).clock(Arc::new(time.clone())).seed(seed).recovering(client);

@@ -242,9 +242,10 @@ impl Faults {
             Some((name, wanted)) => name == event && wanted.as_deref().is_none_or(|wanted| action == Some(wanted)),
         };
         let what = format!("{event} {}", action.unwrap_or_default());
-        deliveries.iter_mut().enumerate().find_map(|(rule, fault)| {
-            (fits(fault) && fault.often.strikes(dice, rule, &what)).then_some(fault.mishap)
-        })
+        deliveries
+            .iter_mut()
+            .enumerate()
+            .find_map(|(rule, fault)| (fits(fault) && fault.often.strikes(dice, rule, &what)).then_some(fault.mishap))
     }
 }
 

@@ -43,12 +43,7 @@ struct Waiting {
 impl LookAgain {
     /// What events told, now or before an earlier look, that this observation does not show; since when. What was waited
     /// for long enough is no longer among it: what is read is taken for what is.
-    pub fn unseen(
-        &self,
-        job: &ReconcileRequest,
-        observation: &Observation,
-        now: Timestamp,
-    ) -> Vec<(Hint, Timestamp)> {
+    pub fn unseen(&self, job: &ReconcileRequest, observation: &Observation, now: Timestamp) -> Vec<(Hint, Timestamp)> {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = waiting.get(&key(job)).map(|waiting| waiting.unseen.as_slice()).unwrap_or_default();
         let known = |hint: &&Hint| before.iter().all(|(known, _)| known != *hint);

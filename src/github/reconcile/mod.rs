@@ -483,6 +483,7 @@ impl Reconcile {
         now: Timestamp,
     ) -> Result<Option<Decided>, Failed> {
         let mut outrun = None;
+        let stays = self.lifetime == Lifetime::Stays;
         for _ in 0..MOST_SAVES {
             let (state, mut decision) = decide(observation, &loaded, now);
             let mut texts = texts(client, observation, &decision).await?;
@@ -500,6 +501,7 @@ impl Reconcile {
             let report = store.objects().report(decision.surface.status_comment, &texts);
             let lines = render::history_lines(&decision);
             let save = Save { state: &decision.next, lines: &lines, attempt, artifact: &report, subject: &subject };
+            let doubts = client.doubts();
             let (saved, refused) = match store.save(&loaded, &save).await {
                 Ok(saved) => (saved, None),
                 Err(RefsError::RefMoved { .. }) => {
@@ -512,6 +514,10 @@ impl Reconcile {
                         return Ok(None);
                     }
                     continue;
+                }
+                // What would be shown without it would tell of a record that is gone.
+                Err(RefsError::Refused(reason)) if stays && client.doubts() > doubts => {
+                    return Err(Failed { reason, retry: Retry::WhenAnswered });
                 }
                 // Without a saved state attempts are not counted, but people must be told why: so this goes on.
                 Err(RefsError::Refused(reason)) => (None, Some(not_saved(store.objects(), reason))),
