@@ -44,7 +44,7 @@ const READS_AT_ONCE: usize = 20;
 /// Redirects within the API followed for one request.
 const MOST_HOPS: u32 = 3;
 /// What is refused or absent still after so long is believed: servers that lag or are in trouble say it too.
-const REFUSAL_IS_CONFIRMED_AFTER: TimeDelta = TimeDelta::seconds(30);
+pub(crate) const REFUSAL_IS_CONFIRMED_AFTER: TimeDelta = TimeDelta::seconds(30);
 /// Refusals remembered at most; beyond that all are in doubt again.
 const MOST_REFUSALS: usize = 10_000;
 /// How long a 404 is believed that was found again.
@@ -313,7 +313,7 @@ impl Client {
             Some(CachedAnswer::Immutable(body)) => return Ok(Some(body.clone())),
             Some(CachedAnswer::Absent { since, until }) if now < *until => {
                 if *until - *since <= REFUSAL_IS_CONFIRMED_AFTER {
-                    self.shared.doubtful.fetch_add(1, Ordering::Relaxed);
+                    self.relies_on_doubt();
                 }
                 return Ok(None);
             }
@@ -344,6 +344,10 @@ impl Client {
         self.shared.doubtful.load(Ordering::Relaxed)
     }
 
+    pub(crate) fn relies_on_doubt(&self) {
+        self.shared.doubtful.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Notes whether a request was refused. That a ref of ours is absent is no matter of doubt: it is made then, or is there
     /// after all.
     fn note(&self, request: &Outgoing<'_>, answer: Result<(), &Error>) {
@@ -358,7 +362,7 @@ impl Client {
                 }
                 let now = self.now();
                 if now - *refused.entry(name()).or_insert(now) < REFUSAL_IS_CONFIRMED_AFTER {
-                    self.shared.doubtful.fetch_add(1, Ordering::Relaxed);
+                    self.relies_on_doubt();
                 }
             }
             Err(_) => {}

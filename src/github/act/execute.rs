@@ -217,14 +217,14 @@ impl Executor {
     async fn request_reviewer(&self, place: &Place<'_>, reviewer: &Reviewer) -> Result<Did, Error> {
         let surface = place.surface;
         let key = (surface.repository.clone(), surface.number.get(), reviewer.clone());
-        let (path, now) = (place.reviewers_path(), place.client.now());
-        if let Some(message) = self.refused_reviewers.get(&key, now) {
+        let path = place.reviewers_path();
+        if let Some(message) = self.refused_reviewers.recall(&key, place.client) {
             return Err(Error::Rejected { path, status: 422, message });
         }
         let doubts = place.client.doubts();
         let asked = place.tell(Method::POST, &path, Some(&reviewer_body(reviewer)), Repeat::Safe).await;
         if let Err(Error::Rejected { message, .. }) = &asked {
-            self.refused_reviewers.put_if(place.client.doubts() == doubts, key, message.clone(), now);
+            self.refused_reviewers.keep(key, message.clone(), place.client, doubts);
         }
         asked.map(|()| Did::Something)
     }
@@ -258,8 +258,8 @@ impl Executor {
 
     /// Asks once. A refusal is told as long as the wish stands, without asking again.
     async fn rerun(&self, place: &Place<'_>, ask: RerunRequest) -> Result<Did, Error> {
-        let (key, now) = ((place.surface.repository.clone(), ask.what), place.client.now());
-        if let Some(answer) = self.reruns.get(&key, now) {
+        let key = (place.surface.repository.clone(), ask.what);
+        if let Some(answer) = self.reruns.recall(&key, place.client) {
             return answer.map(|()| Did::Nothing);
         }
         let doubts = place.client.doubts();
@@ -267,7 +267,10 @@ impl Executor {
             Ok(()) => Ok(()),
             Err(error) => Err(error.refusal()?),
         };
-        self.reruns.put_if(answer.is_ok() || place.client.doubts() == doubts, key, answer.clone(), now);
+        match &answer {
+            Ok(()) => self.reruns.put(key, Ok(()), place.client.now()),
+            Err(_) => self.reruns.keep(key, answer.clone(), place.client, doubts),
+        }
         answer.map(|()| Did::Something)
     }
 

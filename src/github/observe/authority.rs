@@ -94,8 +94,7 @@ impl Registry {
     }
 
     async fn login(&self, client: &Client, login: &Login) -> Result<NamedAccount, Error> {
-        let now = client.now();
-        if let Some(known) = self.logins.get(login, now) {
+        if let Some(known) = self.logins.recall(login, client) {
             return Ok(known);
         }
         let doubts = client.doubts();
@@ -104,7 +103,7 @@ impl Registry {
             Ok(None) => NamedAccount::Missing,
             Err(error) => return Ok(NamedAccount::Unknown(reason(error)?)),
         };
-        self.logins.put_if(client.doubts() == doubts, login.clone(), account.clone(), now);
+        self.logins.keep(login.clone(), account.clone(), client, doubts);
         Ok(account)
     }
 
@@ -115,8 +114,8 @@ impl Registry {
         team: &TeamSlug,
         organisation: Option<&Organisation>,
     ) -> Result<TeamStanding, Error> {
-        let (key, now) = ((repository.clone(), team.clone()), client.now());
-        if let Some(known) = self.teams.get(&key, now) {
+        let key = (repository.clone(), team.clone());
+        if let Some(known) = self.teams.recall(&key, client) {
             return Ok(known);
         }
         match organisation {
@@ -130,8 +129,9 @@ impl Registry {
             Ok(standing) => standing,
             Err(error) => unread(error, TeamStanding::Unreadable, TeamStanding::Unknown)?,
         };
-        let is_sure = client.doubts() == doubts && !matches!(standing, TeamStanding::Unknown(_));
-        self.teams.put_if(is_sure, key, standing.clone(), now);
+        if !matches!(standing, TeamStanding::Unknown(_)) {
+            self.teams.keep(key, standing.clone(), client, doubts);
+        }
         Ok(standing)
     }
 
@@ -156,8 +156,8 @@ impl Registry {
         struct Team {
             slug: String,
         }
-        let (key, now) = (name.to_owned(), client.now());
-        if let Some(known) = self.organisations.get(&key, now) {
+        let key = name.to_owned();
+        if let Some(known) = self.organisations.recall(&key, client) {
             return Ok(known);
         }
         let slug = |team: Team| format!("{name}/{}", team.slug).parse().ok();
@@ -171,8 +171,9 @@ impl Registry {
             }
             Err(error) => unread(error, Organisation::Closed, Organisation::Silent)?,
         };
-        let is_sure = client.doubts() == doubts && !matches!(organisation, Organisation::Silent(_));
-        self.organisations.put_if(is_sure, key, organisation.clone(), now);
+        if !matches!(organisation, Organisation::Silent(_)) {
+            self.organisations.keep(key, organisation.clone(), client, doubts);
+        }
         Ok(organisation)
     }
 }

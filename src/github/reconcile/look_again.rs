@@ -132,6 +132,9 @@ fn shows(observation: &Observation, hint: &Hint) -> bool {
             let run = snapshot.checks.iter().find(|check| check.id == Some(*check_run));
             *of != head || run.is_some_and(|run| matches!(run.progress, CheckProgress::Completed { .. }))
         }
+        Hint::BaseMoved { from } => {
+            observation.base_head != *from || snapshot.pull_request.lifecycle != Lifecycle::Open
+        }
         Hint::Closed => snapshot.pull_request.lifecycle != Lifecycle::Open,
         Hint::Reopened => snapshot.pull_request.lifecycle == Lifecycle::Open,
         _ => true,

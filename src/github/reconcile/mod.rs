@@ -231,7 +231,10 @@ impl Reconcile {
         let outcome = Box::pin(self.look(job, &known, now)).await?;
         match &outcome.result {
             Settled::Decided(summary) if self.problems.remember(job, &summary.problems) != known => {
-                Box::pin(self.look(job, &summary.problems, now)).await
+                let told = Box::pin(self.look(job, &summary.problems, now)).await?;
+                // What was refused a moment ago may be done by now, and told of all the same.
+                let revisit_at = told.revisit_at.into_iter().chain(outcome.revisit_at).min();
+                Ok(ReconcileOutcome { revisit_at, ..told })
             }
             _ => Ok(outcome),
         }

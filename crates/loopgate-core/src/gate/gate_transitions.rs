@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::waiting;
+use super::{reviewers::eligible_reviewers, waiting};
 use crate::{
     gate::{self, Assessment, GateReport, GateStanding, Holding, Reviewer, Tampered},
     ids::{GateName, Timestamp},
@@ -51,6 +51,10 @@ pub fn follow_up(
             _ => BTreeSet::new(),
         };
         asked_before.extend(after.reviewers.iter().filter_map(|name| reviewer(name)));
+        // Whoever was asked for at the last look has not been seen as requested before this one.
+        if before.is_some_and(|before| before.status == GateStatus::Requested) {
+            asked_before.extend(eligible_reviewers(report, snapshot));
+        }
         // A reviewer seen as requested once in this round is not asked again: GitHub drops the request when they
         // review, and a person may have withdrawn it on purpose.
         let requested: BTreeSet<Reviewer> = wanted.iter().filter(|who| is_requested(snapshot, who)).cloned().collect();
