@@ -1,8 +1,8 @@
 //! Looks that are repeated soon, because what was read cannot be the whole truth yet.
 //!
 //! What GitHub's API answers may be older than the event that led to the look: then the fact that the event told does
-//! not show. Somebody's rights may not have been readable, or a change may have been refused for a moment. Each of
-//! these heals by looking again, without any further event.
+//! not show. Somebody's rights may not have been readable. Each of these heals by looking again, without any further
+//! event. Refusals that may pass are the client's: `Client::doubts`.
 //!
 //! All of it is kept in memory: what a process forgets by ending, the next event or the next resync brings.
 
