@@ -18,6 +18,8 @@ mod organisation;
 mod packed;
 #[path = "github/reconcile.rs"]
 mod reconcile;
+#[path = "github/refusals.rs"]
+mod refusals;
 #[path = "github/storage.rs"]
 mod storage;
 #[path = "fixtures/unpacked.rs"]

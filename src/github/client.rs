@@ -17,7 +17,7 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use chrono::TimeDelta;
-use http::{Method, header};
+use http::{Method, StatusCode, header};
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -27,7 +27,7 @@ use sha1::{Digest as _, Sha1};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
 use super::{
-    Clock, Credentials, Error, MemoryCache, ResponseCache, Secret, SystemClock, Usage,
+    Clock, Credentials, Error, ErrorKind, MemoryCache, ResponseCache, Secret, SystemClock, Usage,
     auth::{TokenAnswer, TokenSlot},
     cache::{CacheKey, CachedAnswer},
     fence,
@@ -43,8 +43,10 @@ use loopgate_core::{InstallationId, Sha, Timestamp, observed::AppIdentity};
 const READS_AT_ONCE: usize = 20;
 /// Redirects within the API followed for one request.
 const MOST_HOPS: u32 = 3;
-/// How long a first 404 is believed.
-const ABSENCE_IS_CONFIRMED_AFTER: TimeDelta = TimeDelta::seconds(30);
+/// What is refused or absent still after so long is believed: servers that lag or are in trouble say it too.
+pub(crate) const REFUSAL_IS_CONFIRMED_AFTER: TimeDelta = TimeDelta::seconds(30);
+/// Refusals remembered at most; beyond that all are in doubt again.
+const MOST_REFUSALS: usize = 10_000;
 /// How long a 404 is believed that was found again.
 const ABSENCE_IS_BELIEVED: TimeDelta = TimeDelta::hours(1);
 /// How long GitHub's lists may not show what was just created.
@@ -164,8 +166,10 @@ struct Shared {
     reading: Semaphore,
     writing: AsyncMutex<Pace>,
     limit: Mutex<Limit>,
-    /// Reliances on absences that were not confirmed.
+    /// Reliances on refusals and absences that were not confirmed.
     doubtful: AtomicU64,
+    /// What was refused when it was last asked for, and since when.
+    refused: Mutex<HashMap<String, Timestamp>>,
     created: Mutex<Vec<Created>>,
 }
 
@@ -188,6 +192,7 @@ impl Client {
                 writing: AsyncMutex::default(),
                 limit: Mutex::default(),
                 doubtful: AtomicU64::default(),
+                refused: Mutex::default(),
                 created: Mutex::default(),
             }),
         }
@@ -307,8 +312,8 @@ impl Client {
         let absent_since = match known.as_deref() {
             Some(CachedAnswer::Immutable(body)) => return Ok(Some(body.clone())),
             Some(CachedAnswer::Absent { since, until }) if now < *until => {
-                if *until - *since <= ABSENCE_IS_CONFIRMED_AFTER {
-                    self.relied_on_doubtful_absence();
+                if *until - *since <= REFUSAL_IS_CONFIRMED_AFTER {
+                    self.relies_on_doubt();
                 }
                 return Ok(None);
             }
@@ -323,11 +328,8 @@ impl Client {
         let answer = match &body {
             Some(body) => CachedAnswer::Immutable(body.clone()),
             None => {
-                let is_sure = absent_since.is_some_and(|since| now - since >= ABSENCE_IS_CONFIRMED_AFTER);
-                if !is_sure {
-                    self.relied_on_doubtful_absence();
-                }
-                let until = now + if is_sure { ABSENCE_IS_BELIEVED } else { ABSENCE_IS_CONFIRMED_AFTER };
+                let is_sure = absent_since.is_some_and(|since| now - since >= REFUSAL_IS_CONFIRMED_AFTER);
+                let until = now + if is_sure { ABSENCE_IS_BELIEVED } else { REFUSAL_IS_CONFIRMED_AFTER };
                 CachedAnswer::Absent { since: absent_since.unwrap_or(now), until }
             }
         };
@@ -335,14 +337,36 @@ impl Client {
         Ok(body)
     }
 
-    fn relied_on_doubtful_absence(&self) {
+    /// How often a refusal or absence was relied on that is not confirmed yet: whoever does looks again after
+    /// [`REFUSAL_IS_CONFIRMED_AFTER`], and keeps nothing of it. Each look counts, since a newer look's wish replaces that of
+    /// the one before.
+    pub(crate) fn doubts(&self) -> u64 {
+        self.shared.doubtful.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn relies_on_doubt(&self) {
         self.shared.doubtful.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often an absence was relied on that is not confirmed yet: whoever does looks again after
-    /// [`ABSENCE_IS_CONFIRMED_AFTER`]. Each look counts, since a newer look's wish replaces that of the one before.
-    pub(crate) fn doubtful_absences(&self) -> u64 {
-        self.shared.doubtful.load(Ordering::Relaxed)
+    /// Notes whether a request was refused. That a ref of ours is absent is no matter of doubt: it is made then, or is there
+    /// after all.
+    fn note(&self, request: &Outgoing<'_>, answer: Result<(), &Error>) {
+        let mut refused = self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = || format!("{} {}", request.method, request.target);
+        match answer {
+            Ok(()) if refused.is_empty() => {}
+            Ok(()) => drop(refused.remove(&name())),
+            Err(error) if error.kind() == ErrorKind::Refusal && !request.target.contains("/git/ref/loopgate/") => {
+                if refused.len() >= MOST_REFUSALS {
+                    refused.clear();
+                }
+                let now = self.now();
+                if now - *refused.entry(name()).or_insert(now) < REFUSAL_IS_CONFIRMED_AFTER {
+                    self.relies_on_doubt();
+                }
+            }
+            Err(_) => {}
+        }
     }
 
     /// Remembers what we created in a list, for as long as the list may lag behind.
@@ -395,7 +419,7 @@ impl Client {
     }
 
     /// Reads something once that the key names by its content, whatever requests it takes. The key is a path below the
-    /// API that GitHub does not have. What cannot be written as JSON is not kept.
+    /// API that GitHub does not have. What cannot be written as JSON, or follows from a refusal in doubt, is not kept.
     ///
     /// # Errors
     /// Those of `read`.
@@ -407,8 +431,11 @@ impl Client {
         if let Some(known) = self.recall(key, Accept::Json).and_then(|known| serde_json::from_slice(&known).ok()) {
             return Ok(known);
         }
+        let doubts = self.doubts();
         let found = read().await?;
-        if let Ok(bytes) = serde_json::to_vec(&found) {
+        if doubts == self.doubts()
+            && let Ok(bytes) = serde_json::to_vec(&found)
+        {
             self.remember(key, Accept::Json, bytes.into());
         }
         Ok(found)
@@ -516,7 +543,14 @@ impl Client {
                 Permit::NotBefore(until) => return Err(Error::RateLimited { until }),
             }
         }
-        Box::pin(self.exchange(&request, repeat)).await?.or_redirected(path)
+        let answer = Box::pin(self.exchange(&request, repeat)).await?.or_redirected(path)?;
+        // What stands between us and GitHub may answer in its place: then nothing was changed, or nobody knows.
+        let is_githubs = if answer.body.is_empty() {
+            answer.status != StatusCode::OK
+        } else {
+            serde_json::from_slice::<IgnoredAny>(&answer.body).is_ok()
+        };
+        if is_githubs { Ok(answer) } else { Err(unreadable(path, "a success without what GitHub says of it")) }
     }
 
     async fn read(&self, request: &Outgoing<'_>) -> Result<Incoming, Error> {
@@ -526,8 +560,14 @@ impl Client {
         Box::pin(self.exchange(request, Repeat::Safe)).await
     }
 
-    /// Sends a request until it is answered for good.
     async fn exchange(&self, request: &Outgoing<'_>, repeat: Repeat) -> Result<Incoming, Error> {
+        let answer = self.asked(request, repeat).await;
+        self.note(request, answer.as_ref().map(drop));
+        answer
+    }
+
+    /// Sends a request until it is answered for good.
+    async fn asked(&self, request: &Outgoing<'_>, repeat: Repeat) -> Result<Incoming, Error> {
         let (hub, path) = (&self.shared.hub, request.target);
         let mut address = hub.transport.address(path)?;
         let (mut refused, mut retries, mut hops, mut keys_refused) = (None, 0, 0, 0);

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Client, Error, ErrorKind, error::OrAbsent as _, path, retry::Repeat, transport::Accept};
-use crate::refs::{GitObjects, NewCommit, RefName, RefsError};
+use crate::refs::{GitObjects, HISTORY_FILE, NewCommit, RefName, RefsError};
 use loopgate_core::{RepoName, Sha};
 
 /// The git database of one repository on GitHub.
@@ -117,6 +117,14 @@ impl GitObjects for GithubObjects {
         self.client.remember(&self.path(format_args!("commits/{sha}")), Accept::Json, known.into());
         for (path, content) in commit.files {
             self.client.remember(&self.file_path(sha, path), Accept::Raw, Bytes::from(content.clone()));
+        }
+        // Nor does what the commit leaves as it was: a server that lags would say that there is no history, and a new one
+        // would take its place.
+        if commit.files.iter().all(|(path, _)| path != HISTORY_FILE)
+            && let Some(parent) = commit.parent
+            && let Some(history) = self.client.recall(&self.file_path(parent, HISTORY_FILE), Accept::Raw)
+        {
+            self.client.remember(&self.file_path(sha, HISTORY_FILE), Accept::Raw, history);
         }
         Ok(sha)
     }

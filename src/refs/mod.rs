@@ -31,5 +31,6 @@ pub use name::RefName;
 pub use objects::{GitObjects, NewCommit, RefsError, Retry};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};
 pub use seal::{Seal, SealOf};
+pub(crate) use store::HISTORY_FILE;
 pub use store::{LoadedRun, Remembered, Save, StateStore};
 pub use subject::{loop_subject, subject};

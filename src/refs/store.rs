@@ -20,7 +20,7 @@ use loopgate_core::{
 };
 
 pub(super) const STATE_FILE: &str = "loop-state.json";
-pub(super) const HISTORY_FILE: &str = "history.jsonl";
+pub(crate) const HISTORY_FILE: &str = "history.jsonl";
 pub(super) const ARTIFACT_FILE: &str = "artifact.md";
 /// Bytes read at most; what is larger was not written by us.
 pub(super) const STATE_LIMIT: usize = 2 << 20;

@@ -99,7 +99,7 @@ fn refused(refusal: &CommandRefusal) -> String {
                 .to_owned()
         }
         CommandRefusal::RightsUnknown => {
-            "not carried out, because GitHub did not say what rights you have; write it again in a few minutes."
+            "not carried out yet, because GitHub did not say what rights you have; it is asked again for an hour."
                 .to_owned()
         }
         CommandRefusal::Edited => {

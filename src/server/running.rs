@@ -26,7 +26,7 @@ use super::{
     recovery::{Recovery, RecoveryHandle, RecoveryRequest, Tools},
     signature::Signatures,
     storage::{self, Change, DeadLetter, Key, Store, StoreError},
-    worker::{Mailbox, Shared, Worker},
+    worker::{Mailbox, Rest, Shared, Worker},
 };
 use crate::github::{Github, Secret, SystemClock, webhook::OwnApp};
 
@@ -114,7 +114,7 @@ impl Server {
         let metrics = Arc::new(Metrics::default());
         let (announce, arrivals) = mpsc::channel(ARRIVALS);
         let (inbox, write) = inbox::open(writer, store.clone(), announce, metrics.clone());
-        let (ask_settled, settled) = mpsc::channel(1);
+        let (ask, asked) = mpsc::channel(1);
         let (stop_worker, stop) = oneshot::channel();
         let shared = Shared {
             reconciler,
@@ -163,13 +163,13 @@ impl Server {
             own,
             signatures,
             clock: self.clock,
-            ask_settled,
+            ask,
             recovery,
             recovery_task,
             stop_worker,
             stop_listeners,
             listeners,
-            worker: Task(tokio::spawn(worker.run(Mailbox { arrivals, settled, stop }))),
+            worker: Task(tokio::spawn(worker.run(Mailbox { arrivals, asked, stop }))),
             writer: Task(tokio::spawn(write)),
         })
     }
@@ -203,7 +203,7 @@ pub struct Running {
     own: Arc<RwLock<OwnApp>>,
     signatures: Signatures,
     clock: Arc<dyn Clock>,
-    ask_settled: mpsc::Sender<oneshot::Sender<()>>,
+    ask: mpsc::Sender<(Rest, oneshot::Sender<()>)>,
     recovery: Option<RecoveryHandle>,
     recovery_task: Option<Task<()>>,
     stop_worker: oneshot::Sender<loopgate_core::Timestamp>,
@@ -250,8 +250,18 @@ impl Running {
                 answer.await.ok();
             }
         }
+        self.rests(Rest::Settled).await;
+    }
+
+    /// Completes once nothing runs, and nothing begins before time goes on or something arrives. Retries that are not due
+    /// do not count, unlike for [`settled`](Self::settled).
+    pub async fn idle(&self) {
+        self.rests(Rest::Idle).await;
+    }
+
+    async fn rests(&self, rest: Rest) {
         let (reply, answer) = oneshot::channel();
-        if self.ask_settled.send(reply).await.is_ok() {
+        if self.ask.send((rest, reply)).await.is_ok() {
             answer.await.ok();
         }
     }

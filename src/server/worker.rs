@@ -79,14 +79,23 @@ pub(super) struct Worker<R> {
     /// When to ask for what other processes stored or left; `None` where there are none.
     next_poll: Option<Timestamp>,
     is_polling: bool,
-    waiting: Vec<oneshot::Sender<()>>,
+    waiting: Vec<(Rest, oneshot::Sender<()>)>,
+}
+
+/// What somebody waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// Nothing is queued, running or waiting for a retry.
+    Settled,
+    /// Nothing runs, and nothing begins before time goes on or something arrives.
+    Idle,
 }
 
 /// What the worker is told from outside.
 pub(super) struct Mailbox {
     pub arrivals: mpsc::Receiver<Vec<Arrival>>,
-    /// Each is answered once nothing is queued or running.
-    pub settled: mpsc::Receiver<oneshot::Sender<()>>,
+    /// Each is answered once it is so.
+    pub asked: mpsc::Receiver<(Rest, oneshot::Sender<()>)>,
     /// Fires when the server stops: what runs may go on until the time given.
     pub stop: oneshot::Receiver<Timestamp>,
 }
@@ -145,7 +154,7 @@ impl<R: Reconciler> Worker<R> {
                     self.reported(report);
                 }
                 // After the arrivals that were there before the question.
-                Some(asked) = mailbox.settled.recv() => {
+                Some(asked) = mailbox.asked.recv() => {
                     self.catch_up(&mut mailbox.arrivals);
                     self.waiting.push(asked);
                 }
@@ -191,10 +200,14 @@ impl<R: Reconciler> Worker<R> {
     }
 
     fn tell(&mut self) {
-        if !self.waiting.is_empty() && self.dirty.is_settled() {
-            for waiting in self.waiting.drain(..) {
-                waiting.send(()).ok();
-            }
+        if self.waiting.is_empty() {
+            return;
+        }
+        let is_settled = self.dirty.is_settled();
+        let is_idle = self.jobs.is_empty() && self.next_alarm() > self.shared.clock.now();
+        let is_so = |rest: Rest| if rest == Rest::Settled { is_settled } else { is_idle };
+        for (_, waiting) in self.waiting.extract_if(.., |(rest, _)| is_so(*rest)) {
+            waiting.send(()).ok();
         }
     }
 

@@ -135,6 +135,7 @@ impl Config {
             rate_limits: RateLimits::new(self.rate_limit),
             rest: RestVersion::V2022,
             remembered: Default::default(),
+            past: Default::default(),
             faults: Faults::new(self.seed),
             journal: Vec::new(),
         };

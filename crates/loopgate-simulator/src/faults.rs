@@ -1,19 +1,29 @@
 //! What goes wrong: rules consulted for every request and every delivery, reproducible from one seed.
 
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    time::Duration,
+};
 
-use http::{Method, StatusCode};
+use bytes::Bytes;
+use chrono::TimeDelta;
+use http::{Method, StatusCode, response::Parts};
 use regex::Regex;
 use serde_json::{Value, json};
+
+use loopgate_core::Timestamp;
 
 /// All faults in force. Rules are asked in the order they were added; the first that strikes decides.
 #[derive(Debug)]
 pub struct Faults {
     requests: Vec<RequestFault>,
     deliveries: Vec<DeliveryFault>,
-    random: fastrand::Rng,
+    dice: Dice,
     /// Requests that [`Harm::Hang`] or [`Harm::Hold`] has struck since the last healing.
     hanging: usize,
+    /// Until when each of those waits that wait for the clock.
+    stalled: Vec<Timestamp>,
     healings: u64,
 }
 
@@ -25,14 +35,15 @@ pub enum Often {
     Times(u32),
     /// Never for the next so many matches, then always.
     After(u32),
-    /// Each match with this probability, 0 to 1.
+    /// Each match with this probability, 0 to 1. What decides is the seed, what is matched and how often it was matched
+    /// before: not what else happens meanwhile.
     Chance(f64),
 }
 
 /// What happens to a matching request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Harm {
-    /// Answered so instead of being carried out.
+    /// Answered so instead of being carried out; a body that is a text is sent as it is.
     Answer { status: StatusCode, headers: Vec<(String, String)>, body: Value },
     /// The connection closes before anything is done.
     Drop,
@@ -46,7 +57,18 @@ pub enum Harm {
     Delay(Duration),
     /// A GET is answered as the same one was answered the last time, as a lagging replica would.
     Stale,
+    /// A GET is answered from the world as it was so long ago.
+    Lag(TimeDelta),
+    /// A GET that names an ETag is answered 304, whatever has changed.
+    Unchanged,
+    /// It is carried out, and this is made of the answer.
+    Alter(Alteration),
+    /// Nothing is done; the connection closes once the clock has moved on so far, or the faults are healed.
+    Stall(TimeDelta),
 }
+
+/// Makes other pieces of an answer. None closes the connection.
+pub type Alteration = fn(&mut Parts, Bytes) -> Vec<Option<Bytes>>;
 
 impl Harm {
     /// `502 Bad Gateway` and the like.
@@ -149,8 +171,9 @@ impl Faults {
         Self {
             requests: Vec::new(),
             deliveries: Vec::new(),
-            random: fastrand::Rng::with_seed(seed),
+            dice: Dice { seed, rolled: HashMap::new() },
             hanging: 0,
+            stalled: Vec::new(),
             healings: 0,
         }
     }
@@ -168,6 +191,7 @@ impl Faults {
         self.requests.clear();
         self.deliveries.clear();
         self.hanging = 0;
+        self.stalled.clear();
         self.healings += 1;
     }
 
@@ -175,8 +199,15 @@ impl Faults {
         self.healings
     }
 
-    pub const fn hangs(&mut self) {
+    pub fn hangs(&mut self, until: Option<Timestamp>) {
         self.hanging += 1;
+        self.stalled.extend(until);
+    }
+
+    /// The requests under [`Harm::Stall`] that still wait at this time: how many, and when the first ends.
+    pub fn stalled(&self, now: Timestamp) -> (usize, Option<Timestamp>) {
+        let waiting = || self.stalled.iter().copied().filter(|until| *until > now);
+        (waiting().count(), waiting().min())
     }
 
     pub const fn hanging(&self) -> usize {
@@ -185,45 +216,73 @@ impl Faults {
 
     /// Whether answers must be remembered so that stale ones can be given.
     pub fn may_go_stale(&self) -> bool {
-        self.requests.iter().any(|fault| fault.harm == Harm::Stale)
+        self.requests.iter().any(|fault| matches!(fault.harm, Harm::Stale))
+    }
+
+    /// Whether the world must be remembered so that it can be shown as it was.
+    pub fn may_lag(&self) -> bool {
+        self.requests.iter().any(|fault| matches!(fault.harm, Harm::Lag(_)))
     }
 
     pub fn strike_request(&mut self, method: &Method, path_and_query: &str) -> Option<Harm> {
-        let Self { requests, random, .. } = self;
+        let Self { requests, dice, .. } = self;
         let fits = |fault: &RequestFault| {
             fault.method.as_ref().is_none_or(|m| m == method) && fault.path.is_match(path_and_query)
         };
-        requests
-            .iter_mut()
-            .find_map(|fault| (fits(fault) && strikes(&mut fault.often, random)).then(|| fault.harm.clone()))
+        let what = format!("{method} {path_and_query}");
+        requests.iter_mut().enumerate().find_map(|(rule, fault)| {
+            (fits(fault) && fault.often.strikes(dice, rule, &what)).then(|| fault.harm.clone())
+        })
     }
 
     pub fn strike_delivery(&mut self, event: &str, action: Option<&str>) -> Option<Mishap> {
-        let Self { deliveries, random, .. } = self;
+        let Self { deliveries, dice, .. } = self;
         let fits = |fault: &DeliveryFault| match &fault.event {
             None => true,
             Some((name, wanted)) => name == event && wanted.as_deref().is_none_or(|wanted| action == Some(wanted)),
         };
+        let what = format!("{event} {}", action.unwrap_or_default());
         deliveries
             .iter_mut()
-            .find_map(|fault| (fits(fault) && strikes(&mut fault.often, random)).then_some(fault.mishap))
+            .enumerate()
+            .find_map(|(rule, fault)| (fits(fault) && fault.often.strikes(dice, rule, &what)).then_some(fault.mishap))
     }
 }
 
-fn strikes(often: &mut Often, random: &mut fastrand::Rng) -> bool {
-    match often {
-        Often::Always => true,
-        Often::Times(0) => false,
-        Often::Times(left) => {
-            *left -= 1;
-            true
+/// Chances that repeat with the seed.
+#[derive(Debug)]
+struct Dice {
+    seed: u64,
+    rolled: HashMap<(usize, String), u64>,
+}
+
+impl Dice {
+    /// 0 to 1.
+    fn roll(&mut self, rule: usize, what: &str) -> f64 {
+        let times = self.rolled.entry((rule, what.to_owned())).or_default();
+        *times += 1;
+        let mut hasher = DefaultHasher::new();
+        (self.seed, rule, what, *times).hash(&mut hasher);
+        fastrand::Rng::with_seed(hasher.finish()).f64()
+    }
+}
+
+impl Often {
+    fn strikes(&mut self, dice: &mut Dice, rule: usize, what: &str) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Times(0) => false,
+            Self::Times(left) => {
+                *left -= 1;
+                true
+            }
+            Self::After(0) => true,
+            Self::After(left) => {
+                *left -= 1;
+                false
+            }
+            Self::Chance(chance) => dice.roll(rule, what) < *chance,
         }
-        Often::After(0) => true,
-        Often::After(left) => {
-            *left -= 1;
-            false
-        }
-        Often::Chance(chance) => random.f64() < *chance,
     }
 }
 
@@ -236,8 +295,8 @@ mod tests {
         let mut faults = Faults::new(1);
         let rule = RequestFault::on(r"/git/refs", Harm::Drop).unwrap().method(Method::PATCH).often(Often::Times(2));
         faults.add_request(rule);
-        assert_eq!(faults.strike_request(&Method::GET, "/repos/a/b/git/refs/x"), None);
-        assert_eq!(faults.strike_request(&Method::PATCH, "/repos/a/b/pulls/1"), None);
+        assert!(faults.strike_request(&Method::GET, "/repos/a/b/git/refs/x").is_none());
+        assert!(faults.strike_request(&Method::PATCH, "/repos/a/b/pulls/1").is_none());
         let hits = (0..5).filter_map(|_| faults.strike_request(&Method::PATCH, "/repos/a/b/git/refs/x")).count();
         assert_eq!(hits, 2);
         let mut faults = Faults::new(1);

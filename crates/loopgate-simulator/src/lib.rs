@@ -40,6 +40,7 @@ mod hooks;
 mod json;
 mod key;
 mod operations;
+mod past;
 mod refused;
 mod requests;
 #[cfg(test)]
@@ -62,7 +63,7 @@ pub use self::{
     },
     clock::Clock,
     config::{Config, StartError},
-    faults::{DeliveryFault, Harm, Mishap, Often, RequestFault},
+    faults::{Alteration, DeliveryFault, Harm, Mishap, Often, RequestFault},
     hooks::{Attempt, Delivery, DeliveryCounts, DeliveryState},
     key::{AppKey, UnusableKey},
     operations::{
@@ -99,7 +100,10 @@ impl Shared {
 
     /// Changes the world and wakes whoever waits.
     fn write<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
-        let result = change(&mut self.lock());
+        let mut world = self.lock();
+        world.keep_past();
+        let result = change(&mut world);
+        drop(world);
         self.version.send_modify(|version| *version += 1);
         result
     }

@@ -17,7 +17,7 @@ pub enum Transcript {
 }
 
 /// An open transcript.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Scribe(Option<File>);
 
 impl Scribe {

@@ -221,13 +221,14 @@ impl Executor {
     async fn request_reviewer(&self, place: &Place<'_>, reviewer: &Reviewer) -> Result<Did, Error> {
         let surface = place.surface;
         let key = (surface.repository.clone(), surface.number.get(), reviewer.clone());
-        let (path, now) = (place.reviewers_path(), place.client.now());
-        if let Some(message) = self.refused_reviewers.get(&key, now) {
+        let path = place.reviewers_path();
+        if let Some(message) = self.refused_reviewers.recall(&key, place.client) {
             return Err(Error::Rejected { path, status: 422, message });
         }
+        let doubts = place.client.doubts();
         let asked = place.tell(Method::POST, &path, Some(&reviewer_body(reviewer)), Repeat::Safe).await;
         if let Err(Error::Rejected { message, .. }) = &asked {
-            self.refused_reviewers.put(key, message.clone(), now);
+            self.refused_reviewers.keep(key, message.clone(), place.client, doubts);
         }
         asked.map(|()| Did::Something)
     }
@@ -261,15 +262,19 @@ impl Executor {
 
     /// Asks once. A refusal is told as long as the wish stands, without asking again.
     async fn ask_once(&self, place: &Place<'_>, what: AskedOf, path: &str) -> Result<Did, Error> {
-        let (key, now) = ((place.surface.repository.clone(), what), place.client.now());
-        if let Some(answer) = self.asked.get(&key, now) {
+        let key = (place.surface.repository.clone(), what);
+        if let Some(answer) = self.asked.recall(&key, place.client) {
             return answer.map(|()| Did::Nothing);
         }
+        let doubts = place.client.doubts();
         let answer = match place.tell(Method::POST, path, None, Repeat::Never).await {
             Ok(()) => Ok(()),
             Err(error) => Err(error.refusal()?),
         };
-        self.asked.put(key, answer.clone(), now);
+        match &answer {
+            Ok(()) => self.asked.put(key, Ok(()), place.client.now()),
+            Err(_) => self.asked.keep(key, answer.clone(), place.client, doubts),
+        }
         answer.map(|()| Did::Something)
     }
 

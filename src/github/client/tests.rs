@@ -204,7 +204,7 @@ async fn what_is_named_by_its_content_is_asked_for_once_even_if_absent() {
     for _ in 0..2 {
         assert_eq!(bench.client().get_file("/x", 10).await.unwrap(), None);
     }
-    assert_eq!((asked.load(Ordering::Relaxed), bench.client().doubtful_absences()), (1, 2), "each look is in doubt");
+    assert_eq!((asked.load(Ordering::Relaxed), bench.client().doubts()), (1, 2), "each look is in doubt");
     bench.client().remember("/y", Accept::Raw, Bytes::from_static(b"y"));
     assert_eq!(bench.client().get_file("/y", 10).await.unwrap().unwrap(), "y");
 }
@@ -233,7 +233,7 @@ async fn an_absence_is_confirmed_before_it_is_believed() {
         assert_eq!(bench.client().get_file("/x", 100).await.unwrap(), None);
     }
     assert_eq!(asked.load(Ordering::Relaxed), 3, "when first asked, when confirmed, and after an hour");
-    assert_eq!(bench.client().doubtful_absences(), 1);
+    assert_eq!(bench.client().doubts(), 1);
 }
 
 #[tokio::test]

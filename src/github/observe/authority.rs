@@ -94,16 +94,16 @@ impl Registry {
     }
 
     async fn login(&self, client: &Client, login: &Login) -> Result<NamedAccount, Error> {
-        let now = client.now();
-        if let Some(known) = self.logins.get(login, now) {
+        if let Some(known) = self.logins.recall(login, client) {
             return Ok(known);
         }
+        let doubts = client.doubts();
         let account = match client.get::<User>(&format!("/users/{}", path::escape(login.as_str()))).await.or_absent() {
             Ok(Some(user)) => NamedAccount::Known(user.into()),
             Ok(None) => NamedAccount::Missing,
             Err(error) => return Ok(NamedAccount::Unknown(reason(error)?)),
         };
-        self.logins.put(login.clone(), account.clone(), now);
+        self.logins.keep(login.clone(), account.clone(), client, doubts);
         Ok(account)
     }
 
@@ -114,8 +114,8 @@ impl Registry {
         team: &TeamSlug,
         organisation: Option<&Organisation>,
     ) -> Result<TeamStanding, Error> {
-        let (key, now) = ((repository.clone(), team.clone()), client.now());
-        if let Some(known) = self.teams.get(&key, now) {
+        let key = (repository.clone(), team.clone());
+        if let Some(known) = self.teams.recall(&key, client) {
             return Ok(known);
         }
         match organisation {
@@ -124,14 +124,14 @@ impl Registry {
             Some(Organisation::Teams(teams)) if !teams.contains(team) => return Ok(TeamStanding::Missing),
             Some(Organisation::Teams(_)) | None => {}
         }
+        let doubts = client.doubts();
         let standing = match ask_for_team(client, repository, team).await {
             Ok(standing) => standing,
             Err(error) => unread(error, TeamStanding::Unreadable, TeamStanding::Unknown)?,
         };
-        if matches!(standing, TeamStanding::Unknown(_)) {
-            return Ok(standing);
+        if !matches!(standing, TeamStanding::Unknown(_)) {
+            self.teams.keep(key, standing.clone(), client, doubts);
         }
-        self.teams.put(key, standing.clone(), now);
         Ok(standing)
     }
 
@@ -156,11 +156,12 @@ impl Registry {
         struct Team {
             slug: String,
         }
-        let (key, now) = (name.to_owned(), client.now());
-        if let Some(known) = self.organisations.get(&key, now) {
+        let key = name.to_owned();
+        if let Some(known) = self.organisations.recall(&key, client) {
             return Ok(known);
         }
         let slug = |team: Team| format!("{name}/{}", team.slug).parse().ok();
+        let doubts = client.doubts();
         // A person's account has no teams (404).
         let organisation = match client.list::<Vec<Team>>(&format!("/orgs/{name}/teams"), MOST_PAGES).await.or_absent()
         {
@@ -170,10 +171,9 @@ impl Registry {
             }
             Err(error) => unread(error, Organisation::Closed, Organisation::Silent)?,
         };
-        if matches!(organisation, Organisation::Silent(_)) {
-            return Ok(organisation);
+        if !matches!(organisation, Organisation::Silent(_)) {
+            self.organisations.keep(key, organisation.clone(), client, doubts);
         }
-        self.organisations.put(key, organisation.clone(), now);
         Ok(organisation)
     }
 }

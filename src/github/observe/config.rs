@@ -253,15 +253,16 @@ impl BranchRules {
         name: &str,
         branch: BaseBranch,
     ) -> Result<u32, Error> {
-        let (key, now) = ((repository.clone(), name.to_owned()), client.now());
-        if let Some(known) = self.approvals.get(&key, now) {
+        let key = (repository.clone(), name.to_owned());
+        if let Some(known) = self.approvals.recall(&key, client) {
             return Ok(known);
         }
+        let doubts = client.doubts();
         let mut approvals = by_rulesets(client, repository, name).await?;
         if branch.protected && approvals == 0 {
             approvals = by_protection(client, repository, name).await?;
         }
-        self.approvals.put(key, approvals, now);
+        self.approvals.keep(key, approvals, client, doubts);
         Ok(approvals)
     }
 
@@ -273,15 +274,16 @@ impl BranchRules {
         repository: &RepoName,
         name: &str,
     ) -> Result<bool, Error> {
-        let (key, now) = ((repository.clone(), name.to_owned()), client.now());
-        if let Some(known) = self.closed.get(&key, now) {
+        let key = (repository.clone(), name.to_owned());
+        if let Some(known) = self.closed.recall(&key, client) {
             return Ok(known);
         }
+        let doubts = client.doubts();
         let rules = rules(client, repository, name).await?;
         let has = |kind: &str| rules.iter().any(|rule| rule.kind == kind);
         // <https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/available-rules-for-rulesets>
         let closed = has("creation") && (has("pull_request") || has("update"));
-        self.closed.put(key, closed, now);
+        self.closed.keep(key, closed, client, doubts);
         Ok(closed)
     }
 }

@@ -49,12 +49,13 @@ impl Defaults {
 impl Organisations {
     /// The defaults of whoever owns a repository; none where they have no such file, or we may not see it.
     pub(super) async fn of(&self, client: &Client, owner: &str) -> Result<Option<Arc<Defaults>>, Error> {
-        let (key, now) = (owner.to_ascii_lowercase(), client.now());
-        if let Some(known) = self.0.get(&key, now) {
+        let key = owner.to_ascii_lowercase();
+        if let Some(known) = self.0.recall(&key, client) {
             return Ok(known);
         }
+        let doubts = client.doubts();
         let defaults = read(client, owner).await?.map(Arc::new);
-        self.0.put(key, defaults.clone(), now);
+        self.0.keep(key, defaults.clone(), client, doubts);
         Ok(defaults)
     }
 

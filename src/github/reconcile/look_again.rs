@@ -1,8 +1,8 @@
 //! Looks that are repeated soon, because what was read cannot be the whole truth yet.
 //!
 //! What GitHub's API answers may be older than the event that led to the look: then the fact that the event told does
-//! not show. Somebody's rights may not have been readable, or a change may have been refused for a moment. Each of
-//! these heals by looking again, without any further event.
+//! not show. Somebody's rights may not have been readable. Each of these heals by looking again, without any further
+//! event. Refusals that may pass are the client's: `Client::doubts`.
 //!
 //! All of it is kept in memory: what a process forgets by ending, the next event or the next resync brings.
 
@@ -17,15 +17,13 @@ use super::ReconcileRequest;
 use crate::github::{Effect, Observation};
 use loopgate_core::{
     PrNumber, RepoName, Timestamp,
-    observed::{CheckProgress, Hint, Lifecycle, NamedAccount, Snapshot, Standing, TeamStanding},
+    observed::{CheckProgress, Hint, Lifecycle, Snapshot},
 };
 
-/// The pauses between the looks.
-const PAUSES: [TimeDelta; 4] =
-    [TimeDelta::seconds(2), TimeDelta::seconds(5), TimeDelta::seconds(15), TimeDelta::seconds(60)];
-/// A change that was refused is tried again after the later ones of them only: most refusals last.
-const FIRST_AFTER_A_REFUSAL: usize = 2;
-/// How long somebody's rights are asked for again every minute.
+/// When it is looked again, after something was first in doubt. Looks that events lead to in between change nothing of it.
+const OFFSETS: [TimeDelta; 4] =
+    [TimeDelta::seconds(2), TimeDelta::seconds(7), TimeDelta::seconds(22), TimeDelta::seconds(82)];
+/// How long somebody's rights are asked for again, every minute after the last of these.
 const UNANSWERED_FOR: TimeDelta = TimeDelta::hours(1);
 /// Pull requests remembered at most.
 const MOST: usize = 10_000;
@@ -34,84 +32,59 @@ const MOST: usize = 10_000;
 #[derive(Debug, Default)]
 pub(super) struct LookAgain(Mutex<BTreeMap<(RepoName, PrNumber), Waiting>>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Waiting {
-    since: Timestamp,
-    looks: usize,
-    /// What events told and the API did not show.
-    unseen: Vec<Hint>,
-}
-
-/// What a look leaves in doubt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Doubt {
-    None,
-    /// A change was refused.
-    Refused,
-    /// GitHub did not say who somebody is, or what they may do.
-    Unanswered,
-}
-
-impl Doubt {
-    pub fn of(snapshot: &Snapshot, refused: bool) -> Self {
-        let authority = &snapshot.authority;
-        let unanswered = authority.people.values().any(|it| matches!(it, Standing::Unknown(_)))
-            || authority.logins.values().any(|it| matches!(it, NamedAccount::Unknown(_)))
-            || authority.teams.values().any(|it| matches!(it, TeamStanding::Unknown(_)));
-        match (unanswered, refused) {
-            (true, _) => Self::Unanswered,
-            (false, true) => Self::Refused,
-            (false, false) => Self::None,
-        }
-    }
+    /// What events told and the API did not show, and since when.
+    unseen: Vec<(Hint, Timestamp)>,
+    /// Since when GitHub does not say who somebody is, or what they may do.
+    unanswered: Option<Timestamp>,
 }
 
 impl LookAgain {
-    /// What events told, now or before an earlier look, that this observation does not show.
-    pub fn unseen(&self, job: &ReconcileRequest, observation: &Observation) -> Vec<Hint> {
+    /// What events told, now or before an earlier look, that this observation does not show; since when. What was waited
+    /// for long enough is no longer among it: what is read is taken for what is.
+    pub fn unseen(&self, job: &ReconcileRequest, observation: &Observation, now: Timestamp) -> Vec<(Hint, Timestamp)> {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = waiting.get(&key(job)).map(|waiting| waiting.unseen.as_slice()).unwrap_or_default();
-        let told: Vec<&Hint> = before.iter().chain(&job.hints).collect();
-        let is_replaced = |at: usize| told[at + 1..].iter().any(|later| replaces(later, told[at]));
-        let unseen =
-            told.iter().enumerate().filter(|(at, hint)| !shows(&observation.snapshot, hint) && !is_replaced(*at));
-        unseen.map(|(_, hint)| (*hint).clone()).collect()
+        let known = |hint: &&Hint| before.iter().all(|(known, _)| known != *hint);
+        let news = job.hints.iter().filter(known).map(|hint| (hint.clone(), now));
+        let told: Vec<_> = before.iter().cloned().chain(news).collect();
+        let is_replaced = |at: usize| told[at + 1..].iter().any(|(later, _)| replaces(later, &told[at].0));
+        let is_unseen = |at: usize, (hint, since): &(Hint, Timestamp)| {
+            !shows(observation, hint) && !is_replaced(at) && next(*since, now).is_some()
+        };
+        told.iter().enumerate().filter(|(at, one)| is_unseen(*at, one)).map(|(_, one)| one.clone()).collect()
     }
 
-    /// When to look again, if there is a reason. Everything in doubt has its turns counted together.
-    pub fn after(&self, job: &ReconcileRequest, unseen: Vec<Hint>, doubt: Doubt, now: Timestamp) -> Option<Timestamp> {
+    /// When to look again, if there is a reason.
+    pub fn after(
+        &self,
+        job: &ReconcileRequest,
+        unseen: Vec<(Hint, Timestamp)>,
+        unanswered: bool,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if unseen.is_empty() && doubt == Doubt::None {
-            all.remove(&key(job));
-            return None;
+        let before = all.remove(&key(job)).unwrap_or_default();
+        let unanswered = unanswered.then(|| before.unanswered.unwrap_or(now));
+        let for_answer = unanswered.and_then(|since| {
+            let patient = now - since < UNANSWERED_FOR;
+            next(since, now).or(patient.then_some(now + TimeDelta::minutes(1)))
+        });
+        let at = unseen.iter().filter_map(|(_, since)| next(*since, now)).chain(for_answer).min();
+        if !unseen.is_empty() || unanswered.is_some() {
+            if all.len() >= MOST {
+                all.clear();
+            }
+            all.insert(key(job), Waiting { unseen, unanswered });
         }
-        if all.len() >= MOST {
-            all.clear();
-        }
-        let is_news = unseen.iter().any(|hint| job.hints.contains(hint));
-        let waiting = all.entry(key(job)).or_insert(Waiting { since: now, looks: 0, unseen: Vec::new() });
-        if is_news && waiting.looks >= PAUSES.len() {
-            *waiting = Waiting { since: now, looks: 0, unseen: Vec::new() };
-        }
-        if unseen.is_empty() && doubt == Doubt::Refused {
-            waiting.looks = waiting.looks.max(FIRST_AFTER_A_REFUSAL);
-        }
-        waiting.unseen = unseen;
-        let pause = PAUSES.get(waiting.looks).copied();
-        waiting.looks += 1;
-        if pause.is_none() {
-            // It was waited for long enough: what is read is taken for what is.
-            waiting.unseen.clear();
-        }
-        let patient = doubt == Doubt::Unanswered && now - waiting.since < UNANSWERED_FOR;
-        pause.or(patient.then_some(PAUSES[PAUSES.len() - 1])).map(|pause| now + pause)
+        at
     }
+}
 
-    /// Whether what cannot be taken back waits for what is unseen.
-    pub fn holds(&self, job: &ReconcileRequest, unseen: &[Hint]) -> bool {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        !unseen.is_empty() && all.get(&key(job)).is_none_or(|waiting| waiting.looks < PAUSES.len())
-    }
+/// The first of the looks after something came into doubt that is still to come.
+fn next(since: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    OFFSETS.iter().map(|offset| since + *offset).find(|at| *at > now)
 }
 
 /// Takes out what cannot be taken back: it waits until the observation shows what the events told.
@@ -146,7 +119,8 @@ fn replaces(later: &Hint, earlier: &Hint) -> bool {
 }
 
 /// Whether what was read is at least as new as what an event told.
-fn shows(snapshot: &Snapshot, hint: &Hint) -> bool {
+fn shows(observation: &Observation, hint: &Hint) -> bool {
+    let snapshot: &Snapshot = &observation.snapshot;
     let head = snapshot.pull_request.head.sha;
     let comment = |id| snapshot.comments.items.iter().find(|comment| comment.id == id);
     match hint {
@@ -158,6 +132,9 @@ fn shows(snapshot: &Snapshot, hint: &Hint) -> bool {
         Hint::CheckRunCompleted { check_run, head: of } => {
             let run = snapshot.checks.iter().find(|check| check.id == Some(*check_run));
             *of != head || run.is_some_and(|run| matches!(run.progress, CheckProgress::Completed { .. }))
+        }
+        Hint::BaseMoved { from } => {
+            observation.base_head != *from || snapshot.pull_request.lifecycle != Lifecycle::Open
         }
         Hint::Closed => snapshot.pull_request.lifecycle != Lifecycle::Open,
         Hint::Reopened => snapshot.pull_request.lifecycle == Lifecycle::Open,

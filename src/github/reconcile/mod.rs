@@ -19,7 +19,7 @@ use chrono::TimeDelta;
 
 use self::{
     concurrent_writer::{ConcurrentWriter, SaveMemory},
-    look_again::{Doubt, LookAgain},
+    look_again::LookAgain,
     problems::ProblemMemory,
 };
 use super::{
@@ -172,7 +172,7 @@ impl From<RefsError> for Failed {
 
 /// Saves tried before the turn is left to the process that keeps saving first.
 const MOST_SAVES: usize = 5;
-/// When something that was found absent is asked for once more: when it is no longer believed without asking.
+/// When something that was refused or found absent is asked for once more: when it is no longer in doubt.
 const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(31);
 
 impl Reconcile {
@@ -231,7 +231,10 @@ impl Reconcile {
         let outcome = Box::pin(self.look(job, &known, now)).await?;
         match &outcome.result {
             Settled::Decided(summary) if self.problems.remember(job, &summary.problems) != known => {
-                Box::pin(self.look(job, &summary.problems, now)).await
+                let told = Box::pin(self.look(job, &summary.problems, now)).await?;
+                // What was refused a moment ago may be done by now, and told of all the same.
+                let revisit_at = told.revisit_at.into_iter().chain(outcome.revisit_at).min();
+                Ok(ReconcileOutcome { revisit_at, ..told })
             }
             _ => Ok(outcome),
         }
@@ -277,10 +280,10 @@ impl Reconcile {
         now: Timestamp,
     ) -> Result<Option<ReconcileOutcome>, Failed> {
         let client = self.github.client(job.installation);
-        let doubts = client.doubtful_absences();
+        let doubts = client.doubts();
         let stays = self.lifetime == Lifetime::Stays;
         // Whoever asks for the first time cannot know; a process of one turn always does.
-        let confirm_at = || (stays && client.doubtful_absences() > doubts).then(|| now + LOOK_AGAIN_AFTER);
+        let confirm_at = || (stays && client.doubts() > doubts).then(|| now + LOOK_AGAIN_AFTER);
         let Some(begun) = Box::pin(self.begin(&client, job)).await? else {
             Box::pin(self.leave(&client, job)).await?;
             return Ok(Some(ReconcileOutcome { revisit_at: confirm_at(), ..nothing(Settled::Dormant) }));
@@ -318,12 +321,12 @@ impl Reconcile {
         let concurrent_writer = outrun.or(concurrent_writer);
         let mut effects = plan(&observation.surface, &decision.surface, &texts);
         let post_at = concurrent_writer.and_then(|concurrent_writer| concurrent_writer.left_to_them(&mut effects));
-        let unseen = self.look_again.unseen(job, &observation);
-        if stays && self.look_again.holds(job, &unseen) {
+        let unseen = self.look_again.unseen(job, &observation, now);
+        if stays && !unseen.is_empty() {
             look_again::without_irrevocable(&mut effects);
         }
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
-        let doubt = Doubt::of(&observation.snapshot, stays && !executed.problems.is_empty());
+        let unanswered = observation.snapshot.authority.unknown().is_some();
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
         let is_final =
             decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && unseen.is_empty();
@@ -336,7 +339,7 @@ impl Reconcile {
             .revisit_at
             .into_iter()
             .chain(archive_at)
-            .chain(self.look_again.after(job, unseen, doubt, now))
+            .chain(self.look_again.after(job, unseen, unanswered, now))
             .chain(confirm_at())
             .chain(post_at)
             .min();
@@ -482,6 +485,7 @@ impl Reconcile {
         now: Timestamp,
     ) -> Result<Option<Decided>, Failed> {
         let mut outrun = None;
+        let stays = self.lifetime == Lifetime::Stays;
         for _ in 0..MOST_SAVES {
             let (state, mut decision) = decide(observation, &loaded, now);
             let mut texts = texts(client, observation, &decision).await?;
@@ -499,6 +503,7 @@ impl Reconcile {
             let report = store.objects().report(decision.surface.status_comment, &texts);
             let lines = render::history_lines(&decision);
             let save = Save { state: &decision.next, lines: &lines, attempt, artifact: &report, subject: &subject };
+            let doubts = client.doubts();
             let (saved, refused) = match store.save(&loaded, &save).await {
                 Ok(saved) => (saved, None),
                 Err(RefsError::RefMoved { .. }) => {
@@ -511,6 +516,10 @@ impl Reconcile {
                         return Ok(None);
                     }
                     continue;
+                }
+                // What would be shown without it would tell of a record that is gone.
+                Err(RefsError::Refused(reason)) if stays && client.doubts() > doubts => {
+                    return Err(Failed { reason, retry: Retry::WhenAnswered });
                 }
                 // Without a saved state attempts are not counted, but people must be told why: so this goes on.
                 Err(RefsError::Refused(reason)) => (None, Some(not_saved(store.objects(), reason))),

@@ -263,7 +263,8 @@ fn push(reader: &Reader<'_>) -> RouteResult {
     if !touches(governs) {
         return irrelevant(Irrelevant::NothingThatGoverns);
     }
-    reader.work(event.common(), |repository| Target::Base { repository, branch: branch.to_owned() }, None)
+    let moved = event.before.as_deref().and_then(sha).map(|from| Hint::BaseMoved { from });
+    reader.work(event.common(), |repository| Target::Base { repository, branch: branch.to_owned() }, moved)
 }
 
 /// The organisation's defaults are `loopgate.yml` in the repository `<org>/.github`.

@@ -259,6 +259,8 @@ payload! {
     PushEvent {
         #[serde(borrow, rename = "ref")]
         git_ref: Text<'a>,
+        #[serde(borrow, default)]
+        before: Option<Text<'a>>,
         created: Option<bool>,
         deleted: Option<bool>,
         forced: Option<bool>,

@@ -209,8 +209,9 @@ fn checks_lead_to_their_head() {
 #[test]
 fn pushes_count_when_they_change_what_governs() {
     let commit = |files: &[&str]| json!({ "id": SHA, "added": [], "modified": files, "removed": [] });
-    let push = |commits: Vec<Value>| json!({ "ref": "refs/heads/release/1.x", "forced": false, "commits": commits });
-    let base = || work(Target::Base { repository: repository(), branch: "release/1.x".into() }, vec![]);
+    let push = |commits: Vec<Value>| json!({ "ref": "refs/heads/release/1.x", "before": SHA, "forced": false, "commits": commits });
+    let moved = Hint::BaseMoved { from: SHA.parse().unwrap() };
+    let base = || work(Target::Base { repository: repository(), branch: "release/1.x".into() }, vec![moved.clone()]);
     for path in [".github/loopgate.yml", ".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"] {
         let commits = vec![commit(&["src/a.rs"]), commit(&["README.md", path])];
         assert_eq!(routed("push", push(commits)), base(), "{path}");

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::TimeDelta;
+
 use super::{opening::Given, verification};
 use crate::{
     attempts::{
@@ -79,12 +81,17 @@ pub(super) fn carry_out(
     ExecutedCommands { evidence, events }
 }
 
-/// Answers every command in words once.
+/// How long a command waits for GitHub to say who may give it.
+const ASKED_AGAIN_FOR: TimeDelta = TimeDelta::hours(1);
+
+/// Answers every command in words once; those whose writer's rights were not known are taken up again.
 fn answer(run: &mut Execution<'_>, commands: &[CommandWord], evidence: &HeadEvidence) {
     let mut fresh: Vec<Answered> = Vec::new();
     for word in commands {
         let source = Asked::InWords(word.source);
-        if run.next.answered.iter().any(|answered| answered.source == source) {
+        let is_recent = run.given.now < word.at + ASKED_AGAIN_FOR;
+        let stands = |answered: &Answered| answered.source == source && !(is_recent && answered.waits_for_rights());
+        if run.next.answered.iter().any(stands) {
             continue;
         }
         let Some(outcome) = answer_to(run, word, evidence) else { continue };
@@ -95,6 +102,7 @@ fn answer(run: &mut Execution<'_>, commands: &[CommandWord], evidence: &HeadEvid
             None => fresh.push(Answered { source, answers: vec![answer] }),
         }
     }
+    run.next.answered.retain(|answered| fresh.iter().all(|newer| newer.source != answered.source));
     run.next.answered.extend(fresh);
 }
 
@@ -141,14 +149,15 @@ fn press(run: &mut Execution<'_>, evidence: &HeadEvidence) {
 /// was asked for a moment ago is not asked for again.
 fn may_be_pressed_again(run: &Execution<'_>, source: &Asked) -> bool {
     let Some(answered) = run.next.answered.iter().find(|answered| answered.source == *source) else { return true };
-    answered.answers.iter().all(|answer| match &answer.outcome {
-        AnswerOutcome::RunAgain { checks } | AnswerOutcome::Underway { checks } => {
-            let asked = run.next.reruns.iter().filter(|rerun| !rerun.checks.is_disjoint(checks));
-            asked.map(|rerun| rerun.at).max().is_none_or(|at| run.given.now >= at + rerun::WINDOW)
-        }
-        AnswerOutcome::LookedAgain | AnswerOutcome::NothingToRun { .. } => true,
-        _ => false,
-    })
+    answered.waits_for_rights()
+        || answered.answers.iter().all(|answer| match &answer.outcome {
+            AnswerOutcome::RunAgain { checks } | AnswerOutcome::Underway { checks } => {
+                let asked = run.next.reruns.iter().filter(|rerun| !rerun.checks.is_disjoint(checks));
+                asked.map(|rerun| rerun.at).max().is_none_or(|at| run.given.now >= at + rerun::WINDOW)
+            }
+            AnswerOutcome::LookedAgain | AnswerOutcome::NothingToRun { .. } => true,
+            _ => false,
+        })
 }
 
 /// Asks for evidence again: what is missing and what says nothing of the code; `retry` also for what fails.

@@ -18,7 +18,7 @@ use crate::{
     policy::{ApproveRuns, Channel, Codeowners, GateRole, LabelPolicy, LoopLabel, OnComplete, Trigger},
     stage::Stage,
     stages::Blocker,
-    state::{AnswerOutcome, Asked, GateStatus, RunStatus, Ticks},
+    state::{AnswerOutcome, Asked, CommandRefusal, GateStatus, RunStatus, Ticks},
     verdict::{CheckStanding, gather::GatheredCheck},
 };
 
@@ -285,6 +285,7 @@ fn reactions(stages: &Stages<'_>, view: &View) -> BTreeMap<Reacted, ReactionKind
         let Asked::InWords(source) = reply.source else { continue };
         let Some(place) = Reacted::at(source) else { continue };
         let kind = match reply.answer.outcome {
+            AnswerOutcome::Refused(CommandRefusal::RightsUnknown) => ReactionKind::Seen,
             AnswerOutcome::Refused(_) | AnswerOutcome::NothingToRun { .. } => ReactionKind::NotAccepted,
             _ => ReactionKind::Done,
         };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::waiting;
+use super::{reviewers::eligible_reviewers, waiting};
 use crate::{
     gate::{self, Assessment, GateReport, GateStanding, Holding, Reviewer, Tampered},
     ids::{GateName, Timestamp},
@@ -50,13 +50,19 @@ pub fn follow_up(
             GateStatus::Requested => gate::reviewers(report, snapshot),
             _ => BTreeSet::new(),
         };
-        asked_before.extend(after.reviewers.iter().filter_map(|name| reviewer(name)));
         // A reviewer seen as requested once in this round is not asked again: GitHub drops the request when they
         // review, and a person may have withdrawn it on purpose.
-        let requested: BTreeSet<Reviewer> = wanted.iter().filter(|who| is_requested(snapshot, who)).cloned().collect();
+        // Whoever was asked for at the last look is seen so at this one, where they may have decided.
+        let at_last = match before {
+            Some(before) if before.status == GateStatus::Requested => eligible_reviewers(report, snapshot),
+            _ => BTreeSet::new(),
+        };
+        let requested: BTreeSet<Reviewer> =
+            wanted.union(&at_last).filter(|who| is_requested(snapshot, who)).cloned().collect();
         let known: BTreeSet<Reviewer> = after.reviewers.iter().filter_map(|name| reviewer(name)).collect();
         outcome.request.extend(wanted.iter().filter(|who| !known.contains(who) && !requested.contains(who)).cloned());
         after.reviewers = known.union(&requested).map(written).collect();
+        asked_before.extend(known.into_iter().chain(requested));
         needed.extend(wanted);
         events_between(report, before, &after, &mut outcome.events);
         outcome.events.extend(tampering(&mut after, assessment.tampered.iter().filter(|one| one.gate == report.name)));

@@ -19,6 +19,12 @@ pub fn reviewers(report: &GateReport, snapshot: &Snapshot) -> BTreeSet<Reviewer>
     if !waits || pull_request.readiness == Readiness::Draft {
         return BTreeSet::new();
     }
+    eligible_reviewers(report, snapshot)
+}
+
+/// Who could be asked to decide this gate, wherever it stands.
+pub(super) fn eligible_reviewers(report: &GateReport, snapshot: &Snapshot) -> BTreeSet<Reviewer> {
+    let pull_request = &snapshot.pull_request;
     let people: BTreeSet<_> =
         report.eligible.people.iter().filter(|login| **login != pull_request.author.login).collect();
     let people = if people.len() > MOST_INDIVIDUALS { BTreeSet::new() } else { people };

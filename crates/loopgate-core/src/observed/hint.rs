@@ -42,6 +42,10 @@ pub enum Hint {
         check_run: CheckRunId,
         head: Sha,
     },
+    /// The base branch moved on from this commit.
+    BaseMoved {
+        from: Sha,
+    },
     /// The pull request was closed, merged or not.
     Closed,
     Reopened,

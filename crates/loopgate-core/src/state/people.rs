@@ -110,6 +110,14 @@ pub struct Answered {
     pub answers: Vec<Answer>,
 }
 
+impl Answered {
+    /// Nothing was carried out, since GitHub did not say what rights whoever asked has.
+    pub fn waits_for_rights(&self) -> bool {
+        let unknown = AnswerOutcome::Refused(CommandRefusal::RightsUnknown);
+        self.answers.iter().all(|answer| answer.outcome == unknown)
+    }
+}
+
 /// Where something was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]

@@ -15,7 +15,7 @@ use crate::{
         repo::Visibility,
     },
 };
-use loopgate_core::{AppId, InstallationId, RepoName, Sha, UserId};
+use loopgate_core::{AppId, InstallationId, RepoName, Sha, Timestamp, UserId};
 
 impl Simulator {
     /// `http://127.0.0.1:PORT`: the base of the API and of the pages that answers link to.
@@ -191,6 +191,16 @@ impl Simulator {
     /// How many requests hang since the last healing, whether or not their callers are still there.
     pub fn hanging(&self) -> usize {
         self.look(|world| world.faults.hanging())
+    }
+
+    /// The requests that wait for the clock to move on: how many, and when the first of them ends.
+    pub fn stalled(&self) -> (usize, Option<Timestamp>) {
+        self.look(|world| world.faults.stalled(world.clock.now()))
+    }
+
+    /// Wakes who waits for the clock, after it was moved.
+    pub fn time_has_passed(&self) {
+        self.shared.write(|_| ());
     }
 
     /// Lets deliveries go that a fault held back.

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::caller::Caller;
-use crate::{Shared, refused::Refused, world::issue::Issue};
+use crate::{Shared, past::Past, refused::Refused, world::issue::Issue};
 use loopgate_core::{PrNumber, Sha, Timestamp};
 
 /// One request: who calls, the path's parts, query, body.
@@ -26,6 +26,8 @@ pub struct Call {
     token: String,
     body: Bytes,
     uri: Uri,
+    /// The world that answers, if it is not the present one.
+    pub past: Option<Past>,
 }
 
 impl FromRequest<Arc<Shared>> for Call {
@@ -43,10 +45,11 @@ impl FromRequest<Arc<Shared>> for Call {
         let token = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.split(' ').nth(1));
         let token = token.unwrap_or_default().to_owned();
         let caller = parts.extensions.get::<Caller>().cloned().unwrap_or(Caller::Anonymous);
+        let past = parts.extensions.get().cloned();
         let (uri, request) = (parts.uri.clone(), Request::from_parts(parts, body));
         let too_large = |_| Reply::from(Refused::new(StatusCode::PAYLOAD_TOO_LARGE, "Payload too large"));
         let body = Bytes::from_request(request, state).await.map_err(too_large)?;
-        Ok(Self { caller, params, query, accept, token, body, uri })
+        Ok(Self { caller, params, query, accept, token, body, uri, past })
     }
 }
 

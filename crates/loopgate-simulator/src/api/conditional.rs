@@ -11,16 +11,19 @@ use sha2::{Digest as _, Sha256};
 use super::envelope::with_headers;
 use crate::Shared;
 
-/// Gives an answer its ETag, or turns it into 304 if the caller has it already.
+/// Gives an answer its ETag, or turns it into 304 if the caller has it already. A tag holds for one token: GitHub's answers
+/// vary by `Authorization`.
 pub async fn answer(
     shared: &Shared,
     key: (String, String),
-    condition: Option<&HeaderValue>,
+    (token, condition): (&Option<HeaderValue>, Option<&HeaderValue>),
     response: Response,
 ) -> Response {
     let (mut parts, body) = response.into_parts();
     let Ok(body) = to_bytes(body, usize::MAX).await else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
-    let etag = format!("W/\"{}\"", hex::encode(Sha256::digest(&body)));
+    let token = token.as_ref().map_or(&b""[..], HeaderValue::as_bytes);
+    let digest = Sha256::new().chain_update(token).chain_update(&body).finalize();
+    let etag = format!("W/\"{}\"", hex::encode(digest));
     // Hex digits in quotes are always a header value.
     parts.headers.extend(HeaderValue::from_str(&etag).ok().map(|etag| (header::ETAG, etag)));
     shared.quietly(|world| {

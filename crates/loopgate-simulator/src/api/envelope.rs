@@ -9,6 +9,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use bytes::Bytes;
+use chrono::TimeDelta;
 use futures::stream;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 
@@ -28,14 +29,36 @@ pub async fn wrap(State(shared): State<Arc<Shared>>, request: Request, next: Nex
     let answer = match harm {
         Some(Harm::Drop) => None,
         Some(Harm::Hold) => {
-            visit.until_healed().await;
+            visit.until_healed_or(None).await;
             Some(visit.carry_out(request, next).await)
         }
         Some(Harm::Hang) => {
-            visit.shared.write(|world| world.faults.hangs());
+            visit.shared.write(|world| world.faults.hangs(None));
             std::future::pending().await
         }
         Some(Harm::Answer { status, headers, body }) => Some(injected(status, &headers, &body)),
+        Some(Harm::Stall(time)) => {
+            visit.until_healed_or(Some(time)).await;
+            None
+        }
+        Some(Harm::Unchanged) if let Some(etag) = &visit.condition => {
+            let headers = HeaderMap::from_iter([(header::ETAG, etag.clone())]);
+            Some(with_headers(StatusCode::NOT_MODIFIED, headers, Bytes::new()))
+        }
+        Some(Harm::Lag(time)) if visit.method == Method::GET => {
+            let mut request = request;
+            if let Some(past) = visit.shared.quietly(|world| world.past.as_of(world.clock.now() - time)) {
+                request.extensions_mut().insert(past);
+            }
+            Some(visit.carry_out(request, next).await)
+        }
+        Some(Harm::Alter(alteration)) => {
+            let (mut parts, body) = visit.carry_out(request, next).await.into_parts();
+            let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+            let pieces = alteration(&mut parts, body).into_iter();
+            let pieces = pieces.map(|piece| piece.ok_or_else(|| std::io::Error::other("cut by a fault")));
+            Some(Response::from_parts(parts, Body::from_stream(stream::iter(pieces))))
+        }
         Some(Harm::Stale) => match visit.remembered() {
             Some((headers, body)) => Some(with_headers(StatusCode::OK, headers, body)),
             None => Some(visit.carry_out(request, next).await),
@@ -49,7 +72,7 @@ pub async fn wrap(State(shared): State<Arc<Shared>>, request: Request, next: Nex
             tokio::time::sleep(time).await;
             Some(response)
         }
-        None => Some(visit.carry_out(request, next).await),
+        Some(Harm::Lag(_) | Harm::Unchanged) | None => Some(visit.carry_out(request, next).await),
     };
     visit.end(sent, answer).await
 }
@@ -63,6 +86,8 @@ struct Visit {
     /// The caller as the log names them.
     name: String,
     condition: Option<HeaderValue>,
+    /// The credentials, as they were sent.
+    token: Option<HeaderValue>,
 }
 
 impl Visit {
@@ -73,17 +98,23 @@ impl Visit {
             let name = caller.as_ref().map_or_else(|_| "anonymous".to_owned(), |caller| caller.name(world));
             (caller, name, world.faults.strike_request(&method, target(&uri)))
         });
-        let condition = request.headers().get(header::IF_NONE_MATCH).cloned();
-        (Self { shared: Arc::clone(shared), method, uri, caller, name, condition }, harm)
+        let sent = |name| request.headers().get(name).cloned();
+        let (condition, token) = (sent(header::IF_NONE_MATCH), sent(header::AUTHORIZATION));
+        (Self { shared: Arc::clone(shared), method, uri, caller, name, condition, token }, harm)
     }
 
-    async fn until_healed(&self) {
+    /// Waits until the faults are healed, or the clock has moved on so far.
+    async fn until_healed_or(&self, time: Option<TimeDelta>) {
         let mut changes = self.shared.changes();
-        let before = self.shared.write(|world| {
-            world.faults.hangs();
-            world.faults.healings()
+        let (before, until) = self.shared.write(|world| {
+            let until = time.map(|time| world.clock.now() + time);
+            world.faults.hangs(until);
+            (world.faults.healings(), until)
         });
-        while self.shared.quietly(|world| world.faults.healings()) == before {
+        let goes_on = |world: &mut World| {
+            world.faults.healings() == before && until.is_none_or(|until| world.clock.now() < until)
+        };
+        while self.shared.quietly(goes_on) {
             if changes.changed().await.is_err() {
                 return;
             }
@@ -117,7 +148,8 @@ impl Visit {
             }
         };
         if self.method == Method::GET && response.status() == StatusCode::OK {
-            response = conditional::answer(&self.shared, self.key(), self.condition.as_ref(), response).await;
+            let condition = self.condition.as_ref();
+            response = conditional::answer(&self.shared, self.key(), (&self.token, condition), response).await;
         }
         let free = response.status() == StatusCode::NOT_MODIFIED || self.uri.path() == "/rate_limit";
         self.shared.quietly(|world| {
@@ -201,7 +233,10 @@ pub(super) fn with_headers(status: StatusCode, headers: HeaderMap, body: Bytes) 
 }
 
 fn injected(status: StatusCode, headers: &[(String, String)], body: &serde_json::Value) -> Response {
-    let mut response = Reply::ok(body.clone()).status(status).into_response();
+    let mut response = match body {
+        serde_json::Value::String(text) => (status, text.clone()).into_response(),
+        body => Reply::ok(body.clone()).status(status).into_response(),
+    };
     for (name, value) in headers {
         if let (Ok(name), Ok(value)) = (name.parse::<header::HeaderName>(), HeaderValue::from_str(value)) {
             response.headers_mut().insert(name, value);

@@ -30,7 +30,7 @@ use axum::{
 };
 
 use self::call::{Call, Reply};
-use super::{Shared, refused::Refused, world::World};
+use super::{Shared, past::Past, refused::Refused, world::World};
 
 /// Answers one kind of request.
 type Handler = fn(&mut World, &Call) -> Answer;
@@ -89,6 +89,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
     for route in AREAS.iter().copied().flatten() {
         let handler = route.handler;
         let run = move |State(shared): State<Arc<Shared>>, call: Call| async move {
+            let Past(shared) = call.past.clone().unwrap_or(Past(shared));
             shared.write(|world| handler(world, &call)).unwrap_or_else(Reply::from)
         };
         router = router.route(route.path, on(route.method, run));

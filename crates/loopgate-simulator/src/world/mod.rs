@@ -30,6 +30,7 @@ use super::{
     faults::Faults,
     git::Objects,
     hooks::Outbox,
+    past::Pasts,
     refused::Refused,
     requests::{RateLimits, Remembered, RequestLog},
     transcript::Scribe,
@@ -59,6 +60,7 @@ pub struct World {
     pub rate_limits: RateLimits,
     pub rest: RestVersion,
     pub remembered: Remembered,
+    pub past: Pasts,
     pub faults: Faults,
     pub journal: Vec<Happening>,
 }

@@ -65,7 +65,34 @@ fn c1_questions_change_nothing() {
 }
 
 #[test]
-fn c3_c7_c9_c10_c11_commands_that_are_not_carried_out() {
+fn c9_a_command_whose_writer_has_unknown_rights_waits_for_them() {
+    for (hours, stopped) in [(0, true), (2, false)] {
+        let mut story = Story::opened();
+        let known = std::mem::take(&mut story.snapshot.authority.people);
+        story.comment("bob", "/loop stop");
+        let unknown = AnswerOutcome::Refused(CommandRefusal::RightsUnknown);
+        assert_eq!(answer(&story), &unknown);
+        assert!(
+            story
+                .last
+                .as_ref()
+                .unwrap()
+                .surface
+                .reactions
+                .values()
+                .all(|kind| *kind == crate::gate::ReactionKind::Seen)
+        );
+        story.now += TimeDelta::hours(hours);
+        story.snapshot.authority.people = known;
+        story.decide();
+        story.decide();
+        let expected = if stopped { AnswerOutcome::Stopped } else { unknown };
+        assert_eq!((answer(&story), story.state.answered.len()), (&expected, 1), "after {hours} h");
+    }
+}
+
+#[test]
+fn c3_c7_c10_c11_commands_that_are_not_carried_out() {
     use CommandRefusal as R;
     let mut story = Story::opened();
     add_check(&mut story, "lint", CheckKind::Lint);
@@ -86,11 +113,6 @@ fn c3_c7_c9_c10_c11_commands_that_are_not_carried_out() {
     story.policy.retry.skipping = ExecutionSkips::AnyCheck;
     story.comment("bob", "/loop skip unit --reason \"no tests yet\"");
     assert_eq!(answer(&story), &AnswerOutcome::Skipped { check: name("unit") });
-
-    let mut story = Story::opened();
-    story.snapshot.authority.people.clear();
-    story.comment("bob", "/loop stop");
-    assert_eq!(answer(&story), &AnswerOutcome::Refused(R::RightsUnknown));
 
     let mut story = Story::opened();
     story.write("bob", "/loop stop");
