@@ -91,6 +91,7 @@ impl CommentSlot {
             }
             None => {
                 let path = format!("{repository}/issues/{}/comments", self.number);
+                self.client.creates_at_once();
                 self.client.write::<Written>(Method::POST, &path, &json, Repeat::Never).await?.id
             }
         };

@@ -18,7 +18,7 @@ fn key(installation: u64, number: u64) -> Key {
 }
 
 fn arrival(installation: u64, number: u64, seq: i64) -> Arrival {
-    Arrival { key: key(installation, number), seq: Seq(seq), urgency: Urgency::Direct }
+    Arrival { key: key(installation, number), seq: Seq(seq), class: WorkClass::Author }
 }
 
 fn number(start: &Start) -> (u64, u64) {
@@ -71,7 +71,7 @@ fn installations_take_turns_within_their_limits() {
 fn what_somebody_does_goes_before_what_a_configuration_change_spreads() {
     let mut dirty = with(1, 1, 100);
     for number in 1..=3 {
-        dirty.arrived(Arrival { urgency: Urgency::Spread, ..arrival(1, number, 1) });
+        dirty.arrived(Arrival { class: WorkClass::Spread, ..arrival(1, number, 1) });
     }
     dirty.arrived(arrival(1, 9, 1));
     // Promoted by an event of its own.
@@ -132,13 +132,14 @@ fn page(disk: &Disk, installation: InstallationId, after: Option<&Cursor>, limit
         .map(|(&(installation, number), &seq)| Pending {
             target: key(installation, number).target,
             newest: Seq(seq),
+            class: WorkClass::Author,
             retry_at: None,
         })
         .collect();
     let last = disk.range((installation.get(), after + 1)..(installation.get() + 1, 0)).take(limit).last();
     let next = last
         .filter(|_| pending.len() >= limit)
-        .map(|(&(_, number), _)| Cursor { repository: String::new(), what: number.to_string() });
+        .map(|(&(_, number), _)| Cursor { class: WorkClass::Author, repository: String::new(), what: number.to_string() });
     Page { pending, next }
 }
 

@@ -198,7 +198,7 @@ async fn a_commit_is_replaced_by_its_pull_requests_at_once(mut kept: Kept) {
     };
     let hints = vec![pressed];
     let into = vec![key(2), key(3)];
-    kept.settle(1, WorkEnd::Resolved { into, origin: origin.clone(), hints: hints.clone(), urgency: Urgency::Spread })
+    kept.settle(1, WorkEnd::Resolved { into, origin: origin.clone(), hints: hints.clone(), class: WorkClass::Spread })
         .await;
     assert_eq!(kept.loaded(1).await, None);
     for number in [2, 3] {
@@ -588,7 +588,7 @@ async fn a_resync_wants_looks_at_what_a_list_says_something_new_of(mut kept: Kep
     let asked = async |kept: &mut Kept, hours: i64, most| {
         let change = Change::Resync { installation, most, now: at(3_600 * hours) };
         let Applied::New(arrivals) = kept.one(change).await else { panic!("arrivals") };
-        assert!(arrivals.iter().all(|it| it.urgency == Urgency::Spread));
+        assert!(arrivals.iter().all(|it| it.class == WorkClass::Spread));
         let number =
             |it: Arrival| if let Target::PullRequest { number, .. } = it.key.target { number.get() } else { 0 };
         arrivals.into_iter().map(number).collect::<Vec<_>>()

@@ -1,0 +1,110 @@
+//! Content-creating requests, by need.
+//!
+//! The platform takes 80 a minute and 500 an hour
+//! (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits>). What
+//! may not go yet is left out of its look and told when to come back. Each such promise counts for the next one, so that
+//! many who wait come back one after the other.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use chrono::TimeDelta;
+
+use loopgate_core::{Sha, Timestamp};
+
+/// What content is created for, the most needed first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Need {
+    /// The check run that shows the verdict.
+    Verify,
+    /// What else belongs to the verdict: the gates' check run, labels.
+    Verdict,
+    /// What is said to people, and who is asked.
+    Comment,
+    Reaction,
+}
+
+impl Need {
+    /// Tenths of a limit that it may use.
+    const fn share(self) -> usize {
+        match self {
+            Self::Verify | Self::Verdict => 10,
+            Self::Comment => 9,
+            Self::Reaction => 8,
+        }
+    }
+}
+
+const MINUTE: TimeDelta = TimeDelta::minutes(1);
+const HOUR: TimeDelta = TimeDelta::hours(1);
+/// The platform's limits, each with the time that it is for.
+const LIMITS: [(TimeDelta, usize); 2] = [(MINUTE, 80), (HOUR, 500)];
+
+/// Before this is over nobody comes back.
+const SHORTEST: TimeDelta = TimeDelta::seconds(1);
+
+/// Promises kept at most.
+const MOST: usize = 4_096;
+
+#[derive(Debug, Default)]
+pub(crate) struct Creates {
+    /// Within the last hour, oldest first.
+    created: VecDeque<Timestamp>,
+    /// Who comes back when, and for what, by the head of the pull request.
+    promised: BTreeMap<Sha, (Timestamp, Need)>,
+}
+
+impl Creates {
+    /// Asks to create something now, and books it when that is granted. `behind` pull requests wait for a verdict that
+    /// have not been looked at.
+    ///
+    /// # Errors
+    /// When to ask again.
+    pub fn book(&mut self, need: Need, of: Sha, behind: usize, now: Timestamp) -> Result<(), Timestamp> {
+        // A clock that was set back leaves times that are still to come: they are let go.
+        self.created.retain(|at| *at <= now && *at + HOUR > now);
+        self.promised.retain(|_, (at, _)| *at > now);
+        let behind = if need == Need::Verify { 0 } else { behind };
+        let is_free = |(window, limit): &(TimeDelta, usize)| {
+            let used = self.created.iter().rev().take_while(|at| **at + *window > now).count();
+            let ahead = self.promised.values().filter(|(at, of)| *of < need && *at < now + *window).count();
+            used + ahead + behind < limit * need.share() / 10
+        };
+        if LIMITS.iter().all(is_free) {
+            self.created.push_back(now);
+            self.promised.remove(&of);
+            return Ok(());
+        }
+        let known = self.promised.get(&of).filter(|(_, known)| *known <= need);
+        let at = known.map_or_else(|| self.next(need, behind, now), |(at, _)| *at);
+        if self.promised.len() < MOST {
+            self.promised.entry(of).or_insert((at, need));
+        }
+        Err(at)
+    }
+
+    /// Books what must go at once.
+    pub fn note(&mut self, now: Timestamp) {
+        self.created.push_back(now);
+    }
+
+    /// When everybody has had their turn who waits for the same or for more.
+    fn next(&self, need: Need, behind: usize, now: Timestamp) -> Timestamp {
+        let ahead = self.promised.values().filter(|(_, of)| *of <= need).map(|(at, _)| *at);
+        let mut taken: Vec<Timestamp> = self.created.iter().copied().chain(ahead).collect();
+        taken.sort_unstable();
+        for _ in 0..behind {
+            let at = slot(&taken, Need::Verify, now);
+            taken.insert(taken.partition_point(|other| *other <= at), at);
+        }
+        slot(&taken, need, now).max(now + SHORTEST)
+    }
+}
+
+/// The first moment after those taken at which all limits have room.
+fn slot(taken: &[Timestamp], need: Need, now: Timestamp) -> Timestamp {
+    let room = LIMITS.iter().filter_map(|(window, limit)| {
+        let before = taken.len().checked_sub(limit * need.share() / 10)?;
+        Some(*taken.get(before)? + *window)
+    });
+    room.fold(now, Timestamp::max)
+}

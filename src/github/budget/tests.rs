@@ -1,0 +1,121 @@
+use super::*;
+use loopgate_core::Sha;
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_timestamp(1_800_000_000 + seconds, 0).unwrap()
+}
+
+fn head(of: usize) -> Sha {
+    format!("{of:040x}").parse().unwrap()
+}
+
+fn seconds(moment: Timestamp) -> i64 {
+    (moment - at(0)).num_seconds()
+}
+
+#[test]
+fn what_is_needed_more_may_use_more_of_a_minute() {
+    let mut creates = Creates::default();
+    let mut granted = |need, from: usize| (from..).take_while(|nth| creates.book(need, head(*nth), 0, at(0)).is_ok()).count();
+    assert_eq!(granted(Need::Reaction, 0), 64);
+    assert_eq!(granted(Need::Comment, 100), 8);
+    assert_eq!(granted(Need::Verdict, 200), 8);
+    assert_eq!(granted(Need::Verify, 300), 0);
+    assert_eq!(creates.book(Need::Verify, head(1), 0, at(59)), Err(at(60)));
+    assert_eq!(creates.book(Need::Verify, head(1), 0, at(60)), Ok(()));
+}
+
+#[test]
+fn who_waits_comes_back_one_after_the_other_and_is_promised_one_moment() {
+    let mut creates = Creates::default();
+    for nth in 0..80 {
+        assert_eq!(creates.book(Need::Verify, head(nth), 0, at(i64::try_from(nth / 10).unwrap())), Ok(()));
+    }
+    let mut told = |nth: usize| seconds(creates.book(Need::Verify, head(nth), 0, at(10)).unwrap_err());
+    let moments: Vec<_> = (100..280).map(&mut told).collect();
+    assert_eq!((moments[0], moments[9], moments[10], moments[79]), (60, 60, 61, 67));
+    assert_eq!((moments[80], moments[160]), (120, 180), "of those promised none takes the place of another");
+    assert_eq!((told(100), told(279)), (60, moments[179]), "asking again changes nothing");
+}
+
+#[test]
+fn beyond_five_hundred_an_hour_comments_wait_and_verdicts_appear() {
+    let mut creates = Creates::default();
+    let mut comments = 0;
+    let mut verdicts = 0;
+    // Ten pull requests a minute: a verdict and three comments each.
+    for minute in 0..40 {
+        for pull in 0..10 {
+            let (head, now) = (head(minute * 10 + pull), at(i64::try_from(minute * 60 + pull).unwrap()));
+            verdicts += usize::from(creates.book(Need::Verify, head, 0, now).is_ok());
+            comments += (0..3).filter(|_| creates.book(Need::Comment, head, 0, now).is_ok()).count();
+        }
+    }
+    // Of 500 comments may take 450, and what verdicts were created since is not given back to them.
+    assert_eq!((verdicts, comments), (162, 338));
+}
+
+#[test]
+fn a_verdict_that_waits_for_its_first_look_goes_before_a_comment() {
+    let mut creates = Creates::default();
+    assert_eq!(creates.book(Need::Verify, head(1), 200, at(0)), Ok(()));
+    let told = creates.book(Need::Comment, head(1), 200, at(0)).unwrap_err();
+    assert_eq!(seconds(told), 120, "80, 80 and 41 verdicts are created first");
+    assert_eq!(creates.book(Need::Comment, head(1), 3, at(0)), Ok(()));
+}
+
+#[test]
+fn a_clock_that_was_set_back_holds_nothing_up() {
+    let mut creates = Creates::default();
+    while creates.book(Need::Verify, head(1), 0, at(7_200)).is_ok() {}
+    assert_eq!(creates.book(Need::Verify, head(1), 0, at(0)), Ok(()));
+    let mut budget = Budget::new(PointsLimit::On);
+    while budget.ask(WorkClass::Person, 5, at(7_200)).is_ok() {}
+    assert_eq!(budget.ask(WorkClass::Spread, 5, at(0)), Ok(()));
+}
+
+#[test]
+fn points_are_used_up_to_what_is_peoples() {
+    let mut budget = Budget::new(PointsLimit::On);
+    let mut spend = |class| std::iter::repeat(()).take_while(|()| budget.ask(class, 5, at(0)).is_ok()).count() * 5;
+    assert_eq!((spend(WorkClass::Spread), spend(WorkClass::Author), spend(WorkClass::Person)), (850, 0, 50));
+    assert_eq!(budget.ask(WorkClass::Author, 1, at(60)), Err(Held::Points));
+    assert_eq!(budget.ask(WorkClass::Author, 1, at(61)), Ok(()));
+}
+
+#[test]
+fn nothing_overtakes_what_waits_for_points_with_a_better_class() {
+    let mut budget = Budget::new(PointsLimit::On);
+    budget.waits(WorkClass::Author);
+    assert_eq!(budget.ask(WorkClass::Progress, 1, at(0)), Err(Held::Points));
+    assert_eq!(budget.ask(WorkClass::Author, 1, at(0)), Ok(()));
+    budget.waits_no_more(WorkClass::Author);
+    assert_eq!(budget.ask(WorkClass::Progress, 1, at(0)), Ok(()));
+}
+
+fn told(budget: &mut Budget, remaining: u32, reset: i64, resource: &str) {
+    let reset = at(reset).timestamp().to_string();
+    let pairs = [("limit", "5000"), ("remaining", &remaining.to_string()), ("reset", &reset), ("resource", resource)];
+    let header = |(name, value): (&str, &str)| {
+        (format!("x-ratelimit-{name}").parse::<http::HeaderName>().unwrap(), value.parse().unwrap())
+    };
+    budget.told(&pairs.into_iter().map(header).collect());
+}
+
+#[test]
+fn the_last_tenth_of_the_hour_is_peoples() {
+    let mut budget = Budget::default();
+    assert_eq!(budget.ask(WorkClass::Spread, 1, at(0)), Ok(()), "nothing is known of it yet");
+    told(&mut budget, 501, 600, "core");
+    assert_eq!(budget.ask(WorkClass::Spread, 1, at(0)), Ok(()));
+    told(&mut budget, 500, 600, "core");
+    // A late answer, and another limit.
+    told(&mut budget, 502, 600, "core");
+    told(&mut budget, 4_999, 660, "graphql");
+    for class in [WorkClass::Author, WorkClass::Progress, WorkClass::Spread] {
+        assert_eq!(budget.ask(class, 1, at(0)), Err(Held::ForPeople { until: at(600) }));
+    }
+    assert_eq!(budget.ask(WorkClass::Person, 1, at(0)), Ok(()));
+    assert_eq!(budget.quota(at(0)).map(|quota| quota.remaining), Some(500));
+    assert_eq!(budget.ask(WorkClass::Spread, 1, at(600)), Ok(()));
+}
