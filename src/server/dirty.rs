@@ -8,11 +8,11 @@
 //! every eighth turn is the oldest entry's, so that none waits for ever; and what is spread leaves half of the places to
 //! others.
 //!
-//! A lane keeps a bounded number of entries in memory; the rest of its backlog stays on disk and is paged in as entries
-//! finish, best class first. So memory does not grow with the backlog.
+//! A lane keeps a bounded number of entries of each class in memory; the rest of its backlog stays on disk and is paged
+//! in as entries finish. So memory does not grow with the backlog, and no class waits for another's.
 //!
 //! Races with paging: rows may be committed while a page is being read. A row whose target is in memory raises that
-//! entry's `newest`; any other row that arrives while the lane is not wholly in memory marks the pass as having missed
+//! entry's `newest`; any other row that arrives while its class is not wholly in memory marks the pass as having missed
 //! something, and a pass that missed something is followed by another from the start.
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ pub struct Limits {
     pub workers: usize,
     /// Jobs at once for one installation.
     pub per_installation: usize,
-    /// Targets of one installation in memory; more wait on disk.
+    /// Targets of one installation and class in memory; more wait on disk.
     pub lane: usize,
 }
 
@@ -61,8 +61,8 @@ pub(super) struct DirtySet {
     lanes: HashMap<InstallationId, Lane>,
     /// Lanes that may be able to start something, in the order of their turns: what a person waits for, and the rest.
     turns: [VecDeque<InstallationId>; 2],
-    /// Lanes that want a page from disk.
-    installations_with_work: VecDeque<InstallationId>,
+    /// Lanes that want a page of a class from disk.
+    want_pages: VecDeque<(InstallationId, WorkClass)>,
     alarms: BTreeSet<(Timestamp, Alarm)>,
     running: usize,
     entries: usize,
@@ -72,7 +72,7 @@ pub(super) struct DirtySet {
 enum Alarm {
     Retry(Key),
     Resume(InstallationId),
-    Page(InstallationId),
+    Page(InstallationId, WorkClass),
 }
 
 #[derive(Debug, Default)]
@@ -88,9 +88,11 @@ struct Lane {
     places: u64,
     /// Turns taken by what no person waits for.
     turns: u32,
-    rest: Rest,
+    /// Entries in memory, by the class they came with.
+    held: [usize; CLASSES],
+    rest: [Rest; CLASSES],
     has_turn: [bool; 2],
-    asks_for_page: bool,
+    asks_for_page: [bool; CLASSES],
 }
 
 const CLASSES: usize = WorkClass::ALL.len();
@@ -100,6 +102,7 @@ struct Entry {
     newest: Seq,
     /// The best of what has arrived since it last started.
     class: WorkClass,
+    came_with: WorkClass,
     state: State,
 }
 
@@ -111,7 +114,7 @@ enum State {
     Waiting(Timestamp),
 }
 
-/// Where the rest of a lane's backlog is.
+/// Where the rest of a lane's backlog of a class is.
 #[derive(Debug, Default)]
 enum Rest {
     #[default]
@@ -120,7 +123,7 @@ enum Rest {
     Loading(Pass),
 }
 
-/// A walk over a lane's targets on disk.
+/// A walk over a lane's targets of a class on disk.
 #[derive(Debug, Default)]
 struct Pass {
     after: Option<Cursor>,
@@ -155,7 +158,7 @@ impl DirtySet {
             limits,
             lanes: HashMap::new(),
             turns: Default::default(),
-            installations_with_work: VecDeque::new(),
+            want_pages: VecDeque::new(),
             alarms: BTreeSet::new(),
             running: 0,
             entries: 0,
@@ -164,9 +167,11 @@ impl DirtySet {
 
     /// There are unfinished rows of this installation on disk.
     pub fn found(&mut self, installation: InstallationId) {
-        match &mut self.lanes.entry(installation).or_default().rest {
-            rest @ Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
-            Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
+        for rest in &mut self.lanes.entry(installation).or_default().rest {
+            match rest {
+                Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
+                Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
+            }
         }
         self.feed(installation);
     }
@@ -187,18 +192,14 @@ impl DirtySet {
                 }
             }
         } else {
-            // What a person waits for does not wait for the disk.
-            let most = if class == WorkClass::Person { 2 * self.limits.lane } else { self.limits.lane };
-            let has_room = lane.entries.len() < most;
-            match &mut lane.rest {
-                Rest::OnDisk(pass) | Rest::Loading(pass) if class != WorkClass::Person || !has_room => {
-                    pass.missed = true;
-                }
-                rest if !has_room => *rest = Rest::OnDisk(Pass::default()),
-                _ => {
+            let has_room = lane.held[class as usize] < self.limits.lane;
+            match &mut lane.rest[class as usize] {
+                Rest::InMemory if has_room => {
                     lane.admit(target, seq, class);
                     self.entries += 1;
                 }
+                rest @ Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
+                Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
             }
         }
         self.give_turn(installation);
@@ -233,6 +234,7 @@ impl DirtySet {
         self.running -= 1;
         match ended {
             Ended::Done(up_to) if entry.newest <= up_to => {
+                lane.held[entry.came_with as usize] -= 1;
                 lane.entries.remove(&target);
                 self.entries -= 1;
             }
@@ -258,32 +260,34 @@ impl DirtySet {
         self.tidy(installation);
     }
 
-    /// A lane that has room for a page from disk, and where the page starts.
-    pub fn wants_page(&mut self) -> Option<(InstallationId, Option<Cursor>, usize)> {
-        while let Some(installation) = self.installations_with_work.pop_front() {
+    /// A lane that has room for a page of a class from disk, and where the page starts.
+    pub fn wants_page(&mut self) -> Option<(InstallationId, WorkClass, Option<Cursor>, usize)> {
+        while let Some((installation, class)) = self.want_pages.pop_front() {
             let Some(lane) = self.lanes.get_mut(&installation) else { continue };
-            lane.asks_for_page = false;
-            if let Rest::OnDisk(pass) = &mut lane.rest {
+            lane.asks_for_page[class as usize] = false;
+            let rest = &mut lane.rest[class as usize];
+            if let Rest::OnDisk(pass) = rest {
                 let pass = std::mem::take(pass);
                 let after = pass.after.clone();
-                lane.rest = Rest::Loading(pass);
-                return Some((installation, after, (self.limits.lane / 2).max(1)));
+                *rest = Rest::Loading(pass);
+                return Some((installation, class, after, (self.limits.lane / 2).max(1)));
             }
         }
         None
     }
 
     /// The page that [`wants_page`](Self::wants_page) asked for; `None` if it could not be read.
-    pub fn paged(&mut self, installation: InstallationId, page: Option<Page>, now: Timestamp) {
+    pub fn paged(&mut self, installation: InstallationId, class: WorkClass, page: Option<Page>, now: Timestamp) {
         let Some(lane) = self.lanes.get_mut(&installation) else { return };
-        let Rest::Loading(pass) = &mut lane.rest else { return };
+        let rest = &mut lane.rest[class as usize];
+        let Rest::Loading(pass) = rest else { return };
         let mut pass = std::mem::take(pass);
         let Some(page) = page else {
-            lane.rest = Rest::OnDisk(pass);
-            self.alarms.insert((now + PAGE_RETRY, Alarm::Page(installation)));
+            *rest = Rest::OnDisk(pass);
+            self.alarms.insert((now + PAGE_RETRY, Alarm::Page(installation, class)));
             return;
         };
-        lane.rest = match page.next {
+        *rest = match page.next {
             Some(_) => {
                 pass.after = page.next;
                 Rest::OnDisk(pass)
@@ -291,7 +295,7 @@ impl DirtySet {
             None if pass.missed => Rest::OnDisk(Pass::default()),
             None => Rest::InMemory,
         };
-        for Pending { target, newest, class, retry_at } in page.pending {
+        for Pending { target, newest, retry_at } in page.pending {
             if let Some(known) = lane.entries.get_mut(&target) {
                 known.newest = known.newest.max(newest);
                 if !matches!(known.state, State::Queued(_)) {
@@ -300,12 +304,10 @@ impl DirtySet {
                 continue;
             }
             self.entries += 1;
-            match retry_at.filter(|&at| at > now) {
-                Some(at) => {
-                    lane.entries.insert(target.clone(), Entry { newest, class, state: State::Waiting(at) });
-                    self.alarms.insert((at, Alarm::Retry(Key { installation, target })));
-                }
-                None => lane.admit(target, newest, class),
+            lane.admit(target.clone(), newest, class);
+            if let Some(at) = retry_at.filter(|&at| at > now) {
+                lane.wait(&target, at);
+                self.alarms.insert((at, Alarm::Retry(Key { installation, target })));
             }
         }
         self.give_turn(installation);
@@ -334,7 +336,7 @@ impl DirtySet {
                     self.give_turn(installation);
                     self.tidy(installation);
                 }
-                Alarm::Page(installation) => self.feed(installation),
+                Alarm::Page(installation, _) => self.feed(installation),
             }
         }
     }
@@ -346,7 +348,7 @@ impl DirtySet {
 
     /// Nothing is queued, running, waiting for a retry or still on disk.
     pub fn is_settled(&self) -> bool {
-        self.entries == 0 && self.lanes.values().all(|lane| matches!(lane.rest, Rest::InMemory))
+        self.entries == 0 && self.lanes.values().all(Lane::is_in_memory)
     }
 
     /// Targets in memory that are not running.
@@ -372,17 +374,20 @@ impl DirtySet {
 
     fn feed(&mut self, installation: InstallationId) {
         let Some(lane) = self.lanes.get_mut(&installation) else { return };
-        let has_room = lane.entries.len() <= self.limits.lane / 2;
-        if matches!(lane.rest, Rest::OnDisk(_)) && has_room && !lane.asks_for_page {
-            lane.asks_for_page = true;
-            self.installations_with_work.push_back(installation);
+        for class in WorkClass::ALL {
+            let at = class as usize;
+            let has_room = lane.held[at] <= self.limits.lane / 2;
+            if matches!(lane.rest[at], Rest::OnDisk(_)) && has_room && !lane.asks_for_page[at] {
+                lane.asks_for_page[at] = true;
+                self.want_pages.push_back((installation, class));
+            }
         }
     }
 
     /// Forgets a lane that has nothing left.
     fn tidy(&mut self, installation: InstallationId) {
         let Some(lane) = self.lanes.get(&installation) else { return };
-        if lane.entries.is_empty() && matches!(lane.rest, Rest::InMemory) && lane.paused_until == [None; CLASSES] {
+        if lane.entries.is_empty() && lane.is_in_memory() && lane.paused_until == [None; CLASSES] {
             self.lanes.remove(&installation);
         }
     }
@@ -448,9 +453,14 @@ impl Lane {
         Some((target, entry.newest, class))
     }
 
+    fn is_in_memory(&self) -> bool {
+        self.rest.iter().all(|rest| matches!(rest, Rest::InMemory))
+    }
+
     /// A target that was not in memory.
     fn admit(&mut self, target: Target, newest: Seq, class: WorkClass) {
-        self.entries.insert(target.clone(), Entry { newest, class, state: State::Queued(0) });
+        self.held[class as usize] += 1;
+        self.entries.insert(target.clone(), Entry { newest, class, came_with: class, state: State::Queued(0) });
         self.enqueue(target);
     }
 
@@ -461,6 +471,14 @@ impl Lane {
             entry.state = State::Queued(self.places);
             self.queued[entry.class as usize] += 1;
             self.queues[entry.class as usize].push_back((self.places, target));
+        }
+    }
+
+    /// Takes an entry that is queued out of its line until then.
+    fn wait(&mut self, target: &Target, until: Timestamp) {
+        if let Some(entry) = self.entries.get_mut(target) {
+            entry.state = State::Waiting(until);
+            self.queued[entry.class as usize] -= 1;
         }
     }
 }

@@ -100,6 +100,7 @@ enum TaskReport {
     },
     Page {
         installation: InstallationId,
+        class: WorkClass,
         page: Option<Page>,
     },
     /// Due wake-ups were turned into rows; the next is due then.
@@ -174,12 +175,12 @@ impl<R: Reconciler> Worker<R> {
     }
 
     fn start(&mut self) {
-        while let Some((installation, after, limit)) = self.dirty.wants_page() {
+        while let Some((installation, class, after, limit)) = self.dirty.wants_page() {
             let store = self.shared.store.clone();
             self.jobs.spawn(async move {
-                let page = store.page(installation, after.as_ref(), limit).await;
+                let page = store.page((installation, class), after.as_ref(), limit).await;
                 let page = page.inspect_err(|error| tracing::error!(%error, "the inbox cannot be read")).ok();
-                TaskReport::Page { installation, page }
+                TaskReport::Page { installation, class, page }
             });
         }
         while let Some(start) = self.dirty.start() {
@@ -222,8 +223,8 @@ impl<R: Reconciler> Worker<R> {
                 self.dirty.ended(key, ended);
                 self.next_wakeup = earlier(self.next_wakeup, wakeup);
             }
-            Ok(TaskReport::Page { installation, page }) => {
-                self.dirty.paged(installation, page, self.shared.clock.now())
+            Ok(TaskReport::Page { installation, class, page }) => {
+                self.dirty.paged(installation, class, page, self.shared.clock.now())
             }
             Ok(TaskReport::Woken(next)) => self.next_wakeup = earlier(self.next_wakeup, next),
             Ok(TaskReport::Pruned) => {}

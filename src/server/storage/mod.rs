@@ -286,14 +286,12 @@ pub(super) struct Page {
 pub(super) struct Pending {
     pub target: Target,
     pub newest: Seq,
-    pub class: WorkClass,
     pub retry_at: Option<Timestamp>,
 }
 
 /// The last target of a page, in the storage's order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cursor {
-    pub class: WorkClass,
     pub repository: String,
     pub what: String,
 }

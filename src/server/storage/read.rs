@@ -86,37 +86,30 @@ impl Store {
         rows.iter().map(installation).collect()
     }
 
-    /// The unfinished targets of an installation after `after`, the best class first, `limit` at most, without those
-    /// given up.
+    /// The unfinished targets of an installation and class after `after`, `limit` at most, without those given up.
     pub async fn page(
         &self,
-        installation: InstallationId,
+        (installation, class): (InstallationId, WorkClass),
         after: Option<&Cursor>,
         limit: usize,
     ) -> Result<Page, StoreError> {
-        let mut page = Page { pending: Vec::new(), next: None };
-        let from = after.map_or(WorkClass::Person, |cursor| cursor.class);
-        for class in WorkClass::ALL.into_iter().filter(|class| *class >= from) {
-            let left = limit - page.pending.len();
-            let after = after.filter(|cursor| cursor.class == class);
-            let query = Query::new(PAGE.written(self.database.is_shared()))
-                .bind(installation.get().cast_signed())
-                .bind(after.map_or(String::new(), |cursor| cursor.repository.clone()))
-                .bind(after.map_or(String::new(), |cursor| cursor.what.clone()))
-                .bind(i64::try_from(left).unwrap_or(i64::MAX))
-                .bind(self.database.process())
-                .bind(class as i64);
-            let rows = self.database.read(query).await?;
-            for row in &rows {
-                if let Some(Key { target, .. }) = key(row)? {
-                    let newest = Seq(row.get(3)?);
-                    page.pending.push(Pending { target, newest, class, retry_at: time(row.get(4)?) });
-                }
+        let query = Query::new(PAGE.written(self.database.is_shared()))
+            .bind(installation.get().cast_signed())
+            .bind(after.map_or(String::new(), |cursor| cursor.repository.clone()))
+            .bind(after.map_or(String::new(), |cursor| cursor.what.clone()))
+            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .bind(self.database.process())
+            .bind(class as i64);
+        let rows = self.database.read(query).await?;
+        let mut page = Page { pending: Vec::with_capacity(rows.len()), next: None };
+        for row in &rows {
+            if let Some(Key { target, .. }) = key(row)? {
+                let newest = Seq(row.get(3)?);
+                page.pending.push(Pending { target, newest, retry_at: time(row.get(4)?) });
             }
-            if let Some(last) = rows.last().filter(|_| rows.len() >= left) {
-                page.next = Some(Cursor { class, repository: last.get(1)?, what: last.get(2)? });
-                break;
-            }
+        }
+        if let Some(last) = rows.last().filter(|_| rows.len() >= limit) {
+            page.next = Some(Cursor { repository: last.get(1)?, what: last.get(2)? });
         }
         Ok(page)
     }
