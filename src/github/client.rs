@@ -31,7 +31,7 @@ use tokio::sync::Semaphore;
 use super::{
     Clock, Credentials, Error, MemoryCache, ResponseCache, Secret, SystemClock, Usage,
     auth::{TokenAnswer, TokenSlot},
-    budget::{Budget, Held, Need, PointsLimit, Quota, points},
+    budget::{Budget, Held, Need, PointsLimit, Quota, READ, WRITE},
     cache::{CacheKey, CachedAnswer},
     fence,
     health::Health,
@@ -507,21 +507,23 @@ impl Client {
         parse(path, &answer.body)
     }
 
-    /// Books the creation of what the pull request with this head needs.
+    /// Books the creation of what the pull request with this head needs, for as long as the request takes.
     ///
     /// # Errors
     /// [`Error::Paced`] when it may not go yet.
-    pub(crate) fn book(&self, need: Need, head: Sha) -> Result<(), Error> {
+    pub(crate) fn book(&self, need: Need, head: Sha) -> Result<Booked<'_>, Error> {
         let Served { class, behind } = served();
-        self.shared.budget().creates.book(need, head, behind, self.now()).map_err(|until| {
+        let asked = self.shared.budget().creates.book(need, head, behind, self.now());
+        asked.map(|()| Booked { shared: &self.shared, what: Booking::Creation }).map_err(|until| {
             self.shared.hub.meter.deferred(class);
             Error::Paced { until }
         })
     }
 
-    /// Counts a creation that waits for nothing.
-    pub(crate) fn creates_at_once(&self) {
-        self.shared.budget().creates.note(self.now());
+    /// Books a creation that waits for nothing.
+    pub(crate) fn book_at_once(&self) -> Booked<'_> {
+        self.shared.budget().creates.begin();
+        Booked { shared: &self.shared, what: Booking::Creation }
     }
 
     /// Asks GraphQL. A question changes nothing, so it may be repeated.
@@ -559,13 +561,13 @@ impl Client {
             Some(Err(error)) => return Err(unreadable(path, &format!("our own request: {error}"))),
         };
         let request = Outgoing { method, target: path, accept: Accept::Json, etag: None, body, limit: JSON_LIMIT };
-        self.admit(&request).await?;
+        let _booked = self.admit(&request).await?;
         let _permit = self.shared.writing.acquire().await.ok();
         Box::pin(self.exchange(&request, repeat)).await?.or_redirected(path)
     }
 
     async fn read(&self, request: &Outgoing<'_>) -> Result<Incoming, Error> {
-        self.admit(request).await?;
+        let _booked = self.admit(request).await?;
         // The semaphore is never closed; without a permit the limit is merely not kept.
         let _permit = self.shared.reading.acquire().await.ok();
         // On the heap: an exchange under way is large, and an observation holds dozens side by side.
@@ -573,9 +575,9 @@ impl Client {
     }
 
     /// Waits until the budget has room for a request.
-    async fn admit(&self, request: &Outgoing<'_>) -> Result<(), Error> {
+    async fn admit(&self, request: &Outgoing<'_>) -> Result<Booked<'_>, Error> {
         let class = served().class;
-        let points = points(&request.method, request.target == GRAPHQL);
+        let points = points(request);
         let mut waiting = None;
         loop {
             let asked = {
@@ -583,7 +585,7 @@ impl Client {
                 budget.ask(class, points, self.now())
             };
             match asked {
-                Ok(()) => return Ok(()),
+                Ok(()) => return Ok(Booked { shared: &self.shared, what: Booking::Points(points) }),
                 Err(Held::ForPeople { until }) => {
                     self.shared.hub.meter.deferred(class);
                     return Err(Error::KeptForPeople { until });
@@ -643,6 +645,7 @@ impl Client {
                 return Err(failed);
             }
             tracing::debug!(path, error = %failed, "asking again");
+            self.shared.budget().repeats(points(request), self.now());
             tokio::time::sleep(hub.patience.pause_before(retries)).await;
             retries += 1;
         }
@@ -765,6 +768,33 @@ impl Shared {
     fn budget(&self) -> MutexGuard<'_, Budget> {
         self.budget.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What was booked, until it is answered or given up.
+pub(crate) struct Booked<'c> {
+    shared: &'c Shared,
+    what: Booking,
+}
+
+enum Booking {
+    Points(u32),
+    Creation,
+}
+
+impl Drop for Booked<'_> {
+    fn drop(&mut self) {
+        let (mut budget, now) = (self.shared.budget(), self.shared.hub.clock.now());
+        match self.what {
+            Booking::Points(points) => budget.answered(points, now),
+            Booking::Creation => budget.creates.answered(now),
+        }
+    }
+}
+
+/// What a request costs.
+fn points(request: &Outgoing<'_>) -> u32 {
+    // GraphQL is only asked.
+    if request.method == Method::GET || request.target == GRAPHQL { READ } else { WRITE }
 }
 
 /// A request that waits for points; requests of lower classes wait behind it for as long as it does.

@@ -139,10 +139,8 @@ impl Executor {
                 "name": name, "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
             });
             let path = format!("{}/check-runs", path::repo(repository));
-            let created = match client.book(need_of(check), head) {
-                Ok(()) => client.write(Method::POST, &path, &body, Repeat::Never).await,
-                Err(_) => return Ok(begun),
-            };
+            let Ok(_booked) = client.book(need_of(check), head) else { return Ok(begun) };
+            let created = client.write(Method::POST, &path, &body, Repeat::Never).await;
             match created.and_then(|created| remember_check_run(client, repository, head, created)) {
                 Ok(Created { app: Some(app), .. }) if app.id != us.id => return Err(somebody_else(us, &app)),
                 Ok(Created { id, .. }) => begun.push(OwnCheckRun {
@@ -354,7 +352,7 @@ impl Place<'_> {
 
     /// Creates what is there only once however often it is created, when it may.
     async fn create(&self, below: &str, body: &Value, need: Need) -> Result<(), Error> {
-        self.client.book(need, self.surface.head)?;
+        let _booked = self.client.book(need, self.surface.head)?;
         self.tell(Method::POST, below, Some(body), Repeat::Safe).await
     }
 
@@ -385,7 +383,7 @@ impl Place<'_> {
 
     async fn comment(&self, body: &str) -> Result<(), Error> {
         let path = self.path(&format!("issues/{}/comments", self.surface.number));
-        self.client.book(Need::Comment, self.surface.head)?;
+        let _booked = self.client.book(Need::Comment, self.surface.head)?;
         let created: Value = self.client.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
         if let Some(id) = created["id"].as_u64() {
             self.client.created(&path, id, created);
@@ -395,8 +393,9 @@ impl Place<'_> {
 
     async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {
         let body = check_run::creation(write, self.surface.head, self.client.now());
-        self.client.book(need_of_run(self.surface, write), self.surface.head)?;
+        let booked = self.client.book(need_of_run(self.surface, write), self.surface.head)?;
         let created = self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
+        drop(booked);
         let Created { id, .. } = remember_check_run(self.client, &self.surface.repository, self.surface.head, created)?;
         self.annotate(id, write).await
     }

@@ -47,14 +47,15 @@ const MOST: usize = 4_096;
 
 #[derive(Debug, Default)]
 pub(crate) struct Creates {
-    /// Within the last hour, oldest first.
+    /// Answered within the last hour, oldest first: the platform counted them before that.
     created: VecDeque<Timestamp>,
+    under_way: usize,
     /// Who comes back when, and for what, by the head of the pull request.
     promised: BTreeMap<Sha, (Timestamp, Need)>,
 }
 
 impl Creates {
-    /// Asks to create something now, and books it when that is granted. `behind` pull requests wait for a verdict that
+    /// Asks to create something now, and books it when that is granted, until it is [`answered`](Self::answered). `behind` pull requests wait for a verdict that
     /// have not been looked at.
     ///
     /// # Errors
@@ -67,10 +68,10 @@ impl Creates {
         let is_free = |(window, limit): &(TimeDelta, usize)| {
             let used = self.created.iter().rev().take_while(|at| **at + *window > now).count();
             let ahead = self.promised.values().filter(|(at, of)| *of < need && *at < now + *window).count();
-            used + ahead + behind < limit * need.share() / 10
+            self.under_way + used + ahead + behind < limit * need.share() / 10
         };
         if LIMITS.iter().all(is_free) {
-            self.created.push_back(now);
+            self.under_way += 1;
             self.promised.remove(&of);
             return Ok(());
         }
@@ -83,14 +84,21 @@ impl Creates {
     }
 
     /// Books what must go at once.
-    pub fn note(&mut self, now: Timestamp) {
+    pub fn begin(&mut self) {
+        self.under_way += 1;
+    }
+
+    /// What was booked is over.
+    pub fn answered(&mut self, now: Timestamp) {
+        self.under_way = self.under_way.saturating_sub(1);
         self.created.push_back(now);
     }
 
     /// When everybody has had their turn who waits for the same or for more.
     fn next(&self, need: Need, behind: usize, now: Timestamp) -> Timestamp {
         let ahead = self.promised.values().filter(|(_, of)| *of <= need).map(|(at, _)| *at);
-        let mut taken: Vec<Timestamp> = self.created.iter().copied().chain(ahead).collect();
+        let under_way = std::iter::repeat_n(now, self.under_way);
+        let mut taken: Vec<Timestamp> = self.created.iter().copied().chain(under_way).chain(ahead).collect();
         taken.sort_unstable();
         for _ in 0..behind {
             let at = slot(&taken, Need::Verify, now);

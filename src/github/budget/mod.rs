@@ -14,7 +14,7 @@ mod creates;
 use std::collections::VecDeque;
 
 use chrono::TimeDelta;
-use http::{HeaderMap, Method};
+use http::HeaderMap;
 
 use super::work_class::WorkClass;
 pub(crate) use creates::{Creates, Need};
@@ -22,10 +22,12 @@ use loopgate_core::Timestamp;
 
 /// The platform's points in a minute.
 const POINTS: u32 = 900;
+/// Points of a request that reads, and of any other.
+pub(crate) const READ: u32 = 1;
+pub(crate) const WRITE: u32 = 5;
 /// So many of them are people's: what a look after an approval costs, and the changes that follow from it.
 const POINTS_OF_PEOPLE: u32 = 50;
-/// A second more than a minute: requests do not take the same time to arrive.
-const POINTS_FOR: TimeDelta = TimeDelta::seconds(61);
+const POINTS_FOR: TimeDelta = TimeDelta::minutes(1);
 
 /// What GitHub said last of the hour's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,8 +59,10 @@ pub(crate) struct Budget {
     pub creates: Creates,
     pub points: PointsLimit,
     quota: Option<Quota>,
-    /// Points within the last minute, oldest first.
+    /// Points of what was answered within the last minute, oldest first: the platform counted them before that.
     spent: VecDeque<(Timestamp, u32)>,
+    /// Points of what is under way.
+    under_way: u32,
     /// Requests that wait for points, by class.
     waiting: [u32; WorkClass::ALL.len()],
 }
@@ -68,7 +72,7 @@ impl Budget {
         Self { points, ..Self::default() }
     }
 
-    /// Asks to send a request, and counts it when that is granted.
+    /// Asks to send a request, and counts it when that is granted, until it is [`answered`](Self::answered).
     ///
     /// # Errors
     /// Why it is not sent now.
@@ -85,12 +89,23 @@ impl Budget {
             let most = if is_people { POINTS } else { POINTS - POINTS_OF_PEOPLE };
             let used: u32 = self.spent.iter().map(|(_, points)| points).sum();
             let is_first = self.waiting[..class as usize].iter().all(|waiting| *waiting == 0);
-            if used + points > most || !is_first {
+            if self.under_way + used + points > most || !is_first {
                 return Err(Held::Points);
             }
         }
-        self.spent.push_back((now, points));
+        self.under_way += points;
         Ok(())
+    }
+
+    /// A request is over that was granted.
+    pub fn answered(&mut self, points: u32, now: Timestamp) {
+        self.under_way = self.under_way.saturating_sub(points);
+        self.spent.push_back((now, points));
+    }
+
+    /// A request is sent once more.
+    pub fn repeats(&mut self, points: u32, now: Timestamp) {
+        self.spent.push_back((now, points));
     }
 
     /// A request waits for points, until it is over.
@@ -122,11 +137,6 @@ impl Budget {
     pub fn quota(&self, now: Timestamp) -> Option<Quota> {
         self.quota.filter(|quota| quota.reset > now)
     }
-}
-
-/// What a request costs.
-pub(crate) fn points(method: &Method, is_question: bool) -> u32 {
-    if *method == Method::GET || is_question { 1 } else { 5 }
 }
 
 #[cfg(test)]

@@ -13,25 +13,53 @@ fn seconds(moment: Timestamp) -> i64 {
     (moment - at(0)).num_seconds()
 }
 
+/// Asks, and is answered at once.
+fn create(creates: &mut Creates, need: Need, of: usize, behind: usize, now: Timestamp) -> Result<(), Timestamp> {
+    creates.book(need, head(of), behind, now).map(|()| creates.answered(now))
+}
+
+/// The same of points.
+fn spend(budget: &mut Budget, class: WorkClass, points: u32, now: Timestamp) -> Result<(), Held> {
+    budget.ask(class, points, now).map(|()| budget.answered(points, now))
+}
+
+#[test]
+fn what_is_under_way_is_counted_from_its_answer() {
+    let mut creates = Creates::default();
+    for nth in 0..80 {
+        assert_eq!(creates.book(Need::Verify, head(nth), 0, at(0)), Ok(()));
+    }
+    assert_eq!(creates.book(Need::Verify, head(90), 0, at(90)), Err(at(150)));
+    creates.answered(at(95));
+    assert_eq!(creates.book(Need::Verify, head(90), 0, at(154)), Err(at(155)), "79 are still under way");
+    assert_eq!(creates.book(Need::Verify, head(90), 0, at(155)), Ok(()));
+    let mut budget = Budget::new(PointsLimit::On);
+    assert_eq!(budget.ask(WorkClass::Author, 850, at(0)), Ok(()));
+    assert_eq!(budget.ask(WorkClass::Author, 1, at(90)), Err(Held::Points));
+    budget.answered(850, at(95));
+    assert_eq!(budget.ask(WorkClass::Author, 1, at(154)), Err(Held::Points));
+    assert_eq!(budget.ask(WorkClass::Author, 1, at(155)), Ok(()));
+}
+
 #[test]
 fn what_is_needed_more_may_use_more_of_a_minute() {
     let mut creates = Creates::default();
-    let mut granted = |need, from: usize| (from..).take_while(|nth| creates.book(need, head(*nth), 0, at(0)).is_ok()).count();
+    let mut granted = |need, from: usize| (from..).take_while(|nth| create(&mut creates, need, *nth, 0, at(0)).is_ok()).count();
     assert_eq!(granted(Need::Reaction, 0), 64);
     assert_eq!(granted(Need::Comment, 100), 8);
     assert_eq!(granted(Need::Verdict, 200), 8);
     assert_eq!(granted(Need::Verify, 300), 0);
-    assert_eq!(creates.book(Need::Verify, head(1), 0, at(59)), Err(at(60)));
-    assert_eq!(creates.book(Need::Verify, head(1), 0, at(60)), Ok(()));
+    assert_eq!(create(&mut creates, Need::Verify, 1, 0, at(59)), Err(at(60)));
+    assert_eq!(create(&mut creates, Need::Verify, 1, 0, at(60)), Ok(()));
 }
 
 #[test]
 fn who_waits_comes_back_one_after_the_other_and_is_promised_one_moment() {
     let mut creates = Creates::default();
     for nth in 0..80 {
-        assert_eq!(creates.book(Need::Verify, head(nth), 0, at(i64::try_from(nth / 10).unwrap())), Ok(()));
+        assert_eq!(create(&mut creates, Need::Verify, nth, 0, at(i64::try_from(nth / 10).unwrap())), Ok(()));
     }
-    let mut told = |nth: usize| seconds(creates.book(Need::Verify, head(nth), 0, at(10)).unwrap_err());
+    let mut told = |nth: usize| seconds(create(&mut creates, Need::Verify, nth, 0, at(10)).unwrap_err());
     let moments: Vec<_> = (100..280).map(&mut told).collect();
     assert_eq!((moments[0], moments[9], moments[10], moments[79]), (60, 60, 61, 67));
     assert_eq!((moments[80], moments[160]), (120, 180), "of those promised none takes the place of another");
@@ -46,9 +74,9 @@ fn beyond_five_hundred_an_hour_comments_wait_and_verdicts_appear() {
     // Ten pull requests a minute: a verdict and three comments each.
     for minute in 0..40 {
         for pull in 0..10 {
-            let (head, now) = (head(minute * 10 + pull), at(i64::try_from(minute * 60 + pull).unwrap()));
-            verdicts += usize::from(creates.book(Need::Verify, head, 0, now).is_ok());
-            comments += (0..3).filter(|_| creates.book(Need::Comment, head, 0, now).is_ok()).count();
+            let (head, now) = (minute * 10 + pull, at(i64::try_from(minute * 60 + pull).unwrap()));
+            verdicts += usize::from(create(&mut creates, Need::Verify, head, 0, now).is_ok());
+            comments += (0..3).filter(|_| create(&mut creates, Need::Comment, head, 0, now).is_ok()).count();
         }
     }
     // Of 500 comments may take 450, and what verdicts were created since is not given back to them.
@@ -58,29 +86,29 @@ fn beyond_five_hundred_an_hour_comments_wait_and_verdicts_appear() {
 #[test]
 fn a_verdict_that_waits_for_its_first_look_goes_before_a_comment() {
     let mut creates = Creates::default();
-    assert_eq!(creates.book(Need::Verify, head(1), 200, at(0)), Ok(()));
-    let told = creates.book(Need::Comment, head(1), 200, at(0)).unwrap_err();
+    assert_eq!(create(&mut creates, Need::Verify, 1, 200, at(0)), Ok(()));
+    let told = create(&mut creates, Need::Comment, 1, 200, at(0)).unwrap_err();
     assert_eq!(seconds(told), 120, "80, 80 and 41 verdicts are created first");
-    assert_eq!(creates.book(Need::Comment, head(1), 3, at(0)), Ok(()));
+    assert_eq!(create(&mut creates, Need::Comment, 1, 3, at(0)), Ok(()));
 }
 
 #[test]
 fn a_clock_that_was_set_back_holds_nothing_up() {
     let mut creates = Creates::default();
-    while creates.book(Need::Verify, head(1), 0, at(7_200)).is_ok() {}
-    assert_eq!(creates.book(Need::Verify, head(1), 0, at(0)), Ok(()));
+    while create(&mut creates, Need::Verify, 1, 0, at(7_200)).is_ok() {}
+    assert_eq!(create(&mut creates, Need::Verify, 1, 0, at(0)), Ok(()));
     let mut budget = Budget::new(PointsLimit::On);
-    while budget.ask(WorkClass::Person, 5, at(7_200)).is_ok() {}
+    while spend(&mut budget, WorkClass::Person, 5, at(7_200)).is_ok() {}
     assert_eq!(budget.ask(WorkClass::Spread, 5, at(0)), Ok(()));
 }
 
 #[test]
 fn points_are_used_up_to_what_is_peoples() {
     let mut budget = Budget::new(PointsLimit::On);
-    let mut spend = |class| std::iter::repeat(()).take_while(|()| budget.ask(class, 5, at(0)).is_ok()).count() * 5;
-    assert_eq!((spend(WorkClass::Spread), spend(WorkClass::Author), spend(WorkClass::Person)), (850, 0, 50));
-    assert_eq!(budget.ask(WorkClass::Author, 1, at(60)), Err(Held::Points));
-    assert_eq!(budget.ask(WorkClass::Author, 1, at(61)), Ok(()));
+    let mut all = |class| std::iter::repeat(()).take_while(|()| spend(&mut budget, class, 5, at(0)).is_ok()).count() * 5;
+    assert_eq!((all(WorkClass::Spread), all(WorkClass::Author), all(WorkClass::Person)), (850, 0, 50));
+    assert_eq!(budget.ask(WorkClass::Author, 1, at(59)), Err(Held::Points));
+    assert_eq!(budget.ask(WorkClass::Author, 1, at(60)), Ok(()));
 }
 
 #[test]

@@ -157,7 +157,7 @@ async fn what_may_not_be_created_yet_is_left_out_and_the_rest_goes_on() {
     bench.answer("DELETE", "issues/comments/1", ok(204, json!({}))).await;
     let others = (0..72).map(|nth| format!("{nth:040x}").parse::<Sha>().unwrap());
     let now = bench.client.now();
-    others.for_each(|other| bench.client.book(Need::Comment, other).unwrap());
+    others.for_each(|other| drop(bench.client.book(Need::Comment, other).unwrap()));
     let effects = [
         Effect::AddLabels(vec!["a".into()]),
         Effect::CreateStatusComment { body: "x".into() },
