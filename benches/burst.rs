@@ -19,7 +19,8 @@ use loopgate::{
 };
 use loopgate_core::RepoName;
 use loopgate_simulator::{
-    CheckSpec, CommitSpec, Conclusion, Config, Harm, Pr, PullSpec, RequestFault, SecondaryLimits, Simulator,
+    CheckSpec, CommitSpec, Conclusion, Config, Harm, Pr, PullSpec, RequestFault, RequestRecord, SecondaryLimits,
+    Simulator,
 };
 
 const CONFIG: &str = "\
@@ -209,7 +210,8 @@ impl World {
     async fn approve(&self, pr: &Pr) -> Duration {
         let begun = Instant::now();
         self.simulator.user("bob").comment(pr, "security approved").expect("bob may comment");
-        let is_open = |pr: &Pr| self.simulator.pull_request(pr).expect("it is there").has_label("needs:security-review");
+        let is_open =
+            |pr: &Pr| self.simulator.pull_request(pr).expect("it is there").has_label("needs:security-review");
         while is_open(pr) {
             assert!(begun.elapsed() < Duration::from_secs(120), "it is not heard");
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -220,7 +222,9 @@ impl World {
     fn account(&self, pulls: usize) {
         let requests = self.simulator.requests();
         let counts = self.simulator.request_counts();
-        let limited = requests.iter().filter(|it| it.status.is_some_and(|it| matches!(it.as_u16(), 403 | 429))).count();
+        let is_limited = |it: &&RequestRecord| it.status.is_some_and(|it| matches!(it.as_u16(), 403 | 429));
+        let limited =
+            requests.iter().filter(is_limited).inspect(|it| println!("  refused: {} {}", it.method, it.path)).count();
         println!(
             "  {:.1} requests a pull request ({} of {} are writes, {} answered 304), {limited} refused by a limit",
             counts.total as f64 / pulls as f64,

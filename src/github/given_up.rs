@@ -4,8 +4,8 @@
 use serde::Deserialize;
 
 use super::{
-    Error, Failed, ObservedSurface, Reconcile, ReconcileRequest, error::OrAbsent as _, observe::CONFIGURATION, path, plan,
-    resolve::Tip, wire::InStack,
+    Error, Failed, ObservedSurface, Reconcile, ReconcileRequest, error::OrAbsent as _, observe::CONFIGURATION, path,
+    plan, resolve::Tip, wire::InStack,
 };
 use crate::render::{self, Rendered};
 use loopgate_core::{

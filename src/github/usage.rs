@@ -57,9 +57,8 @@ impl Meter {
     }
 
     pub(crate) fn spending(&self) -> Spending {
-        let read = |counts: &[AtomicU64; WorkClass::ALL.len()]| {
-            std::array::from_fn(|at| counts[at].load(Ordering::Relaxed))
-        };
+        let read =
+            |counts: &[AtomicU64; WorkClass::ALL.len()]| std::array::from_fn(|at| counts[at].load(Ordering::Relaxed));
         Spending { spent: read(&self.spent), deferred: read(&self.deferred) }
     }
 

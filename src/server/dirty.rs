@@ -324,8 +324,8 @@ impl DirtySet {
                     let Some(lane) = self.lanes.get_mut(&installation) else { continue };
                     let entry = lane.entries.get(&target);
                     if entry.is_some_and(|entry| matches!(entry.state, State::Waiting(until) if until <= now)) {
-                                        lane.enqueue(target);
-                                        self.give_turn(installation);
+                        lane.enqueue(target);
+                        self.give_turn(installation);
                     }
                 }
                 Alarm::Resume(installation) => {

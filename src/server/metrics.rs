@@ -125,8 +125,9 @@ impl Metrics {
         family("loopgate_backlog", "gauge", "Targets not yet done, in memory or on disk.", &[("", backlog)]);
         family("loopgate_oldest_seconds", "gauge", "Age of the oldest target not yet done.", &[("", oldest)]);
         let classes = WorkClass::ALL.map(|class| format!("{{class=\"{}\"}}", class.as_str()));
-        let of_classes =
-            |values: [u64; WorkClass::ALL.len()]| -> Vec<_> { classes.iter().map(String::as_str).zip(values).collect() };
+        let of_classes = |values: [u64; WorkClass::ALL.len()]| -> Vec<_> {
+            classes.iter().map(String::as_str).zip(values).collect()
+        };
         let ages = of_classes(by_class.map(age));
         family("loopgate_class_oldest_seconds", "gauge", "Age of the oldest target not yet done, by class.", &ages);
         family(

@@ -83,8 +83,7 @@ impl SecondaryLimits {
     /// 900 points.
     pub const POINTS: Self = Self { points_a_minute: Some(900), creates_a_minute: None, creates_an_hour: None };
     /// 80 requests that create content a minute, and 500 an hour.
-    pub const CREATES: Self =
-        Self { points_a_minute: None, creates_a_minute: Some(80), creates_an_hour: Some(500) };
+    pub const CREATES: Self = Self { points_a_minute: None, creates_a_minute: Some(80), creates_an_hour: Some(500) };
     pub const ALL: Self = Self { points_a_minute: Self::POINTS.points_a_minute, ..Self::CREATES };
 }
 

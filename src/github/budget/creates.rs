@@ -23,21 +23,12 @@ pub(crate) enum Need {
     Reaction,
 }
 
-impl Need {
-    /// Tenths of a limit that it may use.
-    const fn share(self) -> usize {
-        match self {
-            Self::Verify | Self::Verdict => 10,
-            Self::Comment => 9,
-            Self::Reaction => 8,
-        }
-    }
-}
-
 const MINUTE: TimeDelta = TimeDelta::minutes(1);
 const HOUR: TimeDelta = TimeDelta::hours(1);
-/// The platform's limits, each with the time that it is for.
-const LIMITS: [(TimeDelta, usize); 2] = [(MINUTE, 80), (HOUR, 500)];
+
+/// How many may be created within a time, by need. What is used up of a minute comes back soon; of an hour so much is kept
+/// for verdicts that they appear of two hundred pull requests, long after comments wait.
+const LIMITS: [(TimeDelta, [usize; 4]); 2] = [(MINUTE, [80, 80, 72, 64]), (HOUR, [500, 400, 300, 250])];
 
 /// Before this is over nobody comes back.
 const SHORTEST: TimeDelta = TimeDelta::seconds(1);
@@ -63,22 +54,27 @@ impl Creates {
     pub fn book(&mut self, need: Need, of: Sha, behind: usize, now: Timestamp) -> Result<(), Timestamp> {
         // A clock that was set back leaves times that are still to come: they are let go.
         self.created.retain(|at| *at <= now && *at + HOUR > now);
-        self.promised.retain(|_, (at, _)| *at > now);
+        // Who does not come when it is time has a minute to: it may wait for its turn.
+        self.promised.retain(|_, (at, _)| *at + MINUTE > now);
         let behind = if need == Need::Verify { 0 } else { behind };
-        let is_free = |(window, limit): &(TimeDelta, usize)| {
+        let is_free = |(window, limits): &(TimeDelta, [usize; 4])| {
             let used = self.created.iter().rev().take_while(|at| **at + *window > now).count();
-            let ahead = self.promised.values().filter(|(at, of)| *of < need && *at < now + *window).count();
-            self.under_way + used + ahead + behind < limit * need.share() / 10
+            let ahead = self
+                .promised
+                .iter()
+                .filter(|(other, (at, known))| **other != of && *known < need && *at < now + *window)
+                .count();
+            self.under_way + used + ahead + behind < limits[need as usize]
         };
         if LIMITS.iter().all(is_free) {
             self.under_way += 1;
             self.promised.remove(&of);
             return Ok(());
         }
-        let known = self.promised.get(&of).filter(|(_, known)| *known <= need);
-        let at = known.map_or_else(|| self.next(need, behind, now), |(at, _)| *at);
+        let known = self.promised.get(&of).filter(|(at, known)| *known <= need && *at > now);
+        let at = known.map_or_else(|| self.next(need, of, behind, now), |(at, _)| *at);
         if self.promised.len() < MOST {
-            self.promised.entry(of).or_insert((at, need));
+            self.promised.insert(of, (at, need));
         }
         Err(at)
     }
@@ -94,9 +90,10 @@ impl Creates {
         self.created.push_back(now);
     }
 
-    /// When everybody has had their turn who waits for the same or for more.
-    fn next(&self, need: Need, behind: usize, now: Timestamp) -> Timestamp {
-        let ahead = self.promised.values().filter(|(_, of)| *of <= need).map(|(at, _)| *at);
+    /// When everybody else has had their turn who waits for the same or for more.
+    fn next(&self, need: Need, of: Sha, behind: usize, now: Timestamp) -> Timestamp {
+        let others = self.promised.iter().filter(|(other, (_, known))| **other != of && *known <= need);
+        let ahead = others.map(|(_, (at, _))| (*at).max(now));
         let under_way = std::iter::repeat_n(now, self.under_way);
         let mut taken: Vec<Timestamp> = self.created.iter().copied().chain(under_way).chain(ahead).collect();
         taken.sort_unstable();
@@ -110,8 +107,8 @@ impl Creates {
 
 /// The first moment after those taken at which all limits have room.
 fn slot(taken: &[Timestamp], need: Need, now: Timestamp) -> Timestamp {
-    let room = LIMITS.iter().filter_map(|(window, limit)| {
-        let before = taken.len().checked_sub(limit * need.share() / 10)?;
+    let room = LIMITS.iter().filter_map(|(window, limits)| {
+        let before = taken.len().checked_sub(limits[need as usize])?;
         Some(*taken.get(before)? + *window)
     });
     room.fold(now, Timestamp::max)

@@ -44,7 +44,8 @@ fn what_is_under_way_is_counted_from_its_answer() {
 #[test]
 fn what_is_needed_more_may_use_more_of_a_minute() {
     let mut creates = Creates::default();
-    let mut granted = |need, from: usize| (from..).take_while(|nth| create(&mut creates, need, *nth, 0, at(0)).is_ok()).count();
+    let mut granted =
+        |need, from: usize| (from..).take_while(|nth| create(&mut creates, need, *nth, 0, at(0)).is_ok()).count();
     assert_eq!(granted(Need::Reaction, 0), 64);
     assert_eq!(granted(Need::Comment, 100), 8);
     assert_eq!(granted(Need::Verdict, 200), 8);
@@ -69,18 +70,18 @@ fn who_waits_comes_back_one_after_the_other_and_is_promised_one_moment() {
 #[test]
 fn beyond_five_hundred_an_hour_comments_wait_and_verdicts_appear() {
     let mut creates = Creates::default();
-    let mut comments = 0;
-    let mut verdicts = 0;
-    // Ten pull requests a minute: a verdict and three comments each.
-    for minute in 0..40 {
-        for pull in 0..10 {
-            let (head, now) = (minute * 10 + pull, at(i64::try_from(minute * 60 + pull).unwrap()));
-            verdicts += usize::from(create(&mut creates, Need::Verify, head, 0, now).is_ok());
-            comments += (0..3).filter(|_| create(&mut creates, Need::Comment, head, 0, now).is_ok()).count();
+    let mut created = [0; 3];
+    // Five pull requests a minute: two check runs, and three comments each.
+    for minute in 0..38 {
+        for pull in 0..5 {
+            let (head, now) = (minute * 5 + pull, at(i64::try_from(minute * 60 + pull).unwrap()));
+            let mut ask =
+                |need: Need| created[need as usize] += usize::from(create(&mut creates, need, head, 0, now).is_ok());
+            [Need::Verify, Need::Verdict, Need::Comment, Need::Comment, Need::Comment].into_iter().for_each(&mut ask);
         }
     }
-    // Of 500 comments may take 450, and what verdicts were created since is not given back to them.
-    assert_eq!((verdicts, comments), (163, 337));
+    // Comments take 180 of 300 and verdicts the rest, up to 400 both check runs; then each has its verdict still.
+    assert_eq!(created, [190, 110, 180]);
 }
 
 #[test]
@@ -105,7 +106,8 @@ fn a_clock_that_was_set_back_holds_nothing_up() {
 #[test]
 fn points_are_used_up_to_what_is_peoples() {
     let mut budget = Budget::new(PointsLimit::On);
-    let mut all = |class| std::iter::repeat(()).take_while(|()| spend(&mut budget, class, 5, at(0)).is_ok()).count() * 5;
+    let mut all =
+        |class| std::iter::repeat(()).take_while(|()| spend(&mut budget, class, 5, at(0)).is_ok()).count() * 5;
     assert_eq!((all(WorkClass::Spread), all(WorkClass::Author), all(WorkClass::Person)), (850, 0, 50));
     assert_eq!(budget.ask(WorkClass::Author, 1, at(59)), Err(Held::Points));
     assert_eq!(budget.ask(WorkClass::Author, 1, at(60)), Ok(()));

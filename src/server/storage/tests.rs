@@ -230,7 +230,8 @@ async fn pages_walk_over_everything_once(mut kept: Kept) {
     kept.settle(7, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
     let (mut after, mut met) = (None, Vec::new());
     loop {
-        let page = kept.store.page((InstallationId::new(u64::MAX), WorkClass::Spread), after.as_ref(), 10).await.unwrap();
+        let page =
+            kept.store.page((InstallationId::new(u64::MAX), WorkClass::Spread), after.as_ref(), 10).await.unwrap();
         met.extend(page.pending.into_iter().map(|pending| pending.target));
         after = page.next;
         if after.is_none() {

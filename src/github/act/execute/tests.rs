@@ -162,11 +162,7 @@ async fn what_may_not_be_created_yet_is_left_out_and_the_rest_goes_on() {
         Effect::AddLabels(vec!["a".into()]),
         Effect::CreateStatusComment { body: "x".into() },
         Effect::PostComment { key: "gate:security:1".into(), body: "x".into() },
-        Effect::React {
-            to: Reacted::Comment(CommentId::new(7)),
-            kind: ReactionKind::Done,
-            presence: Presence::Absent,
-        },
+        Effect::React { to: Reacted::Comment(CommentId::new(7)), kind: ReactionKind::Done, presence: Presence::Absent },
         Effect::DeleteComment(CommentId::new(1)),
     ];
     let executed = bench.execute(&effects).await.unwrap();
