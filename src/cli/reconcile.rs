@@ -265,7 +265,7 @@ async fn trying<T>(
     let mut tries = 1;
     loop {
         match once().await {
-            Err(failed) if !matches!(failed.retry, Retry::At(_)) && tries < MOST_TRIES => {
+            Err(failed) if !matches!(failed.retry, Retry::At(_) | Retry::Paced(_)) && tries < MOST_TRIES => {
                 output::note_line(format_args!("{what}: {failed}; trying again"));
                 pause(Duration::from_secs(1 << tries)).await;
                 tries += 1;

@@ -133,7 +133,7 @@ async fn introduction(github: &Github) -> Result<Option<OwnApp>, CliError> {
     let silent = match asked {
         Ok(Ok(own)) => return Ok(Some(own)),
         Ok(Err(error)) => match error.kind() {
-            ErrorKind::Outage { .. } | ErrorKind::Wait { .. } => error.to_string(),
+            ErrorKind::Outage { .. } | ErrorKind::Wait { .. } | ErrorKind::Paced { .. } => error.to_string(),
             ErrorKind::Refusal | ErrorKind::Fault => {
                 return Err(CliError::unavailable(format!(
                     "GitHub does not know this App: {error}. Check LOOPGATE_APP_ID, LOOPGATE_PRIVATE_KEY, \

@@ -1,17 +1,19 @@
 //! The client: credentials, retries, cache and limits around each exchange with GitHub.
 //!
-//! Concurrency: reads of one installation run side by side, at most [`READS_AT_ONCE`]; writes go one after the other
-//! (GitHub's documentation asks for it), with the pauses of [`Pace`]. A token is renewed by one caller while the
-//! others wait. Once a rate limit is met, nothing more is sent for that installation until it ends: going on could
-//! get the App banned. Two processes of one App share GitHub's limits without knowing of each other; each meets the
-//! limit by itself and waits.
+//! Concurrency: reads of one installation run side by side, at most [`READS_AT_ONCE`], and so do writes, at most
+//! [`WRITES_AT_ONCE`]; those of one pull request go one after the other. What may be sent at all is the business of
+//! the [`Budget`]: a request waits there before it takes a place among those under way, so that what people wait for is
+//! held up by nothing. A token is renewed by one caller while the others wait. Once a rate limit is met, nothing more is
+//! sent for that installation until it ends: going on could get the App banned. Two processes of one App share GitHub's
+//! limits without knowing of each other; each meets the limit by itself and waits.
 
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -24,23 +26,29 @@ use serde::{
 };
 use serde_json::Value;
 use sha1::{Digest as _, Sha1};
-use tokio::sync::{Mutex as AsyncMutex, Semaphore};
+use tokio::sync::Semaphore;
 
 use super::{
     Clock, Credentials, Error, ErrorKind, MemoryCache, ResponseCache, Secret, SystemClock, Usage,
     auth::{TokenAnswer, TokenSlot},
+    budget::{Budget, Held, Need, PointsLimit, Quota, READ, WRITE},
     cache::{CacheKey, CachedAnswer},
     fence,
     health::Health,
     identity::Knowledge,
     retry::{Patience, Repeat, RetryDecision, judge},
     transport::{Accept, ApiUrl, Broken, GRAPHQL, Incoming, Outgoing, Transport},
-    usage::{Meter, Pace, Permit},
+    usage::{Meter, Spending},
+    work_class::{Served, WorkClass, served},
 };
 use loopgate_core::{InstallationId, Sha, Timestamp, observed::AppIdentity};
 
 /// Reads of one installation under way at the same time; GitHub tolerates 100 over all of an App's processes.
 const READS_AT_ONCE: usize = 20;
+/// Writes of one installation under way at the same time: one for each pull request that is worked on.
+const WRITES_AT_ONCE: usize = 4;
+/// How often a request asks whether there are points for it.
+const POINTS_PAUSE: Duration = Duration::from_millis(100);
 /// Redirects within the API followed for one request.
 const MOST_HOPS: u32 = 3;
 /// What is refused or absent still after so long is believed: servers that lag or are in trouble say it too.
@@ -70,6 +78,7 @@ struct Hub {
     patience: Patience,
     meter: Meter,
     health: Health,
+    points: PointsLimit,
 }
 
 /// What a [`Github`] is made of beside its address and credentials.
@@ -77,11 +86,18 @@ pub struct Setup {
     pub cache: Arc<dyn ResponseCache>,
     pub clock: Arc<dyn Clock>,
     pub patience: Patience,
+    /// Whether a limit of points is kept that was not met yet; where GitHub is the host it always is.
+    pub points: PointsLimit,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { cache: Arc::new(MemoryCache::default()), clock: Arc::new(SystemClock), patience: Patience::default() }
+        Self {
+            cache: Arc::new(MemoryCache::default()),
+            clock: Arc::new(SystemClock),
+            patience: Patience::default(),
+            points: PointsLimit::Off,
+        }
     }
 }
 
@@ -91,10 +107,11 @@ impl Github {
     /// # Errors
     /// When no HTTP client can be set up, for example without any trusted certificates.
     pub fn new(api: ApiUrl, credentials: Credentials, setup: Setup) -> Result<Self, Error> {
-        let Setup { cache, clock, patience } = setup;
+        let Setup { cache, clock, patience, points } = setup;
         let transport = Transport::new(api)?;
+        let points = if transport.is_hosted() { PointsLimit::On } else { points };
         let (meter, health) = (Meter::default(), Health::default());
-        let hub = Hub { transport, credentials, cache, clock, patience, meter, health };
+        let hub = Hub { transport, credentials, cache, clock, patience, meter, health, points };
         Ok(Self { hub: Arc::new(hub), clients: Arc::default(), identity: Arc::default() })
     }
 
@@ -132,6 +149,21 @@ impl Github {
         self.hub.meter.answers()
     }
 
+    /// What was done for whom.
+    pub fn spending(&self) -> Spending {
+        self.hub.meter.spending()
+    }
+
+    /// What each installation has left of its hour, as far as it was asked for anything in it.
+    pub fn quotas(&self) -> Vec<(InstallationId, Quota)> {
+        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let quota = |(installation, client): (&Option<InstallationId>, &Client)| {
+            let quota = client.shared.budget().quota(self.now())?;
+            Some(((*installation)?, quota))
+        };
+        clients.iter().filter_map(quota).collect()
+    }
+
     /// Whether GitHub took our key when it was last used.
     ///
     /// # Errors
@@ -164,7 +196,8 @@ struct Shared {
     installation: Option<InstallationId>,
     token: TokenSlot,
     reading: Semaphore,
-    writing: AsyncMutex<Pace>,
+    writing: Semaphore,
+    budget: Mutex<Budget>,
     limit: Mutex<Limit>,
     /// Reliances on refusals and absences that were not confirmed.
     doubtful: AtomicU64,
@@ -185,11 +218,12 @@ impl Client {
     fn new(hub: Arc<Hub>, installation: Option<InstallationId>) -> Self {
         Self {
             shared: Arc::new(Shared {
-                hub,
                 installation,
                 token: TokenSlot::default(),
                 reading: Semaphore::new(READS_AT_ONCE),
-                writing: AsyncMutex::default(),
+                writing: Semaphore::new(WRITES_AT_ONCE),
+                budget: Mutex::new(Budget::new(hub.points)),
+                hub,
                 limit: Mutex::default(),
                 doubtful: AtomicU64::default(),
                 refused: Mutex::default(),
@@ -484,7 +518,7 @@ impl Client {
         }
     }
 
-    /// Sends a change. Writes of one installation wait for each other.
+    /// Sends a change.
     ///
     /// # Errors
     /// Every kind of [`Error`]. A change that must not be made twice and got no clear answer is
@@ -498,6 +532,25 @@ impl Client {
     ) -> Result<T, Error> {
         let answer = self.send_write(method, path, Some(body), repeat).await?;
         parse(path, &answer.body)
+    }
+
+    /// Books the creation of what the pull request with this head needs, for as long as the request takes.
+    ///
+    /// # Errors
+    /// [`Error::Paced`] when it may not go yet.
+    pub(crate) fn book(&self, need: Need, head: Sha) -> Result<Booked<'_>, Error> {
+        let Served { class, behind } = served();
+        let asked = self.shared.budget().creates.book(need, head, behind, self.now());
+        asked.map(|()| Booked { shared: &self.shared, what: Booking::Creation }).map_err(|until| {
+            self.shared.hub.meter.deferred(class);
+            Error::Paced { until }
+        })
+    }
+
+    /// Books a creation that waits for nothing.
+    pub(crate) fn book_at_once(&self) -> Booked<'_> {
+        self.shared.budget().creates.begin();
+        Booked { shared: &self.shared, what: Booking::Creation }
     }
 
     /// Asks GraphQL. A question changes nothing, so it may be repeated.
@@ -535,14 +588,8 @@ impl Client {
             Some(Err(error)) => return Err(unreadable(path, &format!("our own request: {error}"))),
         };
         let request = Outgoing { method, target: path, accept: Accept::Json, etag: None, body, limit: JSON_LIMIT };
-        let mut pace = self.shared.writing.lock().await;
-        if repeat == Repeat::Never {
-            match pace.book(self.now()) {
-                Permit::Now => {}
-                Permit::After(pause) => tokio::time::sleep(pause).await,
-                Permit::NotBefore(until) => return Err(Error::RateLimited { until }),
-            }
-        }
+        let _booked = self.admit(&request).await?;
+        let _permit = self.shared.writing.acquire().await.ok();
         let answer = Box::pin(self.exchange(&request, repeat)).await?.or_redirected(path)?;
         // What stands between us and GitHub may answer in its place: then nothing was changed, or nobody knows.
         let is_githubs = if answer.body.is_empty() {
@@ -554,10 +601,35 @@ impl Client {
     }
 
     async fn read(&self, request: &Outgoing<'_>) -> Result<Incoming, Error> {
+        let _booked = self.admit(request).await?;
         // The semaphore is never closed; without a permit the limit is merely not kept.
         let _permit = self.shared.reading.acquire().await.ok();
         // On the heap: an exchange under way is large, and an observation holds dozens side by side.
         Box::pin(self.exchange(request, Repeat::Safe)).await
+    }
+
+    /// Waits until the budget has room for a request.
+    async fn admit(&self, request: &Outgoing<'_>) -> Result<Booked<'_>, Error> {
+        let class = served().class;
+        let points = points(request);
+        let mut waiting = None;
+        loop {
+            let asked = {
+                let mut budget = self.shared.budget();
+                budget.ask(class, points, self.now())
+            };
+            match asked {
+                Ok(()) => return Ok(Booked { shared: &self.shared, what: Booking::Points(points) }),
+                Err(Held::ForPeople { until }) => {
+                    self.shared.hub.meter.deferred(class);
+                    return Err(Error::KeptForPeople { until });
+                }
+                Err(Held::Points) => {
+                    waiting.get_or_insert_with(|| Waiting::begin(&self.shared, class));
+                    tokio::time::sleep(POINTS_PAUSE).await;
+                }
+            }
+        }
     }
 
     async fn exchange(&self, request: &Outgoing<'_>, repeat: Repeat) -> Result<Incoming, Error> {
@@ -579,6 +651,9 @@ impl Client {
             }
             self.count(request);
             let outcome = hub.transport.send(&address, request, &token).await;
+            if let Ok(answer) = &outcome {
+                self.shared.budget().told(&answer.headers);
+            }
             let failed = match outcome {
                 Ok(answer) if answer.is_redirect() => match answer.location().map(|to| hub.transport.address(to)) {
                     // A renamed repository answers with its address by id, which takes the same request.
@@ -610,6 +685,7 @@ impl Client {
                 return Err(failed);
             }
             tracing::debug!(path, error = %failed, "asking again");
+            self.shared.budget().repeats(points(request), self.now());
             tokio::time::sleep(hub.patience.pause_before(retries)).await;
             retries += 1;
         }
@@ -617,12 +693,17 @@ impl Client {
 
     fn judge(&self, path: &str, answer: &Incoming) -> RetryDecision {
         self.shared.hub.health.answered(&answer.headers, self.now());
-        self.shared.hub.meter.answered(answer.status);
+        self.shared.hub.meter.answered(served().class, answer.status);
         let mut limit = self.shared.limit.lock().unwrap_or_else(PoisonError::into_inner);
         let verdict = judge(path, answer.status, &answer.headers, &answer.body, limit.strikes, self.now());
         match &verdict {
             RetryDecision::Failed(Error::RateLimited { until }) => {
                 *limit = Limit { until: Some(*until), strikes: limit.strikes + 1 };
+                // The hour's requests are not used up: it was a secondary limit, so those are kept here.
+                let mut budget = self.shared.budget();
+                if budget.quota(self.now()).is_none_or(|quota| quota.remaining > 0) {
+                    budget.points = PointsLimit::On;
+                }
                 tracing::warn!(path, %until, "rate limited");
             }
             RetryDecision::Success | RetryDecision::NotModified => *limit = Limit::default(),
@@ -720,6 +801,58 @@ impl Client {
     fn key(&self, path: &str, accept: Accept) -> Result<CacheKey, Error> {
         let url = self.shared.hub.transport.address(path)?;
         Ok(CacheKey { installation: self.shared.installation, url, accept: accept.as_str() })
+    }
+}
+
+impl Shared {
+    fn budget(&self) -> MutexGuard<'_, Budget> {
+        self.budget.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What was booked, until it is answered or given up.
+pub(crate) struct Booked<'c> {
+    shared: &'c Shared,
+    what: Booking,
+}
+
+enum Booking {
+    Points(u32),
+    Creation,
+}
+
+impl Drop for Booked<'_> {
+    fn drop(&mut self) {
+        let (mut budget, now) = (self.shared.budget(), self.shared.hub.clock.now());
+        match self.what {
+            Booking::Points(points) => budget.answered(points, now),
+            Booking::Creation => budget.creates.answered(now),
+        }
+    }
+}
+
+/// What a request costs.
+fn points(request: &Outgoing<'_>) -> u32 {
+    // GraphQL is only asked.
+    if request.method == Method::GET || request.target == GRAPHQL { READ } else { WRITE }
+}
+
+/// A request that waits for points; requests of lower classes wait behind it for as long as it does.
+struct Waiting<'c> {
+    shared: &'c Shared,
+    class: WorkClass,
+}
+
+impl<'c> Waiting<'c> {
+    fn begin(shared: &'c Shared, class: WorkClass) -> Self {
+        shared.budget().waits(class);
+        Self { shared, class }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.shared.budget().waits_no_more(self.class);
     }
 }
 

@@ -18,6 +18,12 @@ pub enum Error {
     /// A primary or secondary rate limit; nothing more is sent for this installation before `until`.
     #[error("GitHub's rate limit is used up until {}", until.format("%Y-%m-%d %H:%M:%S UTC"))]
     RateLimited { until: Timestamp },
+    /// What is left of the hour's quota is kept for people.
+    #[error("the rest of GitHub's quota is kept for people until {}", until.format("%Y-%m-%d %H:%M:%S UTC"))]
+    KeptForPeople { until: Timestamp },
+    /// Something more needed is created first. This concerns one request, and stops no other.
+    #[error("something more needed is created first, this at {}", until.format("%Y-%m-%d %H:%M:%S UTC"))]
+    Paced { until: Timestamp },
     /// The credentials are not accepted, also after a renewal.
     #[error("GitHub does not accept the credentials ({message})")]
     Unauthorized { message: String },
@@ -51,6 +57,8 @@ pub enum ErrorKind {
     Outage { retry_at: Option<Timestamp> },
     /// GitHub asks to wait.
     Wait { until: Timestamp },
+    /// One request has to wait.
+    Paced { until: Timestamp },
 }
 
 impl Error {
@@ -59,7 +67,8 @@ impl Error {
             Self::NotFound { .. } | Self::Forbidden { .. } | Self::Rejected { .. } | Self::TooLarge { .. } => {
                 ErrorKind::Refusal
             }
-            Self::RateLimited { until } => ErrorKind::Wait { until: *until },
+            Self::RateLimited { until } | Self::KeptForPeople { until } => ErrorKind::Wait { until: *until },
+            Self::Paced { until } => ErrorKind::Paced { until: *until },
             Self::Unavailable { retry_at, .. } => ErrorKind::Outage { retry_at: *retry_at },
             Self::Unreadable { .. } => ErrorKind::Outage { retry_at: None },
             Self::Unauthorized { .. } | Self::Setup(_) => ErrorKind::Fault,
@@ -72,6 +81,7 @@ impl Error {
             ErrorKind::Refusal | ErrorKind::Fault => Retry::Later,
             ErrorKind::Outage { retry_at: None } => Retry::WhenAnswered,
             ErrorKind::Outage { retry_at: Some(at) } | ErrorKind::Wait { until: at } => Retry::At(at),
+            ErrorKind::Paced { until } => Retry::Paced(until),
         }
     }
 
@@ -82,7 +92,7 @@ impl Error {
     pub fn refusal(self) -> Result<Self, Self> {
         match self.kind() {
             ErrorKind::Refusal => Ok(self),
-            ErrorKind::Fault | ErrorKind::Outage { .. } | ErrorKind::Wait { .. } => Err(self),
+            ErrorKind::Fault | ErrorKind::Outage { .. } | ErrorKind::Wait { .. } | ErrorKind::Paced { .. } => Err(self),
         }
     }
 }

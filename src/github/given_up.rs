@@ -4,8 +4,8 @@
 use serde::Deserialize;
 
 use super::{
-    Failed, ObservedSurface, Reconcile, ReconcileRequest, error::OrAbsent as _, observe::CONFIGURATION, path, plan,
-    resolve::Tip, wire::InStack,
+    Error, Failed, ObservedSurface, Reconcile, ReconcileRequest, error::OrAbsent as _, observe::CONFIGURATION, path,
+    plan, resolve::Tip, wire::InStack,
 };
 use crate::render::{self, Rendered};
 use loopgate_core::{
@@ -71,7 +71,7 @@ impl Reconcile {
         let wished = Surface { verify: Some(failure), ..Surface::default() };
         let texts = Rendered::of_check_runs(render::given_up(times), render::given_up(times));
         let effects = plan(&observed, &wished, &texts);
-        self.executor.execute(&client, &observed, &effects).await?;
-        Ok(())
+        let executed = self.executor.execute(&client, &observed, &effects).await?;
+        executed.paced_until.map_or(Ok(()), |until| Err(Error::Paced { until }.into()))
     }
 }

@@ -170,7 +170,7 @@ impl GitObjects for GithubObjects {
 pub(super) fn told(error: Error) -> RefsError {
     match error.kind() {
         ErrorKind::Refusal => RefsError::Refused(error.to_string()),
-        ErrorKind::Fault | ErrorKind::Outage { .. } | ErrorKind::Wait { .. } => {
+        ErrorKind::Fault | ErrorKind::Outage { .. } | ErrorKind::Wait { .. } | ErrorKind::Paced { .. } => {
             RefsError::Fault { message: error.to_string(), retry: error.retry() }
         }
     }

@@ -147,13 +147,13 @@ impl Client {
         Ok(ended.map(|pull| pull.number).collect())
     }
 
-    /// The open pull requests of a repository, all or those that one branch governs: higher layers of a stack target
-    /// other branches.
+    /// The open pull requests of a repository, all or those that one branch governs (higher layers of a stack target
+    /// other branches), those that changed last first.
     ///
     /// # Errors
     /// Every kind of [`Error`].
     pub async fn open_pull_requests(&self, repository: &RepoName, into: Option<&str>) -> Result<Vec<PrNumber>, Error> {
-        let path = format!("{}/pulls?state=open", path::repo(repository));
+        let path = format!("{}/pulls?state=open&sort=updated&direction=desc", path::repo(repository));
         let pulls = self.list::<Vec<OpenPull>>(&path, MOST_PAGES).await?.items;
         let governed = pulls.iter().filter(|pull| into.is_none_or(|branch| pull.governed_by() == branch));
         Ok(governed.map(|pull| pull.number).collect())

@@ -122,6 +122,12 @@ impl Transport {
         self.api.is_public()
     }
 
+    /// Whether GitHub runs it: for everybody, or for one enterprise.
+    pub(crate) fn is_hosted(&self) -> bool {
+        let host = self.api.0.parse::<Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
+        self.api.is_public() || host.is_some_and(|host| host.ends_with(".ghe.com"))
+    }
+
     /// Must be called within a tokio runtime.
     pub(crate) fn new(api: ApiUrl) -> Result<Self, Error> {
         // Without a base address: requests carry whole ones, and octocrab would prefix the paths of other hosts' too.

@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use self::events::RoutedEvent;
 pub use self::workflow::{InWorkflow, Unsuitable, route_in_workflow};
+use super::WorkClass;
 use loopgate_core::{AppId, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, observed::Hint};
 
 /// Who we are, so that echoes of our own writes can be told from people's acts.
@@ -76,6 +77,24 @@ pub struct Work {
     /// Never empty; almost always one.
     pub targets: Vec<Target>,
     pub hints: Vec<Hint>,
+}
+
+/// Who waits for what an event asks for. What ends a workflow or a suite brings the verdict on a push; what is told of
+/// single checks before is progress.
+pub fn class_of(event: &str, hints: &[Hint]) -> WorkClass {
+    let is_pressed = |hint: &Hint| {
+        matches!(
+            hint,
+            Hint::ButtonPressed { .. } | Hint::CheckRunRerequested { .. } | Hint::CheckSuiteRerequested { .. }
+        )
+    };
+    match event {
+        _ if hints.iter().any(is_pressed) => WorkClass::Person,
+        "issue_comment" | "pull_request_review" | "pull_request_review_comment" => WorkClass::Person,
+        "pull_request" | "merge_group" | "workflow_run" | "check_suite" => WorkClass::Author,
+        "check_run" | "status" => WorkClass::Progress,
+        _ => WorkClass::Spread,
+    }
 }
 
 /// Where a delivery goes.

@@ -57,6 +57,8 @@ pub struct NewCommit<'a> {
 pub enum Retry {
     /// Not before this moment, which GitHub named.
     At(Timestamp),
+    /// Not before this moment, since something more needed goes first. Nothing else has to wait.
+    Paced(Timestamp),
     /// Soon, and for as long as it takes: GitHub did not answer, or its answer could not be read.
     WhenAnswered,
     /// With growing pauses, and not for ever: nothing says that it passes by itself.

@@ -3,27 +3,40 @@
 //! One entry per target, however many events concern it. An entry is queued, running, or waiting for a retry, never two
 //! of these, so no target is worked on twice at once; what arrives while it runs makes it run once more.
 //!
-//! Every installation has a lane of its own, and lanes take turns, so that a busy one cannot starve another. A lane
-//! keeps a bounded number of entries in memory; the rest of its backlog stays on disk and is paged in as entries
-//! finish. So memory does not grow with the backlog.
+//! Every installation has a lane of its own, and lanes take turns, so that a busy one cannot starve another. In a lane
+//! what a person waits for has places of its own among the running. Of the rest the best [`WorkClass`] goes first, but
+//! every eighth turn is the oldest entry's, so that none waits for ever; and what is spread leaves half of the places to
+//! others.
+//!
+//! A lane keeps a bounded number of entries of each class in memory; the rest of its backlog stays on disk and is paged
+//! in as entries finish. So memory does not grow with the backlog, and no class waits for another's.
 //!
 //! Races with paging: rows may be committed while a page is being read. A row whose target is in memory raises that
-//! entry's `newest`; any other row that arrives while the lane is not wholly in memory marks the pass as having missed
+//! entry's `newest`; any other row that arrives while its class is not wholly in memory marks the pass as having missed
 //! something, and a pass that missed something is followed by another from the start.
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap, VecDeque, hash_map};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use chrono::TimeDelta;
 
-use super::storage::{Arrival, Cursor, Key, Page, Seq, Urgency};
-use crate::github::webhook::Target;
+use super::storage::{Arrival, Cursor, Key, Page, Pending, Seq};
+use crate::github::{WorkClass, webhook::Target};
 use loopgate_core::{InstallationId, Timestamp};
 
 /// After a page could not be read.
 const PAGE_RETRY: TimeDelta = TimeDelta::seconds(5);
+
+/// Jobs at once, beyond the limit of an installation, for what people wait for.
+const FOR_PEOPLE: usize = 2;
+
+/// The same beyond the limit of the process.
+const FOR_ALL_PEOPLE: usize = 8;
+
+/// One turn of so many is the oldest entry's.
+const TURNS: u32 = 8;
 
 /// How much may run and be kept in memory at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +45,7 @@ pub struct Limits {
     pub workers: usize,
     /// Jobs at once for one installation.
     pub per_installation: usize,
-    /// Targets of one installation in memory; more wait on disk.
+    /// Targets of one installation and class in memory; more wait on disk.
     pub lane: usize,
 }
 
@@ -46,10 +59,10 @@ impl Default for Limits {
 pub(super) struct DirtySet {
     limits: Limits,
     lanes: HashMap<InstallationId, Lane>,
-    /// Lanes that may be able to start something, in the order of their turns.
-    turns: VecDeque<InstallationId>,
-    /// Lanes that want a page from disk.
-    installations_with_work: VecDeque<InstallationId>,
+    /// Lanes that may be able to start something, in the order of their turns: what a person waits for, and the rest.
+    turns: [VecDeque<InstallationId>; 2],
+    /// Lanes that want a page of a class from disk.
+    want_pages: VecDeque<(InstallationId, WorkClass)>,
     alarms: BTreeSet<(Timestamp, Alarm)>,
     running: usize,
     entries: usize,
@@ -59,35 +72,49 @@ pub(super) struct DirtySet {
 enum Alarm {
     Retry(Key),
     Resume(InstallationId),
-    Page(InstallationId),
+    Page(InstallationId, WorkClass),
 }
 
 #[derive(Debug, Default)]
 struct Lane {
     entries: HashMap<Target, Entry>,
-    direct: VecDeque<Target>,
-    spread: VecDeque<Target>,
-    running: usize,
-    paused_until: Option<Timestamp>,
-    rest: Rest,
-    has_turn: bool,
-    asks_for_page: bool,
+    /// Places in line by class, each with its number. Those that an entry has left are passed over.
+    queues: [VecDeque<(u64, Target)>; CLASSES],
+    queued: [usize; CLASSES],
+    running: [usize; CLASSES],
+    /// Until when nothing of a class starts.
+    paused_until: [Option<Timestamp>; CLASSES],
+    /// Places given out.
+    places: u64,
+    /// Turns taken by what no person waits for.
+    turns: u32,
+    /// Entries in memory, by the class they came with.
+    held: [usize; CLASSES],
+    rest: [Rest; CLASSES],
+    has_turn: [bool; 2],
+    asks_for_page: [bool; CLASSES],
 }
+
+const CLASSES: usize = WorkClass::ALL.len();
 
 #[derive(Debug)]
 struct Entry {
     newest: Seq,
+    /// The best of what has arrived since it last started.
+    class: WorkClass,
+    came_with: WorkClass,
     state: State,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum State {
-    Queued(Urgency),
-    Running,
+    /// At this place in the line of its class.
+    Queued(u64),
+    Running(WorkClass),
     Waiting(Timestamp),
 }
 
-/// Where the rest of a lane's backlog is.
+/// Where the rest of a lane's backlog of a class is.
 #[derive(Debug, Default)]
 enum Rest {
     #[default]
@@ -96,7 +123,7 @@ enum Rest {
     Loading(Pass),
 }
 
-/// A walk over a lane's targets on disk.
+/// A walk over a lane's targets of a class on disk.
 #[derive(Debug, Default)]
 struct Pass {
     after: Option<Cursor>,
@@ -110,6 +137,9 @@ pub(super) struct Start {
     pub key: Key,
     /// The newest row known of it.
     pub newest: Seq,
+    pub class: WorkClass,
+    /// Others of the lane that a person or an author waits for.
+    pub behind: usize,
 }
 
 /// How a job ended, as far as the queue is concerned.
@@ -118,7 +148,7 @@ pub(super) enum Ended {
     /// Rows up to this one need no further look.
     Done(Seq),
     Retry(Timestamp),
-    /// GitHub wants to be left alone by this installation.
+    /// GitHub wants to be left alone by this installation, or what is left is kept for better classes.
     Pause(Timestamp),
 }
 
@@ -127,8 +157,8 @@ impl DirtySet {
         Self {
             limits,
             lanes: HashMap::new(),
-            turns: VecDeque::new(),
-            installations_with_work: VecDeque::new(),
+            turns: Default::default(),
+            want_pages: VecDeque::new(),
             alarms: BTreeSet::new(),
             running: 0,
             entries: 0,
@@ -137,59 +167,59 @@ impl DirtySet {
 
     /// There are unfinished rows of this installation on disk.
     pub fn found(&mut self, installation: InstallationId) {
-        match &mut self.lanes.entry(installation).or_default().rest {
-            rest @ Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
-            Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
+        for rest in &mut self.lanes.entry(installation).or_default().rest {
+            match rest {
+                Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
+                Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
+            }
         }
         self.feed(installation);
     }
 
     /// A row was committed.
     pub fn arrived(&mut self, arrival: Arrival) {
-        let Arrival { key: Key { installation, target }, seq, urgency } = arrival;
+        let Arrival { key: Key { installation, target }, seq, class } = arrival;
         let lane = self.lanes.entry(installation).or_default();
         if let Some(entry) = lane.entries.get_mut(&target) {
             entry.newest = entry.newest.max(seq);
-            match entry.state {
-                State::Queued(queued) if queued >= urgency => {}
-                State::Queued(_) => {
-                    entry.state = State::Queued(urgency);
-                    lane.queue(urgency).push_back(target);
-                }
+            if class < entry.class {
+                let is_queued = matches!(entry.state, State::Queued(_));
+                let before = std::mem::replace(&mut entry.class, class);
                 // A retry is due by time: what arrives meanwhile is looked at with it.
-                State::Running | State::Waiting(_) => {}
+                if is_queued {
+                    lane.queued[before as usize] -= 1;
+                    lane.enqueue(target);
+                }
             }
-            return;
-        }
-        let room = lane.entries.len() < self.limits.lane;
-        match &mut lane.rest {
-            Rest::InMemory if room => {
-                lane.queue(urgency).push_back(target.clone());
-                lane.entries.insert(target, Entry { newest: seq, state: State::Queued(urgency) });
-                self.entries += 1;
-                self.give_turn(installation);
+        } else {
+            let has_room = lane.held[class as usize] < self.limits.lane;
+            match &mut lane.rest[class as usize] {
+                Rest::InMemory if has_room => {
+                    lane.admit(target, seq, class);
+                    self.entries += 1;
+                }
+                rest @ Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
+                Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
             }
-            Rest::InMemory => lane.rest = Rest::OnDisk(Pass::default()),
-            Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
         }
+        self.give_turn(installation);
     }
 
     /// The next target to work on, which is running from now on.
     pub fn start(&mut self) -> Option<Start> {
-        if self.running >= self.limits.workers {
-            return None;
-        }
-        while let Some(installation) = self.turns.pop_front() {
-            let Some(lane) = self.lanes.get_mut(&installation) else { continue };
-            lane.has_turn = false;
-            if lane.paused_until.is_some() || lane.running >= self.limits.per_installation {
-                continue;
+        let most = [self.limits.workers + FOR_ALL_PEOPLE, self.limits.workers];
+        for (line, most) in [Line::People, Line::Others].into_iter().zip(most) {
+            while self.running < most
+                && let Some(installation) = self.turns[line as usize].pop_front()
+            {
+                let Some(lane) = self.lanes.get_mut(&installation) else { continue };
+                lane.has_turn[line as usize] = false;
+                let Some((target, newest, class)) = lane.take(line, self.limits) else { continue };
+                let behind = lane.queued[WorkClass::Person as usize] + lane.queued[WorkClass::Author as usize];
+                self.running += 1;
+                self.give_turn(installation);
+                return Some(Start { key: Key { installation, target }, newest, class, behind });
             }
-            let Some((target, newest)) = lane.take() else { continue };
-            lane.running += 1;
-            self.running += 1;
-            self.give_turn(installation);
-            return Some(Start { key: Key { installation, target }, newest });
         }
         None
     }
@@ -198,24 +228,30 @@ impl DirtySet {
     pub fn ended(&mut self, key: Key, ended: Ended) {
         let Key { installation, target } = key;
         let lane = self.lanes.get_mut(&installation).expect("a lane with a running entry stays");
-        lane.running -= 1;
-        self.running -= 1;
         let entry = lane.entries.get_mut(&target).expect("a running entry stays");
+        let State::Running(class) = entry.state else { unreachable!("what has ended was running") };
+        lane.running[class as usize] -= 1;
+        self.running -= 1;
         match ended {
             Ended::Done(up_to) if entry.newest <= up_to => {
+                lane.held[entry.came_with as usize] -= 1;
                 lane.entries.remove(&target);
                 self.entries -= 1;
             }
-            Ended::Done(_) => lane.requeue(target),
+            Ended::Done(_) => lane.enqueue(target),
             Ended::Retry(until) => {
+                entry.class = entry.class.min(class);
                 entry.state = State::Waiting(until);
                 self.alarms.insert((until, Alarm::Retry(Key { installation, target })));
             }
             Ended::Pause(until) => {
-                lane.requeue(target);
-                if lane.paused_until.is_none_or(|before| before < until) {
-                    lane.paused_until = Some(until);
-                    self.alarms.insert((until, Alarm::Resume(installation)));
+                entry.class = entry.class.min(class);
+                lane.enqueue(target);
+                for paused in &mut lane.paused_until[class as usize..] {
+                    if paused.is_none_or(|before| before < until) {
+                        *paused = Some(until);
+                        self.alarms.insert((until, Alarm::Resume(installation)));
+                    }
                 }
             }
         }
@@ -224,32 +260,34 @@ impl DirtySet {
         self.tidy(installation);
     }
 
-    /// A lane that has room for a page from disk, and where the page starts.
-    pub fn wants_page(&mut self) -> Option<(InstallationId, Option<Cursor>, usize)> {
-        while let Some(installation) = self.installations_with_work.pop_front() {
+    /// A lane that has room for a page of a class from disk, and where the page starts.
+    pub fn wants_page(&mut self) -> Option<(InstallationId, WorkClass, Option<Cursor>, usize)> {
+        while let Some((installation, class)) = self.want_pages.pop_front() {
             let Some(lane) = self.lanes.get_mut(&installation) else { continue };
-            lane.asks_for_page = false;
-            if let Rest::OnDisk(pass) = &mut lane.rest {
+            lane.asks_for_page[class as usize] = false;
+            let rest = &mut lane.rest[class as usize];
+            if let Rest::OnDisk(pass) = rest {
                 let pass = std::mem::take(pass);
                 let after = pass.after.clone();
-                lane.rest = Rest::Loading(pass);
-                return Some((installation, after, (self.limits.lane / 2).max(1)));
+                *rest = Rest::Loading(pass);
+                return Some((installation, class, after, (self.limits.lane / 2).max(1)));
             }
         }
         None
     }
 
     /// The page that [`wants_page`](Self::wants_page) asked for; `None` if it could not be read.
-    pub fn paged(&mut self, installation: InstallationId, page: Option<Page>, now: Timestamp) {
+    pub fn paged(&mut self, installation: InstallationId, class: WorkClass, page: Option<Page>, now: Timestamp) {
         let Some(lane) = self.lanes.get_mut(&installation) else { return };
-        let Rest::Loading(pass) = &mut lane.rest else { return };
+        let rest = &mut lane.rest[class as usize];
+        let Rest::Loading(pass) = rest else { return };
         let mut pass = std::mem::take(pass);
         let Some(page) = page else {
-            lane.rest = Rest::OnDisk(pass);
-            self.alarms.insert((now + PAGE_RETRY, Alarm::Page(installation)));
+            *rest = Rest::OnDisk(pass);
+            self.alarms.insert((now + PAGE_RETRY, Alarm::Page(installation, class)));
             return;
         };
-        lane.rest = match page.next {
+        *rest = match page.next {
             Some(_) => {
                 pass.after = page.next;
                 Rest::OnDisk(pass)
@@ -257,27 +295,19 @@ impl DirtySet {
             None if pass.missed => Rest::OnDisk(Pass::default()),
             None => Rest::InMemory,
         };
-        for pending in page.pending {
-            match lane.entries.entry(pending.target) {
-                hash_map::Entry::Occupied(mut known) => {
-                    let newest = known.get().newest.max(pending.newest);
-                    known.get_mut().newest = newest;
+        for Pending { target, newest, retry_at } in page.pending {
+            if let Some(known) = lane.entries.get_mut(&target) {
+                known.newest = known.newest.max(newest);
+                if !matches!(known.state, State::Queued(_)) {
+                    known.class = known.class.min(class);
                 }
-                hash_map::Entry::Vacant(vacant) => {
-                    let target = vacant.key().clone();
-                    let state = match pending.retry_at.filter(|&at| at > now) {
-                        Some(at) => {
-                            self.alarms.insert((at, Alarm::Retry(Key { installation, target })));
-                            State::Waiting(at)
-                        }
-                        None => {
-                            lane.direct.push_back(target);
-                            State::Queued(Urgency::Direct)
-                        }
-                    };
-                    vacant.insert(Entry { newest: pending.newest, state });
-                    self.entries += 1;
-                }
+                continue;
+            }
+            self.entries += 1;
+            lane.admit(target.clone(), newest, class);
+            if let Some(at) = retry_at.filter(|&at| at > now) {
+                lane.wait(&target, at);
+                self.alarms.insert((at, Alarm::Retry(Key { installation, target })));
             }
         }
         self.give_turn(installation);
@@ -294,19 +324,19 @@ impl DirtySet {
                     let Some(lane) = self.lanes.get_mut(&installation) else { continue };
                     let entry = lane.entries.get(&target);
                     if entry.is_some_and(|entry| matches!(entry.state, State::Waiting(until) if until <= now)) {
-                        lane.requeue(target);
+                        lane.enqueue(target);
                         self.give_turn(installation);
                     }
                 }
                 Alarm::Resume(installation) => {
                     let Some(lane) = self.lanes.get_mut(&installation) else { continue };
-                    if lane.paused_until.is_some_and(|until| until <= now) {
-                        lane.paused_until = None;
-                        self.give_turn(installation);
-                        self.tidy(installation);
+                    for paused in &mut lane.paused_until {
+                        paused.take_if(|until| *until <= now);
                     }
+                    self.give_turn(installation);
+                    self.tidy(installation);
                 }
-                Alarm::Page(installation) => self.feed(installation),
+                Alarm::Page(installation, _) => self.feed(installation),
             }
         }
     }
@@ -318,7 +348,7 @@ impl DirtySet {
 
     /// Nothing is queued, running, waiting for a retry or still on disk.
     pub fn is_settled(&self) -> bool {
-        self.entries == 0 && self.lanes.values().all(|lane| matches!(lane.rest, Rest::InMemory))
+        self.entries == 0 && self.lanes.values().all(Lane::is_in_memory)
     }
 
     /// Targets in memory that are not running.
@@ -332,60 +362,123 @@ impl DirtySet {
 
     fn give_turn(&mut self, installation: InstallationId) {
         let Some(lane) = self.lanes.get_mut(&installation) else { return };
-        let may_start = lane.running < self.limits.per_installation && lane.paused_until.is_none();
-        let has_work = !lane.direct.is_empty() || !lane.spread.is_empty();
-        if may_start && has_work && !lane.has_turn {
-            lane.has_turn = true;
-            self.turns.push_back(installation);
+        for line in [Line::People, Line::Others] {
+            let may_start = line.classes().iter().any(|class| lane.may_start(*class, self.limits));
+            let has_turn = &mut lane.has_turn[line as usize];
+            if may_start && !*has_turn {
+                *has_turn = true;
+                self.turns[line as usize].push_back(installation);
+            }
         }
     }
 
     fn feed(&mut self, installation: InstallationId) {
         let Some(lane) = self.lanes.get_mut(&installation) else { return };
-        let has_room = lane.entries.len() <= self.limits.lane / 2;
-        if matches!(lane.rest, Rest::OnDisk(_)) && has_room && !lane.asks_for_page {
-            lane.asks_for_page = true;
-            self.installations_with_work.push_back(installation);
+        for class in WorkClass::ALL {
+            let at = class as usize;
+            let has_room = lane.held[at] <= self.limits.lane / 2;
+            if matches!(lane.rest[at], Rest::OnDisk(_)) && has_room && !lane.asks_for_page[at] {
+                lane.asks_for_page[at] = true;
+                self.want_pages.push_back((installation, class));
+            }
         }
     }
 
     /// Forgets a lane that has nothing left.
     fn tidy(&mut self, installation: InstallationId) {
         let Some(lane) = self.lanes.get(&installation) else { return };
-        if lane.entries.is_empty() && matches!(lane.rest, Rest::InMemory) && lane.paused_until.is_none() {
+        if lane.entries.is_empty() && lane.is_in_memory() && lane.paused_until == [None; CLASSES] {
             self.lanes.remove(&installation);
         }
     }
 }
 
+/// What takes turns apart from each other.
+#[derive(Debug, Clone, Copy)]
+enum Line {
+    People,
+    Others,
+}
+
+impl Line {
+    const fn classes(self) -> &'static [WorkClass] {
+        match self {
+            Self::People => &[WorkClass::Person],
+            Self::Others => &[WorkClass::Author, WorkClass::Progress, WorkClass::Spread],
+        }
+    }
+}
+
 impl Lane {
-    fn queue(&mut self, urgency: Urgency) -> &mut VecDeque<Target> {
-        match urgency {
-            Urgency::Direct => &mut self.direct,
-            Urgency::Spread => &mut self.spread,
-        }
-    }
-
-    /// Takes the next queued target and marks it as running. A target that became more urgent stands in both queues;
-    /// its older place is passed over.
-    fn take(&mut self) -> Option<(Target, Seq)> {
-        for urgency in [Urgency::Direct, Urgency::Spread] {
-            while let Some(target) = self.queue(urgency).pop_front() {
-                if let Some(entry) = self.entries.get_mut(&target)
-                    && entry.state == State::Queued(urgency)
-                {
-                    entry.state = State::Running;
-                    return Some((target, entry.newest));
-                }
+    /// Whether there is something of a class, and a place for it among the running.
+    fn may_start(&self, class: WorkClass, limits: Limits) -> bool {
+        let all = self.running.iter().sum::<usize>();
+        let others = all - self.running[WorkClass::Person as usize];
+        let has_place = match class {
+            WorkClass::Person => all < limits.per_installation + FOR_PEOPLE,
+            WorkClass::Author | WorkClass::Progress => others < limits.per_installation,
+            WorkClass::Spread => {
+                others < limits.per_installation && self.running[class as usize] < limits.per_installation.div_ceil(2)
             }
-        }
-        None
+        };
+        has_place && self.queued[class as usize] > 0 && self.paused_until[class as usize].is_none()
     }
 
-    fn requeue(&mut self, target: Target) {
+    /// Takes the next queued target of a line and marks it as running.
+    fn take(&mut self, line: Line, limits: Limits) -> Option<(Target, Seq, WorkClass)> {
+        let may_start: Vec<WorkClass> =
+            line.classes().iter().copied().filter(|class| self.may_start(*class, limits)).collect();
+        for class in &may_start {
+            let is_left = |(place, target): &mut (u64, Target)| {
+                self.entries.get(target).is_none_or(|entry| entry.state != State::Queued(*place))
+            };
+            while self.queues[*class as usize].pop_front_if(is_left).is_some() {}
+        }
+        let is_the_oldests = matches!(line, Line::Others) && self.turns % TURNS == TURNS - 1;
+        let class = if is_the_oldests {
+            let place = |class: &WorkClass| self.queues[*class as usize].front().map(|(place, _)| *place);
+            may_start.into_iter().min_by_key(place)?
+        } else {
+            *may_start.first()?
+        };
+        if matches!(line, Line::Others) {
+            self.turns = self.turns.wrapping_add(1);
+        }
+        let (_, target) = self.queues[class as usize].pop_front()?;
+        let entry = self.entries.get_mut(&target)?;
+        entry.state = State::Running(class);
+        entry.class = WorkClass::Spread;
+        self.queued[class as usize] -= 1;
+        self.running[class as usize] += 1;
+        Some((target, entry.newest, class))
+    }
+
+    fn is_in_memory(&self) -> bool {
+        self.rest.iter().all(|rest| matches!(rest, Rest::InMemory))
+    }
+
+    /// A target that was not in memory.
+    fn admit(&mut self, target: Target, newest: Seq, class: WorkClass) {
+        self.held[class as usize] += 1;
+        self.entries.insert(target.clone(), Entry { newest, class, came_with: class, state: State::Queued(0) });
+        self.enqueue(target);
+    }
+
+    /// Puts an entry at the end of the line of its class.
+    fn enqueue(&mut self, target: Target) {
+        self.places += 1;
         if let Some(entry) = self.entries.get_mut(&target) {
-            entry.state = State::Queued(Urgency::Direct);
-            self.direct.push_back(target);
+            entry.state = State::Queued(self.places);
+            self.queued[entry.class as usize] += 1;
+            self.queues[entry.class as usize].push_back((self.places, target));
+        }
+    }
+
+    /// Takes an entry that is queued out of its line until then.
+    fn wait(&mut self, target: &Target, until: Timestamp) {
+        if let Some(entry) = self.entries.get_mut(target) {
+            entry.state = State::Waiting(until);
+            self.queued[entry.class as usize] -= 1;
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::storage::Counts;
-use crate::github::STATUSES;
+use crate::github::{Github, STATUSES, WorkClass};
 use loopgate_core::Timestamp;
 
 /// A number that only grows, or a gauge that is set.
@@ -100,10 +100,11 @@ impl Metrics {
 
     /// The text format of Prometheus, version 0.0.4.
     ///
-    /// `answers` are GitHub's, by [`STATUSES`]; none where GitHub is not asked.
-    pub fn text(&self, counts: Counts, answers: Option<[u64; STATUSES.len()]>, now: Timestamp) -> String {
-        let Counts { waiting: backlog, dead: dead_letters, oldest } = counts;
-        let oldest = oldest.map_or(0, |oldest| (now - oldest).num_seconds().max(0).unsigned_abs());
+    /// Without a `github` nothing is said of it.
+    pub fn text(&self, counts: Counts, github: Option<&Github>, now: Timestamp) -> String {
+        let Counts { waiting: backlog, dead: dead_letters, oldest: by_class } = counts;
+        let age = |since: Option<Timestamp>| since.map_or(0, |since| (now - since).num_seconds().max(0).unsigned_abs());
+        let oldest = age(by_class.into_iter().flatten().min());
         let mut text = String::with_capacity(2048);
         let mut family = |name: &str, kind: &str, help: &str, samples: &[(&str, u64)]| {
             // Writing to a `String` cannot fail.
@@ -123,6 +124,12 @@ impl Metrics {
         family("loopgate_inbox_commits_total", "counter", "Transactions of the inbox.", &commits);
         family("loopgate_backlog", "gauge", "Targets not yet done, in memory or on disk.", &[("", backlog)]);
         family("loopgate_oldest_seconds", "gauge", "Age of the oldest target not yet done.", &[("", oldest)]);
+        let classes = WorkClass::ALL.map(|class| format!("{{class=\"{}\"}}", class.as_str()));
+        let of_classes = |values: [u64; WorkClass::ALL.len()]| -> Vec<_> {
+            classes.iter().map(String::as_str).zip(values).collect()
+        };
+        let ages = of_classes(by_class.map(age));
+        family("loopgate_class_oldest_seconds", "gauge", "Age of the oldest target not yet done, by class.", &ages);
         family(
             "loopgate_queue_depth",
             "gauge",
@@ -150,8 +157,22 @@ impl Metrics {
         family("loopgate_given_up_total", "counter", "Targets given up after ten failures.", &[("", self.dead.get())]);
         family("loopgate_dead_letters", "gauge", "Dead letters now.", &[("", dead_letters)]);
         let labels = STATUSES.map(|status| format!("{{status=\"{status}\"}}"));
-        let answers: Vec<_> = labels.iter().map(String::as_str).zip(answers.into_iter().flatten()).collect();
+        let answers: Vec<_> =
+            labels.iter().map(String::as_str).zip(github.into_iter().flat_map(Github::answers)).collect();
         family("loopgate_github_answers_total", "counter", "GitHub's answers by status.", &answers);
+        let Some(github) = github else { return text };
+        let spending = github.spending();
+        let spent = of_classes(spending.spent);
+        family("loopgate_github_spent_total", "counter", "Requests that cost of the quota, by class.", &spent);
+        let deferred = of_classes(spending.deferred);
+        family("loopgate_github_deferred_total", "counter", "Requests put off for more urgent ones.", &deferred);
+        let quotas: Vec<_> = github
+            .quotas()
+            .into_iter()
+            .map(|(id, quota)| (format!("{{installation=\"{id}\"}}"), u64::from(quota.remaining)))
+            .collect();
+        let quotas: Vec<_> = quotas.iter().map(|(label, remaining)| (label.as_str(), *remaining)).collect();
+        family("loopgate_github_quota_remaining", "gauge", "Requests left until the hour's quota resets.", &quotas);
         text
     }
 }
@@ -169,11 +190,11 @@ mod tests {
         }
         let oldest = Timestamp::from_timestamp(1_800_000_000, 0);
         let text = metrics.text(
-            Counts { waiting: 5, dead: 2, oldest },
-            Some([9, 8, 7, 6, 5, 4, 3]),
+            Counts { waiting: 5, dead: 2, oldest: [None, oldest, None, None] },
+            None,
             Timestamp::from_timestamp(1_800_000_007, 0).unwrap(),
         );
-        assert!(text.contains("loopgate_github_answers_total{status=\"403\"} 6\n"), "{text}");
+        assert!(text.contains("loopgate_class_oldest_seconds{class=\"author\"} 7\n"), "{text}");
         assert!(text.contains("loopgate_oldest_seconds 7\n"), "{text}");
         assert!(text.contains("loopgate_deliveries_total{result=\"accepted\"} 1\n"), "{text}");
         assert!(text.contains("loopgate_deliveries_total{result=\"unavailable\"} 10\n"), "{text}");

@@ -152,7 +152,7 @@ async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
         Ok(counts) => counts,
         Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     };
-    let answers = admin.recovery.as_ref().map(|recovery| recovery.github.answers());
-    let text = admin.metrics.text(counts, answers, admin.clock.now());
+    let github = admin.recovery.as_ref().map(|recovery| &recovery.github);
+    let text = admin.metrics.text(counts, github, admin.clock.now());
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }

@@ -4,7 +4,7 @@
 //! rows. A job reads its target's row, calls the reconciler, and hands the outcome to the inbox; only after that commit
 //! does the target leave the queue. If the process dies in between, the row is still there and the call is repeated.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
 
 use chrono::TimeDelta;
 use futures::FutureExt;
@@ -20,10 +20,10 @@ use super::{
     inbox::Inbox,
     metrics::Metrics,
     reconciler::{Job, LookOutcome, Reconciler, Requeue, Unresolved},
-    storage::{Applied, Arrival, Change, Key, Page, Store, TargetWork, Trouble, Urgency, WorkEnd},
+    storage::{Applied, Arrival, Change, Key, Page, Store, TargetWork, Trouble, WorkEnd},
 };
 use crate::{
-    github::{Failed, fenced, webhook::Target},
+    github::{Failed, Served, WorkClass, fenced, serving, webhook::Target},
     refs::Retry,
 };
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
@@ -109,6 +109,7 @@ enum TaskReport {
     },
     Page {
         installation: InstallationId,
+        class: WorkClass,
         page: Option<Page>,
     },
     /// Due wake-ups were turned into rows; the next is due then.
@@ -183,12 +184,12 @@ impl<R: Reconciler> Worker<R> {
     }
 
     fn start(&mut self) {
-        while let Some((installation, after, limit)) = self.dirty.wants_page() {
+        while let Some((installation, class, after, limit)) = self.dirty.wants_page() {
             let store = self.shared.store.clone();
             self.jobs.spawn(async move {
-                let page = store.page(installation, after.as_ref(), limit).await;
+                let page = store.page((installation, class), after.as_ref(), limit).await;
                 let page = page.inspect_err(|error| tracing::error!(%error, "the inbox cannot be read")).ok();
-                TaskReport::Page { installation, page }
+                TaskReport::Page { installation, class, page }
             });
         }
         while let Some(start) = self.dirty.start() {
@@ -235,8 +236,8 @@ impl<R: Reconciler> Worker<R> {
                 self.dirty.ended(key, ended);
                 self.next_wakeup = earlier(self.next_wakeup, wakeup);
             }
-            Ok(TaskReport::Page { installation, page }) => {
-                self.dirty.paged(installation, page, self.shared.clock.now())
+            Ok(TaskReport::Page { installation, class, page }) => {
+                self.dirty.paged(installation, class, page, self.shared.clock.now())
             }
             Ok(TaskReport::Woken(next)) => self.next_wakeup = earlier(self.next_wakeup, next),
             Ok(TaskReport::Pruned) => {}
@@ -301,7 +302,8 @@ impl<R: Reconciler> Shared<R> {
         }
     }
 
-    async fn job(&self, Start { key, newest }: Start) -> TaskReport {
+    async fn job(&self, start: Start) -> TaskReport {
+        let Start { key, newest, .. } = start.clone();
         let report = |ended| TaskReport::Job { key: key.clone(), ended, wakeup: None };
         let loaded = match self.store.load(&key).await {
             Ok(Some(loaded)) => loaded,
@@ -313,10 +315,10 @@ impl<R: Reconciler> Shared<R> {
             }
         };
         let span = span(&key, &loaded);
-        self.work(Start { key, newest }, loaded).instrument(span).await
+        self.work(start, loaded).instrument(span).await
     }
 
-    async fn work(&self, Start { key, newest }: Start, loaded: TargetWork) -> TaskReport {
+    async fn work(&self, Start { key, newest, class, behind }: Start, loaded: TargetWork) -> TaskReport {
         // Work that was under way when the process died may be what killed it. One such at a time, so that the next death
         // tells which.
         let _alone = if loaded.begun > 0 { Some(self.suspects.lock().await) } else { None };
@@ -336,7 +338,8 @@ impl<R: Reconciler> Shared<R> {
             let failing_since = loaded.failing_since.unwrap_or(now);
             self.given_up(Trouble { failures: loaded.failures, failing_since, reason, retry_at: now }, &loaded)
         } else {
-            match fenced(fence.clone(), self.call(&key, &loaded)).await {
+            let call = serving(Served { class, behind }, self.call(&key, class, &loaded));
+            match fenced(fence.clone(), call).await {
                 Ok(how) => (how, Ended::Done(covered.up_to)),
                 Err(failed) => self.failed(failed, &loaded),
             }
@@ -372,7 +375,7 @@ impl<R: Reconciler> Shared<R> {
         TaskReport::Job { key, ended, wakeup }
     }
 
-    async fn call(&self, key: &Key, loaded: &TargetWork) -> Result<WorkEnd, Failed> {
+    async fn call(&self, key: &Key, class: WorkClass, loaded: &TargetWork) -> Result<WorkEnd, Failed> {
         let Key { installation, target } = key.clone();
         let hints = loaded.hints.clone();
         if let Some(job) = job_of(key, loaded) {
@@ -381,21 +384,22 @@ impl<R: Reconciler> Shared<R> {
             tracing::info!(again = outcome.requeue.at().map(tracing::field::display), "reconciled");
             return Ok(WorkEnd::Done(outcome));
         }
-        let urgency = match target {
-            Target::Base { .. } | Target::Repository(_) | Target::Installation => Urgency::Spread,
-            Target::PullRequest { .. } | Target::Head { .. } | Target::MergeGroup { .. } => Urgency::Direct,
+        let class = match target {
+            Target::Base { .. } | Target::Repository(_) | Target::Installation => WorkClass::Spread,
+            Target::PullRequest { .. } | Target::Head { .. } | Target::MergeGroup { .. } => class,
         };
         let unresolved = Unresolved { installation, target, hints };
         let mut pulls = caught(self.reconciler.resolve(&unresolved)).await?;
-        pulls.sort_unstable();
-        pulls.dedup();
+        // In the order they were listed in: what changed last comes first.
+        let mut met = HashSet::with_capacity(pulls.len());
+        pulls.retain(|pull| met.insert(pull.clone()));
         self.metrics.resolved.add(1);
         tracing::debug!(pulls = pulls.len(), "resolved");
         let into = pulls.into_iter().map(|pull| pull_key(installation, pull.repository, pull.number)).collect();
         let origin = loaded.origin.clone();
         // Which pull requests a commit may belong to has served its purpose.
         let hints = unresolved.hints.into_iter().filter(|hint| !matches!(hint, Hint::NamedPulls { .. })).collect();
-        Ok(WorkEnd::Resolved { into, origin, hints, urgency })
+        Ok(WorkEnd::Resolved { into, origin, hints, class })
     }
 
     fn failed(&self, failed: Failed, loaded: &TargetWork) -> (WorkEnd, Ended) {
@@ -409,6 +413,11 @@ impl<R: Reconciler> Shared<R> {
                 let retry_at = at.max(now + FIRST_PAUSE);
                 tracing::info!(reason, %retry_at, "told to wait");
                 (WorkEnd::Failed(trouble(loaded.failures, retry_at)), Ended::Pause(retry_at))
+            }
+            Retry::Paced(at) => {
+                self.metrics.reconciles_waiting.add(1);
+                let retry_at = at.max(now + FIRST_PAUSE);
+                (WorkEnd::Failed(trouble(loaded.failures, retry_at)), Ended::Retry(retry_at))
             }
             Retry::WhenAnswered if now - failing_since < LONGEST_OUTAGE => {
                 self.metrics.reconciles_failed.add(1);

@@ -9,7 +9,7 @@ use loopgate::{
 use loopgate_core::{deciding::DecisionWord, observed::Hint};
 use loopgate_simulator::{
     CheckSpec, CommitSpec, Conclusion, Harm, Often, Pr, PullSpec, PullView, RefView, RequestFault, Role, RunSpec,
-    Simulator,
+    SecondaryLimits, Simulator,
 };
 
 use crate::bench::{Bench, CI, CONFIG, app, archive, evidence};
@@ -581,4 +581,32 @@ async fn the_state_of_ten_attempts_stays_small_and_reads_as_a_log() {
     assert!(state.commits.len() <= 22, "one save for each look that changed something: {}", state.commits.len());
     let failing = state.commits.iter().filter(|(_, message)| message.starts_with("attempt ")).count();
     assert!(failing >= 10, "{:?}", state.commits);
+}
+
+#[tokio::test]
+async fn beyond_five_hundred_creations_an_hour_comments_wait_and_verdicts_appear() {
+    let bench = Bench::new().await;
+    bench.sim.keep_limits(SecondaryLimits::CREATES);
+    let reconcile = Reconcile::new(bench.github.clone()).staying();
+    let mut pulls = Vec::new();
+    for nth in 0..110 {
+        let spec = change().branch(&format!("branch-{nth}"));
+        let pr = bench.sim.user("alice").open_pull_request(&bench.repo, spec).unwrap();
+        let outcome = bench.run(&reconcile, &pr).await;
+        let run = bench.view(&pr).check_run("loopgate / verify").cloned().expect("the verdict is there");
+        assert!(run.summary.is_some_and(|summary| !summary.is_empty()), "and says what the comment would");
+        pulls.push((pr, outcome.revisit_at));
+        bench.clock.advance(TimeDelta::seconds(15));
+    }
+    let refused = bench.sim.requests().iter().filter(|it| it.status == Some(StatusCode::FORBIDDEN)).count();
+    assert_eq!(refused, 0);
+    let (last, revisit_at) = pulls.pop().unwrap();
+    assert_eq!((ours(&bench.view(&last)), bench.view(&last).labels), (vec![], vec![]));
+    let again = revisit_at.unwrap();
+    assert!(again - bench.now() < TimeDelta::hours(1), "{again}");
+    // Nobody else comes back here, so it takes until nobody is waited for.
+    bench.clock.advance(TimeDelta::hours(2));
+    bench.run(&reconcile, &last).await;
+    let view = bench.view(&last);
+    assert!(!ours(&view).is_empty() && !view.labels.is_empty(), "{view:?}");
 }

@@ -71,7 +71,7 @@ pub use self::{
         queue::{MergeGroup, QueueOutcome},
     },
     refused::Refused,
-    requests::{Conditional, RequestCounts, RequestRecord},
+    requests::{Conditional, RequestCounts, RequestRecord, SecondaryLimits},
     transcript::Transcript,
     world::{
         DeliveryId, RepoId, RestVersion,

@@ -170,7 +170,7 @@ impl Looked {
             Ended::Failed(failed) => {
                 told["result"] = "failed".into();
                 told["reason"] = failed.reason.clone().into();
-                let retry_at = if let Retry::At(at) = failed.retry { Some(at) } else { None };
+                let retry_at = if let Retry::At(at) | Retry::Paced(at) = failed.retry { Some(at) } else { None };
                 told["retry_at"] = json!(retry_at);
             }
             Ended::Settled { result, revisit_at } => {

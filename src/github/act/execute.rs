@@ -1,5 +1,6 @@
-//! Carries effects out. One that is refused is reported, and the rest goes on; a fault or a rate limit ends it, since
-//! the next effect would meet the same.
+//! Carries effects out. One that is refused is reported, and the rest goes on; one that is less needed than others may be
+//! left out for a while, and what is needed as little is left out with it; a fault or a rate limit ends it, since the
+//! next effect would meet the same.
 
 use http::Method;
 use serde::Deserialize;
@@ -12,14 +13,16 @@ use super::{
 };
 use crate::{
     channels::{Channels, Message},
-    github::{Client, Error, ObservedSurface, OwnCheckRun, path, retry::Repeat, ttl_cache::TtlCache, wire::User},
+    github::{
+        Client, Error, ObservedSurface, OwnCheckRun, budget::Need, path, retry::Repeat, ttl_cache::TtlCache, wire::User,
+    },
     render::Dispatch,
 };
 use loopgate_core::{
-    AppId, CheckRunId, RepoName, Sha, UserId, WorkflowRunId,
+    AppId, CheckRunId, RepoName, Sha, Timestamp, UserId, WorkflowRunId,
     attempts::rerun::{Extent, RerunRequest},
     gate::{Reacted, ReactionKind, Reviewer},
-    observed::{AppIdentity, CheckProgress},
+    observed::{AppIdentity, CheckProgress, OwnCheck},
     policy::{Channel, DispatchFixer},
     state::Repeatable,
 };
@@ -46,6 +49,8 @@ pub struct Executed {
     /// Effects that changed something.
     pub done: usize,
     pub problems: Vec<Problem>,
+    /// When what was left out may go.
+    pub paced_until: Option<Timestamp>,
 }
 
 /// An effect that GitHub refused.
@@ -86,7 +91,12 @@ impl Executor {
     ) -> Result<Executed, Error> {
         let place = Place { client, surface };
         let mut executed = Executed::default();
+        let mut left_out = None;
         for effect in effects {
+            let need = need(surface, effect);
+            if left_out.is_some() && need >= left_out {
+                continue;
+            }
             if let Effect::Announce { channel, key, message } = effect {
                 self.announce(&place, *channel, key, message, &mut executed).await;
                 continue;
@@ -94,6 +104,10 @@ impl Executor {
             match self.carry_out(&place, effect, &mut executed).await {
                 Ok(Did::Something) => executed.done += 1,
                 Ok(Did::Nothing) => {}
+                Err(Error::Paced { until }) => {
+                    left_out = need;
+                    executed.paced_until.get_or_insert(until);
+                }
                 Err(error) => {
                     let reason = error.refusal()?.to_string();
                     let what = describe(effect);
@@ -109,21 +123,23 @@ impl Executor {
     /// say follows.
     ///
     /// # Errors
-    /// As [`execute`](Self::execute); a refusal is left to that, which will meet and tell it.
+    /// As [`execute`](Self::execute); a refusal is left to that, which will meet and tell it, and so is what may not go
+    /// yet.
     pub async fn begin_check_runs(
         &self,
         client: &Client,
         repository: &RepoName,
         head: Sha,
-        names: Vec<String>,
+        missing: Vec<(OwnCheck, String)>,
         us: &AppIdentity,
     ) -> Result<Vec<OwnCheckRun>, Error> {
         let mut begun = Vec::new();
-        for name in names {
+        for (check, name) in missing {
             let body = json!({
                 "name": name, "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
             });
             let path = format!("{}/check-runs", path::repo(repository));
+            let Ok(_booked) = client.book(need_of(check), head) else { return Ok(begun) };
             let created = client.write(Method::POST, &path, &body, Repeat::Never).await;
             match created.and_then(|created| remember_check_run(client, repository, head, created)) {
                 Ok(Created { app: Some(app), .. }) if app.id != us.id => return Err(somebody_else(us, &app)),
@@ -168,7 +184,7 @@ impl Executor {
             }
             Effect::AddLabels(names) => {
                 let below = format!("issues/{}/labels", place.surface.number);
-                place.tell(Method::POST, &below, Some(&json!({ "labels": names })), Repeat::Safe).await?;
+                place.create(&below, &json!({ "labels": names }), Need::Verdict).await?;
             }
             Effect::RemoveLabel(name) => {
                 let below = format!("issues/{}/labels/{}", place.surface.number, path::escape(name));
@@ -207,7 +223,7 @@ impl Executor {
             return Ok(Did::Nothing);
         }
         let body = json!({ "name": name, "color": color, "description": description });
-        let did = match place.tell(Method::POST, "labels", Some(&body), Repeat::Safe).await {
+        let did = match place.create("labels", &body, Need::Verdict).await {
             Ok(()) => Did::Something,
             // It exists (422); any other fault of the label shows when it is added.
             Err(Error::Rejected { status: 422, .. }) => Did::Nothing,
@@ -226,7 +242,7 @@ impl Executor {
             return Err(Error::Rejected { path, status: 422, message });
         }
         let doubts = place.client.doubts();
-        let asked = place.tell(Method::POST, &path, Some(&reviewer_body(reviewer)), Repeat::Safe).await;
+        let asked = place.create(&path, &reviewer_body(reviewer), Need::Comment).await;
         if let Err(Error::Rejected { message, .. }) = &asked {
             self.refused_reviewers.keep(key, message.clone(), place.client, doubts);
         }
@@ -294,7 +310,7 @@ impl Executor {
             return Ok(Did::Nothing);
         }
         let body = json!({ "content": kind.as_str() });
-        place.tell(Method::POST, &reactions(to), Some(&body), Repeat::Safe).await?;
+        place.create(&reactions(to), &body, Need::Reaction).await?;
         self.reactions.put(key, (), now);
         Ok(Did::Something)
     }
@@ -350,6 +366,12 @@ impl Place<'_> {
         self.client.tell(method, &self.path(below), body, repeat).await
     }
 
+    /// Creates what is there only once however often it is created, when it may.
+    async fn create(&self, below: &str, body: &Value, need: Need) -> Result<(), Error> {
+        let _booked = self.client.book(need, self.surface.head)?;
+        self.tell(Method::POST, below, Some(body), Repeat::Safe).await
+    }
+
     /// Starts the fixer's workflow. A request whose answer is lost is not repeated: its comment is there already.
     async fn dispatch(&self, dispatch: &Dispatch) -> Result<(), Error> {
         match &dispatch.to {
@@ -377,6 +399,7 @@ impl Place<'_> {
 
     async fn comment(&self, body: &str) -> Result<(), Error> {
         let path = self.path(&format!("issues/{}/comments", self.surface.number));
+        let _booked = self.client.book(Need::Comment, self.surface.head)?;
         let created: Value = self.client.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
         if let Some(id) = created["id"].as_u64() {
             self.client.created(&path, id, created);
@@ -386,7 +409,9 @@ impl Place<'_> {
 
     async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {
         let body = check_run::creation(write, self.surface.head, self.client.now());
+        let booked = self.client.book(need_of_run(self.surface, write), self.surface.head)?;
         let created = self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
+        drop(booked);
         let Created { id, .. } = remember_check_run(self.client, &self.surface.repository, self.surface.head, created)?;
         self.annotate(id, write).await
     }
@@ -417,6 +442,42 @@ impl Place<'_> {
         let given = self.client.list::<Vec<Reaction>>(&path, 3).await?;
         let by = |reaction: &Reaction| reaction.user.as_ref().map(|user: &User| user.id);
         Ok(given.items.iter().filter_map(by).any(|id: UserId| id == us))
+    }
+}
+
+/// What an effect creates content for; `None` where it creates none.
+fn need(surface: &ObservedSurface, effect: &Effect) -> Option<Need> {
+    match effect {
+        Effect::CreateCheckRun(write) => Some(need_of_run(surface, write)),
+        Effect::CreateLabel { .. } | Effect::AddLabels(_) => Some(Need::Verdict),
+        Effect::CreateStatusComment { .. }
+        | Effect::PostComment { .. }
+        | Effect::AskFixer { .. }
+        | Effect::RequestReviewer(_) => Some(Need::Comment),
+        Effect::React { .. } => Some(Need::Reaction),
+        Effect::UpdateCheckRun { .. }
+        | Effect::CancelCheckRun(_)
+        | Effect::UpdateComment { .. }
+        | Effect::DeleteComment(_)
+        | Effect::RemoveLabel(_)
+        | Effect::WithdrawReviewer(_)
+        | Effect::Announce { .. }
+        | Effect::Rerun(_)
+        | Effect::ApproveRun(_)
+        | Effect::DeleteBranch(_) => None,
+    }
+}
+
+fn need_of_run(surface: &ObservedSurface, write: &CheckRunWrite) -> Need {
+    let is_verify = write.name == OwnCheck::Verify.name(&surface.base.scope);
+    need_of(if is_verify { OwnCheck::Verify } else { OwnCheck::Gates })
+}
+
+/// The verdict itself first; what the gates wait for is next.
+const fn need_of(check: OwnCheck) -> Need {
+    match check {
+        OwnCheck::Verify => Need::Verify,
+        OwnCheck::Gates => Need::Verdict,
     }
 }
 

@@ -194,7 +194,7 @@ async fn ask_for_team(client: &Client, repository: &RepoName, team: &TeamSlug) -
 /// Why there is no answer, for people.
 fn reason(error: Error) -> Result<String, Error> {
     match error.kind() {
-        ErrorKind::Wait { .. } => Err(error),
+        ErrorKind::Wait { .. } | ErrorKind::Paced { .. } => Err(error),
         ErrorKind::Refusal | ErrorKind::Fault | ErrorKind::Outage { .. } => Ok(error.to_string()),
     }
 }
@@ -202,7 +202,7 @@ fn reason(error: Error) -> Result<String, Error> {
 /// What an error makes of the question: closed to us for good, or unanswered for now.
 fn unread<T>(error: Error, closed: fn(String) -> T, silent: fn(String) -> T) -> Result<T, Error> {
     match error.kind() {
-        ErrorKind::Wait { .. } => Err(error),
+        ErrorKind::Wait { .. } | ErrorKind::Paced { .. } => Err(error),
         ErrorKind::Refusal => Ok(closed(error.to_string())),
         ErrorKind::Fault | ErrorKind::Outage { .. } => Ok(silent(error.to_string())),
     }

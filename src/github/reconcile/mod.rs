@@ -342,6 +342,7 @@ impl Reconcile {
             .chain(self.look_again.after(job, unseen, unanswered, now))
             .chain(confirm_at())
             .chain(post_at)
+            .chain(executed.paced_until)
             .min();
         let above = decision.next.above.or(left_above);
         // A layer may look as before and pass on what changed beneath it all the same.
@@ -459,8 +460,8 @@ impl Reconcile {
         let head = pull_request.head.sha;
         let (us, present) = (facts.us().clone(), facts.check_runs());
         let wanted = OwnCheck::ALL.map(|check| check.name(&pull_request.base.scope));
-        let missing: Vec<String> =
-            wanted.into_iter().filter(|name| present.iter().all(|run| run.name != *name)).collect();
+        let wanted = OwnCheck::ALL.into_iter().zip(wanted);
+        let missing = wanted.filter(|(_, name)| present.iter().all(|run| run.name != *name)).collect();
         let begin = async {
             if open {
                 self.executor.begin_check_runs(client, &job.repository, head, missing, &us).await

@@ -18,7 +18,7 @@ fn key(installation: u64, number: u64) -> Key {
 }
 
 fn arrival(installation: u64, number: u64, seq: i64) -> Arrival {
-    Arrival { key: key(installation, number), seq: Seq(seq), urgency: Urgency::Direct }
+    Arrival { key: key(installation, number), seq: Seq(seq), class: WorkClass::Author }
 }
 
 fn number(start: &Start) -> (u64, u64) {
@@ -67,21 +67,94 @@ fn installations_take_turns_within_their_limits() {
     assert_eq!(started(&mut dirty), [(4, 1)], "five workers in all");
 }
 
-#[test]
-fn what_somebody_does_goes_before_what_a_configuration_change_spreads() {
-    let mut dirty = with(1, 1, 100);
-    for number in 1..=3 {
-        dirty.arrived(Arrival { urgency: Urgency::Spread, ..arrival(1, number, 1) });
-    }
-    dirty.arrived(arrival(1, 9, 1));
-    // Promoted by an event of its own.
-    dirty.arrived(arrival(1, 3, 2));
+fn of(class: WorkClass, number: u64, seq: i64) -> Arrival {
+    Arrival { class, ..arrival(1, number, seq) }
+}
+
+/// Works everything off, one at a time.
+fn order(dirty: &mut DirtySet) -> Vec<u64> {
     let mut order = Vec::new();
     while let Some(start) = dirty.start() {
         order.push(number(&start).1);
         dirty.ended(start.key, Ended::Done(start.newest));
     }
-    assert_eq!(order, [9, 3, 1, 2]);
+    order
+}
+
+#[test]
+fn the_best_class_goes_first() {
+    let mut dirty = with(1, 1, 100);
+    for number in 1..=3 {
+        dirty.arrived(of(WorkClass::Spread, number, 1));
+    }
+    dirty.arrived(of(WorkClass::Progress, 7, 1));
+    dirty.arrived(of(WorkClass::Author, 8, 1));
+    dirty.arrived(of(WorkClass::Person, 9, 1));
+    // Promoted by an event of its own, and what comes after it changes nothing.
+    dirty.arrived(of(WorkClass::Author, 3, 2));
+    dirty.arrived(of(WorkClass::Progress, 3, 3));
+    assert_eq!(order(&mut dirty), [9, 8, 3, 7, 1, 2]);
+    assert!(dirty.is_settled() && dirty.lanes.is_empty());
+}
+
+#[test]
+fn every_eighth_turn_is_the_oldests() {
+    let mut dirty = with(1, 1, 100);
+    dirty.arrived(of(WorkClass::Spread, 50, 1));
+    dirty.arrived(of(WorkClass::Spread, 51, 1));
+    for number in 1..=20 {
+        dirty.arrived(of(WorkClass::Author, number, 1));
+    }
+    let order = order(&mut dirty);
+    assert_eq!((order[7], order[15]), (50, 51), "{order:?}");
+}
+
+#[test]
+fn what_a_person_waits_for_has_places_of_its_own() {
+    let mut dirty = with(5, 4, 100);
+    for number in 1..=500 {
+        dirty.arrived(of(WorkClass::Spread, number, 1));
+    }
+    assert_eq!(started(&mut dirty), [(1, 1), (1, 2)], "what is spread leaves half of the places");
+    for number in 601..=609 {
+        dirty.arrived(of(WorkClass::Author, number, 1));
+    }
+    assert_eq!(started(&mut dirty), [(1, 601), (1, 602)]);
+    // 500 do not fit into memory, and nothing better waits for the disk because of them.
+    for number in 701..=703 {
+        dirty.arrived(of(WorkClass::Person, number, 1));
+    }
+    assert_eq!(started(&mut dirty), [(1, 701), (1, 702)]);
+    dirty.arrived(Arrival { class: WorkClass::Author, ..arrival(2, 1, 1) });
+    assert_eq!(started(&mut dirty), [], "the process is full");
+    dirty.arrived(Arrival { class: WorkClass::Person, ..arrival(2, 2, 1) });
+    assert_eq!(started(&mut dirty), [(2, 2)], "but not for people");
+}
+
+#[test]
+fn a_start_tells_how_many_are_behind_it() {
+    let mut dirty = with(9, 9, 100);
+    for (number, class) in (1..).zip([WorkClass::Person, WorkClass::Author, WorkClass::Progress, WorkClass::Author]) {
+        dirty.arrived(of(class, number, 1));
+    }
+    let behind: Vec<_> = std::iter::from_fn(|| dirty.start()).map(|start| (number(&start).1, start.behind)).collect();
+    assert_eq!(behind, [(1, 2), (2, 1), (4, 0), (3, 0)]);
+}
+
+#[test]
+fn what_is_kept_for_people_holds_nobody_better() {
+    let mut dirty = with(8, 1, 100);
+    for (number, class) in (1..).zip([WorkClass::Progress, WorkClass::Spread, WorkClass::Progress]) {
+        dirty.arrived(of(class, number, 1));
+    }
+    let start = dirty.start().unwrap();
+    dirty.ended(start.key, Ended::Pause(at(60)));
+    assert_eq!(started(&mut dirty), []);
+    dirty.arrived(of(WorkClass::Author, 8, 1));
+    dirty.arrived(of(WorkClass::Person, 9, 1));
+    assert_eq!(order(&mut dirty), [9, 8]);
+    dirty.wake(at(60));
+    assert_eq!(order(&mut dirty), [3, 1, 2]);
 }
 
 #[test]
@@ -121,30 +194,28 @@ fn a_pause_holds_the_whole_installation_and_nobody_else() {
     assert_eq!(started(&mut dirty), [(1, 1)]);
 }
 
-/// A lane's rows as the storage has them.
-type Disk = BTreeMap<(u64, u64), i64>;
+/// Lanes' rows as the storage has them: the newest of each, and the best class.
+type Disk = BTreeMap<(u64, u64), (i64, WorkClass)>;
 
-fn page(disk: &Disk, installation: InstallationId, after: Option<&Cursor>, limit: usize) -> Page {
+fn page(disk: &Disk, (installation, class): (InstallationId, WorkClass), after: Option<&Cursor>, limit: usize) -> Page {
     let after = after.map_or(0, |cursor| cursor.what.parse().unwrap());
     let rest = disk.range((installation.get(), after + 1)..(installation.get() + 1, 0));
-    let pending: Vec<_> = rest
-        .take(limit)
-        .map(|(&(installation, number), &seq)| Pending {
-            target: key(installation, number).target,
-            newest: Seq(seq),
-            retry_at: None,
-        })
-        .collect();
-    let last = disk.range((installation.get(), after + 1)..(installation.get() + 1, 0)).take(limit).last();
-    let next = last
-        .filter(|_| pending.len() >= limit)
-        .map(|(&(_, number), _)| Cursor { repository: String::new(), what: number.to_string() });
-    Page { pending, next }
+    let rest: Vec<_> = rest.filter(|(_, (_, of))| *of == class).take(limit).collect();
+    let pending = rest.iter().map(|&(&(installation, number), &(seq, _))| Pending {
+        target: key(installation, number).target,
+        newest: Seq(seq),
+        retry_at: None,
+    });
+    let next = rest
+        .last()
+        .filter(|_| rest.len() >= limit)
+        .map(|&(&(_, number), _)| Cursor { repository: String::new(), what: number.to_string() });
+    Page { pending: pending.collect(), next }
 }
 
 #[derive(Debug, Clone)]
 enum Step {
-    Arrive(u64, u64),
+    Arrive(u64, u64, WorkClass),
     Start,
     End,
     ReadPage,
@@ -153,7 +224,8 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => (1..3_u64, 1..30_u64).prop_map(|(installation, number)| Step::Arrive(installation, number)),
+        4 => (1..3_u64, 1..30_u64, 0..4_usize)
+            .prop_map(|(installation, number, class)| Step::Arrive(installation, number, WorkClass::ALL[class])),
         2 => Just(Step::Start),
         2 => Just(Step::End),
         1 => Just(Step::ReadPage),
@@ -169,41 +241,42 @@ proptest! {
         let mut dirty = with(3, 2, 4);
         let mut disk = Disk::new();
         let mut running: Vec<(Start, i64)> = Vec::new();
-        let mut reading: Vec<(InstallationId, Page)> = Vec::new();
+        let mut reading: Vec<(InstallationId, WorkClass, Page)> = Vec::new();
         let drain = (0..400).flat_map(|_| [Step::Start, Step::End, Step::ReadPage, Step::TakePage]);
         for (seq, step) in (1..).zip(steps.into_iter().chain(drain)) {
             match step {
-                Step::Arrive(installation, number) => {
-                    disk.insert((installation, number), seq);
-                    dirty.arrived(arrival(installation, number, seq));
+                Step::Arrive(installation, number, class) => {
+                    let row = disk.entry((installation, number)).or_insert((seq, class));
+                    *row = (seq, row.1.min(class));
+                    dirty.arrived(Arrival { class, ..arrival(installation, number, seq) });
                 }
                 Step::Start => {
                     if let Some(start) = dirty.start() {
                         prop_assert!(running.iter().all(|(other, _)| other.key != start.key));
                         // The job reads what is on disk now; nothing, if an earlier one covered it.
-                        let up_to = disk.get(&number(&start)).map_or(start.newest.0, |&seq| seq);
+                        let up_to = disk.get(&number(&start)).map_or(start.newest.0, |&(seq, _)| seq);
                         running.push((start, up_to));
                     }
                 }
                 Step::End if !running.is_empty() => {
                     let (start, up_to) = running.remove(0);
-                    if disk.get(&number(&start)).is_some_and(|&seq| seq <= up_to) {
+                    if disk.get(&number(&start)).is_some_and(|&(seq, _)| seq <= up_to) {
                         disk.remove(&number(&start));
                     }
                     dirty.ended(start.key, Ended::Done(Seq(up_to)));
                 }
                 Step::ReadPage => {
-                    if let Some((installation, after, limit)) = dirty.wants_page() {
-                        reading.push((installation, page(&disk, installation, after.as_ref(), limit)));
+                    if let Some((installation, class, after, limit)) = dirty.wants_page() {
+                        reading.push((installation, class, page(&disk, (installation, class), after.as_ref(), limit)));
                     }
                 }
                 Step::TakePage if !reading.is_empty() => {
-                    let (installation, page) = reading.remove(0);
-                    dirty.paged(installation, Some(page), at(0));
+                    let (installation, class, page) = reading.remove(0);
+                    dirty.paged(installation, class, Some(page), at(0));
                 }
                 Step::End | Step::TakePage => {}
             }
-            prop_assert!(dirty.lanes.values().all(|lane| lane.entries.len() <= 4), "{dirty:?}");
+            prop_assert!(dirty.lanes.values().all(|lane| lane.held.iter().all(|held| *held <= 4)), "{dirty:?}");
         }
         prop_assert!(disk.is_empty(), "left behind: {disk:?} {dirty:?}");
         prop_assert!(dirty.is_settled() && dirty.lanes.is_empty(), "{dirty:?}");
@@ -214,10 +287,11 @@ proptest! {
 fn a_page_that_cannot_be_read_is_asked_for_again() {
     let mut dirty = with(1, 1, 4);
     dirty.found(InstallationId::new(1));
-    let (installation, after, limit) = dirty.wants_page().unwrap();
-    assert_eq!((installation.get(), after, limit), (1, None, 2));
-    assert_eq!(dirty.wants_page(), None);
-    dirty.paged(installation, None, at(0));
+    let (installation, class, after, limit) = dirty.wants_page().unwrap();
+    assert_eq!((installation.get(), class, after, limit), (1, WorkClass::Person, None, 2));
+    let others = std::iter::from_fn(|| dirty.wants_page()).map(|(_, class, ..)| class);
+    assert_eq!(others.collect::<Vec<_>>(), &WorkClass::ALL[1..]);
+    dirty.paged(installation, class, None, at(0));
     assert_eq!(dirty.wants_page(), None);
     dirty.wake(at(5));
     assert!(dirty.wants_page().is_some());

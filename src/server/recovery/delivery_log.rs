@@ -23,7 +23,7 @@ const REACH: TimeDelta = TimeDelta::days(3);
 /// Attempts may be listed late, or by a clock that differs from ours.
 const OVERLAP: TimeDelta = TimeDelta::minutes(15);
 
-/// Deliveries asked for again in one pass: as many creating requests as our pace sends without pauses.
+/// Deliveries asked for again in one pass: fewer than the platform takes creating requests in a minute.
 const REDELIVERIES: usize = 60;
 
 pub(super) struct DeliveryLog {

@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use self::{delivery_log::DeliveryLog, resync::Resync};
 use super::{clock::Clock, inbox::Inbox, metrics::Metrics, storage::Store};
-use crate::github::{Error, Github, fenced};
+use crate::github::{Error, Github, Served, WorkClass, fenced, serving};
 use loopgate_core::Timestamp;
 
 /// What both parts work with.
@@ -97,7 +97,8 @@ impl Recovery {
             while self.due() <= clock.now() {
                 if is_asked || self.tools.store.is_the_one().await.unwrap_or(false) {
                     let fence = if is_asked { None } else { self.tools.store.fence_of_one() };
-                    fenced(fence, self.work()).await;
+                    let spread = Served { class: WorkClass::Spread, behind: 0 };
+                    fenced(fence, serving(spread, self.work())).await;
                 } else {
                     self.others_until = clock.now() + NOT_MINE;
                 }

@@ -38,7 +38,7 @@ use self::{
 pub(super) use self::{read::Store, write::Writer};
 use super::reconciler::{LookOutcome, Requeue};
 use crate::github::{
-    DeliveryAttempt, Fence, ListedPull, Secret, Seen,
+    DeliveryAttempt, Fence, ListedPull, Secret, Seen, WorkClass,
     webhook::{Target, Work},
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Hint};
@@ -97,21 +97,12 @@ pub struct Key {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Seq(pub i64);
 
-/// How soon a target should have its turn among those of its installation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Urgency {
-    /// After everything else: one of many that a change of configuration, team or installation concerns.
-    Spread,
-    /// Somebody did something on this very pull request.
-    Direct,
-}
-
 /// A reason to look at a target, committed and not yet dealt with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Arrival {
     pub key: Key,
     pub seq: Seq,
-    pub urgency: Urgency,
+    pub class: WorkClass,
 }
 
 /// A delivery that passed all checks and asks for work.
@@ -233,7 +224,7 @@ pub(super) enum WorkEnd {
         into: Vec<Key>,
         origin: WorkOrigin,
         hints: Vec<Hint>,
-        urgency: Urgency,
+        class: WorkClass,
     },
     Failed(Trouble),
     /// Given up until somebody replays it or something new happens there.
@@ -306,13 +297,13 @@ pub(super) struct Cursor {
 }
 
 /// How much there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     /// Targets that are not done, those given up not counted.
     pub waiting: u64,
     pub dead: u64,
-    /// When the first delivery came that a waiting target is not yet rid of.
-    pub oldest: Option<Timestamp>,
+    /// When the first delivery came that a waiting target is not yet rid of, by [`WorkClass::ALL`].
+    pub oldest: [Option<Timestamp>; WorkClass::ALL.len()],
 }
 
 /// Work that failed ten times in a row and was given up.
@@ -418,6 +409,11 @@ fn key(row: &Row) -> Result<Option<Key>, StoreError> {
     }
     let installation = installation(row)?;
     Ok(target.map(|target| Key { installation, target }))
+}
+
+/// The class that a number stands for; what a later version may add is not urgent.
+fn class(number: i64) -> WorkClass {
+    usize::try_from(number).ok().and_then(|at| WorkClass::ALL.get(at).copied()).unwrap_or(WorkClass::Spread)
 }
 
 fn installation(row: &Row) -> Result<InstallationId, StoreError> {

@@ -33,7 +33,10 @@ use crate::github::Fence;
 
 /// As in sqlite.rs. A step only adds what versions before it do without; what they use goes with a step of the release
 /// after the one that stopped using it. So two versions work on one database while one replaces the other.
-const MIGRATIONS: &[(&str, &str)] = &[("inbox", include_str!("../../../migrations/postgres/0001_inbox.sql"))];
+const MIGRATIONS: &[(&str, &str)] = &[
+    ("inbox", include_str!("../../../migrations/postgres/0001_inbox.sql")),
+    ("classes", include_str!("../../../migrations/postgres/0002_classes.sql")),
+];
 
 /// How often a process says that it lives.
 const BEAT: Duration = Duration::from_secs(5);

@@ -18,7 +18,7 @@ static INSTALLATIONS: LazyLock<PerDatabase> = LazyLock::new(|| {
 static PAGE: LazyLock<PerDatabase> = LazyLock::new(|| {
     PerDatabase::new(
         "SELECT installation, repository, what, newest, retry_at FROM work
-         WHERE installation = $1 AND (repository, what) > ($2, $3) AND dead_at IS NULL
+         WHERE installation = $1 AND (repository, what) > ($2, $3) AND class = $6 AND dead_at IS NULL
              AND (holder IS NULL OR holder = $5 OR {is_gone})
          ORDER BY repository, what LIMIT $4",
     )
@@ -86,10 +86,10 @@ impl Store {
         rows.iter().map(installation).collect()
     }
 
-    /// The unfinished targets of an installation after `after`, `limit` at most, without those given up.
+    /// The unfinished targets of an installation and class after `after`, `limit` at most, without those given up.
     pub async fn page(
         &self,
-        installation: InstallationId,
+        (installation, class): (InstallationId, WorkClass),
         after: Option<&Cursor>,
         limit: usize,
     ) -> Result<Page, StoreError> {
@@ -98,7 +98,8 @@ impl Store {
             .bind(after.map_or(String::new(), |cursor| cursor.repository.clone()))
             .bind(after.map_or(String::new(), |cursor| cursor.what.clone()))
             .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-            .bind(self.database.process());
+            .bind(self.database.process())
+            .bind(class as i64);
         let rows = self.database.read(query).await?;
         let mut page = Page { pending: Vec::with_capacity(rows.len()), next: None };
         for row in &rows {
@@ -160,12 +161,17 @@ impl Store {
     }
 
     pub async fn counts(&self) -> Result<Counts, StoreError> {
-        let sql = "SELECT COUNT(*), COUNT(dead_at),
-                       MIN(CASE WHEN dead_at IS NULL THEN coalesce(waiting_since, received_at) END) FROM work";
-        let rows = self.database.read(Query::new(sql)).await?;
-        let Some(row) = rows.first() else { return Ok(Counts { waiting: 0, dead: 0, oldest: None }) };
-        let [all, dead] = [row.get::<i64>(0)?, row.get::<i64>(1)?].map(i64::cast_unsigned);
-        Ok(Counts { waiting: all - dead, dead, oldest: time(row.get(2)?) })
+        let sql = "SELECT class, COUNT(*), COUNT(dead_at),
+                       MIN(CASE WHEN dead_at IS NULL THEN coalesce(waiting_since, received_at) END)
+                   FROM work GROUP BY class";
+        let mut counts = Counts::default();
+        for row in self.database.read(Query::new(sql)).await? {
+            let [all, dead] = [row.get::<i64>(1)?, row.get::<i64>(2)?].map(i64::cast_unsigned);
+            counts.waiting += all - dead;
+            counts.dead += dead;
+            counts.oldest[class(row.get(0)?) as usize] = time(row.get(3)?);
+        }
+        Ok(counts)
     }
 }
 

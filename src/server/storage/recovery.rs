@@ -171,7 +171,7 @@ impl Batch<'_> {
         for row in &wanted {
             keys.extend(key(row)?);
         }
-        self.ask(keys, "resync", Urgency::Spread, now).await
+        self.ask(keys, "resync", WorkClass::Spread, now).await
     }
 
     pub(super) async fn forget_recovered(&mut self, now: Timestamp) -> Result<(), StoreError> {

@@ -35,6 +35,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("healing", include_str!("../../../migrations/sqlite/0002_healing.sql")),
     ("recovery", include_str!("../../../migrations/sqlite/0003_recovery.sql")),
     ("claims", include_str!("../../../migrations/sqlite/0004_claims.sql")),
+    ("classes", include_str!("../../../migrations/sqlite/0005_classes.sql")),
 ];
 
 pub(super) const FILE: &str = "inbox.sqlite";

@@ -153,7 +153,7 @@ async fn failures_add_up_until_something_ends_well(mut kept: Kept) {
     kept.settle(1, WorkEnd::Failed(trouble(3))).await;
     kept.one(delivery("b", 1, vec![])).await;
     assert_eq!(kept.loaded(1).await.unwrap().failures, 3, "an event does not make it well");
-    let page = kept.store.page(InstallationId::new(u64::MAX), None, 10).await.unwrap();
+    let page = kept.store.page((InstallationId::new(u64::MAX), WorkClass::Spread), None, 10).await.unwrap();
     assert_eq!(page.pending[0].retry_at, Some(at(60)));
     let loaded = kept.loaded(1).await.unwrap();
     kept.one(delivery("c", 1, vec![])).await;
@@ -198,7 +198,7 @@ async fn a_commit_is_replaced_by_its_pull_requests_at_once(mut kept: Kept) {
     };
     let hints = vec![pressed];
     let into = vec![key(2), key(3)];
-    kept.settle(1, WorkEnd::Resolved { into, origin: origin.clone(), hints: hints.clone(), urgency: Urgency::Spread })
+    kept.settle(1, WorkEnd::Resolved { into, origin: origin.clone(), hints: hints.clone(), class: WorkClass::Spread })
         .await;
     assert_eq!(kept.loaded(1).await, None);
     for number in [2, 3] {
@@ -230,7 +230,8 @@ async fn pages_walk_over_everything_once(mut kept: Kept) {
     kept.settle(7, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
     let (mut after, mut met) = (None, Vec::new());
     loop {
-        let page = kept.store.page(InstallationId::new(u64::MAX), after.as_ref(), 10).await.unwrap();
+        let page =
+            kept.store.page((InstallationId::new(u64::MAX), WorkClass::Spread), after.as_ref(), 10).await.unwrap();
         met.extend(page.pending.into_iter().map(|pending| pending.target));
         after = page.next;
         if after.is_none() {
@@ -239,7 +240,7 @@ async fn pages_walk_over_everything_once(mut kept: Kept) {
     }
     met.sort();
     assert_eq!(met, (1..=25).filter(|number| *number != 7).map(target).collect::<Vec<_>>());
-    let nobody = kept.store.page(InstallationId::new(1), None, 10).await.unwrap();
+    let nobody = kept.store.page((InstallationId::new(1), WorkClass::Spread), None, 10).await.unwrap();
     assert_eq!(nobody, Page { pending: vec![], next: None });
 }
 
@@ -272,7 +273,7 @@ async fn work_is_one_processs_until_it_ends_or_that_is_gone(mut kept: Kept) {
     if let Some(former) = &mut former {
         assert_eq!(next.begin(1).await, None, "another process works on it");
         assert_eq!(next.store.installations(Timestamp::MAX_UTC).await.unwrap(), []);
-        let page = next.store.page(InstallationId::new(u64::MAX), None, 9).await.unwrap();
+        let page = next.store.page((InstallationId::new(u64::MAX), WorkClass::Spread), None, 9).await.unwrap();
         assert_eq!(page, Page { pending: vec![], next: None });
         // It is stopped for longer than it has time.
         former.writer.tasks().shutdown().await;
@@ -324,7 +325,7 @@ async fn a_retry_is_due_by_time_and_events_join_it(mut kept: Kept) {
     kept.one(delivery("b", 1, vec![hint("b")])).await;
     assert_eq!(kept.store.installations(at(59)).await.unwrap(), []);
     assert_eq!(kept.store.installations(at(60)).await.unwrap().len(), 1);
-    let page = kept.store.page(InstallationId::new(u64::MAX), None, 9).await.unwrap();
+    let page = kept.store.page((InstallationId::new(u64::MAX), WorkClass::Spread), None, 9).await.unwrap();
     assert_eq!(page.pending[0].retry_at, Some(at(60)));
     let Applied::Begun(Some(work)) = kept.one(Change::Begin { key: key(1), now: at(60) }).await else { panic!("due") };
     assert_eq!((work.hints, work.failures), (vec![hint("a"), hint("b")], 1));
@@ -370,6 +371,7 @@ on_both! {
     a_failed_delivery_is_due_at_once_and_then_ever_later_until_one_is_taken,
     a_resync_wants_looks_at_what_a_list_says_something_new_of,
     the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with,
+    what_people_wait_for_is_found_first,
 }
 
 #[tokio::test]
@@ -588,7 +590,7 @@ async fn a_resync_wants_looks_at_what_a_list_says_something_new_of(mut kept: Kep
     let asked = async |kept: &mut Kept, hours: i64, most| {
         let change = Change::Resync { installation, most, now: at(3_600 * hours) };
         let Applied::New(arrivals) = kept.one(change).await else { panic!("arrivals") };
-        assert!(arrivals.iter().all(|it| it.urgency == Urgency::Spread));
+        assert!(arrivals.iter().all(|it| it.class == WorkClass::Spread));
         let number =
             |it: Arrival| if let Target::PullRequest { number, .. } = it.key.target { number.get() } else { 0 };
         arrivals.into_iter().map(number).collect::<Vec<_>>()
@@ -631,7 +633,7 @@ async fn the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with(mut kept
         let work = Work { installation: InstallationId::new(u64::MAX), targets: vec![target(1)], hints: vec![] };
         Change::Accept(Delivery { id: str::parse(id).unwrap(), event: "push".into(), received_at: at(seconds), work })
     };
-    let oldest = async |kept: &Kept| kept.store.counts().await.unwrap().oldest;
+    let oldest = async |kept: &Kept| kept.store.counts().await.unwrap().oldest.into_iter().flatten().min();
     assert_eq!(oldest(&kept).await, None);
     kept.one(delivery("a", 1)).await;
     kept.one(delivery("b", 2)).await;
@@ -676,4 +678,49 @@ async fn a_directory_that_goes_while_nothing_is_open_is_made_anew() {
     std::fs::remove_dir_all(kept.directory.path()).unwrap();
     kept.writer.apply(&many).await.unwrap();
     assert_eq!(kept.store.counts().await.unwrap().waiting, 398, "what was open no more is lost, and nothing else");
+}
+
+fn event(id: &str, event: &str, number: u64) -> Change {
+    let Change::Accept(delivery) = delivery(id, number, vec![]) else { unreachable!("it is a delivery") };
+    Change::Accept(Delivery { event: event.to_owned(), ..delivery })
+}
+
+async fn what_people_wait_for_is_found_first(mut kept: Kept) {
+    let events = ["check_run", "pull_request", "issue_comment", "push", "pull_request", "check_run"];
+    let deliveries: Vec<_> =
+        (1..).zip(events).map(|(number, name)| event(&format!("first-{number}"), name, number)).collect();
+    kept.writer.apply(&deliveries).await.unwrap();
+    // Somebody comments where a check went on, and a check goes on where somebody has commented.
+    kept.writer.apply(&[event("more-6", "issue_comment", 6), event("more-3", "check_run", 3)]).await.unwrap();
+    let page = async |kept: &Kept, class| {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let page = kept.store.page((InstallationId::new(u64::MAX), class), after.as_ref(), 1).await.unwrap();
+            found.extend(page.pending.into_iter().map(|pending| match pending.target {
+                Target::PullRequest { number, .. } => number.get(),
+                other => panic!("{other:?}"),
+            }));
+            after = page.next;
+            if after.is_none() {
+                return found;
+            }
+        }
+    };
+    let expected = [vec![3, 6], vec![2, 5], vec![1], vec![4]];
+    for (class, expected) in WorkClass::ALL.into_iter().zip(expected) {
+        assert_eq!(page(&kept, class).await, expected, "{class:?}");
+    }
+    let oldest = kept.store.counts().await.unwrap().oldest;
+    assert_eq!(oldest, [Some(at(0)); WorkClass::ALL.len()]);
+    // What is dealt with starts anew, and the version before this one writes no class.
+    kept.settle(3, WorkEnd::Done(Requeue::OnEvent.into())).await;
+    kept.one(event("again-3", "status", 3)).await;
+    kept.sql(
+        "INSERT INTO work (installation, repository, what, newest, delivery, event, received_at)
+         SELECT installation, repository, 'pr:7', newest, delivery, event, received_at FROM work WHERE what = 'pr:1'",
+    )
+    .await;
+    assert_eq!(page(&kept, WorkClass::Person).await, [6]);
+    assert_eq!(page(&kept, WorkClass::Progress).await, [1, 3]);
+    assert_eq!(page(&kept, WorkClass::Author).await, [2, 5, 7]);
 }

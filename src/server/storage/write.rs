@@ -15,6 +15,7 @@ use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use super::*;
+use crate::github::webhook::class_of;
 
 /// GitHub's delivery log reaches back 3 days, that of GitHub Enterprise Server 7
 /// (<https://docs.github.com/en/webhooks/testing-and-troubleshooting-webhooks/viewing-webhook-deliveries>). Ids are
@@ -64,10 +65,10 @@ static REMEMBER_IN_PARTS: Statements = LazyLock::new(|| {
 /// and hints beyond some 4,000 bytes are let go: so much happens to one target only while nothing can be done, and then
 /// its newest state is all that matters.
 static ADD: Statements = LazyLock::new(|| {
-    statements(9, |rows| {
+    statements(10, |rows| {
         format!(
             "INSERT INTO work
-                 (installation, repository, what, newest, delivery, event, received_at, waiting_since, hints)
+                 (installation, repository, what, newest, delivery, event, received_at, waiting_since, hints, class)
              VALUES {rows}
              ON CONFLICT (installation, repository, what) DO UPDATE SET
                  newest = CASE WHEN excluded.newest > work.newest THEN excluded.newest ELSE work.newest + 1 END,
@@ -78,7 +79,9 @@ static ADD: Statements = LazyLock::new(|| {
                      OR octet_length(work.hints) > 4000 THEN work.hints ELSE work.hints || excluded.hints END,
                  failures = CASE WHEN work.dead_at IS NULL THEN work.failures ELSE 0 END,
                  failing_since = CASE WHEN work.dead_at IS NULL THEN work.failing_since END,
-                 begun = CASE WHEN work.dead_at IS NULL THEN work.begun ELSE 0 END, dead_at = NULL"
+                 begun = CASE WHEN work.dead_at IS NULL THEN work.begun ELSE 0 END,
+                 class = CASE WHEN work.dead_at IS NULL AND work.class < excluded.class THEN work.class
+                     ELSE excluded.class END, dead_at = NULL"
         )
     })
 });
@@ -251,7 +254,7 @@ struct Addition {
     seq: Seq,
     origin: WorkOrigin,
     hints: String,
-    urgency: Urgency,
+    class: WorkClass,
 }
 
 impl Batch<'_> {
@@ -272,7 +275,7 @@ impl Batch<'_> {
                 Change::Begin { key, now } => self.begin(key, *now).await?,
                 Change::Probe { now } => self.probe(*now).await?,
                 Change::Replay(key) => self.replay(key).await?,
-                Change::Look { key, now } => self.ask([key.clone()], "request", Urgency::Direct, *now).await?,
+                Change::Look { key, now } => self.ask([key.clone()], "request", WorkClass::Author, *now).await?,
                 Change::Log { attempts, until } => self.log(attempts, *until).await?,
                 Change::Redelivery { attempt, due_at } => self.redelivery(*attempt, *due_at).await?,
                 Change::Listed { installation, repository, pulls, is_complete, now } => {
@@ -299,16 +302,16 @@ impl Batch<'_> {
                 continue;
             }
             let Delivery { id, event, received_at, work } = delivery;
-            let hints = written(&work.hints);
+            let (hints, class) = (written(&work.hints), class_of(event, &work.hints));
             let key = |target: &Target| Key { installation: work.installation, target: target.clone() };
-            let arrival = |target| Arrival { key: key(target), seq: *seq, urgency: Urgency::Direct };
+            let arrival = |target| Arrival { key: key(target), seq: *seq, class };
             applied.push(Applied::New(work.targets.iter().map(arrival).collect()));
             additions.extend(work.targets.iter().map(|target| Addition {
                 key: key(target),
                 seq: *seq,
                 origin: WorkOrigin { delivery: id.to_string(), event: event.clone(), received_at: *received_at },
                 hints: hints.clone(),
-                urgency: Urgency::Direct,
+                class,
             }));
         }
         self.add(merged(additions)).await?;
@@ -385,7 +388,7 @@ impl Batch<'_> {
         sorted.sort_by_key(|addition| &addition.key);
         for (sql, chunk) in chunks(&ADD, &sorted) {
             let mut query = Query::new(sql);
-            for Addition { key, seq, origin, hints, .. } in chunk.iter().copied() {
+            for Addition { key, seq, origin, hints, class } in chunk.iter().copied() {
                 let (repository, what) = names::columns(&key.target);
                 query = query
                     .bind(key.installation.get().cast_signed())
@@ -396,11 +399,12 @@ impl Batch<'_> {
                     .bind(origin.event.clone())
                     .bind(origin.received_at.timestamp_millis())
                     .bind(origin.received_at.timestamp_millis())
-                    .bind(hints.clone());
+                    .bind(hints.clone())
+                    .bind(*class as i64);
             }
             query.execute(self.on()).await?;
         }
-        let arrival = |Addition { key, seq, urgency, .. }| Arrival { key, seq, urgency };
+        let arrival = |Addition { key, seq, class, .. }| Arrival { key, seq, class };
         Ok(additions.into_iter().map(arrival).collect())
     }
 
@@ -445,7 +449,7 @@ impl Batch<'_> {
                 self.looked(key, *seen, now).await?;
                 return Ok(Applied::New(left));
             }
-            WorkEnd::Resolved { into, origin, hints, urgency } => {
+            WorkEnd::Resolved { into, origin, hints, class } => {
                 let mut left = self.finish(key, covered).await?;
                 let hints = written(hints);
                 let addition = |key: &Key| Addition {
@@ -453,7 +457,7 @@ impl Batch<'_> {
                     seq: self.take_seq(),
                     origin: origin.clone(),
                     hints: hints.clone(),
-                    urgency: *urgency,
+                    class: *class,
                 };
                 let additions = into.iter().map(addition).collect();
                 left.extend(self.add(additions).await?);
@@ -481,11 +485,12 @@ impl Batch<'_> {
             "UPDATE work SET failures = 0, failing_since = NULL, begun = 0, holder = NULL, reason = '', retry_at = NULL,
                  waiting_since = received_at,
                  hints = substr(hints, CAST($4 + 1 AS INTEGER))
-             WHERE installation = $1 AND repository = $2 AND what = $3 RETURNING newest",
+             WHERE installation = $1 AND repository = $2 AND what = $3 RETURNING newest, class",
             key,
         );
         let left = left.bind(covered.hints).fetch_all(self.on()).await?;
-        let arrival = |row: &Row| Ok(Arrival { key: key.clone(), seq: Seq(row.get(0)?), urgency: Urgency::Direct });
+        let arrival =
+            |row: &Row| Ok(Arrival { key: key.clone(), seq: Seq(row.get(0)?), class: super::class(row.get(1)?) });
         left.iter().map(arrival).collect()
     }
 
@@ -547,7 +552,7 @@ impl Batch<'_> {
         .bind(seq.0)
         .execute(self.on())
         .await?;
-        let arrival = Arrival { key: key.clone(), seq, urgency: Urgency::Direct };
+        let arrival = Arrival { key: key.clone(), seq, class: WorkClass::Author };
         Ok(Applied::New(if revived > 0 { vec![arrival] } else { Vec::new() }))
     }
 
@@ -558,7 +563,7 @@ impl Batch<'_> {
         for row in due {
             keys.extend(key(&row)?);
         }
-        self.ask(keys, "wakeup", Urgency::Direct, now).await
+        self.ask(keys, "wakeup", WorkClass::Author, now).await
     }
 
     /// Looks that no delivery asked for.
@@ -566,12 +571,12 @@ impl Batch<'_> {
         &mut self,
         keys: impl IntoIterator<Item = Key>,
         event: &str,
-        urgency: Urgency,
+        class: WorkClass,
         now: Timestamp,
     ) -> Result<Applied, StoreError> {
         let origin = WorkOrigin { delivery: String::new(), event: event.to_owned(), received_at: now };
         let addition =
-            |key| Addition { key, seq: self.take_seq(), origin: origin.clone(), hints: String::new(), urgency };
+            |key| Addition { key, seq: self.take_seq(), origin: origin.clone(), hints: String::new(), class };
         let additions = keys.into_iter().map(addition).collect();
         Ok(Applied::New(self.add(additions).await?))
     }
@@ -629,7 +634,8 @@ fn merged(additions: Vec<Addition>) -> Vec<Addition> {
                 if !hints.contains(&addition.hints) {
                     hints.push_str(&addition.hints);
                 }
-                merged[place] = Addition { hints, ..addition };
+                let class = merged[place].class.min(addition.class);
+                merged[place] = Addition { hints, class, ..addition };
             }
             None => {
                 places.insert(addition.key.clone(), merged.len());

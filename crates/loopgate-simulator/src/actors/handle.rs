@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Admin, Ci, Person};
 use crate::{
     AppKey, Clock, Delivery, DeliveryCounts, DeliveryFault, Happening, Refused, RequestCounts, RequestFault,
-    RequestRecord, Simulator, TimedOut,
+    RequestRecord, SecondaryLimits, Simulator, TimedOut,
     config::OWNER,
     hooks::Webhooks,
     operations::apps::NewApp,
@@ -173,6 +173,11 @@ impl Simulator {
     /// The login behind an account id of the journal.
     pub fn login(&self, id: UserId) -> String {
         self.look(|world| world.login(id).to_owned())
+    }
+
+    /// Keeps these secondary limits from now on.
+    pub fn keep_limits(&self, limits: SecondaryLimits) {
+        self.shared.quietly(|world| world.rate_limits.secondary = limits);
     }
 
     pub fn add_fault(&self, fault: RequestFault) {

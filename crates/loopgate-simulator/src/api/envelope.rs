@@ -134,7 +134,7 @@ impl Visit {
     /// Checks the caller's credentials and rate, then lets the handler answer.
     async fn carry_out(&self, mut request: Request, next: Next) -> Response {
         let admitted = self.caller.clone().and_then(|caller| {
-            self.shared.quietly(|world| limits::check(world, &caller, &self.name))?;
+            self.shared.quietly(|world| limits::check(world, &caller, &self.name, (&self.method, self.uri.path())))?;
             Ok(caller)
         });
         let mut response = match admitted {

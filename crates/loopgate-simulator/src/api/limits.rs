@@ -1,16 +1,21 @@
-//! The hourly limit of each caller.
+//! The limits of each caller.
 
 use axum::response::Response;
-use http::HeaderValue;
+use http::{HeaderValue, Method};
 
 use super::caller::Caller;
 use crate::{refused::Refused, world::World};
 
-/// Refuses who has used up the hour.
-pub fn check(world: &mut World, caller: &Caller, name: &str) -> Result<(), Refused> {
-    let (used, _) = world.rate_limits.window(name, world.clock.now());
+/// Refuses who has used up the hour, or what a secondary limit allows.
+pub fn check(world: &mut World, caller: &Caller, name: &str, (method, path): (&Method, &str)) -> Result<(), Refused> {
+    let now = world.clock.now();
+    let (used, _) = world.rate_limits.window(name, now);
     if used < allowance(world, name) {
-        return Ok(());
+        if world.rate_limits.admits(name, method, path, now) {
+            return Ok(());
+        }
+        let message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
+        return Err(Refused { headers: vec![("retry-after", "60".into())], ..Refused::forbidden(message) });
     }
     let whom = match caller {
         Caller::Installation { id, .. } => format!("installation ID {id}"),

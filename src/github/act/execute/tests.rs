@@ -151,6 +151,29 @@ async fn a_rate_limit_ends_it() {
 }
 
 #[tokio::test]
+async fn what_may_not_be_created_yet_is_left_out_and_the_rest_goes_on() {
+    let bench = Bench::new().await;
+    bench.answer("POST", "issues/12/labels", ok(200, json!([]))).await;
+    bench.answer("DELETE", "issues/comments/1", ok(204, json!({}))).await;
+    let others = (0..72).map(|nth| format!("{nth:040x}").parse::<Sha>().unwrap());
+    let now = bench.client.now();
+    others.for_each(|other| drop(bench.client.book(Need::Comment, other).unwrap()));
+    let effects = [
+        Effect::AddLabels(vec!["a".into()]),
+        Effect::CreateStatusComment { body: "x".into() },
+        Effect::PostComment { key: "gate:security:1".into(), body: "x".into() },
+        Effect::React { to: Reacted::Comment(CommentId::new(7)), kind: ReactionKind::Done, presence: Presence::Absent },
+        Effect::DeleteComment(CommentId::new(1)),
+    ];
+    let executed = bench.execute(&effects).await.unwrap();
+    assert_eq!((executed.done, executed.problems.len()), (2, 0), "it is no problem to tell of");
+    let until = executed.paced_until.unwrap();
+    assert!((60..=62).contains(&(until - now).num_seconds()), "{until}");
+    let sent: Vec<_> = bench.requests().await.into_iter().map(|(verb, at, _)| format!("{verb} {at}")).collect();
+    assert_eq!(sent, ["POST issues/12/labels", "DELETE issues/comments/1"]);
+}
+
+#[tokio::test]
 async fn a_label_is_made_with_colour_and_description_where_it_is_missing() {
     let bench = Bench::new().await;
     bench.answer("POST", "labels", invalid("Validation Failed")).await;

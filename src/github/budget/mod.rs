@@ -1,0 +1,143 @@
+//! What may still be sent for an installation, and for whom. Pure; the time is passed in.
+//!
+//! - The **quota** of the hour is what GitHub's answers say; its last tenth is kept for people.
+//! - **Points** are the platform's limit for a minute: 900, of which a read costs 1 and any other request 5
+//!   (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#calculating-points-for-the-secondary-rate-limit>).
+//!   A request waits for them, the most urgent first. Servers of one's own have this limit switched off unless told
+//!   otherwise, so there it is kept once it was met.
+//! - **Content** is created by need ([`Creates`]).
+//!
+//! Several processes of one App share the quota by GitHub's answers. Each counts points and content by itself.
+
+mod creates;
+
+use std::collections::VecDeque;
+
+use chrono::TimeDelta;
+use http::HeaderMap;
+
+use super::work_class::WorkClass;
+pub(crate) use creates::{Creates, Need};
+use loopgate_core::Timestamp;
+
+/// The platform's points in a minute.
+const POINTS: u32 = 900;
+/// Points of a request that reads, and of any other.
+pub(crate) const READ: u32 = 1;
+pub(crate) const WRITE: u32 = 5;
+/// So many of them are people's: what a look after an approval costs, and the changes that follow from it.
+const POINTS_OF_PEOPLE: u32 = 50;
+const POINTS_FOR: TimeDelta = TimeDelta::minutes(1);
+
+/// What GitHub said last of the hour's requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    pub limit: u32,
+    pub remaining: u32,
+    pub reset: Timestamp,
+}
+
+/// Whether the platform's points are counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PointsLimit {
+    On,
+    #[default]
+    Off,
+}
+
+/// Why a request is not sent now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// For a moment.
+    Points,
+    /// What is left of the hour is people's.
+    ForPeople { until: Timestamp },
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Budget {
+    pub creates: Creates,
+    pub points: PointsLimit,
+    quota: Option<Quota>,
+    /// Points of what was answered within the last minute, oldest first: the platform counted them before that.
+    spent: VecDeque<(Timestamp, u32)>,
+    /// Points of what is under way.
+    under_way: u32,
+    /// Requests that wait for points, by class.
+    waiting: [u32; WorkClass::ALL.len()],
+}
+
+impl Budget {
+    pub fn new(points: PointsLimit) -> Self {
+        Self { points, ..Self::default() }
+    }
+
+    /// Asks to send a request, and counts it when that is granted, until it is [`answered`](Self::answered).
+    ///
+    /// # Errors
+    /// Why it is not sent now.
+    pub fn ask(&mut self, class: WorkClass, points: u32, now: Timestamp) -> Result<(), Held> {
+        let is_people = class == WorkClass::Person;
+        if let Some(Quota { limit, remaining, reset }) = self.quota.filter(|quota| quota.reset > now)
+            && !is_people
+            && remaining <= limit / 10
+        {
+            return Err(Held::ForPeople { until: reset });
+        }
+        self.spent.retain(|(at, _)| *at <= now && *at + POINTS_FOR > now);
+        if self.points == PointsLimit::On {
+            let most = if is_people { POINTS } else { POINTS - POINTS_OF_PEOPLE };
+            let used: u32 = self.spent.iter().map(|(_, points)| points).sum();
+            let is_first = self.waiting[..class as usize].iter().all(|waiting| *waiting == 0);
+            if self.under_way + used + points > most || !is_first {
+                return Err(Held::Points);
+            }
+        }
+        self.under_way += points;
+        Ok(())
+    }
+
+    /// A request is over that was granted.
+    pub fn answered(&mut self, points: u32, now: Timestamp) {
+        self.under_way = self.under_way.saturating_sub(points);
+        self.spent.push_back((now, points));
+    }
+
+    /// A request is sent once more.
+    pub fn repeats(&mut self, points: u32, now: Timestamp) {
+        self.spent.push_back((now, points));
+    }
+
+    /// A request waits for points, until it is over.
+    pub fn waits(&mut self, class: WorkClass) {
+        self.waiting[class as usize] += 1;
+    }
+
+    pub fn waits_no_more(&mut self, class: WorkClass) {
+        self.waiting[class as usize] = self.waiting[class as usize].saturating_sub(1);
+    }
+
+    /// What an answer says of the hour. Search and GraphQL have limits of their own.
+    pub fn told(&mut self, headers: &HeaderMap) {
+        let text = |name: &str| headers.get(name)?.to_str().ok();
+        let number = |name: &str| text(name)?.parse::<u32>().ok();
+        if text("x-ratelimit-resource").is_some_and(|resource| resource != "core") {
+            return;
+        }
+        let reset = text("x-ratelimit-reset").and_then(|at| Timestamp::from_timestamp(at.parse().ok()?, 0));
+        if let (Some(limit), Some(remaining), Some(reset)) =
+            (number("x-ratelimit-limit"), number("x-ratelimit-remaining"), reset)
+        {
+            // Answers come out of order: within one hour the lowest is the newest.
+            let lowest = self.quota.filter(|known| known.reset == reset).map_or(remaining, |it| it.remaining);
+            self.quota = Some(Quota { limit, remaining: remaining.min(lowest), reset });
+        }
+    }
+
+    pub fn quota(&self, now: Timestamp) -> Option<Quota> {
+        self.quota.filter(|quota| quota.reset > now)
+    }
+}
+
+#[cfg(test)]
+mod tests;
