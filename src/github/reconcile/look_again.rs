@@ -27,6 +27,8 @@ const OFFSETS: [TimeDelta; 4] =
 const UNANSWERED_FOR: TimeDelta = TimeDelta::hours(1);
 /// Pull requests remembered at most.
 const MOST: usize = 10_000;
+/// Facts remembered of each at most, the newest.
+const MOST_TOLD: usize = 100;
 
 /// Which pull requests are looked at again soon, and why.
 #[derive(Debug, Default)]
@@ -34,33 +36,41 @@ pub(super) struct LookAgain(Mutex<BTreeMap<(RepoName, PrNumber), Waiting>>);
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// What events told and the API did not show, and since when.
-    unseen: Vec<(Hint, Timestamp)>,
+    told: Vec<Told>,
     /// Since when GitHub does not say who somebody is, or what they may do.
     unanswered: Option<Timestamp>,
 }
 
+/// What an event told a short while ago. Each look must show it: one that does may be followed by one that is answered by
+/// another server, which lags behind.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    hint: Hint,
+    since: Timestamp,
+    pub is_shown: bool,
+}
+
 impl LookAgain {
-    /// What events told, now or before an earlier look, that this observation does not show; since when. What was waited
-    /// for long enough is no longer among it: what is read is taken for what is.
-    pub fn unseen(&self, job: &ReconcileRequest, observation: &Observation, now: Timestamp) -> Vec<(Hint, Timestamp)> {
+    /// What events told, now or before an earlier look, and whether this observation shows it. What is older than the last
+    /// of the repeated looks is no longer among it: what is read is taken for what is.
+    pub fn told(&self, job: &ReconcileRequest, observation: &Observation, now: Timestamp) -> Vec<Told> {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = waiting.get(&key(job)).map(|waiting| waiting.unseen.as_slice()).unwrap_or_default();
-        let known = |hint: &&Hint| before.iter().all(|(known, _)| known != *hint);
-        let news = job.hints.iter().filter(known).map(|hint| (hint.clone(), now));
-        let told: Vec<_> = before.iter().cloned().chain(news).collect();
-        let is_replaced = |at: usize| told[at + 1..].iter().any(|(later, _)| replaces(later, &told[at].0));
-        let is_unseen = |at: usize, (hint, since): &(Hint, Timestamp)| {
-            !shows(observation, hint) && !is_replaced(at) && next(*since, now).is_some()
-        };
-        told.iter().enumerate().filter(|(at, one)| is_unseen(*at, one)).map(|(_, one)| one.clone()).collect()
+        let before = waiting.get(&key(job)).map(|waiting| waiting.told.as_slice()).unwrap_or_default();
+        let known = |hint: &&Hint| before.iter().all(|told| told.hint != **hint);
+        let news = job.hints.iter().filter(known).map(|hint| (hint, now));
+        let all: Vec<_> = before.iter().map(|told| (&told.hint, told.since)).chain(news).collect();
+        let all = &all[all.len().saturating_sub(MOST_TOLD)..];
+        let stands = |at: usize| !all[at + 1..].iter().any(|(later, _)| replaces(later, all[at].0));
+        let young = all.iter().enumerate().filter(|(at, (_, since))| stands(*at) && next(*since, now).is_some());
+        let tell = |hint: &Hint, since| Told { is_shown: shows(observation, hint), hint: hint.clone(), since };
+        young.map(|(_, (hint, since))| tell(hint, *since)).collect()
     }
 
     /// When to look again, if there is a reason.
     pub fn after(
         &self,
         job: &ReconcileRequest,
-        unseen: Vec<(Hint, Timestamp)>,
+        told: Vec<Told>,
         unanswered: bool,
         now: Timestamp,
     ) -> Option<Timestamp> {
@@ -71,12 +81,13 @@ impl LookAgain {
             let patient = now - since < UNANSWERED_FOR;
             next(since, now).or(patient.then_some(now + TimeDelta::minutes(1)))
         });
-        let at = unseen.iter().filter_map(|(_, since)| next(*since, now)).chain(for_answer).min();
-        if !unseen.is_empty() || unanswered.is_some() {
+        let unseen = told.iter().filter(|told| !told.is_shown);
+        let at = unseen.filter_map(|told| next(told.since, now)).chain(for_answer).min();
+        if !told.is_empty() || unanswered.is_some() {
             if all.len() >= MOST {
                 all.clear();
             }
-            all.insert(key(job), Waiting { unseen, unanswered });
+            all.insert(key(job), Waiting { told, unanswered });
         }
         at
     }

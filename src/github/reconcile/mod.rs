@@ -321,15 +321,15 @@ impl Reconcile {
         let concurrent_writer = outrun.or(concurrent_writer);
         let mut effects = plan(&observation.surface, &decision.surface, &texts);
         let post_at = concurrent_writer.and_then(|concurrent_writer| concurrent_writer.left_to_them(&mut effects));
-        let unseen = self.look_again.unseen(job, &observation, now);
-        if stays && !unseen.is_empty() {
+        let told = self.look_again.told(job, &observation, now);
+        let is_all_shown = told.iter().all(|told| told.is_shown);
+        if stays && !is_all_shown {
             look_again::without_irrevocable(&mut effects);
         }
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
         let unanswered = observation.snapshot.authority.unknown().is_some();
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
-        let is_final =
-            decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && unseen.is_empty();
+        let is_final = decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && is_all_shown;
         let seen = match updated_at {
             Some(updated_at) if open => Seen::Open { updated_at, head, is_final },
             _ if open => Seen::Nothing,
@@ -339,7 +339,7 @@ impl Reconcile {
             .revisit_at
             .into_iter()
             .chain(archive_at)
-            .chain(self.look_again.after(job, unseen, unanswered, now))
+            .chain(self.look_again.after(job, told, unanswered, now))
             .chain(confirm_at())
             .chain(post_at)
             .chain(executed.paced_until)

@@ -95,6 +95,10 @@ fn answer(run: &mut Execution<'_>, commands: &[CommandWord], evidence: &HeadEvid
             continue;
         }
         let Some(outcome) = answer_to(run, word, evidence) else { continue };
+        let is_answered = run.next.answered.iter().any(|answered| answered.source == source);
+        if is_answered && outcome == AnswerOutcome::Refused(CommandRefusal::RightsUnknown) {
+            continue;
+        }
         let verb = word.command.as_ref().map_or("?", |command| command.verb().as_str());
         let answer = Answer { by: word.by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
         match fresh.iter_mut().find(|answered| answered.source == source) {
