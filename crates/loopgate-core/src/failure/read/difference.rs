@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Words of lines above a difference, in lower case, and whether its lines with a minus are the expected ones.
-const LEGENDS: [(&str, bool); 13] = [
+const LEGENDS: [(&str, bool); 14] = [
     ("--- expected", true),
     ("--- actual", false),
     ("+ expected - actual", false),
@@ -19,16 +19,18 @@ const LEGENDS: [(&str, bool); 13] = [
     ("-old snapshot", true),
     ("full diff:", true),
     ("(- lhs) (+ rhs)", false),
+    // unittest's HTML and XML
+    ("> != <", false),
     ("diff < left / right >", false),
 ];
 
 /// `- Expected … + Received` of Jest, Vitest and PHPUnit, `+ expected - actual` of mocha, `(-want +got)` of go-cmp.
 pub(super) fn difference(head: &str) -> Option<Sides> {
     let lines: Vec<&str> = head.lines().collect();
-    let (start, minus_is_expected) = lines.iter().enumerate().find_map(|(index, line)| {
+    let (start, minus_is_expected, is_angled) = lines.iter().enumerate().find_map(|(index, line)| {
         let line = line.trim().trim_start_matches("E ").trim_start().to_ascii_lowercase();
         let legend = LEGENDS.iter().find(|(words, _)| line.contains(words))?;
-        Some((index, legend.1))
+        Some((index, legend.1, legend.0.contains("diff <")))
     })?;
     let (mut minus, mut plus) = (Vec::new(), Vec::new());
     for line in lines.iter().skip(start + 1).take(60) {
@@ -46,9 +48,9 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
         if is_legend {
             continue;
         }
-        if let Some(rest) = line.strip_prefix(['-', '<']) {
+        if let Some(rest) = line.strip_prefix(if is_angled { '<' } else { '-' }) {
             minus.push(rest.trim());
-        } else if let Some(rest) = line.strip_prefix(['+', '>']) {
+        } else if let Some(rest) = line.strip_prefix(if is_angled { '>' } else { '+' }) {
             plus.push(rest.trim());
         }
     }

@@ -105,10 +105,11 @@ const FORMS: &[Form] = &[
     values(r"Expected \$\S+ = (?P<a>[^\n]+?) to equal (?P<e>[^\n]+?)\.(?:\n|$)"),
     values(r"\[Expected: (?P<e>[^;\]\n]+); Actual: (?P<a>[^\]\n]+)\]"),
     values(r"expected \[(?P<e>[^\n]*?)\] but found \[(?P<a>[^\n]*?)\]"),
-    // EUnit, karate, uvu, Julia
+    // EUnit, karate, uvu, Julia, tcltest
     values(r"\{expected,\s*(?P<e>[^\n]+?)\},\s*\{value,\s*(?P<a>[^\n]+?)\}\]"),
     values(r"not equal \([A-Z]+:[A-Z]+\)\n\s*(?P<a>[^\n]+)\n\s*(?P<e>[^\n]+)"),
     values(r"(?m)^\s*\+\+(?P<e>[^\n]+?)\s+\(Expected\)\n\s*--(?P<a>[^\n]+?)\s+\(Actual\)$"),
+    values(r"Result was:\n(?P<a>[^\n]+)\n-* ?Result should have been[^\n]*:\n(?P<e>[^\n]+)"),
     values(r"(?m)^\s*Evaluated: (?P<a>[^\n]+?) ==+ (?P<e>[^\n]+)$"),
     // Node's assert
     values(r"did not match the regular expression (?P<e>/[^\n]+/[a-z]*)\. Input:\s+(?P<a>[^\n]+)"),
@@ -119,13 +120,13 @@ const FORMS: &[Form] = &[
     // Swift
     values(r#"XCTAssertEqual failed: \("(?P<a>[^\n]*?)"\) is not equal to \("(?P<e>[^\n]*?)"\)"#),
     values(r"Expectation failed: \([^\n]* → (?P<a>[^\n]+?)\) == (?P<e>[^\n]+)"),
-    // GoogleTest, Catch2
+    // GoogleTest, Catch2, doctest
     values(
         r"Expected equality of these values:\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)\n\s+[^\n]+\n\s+Which is: (?P<e>[^\n]+)",
     ),
     values(r"Expected equality of these values:\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)\n\s+(?P<e>[^\n]+)"),
     values(r"Expected equality of these values:\n\s+(?P<e>[^\n]+)\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)"),
-    values(r"with expansion:\n\s+(?P<a>[^\n]+?) == (?P<e>[^\n]+)"),
+    values(r"(?m)(?:with expansion:\n\s+|values: [A-Z_]+\( )(?P<a>[^\n]+?) == (?P<e>[^\n]+?)(?: \))?$"),
     // mypy; rustc, whose parser speaks in the same words of tokens
     values(r#"\(got "(?P<a>[^"\n]+)", expected "(?P<e>[^"\n]+)"\)"#),
     values(r"expected `(?P<e>[^`\n]*\w[^`\n]*)`, found `(?P<a>[^`\n]*\w[^`\n]*)`"),
@@ -147,7 +148,7 @@ const FORMS: &[Form] = &[
     ),
     sentence(
         Literal,
-        r"(?im)(?:expect(?:ed|ing)(?: actual)?:?\s+|^\s*)(?P<a>[^\n]+?) (?:to|should|must|is) (?:be |strictly |deeply |loosely |deep |identical |equivalent )*(?:be|equal|eql|match|exactly)(?: to| specified value)?:? (?P<e>[^\n]+?)(?:,? but was not\.)?$",
+        r"(?im)^(?:[^\n]*?\bexpect(?:ed|ing)(?: actual)?:?\s+)?(?P<a>[^\n]+?) (?:to|should|must|is) (?:be |strictly |deeply |loosely |deep |identical |equivalent )*(?:be|equal|eql|match|exactly)(?: to| specified value)?:? (?P<e>[^\n]+?)(?:,? but was not\.)?$",
     ),
     sentence(Word, r"(?i)\bgot(?: =|:)? +(?P<a>[^\n]+?)[,;]? (?:but )?\(?(?:want(?:ed)?|expected):? +(?P<e>[^\n]+)"),
     sentence(Word, r"(?m) = (?P<a>[^\n]+?)[,;]? \(?(?:want(?:ed)?|expected):? (?P<e>[^\n]+)$"),
@@ -207,7 +208,10 @@ fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
 fn is_whole(sides: &Sides) -> bool {
     let is_cut = |side: &String| ["…", "...", " chars]"].iter().any(|cut| side.contains(cut));
     let Sides { expected, actual, .. } = sides;
-    expected != actual && [expected, actual].iter().all(|side| !side.is_empty() && !is_cut(side))
+    // syrupy shows both sides below.
+    expected != actual
+        && expected != "[- snapshot]"
+        && [expected, actual].iter().all(|side| !side.is_empty() && !is_cut(side))
 }
 
 /// Whether an assertion did not ask whether two sides are equal: neither is what was expected.

@@ -68,9 +68,9 @@ fn label(line: &str) -> Option<(Side, &str, &str)> {
     let line = line.trim_start_matches([' ', '#', '│', '|', '[', '$', '<', '!']);
     // `cart_test.go:8: got: 3`
     let line = line.split_once(": ").filter(|(place, _)| is_place(place)).map_or(line, |(_, rest)| rest);
-    if let Some((label, rest)) = line.split_once(' ').filter(|(_, rest)| value::is_literal(rest.trim())) {
-        let side = side_of(label)?;
-        return Some((side, label, rest.trim()));
+    let bare = line.split_once(' ').filter(|(_, rest)| value::is_literal(rest.trim()));
+    if let Some((side, label, rest)) = bare.and_then(|(word, rest)| Some((side_of(word)?, word, rest.trim()))) {
+        return Some((side, label, rest));
     }
     let end = line.find([':', '=']).filter(|end| *end <= 40)?;
     let (label, rest) = (&line[..end], &line[end + 1..]);

@@ -88,7 +88,13 @@ pub(super) fn first_in(sentence: &str, look: Look) -> Option<String> {
 
 /// The value with which a sentence ends.
 pub(super) fn last_in(sentence: &str, look: Look) -> Option<String> {
-    let starts = sentence.match_indices(": ").map(|(at, _)| at + 2);
+    let is_apart = |at: &usize| {
+        "([{"
+            .chars()
+            .zip(")]}".chars())
+            .all(|(open, close)| sentence[..*at].matches(open).count() == sentence[..*at].matches(close).count())
+    };
+    let starts = sentence.match_indices(": ").map(|(at, _)| at + 2).filter(is_apart);
     std::iter::once(0).chain(starts.take(20)).find_map(|start| of_look(&sentence[start..], look))
 }
 
@@ -123,11 +129,14 @@ fn is_enclosed(text: &str) -> bool {
     let body = text.trim_start_matches("[]");
     let Some(open) = body.find(['"', '\'', '`', '(', '[', '{', '<', '“', '‘']) else { return false };
     let (name, group) = body.split_at(open);
-    let is_name = name.chars().all(|c| c.is_alphanumeric() || "_.:&*#%@$~\\ ".contains(c))
-        && name.trim_end().matches(' ').count() == 0;
+    let is_name = name.trim_end().chars().all(|c| c.is_alphanumeric() || "_.:&*#%@$~\\".contains(c))
+        && !name.trim_end().ends_with(':')
+        || name == ":";
     // `total()` is what was computed, not what came of it.
     let is_call = group == "()" && name.starts_with(|c: char| c.is_lowercase()) && name != "set";
-    is_name && !is_call && end_of_group(group) == Some(group.len())
+    // `(6 * 7)` was not computed either.
+    let is_formula = name.is_empty() && group.starts_with('(') && !group.contains(',') && group != "()";
+    is_name && !is_call && !is_formula && !group.starts_with("</") && end_of_group(group) == Some(group.len())
 }
 
 /// Where the group ends with which a text begins.
@@ -197,7 +206,10 @@ fn is_token(text: &str) -> bool {
 /// `plum`, `shop.Cart`: one word that may be a value.
 fn is_word(text: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || "_-./:@#".contains(c);
+    // `rejected` says how something is.
+    let is_participle = text.ends_with("ed") && text.chars().all(|c| c.is_ascii_lowercase());
     text.contains(char::is_alphanumeric)
+        && !is_participle
         && text.chars().all(is_part)
         && !STOP_WORDS.contains(&text.to_ascii_lowercase().as_str())
 }
@@ -227,7 +239,7 @@ pub(super) fn counted(expected: String, actual: String) -> (String, String) {
 
 /// Whether the words behind a label tell of a value instead of being one: what it is not, what it contains.
 pub(super) fn is_told_of(text: &str) -> bool {
-    const NEGATIONS: [&str; 6] = ["not ", "value != ", "!= ", "anything ", "no ", "a value "];
+    const NEGATIONS: [&str; 6] = ["not ", "value != ", "!= ", "anything ", "no ", "it "];
     let is_relation = [" to be ", " to have ", " to contain ", " to equal ", " to include ", " to match ", " to not "];
     // The end of a remark in brackets.
     let is_remark = text.ends_with(')') && !text.contains('(') && text.contains(' ');
