@@ -98,7 +98,7 @@ pub(in crate::failure) fn type_of(class: Option<&str>, message: &str) -> ErrorTy
 
 /// Whether a class is an assertion's by its name.
 pub(super) fn is_assertion(class: &str) -> bool {
-    ["Assert", "Expectation", "Mismatch", "Comparison", "Verification", "Different"]
+    ["Assert", "Expectation", "Mismatch", "Comparison", "Verification", "Different", "UnexpectedError"]
         .iter()
         .any(|word| class.contains(word))
         || TYPES.iter().find(|(end, _)| class.ends_with(end)).is_some_and(|(_, named)| *named == AssertionError)

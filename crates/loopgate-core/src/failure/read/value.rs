@@ -41,6 +41,9 @@ const HANDED_OVER: [&str; 4] = ["arg", "operand", "param", "positional"];
 const ENDS: [&str; 12] =
     [" : ", "; ", " (", ". ", " within ", " at ", " for ", " in ", " on ", " instead", " //", ", "];
 
+/// What a sentence says in front of a value.
+const LEADS: [&str; 4] = [": ", " that ", "--- ", "] "];
+
 /// How much a text must look like a value to be one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Look {
@@ -94,7 +97,8 @@ pub(super) fn last_in(sentence: &str, look: Look) -> Option<String> {
             .zip(")]}".chars())
             .all(|(open, close)| sentence[..*at].matches(open).count() == sentence[..*at].matches(close).count())
     };
-    let starts = sentence.match_indices(": ").map(|(at, _)| at + 2).filter(is_apart);
+    let behind = |lead: &'static str| sentence.match_indices(lead).map(move |(at, _)| at + lead.len());
+    let starts = LEADS.into_iter().flat_map(behind).filter(is_apart);
     std::iter::once(0).chain(starts.take(20)).find_map(|start| of_look(&sentence[start..], look))
 }
 
@@ -126,7 +130,7 @@ pub(super) fn is_literal(text: &str) -> bool {
 
 /// Whether a quote or bracket encloses the whole text, but for the name of a type in front of it.
 fn is_enclosed(text: &str) -> bool {
-    let body = text.trim_start_matches("[]");
+    let body = text.strip_prefix("[]").filter(|rest| !rest.is_empty()).unwrap_or(text);
     let Some(open) = body.find(['"', '\'', '`', '(', '[', '{', '<', '“', '‘']) else { return false };
     let (name, group) = body.split_at(open);
     let is_name = name.trim_end().chars().all(|c| c.is_alphanumeric() || "_.:&*#%@$~\\".contains(c))
