@@ -12,7 +12,7 @@ use super::{
     text,
     value::{
         self,
-        Look::{self, Literal, Word},
+        Look::{self, Count, Literal, Word},
     },
 };
 use crate::evidence::{ErrorType, Failure};
@@ -143,17 +143,18 @@ const FORMS: &[Form] = &[
     values(r"First differing element [^\n]+:\n(?P<a>[^\n]+)\n(?P<e>[^\n]+)"),
     // Plain English, and what is close to it
     sentence(
-        Word,
-        r"(?i)\b(?:should|to|must)(?: (?:be|equal|have|been|return|an?|length|size|of|called|exactly))+ (?P<e>[^\n]+?),? (?:but|and) (?:it )?(?:is|was|got|were|had|found|received|gave|returned):? (?P<a>[^\n]+)",
+        Count,
+        r"(?i)\b(?:should|to|must)(?: (?:be|equal|have|been|return|(?:an? )?(?:length|size|count)|of|called|exactly))+ (?P<e>[^\n]+?),? (?:but|and) (?:it )?(?:is|was|got|were|had|found|received|gave|returned):? (?P<a>[^\n]+)",
     ),
     sentence(
         Literal,
-        r"(?im)^(?:[^\n]*?\bexpect(?:ed|ing)(?: actual)?:?\s+)?(?P<a>[^\n]+?) (?:to|should|must|is) (?:be |strictly |deeply |loosely |deep |identical |equivalent )*(?:be|equal|eql|match|exactly)(?: to| specified value)?:? (?P<e>[^\n]+?)(?:,? but was not\.)?$",
+        r"(?im)^(?:[^\n]*?\bexpect(?:ed|ing)(?: actual)?:?\s+)?(?P<a>[^\n]+?) (?:to|should|must|is) (?:be |strictly |deeply |loosely |deep |identical |equivalent )*(?:be|equal|eql|exactly)(?: to| specified value)?:? (?P<e>[^\n]+?)(?:,? but was not\.)?$",
     ),
     sentence(Word, r"(?i)\bgot(?: =|:)? +(?P<a>[^\n]+?)[,;]? (?:but )?\(?(?:want(?:ed)?|expected):? +(?P<e>[^\n]+)"),
+    sentence(Word, r"\bwant(?:ed)?:? (?P<e>[^\n]+?)[,;]? (?:but )?got:? (?P<a>[^\n]+)"),
     sentence(Word, r"(?m) = (?P<a>[^\n]+?)[,;]? \(?(?:want(?:ed)?|expected):? (?P<e>[^\n]+)$"),
     sentence(
-        Word,
+        Count,
         r"(?i)\b(?:want(?:ed)?|expect(?:ed|ing)?):? (?:(?:status|exit|value|length|size|count|total|result)(?: code)? )?(?P<e>[^\n]+?)[,;.]? (?:but |and )?(?:got|received|found|was|were|actual|returned):? (?P<a>[^\n]+)",
     ),
 ];
@@ -337,6 +338,31 @@ mod tests {
             ("Expected\n    <int>: 8\nto equal\n    <int>: 9", "9", "8"),
             ("Expected <8> to be equal to <9>, but was not.", "9", "8"),
             ("8 != 9", "9", "8"),
+            ("AssertionError: False is not True", "True", "False"),
+            ("total is off: 14 != 15", "15", "14"),
+            ("[  ERROR   ] --- 0x8 != 0x9", "0x9", "0x8"),
+            ("Lists differ: [1, [20 chars] != [1, [21 chars]\n\nFirst differing element 1:\n5\n6", "6", "5"),
+            ("Expected count to be 2, but got 1", "2", "1"),
+            ("expected spy to be called 2 times, but got 1 times", "2", "1"),
+            ("cart.Total\n    should be\n4\n    but was\n3", "4", "3"),
+            ("\n3\nshould equal\n4", "4", "3"),
+            ("match failed: EQUALS\n  $ | not equal (NUMBER:NUMBER)\n  3\n  4", "4", "3"),
+            ("{assertEqual,[{line,4},\n {expected,62},\n {value,61}]}", "62", "61"),
+            ("    ++44    (Expected)\n    --33    (Actual)", "44", "33"),
+            ("---- Result was:\n8\n---- Result should have been (exact matching):\n9", "9", "8"),
+            ("  Expression: total() == 4\n   Evaluated: 3 == 4", "4", "3"),
+            ("  values: CHECK( 8 == 9 )", "9", "8"),
+            ("━━━ Failed (- lhs) (+ rhs) ━━━\n      ┃   │ - 61\n      ┃   │ + 62", "62", "61"),
+            ("assertion failed: `(left == right)`\n  left: `1`,\n right: `0`: sums at src/lib.rs:9", "0", "1"),
+            ("Fatal error: exception Failure(\"expected 5, got 4\")", "5", "4"),
+            ("Expected length: 4\nActual length:   5\nExpected: 'kiwi'\nBut was:  'plums'", "'kiwi'", "'plums'"),
+            ("cart_test.go:8: got  {A:1}\n        want {A:2}", "{A:2}", "{A:1}"),
+            (
+                "Expected: iterable containing [<1>]\n     but: item 0: was <2>",
+                "iterable containing [<1>]",
+                "item 0: was <2>",
+            ),
+            ("AssertionError: <b>\n8\n</b> != <b>\n9\n</b>\n  <b>\n- 8\n+ 9\n  </b>", "9", "8"),
             ("total should be 9 but is 8", "9", "8"),
             ("Diff < left / right > :\n<8\n>9", "9", "8"),
             (
@@ -370,8 +396,29 @@ mod tests {
             "expected function to throw an error, but it didn't",
             "Refute with < failed\ncode:  refute 1 < 2\nleft:  1\nright: 2",
             "assertion `left != right` failed\n  left: 3\n right: 3",
+            "Assertion with in failed\ncode:  assert 5 in [1, 2]\nleft:  5\nright: [1, 2]",
+            "expected ';', found '}'",
+            "error: expected identifier, found keyword `fn`\n  | ^^ expected identifier, found keyword",
+            "expected 2 arguments but got 3",
+            "the server expected more data but got a reset",
+            "expected: value != 4\n     got: 4",
+            "         got: '4'\n    expected: anything else",
+            "expected: ['kiwi'] to contain 'plum'\n     but: item equal 'plum' not found",
+            "expected 3 to not equal 3",
+            "count must be positive but got -1",
+            "Expected: (n) != (5), actual: 5 vs 5",
+            "assert total() == 62",
+            "Expected /x/ to match \"abc\".",
+            "FAIL\n-- Captured stdout call --\nexpected: 3\nactual: 4",
         ] {
             assert_eq!(sides_in(text, Told::Assertion), None, "{text}");
+        }
+        for (told, text) in [
+            (Told::Exception, "not enough values to unpack (expected 3, got 2)"),
+            (Told::Finding, "Expected 2 spaces, but found 4"),
+            (Told::Anything, "got plum, want kiwi"),
+        ] {
+            assert_eq!(sides_in(text, told), None, "{text}");
         }
     }
 }

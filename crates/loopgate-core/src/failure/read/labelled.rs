@@ -50,10 +50,14 @@ pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
         let (text, taken) = value(lines, at, rest);
         // Hamcrest: `Expected: is <30>`, `but: was <20>`.
         let said = ["is ", "was "].iter().find_map(|verb| text.strip_prefix(verb)).unwrap_or(&text).to_owned();
-        let is_none = text.is_empty() || value::is_told_of(&said) || label == "but" && !text.contains("was ");
+        let is_none = text.is_empty()
+            || value::is_told_of(&said)
+            || label == "but" && !(text.starts_with("was ") || text.contains(": was "));
         last[side as usize] = (!is_none).then_some((at, label, said));
         if let [Some((one, _, expected)), Some((two, _, actual))] = &last
             && one.abs_diff(*two) <= MAX_DISTANCE
+            && !(label.ends_with("length")
+                && lines[at..].iter().any(|line| line.trim_start().starts_with("Expected: ")))
         {
             return Some((expected.clone(), actual.clone()));
         }

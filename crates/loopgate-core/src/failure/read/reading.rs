@@ -59,10 +59,10 @@ impl Reading {
         let told = Told::of(class.as_deref(), error_type);
         let found = match told {
             Told::Exception => expected::sides_in(&headline.message, told),
-            // What a program printed stands above its failure.
             Told::Assertion | Told::Anything => {
-                let own = expected::sides_in(from_line_of(&headline.message, &whole), told);
-                own.or_else(|| expected::sides_in(&whole, told))
+                let (block, own) = from_line_of(&headline.message, &whole);
+                let around = if told == Told::Anything { block } else { &whole };
+                expected::sides_in(own, told).or_else(|| expected::sides_in(around, told))
             }
             Told::Finding => expected::sides_in(&whole, told),
         };
@@ -131,12 +131,15 @@ impl Reading {
     }
 }
 
-/// A text from the line on in which a message begins.
-fn from_line_of<'t>(message: &str, text: &'t str) -> &'t str {
+/// A text from the line on in which a message begins, and before that from the line on under which it is indented: what
+/// a program printed stands above.
+fn from_line_of<'t>(message: &str, text: &'t str) -> (&'t str, &'t str) {
     let first = message.lines().next().filter(|first| !first.is_empty());
     let at = first.and_then(|first| text.find(first)).unwrap_or_default();
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
-    &text[start..]
+    let is_inner = |line: &&str| line.is_empty() || line.starts_with([' ', '\t', '#']);
+    let above: usize = text[..start].lines().rev().take_while(is_inner).map(|line| line.len() + 1).sum();
+    (&text[start.saturating_sub(above)..], &text[start..])
 }
 
 /// Whoever ran the tests knows where a file is that the trace names by its end (`com/acme/Cart.java`) only. A bare name

@@ -49,7 +49,9 @@ const LEADS: [&str; 4] = [": ", " that ", "--- ", "] "];
 pub(super) enum Look {
     /// A number, a constant, something quoted or in brackets.
     Literal,
-    /// Or one word, or a number of things.
+    /// Or a number of things.
+    Count,
+    /// Or one word.
     Word,
 }
 
@@ -65,11 +67,9 @@ pub(super) fn tidy(printed: &str) -> String {
     let is_type = |(name, _): &(&str, &str)| name.chars().all(|c| c.is_alphanumeric() || "*[]. :".contains(c));
     let typed = of_type("<", ">: ").or_else(|| of_type("(", ") ")).filter(is_type).map(|(_, rest)| rest);
     let printed = typed.unwrap_or(printed);
-    // proptest goes on with the place.
-    let printed = printed
-        .split_once("` at ")
-        .filter(|_| printed.starts_with('`'))
-        .map_or(printed, |(quoted, _)| &printed[..=quoted.len()]);
+    // proptest goes on with its message and the place.
+    let quoted = printed.strip_prefix('`').and_then(|rest| Some(1 + rest.find("` at ").or_else(|| rest.find("`: "))?));
+    let printed = quoted.map_or(printed, |end| &printed[..=end]);
     let unwrapped = [('`', '`'), ('`', '\''), ('<', '>')]
         .iter()
         .find_map(|(open, close)| printed.strip_prefix(*open)?.strip_suffix(*close))
@@ -105,8 +105,8 @@ pub(super) fn last_in(sentence: &str, look: Look) -> Option<String> {
 fn of_look(text: &str, look: Look) -> Option<String> {
     let text = closed(text.trim().trim_end_matches([',', ';', '!']));
     let tidied = tidy(text);
-    let is_word = || look == Look::Word && (is_word(&tidied) || is_count(&tidied));
-    (!is_token(text) && (is_literal(text) || is_literal(&tidied) || is_word())).then_some(tidied)
+    let is_more = || look >= Look::Count && is_count(&tidied) || look == Look::Word && is_word(&tidied);
+    (!is_token(text) && (is_literal(text) || is_literal(&tidied) || is_more())).then_some(tidied)
 }
 
 /// Whether a text cannot be anything but a value.
@@ -133,9 +133,11 @@ fn is_enclosed(text: &str) -> bool {
     let body = text.strip_prefix("[]").filter(|rest| !rest.is_empty()).unwrap_or(text);
     let Some(open) = body.find(['"', '\'', '`', '(', '[', '{', '<', '“', '‘']) else { return false };
     let (name, group) = body.split_at(open);
-    let is_name = name.trim_end().chars().all(|c| c.is_alphanumeric() || "_.:&*#%@$~\\".contains(c))
-        && !name.trim_end().ends_with(':')
-        || name == ":";
+    let is_part = |c: char| c.is_alphanumeric() || "_.:&*#%@$~\\".contains(c);
+    // `attributes {…}` says what the value is of.
+    let is_noun = name.ends_with(' ') && name.starts_with(|c: char| c.is_lowercase());
+    let name = name.trim_end();
+    let is_name = name.chars().all(is_part) && (!name.ends_with(':') || name == ":") && !is_noun;
     // `total()` is what was computed, not what came of it.
     let is_call = group == "()" && name.starts_with(|c: char| c.is_lowercase()) && name != "set";
     // `(6 * 7)` was not computed either.
@@ -243,7 +245,7 @@ pub(super) fn counted(expected: String, actual: String) -> (String, String) {
 
 /// Whether the words behind a label tell of a value instead of being one: what it is not, what it contains.
 pub(super) fn is_told_of(text: &str) -> bool {
-    const NEGATIONS: [&str; 6] = ["not ", "value != ", "!= ", "anything ", "no ", "it "];
+    const NEGATIONS: [&str; 7] = ["not ", "value != ", "!= ", "anything ", "no ", "it ", "a value "];
     let is_relation = [" to be ", " to have ", " to contain ", " to equal ", " to include ", " to match ", " to not "];
     // The end of a remark in brackets.
     let is_remark = text.ends_with(')') && !text.contains('(') && text.contains(' ');

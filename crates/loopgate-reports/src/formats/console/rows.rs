@@ -165,7 +165,7 @@ pub(super) const ROWS: &[Row] = &[
     section(Failures(NodeTest), r"^✖ failing tests:$"),
     row(NodeTest, Counts, r"^ℹ (?P<counts>(?:pass|fail|cancelled|skipped|todo) [0-9]+)$"),
     within(Failures(NodeTest), Block, r"^test at (?P<file>.+?):(?P<line>[0-9]+):[0-9]+$"),
-    within(Failures(NodeTest), Name, r"^✖ (?P<name>.+?) \([0-9.]+ms\)(?: # .*)?$"),
+    within(Failures(NodeTest), Name, r"^✖ (?P<name>.+?)(?: \([0-9.]+ms\))?(?: # .*)?$"),
     // RSpec
     section(Failures(Rspec), r"^Failures:$"),
     section(Other(Rspec), r"^(?:Pending: |Finished in [0-9.]+ )|^Failed examples:$"),

@@ -7,7 +7,7 @@ pub(super) const LINES: &[Line] = &[
         r"^[\s#]*\(?(?:in|from) (?:test file|file|function `(?P<fun>[^']+)' in (?:test )?file) (?P<file>\S+), line (?P<line>[0-9]+)[,)]",
     ),
     // PowerShell
-    Line::frame(r"^\s*at (?P<fun>[^,]+), (?P<file>(?:[A-Za-z]:)?[^\s:,]+\.psm?1): ?(?:line )?(?P<line>[0-9]+)"),
+    Line::frame(r"^\s*at (?P<fun>[^,|]+), (?P<file>(?:[A-Za-z]:)?[^\s:,]+\.psm?1): ?(?:line )?(?P<line>[0-9]+)"),
     // bash, dash, ShellCheck
     Line::frame(r"^(?P<file>[^\s:]+): line (?P<line>[0-9]+): \S"),
     Line::frame(r"^(?P<file>[^\s:]+\.sh): (?P<line>[0-9]+): \S"),
