@@ -114,6 +114,7 @@ pub(super) fn is_literal(text: &str) -> bool {
     let starts_as_number = |word: &str| {
         word.trim_start_matches(['-', '+', '.', '$', '€']).starts_with(|c: char| c.is_ascii_digit())
             && !word.contains(['(', ')', '"', '\''])
+            && !word.ends_with(',')
     };
     let is_moment = |word: &str| starts_as_number(word) || word.len() <= 4 && word.chars().all(char::is_uppercase);
     let mut words = text.split(' ');
@@ -137,7 +138,7 @@ fn is_enclosed(text: &str) -> bool {
     // `attributes {…}` says what the value is of.
     let is_noun = name.ends_with(' ') && name.starts_with(|c: char| c.is_lowercase());
     let name = name.trim_end();
-    let is_name = name.chars().all(is_part) && (!name.ends_with(':') || name == ":") && !is_noun;
+    let is_name = name.chars().all(is_part) && !name.ends_with(':') && !is_noun;
     // `total()` is what was computed, not what came of it.
     let is_call = group == "()" && name.starts_with(|c: char| c.is_lowercase()) && name != "set";
     // `(6 * 7)` was not computed either.
