@@ -236,7 +236,16 @@ impl<'o> Collector<'o> {
     }
 
     fn keep_failure(&mut self, failure: impl FnOnce() -> Failure) {
-        if self.wants_failures() { self.failures.push(failure()) } else { self.failures_not_kept += 1 }
+        if !self.wants_failures() {
+            self.failures_not_kept += 1;
+            return;
+        }
+        let mut failure = failure();
+        // Values that are equal were to differ (`assert_ne!`, `notEqual` of TAP): neither is what was expected.
+        if failure.expected == failure.actual {
+            (failure.expected, failure.actual) = (None, None);
+        }
+        self.failures.push(failure);
     }
 
     /// The test passed when it was tried again.

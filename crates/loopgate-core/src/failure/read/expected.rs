@@ -2,11 +2,20 @@
 
 use std::sync::LazyLock;
 
-use super::{labelled::labelled, patterns::Patterns, text};
-use crate::evidence::Failure;
+use regex::Regex;
 
-/// Longest value kept, in characters.
-const MAX_VALUE: usize = 400;
+use super::{
+    difference::difference,
+    error_type,
+    labelled::labelled,
+    patterns::Patterns,
+    text,
+    value::{
+        self,
+        Look::{self, Count, Literal, Word},
+    },
+};
+use crate::evidence::{ErrorType, Failure};
 
 /// Both sides of an assertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,155 +33,202 @@ pub(in crate::failure) enum Extent {
     Differences,
 }
 
+/// What a text tells of: how far its words may be read as two sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// An assertion that failed, or nothing says what else.
+    Assertion,
+    /// `Error`, `panic`: thrown for everything.
+    Anything,
+    /// A compiler or a linter found something.
+    Finding,
+    /// An exception: what was printed before it was compared by nobody.
+    Exception,
+}
+
+impl Told {
+    pub fn of(class: Option<&str>, error_type: ErrorType) -> Self {
+        let name = class.unwrap_or_default();
+        let is_exception = ["Error", "Exception", "Fault", "Exit"].iter().any(|end| name.ends_with(end))
+            || name.starts_with("Errno::");
+        match error_type {
+            ErrorType::CompileError | ErrorType::LintError => Self::Finding,
+            _ if error_type::is_assertion(name) => Self::Assertion,
+            _ if matches!(name, "Error" | "Exception" | "panic") => match error_type {
+                ErrorType::AssertionError if name == "panic" => Self::Assertion,
+                _ => Self::Anything,
+            },
+            _ if is_exception => Self::Exception,
+            ErrorType::TypeError => Self::Finding,
+            _ => Self::Assertion,
+        }
+    }
+}
+
+/// How the values of a form are told from other words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Says {
+    /// Only one library writes so, and has nothing but values there.
+    Values,
+    /// Anyone may write so: both sides have to look like values.
+    Sentence(Look),
+}
+
+struct Form {
+    says: Says,
+    pattern: &'static str,
+}
+
+const fn values(pattern: &'static str) -> Form {
+    Form { says: Says::Values, pattern }
+}
+
+const fn sentence(look: Look, pattern: &'static str) -> Form {
+    Form { says: Says::Sentence(look), pattern }
+}
+
 /// Patterns with the groups `e` (expected) and `a` (actual); earlier ones win.
 ///
 /// Where a library only knows a left and a right side (`assert_eq!`, pytest), the left one is taken for the actual
 /// value, as most people write it.
-const FORMS: &[&str] = &[
-    // AssertJ, Gomega: a value, a verb and a value, each on lines of their own
-    r"(?m)^\s*(?i:expected|expecting)(?: actual)?:?\n\s+(?P<a>.+)\n\s*to (?:be )?(?:deeply |identical |equal |equivalent )+(?:to)?:?\n\s+(?P<e>.+)$",
-    r"(?m)^\s*(?i:expected|expecting)(?: actual)?:?\n\s+(?P<a>.+)\n\s*to equal\n\s+(?P<e>.+)$",
+const FORMS: &[Form] = &[
     // Exceptions that did not come
-    r"(?i)expected:? (?P<e>[A-Za-z_$][A-Za-z0-9_.:$\\]*) (?:to be (?:thrown|raised), )?but (?P<a>nothing was (?:thrown|raised))",
+    values(
+        r"(?i)expected:? (?P<e>[A-Za-z_$][A-Za-z0-9_.:$\\]*) (?:to be (?:thrown|raised), )?but (?P<a>nothing was (?:thrown|raised))",
+    ),
     // JUnit, Kotest, MSTest, TestNG, kotlin.test
-    r"(?i)expected(?: [a-z]+)?:? ?<(?P<e>[^\n]*?)>[.,]? ?(?:but was|actual):? ?<(?P<a>[^\n]*?)>",
-    // test-unit, Python's doctest, RSpec's collections, OCaml, Zig, Jasmine's arguments
-    r"<(?P<e>[^\n]+)> expected but was\n<(?P<a>[^\n]+)>",
-    r"has type\s+(?P<a>[^\n]+?)\s+but an expression was expected of type\s+(?P<e>[^\n]+)",
-    r"expected type '(?P<e>[^'\n]+)', found (?:type )?'(?P<a>[^'\n]+)'",
-    r"Expected \$\S+ = (?P<a>[^\n]+?) to equal (?P<e>[^\n]+?)\.(?:\n|$)",
-    r"\[Expected: (?P<e>[^;\]\n]+); Actual: (?P<a>[^\]\n]+)\]",
-    r"expected \[(?P<e>[^\n]*?)\] but found \[(?P<a>[^\n]*?)\]",
+    values(r"(?i)expected(?: [a-z]+)?:? ?<(?P<e>[^\n]*?)>[.,]? ?(?:but was|actual):? ?<(?P<a>[^\n]*?)>"),
+    // test-unit, OCaml, Zig, Jasmine's arguments, markdownlint
+    values(r"<(?P<e>[^\n]+)> expected but was\n?\s*<(?P<a>[^\n]+)>"),
+    values(r"has type\s+(?P<a>[^\n]+?)\s+but an expression was expected of type\s+(?P<e>[^\n]+)"),
+    values(r"expected type '(?P<e>[^'\n]+)', found (?:type )?'(?P<a>[^'\n]+)'"),
+    values(r"Expected \$\S+ = (?P<a>[^\n]+?) to equal (?P<e>[^\n]+?)\.(?:\n|$)"),
+    values(r"\[Expected: (?P<e>[^;\]\n]+); Actual: (?P<a>[^\]\n]+)\]"),
+    values(r"expected \[(?P<e>[^\n]*?)\] but found \[(?P<a>[^\n]*?)\]"),
+    // EUnit, karate, uvu, Julia, tcltest
+    values(r"\{expected,\s*(?P<e>[^\n]+?)\},\s*\{value,\s*(?P<a>[^\n]+?)\}\]"),
+    values(r"not equal \([A-Z]+:[A-Z]+\)\n\s*(?P<a>[^\n]+)\n\s*(?P<e>[^\n]+)"),
+    values(r"(?m)^\s*\+\+(?P<e>[^\n]+?)\s+\(Expected\)\n\s*--(?P<a>[^\n]+?)\s+\(Actual\)$"),
+    values(r"Result was:\n(?P<a>[^\n]+)\n-* ?Result should have been[^\n]*:\n(?P<e>[^\n]+)"),
+    values(r"(?m)^\s*Evaluated: (?P<a>[^\n]+?) ==+ (?P<e>[^\n]+)$"),
     // Node's assert
-    r"Expected values to be [^\n]*:\s+(?P<a>[^\n]+?) !== (?P<e>[^\n]+)",
-    r"(?m)^\s*(?P<a>\S[^\n]*?) !== (?P<e>[^\n]+?)$",
-    r"did not match the regular expression (?P<e>/[^\n]+/[a-z]*)\. Input:\s+(?P<a>[^\n]+)",
+    values(r"did not match the regular expression (?P<e>/[^\n]+/[a-z]*)\. Input:\s+(?P<a>[^\n]+)"),
     // PHPUnit
-    r"Failed asserting that (?:actual [a-z]+ )?(?P<a>[^\n]+?) (?:matches expected(?: size| count)?|is identical to|equals|is equal to) (?P<e>[^\n]+?)\.?(?:\n|$)",
+    values(
+        r"Failed asserting that (?:actual [a-z]+ )?(?P<a>[^\n]+?) (?:matches expected(?: size| count)?|is identical to|equals|is equal to) (?P<e>[^\n]+?)\.?(?:\n|$)",
+    ),
     // Swift
-    r#"XCTAssertEqual failed: \("(?P<a>[^\n]*?)"\) is not equal to \("(?P<e>[^\n]*?)"\)"#,
-    r"Expectation failed: \([^\n]* → (?P<a>[^\n]+?)\) == (?P<e>[^\n]+)",
-    // GoogleTest, Catch2
-    r"Expected equality of these values:\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)\n\s+[^\n]+\n\s+Which is: (?P<e>[^\n]+)",
-    r"Expected equality of these values:\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)\n\s+(?P<e>[^\n]+)",
-    r"Expected equality of these values:\n\s+(?P<e>[^\n]+)\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)",
-    r"with expansion:\n\s+(?P<a>[^\n]+?) == (?P<e>[^\n]+)",
-    // pytest and unittest
-    r"(?m)^(?:E\s+)?(?:AssertionError: )?assert (?P<a>[^\n]+?) == (?P<e>[^\n]+?)$",
-    r"(?m)^(?:E\s+)?(?:AssertionError: )(?:[A-Z][a-z]+ differ: )?(?P<a>[^\n]+?) != (?P<e>[^\n]+?)(?: within [0-9.]+ (?:places|delta)\b.*)?(?: : .*)?$",
-    // mypy; rustc and other compilers
-    r#"\(got "(?P<a>[^"\n]+)", expected "(?P<e>[^"\n]+)"\)"#,
-    r"expected `(?P<e>[^`\n]+)`, found `(?P<a>[^`\n]+)`",
-    r"expected (?P<e>[a-z]+(?: [a-z]+)?|`[^`\n]+`), found (?P<a>`[^`\n]+`|[a-z]+(?: [a-z]+)?)",
-    // Go
-    r"= (?P<a>-?[0-9.]+)[,;] want:? (?P<e>-?[0-9.]+) \(",
-    r"\bgot:? (?P<a>[^\n]+?)[,;]? (?:but )?want(?:ed)?:? (?P<e>[^\n]+)",
-    r"\bwant(?:ed)?:? (?P<e>[^\n]+?)[,;]? (?:but )?got:? (?P<a>[^\n]+)",
-    r"(?m)^\s*\S[^\n]* = (?P<a>[^\n]+?)[,;] want:? (?P<e>[^\n]+)$",
-    // chai, Vitest, FluentAssertions, and plain English
-    r"expected [^\n]+? to be called (?P<e>[0-9]+) times?, but got (?P<a>[0-9]+) times?",
-    r"expected [^\n]+? to have (?:a )?length (?:of )?(?P<e>[0-9]+) but got (?P<a>[0-9]+)",
-    r"(?i)expected:? (?P<a>[^\n]+?) to (?:be |strictly |deeply |loosely |deep )*(?:equal|eql|match|exactly)(?: to)? (?P<e>[^\n]+?)(?:,? but was not\.)?(?: //[^\n]*| \(at [^\n]*)?(?:\n|$)",
-    r"(?i)expected (?P<a>[^\n]+?) to (?:strictly |deeply |loosely |deep )*be (?P<e>(?:true|false|null|undefined|none|nil|nan)\b|[^a-z\n][^\n]*?)(?: //[^\n]*)?\.?(?:\n|$)",
-    r"must (?:be |equal |eql )*(?:equal|eql) (?P<e>[^\n]+)(?:\n[^\n]*){0,9}\n\s*-(?P<a>[^\n]+)",
-    r"(?P<e>\S+) \(expected\) != (?P<a>\S+) \(actual\)",
-    r"<(?P<a>[^\n]*?)> (?:is|to be) equal to <(?P<e>[^\n]*?)>",
+    values(r#"XCTAssertEqual failed: \("(?P<a>[^\n]*?)"\) is not equal to \("(?P<e>[^\n]*?)"\)"#),
+    values(r"Expectation failed: \([^\n]* → (?P<a>[^\n]+?)\) == (?P<e>[^\n]+)"),
+    // GoogleTest, Catch2, doctest
+    values(
+        r"Expected equality of these values:\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)\n\s+[^\n]+\n\s+Which is: (?P<e>[^\n]+)",
+    ),
+    values(r"Expected equality of these values:\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)\n\s+(?P<e>[^\n]+)"),
+    values(r"Expected equality of these values:\n\s+(?P<e>[^\n]+)\n\s+[^\n]+\n\s+Which is: (?P<a>[^\n]+)"),
+    values(r"(?m)(?:with expansion:\n\s+|values: [A-Z_]+\( )(?P<a>[^\n]+?) == (?P<e>[^\n]+?)(?: \))?$"),
+    // mypy; rustc, whose parser speaks in the same words of tokens
+    values(r#"\(got "(?P<a>[^"\n]+)", expected "(?P<e>[^"\n]+)"\)"#),
+    values(r"expected `(?P<e>[^`\n]*\w[^`\n]*)`, found `(?P<a>[^`\n]*\w[^`\n]*)`"),
+    values(
+        r"(?s:mismatched types.*?)expected (?P<e>[a-z]+(?: [a-z]+)?|`[^`\n]+`), found (?P<a>`[^`\n]+`|[a-z]+(?: [a-z]+)?)",
+    ),
     // Boost, Check
-    r"\[(?P<a>[^\[\]\n]+?) != (?P<e>[^\[\]\n]+?)\]",
-    r"(?m)failed: [^\n]+? == (?P<a>[^\n]+?), [^\n]+? == (?P<e>[^\n]+)$",
-    r"\bshould (?:be|equal|have been) (?P<e>[^\n]+?),? but (?:is|was|got|were|had|found) (?P<a>[^\n]+)",
-    r#"(?m)^(?P<a>-?[0-9.]+|"[^\n"]*"|'[^\n']*') != (?P<e>-?[0-9.]+|"[^\n"]*"|'[^\n']*')$"#,
-    r"(?i)expected:? [^\n]*?to be (?P<e>[^\n]+?), but found (?P<a>[^\n]+)",
-    r"(?i)expected:? (?P<e>[^\n]+?),? (?:but )?(?:got|received|found|was|actual):? (?P<a>[^\n]+)",
+    values(r"\[(?P<a>[^\[\]\n]+?) != (?P<e>[^\[\]\n]+?)\]"),
+    values(r"(?m)failed: [^\n]+? == (?P<a>[^\n]+?), [^\n]+? == (?P<e>[^\n]+)$"),
+    values(r"(?P<e>\S+) \(expected\) != (?P<a>\S+) \(actual\)"),
+    // pytest, unittest and whoever compares in so many signs
+    sentence(Literal, r"(?m)^(?:E\s+)?(?:AssertionError: )?assert (?P<a>[^\n]+?) == (?P<e>[^\n]+?)$"),
+    sentence(Literal, r"(?m)^(?:E\s+)?(?P<a>[^\n]+?) (?:!==?|is not) (?P<e>[^\n]+?)$"),
+    values(r"First differing element [^\n]+:\n(?P<a>[^\n]+)\n(?P<e>[^\n]+)"),
+    // Plain English, and what is close to it
+    sentence(
+        Count,
+        r"(?i)\b(?:should|to|must)(?: (?:be|equal|have|been|return|(?:an? )?(?:length|size|count)|of|called|exactly))+ (?P<e>[^\n]+?),? (?:but|and) (?:it )?(?:is|was|got|were|had|found|received|gave|returned):? (?P<a>[^\n]+)",
+    ),
+    sentence(
+        Literal,
+        r"(?im)^(?:[^\n]*?\bexpect(?:ed|ing)(?: actual)?:?\s+)?(?P<a>[^\n]+?) (?:to|should|must|is) (?:be |strictly |deeply |loosely |deep |identical |equivalent )*(?:be|equal|eql|exactly)(?: to| specified value)?:? (?P<e>[^\n]+?)(?:,? but was not\.)?$",
+    ),
+    sentence(Word, r"(?i)\bgot(?: =|:)? +(?P<a>[^\n]+?)[,;]? (?:but )?\(?(?:want(?:ed)?|expected):? +(?P<e>[^\n]+)"),
+    sentence(Word, r"\bwant(?:ed)?:? (?P<e>[^\n]+?)[,;]? (?:but )?got:? (?P<a>[^\n]+)"),
+    sentence(Word, r"(?m) = (?P<a>[^\n]+?)[,;]? \(?(?:want(?:ed)?|expected):? (?P<e>[^\n]+)$"),
+    sentence(
+        Count,
+        r"(?i)\b(?:want(?:ed)?|expect(?:ed|ing)?):? (?:(?:status|exit|value|length|size|count|total|result)(?: code)? )?(?P<e>[^\n]+?)[,;.]? (?:but |and )?(?:got|received|found|was|were|actual|returned):? (?P<a>[^\n]+)",
+    ),
 ];
 
-static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(FORMS.iter().copied()));
+static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(FORMS.iter().map(|form| form.pattern)));
+
+/// A verb on a line of its own between two values: AssertJ, Gomega, Shouldly, gleeunit.
+static VERB: LazyLock<Regex> = LazyLock::new(|| {
+    let verbs = "be|been|have|was|is|got|deeply|identical|equivalent|equal|to";
+    Regex::new(&format!(r"\n[ \t]*(?P<verb>(?:to|should|but|must)(?: (?:{verbs}))+):?[ \t]*\n[ \t]*"))
+        .expect("a constant")
+});
 
 /// Both sides of the assertion that a cleaned text tells of.
-pub(super) fn sides_in(cleaned: &str) -> Option<Sides> {
-    let head = text::prefix(cleaned, 12 * 1024);
-    if UNEQUAL.iter().any(|words| head.contains(words)) {
+pub(super) fn sides_in(cleaned: &str, told: Told) -> Option<Sides> {
+    let head = without_printed(text::prefix(cleaned, 12 * 1024));
+    if is_unequal(head) {
         return None;
     }
-    let of_label = |(expected, actual): (String, String)| {
-        // Hamcrest: `Expected: is <30>`, `but: was <20>`
-        let said = |text: &str| value(["is ", "was "].iter().find_map(|verb| text.strip_prefix(verb)).unwrap_or(text));
-        // ExUnit: a pattern stands on the left.
-        let is_match = head.contains("match (=) failed");
-        let (expected, actual) = if is_match { (actual, expected) } else { (expected, actual) };
-        let sides = Sides { expected: said(&expected), actual: said(&actual), extent: Extent::Whole };
-        (!sides.expected.is_empty() && !sides.actual.is_empty() && !is_prose(&sides)).then_some(sides)
-    };
+    // ExUnit: a pattern stands on the left.
+    let is_match = head.contains("match (=) failed");
     let lines: Vec<&str> = head.lines().collect();
-    let labelled = labelled(&lines).and_then(of_label);
-    let inline = labelled.or_else(|| {
-        PATTERNS.matching(head).into_iter().find_map(|row| {
-            let captures = PATTERNS.captures(row, head)?;
-            let (expected, actual) = (value(&captures["e"]), value(&captures["a"]));
-            let sides = Sides { expected, actual, extent: Extent::Whole };
-            (!sides.expected.is_empty() && !sides.actual.is_empty() && !is_prose(&sides)).then_some(sides)
-        })
+    let of_labels = labelled(&lines).filter(|_| told != Told::Finding).map(|(expected, actual)| {
+        let (expected, actual) = if is_match { (actual, expected) } else { (expected, actual) };
+        Sides { expected: value::tidy(&expected), actual: value::tidy(&actual), extent: Extent::Whole }
     });
-    // Where the values on the first line are cut off, the difference below them says more.
-    let is_cut =
-        |sides: &Sides| sides.expected.contains('…') || sides.actual.contains('…') || sides.expected == sides.actual;
-    inline.filter(|sides| !is_cut(sides)).or_else(|| diff_block(head))
+    let joined = VERB.replace_all(head, " $verb ");
+    let of_forms =
+        || PATTERNS.matching(&joined).into_iter().filter_map(|row| in_form(row, &joined, told)).find(is_whole);
+    let difference = || difference(head).filter(|_| told != Told::Finding);
+    of_labels.filter(is_whole).or_else(of_forms).or_else(difference)
 }
 
-/// Words of assertions that do not ask whether two sides are equal: neither is what was expected.
-const UNEQUAL: [&str; 7] = [
-    "assertion `left != right` failed",
-    "Refute with ",
-    "Assertion with < failed",
-    "Assertion with > failed",
-    "Assertion with <= failed",
-    "Assertion with >= failed",
-    "Assertion with != failed",
-];
+/// The sides of a form that matches.
+fn in_form(row: usize, text: &str, told: Told) -> Option<Sides> {
+    let captures = PATTERNS.captures(row, text)?;
+    let (expected, actual) = match (FORMS.get(row)?.says, told) {
+        (Says::Values, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
+        (Says::Sentence(_), Told::Finding | Told::Exception) => return None,
+        (Says::Sentence(look), _) => {
+            let look = if told == Told::Anything { Literal } else { look };
+            value::counted(
+                value::first_in(&captures["e"], look)?,
+                value::last_in(&captures["a"], look).or_else(|| value::first_in(&captures["a"], look))?,
+            )
+        }
+    };
+    Some(Sides { expected, actual, extent: Extent::Whole })
+}
 
-/// Words behind `to be` that say how something is, not what it equals.
-const PREDICATES: [&str; 20] = [
-    "a",
-    "above",
-    "an",
-    "at",
-    "below",
-    "called",
-    "close",
-    "defined",
-    "empty",
-    "fulfilled",
-    "greater",
-    "in",
-    "instanceof",
-    "less",
-    "one",
-    "raised",
-    "rejected",
-    "strictly",
-    "thrown",
-    "within",
-];
+/// Whether both values are there, and not cut off: then the difference below them says more.
+fn is_whole(sides: &Sides) -> bool {
+    let is_cut = |side: &String| ["…", "...", " chars]"].iter().any(|cut| side.contains(cut));
+    let Sides { expected, actual, .. } = sides;
+    // syrupy shows both sides below.
+    expected != actual
+        && expected != "[- snapshot]"
+        && [expected, actual].iter().all(|side| !side.is_empty() && !is_cut(side))
+}
 
-/// Whether a sentence about a value was taken for the value.
-fn is_prose(Sides { expected, actual, .. }: &Sides) -> bool {
-    let first = expected.split(' ').next().unwrap_or_default();
-    // `installed here: …`
-    let is_participle = first.ends_with("ed") && first.chars().all(|c| c.is_ascii_lowercase());
-    let is_predicate = expected.contains(' ') && (is_participle || PREDICATES.contains(&first));
-    // The end of a remark in brackets.
-    let is_remark = expected.ends_with(')') && !expected.contains('(') && expected.contains(' ');
-    let is_sentence = [" to be ", " to have "].iter().any(|verb| expected.contains(verb));
-    is_predicate
-        || is_sentence
-        || is_remark
-        || expected == "[- snapshot]"
-        || actual == "values"
-        || actual.ends_with(" not")
-        || actual.starts_with("it throws ")
-        || expected.ends_with("but nothing")
-        // What a parser waits for.
-        || [expected, actual].iter().all(|side| side.chars().all(|c| c.is_ascii_punctuation()))
+/// Whether an assertion did not ask whether two sides are equal: neither is what was expected.
+fn is_unequal(head: &str) -> bool {
+    let asks =
+        |words: &str| head.split_once(words).map(|(_, rest)| !rest.starts_with("== ") && !rest.starts_with("=== "));
+    ["assertion `left != right` failed", "Refute with "].iter().any(|words| head.contains(words))
+        || asks("Assertion with ").unwrap_or_default()
+}
+
+/// What a test printed is quoted below what went wrong, and is no part of it.
+fn without_printed(head: &str) -> &str {
+    let quoted = head
+        .match_indices(" Captured ")
+        .find(|(at, _)| head[..*at].rsplit('\n').next().is_some_and(|line| line.starts_with("--")));
+    quoted.map_or(head, |(at, _)| &head[..at])
 }
 
 /// What an assertion expected and what it found: as the report gives them, else as the message tells them.
@@ -180,80 +236,8 @@ pub fn sides(failure: &Failure) -> Option<(String, String)> {
     if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
         return Some((expected.clone(), actual.clone()));
     }
-    sides_in(&text::clean(&failure.error_message)).map(|sides| (sides.expected, sides.actual))
-}
-
-/// Words of lines above a difference, in lower case, and whether its lines with a minus are the expected ones.
-const LEGENDS: [(&str, bool); 12] = [
-    ("--- expected", true),
-    ("--- actual", false),
-    ("+ expected - actual", false),
-    ("(- actual, + expected)", false),
-    ("+ actual - expected", true),
-    ("- expected", true),
-    ("(-want +got)", true),
-    ("(-got +want)", false),
-    ("[+ received] == [- snapshot]", true),
-    ("-old snapshot", true),
-    ("full diff:", true),
-    ("diff < left / right >", false),
-];
-
-/// `- Expected … + Received` of Jest, Vitest and PHPUnit, `+ expected - actual` of mocha, `(-want +got)` of go-cmp.
-fn diff_block(head: &str) -> Option<Sides> {
-    let lines: Vec<&str> = head.lines().collect();
-    let (start, minus_is_expected) = lines.iter().enumerate().find_map(|(index, line)| {
-        let line = line.trim().trim_start_matches("E ").trim_start().to_ascii_lowercase();
-        let legend = LEGENDS.iter().find(|(words, _)| line.contains(words))?;
-        Some((index, legend.1))
-    })?;
-    let (mut minus, mut plus) = (Vec::new(), Vec::new());
-    for line in lines.iter().skip(start + 1).take(60) {
-        let line = line.trim_start();
-        let line = line.strip_prefix("E ").map_or(line, str::trim_start);
-        // insta numbers the lines of both sides.
-        let line = line
-            .split_once('│')
-            .filter(|(number, _)| number.chars().all(|c| c.is_ascii_digit() || c == ' '))
-            .map_or(line, |(_, rest)| rest);
-        if line == "+ expected - actual" || line.starts_with("at ") || line.starts_with('❯') {
-            break;
-        }
-        let is_legend = ["--- ", "+++ ", "+ Received", "+new "].iter().any(|start| line.starts_with(start));
-        if is_legend {
-            continue;
-        }
-        if let Some(rest) = line.strip_prefix(['-', '<']) {
-            minus.push(rest.trim());
-        } else if let Some(rest) = line.strip_prefix(['+', '>']) {
-            plus.push(rest.trim());
-        }
-    }
-    let (expected, actual) = if minus_is_expected { (minus, plus) } else { (plus, minus) };
-    let joined = |side: Vec<&str>| if side.is_empty() { "(nothing)".to_owned() } else { value(&side.join(" ")) };
-    (!expected.is_empty() || !actual.is_empty()).then(|| Sides {
-        expected: joined(expected),
-        actual: joined(actual),
-        extent: Extent::Differences,
-    })
-}
-
-fn value(printed: &str) -> String {
-    let printed = text::one_line(printed, MAX_VALUE);
-    // uvu marks blanks.
-    let unmarked = text::one_line(&printed.replace('·', " "), MAX_VALUE);
-    let printed = unmarked.trim().trim_end_matches(',');
-    // The end of a sentence; Gomega and luassert write the type in front.
-    let printed = printed.strip_suffix('.').filter(|rest| !rest.ends_with('.')).unwrap_or(printed);
-    let of_type = |open, close| printed.strip_prefix(open)?.split_once(close);
-    let is_type = |(name, _): &(&str, &str)| name.chars().all(|c| c.is_alphanumeric() || "*[]. :".contains(c));
-    let typed = of_type("<", ">: ").or_else(|| of_type("(", ") ")).filter(is_type).map(|(_, rest)| rest);
-    let printed = typed.unwrap_or(printed);
-    let unwrapped = [('`', '`'), ('<', '>')]
-        .iter()
-        .find_map(|(open, close)| printed.strip_prefix(*open)?.strip_suffix(*close))
-        .filter(|inner| !inner.is_empty());
-    unwrapped.unwrap_or(printed).to_owned()
+    let told = Told::of(failure.error_class.as_deref(), failure.error_type);
+    sides_in(&text::clean(&failure.error_message), told).map(|sides| (sides.expected, sides.actual))
 }
 
 #[cfg(test)]
@@ -354,6 +338,31 @@ mod tests {
             ("Expected\n    <int>: 8\nto equal\n    <int>: 9", "9", "8"),
             ("Expected <8> to be equal to <9>, but was not.", "9", "8"),
             ("8 != 9", "9", "8"),
+            ("AssertionError: False is not True", "True", "False"),
+            ("total is off: 14 != 15", "15", "14"),
+            ("[  ERROR   ] --- 0x8 != 0x9", "0x9", "0x8"),
+            ("Lists differ: [1, [20 chars] != [1, [21 chars]\n\nFirst differing element 1:\n5\n6", "6", "5"),
+            ("Expected count to be 2, but got 1", "2", "1"),
+            ("expected spy to be called 2 times, but got 1 times", "2", "1"),
+            ("cart.Total\n    should be\n4\n    but was\n3", "4", "3"),
+            ("\n3\nshould equal\n4", "4", "3"),
+            ("match failed: EQUALS\n  $ | not equal (NUMBER:NUMBER)\n  3\n  4", "4", "3"),
+            ("{assertEqual,[{line,4},\n {expected,62},\n {value,61}]}", "62", "61"),
+            ("    ++44    (Expected)\n    --33    (Actual)", "44", "33"),
+            ("---- Result was:\n8\n---- Result should have been (exact matching):\n9", "9", "8"),
+            ("  Expression: total() == 4\n   Evaluated: 3 == 4", "4", "3"),
+            ("  values: CHECK( 8 == 9 )", "9", "8"),
+            ("━━━ Failed (- lhs) (+ rhs) ━━━\n      ┃   │ - 61\n      ┃   │ + 62", "62", "61"),
+            ("assertion failed: `(left == right)`\n  left: `1`,\n right: `0`: sums at src/lib.rs:9", "0", "1"),
+            ("Fatal error: exception Failure(\"expected 5, got 4\")", "5", "4"),
+            ("Expected length: 4\nActual length:   5\nExpected: 'kiwi'\nBut was:  'plums'", "'kiwi'", "'plums'"),
+            ("cart_test.go:8: got  {A:1}\n        want {A:2}", "{A:2}", "{A:1}"),
+            (
+                "Expected: iterable containing [<1>]\n     but: item 0: was <2>",
+                "iterable containing [<1>]",
+                "item 0: was <2>",
+            ),
+            ("AssertionError: <b>\n8\n</b> != <b>\n9\n</b>\n  <b>\n- 8\n+ 9\n  </b>", "9", "8"),
             ("total should be 9 but is 8", "9", "8"),
             ("Diff < left / right > :\n<8\n>9", "9", "8"),
             (
@@ -370,7 +379,7 @@ mod tests {
             ),
         ];
         for (text, expected, actual) in cases {
-            let found = sides_in(&text::clean(text)).map(|sides| (sides.expected, sides.actual));
+            let found = sides_in(&text::clean(text), Told::Assertion).map(|sides| (sides.expected, sides.actual));
             assert_eq!(found, Some((expected.to_owned(), actual.to_owned())), "{text}");
         }
         for text in [
@@ -387,8 +396,29 @@ mod tests {
             "expected function to throw an error, but it didn't",
             "Refute with < failed\ncode:  refute 1 < 2\nleft:  1\nright: 2",
             "assertion `left != right` failed\n  left: 3\n right: 3",
+            "Assertion with in failed\ncode:  assert 5 in [1, 2]\nleft:  5\nright: [1, 2]",
+            "expected ';', found '}'",
+            "error: expected identifier, found keyword `fn`\n  | ^^ expected identifier, found keyword",
+            "expected 2 arguments but got 3",
+            "the server expected more data but got a reset",
+            "expected: value != 4\n     got: 4",
+            "         got: '4'\n    expected: anything else",
+            "expected: ['kiwi'] to contain 'plum'\n     but: item equal 'plum' not found",
+            "expected 3 to not equal 3",
+            "count must be positive but got -1",
+            "Expected: (n) != (5), actual: 5 vs 5",
+            "assert total() == 62",
+            "Expected /x/ to match \"abc\".",
+            "FAIL\n-- Captured stdout call --\nexpected: 3\nactual: 4",
         ] {
-            assert_eq!(sides_in(text), None, "{text}");
+            assert_eq!(sides_in(text, Told::Assertion), None, "{text}");
+        }
+        for (told, text) in [
+            (Told::Exception, "not enough values to unpack (expected 3, got 2)"),
+            (Told::Finding, "Expected 2 spaces, but found 4"),
+            (Told::Anything, "got plum, want kiwi"),
+        ] {
+            assert_eq!(sides_in(text, told), None, "{text}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Both sides of an assertion where each stands behind a label: `Expected: 4`, `got->{count} = '1'`, `[left]:  [1, 2]`,
 //! `expected: |-` of YAML, whatever the library, in either order, on one line or below the label.
 
-use super::text;
+use super::{text, value};
 
 /// Most lines between both labels.
 const MAX_DISTANCE: usize = 40;
@@ -48,12 +48,21 @@ pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
             continue;
         };
         let (text, taken) = value(lines, at, rest);
-        let is_none = text.is_empty() || text.starts_with("not ");
-        last[side as usize] = (!is_none).then_some((at, label, text));
+        // Hamcrest: `Expected: is <30>`, `but: was <20>`.
+        let said = ["is ", "was "].iter().find_map(|verb| text.strip_prefix(verb)).unwrap_or(&text).to_owned();
+        let is_none = text.is_empty()
+            || value::is_told_of(&said)
+            || label == "but" && !(text.starts_with("was ") || text.contains(": was "));
+        last[side as usize] = (!is_none).then_some((at, label, said));
         if let [Some((one, _, expected)), Some((two, _, actual))] = &last
             && one.abs_diff(*two) <= MAX_DISTANCE
         {
-            return Some((expected.clone(), actual.clone()));
+            // The lengths of two strings stand above them.
+            let goes_on = || lines[at..].iter().any(|line| line.trim_start().starts_with("Expected: "));
+            if !(label.ends_with("length") && goes_on()) {
+                return Some((expected.clone(), actual.clone()));
+            }
+            last = [None, None];
         }
         at += taken.max(1);
     }
@@ -63,7 +72,13 @@ pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
 /// The side, its label and what stands behind it: `  Expected length: 3`, `#     $expected->{count} = '2'`.
 fn label(line: &str) -> Option<(Side, &str, &str)> {
     let line = line.strip_prefix("E ").unwrap_or(line);
-    let line = line.trim_start_matches([' ', '#', '│', '|', '[', '$', '<', '!']);
+    let line = line.trim_start_matches([' ', '-', '#', '│', '|', '[', '$', '<', '!']);
+    // `cart_test.go:8: got: 3`
+    let line = line.split_once(": ").filter(|(place, _)| is_place(place)).map_or(line, |(_, rest)| rest);
+    let bare = line.split_once(' ').filter(|(_, rest)| value::is_literal(rest.trim()));
+    if let Some((side, label, rest)) = bare.and_then(|(word, rest)| Some((side_of(word)?, word, rest.trim()))) {
+        return Some((side, label, rest));
+    }
     let end = line.find([':', '=']).filter(|end| *end <= 40)?;
     let (label, rest) = (&line[..end], &line[end + 1..]);
     // `==`, `=>`, `::` and `left:right` are code.
@@ -75,12 +90,19 @@ fn label(line: &str) -> Option<(Side, &str, &str)> {
     if !is_apart || is_assigned || first != "passed" && words.any(|word| ASIDE.contains(&word.as_str())) {
         return None;
     }
-    let side = match () {
-        () if EXPECTED.contains(&first.as_str()) => Side::Expected,
-        () if ACTUAL.contains(&first.as_str()) => Side::Actual,
-        () => return None,
-    };
+    let side = side_of(&first)?;
     (label.split(' ').count() <= 4).then_some((side, label, rest.trim()))
+}
+
+fn side_of(word: &str) -> Option<Side> {
+    let word = word.to_ascii_lowercase();
+    let is_in = |words: &[&str]| words.contains(&word.as_str());
+    is_in(&EXPECTED).then_some(Side::Expected).or_else(|| is_in(&ACTUAL).then_some(Side::Actual))
+}
+
+/// `cart_test.go:8`
+fn is_place(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(file, line)| file.contains('.') && line.parse::<u32>().is_ok())
 }
 
 /// The value behind a label, and how many lines label and value take: the rest of its line up to the bracket that closes

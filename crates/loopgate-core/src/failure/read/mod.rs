@@ -1,6 +1,7 @@
 //! Reading: the texts of a failure made small and plain, and what stands in them: headline, frames, both sides, paths.
 
 mod changes;
+mod difference;
 mod error_type;
 mod expected;
 mod labelled;
@@ -10,6 +11,7 @@ mod patterns;
 mod reading;
 mod stack;
 pub(super) mod text;
+mod value;
 
 pub use changes::{ChangedFile, Changes, FrameOrigin};
 pub use expected::sides;

@@ -3,7 +3,7 @@
 use super::{
     changes::{Changes, FrameOrigin},
     error_type,
-    expected::{self, Extent, Sides},
+    expected::{self, Extent, Sides, Told},
     message, paths,
     stack::{self, Frame, Printed},
     text,
@@ -56,10 +56,16 @@ impl Reading {
         let error_type = known(failure.error_type)
             .or(known(headline.error_type))
             .unwrap_or_else(|| error_type::type_of(class.as_deref(), &headline.message));
-        // What an exception's trace quotes (`expected = 120.0`) was compared by nobody.
-        let is_exception = class.as_deref().is_some_and(|class| class != "Error" && class.ends_with("Error"))
-            && matches!(error_type, ErrorType::RuntimeError | ErrorType::ReferenceError);
-        let found = expected::sides_in(if is_exception { &headline.message } else { &whole });
+        let told = Told::of(class.as_deref(), error_type);
+        let found = match told {
+            Told::Exception => expected::sides_in(&headline.message, told),
+            Told::Assertion | Told::Anything => {
+                let (block, own) = from_line_of(&headline.message, &whole);
+                let around = if told == Told::Anything { block } else { &whole };
+                expected::sides_in(own, told).or_else(|| expected::sides_in(around, told))
+            }
+            Told::Finding => expected::sides_in(&whole, told),
+        };
         let sides = match (&failure.expected, &failure.actual) {
             (Some(expected), Some(actual)) => {
                 let (expected, actual) = (text::one_line(expected, 400), text::one_line(actual, 400));
@@ -123,6 +129,17 @@ impl Reading {
             (None, None) => text::code(self.error_type.as_str()),
         }
     }
+}
+
+/// A text from the line on in which a message begins, and before that from the line on under which it is indented: what
+/// a program printed stands above.
+fn from_line_of<'t>(message: &str, text: &'t str) -> (&'t str, &'t str) {
+    let first = message.lines().next().filter(|first| !first.is_empty());
+    let at = first.and_then(|first| text.find(first)).unwrap_or_default();
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let is_inner = |line: &&str| line.is_empty() || line.starts_with([' ', '\t', '#']);
+    let above: usize = text[..start].lines().rev().take_while(is_inner).map(|line| line.len() + 1).sum();
+    (&text[start.saturating_sub(above)..], &text[start..])
 }
 
 /// Whoever ran the tests knows where a file is that the trace names by its end (`com/acme/Cart.java`) only. A bare name

@@ -63,7 +63,7 @@ impl Block {
         };
         block.name(group("name"));
         // The heading names the place, or says what went wrong.
-        if is_finding || matches!(row.tool, Tool::Minitest | Tool::Bun | Tool::Catch2) {
+        if is_finding || matches!(row.tool, Tool::Minitest | Tool::Bun | Tool::Catch2 | Tool::Behave) {
             block.push(line);
         }
         block

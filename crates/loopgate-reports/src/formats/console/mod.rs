@@ -12,7 +12,7 @@ mod rows;
 
 use std::collections::HashMap;
 
-use loopgate_core::evidence::{Failure, TestFramework, TestState};
+use loopgate_core::evidence::{Failure, SourceLocation, TestFramework, TestState};
 use regex::Captures;
 
 use self::{
@@ -67,6 +67,8 @@ struct Console {
     file: Option<(Tool, String, Option<u32>)>,
     /// The name that stands above a tool's blocks.
     title: Option<(Tool, String)>,
+    /// What a tool named as failing ahead of its blocks: AVA's tests, with the first words of what is wrong.
+    announced: Vec<String>,
     counts: Counts,
     /// The files of the tests told of so far, by the tests' names.
     told: HashMap<String, Vec<String>>,
@@ -83,7 +85,7 @@ impl Console {
         if self.open.is_none() && self.go.line(line, out) {
             return;
         }
-        let Some((row, captures)) = rows::first(line, |row| self.counts_here(row)) else {
+        let Some((row, captures)) = rows::first(line, |row| self.counts_here(row, line)) else {
             return self.plain(line, out);
         };
         match row.means {
@@ -107,6 +109,9 @@ impl Console {
             self.framework(row.tool, out);
             out.expect_tests();
         }
+        if let Some(announced) = captures.name("announced").filter(|_| self.announced.len() < MAX_TOLD) {
+            self.announced.push(announced.as_str().to_owned());
+        }
         match row.means {
             Means::Section(section) => {
                 if matches!(section, Section::Other(_)) && self.section != Some(section) {
@@ -126,6 +131,8 @@ impl Console {
             }
             Means::File => {
                 let line = captures.name("line").and_then(|line| numbers::line(line.as_str()));
+                let scenario = captures.name("name").map(|name| (row.tool, name.as_str().to_owned()));
+                self.title = scenario.or_else(|| self.title.take());
                 self.file = captures.name("file").map(|file| (row.tool, text::path(file.as_str()), line));
             }
             Means::Listed => self.listed(row, &captures, out),
@@ -134,7 +141,7 @@ impl Console {
     }
 
     /// A block goes on past other tools' lines, since a test may print anything; a finding does not.
-    fn counts_here(&self, row: &Row) -> bool {
+    fn counts_here(&self, row: &Row, line: &str) -> bool {
         let is_in_section = row.within.is_none() || row.within == self.section;
         let is_meant = match &self.open {
             Some(open) if !open.is_finding => {
@@ -143,7 +150,13 @@ impl Console {
             }
             _ => true,
         };
-        is_in_section && is_meant
+        let is_announced = || {
+            let begins = |known: &String| {
+                known.strip_prefix(line.trim()).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+            };
+            (row.tool, row.means) != (Tool::Ava, Means::Block) || self.announced.iter().any(begins)
+        };
+        is_in_section && is_meant && is_announced()
     }
 
     /// Whether the row names a test of the open block, instead of beginning another: its name stands below its place, or
@@ -244,7 +257,9 @@ impl Console {
                     None => (String::new(), group("name").to_owned()),
                 };
                 if !self.is_told(&file, &name) {
-                    let failure = failure_in_list(&file, &name, group("message"));
+                    let mut failure = failure_in_list(&file, &name, group("message"));
+                    let place = |file| SourceLocation { file, line: numbers::line(group("line")), function: None };
+                    failure.source = Some(text::path(group("file"))).filter(|file| !file.is_empty()).map(place);
                     self.tell(tool, Told { file, name, phase: "", failure }, out);
                 }
             }

@@ -35,6 +35,8 @@ pub(super) enum Tool {
     Robot,
     Busted,
     Uvu,
+    Ava,
+    Behave,
     /// Compilers, type checkers, linters and formatters.
     Linter,
     /// Whatever started the tool: nothing of a block goes on past its lines.
@@ -102,8 +104,8 @@ const fn within(section: Section, means: Means, pattern: &'static str) -> Row {
 use Means::{Block, Counts, End, File, Finding, Listed, Name, NamedEnd, Pass, Title};
 use Section::{Failures, Flaky, List, Other};
 use Tool::{
-    Bun, Busted, Catch2, Ctest, Deno, Dotnet, ExUnit, Gradle, Gtest, Jasmine, Jest, JunitConsole, Linter, Minitest,
-    Mocha, NodeTest, Phpunit, Playwright, Prove, Pytest, Robot, Rspec, Starter, Surefire, Uvu, Vitest,
+    Ava, Behave, Bun, Busted, Catch2, Ctest, Deno, Dotnet, ExUnit, Gradle, Gtest, Jasmine, Jest, JunitConsole, Linter,
+    Minitest, Mocha, NodeTest, Phpunit, Playwright, Prove, Pytest, Robot, Rspec, Starter, Surefire, Uvu, Vitest,
 };
 
 const fn section(section: Section, pattern: &'static str) -> Row {
@@ -163,7 +165,7 @@ pub(super) const ROWS: &[Row] = &[
     section(Failures(NodeTest), r"^✖ failing tests:$"),
     row(NodeTest, Counts, r"^ℹ (?P<counts>(?:pass|fail|cancelled|skipped|todo) [0-9]+)$"),
     within(Failures(NodeTest), Block, r"^test at (?P<file>.+?):(?P<line>[0-9]+):[0-9]+$"),
-    within(Failures(NodeTest), Name, r"^✖ (?P<name>.+?) \([0-9.]+ms\)(?: # .*)?$"),
+    within(Failures(NodeTest), Name, r"^✖ (?P<name>.+?)(?: \([0-9.]+ms\))?(?: # .*)?$"),
     // RSpec
     section(Failures(Rspec), r"^Failures:$"),
     section(Other(Rspec), r"^(?:Pending: |Finished in [0-9.]+ )|^Failed examples:$"),
@@ -272,6 +274,18 @@ pub(super) const ROWS: &[Row] = &[
     row(Busted, Block, r"^(?:Failure|Error) (?:→|->) (?P<file>\S+) @ (?P<line>[0-9]+)$"),
     row(Uvu, Block, r#"^   FAIL  "(?P<name>.+)"$"#),
     row(Uvu, End, r"^  Total: "),
+    // AVA, which lists the failing tests ahead of their blocks
+    section(Failures(Ava), r"^  [✘✖] \[fail\]: (?P<announced>\S.*)$"),
+    within(Failures(Ava), Block, r"^  (?P<name>\S.*)$"),
+    within(Failures(Ava), Counts, r"^  (?P<counts>[0-9]+ tests? (?:failed|passed|skipped))$"),
+    row(Ava, End, r"^  ─$"),
+    // behave, whose scenarios stand above what went wrong in them
+    row(Behave, File, r"^  Scenario(?: Outline)?: (?P<name>.*\S)\s+# (?P<file>\S+\.feature):(?P<line>[0-9]+)$"),
+    row(Behave, Block, r"^      (?:ASSERT FAILED: |Traceback \(most recent call last\):$)"),
+    section(List(Behave), r"^(?:Failing|Errored) scenarios:$"),
+    within(List(Behave), Listed, r"^  (?P<file>\S+\.feature):(?P<line>[0-9]+)  (?P<name>\S.*)$"),
+    section(Other(Behave), r"^[0-9]+ features? passed, "),
+    row(Behave, Counts, r"^(?P<counts>[0-9]+ scenarios? passed, [0-9]+ failed.*)$"),
     // Compilers, type checkers, linters, formatters
     row(
         Linter,

@@ -3,9 +3,9 @@
 use super::line::{Line, Order, Says};
 
 pub(super) const LINES: &[Line] = &[
-    // tsc and the C# compiler
+    // tsc and the C# compiler; D, Nim
     Line::frame(
-        r"^\s*(?P<file>(?:[A-Za-z]:)?[^\s():]+)\((?P<line>[0-9]+)(?:,(?P<col>[0-9]+))?\): (?:fatal )?(?:error|warning)\b",
+        r"^\s*(?P<file>(?:[A-Za-z]:)?[^\s():]+)\((?P<line>[0-9]+)(?:, ?(?P<col>[0-9]+))?\):? (?:fatal )?(?i:error|warning|check failed)\b",
     ),
     // Maven
     Line::frame(r"^\[(?:ERROR|WARNING)\] (?P<file>(?:[A-Za-z]:)?[^\s:]+):\[(?P<line>[0-9]+),(?P<col>[0-9]+)\]"),

@@ -116,7 +116,8 @@ pub(in crate::failure) fn located(printed: &[Printed], changes: &Changes) -> Vec
     let mut frames: Vec<Frame> = Vec::with_capacity(printed.len());
     for place in printed {
         let (file, origin) = changes.locate(&place.file);
-        if file.is_empty() {
+        // A log that a tool wrote is no source.
+        if file.is_empty() || file.ends_with(".log") {
             continue;
         }
         let function = place.function.clone();

@@ -1,4 +1,4 @@
-//! Bats, and Perl's `Test::More`: both write down places as comments in TAP.
+//! Shells and PowerShell, Bats, and Perl's `Test::More`: both write down places as comments in TAP.
 
 use super::line::Line;
 
@@ -6,6 +6,8 @@ pub(super) const LINES: &[Line] = &[
     Line::frame(
         r"^[\s#]*\(?(?:in|from) (?:test file|file|function `(?P<fun>[^']+)' in (?:test )?file) (?P<file>\S+), line (?P<line>[0-9]+)[,)]",
     ),
+    // PowerShell
+    Line::frame(r"^\s*at (?P<fun>[^,|]+), (?P<file>(?:[A-Za-z]:)?[^\s:,]+\.psm?1): ?(?:line )?(?P<line>[0-9]+)"),
     // bash, dash, ShellCheck
     Line::frame(r"^(?P<file>[^\s:]+): line (?P<line>[0-9]+): \S"),
     Line::frame(r"^(?P<file>[^\s:]+\.sh): (?P<line>[0-9]+): \S"),
@@ -25,6 +27,8 @@ mod tests {
         let perl = "#   Failed test 'sums'\n#   at t/cart.t line 5.\n#          got: '3'\n#     expected: '4'";
         assert_eq!(shown(perl), ["t/cart.t:5 - ours"]);
         for (line, frame) in [
+            ("at <ScriptBlock>, /home/runner/work/shop/shop/tests/Cart.Tests.ps1:9", "tests/Cart.Tests.ps1:9 - ours"),
+            ("at Get-Total, C:\\shop\\Cart.psm1: line 12", "C:/shop/Cart.psm1:12 Get-Total ours"),
             ("release.sh: line 6: cosign: command not found", "release.sh:6 - ours"),
             ("./release.sh: 6: cosign: not found", "release.sh:6 - ours"),
             ("In one.sh line 3:", "one.sh:3 - ours"),

@@ -1,0 +1,64 @@
+//! Two values as the lines in which they differ: `- Expected … + Received`, `(-want +got)`, `(- lhs) (+ rhs)`.
+
+use super::{
+    expected::{Extent, Sides},
+    value,
+};
+
+/// Words of lines above a difference, in lower case, and whether its lines with a minus are the expected ones.
+const LEGENDS: [(&str, bool); 14] = [
+    ("--- expected", true),
+    ("--- actual", false),
+    ("+ expected - actual", false),
+    ("(- actual, + expected)", false),
+    ("+ actual - expected", true),
+    ("- expected", true),
+    ("(-want +got)", true),
+    ("(-got +want)", false),
+    ("[+ received] == [- snapshot]", true),
+    ("-old snapshot", true),
+    ("full diff:", true),
+    ("(- lhs) (+ rhs)", false),
+    // unittest's HTML and XML
+    ("> != <", false),
+    ("diff < left / right >", false),
+];
+
+/// `- Expected … + Received` of Jest, Vitest and PHPUnit, `+ expected - actual` of mocha, `(-want +got)` of go-cmp.
+pub(super) fn difference(head: &str) -> Option<Sides> {
+    let lines: Vec<&str> = head.lines().collect();
+    let (start, minus_is_expected, is_angled) = lines.iter().enumerate().find_map(|(index, line)| {
+        let line = line.trim().trim_start_matches("E ").trim_start().to_ascii_lowercase();
+        let legend = LEGENDS.iter().find(|(words, _)| line.contains(words))?;
+        Some((index, legend.1, legend.0.contains("diff <")))
+    })?;
+    let (mut minus, mut plus) = (Vec::new(), Vec::new());
+    for line in lines.iter().skip(start + 1).take(60) {
+        let line = line.trim_start();
+        let line = line.strip_prefix("E ").map_or(line, str::trim_start);
+        // insta numbers the lines of both sides, hedgehog draws a frame around them.
+        let line = line
+            .rsplit_once(['│', '┃'])
+            .filter(|(edge, _)| edge.chars().all(|c| c.is_ascii_digit() || " │┃".contains(c)))
+            .map_or(line, |(_, rest)| rest.trim_start_matches(' '));
+        if line == "+ expected - actual" || line.starts_with("at ") || line.starts_with('❯') {
+            break;
+        }
+        let is_legend = ["--- ", "+++ ", "+ Received", "+new "].iter().any(|start| line.starts_with(start));
+        if is_legend {
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix(if is_angled { '<' } else { '-' }) {
+            minus.push(rest.trim());
+        } else if let Some(rest) = line.strip_prefix(if is_angled { '>' } else { '+' }) {
+            plus.push(rest.trim());
+        }
+    }
+    let (expected, actual) = if minus_is_expected { (minus, plus) } else { (plus, minus) };
+    let joined = |side: Vec<&str>| if side.is_empty() { "(nothing)".to_owned() } else { value::tidy(&side.join(" ")) };
+    (!expected.is_empty() || !actual.is_empty()).then(|| Sides {
+        expected: joined(expected),
+        actual: joined(actual),
+        extent: Extent::Differences,
+    })
+}
