@@ -39,7 +39,18 @@ type Letters = &'static [(&'static str, &'static [&'static str])];
 /// Letters that mean something else in the rows of one section, and where its tests are without a letter.
 const OF_SECTIONS: [(char, Letters); 5] = [
     ('M', &[("", &["tests/github/names.rs", "tests/scenarios"])]),
-    ('G', &[("", &["crates/loopgate-core/src/gate/assess/tests", "tests/scenarios", "tests/gates"])]),
+    (
+        'G',
+        &[(
+            "",
+            &[
+                "crates/loopgate-core/src/gate/assess/tests",
+                "crates/loopgate-core/src/gate/trigger/tests.rs",
+                "tests/scenarios",
+                "tests/gates",
+            ],
+        )],
+    ),
     ('K', &[("", &["tests/github/storage.rs", "tests/action_only", "src/refs", "src/github/storage"])]),
     (
         'L',

@@ -18,8 +18,13 @@ use loopgate_core::{
     policy::{GatePreset, GateRole, HybridHold},
 };
 
-/// The presets, written like any configuration, each with its own key `preset` beside.
-const SOURCE: Source<'static> = Source::new("config/presets/gates.yml", include_str!("../../config/presets/gates.yml"));
+mod partners;
+
+const FILE: &str = "config/presets/gates.yml";
+
+/// The presets, written like any configuration, each with its own key `preset` beside, with the names of partners in
+/// their places.
+static TEXT: LazyLock<String> = LazyLock::new(|| partners::named_in(include_str!("../../config/presets/gates.yml")));
 
 /// What lies below every configuration.
 #[derive(Debug)]
@@ -54,8 +59,9 @@ impl PresetSection {
 impl Presets {
     /// The presets that come with Loopgate, read once.
     pub fn builtin() -> &'static Self {
-        static BUILTIN: LazyLock<Presets> =
-            LazyLock::new(|| Presets::read(SOURCE).expect("the presets are part of the program, and tests read them"));
+        static BUILTIN: LazyLock<Presets> = LazyLock::new(|| {
+            Presets::read(Source::new(FILE, &TEXT)).expect("the presets are part of the program, and tests read them")
+        });
         &BUILTIN
     }
 

@@ -8,7 +8,7 @@ use loopgate_core::{
     fixtures,
     gate::{Holding, holding, matches},
     observed::{ChangedFile, ChangedFiles, FileStatus},
-    policy::{ApproveBy, GateDefinition, GateTrigger, LinePatterns, Mode, Pattern, Policy},
+    policy::{ApproveBy, GateDefinition, GateTrigger, LinePatterns, Mode, Policy},
     stage::Stage,
 };
 
@@ -286,11 +286,14 @@ fn the_presets_are_those_of_the_contract() {
 #[test]
 fn every_matcher_of_the_presets_compiles() {
     fn compiled(patterns: &LinePatterns) -> usize {
-        patterns.as_slice().iter().filter(|pattern| Pattern::parse(pattern.as_str()).is_ok()).count()
+        // Asked, a constant that does not compile panics.
+        patterns.as_slice().iter().inspect(|pattern| _ = pattern.matches("")).count()
     }
     fn count(trigger: &GateTrigger) -> usize {
         match trigger {
-            GateTrigger::Any(parts) | GateTrigger::All(parts) => parts.iter().map(count).sum(),
+            GateTrigger::Any(parts) | GateTrigger::All(parts) | GateTrigger::SameFile(parts) => {
+                parts.iter().map(count).sum()
+            }
             GateTrigger::Not(part) => count(part),
             GateTrigger::Paths(paths) => {
                 compiled(&paths.words) + paths.globs.as_slice().len() + paths.except.as_slice().len()
@@ -348,12 +351,13 @@ fn every_preset_has_its_template_and_no_role_is_given_twice() {
 /// Nothing else knows gates by their names: a preset more is an entry more.
 #[test]
 fn a_sixth_preset_is_one_entry() {
-    let text = concat!(
-        include_str!("../../../config/presets/gates.yml"),
+    let text = [
+        TEXT.as_str(),
         "\n  payments:\n    preset: { team: treasury, template: database, boxes: 4, hybrid: always }\n    blocks: REVIEW -> SHIP\n",
         "    label: money\n    when: { paths: [\"src/billing/**\"] }\n",
-    );
-    let six = Presets::read(Source::new("six.yml", text)).unwrap();
+    ]
+    .concat();
+    let six = Presets::read(Source::new("six.yml", Box::leak(text.into_boxed_str()))).unwrap();
     let load = |text| load_on(&six, None, Some(Source::new("f", text)));
 
     let gates = load("").unwrap().policy.gates;

@@ -26,6 +26,8 @@ pub(in crate::config) enum When {
     Any(NonEmpty<When>),
     /// All of these.
     All(NonEmpty<When>),
+    /// All of these of one and the same file. `all` may find each in another.
+    SameFile(NonEmpty<When>),
     /// Not this.
     Not(Box<When>),
     /// Every pull request.
@@ -68,8 +70,10 @@ pub(in crate::config) struct PathsSection {
     words: Option<NonEmpty<Located<String>>>,
     /// Files that do not count, as globs. Default: none.
     except: Option<OneOrMany<Located<String>>>,
-    /// Files in which only comments, blanks and places of lines change do not count. Default: false.
+    /// Files in which only comments, blanks, imports and places of lines change do not count. Default: false.
     code_only: Option<bool>,
+    /// Words that are the repository's own name, or its owner's, do not count. Default: false.
+    skip_own_name: Option<bool>,
 }
 
 /// Regular expressions by the name that the request gives them.
@@ -89,6 +93,8 @@ pub(in crate::config) struct LinesSection {
     code_only: Option<bool>,
     /// Lines are in lower case, and identifiers split into words: `userSession` is `user session`. Default: false.
     split_words: Option<bool>,
+    /// What begins with the repository's own name, or its owner's, does not count. Default: false.
+    skip_own_name: Option<bool>,
 }
 
 /// More than so many changed lines or files.
@@ -107,6 +113,9 @@ impl When {
         match self {
             Self::Any(conditions) => GateTrigger::Any(conditions.0.into_iter().map(|when| when.lower(cx)).collect()),
             Self::All(conditions) => GateTrigger::All(conditions.0.into_iter().map(|when| when.lower(cx)).collect()),
+            Self::SameFile(conditions) => {
+                GateTrigger::SameFile(conditions.0.into_iter().map(|when| when.lower(cx)).collect())
+            }
             Self::Not(condition) => GateTrigger::Not(Box::new(condition.lower(cx))),
             Self::Always(Yes) => GateTrigger::Always,
             Self::Paths(ShortOr::Short(globs)) => {
@@ -155,7 +164,14 @@ impl PathsSection {
             None => (PathGlobs::default(), cx.path_globs(&except)),
         };
         let words = self.words.map(|words| cx.path_words(&words.0)).unwrap_or_default();
-        PathCondition { name: self.name, globs, words, except, code_only: self.code_only.unwrap_or_default() }
+        PathCondition {
+            name: self.name,
+            globs,
+            words,
+            except,
+            code_only: self.code_only.unwrap_or_default(),
+            skip_own_name: self.skip_own_name.unwrap_or_default(),
+        }
     }
 }
 
@@ -177,6 +193,7 @@ impl LinesSection {
             except: section.except.map_or_else(PathGlobs::default, |globs| cx.path_globs(&globs.0)),
             code_only: section.code_only.unwrap_or_default(),
             split_words: section.split_words.unwrap_or_default(),
+            skip_own_name: section.skip_own_name.unwrap_or_default(),
         }
     }
 }

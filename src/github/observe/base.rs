@@ -43,7 +43,9 @@ pub(super) async fn folders(
 fn asks_for_folders(trigger: &GateTrigger) -> bool {
     match trigger {
         GateTrigger::NewTopLevelFolder => true,
-        GateTrigger::Any(inner) | GateTrigger::All(inner) => inner.iter().any(asks_for_folders),
+        GateTrigger::Any(inner) | GateTrigger::All(inner) | GateTrigger::SameFile(inner) => {
+            inner.iter().any(asks_for_folders)
+        }
         GateTrigger::Not(inner) => asks_for_folders(inner),
         _ => false,
     }

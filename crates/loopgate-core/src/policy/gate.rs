@@ -63,6 +63,8 @@ pub enum GateDefinition {
 pub enum GateTrigger {
     Any(Vec<GateTrigger>),
     All(Vec<GateTrigger>),
+    /// One file fulfils all of them, asked as if nothing else changed.
+    SameFile(Vec<GateTrigger>),
     Not(Box<GateTrigger>),
     Always,
     /// A file is touched, by either name of a rename.
@@ -99,8 +101,10 @@ pub struct PathCondition {
     /// `src/user session.ts`.
     pub words: LinePatterns,
     pub except: PathGlobs,
-    /// A file in which only comments, blanks and places of lines change does not count.
+    /// A file in which only comments, blanks, imports and places of lines change does not count.
     pub code_only: bool,
+    /// A word that is the repository's own name, or begins with it, does not count.
+    pub skip_own_name: bool,
 }
 
 /// Which lines open a gate: those that one pattern matches, and none of `unless`, in a file that no glob excludes.
@@ -113,6 +117,8 @@ pub struct LineCondition {
     pub code_only: bool,
     /// Lines are asked in lower case, with their identifiers split into words: `userSession` is `user session`.
     pub split_words: bool,
+    /// A match that begins with the repository's own name does not count.
+    pub skip_own_name: bool,
 }
 
 /// Who may approve.

@@ -17,6 +17,8 @@ use crate::ids::PatternName;
 
 /// Largest automaton of one regular expression, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
+/// The same for one that comes with the program, which may name a thousand partners.
+const CONSTANT_SIZE: usize = 4 * PATTERN_SIZE;
 
 /// A glob over names or paths.
 #[derive(Clone, Debug)]
@@ -130,7 +132,7 @@ impl Pattern {
     /// # Errors
     /// When the text is not a regular expression, or one that compiles to more than 1 MiB.
     pub fn parse(text: &str) -> Result<Self, regex::Error> {
-        let regex = OnceLock::from(compile(text)?);
+        let regex = OnceLock::from(compile(text, PATTERN_SIZE)?);
         Ok(Self { name: None, compiled: Arc::new(LazyPattern { source: text.to_owned(), regex }) })
     }
 
@@ -154,8 +156,12 @@ impl Pattern {
     }
 
     pub fn matches(&self, text: &str) -> bool {
+        self.regex().is_match(text)
+    }
+
+    fn regex(&self) -> &Regex {
         let LazyPattern { source, regex } = &*self.compiled;
-        regex.get_or_init(|| compile(source).expect("constants are compiled by tests")).is_match(text)
+        regex.get_or_init(|| compile(source, CONSTANT_SIZE).expect("constants are compiled by tests"))
     }
 
     pub fn as_str(&self) -> &str {
@@ -163,8 +169,8 @@ impl Pattern {
     }
 }
 
-fn compile(text: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(text).size_limit(PATTERN_SIZE).build()
+fn compile(text: &str, most: usize) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(text).size_limit(most).build()
 }
 
 impl PartialEq for Pattern {
@@ -205,6 +211,12 @@ impl LinePatterns {
     /// The first pattern, in the order of the list, that matches a line.
     pub fn first(&self, line: &str) -> Option<&Pattern> {
         self.may_match(line).then(|| self.as_slice().iter().find(|pattern| pattern.matches(line))).flatten()
+    }
+
+    /// The first pattern with a match that counts.
+    pub fn first_that(&self, line: &str, counts: impl Fn(&str) -> bool) -> Option<&Pattern> {
+        let has_one = |pattern: &&Pattern| pattern.regex().find_iter(line).any(|found| counts(found.as_str()));
+        self.may_match(line).then(|| self.as_slice().iter().find(has_one)).flatten()
     }
 
     pub fn as_slice(&self) -> &[Pattern] {

@@ -9,6 +9,8 @@ use crate::{
     source_files::Comments,
 };
 
+use super::own_names::OwnNames;
+
 /// The changed lines of one file.
 pub(super) struct FileLines<'a> {
     pub added: Side<'a>,
@@ -99,10 +101,22 @@ impl<'a> FileLines<'a> {
         all
     }
 
-    /// Whether anything but blanks, comments and places changes.
+    /// Whether anything but blanks, comments, imports and places changes.
     pub(super) fn change_code(&self) -> bool {
-        [&self.added, &self.removed].iter().any(|side| side.lines.iter().any(|line| line.is_code))
+        let is_code = |line: &Line<'_>| line.is_code && !imports(line.text);
+        [&self.added, &self.removed].iter().any(|side| side.lines.iter().any(is_code))
     }
+}
+
+/// Whether a line does nothing but name what the file uses, or the package it is in.
+fn imports(text: &str) -> bool {
+    let text = text.trim();
+    let begins = |words: &[&str]| words.iter().any(|word| text.starts_with(word));
+    let ends = |ends: &[char]| text.ends_with(ends);
+    begins(&["import ", "#include ", "package ", "require_relative ", "require \"", "require '", "require_once "])
+        || begins(&["use ", "using ", "namespace ", "export * from "]) && ends(&[';', '{', ',']) && !text.contains('(')
+        || begins(&["from "]) && text.contains(" import ")
+        || begins(&["} from \"", "} from '"])
 }
 
 fn mark_moved(lines: &mut [Line<'_>], left: &mut HashMap<&str, u32>) {
@@ -122,13 +136,17 @@ impl<'a> Side<'a> {
     }
 
     /// The lines that the condition asks for.
-    pub(super) fn hits<'s>(&'s self, condition: &'s LineCondition) -> impl Iterator<Item = Hit<'a>> + 's {
+    pub(super) fn hits<'s>(
+        &'s self,
+        condition: &'s LineCondition,
+        own: &'s OwnNames,
+    ) -> impl Iterator<Item = Hit<'a>> + 's {
         let text = if condition.split_words { self.words.get_or_init(|| split_words(&self.text)) } else { &self.text };
         let lines = if condition.patterns.may_match(text) { self.lines.as_slice() } else { &[] };
         lines.iter().filter(|line| line.is_code || !condition.code_only).filter_map(|line| {
             let words = condition.split_words.then(|| split_words(line.text));
             let asked = words.as_deref().unwrap_or(line.text);
-            let pattern = condition.patterns.first(asked)?;
+            let pattern = own.first(&condition.patterns, asked, condition.skip_own_name)?;
             let counts = condition.unless.first(asked).is_none();
             counts.then(|| Hit { number: line.number, text: line.text, name: pattern.name().cloned() })
         })

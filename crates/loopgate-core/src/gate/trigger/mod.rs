@@ -6,12 +6,14 @@
 mod dependencies;
 mod fingerprint;
 mod lines;
+mod own_names;
 
 use std::collections::BTreeSet;
 
 use self::{
     dependencies::Added,
     lines::{FileLines, split_words},
+    own_names::{OwnNames, without_owner},
 };
 use super::report::{MatchReason, TriggerMatch};
 use crate::{
@@ -104,17 +106,19 @@ pub(super) struct Scene<'a> {
     findings: &'a [Finding],
     /// In the order of the changed files; none for one whose patch is missing or cannot be read.
     lines: Vec<Option<FileLines<'a>>>,
+    own: OwnNames,
 }
 
 impl<'a> Scene<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
-        Self { snapshot, findings, lines: FileLines::of_all(snapshot.files.known()) }
+        let own = OwnNames::of(&snapshot.repository);
+        Self { snapshot, findings, lines: FileLines::of_all(snapshot.files.known()), own }
     }
 
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
     /// not close it again.
     pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Triggered> {
-        match (Look { scene: self, remembered }).at(&policy.trigger) {
+        match (Look { scene: self, remembered, only: None }).at(&policy.trigger) {
             Match::No => None,
             Match::Yes(found) | Match::CannotTell(found) if found.is_nothing() => {
                 Some(Triggered::whole(MatchReason::NotExcluded))
@@ -163,6 +167,8 @@ impl Match {
 struct Look<'a> {
     scene: &'a Scene<'a>,
     remembered: &'a BTreeSet<String>,
+    /// The file that is asked alone, by its index, inside of `same_file`.
+    only: Option<usize>,
 }
 
 impl Look<'_> {
@@ -171,19 +177,21 @@ impl Look<'_> {
         match trigger {
             GateTrigger::Any(parts) => self.any(parts),
             GateTrigger::All(parts) => self.all(parts),
+            GateTrigger::SameFile(parts) => self.same_file(parts),
             GateTrigger::Not(part) => match self.at(part) {
                 Match::Yes(_) => Match::No,
                 Match::No => Match::Yes(Triggered::nothing()),
                 Match::CannotTell(found) => Match::CannotTell(found),
             },
             GateTrigger::Always => Match::Yes(Triggered::whole(MatchReason::Always)),
-            GateTrigger::Paths(paths) => self.in_files(|index, file| touched(file, self.lines(index), paths)),
+            GateTrigger::Paths(paths) => {
+                self.in_files(|index, file| touched(file, self.lines(index), paths, &self.scene.own))
+            }
             GateTrigger::AddedLines(wanted) => {
-                self.in_files(|index, file| changed(file, self.lines(index), wanted, Change::Adds))
+                self.in_files(|index, file| changed(file, self.lines(index), wanted, (Change::Adds, &self.scene.own)))
             }
-            GateTrigger::RemovedLines(wanted) => {
-                self.in_files(|index, file| changed(file, self.lines(index), wanted, Change::Removes))
-            }
+            GateTrigger::RemovedLines(wanted) => self
+                .in_files(|index, file| changed(file, self.lines(index), wanted, (Change::Removes, &self.scene.own))),
             GateTrigger::DependenciesAdded => self.in_files(|_, file| new_dependencies(file)),
             GateTrigger::NewTopLevelFolder => self.new_folder(),
             GateTrigger::Labels(labels) => self.labelled(labels),
@@ -249,6 +257,28 @@ impl Look<'_> {
         if certain { Match::Yes(found) } else { Match::CannotTell(found) }
     }
 
+    /// Asks the files one by one, each as if nothing else changed.
+    fn same_file(&self, parts: &[GateTrigger]) -> Match {
+        if self.only.is_some() {
+            return self.all(parts);
+        }
+        let (mut certain, mut found) = (false, Triggered::nothing());
+        for (index, file) in self.files().iter().enumerate() {
+            let alone = Look { only: Some(index), ..*self };
+            let more = match alone.all(parts) {
+                Match::No => continue,
+                Match::Yes(more) => {
+                    certain = true;
+                    more
+                }
+                Match::CannotTell(more) => more,
+            };
+            let not_excluded = || vec![in_file(file, None, MatchReason::NotExcluded)];
+            found.add(if more.is_nothing() { Triggered::file(index, not_excluded()) } else { more });
+        }
+        self.of_files(certain, found)
+    }
+
     fn files(&self) -> &[ChangedFile] {
         self.scene.snapshot.files.known()
     }
@@ -260,7 +290,8 @@ impl Look<'_> {
     /// Asks each file; a list that is not whole leaves it open whether another file would match.
     fn in_files(&self, ask: impl Fn(usize, &ChangedFile) -> InFile) -> Match {
         let (mut certain, mut found) = (false, Triggered::nothing());
-        for (index, file) in self.files().iter().enumerate() {
+        let asked = |index: &usize| self.only.is_none_or(|only| only == *index);
+        for (index, file) in self.files().iter().enumerate().filter(|(index, _)| asked(index)) {
             let matches = match ask(index, file) {
                 InFile::Nothing => continue,
                 InFile::Unreadable => vec![in_file(file, None, MatchReason::Unreadable)],
@@ -274,7 +305,11 @@ impl Look<'_> {
             of_file.matches.truncate(KEPT_PER_FILE);
             found.add(of_file);
         }
-        if matches!(self.scene.snapshot.files, ChangedFiles::TooLarge { .. }) {
+        self.of_files(certain, found)
+    }
+
+    fn of_files(&self, certain: bool, mut found: Triggered) -> Match {
+        if self.only.is_none() && matches!(self.scene.snapshot.files, ChangedFiles::TooLarge { .. }) {
             found.add(Triggered::whole(MatchReason::TooLarge));
         }
         match (certain, found.is_nothing()) {
@@ -360,11 +395,12 @@ enum InFile {
     Unreadable,
 }
 
-fn touched(file: &ChangedFile, lines: Option<&FileLines<'_>>, wanted: &PathCondition) -> InFile {
+fn touched(file: &ChangedFile, lines: Option<&FileLines<'_>>, wanted: &PathCondition, own: &OwnNames) -> InFile {
     // Few paths match a gate's globs, so that its exceptions are seldom asked.
     let found = file.paths().find_map(|path| {
         let glob = wanted.globs.first(path);
-        let is_named = glob.is_some() || wanted.words.first(&split_words(path)).is_some();
+        let words = || own.first(&wanted.words, &split_words(&without_owner(path)), wanted.skip_own_name);
+        let is_named = glob.is_some() || words().is_some();
         (is_named && !wanted.except.matches(path)).then(|| glob.map(|glob| glob.as_str().to_owned()))
     });
     // A rename, a removal and a change of mode touch a file whatever its lines.
@@ -385,7 +421,12 @@ enum Change {
     Removes,
 }
 
-fn changed(file: &ChangedFile, lines: Option<&FileLines<'_>>, wanted: &LineCondition, change: Change) -> InFile {
+fn changed(
+    file: &ChangedFile,
+    lines: Option<&FileLines<'_>>,
+    wanted: &LineCondition,
+    (change, names): (Change, &OwnNames),
+) -> InFile {
     let is_excepted = |path: &str| wanted.except.matches(path);
     let (new, old) = (is_excepted(&file.path), is_excepted(file.previous_path.as_deref().unwrap_or(&file.path)));
     let (own, other) = if change == Change::Adds { (new, old) } else { (old, new) };
@@ -406,7 +447,7 @@ fn changed(file: &ChangedFile, lines: Option<&FileLines<'_>>, wanted: &LineCondi
     }
     let Some(lines) = lines else { return InFile::Unreadable };
     let side = if change == Change::Adds { &lines.added } else { &lines.removed };
-    let found = side.hits(wanted).map(|hit| {
+    let found = side.hits(wanted, names).map(|hit| {
         let (name, excerpt) = (hit.name, excerpt(hit.text.trim()));
         let reason = match change {
             Change::Adds => MatchReason::AddedLine { name, excerpt },

@@ -222,6 +222,83 @@ fn any_and_all_combine() {
 }
 
 #[test]
+fn one_file_is_asked_for_all_of_it() {
+    let files = || Complete(vec![file("src/a.rs", "@@ -1 +1 @@\n+x"), file("doc/b.md", "@@ -1 +1 @@\n+y")]);
+    let both = |pattern| vec![paths("src/**"), lines(pattern, &[])];
+    assert!(opens(GateTrigger::All(both("y")), files()).is_some());
+    assert_eq!(opens(GateTrigger::SameFile(both("y")), files()), None);
+    let found = opens(GateTrigger::SameFile(both("x")), files()).unwrap();
+    assert!(matches!(found.as_slice(), [Why::Path { .. }, Why::AddedLine { .. }]), "{found:?}");
+
+    // Another file in `doc/` changes nothing for one outside; for the whole pull request it does.
+    let outside = || vec![not(paths("doc/**"))];
+    assert_eq!(opens(GateTrigger::All(outside()), files()), None);
+    assert_eq!(opens(GateTrigger::SameFile(outside()), files()), Some(vec![Why::NotExcluded]));
+    let mut world = World::new();
+    world.snapshot.files = files();
+    let policy = gate_policy(GateTrigger::SameFile(outside()), &[]);
+    let found = Scene::new(&world.snapshot, &[]).triggered(&policy, &BTreeSet::new()).unwrap();
+    assert_eq!(found.scope, Scope::Files(BTreeSet::from([0])));
+
+    let unreadable = || Complete(vec![without_patch("src/big.bin"), file("doc/b.md", "@@ -1 +1 @@\n+y")]);
+    assert!(opens(GateTrigger::SameFile(both("y")), unreadable()).is_some());
+    assert_eq!(opens(GateTrigger::SameFile(vec![paths("doc/**"), lines("z", &[])]), unreadable()), None);
+    assert_eq!(
+        opens(GateTrigger::SameFile(both("x")), TooLarge { known: Vec::new(), reason: "too many".into() }),
+        Some(vec![Why::TooLarge])
+    );
+}
+
+#[test]
+fn imports_and_owners_of_packages_say_nothing_of_a_path() {
+    let words = |word: &str| {
+        let words = LinePatterns::new(vec![Pattern::parse(&format!(r"\b{word}\b")).unwrap()]);
+        GateTrigger::Paths(PathCondition { words, code_only: true, ..PathCondition::default() })
+    };
+    let changes = |path: &str, line: &str| Complete(vec![file(path, &format!("@@ -1 +1 @@\n+{line}"))]);
+    for import in ["import a.b", "use a::b;", "from a import b", "} from './b';", "using A.B;", "#include <a>"] {
+        assert_eq!(opens(words("github"), changes("src/github.rs", import)), None, "{import}");
+    }
+    for code in ["use_it();", "using (var file = open()) {", "importer.run()", "from = 3"] {
+        assert!(opens(words("github"), changes("src/github.rs", code)).is_some(), "{code}");
+    }
+    for (path, opens_it) in [
+        ("app/src/main/java/io/github/somebody/Cart.java", false),
+        ("src/main/kotlin/com/github/acme/Cart.kt", false),
+        ("src/main/java/com/acme/github/Client.java", true),
+        ("java/com/github", true),
+        ("services/github/client.go", true),
+    ] {
+        assert_eq!(opens(words("github"), changes(path, "x")).is_some(), opens_it, "{path}");
+    }
+}
+
+#[test]
+fn a_repositorys_own_name_means_no_partner() {
+    let skips = |pattern: &str, path: &str, line: &str, repository: &str| {
+        let patterns = LinePatterns::new(vec![Pattern::parse(pattern).unwrap()]);
+        let words = PathCondition { words: patterns.clone(), skip_own_name: true, ..PathCondition::default() };
+        let lines = LineCondition { patterns, split_words: true, skip_own_name: true, ..LineCondition::default() };
+        let mut world = World::new();
+        world.snapshot.repository = repository.parse().unwrap();
+        world.snapshot.files = Complete(vec![file(path, &format!("@@ -1 +1 @@\n+{line}"))]);
+        let trigger = GateTrigger::Any(vec![GateTrigger::Paths(words), GateTrigger::AddedLines(lines)]);
+        opens_in(trigger, &world).is_none()
+    };
+    for (pattern, path, line, repository, skipped) in [
+        (r"\bbtc pay\b", "BTCPayServer/Cart.cs", "x", "btcpayserver/btcpayserver", true),
+        (r"\bbtc pay\b", "BTCPayServer/Cart.cs", "x", "acme/shop", false),
+        (r"\bgogs\.", "a.go", "gogs.run()", "gogs/gogs", true),
+        (r"\bgogs\.|\bslack\.", "a.go", "gogs.run(slack.call())", "gogs/gogs", false),
+        (r"\bslack\b", "src/slack.java", "x", "jenkinsci/slack-plugin", false),
+        (r"\bnextcloud\b", "src/NextcloudFiles.kt", "x", "nextcloud/android", true),
+        (r"\bs3\b", "src/s3.go", "x", "s3/proxy", false),
+    ] {
+        assert_eq!(skips(pattern, path, line, repository), skipped, "{pattern} {path} {line} {repository}");
+    }
+}
+
+#[test]
 fn conditions_about_the_pull_request_do_not_widen_a_gates_own_diff() {
     let trigger = GateTrigger::All(vec![paths("src/**"), GateTrigger::BaseBranch(branches(&["main"]))]);
     let mut world = World::new();
