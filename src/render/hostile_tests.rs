@@ -118,7 +118,7 @@ fn failure(texts: &mut Texts) -> FailureView {
     view.blame = Blame::Flaky;
     view.told = line(texts);
     view.cause = loopgate_core::Fingerprint::from_bytes(texts.next.to_be_bytes()).into();
-    view.patterns_matched = vec![texts.take()];
+    view.rules_matched = vec![texts.take()];
     view.related = vec![texts.take()];
     view
 }
