@@ -192,7 +192,8 @@ fn analysis(view: &FailureView, detail: Detail) -> Value {
         "category": view.category,
         "fix_strategy": cut(&view.told.action),
         "confidence": view.confidence,
-        "patterns_matched": view.patterns_matched,
+        "rules_matched": view.rules_matched,
+        "patterns_matched": view.memory.iter().filter_map(|found| found.card).collect::<Vec<_>>(),
         "related": view.related.iter().take(detail.failures).collect::<Vec<_>>(),
     })
 }

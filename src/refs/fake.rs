@@ -5,7 +5,7 @@ use std::{
     sync::Mutex,
 };
 
-use super::{GitObjects, NewCommit, RefName, RefsError};
+use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError};
 use loopgate_core::{
     Score, Sha,
     deciding::{AttemptRecord, DecisionWord, Provenance},
@@ -93,6 +93,14 @@ impl GitObjects for FakeObjects {
     async fn delete_ref(&self, name: &RefName) -> Result<(), RefsError> {
         self.0.lock().unwrap().refs.remove(name);
         Ok(())
+    }
+}
+
+impl ListObjects for FakeObjects {
+    async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>, RefsError> {
+        let world = self.0.lock().unwrap();
+        let within = |path: &String| path.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned);
+        Ok(world.commits[&commit].tree.keys().filter_map(within).collect())
     }
 }
 
