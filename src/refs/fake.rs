@@ -149,5 +149,6 @@ pub(crate) fn record(number: u32) -> AttemptRecord {
         coverage: None,
         compare: Compare::default(),
         analysis: Vec::new(),
+        fix_applied: None,
     }
 }

@@ -44,8 +44,6 @@ pub struct MemoryNotes {
 pub struct Recorded {
     /// How many cards each run has taught.
     pub taught: BTreeMap<String, usize>,
-    /// Attempts whose lines there are, by run.
-    pub attempts: BTreeSet<(String, u32)>,
 }
 
 /// All lines of a run, and which of them are new.
@@ -109,12 +107,8 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             }
         }
         self.take_in(&runs, now).await?;
-        let mut recorded = Recorded::default();
-        for (name, run) in runs {
-            recorded.taught.insert(name, Memory::learn(run.lines.clone()).cards.len());
-            recorded.attempts.extend(run.lines.into_iter().map(|line| (line.session_id, line.attempt)));
-        }
-        Ok(recorded)
+        let taught = runs.into_iter().map(|(name, run)| (name, Memory::learn(run.lines).cards.len()));
+        Ok(Recorded { taught: taught.collect() })
     }
 
     /// Adds lines to the ref of a week; the whole runs come back.

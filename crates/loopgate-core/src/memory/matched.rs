@@ -80,7 +80,8 @@ impl MemoryMatch {
 }
 
 impl ToldFix {
-    pub(super) fn of(card: &super::Card) -> Option<Self> {
+    /// What is told of a card that names a place.
+    pub fn of(card: &super::Card) -> Option<Self> {
         let hunk = card.fix.hunks.first()?;
         let mut text = String::new();
         for line in hunk.text.lines().map(|line| shortened(line, 200)) {

@@ -125,7 +125,14 @@ impl<'a> Index<'a> {
         Recalled { fingerprint, tiers, recurring }
     }
 
-    /// Cards and errors that hold every word in their test, message, cause, files or fix, the surest first.
+    /// Cards whose fix stands in one of these files, the surest first.
+    pub fn of_files(&self, paths: &[String]) -> Vec<&'a Card> {
+        let found = paths.iter().filter_map(|path| self.by_file.get(path.as_str())).flatten().copied();
+        let mut ids = BTreeSet::new();
+        found.filter(|card| ids.insert(card.id)).collect()
+    }
+
+    /// Cards that hold every word in their test, message, cause, files or fix, the surest first.
     pub fn search(&self, words: &str) -> Vec<&'a Card> {
         let words: Vec<String> = words.split_whitespace().take(10).map(str::to_lowercase).collect();
         let holds = |card: &&Card| {
