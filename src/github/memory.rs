@@ -34,6 +34,13 @@ const MOST_KNOWN: usize = 4_096;
 const MOST_CITED: usize = 8;
 const CITED_BYTES: usize = 1 << 20;
 
+/// Who writes the lines that a look may find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writers {
+    ThisProcess,
+    Others,
+}
+
 /// What waits to be written, and what was.
 #[derive(Debug, Default)]
 pub(super) struct DebugMemory(Mutex<BTreeMap<RepoName, OfRepository>>);
@@ -58,20 +65,20 @@ impl DebugMemory {
     }
 
     /// Asks the memory what a decision needs of it, and puts that into the decision.
-    pub async fn recall(&self, client: &Client, observation: &Observation, decision: &mut Decision) {
+    ///
+    /// A process that stays knows what it wrote; one of a single turn asks what the one before it wrote.
+    pub async fn recall(&self, client: &Client, observation: &Observation, decision: &mut Decision, writers: Writers) {
         let Observation { snapshot, policy, .. } = observation;
-        // What is kept in a comment has no room for it, and where no ref may be written there is none to read.
-        if policy.state != StateBackend::Ref {
-            return;
-        }
         let questions = decision.memory_questions(policy);
         let change = match questions.changed_since {
             Some(from) => change(client, snapshot, decision, from).await,
             None => Ok(None),
         };
-        let matches = match questions.look_up {
-            true => look_up(client, snapshot, policy, decision).await.map(Some),
-            false => Ok(None),
+        let matches = match (questions.look_up, policy.state) {
+            (false, _) => Ok(None),
+            (true, StateBackend::Ref) => look_up(client, snapshot, policy, decision).await.map(Some),
+            // Where no ref may be written there is none to read, and a comment has no room for more.
+            (true, StateBackend::Comment | StateBackend::Artifact) => Ok(Some(Vec::new())),
         };
         for error in [change.as_ref().err().map(ToString::to_string), matches.as_ref().err().map(ToString::to_string)] {
             if let Some(error) = error {
@@ -79,7 +86,22 @@ impl DebugMemory {
             }
         }
         decision.remember(MemoryAnswers { change: change.unwrap_or_default(), matches: matches.unwrap_or_default() });
-        if let Some(taught) = self.with(&snapshot.repository, |of| of.taught.get(&decision.next.run_id).copied()) {
+        let Some(attempt) = decision.unrecorded() else { return };
+        let run = decision.next.run_id.clone();
+        let taught = match self.with(&snapshot.repository, |of| of.taught.get(&run).copied()) {
+            None if writers == Writers::Others && policy.state == StateBackend::Ref && decision.attempt.is_none() => {
+                let objects = GithubObjects::new(client.clone(), snapshot.repository.clone());
+                let store = MemoryStore::new(&objects, Retention { days: policy.memory.retention_days });
+                store
+                    .taught(&run, attempt, client.now())
+                    .await
+                    .ok()
+                    .flatten()
+                    .and_then(|cards| u32::try_from(cards).ok())
+            }
+            known => known,
+        };
+        if let Some(taught) = taught {
             decision.note_recorded(taught);
         }
     }

@@ -219,15 +219,20 @@ mod tests {
     use loopgate_core::{
         CommentId,
         deciding::{CommandReply, Decision},
+        memory::ToldFix,
         observed::Snapshot,
         state::{Answer, Asked, WordSource},
     };
 
     fn asked(decision: &mut Decision, snapshot: &Snapshot, verb: Verb) -> String {
+        let outcome = match verb {
+            Verb::Memory => AnswerOutcome::Searched { words: "null @bob".to_owned(), found: Some(vec![remembered()]) },
+            _ => AnswerOutcome::Shown,
+        };
         let answer = Answer {
             by: fixtures::login("alice"),
             verb: verb.as_str().to_owned(),
-            outcome: AnswerOutcome::Shown,
+            outcome,
             head_sha: snapshot.pull_request.head.sha,
         };
         decision.view.replies =
@@ -236,6 +241,20 @@ mod tests {
         let answers = answers(&Subject { decision, snapshot, policy: &policy });
         assert_eq!(answers.len(), 1, "asked twice, answered once");
         answers[0].body.as_str().replace("https://github.com/acme/widgets", "…")
+    }
+
+    fn remembered() -> ToldFix {
+        ToldFix {
+            pull_request: Some(loopgate_core::PrNumber::new(41)),
+            commit: fixtures::sha(0xab),
+            description: "Check for null <!-- @carol -->".to_owned(),
+            diff_summary: "+5/-2".to_owned(),
+            path: "src/auth.rs".to_owned(),
+            line: 12,
+            hunk: String::new(),
+            cause: String::new(),
+            failed_before: Vec::new(),
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::{
 };
 use loopgate_core::{
     FailureId, PrNumber,
-    memory::{Card, Effect, MatchOutcome, Memory, MemoryMatch, Rate, Tier, ToldFix, Trial},
+    memory::{Card, Effect, MatchOutcome, Memory, MemoryMatch, Rate, Recurring, Tier, ToldFix, Trial},
     verdict::FailureView,
 };
 
@@ -168,4 +168,89 @@ pub fn memory_cards<'a>(cards: impl IntoIterator<Item = &'a Card>) -> String {
     };
     let cards: Vec<String> = cards.into_iter().map(card).collect();
     if cards.is_empty() { "Nothing like it is remembered.".to_owned() } else { cards.join("\n\n") }
+}
+
+/// Errors that were seen and that nothing is known to have mended, for a terminal.
+pub fn memory_recurring<'a>(seen: impl IntoIterator<Item = &'a Recurring>) -> String {
+    let line = |seen: &Recurring| {
+        let last = seen.last_pull_request.map(|number| format!(", last in #{number}")).unwrap_or_default();
+        let flips = if seen.flips > 0 { format!(", flaky {}", words::times(seen.flips)) } else { String::new() };
+        let times =
+            if seen.occurrences > 0 { format!(" seen {}", words::times(seen.occurrences)) } else { String::new() };
+        format!("\n- {}:{times}{last}{flips}", super::sanitize::short_line(&seen.test, 160))
+    };
+    format!("Without a known fix:{}", seen.into_iter().map(line).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::fixtures;
+    use loopgate_core::Fingerprint;
+
+    fn found(outcome: MatchOutcome, tier: Option<Tier>, seen: u32) -> MemoryMatch {
+        let told = ToldFix {
+            pull_request: Some(PrNumber::new(41)),
+            commit: fixtures::sha(0xab),
+            description: "Check for null".to_owned(),
+            diff_summary: "+5/-2".to_owned(),
+            path: "src/auth.rs".to_owned(),
+            line: 12,
+            hunk: "-a\n+b\n".to_owned(),
+            cause: "`user` is null.".to_owned(),
+            failed_before: vec!["Catch it (+9/-0)".to_owned()],
+        };
+        MemoryMatch {
+            fingerprint: Fingerprint::from_bytes([1; 8]),
+            card: tier.map(|_| Fingerprint::from_bytes([1; 8]).into()),
+            tier,
+            outcome,
+            seen,
+            last_pull_request: (seen > 0).then(|| PrNumber::new(41)),
+            followed: None,
+            went_green: None,
+            told: (outcome == MatchOutcome::Shown).then_some(told),
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_one_line() {
+        let all = [
+            found(MatchOutcome::Shown, Some(Tier::SameError), 3),
+            found(MatchOutcome::Shown, Some(Tier::SameTest), 0),
+            found(MatchOutcome::Shown, Some(Tier::SimilarEdit), 1),
+            found(MatchOutcome::Stale, Some(Tier::SameError), 2),
+            found(MatchOutcome::Seen, None, 1),
+            found(MatchOutcome::Withheld, Some(Tier::SameError), 3),
+        ];
+        let said: Vec<String> = all.iter().map(|found| sentence(found).unwrap_or_default().into_string()).collect();
+        insta::assert_snapshot!(said.join("\n"), @"");
+    }
+
+    #[test]
+    fn fixers_are_told_of_the_same_error_and_test_only() {
+        let mut view = fixtures::failure();
+        view.memory = vec![
+            found(MatchOutcome::Shown, Some(Tier::SameError), 3),
+            found(MatchOutcome::Shown, Some(Tier::SimilarEdit), 3),
+            found(MatchOutcome::Withheld, Some(Tier::SameError), 3),
+        ];
+        insta::assert_json_snapshot!(for_fixer(&view), @"");
+        let failures = [view, fixtures::failure()];
+        assert_eq!(summary(failures.iter()).as_str().lines().count(), 1, "nothing is said of what is not known");
+        assert_eq!(summary(failures[1..].iter()).as_str(), "");
+    }
+
+    #[test]
+    fn what_it_amounts_to_is_told_with_its_uncertainty() {
+        let rate = |retries, gone| Rate { retries, gone };
+        let told = |shown, withheld| {
+            let memory = Memory { trial: Trial { shown, withheld, all: rate(900, 400) }, ..Memory::default() };
+            memory_stats(&memory).lines().last().unwrap_or_default().to_owned()
+        };
+        let said =
+            [told(rate(9, 5), rate(9, 1)), told(rate(400, 300), rate(400, 200)), told(rate(400, 100), rate(400, 200))];
+        insta::assert_snapshot!(said.join("\n"), @"");
+        insta::assert_snapshot!(memory_stats(&Memory::default()), @"");
+    }
 }

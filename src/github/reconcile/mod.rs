@@ -26,7 +26,7 @@ use super::{
     Client, Error, Executor, Github, Observation, Observer, OwnCheckRun, Problem, PullRequestFacts, StateArtifact,
     Target,
     evidence_memory::EvidenceMemory,
-    memory::DebugMemory,
+    memory::{DebugMemory, Writers},
     observe::escalation_template,
     plan,
     storage::{KEPT_AFTER_THE_END, Storage},
@@ -237,7 +237,9 @@ impl Reconcile {
                 Box::pin(self.look(job, &summary.problems, now)).await
             }
             // What the run taught is written after its verdict was shown: now that can be told.
-            Settled::Decided(summary) if self.debug_memory.has_news(&job.repository, &summary.run_id) => {
+            Settled::Decided(summary)
+                if self.lifetime == Lifetime::Stays && self.debug_memory.has_news(&job.repository, &summary.run_id) =>
+            {
                 Box::pin(self.look(job, &summary.problems, now)).await
             }
             _ => Ok(outcome),
@@ -498,7 +500,8 @@ impl Reconcile {
         let mut outrun = None;
         for _ in 0..MOST_SAVES {
             let (state, mut decision) = decide(observation, &loaded, now);
-            Box::pin(self.debug_memory.recall(client, observation, &mut decision)).await;
+            let writers = if self.lifetime == Lifetime::Stays { Writers::ThisProcess } else { Writers::Others };
+            Box::pin(self.debug_memory.recall(client, observation, &mut decision, writers)).await;
             let mut texts = texts(client, observation, &decision).await?;
             if observation.snapshot.app.is_actions() {
                 leave_out_what_nobody_hears(&mut decision.surface, &mut texts);

@@ -211,6 +211,21 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         Err(RefsError::RefMoved { name: current })
     }
 
+    /// How many cards a run has taught, once the line of this attempt is there; it was written a week ago at most.
+    ///
+    /// # Errors
+    /// When the git database does not answer.
+    pub async fn taught(&self, run: &str, attempt: u32, now: Timestamp) -> Result<Option<usize>, RefsError> {
+        let week = Week::of(now);
+        let tip = self.objects.read_ref(&RefName::memory_week(week)).await?;
+        let mut lines = shards::read_run(self.objects, tip, Folder::Failures, run).await?;
+        if lines.iter().all(|line| line.attempt > 1) {
+            lines.extend(self.last_week(week, run).await?);
+        }
+        let is_there = lines.iter().any(|line| line.attempt == attempt);
+        Ok(is_there.then(|| Memory::learn(lines).cards.len()))
+    }
+
     /// All lines of all weeks, each once.
     ///
     /// # Errors

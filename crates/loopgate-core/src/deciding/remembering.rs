@@ -133,13 +133,18 @@ impl Decision {
     /// Notes that the run was written to the memory, and how many cards it has taught: told of a head that passes after
     /// others failed.
     pub fn note_recorded(&mut self, taught: u32) {
-        let head = self.next.head_sha;
-        let is_over = self.is_over();
-        let is_mended = |last: &&mut AttemptDigest| last.head_sha == head && last.number > 1 && last.passes();
-        let last = self.next.attempts.last_mut().filter(is_mended);
-        if let Some(last) = last.filter(|last| last.recorded.is_none() && !is_over) {
+        if self.unrecorded().is_some()
+            && let Some(last) = self.next.attempts.last_mut()
+        {
             last.recorded = Some(taught);
         }
+    }
+
+    /// The head's attempt, where it passes after others failed and was not yet seen to be in the memory.
+    pub fn unrecorded(&self) -> Option<u32> {
+        let is_open = |last: &&AttemptDigest| last.number > 1 && last.passes() && last.recorded.is_none();
+        let last = self.head_attempt().filter(is_open).filter(|_| !self.is_over())?;
+        Some(last.number)
     }
 
     /// The line of the head's attempt, where one was counted or its evidence replaced.

@@ -185,6 +185,12 @@ impl Hunk {
         lines.map(str::trim).filter(|line| tells_a_place(line))
     }
 
+    /// The first line that differs, as a number after the change.
+    pub(super) fn first_change(&self) -> u32 {
+        let before = self.text.lines().take_while(|line| !line.starts_with(['+', '-'])).count();
+        self.line.saturating_add(u32::try_from(before).unwrap_or(u32::MAX))
+    }
+
     /// How many lines it spans after the change.
     pub(super) fn length(&self) -> u32 {
         u32::try_from(self.text.lines().filter(|line| !line.starts_with('-')).count()).unwrap_or(u32::MAX)

@@ -97,7 +97,7 @@ impl ToldFix {
             description: shortened(&card.fix.description, 200),
             diff_summary: shortened(&card.fix.diff_summary, 40),
             path: hunk.path.clone(),
-            line: hunk.line,
+            line: hunk.first_change(),
             hunk: text,
             cause: shortened(&card.cause, 300),
             failed_before: card.tried_and_failed.iter().take(3).map(|tried| shortened(tried, 200)).collect(),

@@ -25,7 +25,7 @@ pub fn is_withheld(holdout: f64, run_id: &str, fingerprint: Fingerprint) -> bool
 /// of that file is not known.
 pub fn followed(told: &ToldFix, files: &[ChangedFile]) -> Option<bool> {
     let hunk = Hunk { path: told.path.clone(), blob: None, line: told.line, text: told.hunk.clone() };
-    let last = told.line.saturating_add(hunk.length());
+    let last = told.line.saturating_add(u32::try_from(hunk.added().count()).unwrap_or(u32::MAX)).saturating_sub(1);
     let mut known = true;
     for file in files.iter().filter(|file| file.paths().any(|path| path == told.path)) {
         let Some(patch) = file.patch.as_deref() else {

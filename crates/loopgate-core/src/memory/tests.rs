@@ -200,7 +200,7 @@ fn a_change_follows_a_card_near_its_place_or_with_its_lines() {
     let told = found(&memory, &failure("cart::total", "expected 12, got 5"), &MemoryPolicy::default(), Some(BROKEN));
     let told = told[0].told.as_ref().unwrap();
     let of = |path: &str, patch: &str| followed(told, &[changed(path, patch)]);
-    assert_eq!(of("src/cart.rs", "@@ -28 +28 @@\n-a\n+b"), Some(true));
+    assert_eq!(of("src/cart.rs", "@@ -25 +25 @@\n-a\n+b"), Some(true));
     assert_eq!(of("src/cart.rs", "@@ -29,2 +29,3 @@\n x\n+b\n y"), Some(false));
     assert_eq!(of("src/cart.rs", "@@ -300 +300,2 @@\n+  let items = cart.items();\n+items.iter().sum()"), Some(true));
     assert_eq!(of("src/other.rs", "@@ -4 +4 @@\n-a\n+b"), Some(false));
