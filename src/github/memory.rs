@@ -49,6 +49,8 @@ pub(super) struct DebugMemory(Mutex<BTreeMap<RepoName, OfRepository>>);
 struct OfRepository {
     waiting: MemoryNotes,
     not_before: Option<Timestamp>,
+    /// Until then nothing is kept: it may not be written.
+    refused_until: Option<Timestamp>,
     /// Cards that each run has taught, for the looks after its pass was written.
     taught: BTreeMap<String, u32>,
     /// Runs whose pass was written since they were looked at.
@@ -121,6 +123,9 @@ impl DebugMemory {
     /// Writes what waits for a repository, if it is time; else when it will be.
     pub async fn write(&self, client: &Client, repository: &RepoName, days: u32, now: Timestamp) -> Option<Timestamp> {
         let due = self.with(repository, |of| {
+            if of.refused_until.is_some_and(|until| until > now) {
+                of.waiting = MemoryNotes::default();
+            }
             if of.waiting.lines.is_empty() && of.waiting.merged.is_empty() {
                 return Ok(None);
             }
@@ -155,7 +160,7 @@ impl DebugMemory {
             }
             Err(RefsError::Refused(reason)) => {
                 tracing::info!(reason, "the debug memory may not be written");
-                of.not_before = Some(now + AFTER_A_REFUSAL);
+                of.refused_until = Some(now + AFTER_A_REFUSAL);
                 None
             }
             Err(error) => {

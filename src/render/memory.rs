@@ -224,7 +224,13 @@ mod tests {
             found(MatchOutcome::Withheld, Some(Tier::SameError), 3),
         ];
         let said: Vec<String> = all.iter().map(|found| sentence(found).unwrap_or_default().into_string()).collect();
-        insta::assert_snapshot!(said.join("\n"), @"");
+        insta::assert_snapshot!(said.join("\n"), @r"
+        seen 3 times before, last in #41; `abababab` (#41) mended it: “Check for null”, \+5/-2 at `src/auth.rs:12`.
+        `abababab` (#41) mended this test when it failed alike: “Check for null”, \+5/-2 at `src/auth.rs:12`.
+        seen once before, last in #41; `abababab` (#41) mended an error of this type in a file that is edited here: “Check for null”, \+5/-2 at `src/auth.rs:12`.
+        seen twice before, last in #41; what mended it then is stale: its place has been rewritten since.
+        seen once before, last in #41; no change is known that mended it.
+        ");
     }
 
     #[test]
@@ -235,7 +241,22 @@ mod tests {
             found(MatchOutcome::Shown, Some(Tier::SimilarEdit), 3),
             found(MatchOutcome::Withheld, Some(Tier::SameError), 3),
         ];
-        insta::assert_json_snapshot!(for_fixer(&view), @"");
+        insta::assert_json_snapshot!(for_fixer(&view), @r#"
+        [
+          {
+            "card": "01010101",
+            "tier": 1,
+            "pull_request": 41,
+            "commit": "abababab",
+            "place": "src/auth.rs:12",
+            "why": "Check for null (+5/-2). `user` is null.",
+            "hunk": "-a\n+b\n",
+            "failed_before": [
+              "Catch it (+9/-0)"
+            ]
+          }
+        ]
+        "#);
         let failures = [view, fixtures::failure()];
         assert_eq!(summary(failures.iter()).as_str().lines().count(), 1, "nothing is said of what is not known");
         assert_eq!(summary(failures[1..].iter()).as_str(), "");
@@ -250,7 +271,19 @@ mod tests {
         };
         let said =
             [told(rate(9, 5), rate(9, 1)), told(rate(400, 300), rate(400, 200)), told(rate(400, 100), rate(400, 200))];
-        insta::assert_snapshot!(said.join("\n"), @"");
-        insta::assert_snapshot!(memory_stats(&Memory::default()), @"");
+        insta::assert_snapshot!(said.join("\n"), @r"
+        Effect of telling: too few to say (200 retries a side are needed)
+        Effect of telling: +25 points, 95 % between +19 and +31: it helps
+        Effect of telling: -25 points, 95 % between -31 and -19: it harms: switch `memory.apply_learnings` off
+        ");
+        insta::assert_snapshot!(memory_stats(&Memory::default()), @r"
+        0 cards, 0 of them patterns; 0 recurring failures known, 0 tests flaky
+
+        Gone in the next attempt
+          told       0 of 0
+          withheld   0 of 0
+          all        0 of 0
+        Effect of telling: too few to say (200 retries a side are needed)
+        ");
     }
 }

@@ -108,7 +108,7 @@ impl Decision {
             for before in self.next.attempts.iter_mut().filter(|attempt| attempt.number < head.number) {
                 for found in before.memory_matches.iter_mut().flatten() {
                     let told = found.told.take();
-                    if before.number + 1 == head.number {
+                    if before.number.checked_add(1) == Some(head.number) {
                         found.followed = told.zip(files).and_then(|(told, files)| followed(&told, files));
                         found.went_green = Some(!head.fingerprints.contains(&found.fingerprint));
                     }

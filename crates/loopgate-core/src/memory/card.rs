@@ -153,15 +153,18 @@ impl Card {
     /// Counts what came of telling it, or of finding it stale.
     pub(super) fn count(&mut self, found: &MemoryMatch) {
         match found.outcome {
-            MatchOutcome::Stale => self.stale += 1,
+            MatchOutcome::Stale => self.stale = self.stale.saturating_add(1),
             MatchOutcome::Seen => {}
             MatchOutcome::Withheld => self.stale = 0,
             MatchOutcome::Shown => {
                 self.stale = 0;
-                self.offered += 1;
-                self.followed += u32::from(found.followed == Some(true));
-                self.went_green += u32::from(found.went_green == Some(true));
-                self.worked += u32::from(found.followed == Some(true) && found.went_green == Some(true));
+                let (followed, gone) = (found.followed == Some(true), found.went_green == Some(true));
+                // What was read may be any number.
+                let add = |count: &mut u32, one: bool| *count = count.saturating_add(u32::from(one));
+                add(&mut self.offered, true);
+                add(&mut self.followed, followed);
+                add(&mut self.went_green, gone);
+                add(&mut self.worked, followed && gone);
             }
         }
     }
@@ -172,7 +175,7 @@ impl Card {
     }
 
     /// The surest first: what worked when it was told, then what worked most often, then the newest.
-    pub(super) fn rank(&self) -> impl Ord + use<> {
+    pub(super) fn rank(&self) -> (i64, usize, Timestamp, FailureId) {
         let failed = self.followed.saturating_sub(self.worked);
         let worth = i64::from(self.worked) - i64::from(failed) - i64::from(self.stale);
         (worth, self.mended_in.len(), self.last_seen, self.id)

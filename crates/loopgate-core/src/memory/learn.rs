@@ -110,10 +110,12 @@ impl Memory {
                 LineStatus::Escalated => Resolution::Escalated,
                 LineStatus::Passed | LineStatus::Failed => Resolution::Pending,
             };
-            self.sighting(fingerprint.to_string(), name, Some(fingerprint), line, resolution).occurrences += 1;
+            let seen = self.sighting(fingerprint.to_string(), name, Some(fingerprint), line, resolution);
+            seen.occurrences = seen.occurrences.saturating_add(1);
         }
         for test in &line.flaky {
-            self.sighting(flaky_key(test), test, None, line, Resolution::Pending).flips += 1;
+            let seen = self.sighting(flaky_key(test), test, None, line, Resolution::Pending);
+            seen.flips = seen.flips.saturating_add(1);
         }
         let now: BTreeSet<Fingerprint> = line.failures.iter().map(fingerprint_of).collect();
         let failures = before.into_iter().flat_map(|before| &before.failures);
@@ -167,9 +169,9 @@ impl Memory {
 
     /// Drops what is too old, and cards that were found stale too often.
     pub fn drop_old(&mut self, retention: Retention, now: Timestamp) {
-        let kept = retention.of(super::Folder::Taught);
-        self.cards.retain(|_, card| !card.has_decayed() && card.last_seen.max(card.fixed_at) + kept > now);
-        self.recurring.retain(|_, seen| seen.last_seen + kept > now);
+        let since = now - retention.of(super::Folder::Taught);
+        self.cards.retain(|_, card| !card.has_decayed() && card.last_seen.max(card.fixed_at) > since);
+        self.recurring.retain(|_, seen| seen.last_seen > since);
     }
 
     /// Forgets an error: its card and how often it was seen. Whether there was anything to forget.
@@ -192,12 +194,14 @@ impl Memory {
         while self.recent.len() > MOST_RECENT {
             self.recent.pop_first();
         }
-        if self.cards.len() > MOST_CARDS
-            && let Some(least) = self.cards.values().min_by_key(|card| card.rank()).map(|card| card.id)
-        {
-            self.cards.remove(&least);
+        // A tenth at once, here and below: looking for the least takes a pass over all.
+        if self.cards.len() > MOST_CARDS {
+            let mut worth: Vec<_> = self.cards.values().map(Card::rank).collect();
+            worth.sort_unstable();
+            if let Some(least) = worth.into_iter().nth(self.cards.len() - MOST_CARDS + MOST_CARDS / 10) {
+                self.cards.retain(|_, card| card.rank() >= least);
+            }
         }
-        // A tenth at once: looking for the oldest takes a pass over all.
         if self.recurring.len() > MOST_RECURRING {
             let mut ages: Vec<Timestamp> = self.recurring.values().map(|seen| seen.last_seen).collect();
             ages.sort_unstable();

@@ -105,11 +105,11 @@ impl Retention {
 
     /// Whether all ordinary lines of a week are old enough to go, and the week's ref with them.
     pub fn is_over(self, week: Week, now: Timestamp) -> bool {
-        week.ended_at().is_some_and(|ended| ended + self.of(Folder::Failures) <= now)
+        week.ended_at().is_some_and(|ended| ended <= now - self.of(Folder::Failures))
     }
 
     /// Whether a line of a folder outlives its week.
     pub fn keeps(self, folder: Folder, line_at: Timestamp, now: Timestamp) -> bool {
-        folder != Folder::Failures && line_at + self.of(folder) > now
+        folder != Folder::Failures && line_at > now - self.of(folder)
     }
 }
