@@ -15,6 +15,7 @@ const CORE: &[&str] = &[
     "observed",
     "policy",
     "failure",
+    "memory",
     "state",
     "commands",
     "gate",

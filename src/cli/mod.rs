@@ -17,6 +17,7 @@ mod init;
 mod inspect;
 mod inspect_state;
 mod local;
+mod memory;
 mod online;
 mod operate;
 mod output;
@@ -84,6 +85,8 @@ enum Command {
     Explain(explain::Arguments),
     /// Write a recorded run in the shape of another tool's documents
     Export(export::Arguments),
+    /// What failed before in a repository, and what mended it
+    Memory(memory::Arguments),
     /// What does Loopgate understand by this?
     #[command(subcommand)]
     Inspect(inspect::Command),
@@ -156,6 +159,7 @@ fn run(cli: Cli) -> CommandResult {
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
         Command::Explain(arguments) => explain::run(&arguments, cli.format),
         Command::Export(arguments) => export::run(&arguments, cli.format),
+        Command::Memory(arguments) => memory::run(&arguments, cli.format),
         Command::Inspect(command) => inspect::run(&command, cli.format),
         #[cfg(feature = "demo")]
         Command::Demo(arguments) => demo::run(&arguments, cli.format),

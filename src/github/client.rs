@@ -896,7 +896,7 @@ impl FileContents {
 }
 
 /// The id that git gives to a file's content.
-fn blob_id(bytes: &[u8]) -> Sha {
+pub(super) fn blob_id(bytes: &[u8]) -> Sha {
     let header = format!("blob {}\0", bytes.len());
     let digest = Sha1::new().chain_update(header).chain_update(bytes).finalize();
     hex::encode(digest).parse().expect("a SHA-1 in hexadecimal is a commit or blob id")

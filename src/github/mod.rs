@@ -21,6 +21,7 @@ mod group;
 mod health;
 mod identity;
 mod marker;
+mod memory;
 mod objects;
 mod observe;
 mod paging;

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Client, Error, ErrorKind, error::OrAbsent as _, path, retry::Repeat, transport::Accept};
-use crate::refs::{GitObjects, HISTORY_FILE, NewCommit, RefName, RefsError};
+use crate::refs::{GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError};
 use loopgate_core::{RepoName, Sha};
 
 /// The git database of one repository on GitHub.
@@ -37,6 +37,18 @@ struct Object {
 struct Commit {
     tree: Object,
     parents: Vec<Object>,
+}
+
+/// At most 100,000 entries (<https://docs.github.com/en/rest/git/trees#get-a-tree>).
+#[derive(Deserialize, Default)]
+struct Tree {
+    tree: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    path: String,
+    sha: Sha,
 }
 
 impl GithubObjects {
@@ -163,6 +175,18 @@ impl GitObjects for GithubObjects {
             Ok(()) | Err(Error::NotFound { .. } | Error::Rejected { status: 422, .. }) => Ok(()),
             Err(error) => Err(told(error)),
         }
+    }
+}
+
+impl ListObjects for GithubObjects {
+    async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>, RefsError> {
+        let tree = async |sha: Sha| {
+            let path = self.path(format_args!("trees/{sha}"));
+            self.client.get_immutable_json::<Tree>(&path).await.map_err(told)
+        };
+        let root = tree(self.commit(commit).await?.tree.sha).await?.unwrap_or_default().tree;
+        let Some(found) = root.into_iter().find(|entry| entry.path == folder) else { return Ok(Vec::new()) };
+        Ok(tree(found.sha).await?.unwrap_or_default().tree.into_iter().map(|entry| entry.path).collect())
     }
 }
 

@@ -135,7 +135,7 @@ fn whole(
             "head_sha": fix.head_sha,
             "outside_scope": fix.outside_scope,
             "cost_usd": fix.cost_usd,
-        })),
+        })).or_else(|| record.fix_applied.as_ref().map(|fix| json!(fix.in_short()))),
         "feedback": feedback.iter().take(detail.failures.max(3)).collect::<Vec<_>>(),
         // Every test there was is no part of the record of one attempt: it outgrows all the rest.
         "digest": AttemptDigest { tests: None, ..digest.clone() },
@@ -192,7 +192,8 @@ fn analysis(view: &FailureView, detail: Detail) -> Value {
         "category": view.category,
         "fix_strategy": cut(&view.told.action),
         "confidence": view.confidence,
-        "patterns_matched": view.patterns_matched,
+        "rules_matched": view.rules_matched,
+        "patterns_matched": view.memory.iter().filter_map(|found| found.card).collect::<Vec<_>>(),
         "related": view.related.iter().take(detail.failures).collect::<Vec<_>>(),
     })
 }

@@ -5,7 +5,7 @@ use std::{
     sync::Mutex,
 };
 
-use super::{GitObjects, NewCommit, RefName, RefsError};
+use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError};
 use loopgate_core::{
     Score, Sha,
     deciding::{AttemptRecord, DecisionWord, Provenance},
@@ -96,6 +96,14 @@ impl GitObjects for FakeObjects {
     }
 }
 
+impl ListObjects for FakeObjects {
+    async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>, RefsError> {
+        let world = self.0.lock().unwrap();
+        let within = |path: &String| path.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned);
+        Ok(world.commits[&commit].tree.keys().filter_map(within).collect())
+    }
+}
+
 /// An example state, with a field of a newer writer.
 pub(crate) fn sample_state() -> LoopState {
     serde_json::from_str(include_str!("testdata/loop-state.json")).unwrap()
@@ -141,5 +149,6 @@ pub(crate) fn record(number: u32) -> AttemptRecord {
         coverage: None,
         compare: Compare::default(),
         analysis: Vec::new(),
+        fix_applied: None,
     }
 }

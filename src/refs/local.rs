@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{GitObjects, NewCommit, RefName, RefsError};
+use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError};
 use crate::git::{GitCommand, GitOutput, object_id};
 use loopgate_core::Sha;
 
@@ -161,6 +161,13 @@ impl GitObjects for LocalRepository {
 
     async fn delete_ref(&self, name: &RefName) -> Result<(), RefsError> {
         self.git(&["update-ref", "--no-deref", "-d", &name.to_string()], None).await.map(drop)
+    }
+}
+
+impl ListObjects for LocalRepository {
+    async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>, RefsError> {
+        let Some(tree) = self.resolve(&format!("{commit}:{folder}")).await? else { return Ok(Vec::new()) };
+        Ok(self.tree_of(Some(&tree.to_string())).await?.into_iter().map(|entry| entry.name).collect())
     }
 }
 

@@ -14,6 +14,7 @@
 mod attempt;
 mod bundle;
 mod local;
+mod memory;
 mod name;
 mod objects;
 mod packed;
@@ -27,8 +28,9 @@ pub(crate) mod fake;
 
 pub use attempt::{AttemptFile, Follows};
 pub use local::LocalRepository;
+pub use memory::{MemoryNotes, MemoryStore, Recorded};
 pub use name::RefName;
-pub use objects::{GitObjects, NewCommit, RefsError, Retry};
+pub use objects::{GitObjects, ListObjects, NewCommit, RefsError, Retry};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};
 pub use seal::{Seal, SealOf};
 pub(crate) use store::HISTORY_FILE;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use loopgate_core::{Malformed, PrNumber};
+use loopgate_core::{Malformed, PrNumber, memory::Week};
 
 /// A ref under `refs/loopgate/`. It shows in no branch list, starts no workflow, and a plain clone does not fetch it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,6 +17,16 @@ impl RefName {
     /// Where that goes a fortnight after its end.
     pub fn archive(number: PrNumber) -> Self {
         Self(format!("loopgate/archive/{number}"))
+    }
+
+    /// What is remembered of a week.
+    pub fn memory_week(week: Week) -> Self {
+        Self(format!("loopgate/memory/{week}"))
+    }
+
+    /// What all weeks amount to.
+    pub fn memory_cards() -> Self {
+        Self("loopgate/memory/cards".to_owned())
     }
 
     /// The state of a local loop.

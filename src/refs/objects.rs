@@ -43,6 +43,12 @@ pub trait GitObjects: Sync {
     fn delete_ref(&self, name: &RefName) -> impl Future<Output = Result<(), RefsError>> + Send;
 }
 
+/// A git database that tells what a folder holds.
+pub trait ListObjects: GitObjects {
+    /// The names in a folder at the top of a commit's tree; none where there is no such folder.
+    fn list_folder(&self, commit: Sha, folder: &str) -> impl Future<Output = Result<Vec<String>, RefsError>> + Send;
+}
+
 /// A commit to write.
 #[derive(Debug, Clone, Copy)]
 pub struct NewCommit<'a> {

@@ -329,7 +329,7 @@ pub(super) fn document(value: &impl Serialize) -> Result<String, RefsError> {
     Ok(text)
 }
 
-fn unwritable(error: serde_json::Error) -> RefsError {
+pub(super) fn unwritable(error: serde_json::Error) -> RefsError {
     RefsError::Fault { message: format!("the state cannot be written as JSON: {error}"), retry: super::Retry::Later }
 }
 

@@ -1,13 +1,15 @@
 //! Longer answers to commands that ask: help, status, history, explain, memory, lint-config. They stand collapsed in
 //! the status comment, so that commands never cause a chain of replies.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::{
     configuration,
     handoff::attempt_row,
     links::Links,
-    refusal, rules,
+    memory, refusal, rules,
     sanitize::{Markdown, code, short_text},
     summary, templates,
     verdict::Subject,
@@ -33,9 +35,9 @@ pub struct LongAnswer {
 pub fn answers(subject: &Subject<'_>) -> Vec<LongAnswer> {
     let asked = |verb: &Verb| {
         let replies = subject.decision.view.replies.iter();
-        replies
-            .map(|reply| &reply.answer)
-            .any(|answer| answer.outcome == AnswerOutcome::Shown && answer.verb == verb.as_str())
+        let is_question =
+            |outcome: &AnswerOutcome| matches!(outcome, AnswerOutcome::Shown | AnswerOutcome::Searched { .. });
+        replies.map(|reply| &reply.answer).any(|answer| is_question(&answer.outcome) && answer.verb == verb.as_str())
     };
     let answer = |verb: Verb| {
         let body = match verb {
@@ -43,7 +45,7 @@ pub fn answers(subject: &Subject<'_>) -> Vec<LongAnswer> {
             Verb::Status => status(subject),
             Verb::History => history(subject),
             Verb::Explain => explain(subject),
-            Verb::Memory => "Nothing like the failures of this head is remembered.".to_owned(),
+            Verb::Memory => searched(subject),
             Verb::LintConfig => lint(subject),
             Verb::Next
             | Verb::Run
@@ -57,6 +59,18 @@ pub fn answers(subject: &Subject<'_>) -> Vec<LongAnswer> {
         Some(LongAnswer { command: verb.usage(), body: Markdown::ours(body) })
     };
     Verb::ALL.iter().copied().filter(asked).filter_map(answer).collect()
+}
+
+/// What was searched for in the debug memory; the newest three searches.
+fn searched(subject: &Subject<'_>) -> String {
+    let mut words_known = BTreeSet::new();
+    let searches = subject.decision.view.replies.iter().rev().filter_map(|reply| match &reply.answer.outcome {
+        AnswerOutcome::Searched { words, found } => Some((words, found)),
+        _ => None,
+    });
+    let answers = searches.filter(|(words, _)| words_known.insert(*words)).take(3);
+    let answers = answers.map(|(words, found)| memory::answer(words, found.as_deref()).into_string());
+    answers.collect::<Vec<_>>().join("\n\n")
 }
 
 /// System, state, failures, gates, last activity.
@@ -212,15 +226,20 @@ mod tests {
     use loopgate_core::{
         CommentId,
         deciding::{CommandReply, Decision},
+        memory::ToldFix,
         observed::Snapshot,
         state::{Answer, Asked, WordSource},
     };
 
     fn asked(decision: &mut Decision, snapshot: &Snapshot, verb: Verb) -> String {
+        let outcome = match verb {
+            Verb::Memory => AnswerOutcome::Searched { words: "null @bob".to_owned(), found: Some(vec![remembered()]) },
+            _ => AnswerOutcome::Shown,
+        };
         let answer = Answer {
             by: fixtures::login("alice"),
             verb: verb.as_str().to_owned(),
-            outcome: AnswerOutcome::Shown,
+            outcome,
             head_sha: snapshot.pull_request.head.sha,
         };
         decision.view.replies =
@@ -229,6 +248,20 @@ mod tests {
         let answers = answers(&Subject { decision, snapshot, policy: &policy });
         assert_eq!(answers.len(), 1, "asked twice, answered once");
         answers[0].body.as_str().replace("https://github.com/acme/widgets", "…")
+    }
+
+    fn remembered() -> ToldFix {
+        ToldFix {
+            pull_request: Some(loopgate_core::PrNumber::new(41)),
+            commit: fixtures::sha(0xab),
+            description: "Check for null <!-- @carol -->".to_owned(),
+            diff_summary: "+5/-2".to_owned(),
+            path: "src/auth.rs".to_owned(),
+            line: 12,
+            hunk: String::new(),
+            cause: String::new(),
+            failed_before: Vec::new(),
+        }
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub fn ticks(subject: &Subject<'_>) -> Vec<Tick> {
         of_tests("executed, not skipped", skipped, "skipped"),
         of_tests("all passing", failed + errors, "fail"),
         analysed(subject),
+        recorded(subject).map(|_| Tick { done: true, what: "memory updated", because: None }),
+        recorded(subject).map(learned),
         rule(subject, COVERAGE_RULE).map(|done| Tick { done, what: "coverage met", because: None }),
     ];
     ticks.into_iter().flatten().collect()
@@ -55,6 +57,18 @@ fn rule(subject: &Subject<'_>, id: &str) -> Option<bool> {
         RuleOutcome::Failed(_) => Some(false),
         RuleOutcome::Unknown => None,
     }
+}
+
+/// How many cards the run has taught, once it was written to the debug memory.
+fn recorded(subject: &Subject<'_>) -> Option<u32> {
+    let next = &subject.decision.next;
+    next.attempt_of(next.head_sha)?.recorded
+}
+
+fn learned(cards: u32) -> Tick {
+    let fixes = super::words::plural(usize::try_from(cards).unwrap_or(usize::MAX), "fix", "fixes");
+    let because = if cards > 0 { format!("{fixes} remembered") } else { "no fix that could be remembered".to_owned() };
+    Tick { done: cards > 0, what: "learnings recorded", because: Some(because) }
 }
 
 fn analysed(subject: &Subject<'_>) -> Option<Tick> {

@@ -96,15 +96,20 @@ pub(super) fn told<'a>(view: &'a FailureView, said: &mut Said<'a>) -> Vec<(&'sta
     told.into_iter().flatten().filter(|(_, words)| !words.trim().is_empty()).collect()
 }
 
+/// What stands before what the debug memory says.
+const REMEMBERED: &str = "Before";
+
 /// What stands before a command.
 const REPRODUCE: &str = "Reproduce";
 
 /// The same as lines of plain text.
 pub(super) fn told_lines<'a>(view: &'a FailureView, said: &mut Said<'a>) -> impl Iterator<Item = String> {
-    told(view, said).into_iter().map(|(label, words)| match label {
+    let remembered = super::memory::line(view).map(|line| format!("{REMEMBERED}: {}", super::plain(line.as_str())));
+    let told = told(view, said).into_iter().map(|(label, words)| match label {
         REPRODUCE => format!("{label}: {}", super::sanitize::line(words)),
         _ => format!("{label}: {}", super::sanitize::short_line(words, 400)),
-    })
+    });
+    told.chain(remembered)
 }
 
 /// What explains a failure, where it names something that the tool's message and the failure's place do not.
@@ -197,6 +202,7 @@ fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>) -> FailureCar
         REPRODUCE => (label, code(words)),
         _ => (label, words::sentence(words, 400)),
     });
+    let remembered = super::memory::line(view).map(|line| (REMEMBERED, line));
     let id = view.cause.to_string();
     FailureCard {
         name: code(title(view)),
@@ -210,7 +216,7 @@ fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>) -> FailureCar
         others: cause.others(|name| code(name).into_string()).map(Markdown::ours),
         message: Some(message(view)).filter(|said| !said.is_empty()).map(|said| fence("text", &clip_lines(said, 15))),
         sides: sides.map(|(expected, actual)| [code(expected), code(actual)]),
-        told: told.collect(),
+        told: told.chain(remembered).collect(),
         trace: trace(failure),
     }
 }

@@ -11,6 +11,7 @@ use loopgate_core::{
     evidence::*,
     failure::{Blame, FeedbackLine},
     gate::*,
+    memory::{MatchOutcome, MemoryMatch, Tier, ToldFix},
     observed::{ForgedCheck, ObservationProblem},
     policy::{ConfigError, PolicyOrigin, ReportSection, Severity},
     stage::Stage,
@@ -118,8 +119,29 @@ fn failure(texts: &mut Texts) -> FailureView {
     view.blame = Blame::Flaky;
     view.told = line(texts);
     view.cause = loopgate_core::Fingerprint::from_bytes(texts.next.to_be_bytes()).into();
-    view.patterns_matched = vec![texts.take()];
+    view.rules_matched = vec![texts.take()];
     view.related = vec![texts.take()];
+    view.memory = vec![MemoryMatch {
+        fingerprint: loopgate_core::Fingerprint::from_bytes([3; 8]),
+        card: Some(view.cause),
+        tier: Some(Tier::SameError),
+        outcome: MatchOutcome::Shown,
+        seen: 3,
+        last_pull_request: None,
+        followed: None,
+        went_green: None,
+        told: Some(ToldFix {
+            pull_request: None,
+            commit: fixtures::sha(1),
+            description: texts.take(),
+            diff_summary: texts.take(),
+            path: texts.take(),
+            line: 1,
+            hunk: texts.take(),
+            cause: texts.take(),
+            failed_before: vec![texts.take()],
+        }),
+    }];
     view
 }
 

@@ -37,6 +37,7 @@ mod job_summary;
 mod labels;
 mod links;
 mod machine;
+mod memory;
 mod merge_group;
 mod plain;
 #[cfg(test)]
@@ -81,6 +82,7 @@ pub use fix_request::Dispatch;
 pub use job_summary::job_summary;
 pub use labels::label_description;
 pub use machine::FixTask;
+pub use memory::{memory_cards, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use plain::plain;
 pub use reflex::{

@@ -44,7 +44,7 @@ fn label(verb: &str) -> &'static str {
 
 fn carried_out(outcome: &AnswerOutcome) -> String {
     match outcome {
-        AnswerOutcome::Shown => "answered below.".to_owned(),
+        AnswerOutcome::Shown | AnswerOutcome::Searched { .. } => "answered below.".to_owned(),
         AnswerOutcome::LookedAgain => "looked at everything again; no check is missing or failing.".to_owned(),
         AnswerOutcome::RunAgain { checks } => {
             format!("asked GitHub to run {} again on this commit.", named(checks))

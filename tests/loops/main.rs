@@ -12,5 +12,6 @@ mod interruptions;
 #[expect(dead_code, reason = "property names are asked for elsewhere")]
 mod json_schema;
 mod kit;
+mod remembering;
 mod setting_up;
 mod surroundings;

@@ -14,6 +14,7 @@ mod emulator_driver;
 mod endings;
 mod gates;
 mod held_runs;
+mod memory;
 mod people;
 mod places;
 mod recovery;
@@ -107,6 +108,10 @@ mod played {
         what_the_base_brought_is_nobodys_work,
         a_copy_from_a_fork_blocks_nobody,
         what_people_may_make_keeps_its_own_name,
+    }
+    on_both_worlds! {
+        memory:
+        what_mended_a_failure_is_told_until_its_place_is_gone,
     }
     on_both_worlds! {
         people:

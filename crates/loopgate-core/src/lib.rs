@@ -4,7 +4,7 @@
 //! and the time, and returns a decision. The App, the Action, the command line, the demo and every test call it.
 //!
 //! Each room may use those before it: `ids`, `stage`, [`source_files`] → [`evidence`] → [`observed`] → [`policy`] →
-//! [`failure`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] → [`stages`] →
+//! [`failure`] → [`memory`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] → [`stages`] →
 //! [`deciding`] → [`reflex`].
 
 pub mod attempts;
@@ -17,6 +17,7 @@ pub mod failure;
 pub mod fixtures;
 pub mod gate;
 mod ids;
+pub mod memory;
 pub mod observed;
 pub mod policy;
 pub mod reflex;

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     cli::CliError,
-    refs::{AttemptFile, LoadedRun, LocalRepository, RefsError, Save, StateStore, loop_subject},
+    refs::{AttemptFile, LoadedRun, LocalRepository, MemoryNotes, RefsError, Save, StateStore, loop_subject},
     render::{loop_breach, loop_critique, loop_plan},
     runner::{Extent, Head, Interrupt},
 };
@@ -44,6 +44,8 @@ pub(super) struct Session<'g> {
     pub(super) judged: Option<Judged>,
     /// What phase A's checks brought, for phase B on the same head.
     pub(super) phase_a: CheckedAttempt,
+    /// Attempts that are not in the debug memory yet.
+    pub(super) to_remember: MemoryNotes,
 }
 
 /// What a step led to.
@@ -105,6 +107,7 @@ impl<'g> Session<'g> {
             artifact,
             judged: None,
             phase_a: CheckedAttempt::default(),
+            to_remember: MemoryNotes::default(),
         })
     }
 

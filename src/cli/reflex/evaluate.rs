@@ -37,6 +37,8 @@ pub(super) struct CheckedAttempt {
     pub coverage: Option<Vec<FileCoverage>>,
     /// Tracked files that differ afterwards.
     pub edited: Vec<String>,
+    /// What they ran with; none where nothing was run.
+    pub environment: Option<Environment>,
 }
 
 impl Session<'_> {
@@ -65,7 +67,8 @@ impl Session<'_> {
             }
             return Ok(progress);
         }
-        let decision = decide(&snapshot, &self.state, &prepared, Utc::now());
+        let mut decision = decide(&snapshot, &self.state, &prepared, Utc::now());
+        self.recall(&mut decision, &snapshot, &policy).await;
         let counted = decision.attempt.is_some() || self.state.attempt_of(self.state.head_sha).is_some();
         if counted {
             return self.judge(decision, snapshot, &checked, &policy).await;
@@ -107,8 +110,10 @@ impl Session<'_> {
         if settings(&self.state).document.is_none() {
             self.artifact = crate::render::loop_report(&turn.state, crate::render::Colour::Off);
         }
+        self.to_remember.lines.extend(decision.memory_line(&snapshot));
         let judged = Judged { decision, snapshot };
         let progress = self.save(turn, attempt).await?;
+        self.record(policy).await;
         self.console.iteration(&self.state, &judged, &self.alias);
         self.judged = Some(judged);
         Ok(progress)
@@ -123,7 +128,10 @@ impl Session<'_> {
         let plan = Plan::new(&wanted, &Selection::All, root, parallel).map_err(CliError::bad_data)?;
         let plan = plan.repeating(policy.retry.external_retry.commands);
         let before = self.workspace.worktree.tree(Extent::Tracked).map_err(CliError::unavailable)?;
-        let ran = runner::run(&plan, self.interrupt.clone(), self.console.observer()).await;
+        let (ran, environment) = tokio::join!(
+            runner::run(&plan, self.interrupt.clone(), self.console.observer()),
+            runner::environment(&plan)
+        );
         if self.interrupt.is_interrupted() {
             return Ok(None);
         }
@@ -135,7 +143,7 @@ impl Session<'_> {
             (Some(before), Some(more)) => Some(before.into_iter().chain(more).collect()),
             (before, more) => before.or(more),
         };
-        Ok(Some(CheckedAttempt { checks, coverage, edited }))
+        Ok(Some(CheckedAttempt { checks, coverage, edited, environment: Some(environment) }))
     }
 
     /// The evaluation of phase A, if it passes.
@@ -161,7 +169,10 @@ impl Session<'_> {
             base_sha: Some(self.state.base_sha),
             pull_request: None,
             workflow: None,
-            environment: Environment { os: std::env::consts::OS.to_owned(), runtime: None, framework: None },
+            environment: checked.environment.clone().unwrap_or_else(|| {
+                let os = std::env::consts::OS.to_owned();
+                Environment { os, runtime: None, framework: None }
+            }),
             started_at: now,
             ended_at: now,
             checks: checked.checks.clone(),

@@ -18,6 +18,7 @@ mod manage;
 mod new;
 mod produce;
 mod refine;
+mod remember;
 mod report;
 
 use clap::{Args, Subcommand};

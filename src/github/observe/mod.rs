@@ -42,7 +42,7 @@ use self::{
     pull::{Changes, MergeCommit, Pull, Unread},
     stack::{ComparedWith, Layers},
 };
-pub(super) use self::{config::escalation_template, surface::status_comments};
+pub(super) use self::{config::escalation_template, pull::pushed_between, surface::status_comments};
 pub use self::{
     surface::{LeftCheckRun, ObservedSurface, OwnCheckRun, OwnComment},
     survey::Governing,

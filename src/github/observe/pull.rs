@@ -262,6 +262,9 @@ pub(super) async fn changes(
 /// (<https://docs.github.com/en/rest/commits/commits#compare-two-commits>).
 #[derive(Debug, Serialize, Deserialize)]
 struct Comparison {
+    /// `ahead`: the head holds the base, so this is what was added to it.
+    #[serde(default)]
+    status: Option<String>,
     total_commits: usize,
     commits: Vec<WireCommit>,
     #[serde(default)]
@@ -289,6 +292,29 @@ async fn comparison(
             && (tip != pull.compared_base || compared.files.len() >= pull.changed_files)
     };
     Ok(compared.filter(whole))
+}
+
+/// What was pushed on top of `from` up to `to`: the files, and the subjects of the commits. None where `to` does not hold
+/// `from` (it was rewritten), or GitHub does not show all of it.
+pub(in crate::github) async fn pushed_between(
+    client: &Client,
+    repository: &RepoName,
+    from: Sha,
+    to: Sha,
+) -> Result<Option<(Vec<ChangedFile>, Vec<String>)>, Error> {
+    let path = format!("{}/compare/{from}...{to}", path::repo(repository));
+    let compare = async || match client.fetch::<Comparison>(&path).await {
+        Ok(compared) => Ok(Some(compared)),
+        Err(error) => error.refusal().map(|_| None),
+    };
+    let compared = client.once::<Option<Comparison>>(&path, compare).await?;
+    let whole = compared
+        .filter(|compared| compared.status.as_deref() == Some("ahead") && compared.files.len() < COMPARED_FILES);
+    Ok(whole.map(|compared| {
+        let subject = |commit: &WireCommit| commit.commit.message.lines().next().unwrap_or_default().to_owned();
+        let subjects = compared.commits.iter().map(subject).collect();
+        (compared.files.into_iter().map(changed_file).collect(), subjects)
+    }))
 }
 
 /// The changed files as listed for the pull request.

@@ -26,6 +26,7 @@ use super::{
     Client, Error, Executor, Github, Observation, Observer, OwnCheckRun, Problem, PullRequestFacts, StateArtifact,
     Target,
     evidence_memory::EvidenceMemory,
+    memory::{DebugMemory, Writers},
     observe::escalation_template,
     plan,
     storage::{KEPT_AFTER_THE_END, Storage},
@@ -51,6 +52,7 @@ pub struct Reconcile {
     pub(super) observer: Observer,
     pub(super) executor: Executor,
     pub(super) memory: EvidenceMemory,
+    debug_memory: DebugMemory,
     problems: ProblemMemory,
     saves: SaveMemory,
     seal: Option<Seal>,
@@ -183,6 +185,7 @@ impl Reconcile {
             github,
             executor: Executor::default(),
             memory: EvidenceMemory::default(),
+            debug_memory: DebugMemory::default(),
             problems: ProblemMemory::default(),
             look_again: LookAgain::default(),
             lifetime: Lifetime::OneTurn,
@@ -235,6 +238,12 @@ impl Reconcile {
                 // What was refused a moment ago may be done by now, and told of all the same.
                 let revisit_at = told.revisit_at.into_iter().chain(outcome.revisit_at).min();
                 Ok(ReconcileOutcome { revisit_at, ..told })
+            }
+            // What the run taught is written after its verdict was shown: now that can be told.
+            Settled::Decided(summary)
+                if self.lifetime == Lifetime::Stays && self.debug_memory.has_news(&job.repository, &summary.run_id) =>
+            {
+                Box::pin(self.look(job, &summary.problems, now)).await
             }
             _ => Ok(outcome),
         }
@@ -314,6 +323,9 @@ impl Reconcile {
         let concurrent_writer = self.saves.concurrent_writer(job, &loaded, now);
         let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
         let Some(Decided { mut decision, mut texts, saved, refused, outrun }) = decided else { return Ok(None) };
+        if storage.is_ref() {
+            self.debug_memory.note(&observation.snapshot, &decision);
+        }
         Box::pin(self.share(job, &observation, &mut decision.surface, &mut texts, now)).await?;
         Box::pin(self.keep_judged_elsewhere(job, &mut observation.surface, now)).await?;
         storage.put_in(&mut observation.surface.status_comments, &mut texts.status_comment);
@@ -328,6 +340,8 @@ impl Reconcile {
         }
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
         let unanswered = observation.snapshot.authority.unknown().is_some();
+        let days = observation.policy.memory.retention_days;
+        let memory_at = Box::pin(self.debug_memory.write(&client, &job.repository, days, now)).await;
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
         let is_final = decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && is_all_shown;
         let seen = match updated_at {
@@ -343,6 +357,7 @@ impl Reconcile {
             .chain(confirm_at())
             .chain(post_at)
             .chain(executed.paced_until)
+            .chain(memory_at)
             .min();
         let above = decision.next.above.or(left_above);
         // A layer may look as before and pass on what changed beneath it all the same.
@@ -489,6 +504,8 @@ impl Reconcile {
         let stays = self.lifetime == Lifetime::Stays;
         for _ in 0..MOST_SAVES {
             let (state, mut decision) = decide(observation, &loaded, now);
+            let writers = if self.lifetime == Lifetime::Stays { Writers::ThisProcess } else { Writers::Others };
+            Box::pin(self.debug_memory.recall(client, observation, &mut decision, writers)).await;
             let mut texts = texts(client, observation, &decision).await?;
             if observation.snapshot.app.is_actions() {
                 leave_out_what_nobody_hears(&mut decision.surface, &mut texts);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::render::fit::Shown;
+use crate::render::{fit::Shown, memory::Remembered};
 use loopgate_core::{
     CheckName, FailureId, GateName, Login, PrNumber, RepoName, RuleId, Score, Sha,
     deciding::DecisionWord,
@@ -172,6 +172,9 @@ pub struct Failure {
     /// Changes of this run that did not mend it, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
+    /// What mended this error, or this test when it failed alike, in earlier runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<Remembered>,
     /// What the tool traced: for fixers alone, who have no page to read it on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Excerpt>,

@@ -8,6 +8,7 @@ use super::document::{
 use crate::render::{
     failure_card::Cause,
     gate_card::approve_by,
+    memory,
     sanitize::{address, clip},
     verdict::Subject,
     words,
@@ -181,6 +182,7 @@ pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>) -> Failure {
         why: short(&told.reason, 500),
         reproduce: told.reproduce.as_deref().map(|command| short(command, 500)),
         tried: tried(view.cause, &subject.decision.next),
+        memory: memory::for_fixer(view),
         trace: None,
     }
 }

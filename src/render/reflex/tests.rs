@@ -54,6 +54,8 @@ fn blocked() -> LoopState {
         flaky: Default::default(),
         lacking: Default::default(),
         rejections: Default::default(),
+        memory_matches: None,
+        recorded: None,
         regressed: Default::default(),
         retry_class: None,
         disputed: false,

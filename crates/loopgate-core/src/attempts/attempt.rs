@@ -100,6 +100,8 @@ pub fn digest(
         flaky: BTreeSet::new(),
         regressed: BTreeSet::new(),
         retry_class: own.iter().map(|blame| blame.class).max_by_key(|class| urgency(*class)),
+        memory_matches: before.and_then(|before| before.memory_matches.clone()),
+        recorded: before.and_then(|before| before.recorded),
         summary: summary(result, blames, &failures, &rejections, &evaluation.failed_rules()),
         rejections,
         disputed: false,

@@ -160,6 +160,8 @@ mod tests {
             regressed: BTreeSet::new(),
             retry_class: None,
             rejections: Vec::new(),
+            memory_matches: None,
+            recorded: None,
             lacking: None,
             flaky: BTreeSet::new(),
             disputed: false,

@@ -267,12 +267,10 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
 
 fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
     match command {
-        Command::Help
-        | Command::Status
-        | Command::History
-        | Command::Explain
-        | Command::Memory { .. }
-        | Command::LintConfig => AnswerOutcome::Shown,
+        Command::Help | Command::Status | Command::History | Command::Explain | Command::LintConfig => {
+            AnswerOutcome::Shown
+        }
+        Command::Memory { words } => AnswerOutcome::Searched { words: words.clone(), found: None },
         Command::Next | Command::Run | Command::Retry => run_again(run, &word.by.login, command.verb(), evidence),
         Command::Resume { accept } => resume(run, word, accept.map(Acceptable::trigger)),
         Command::Stop { reason } => {

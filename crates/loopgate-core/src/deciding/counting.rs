@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 
-use super::{opening::Given, verification::Verification};
+use super::{opening::Given, remembering, verification::Verification};
 use crate::{
     attempts::{
         attempt, comparison,
@@ -53,7 +53,10 @@ pub(super) fn count(given: &Given<'_>, next: &mut LoopState, verification: &Veri
     let counted = given.is_open().then(|| attempt_of_head(given, next, verification)).flatten();
     let judgement = retry::judge(&next.attempts, &next.resumes, &given.policy.retry);
     let Verification { evidence, blames, .. } = verification;
-    let failures = feedback::failures(evidence, blames, &judgement.regressed, given.policy);
+    let mut failures = feedback::failures(evidence, blames, &judgement.regressed, given.policy);
+    if let Some(attempt) = next.attempt_of(head) {
+        remembering::attach(&mut failures, attempt);
+    }
     remember(given, next, &judgement, &failures, reached);
     let has_ended = given.is_open() && evidence.missing().is_empty();
     let mended = if has_ended { disputes::end_mended(next, given.snapshot, &failures) } else { Vec::new() };

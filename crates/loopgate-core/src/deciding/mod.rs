@@ -13,6 +13,7 @@ pub mod iteration;
 pub mod new_run;
 mod next_action;
 mod opening;
+mod remembering;
 #[cfg(test)]
 mod row_tests;
 mod settling;
@@ -26,4 +27,5 @@ pub use self::{
         AttemptRecord, CheckRunPlan, CheckView, CommandReply, Decision, DecisionWord, LabelMeaning, LabelWish,
         MergedBranch, NextAction, Post, Provenance, StatusCommentWish, Surface, View, Warning,
     },
+    remembering::{MemoryAnswers, MemoryQuestions},
 };

@@ -104,6 +104,7 @@ impl Stages<'_> {
             coverage: evidence.coverage.clone(),
             compare: counted.compare.clone(),
             analysis: view.failures.clone(),
+            fix_applied: None,
         })
     }
 

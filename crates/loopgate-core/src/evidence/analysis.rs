@@ -12,8 +12,8 @@ pub struct Analysis {
     pub fix_strategy: String,
     pub confidence: Confidence,
     /// Names of the known messages that were found; the one that explains the failure first.
-    #[serde(default)]
-    pub patterns_matched: Vec<String>,
+    #[serde(default, alias = "patterns_matched")]
+    pub rules_matched: Vec<String>,
     /// Other failures with the same root cause, by test name or place.
     #[serde(default)]
     pub related: Vec<String>,

@@ -12,7 +12,7 @@ mod explain;
 mod read;
 mod tell;
 
-pub use classify::{complete, fingerprint, read_block, read_failure};
+pub use classify::{complete, fingerprint, read_block, read_failure, template};
 pub use explain::{
     AnalysisContext, Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, analyse, analyse_all,
     blame_check, retry_class, retry_class_of,

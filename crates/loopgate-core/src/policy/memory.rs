@@ -1,4 +1,4 @@
-//! The `memory:` section: what is to be remembered of failures. It is read and checked; nothing acts on it yet.
+//! The `memory:` section: what is to be remembered of failures.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Switch;
 
 /// What is remembered of failures, and what is made of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MemoryPolicy {
     /// Days an ordinary failure is remembered.
     pub retention_days: u32,
@@ -21,6 +21,8 @@ pub struct MemoryPolicy {
     /// What one iteration found out is known to the next.
     pub cross_iteration_learning: Switch,
     pub patterns_to_check: Vec<PatternSource>,
+    /// The share of retries (0–1) that are told nothing, to see whether telling helps.
+    pub holdout: f64,
 }
 
 impl Default for MemoryPolicy {
@@ -34,6 +36,7 @@ impl Default for MemoryPolicy {
             persist_per_iteration: Switch::On,
             cross_iteration_learning: Switch::On,
             patterns_to_check: vec![P::SimilarFileEdits, P::SameTestFailures, P::RecurringErrorTypes],
+            holdout: 0.0,
         }
     }
 }

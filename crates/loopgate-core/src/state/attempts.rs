@@ -8,6 +8,7 @@ use crate::{
     evidence::{Outcome, RetryClass, RootCauseCategory, TestId, TestOutcomes},
     failure::Blame,
     ids::{CheckName, Fingerprint, GateName, Login, RuleId, Score, Sha, Timestamp, UserId},
+    memory::MemoryMatch,
     policy::Phase,
     stage::Stage,
 };
@@ -132,6 +133,12 @@ pub struct AttemptDigest {
     /// It fails by nothing but what is disputed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disputed: bool,
+    /// What was found in the debug memory for its failures; none until it was looked up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_matches: Option<Vec<MemoryMatch>>,
+    /// How many cards its run had taught when it was written to the debug memory; none until it was seen to be there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<u32>,
     /// One line for retry tables: "unit: assertion failed at src/a.rs:12".
     pub summary: String,
 }

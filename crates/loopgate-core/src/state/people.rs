@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     ids::{CheckName, CheckRunId, CommentId, FailureId, GateName, Login, Sha, Timestamp, UserId},
+    memory::ToldFix,
     policy::Trigger,
     state::{GateStatus, Objection, Revocation, Settlement, Ticks, WordSource},
 };
@@ -148,6 +149,12 @@ pub struct Answer {
 pub enum AnswerOutcome {
     /// The status comment shows what was asked for.
     Shown,
+    /// The debug memory was searched; none until it could be read.
+    Searched {
+        words: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        found: Option<Vec<ToldFix>>,
+    },
     /// Looked at everything again, now: nothing was missing or failing.
     LookedAgain,
     /// GitHub was asked to run what brings these checks again.

@@ -49,8 +49,9 @@ pub fn failures(
                 regressed: failure.test_name.as_ref().is_some_and(|name| regressed.contains(name)),
                 category: analysis.category,
                 confidence: analysis.confidence.as_f64(),
-                patterns_matched: analysis.patterns_matched,
+                rules_matched: analysis.rules_matched,
                 related: analysis.related,
+                memory: Vec::new(),
                 check: blame.check.clone(),
                 failure,
             };

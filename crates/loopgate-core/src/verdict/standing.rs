@@ -4,6 +4,7 @@ use crate::{
     evidence::{CheckEvidence, Failure, RootCauseCategory},
     failure::{Blame, FeedbackLine},
     ids::{CheckName, FailureId, Login},
+    memory::MemoryMatch,
     verdict::LostLeg,
 };
 
@@ -61,7 +62,9 @@ pub struct FailureView {
     /// 0–1.
     pub confidence: f64,
     /// Names of the built-in rules that recognise it.
-    pub patterns_matched: Vec<String>,
+    pub rules_matched: Vec<String>,
     /// Names of failures with the same root cause.
     pub related: Vec<String>,
+    /// What the debug memory says of its error.
+    pub memory: Vec<MemoryMatch>,
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     evidence::{ChangedCoverage, CheckEvidence, Compare},
     ids::{CheckName, GateName, Timestamp},
+    memory::AppliedFix,
     policy::Trigger,
     state::{AttemptDigest, LoopState, history::HistoryLine},
     verdict::FailureView,
@@ -143,4 +144,6 @@ pub struct AttemptRecord {
     pub coverage: Option<ChangedCoverage>,
     pub compare: Compare,
     pub analysis: Vec<FailureView>,
+    /// What changed since the failing attempt before it, where that is known.
+    pub fix_applied: Option<AppliedFix>,
 }

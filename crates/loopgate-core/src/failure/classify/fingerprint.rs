@@ -22,6 +22,11 @@ pub fn fingerprint(failure: &Failure) -> Fingerprint {
     of_reading(failure, &Reading::of(failure))
 }
 
+/// The failure's message without everything that differs between two runs or two machines.
+pub fn template(failure: &Failure) -> String {
+    normalise::message(&Reading::of(failure))
+}
+
 /// The same from a reading; a pull request's files looked up in it make no difference, since what is the same error
 /// must not depend on what a push touched.
 pub(in crate::failure) fn of_reading(failure: &Failure, reading: &Reading) -> Fingerprint {

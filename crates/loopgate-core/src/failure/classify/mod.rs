@@ -6,6 +6,6 @@ pub(super) mod normalise;
 mod test_key;
 
 pub use complete::{complete, read_block, read_failure};
-pub use fingerprint::fingerprint;
+pub use fingerprint::{fingerprint, template};
 
 pub(super) use test_key::{TestKey, known_as};

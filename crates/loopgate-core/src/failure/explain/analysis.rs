@@ -50,7 +50,7 @@ impl ExaminedFailure {
             category: conclusion.category,
             fix_strategy: conclusion.action.clone(),
             confidence: *confidence,
-            patterns_matched: patterns.clone(),
+            rules_matched: patterns.clone(),
             related,
         }
     }
@@ -114,7 +114,7 @@ impl Analysis {
         let short = |names: Vec<String>| names.iter().take(MAX_RELATED).map(|name| text::one_line(name, 200)).collect();
         self.root_cause = text::one_line(&self.root_cause, 1_000);
         self.fix_strategy = text::one_line(&self.fix_strategy, 1_000);
-        self.patterns_matched = short(self.patterns_matched);
+        self.rules_matched = short(self.rules_matched);
         self.related = short(self.related);
         self
     }
@@ -147,7 +147,7 @@ mod tests {
           "category": "null_undefined_access",
           "fix_strategy": "Add a check for `undefined` before `price` is read at this line, and decide there what a missing value means.",
           "confidence": 0.9,
-          "patterns_matched": [
+          "rules_matched": [
             "js_property_of_nothing"
           ],
           "related": []

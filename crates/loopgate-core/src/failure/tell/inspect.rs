@@ -101,7 +101,7 @@ note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace";
             "category": "logic_error",
             "fix_strategy": "Correct the computation that `cart::tests::total` exercises so that it gives `24` for this input.",
             "confidence": 0.5,
-            "patterns_matched": [],
+            "rules_matched": [],
             "related": []
           },
           "feedback": {

@@ -1,0 +1,222 @@
+//! What a decision asks of the debug memory, what it is given, and what it leaves there.
+//!
+//! The memory is asked once for an attempt, when it is counted; what was found is kept with the attempt. So a later look
+//! tells the same without asking again, and a memory that is away only means that nothing is told.
+
+use std::collections::BTreeSet;
+
+use super::{Decision, DecisionWord, NextAction};
+use crate::{
+    evidence::{Analysis, CheckResults, Confidence, Failure},
+    failure::Blame,
+    ids::Sha,
+    memory::{
+        AppliedFix, Index, LineAnalysis, LineStatus, MEMORY_SCHEMA, MemoryLine, MemoryMatch, Recalled, Rights, Sought,
+        ToldFix, followed,
+    },
+    observed::{ChangedFile, Snapshot},
+    policy::{Policy, Switch},
+    state::{AnswerOutcome, AttemptDigest, VerificationResult},
+    verdict::FailureView,
+};
+
+/// Errors of an attempt that are looked up at most.
+const MOST_LOOKED_UP: usize = 10;
+/// Matches that are kept of an attempt at most: the state carries them.
+const MOST_MATCHES: usize = 6;
+/// Cards that a search shows at most.
+const MOST_SEARCHED: usize = 5;
+
+/// What the memory is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryQuestions {
+    /// The failing attempt that this one follows: what changed since then is compared.
+    pub changed_since: Option<Sha>,
+    /// Whether this attempt's failures, or somebody's words, are to be looked up.
+    pub look_up: bool,
+}
+
+/// What it says, as far as it could be asked.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryAnswers {
+    /// The change that was asked for, with all its files.
+    pub change: Option<(AppliedFix, Vec<ChangedFile>)>,
+    /// None where the memory could not be read.
+    pub matches: Option<Vec<MemoryMatch>>,
+}
+
+impl Decision {
+    /// What of the memory is needed; nothing for a head that was looked up before.
+    pub fn memory_questions(&self, policy: &Policy) -> MemoryQuestions {
+        if self.is_over() {
+            return MemoryQuestions::default();
+        }
+        let Some(head) = self.head_attempt() else {
+            return MemoryQuestions { look_up: self.is_searched(), ..Default::default() };
+        };
+        let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < head.number);
+        let before =
+            before.filter(|before| before.result == VerificationResult::Fail && before.head_sha != head.head_sha);
+        let looks_up = policy.memory.check_history == Switch::On && head.spent() && head.memory_matches.is_none();
+        MemoryQuestions {
+            changed_since: before.filter(|_| self.attempt.is_some()).map(|before| before.head_sha),
+            look_up: looks_up || self.is_searched(),
+        }
+    }
+
+    /// Of a run that has ended nothing is rewritten.
+    const fn is_over(&self) -> bool {
+        matches!(self.action, NextAction::Complete | NextAction::Stopped)
+    }
+
+    fn is_searched(&self) -> bool {
+        let open = |outcome: &AnswerOutcome| matches!(outcome, AnswerOutcome::Searched { found: None, .. });
+        self.view.replies.iter().any(|reply| open(&reply.answer.outcome))
+    }
+
+    fn head_attempt(&self) -> Option<&AttemptDigest> {
+        self.next.attempts.last().filter(|attempt| attempt.head_sha == self.next.head_sha)
+    }
+
+    /// The head's errors among the cards, one look-up for each error.
+    pub fn look_up<'a>(&self, index: &Index<'a>, snapshot: &Snapshot, policy: &Policy) -> Vec<Recalled<'a>> {
+        let edited: BTreeSet<String> = snapshot.files.known().iter().map(|file| file.path.clone()).collect();
+        let mut errors = BTreeSet::new();
+        let own = self.view.failures.iter().filter(|view| view.blame == Blame::PrCode);
+        let distinct = own.filter(|view| errors.insert(view.failure.fingerprint)).take(MOST_LOOKED_UP);
+        let sought = distinct.map(|view| Sought { run_id: &self.next.run_id, failure: &view.failure, edited: &edited });
+        sought.map(|sought| index.look_up(&sought, &policy.memory)).collect()
+    }
+
+    /// Answers what people searched for.
+    pub fn search(&mut self, index: &Index<'_>) {
+        let kept = self.next.answered.iter_mut().flat_map(|answered| &mut answered.answers);
+        let shown = self.view.replies.iter_mut().map(|reply| &mut reply.answer);
+        for answer in kept.chain(shown) {
+            if let AnswerOutcome::Searched { words, found: found @ None } = &mut answer.outcome {
+                let cards = index.search(words);
+                *found = Some(cards.into_iter().filter_map(ToldFix::of).take(MOST_SEARCHED).collect());
+            }
+        }
+    }
+
+    /// Takes in what the memory says: beside the failures it is about, and in the attempts that are saved.
+    pub fn remember(&mut self, answers: MemoryAnswers) {
+        let Some(head) = self.head_attempt().cloned() else { return };
+        if self.attempt.is_some() {
+            let files = answers.change.as_ref().map(|(_, files)| files.as_slice());
+            for before in self.next.attempts.iter_mut().filter(|attempt| attempt.number < head.number) {
+                for found in before.memory_matches.iter_mut().flatten() {
+                    let told = found.told.take();
+                    if before.number.checked_add(1) == Some(head.number) {
+                        found.followed = told.zip(files).and_then(|(told, files)| followed(&told, files));
+                        found.went_green = Some(!head.fingerprints.contains(&found.fingerprint));
+                    }
+                }
+            }
+        }
+        let found = answers.matches.filter(|_| head.memory_matches.is_none() && head.spent());
+        if let (Some(mut found), Some(last)) = (found, self.next.attempts.last_mut()) {
+            found.truncate(MOST_MATCHES);
+            last.memory_matches = Some(found);
+            attach(&mut self.view.failures, last);
+        }
+        if let Some(record) = &mut self.attempt {
+            record.fix_applied = answers.change.map(|(fix, _)| fix);
+            record.analysis.clone_from(&self.view.failures);
+            if let Some(last) = self.next.attempts.last() {
+                record.digest.memory_matches.clone_from(&last.memory_matches);
+            }
+        }
+    }
+
+    /// Notes that the run was written to the memory, and how many cards it has taught: told of a head that passes after
+    /// others failed.
+    pub fn note_recorded(&mut self, taught: u32) {
+        if self.unrecorded().is_some()
+            && let Some(last) = self.next.attempts.last_mut()
+        {
+            last.recorded = Some(taught);
+        }
+    }
+
+    /// The head's attempt, where it passes after others failed and was not yet seen to be in the memory.
+    pub fn unrecorded(&self) -> Option<u32> {
+        let is_open = |last: &&AttemptDigest| last.number > 1 && last.passes() && last.recorded.is_none();
+        let last = self.head_attempt().filter(is_open).filter(|_| !self.is_over())?;
+        Some(last.number)
+    }
+
+    /// The line of the head's attempt, where one was counted or its evidence replaced.
+    pub fn memory_line(&self, snapshot: &Snapshot) -> Option<MemoryLine> {
+        let record = self.attempt.as_ref()?;
+        let digest = &record.digest;
+        let mut results = CheckResults::default();
+        record.checks.iter().filter_map(|check| check.results.as_ref()).for_each(|found| results.add(found));
+        let own: Vec<&FailureView> = record.analysis.iter().filter(|view| view.blame == Blame::PrCode).collect();
+        let first = own.first().copied();
+        let place = first.and_then(|view| view.failure.location()).map(|(file, _)| file.to_owned());
+        let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
+        let is_local = self.next.pull_request.is_none();
+        let in_repository = is_local || snapshot.pull_request.head.repository.as_ref() == Some(&snapshot.repository);
+        Some(MemoryLine {
+            schema: MEMORY_SCHEMA.to_owned(),
+            session_id: self.next.run_id.clone(),
+            pull_request: self.next.pull_request,
+            file_path: place.or_else(|| self.next.code_artifact.path.clone()),
+            attempt: digest.number,
+            timestamp: digest.at,
+            code_hash: digest.tree_hash.clone(),
+            head_sha: digest.head_sha,
+            environment: record.provenance.environment.clone(),
+            test_results: results,
+            failures: own.iter().map(|view| analysed(view)).collect(),
+            analysis: first.map(|view| LineAnalysis {
+                root_cause: view.told.problem.clone(),
+                category: view.category,
+                fix_strategy: view.told.action.clone(),
+                confidence: view.confidence,
+                rules_matched: view.rules_matched.clone(),
+                patterns_matched: view.memory.iter().filter_map(|found| found.card).map(|id| id.to_string()).collect(),
+            }),
+            fix_applied: record.fix_applied.clone(),
+            status: match (digest.result, record.decision) {
+                (VerificationResult::Pass, _) => LineStatus::Passed,
+                (VerificationResult::Fail, DecisionWord::Escalate) => LineStatus::Escalated,
+                (VerificationResult::Fail, _) => LineStatus::Failed,
+            },
+            flaky: digest.flaky.clone(),
+            memory_matches: before.and_then(|before| before.memory_matches.clone()).unwrap_or_default(),
+            rights: if in_repository { Rights::Write } else { Rights::None },
+        })
+    }
+
+    /// Whether this merged the work of somebody who may not write: from now on it may teach.
+    pub fn merges_from_outside(&self, snapshot: &Snapshot) -> bool {
+        let is_news = self.action == NextAction::Complete && !self.events.is_empty();
+        is_news && snapshot.pull_request.head.repository.as_ref() != Some(&snapshot.repository)
+    }
+}
+
+/// A failure with what explains it.
+fn analysed(view: &FailureView) -> Failure {
+    // Between 0 and 100, so the cast keeps it.
+    let percent = (view.confidence.clamp(0.0, 1.0) * 100.0) as u8;
+    let analysis = Analysis {
+        root_cause: view.told.problem.clone(),
+        category: view.category,
+        fix_strategy: view.told.action.clone(),
+        confidence: Confidence::percent(percent),
+        rules_matched: view.rules_matched.clone(),
+        related: Vec::new(),
+    };
+    Failure { analysis: Some(analysis), ..view.failure.clone() }
+}
+
+/// Puts what was found for an attempt beside the failures it is about.
+pub(super) fn attach(failures: &mut [FailureView], attempt: &AttemptDigest) {
+    for view in failures {
+        let of_error = |found: &&MemoryMatch| view.failure.fingerprint == Some(found.fingerprint);
+        view.memory = attempt.memory_matches.iter().flatten().filter(of_error).cloned().collect();
+    }
+}

@@ -1,0 +1,233 @@
+//! A card: an error, and the change that mended it.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AppliedFix, Hunk, MatchOutcome, MemoryLine, MemoryMatch,
+    line::{fingerprint_of, shortened, template},
+};
+use crate::{
+    evidence::{ErrorType, Failure, RootCauseCategory},
+    ids::{FailureId, Fingerprint, PrNumber, Sha, Timestamp},
+};
+
+/// Runs that a card names at most; more only count up to it.
+const MOST_RUNS: usize = 50;
+/// Changes that are named as tried and failed.
+const MOST_TRIED: usize = 5;
+/// Times in a row that a card was found stale before it goes.
+const STALE_TIMES: u32 = 3;
+
+/// What mended an error. Its texts come from outside.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Card {
+    pub id: FailureId,
+    pub fingerprints: BTreeSet<Fingerprint>,
+    pub test: Option<String>,
+    /// The message without what differs between two runs.
+    pub template: String,
+    pub error_type: ErrorType,
+    pub cause: String,
+    pub category: RootCauseCategory,
+    /// The newest change that mended it.
+    pub fix: AppliedFix,
+    pub fix_pull_request: Option<PrNumber>,
+    pub fixed_at: Timestamp,
+    /// Where each hunk of the fix stands.
+    pub citations: Vec<Citation>,
+    #[serde(default)]
+    pub tried_and_failed: BTreeSet<String>,
+    /// Runs in which it was mended, at most 50.
+    pub mended_in: BTreeSet<String>,
+    #[serde(default)]
+    pub offered: u32,
+    #[serde(default)]
+    pub followed: u32,
+    #[serde(default)]
+    pub went_green: u32,
+    /// Offers that were followed and after which the error was gone.
+    #[serde(default)]
+    pub worked: u32,
+    /// Times in a row that its place was not found again.
+    #[serde(default)]
+    pub stale: u32,
+    pub first_seen: Timestamp,
+    pub last_seen: Timestamp,
+}
+
+/// A place of the repository that a card rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Citation {
+    pub path: String,
+    pub blob: Option<Sha>,
+    /// First and last line after the fix, from 1.
+    pub lines: (u32, u32),
+}
+
+/// A file at the head that is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct CitedFile<'a> {
+    pub blob: Option<Sha>,
+    pub text: &'a str,
+}
+
+/// Whether what a card speaks of is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verification {
+    Verified,
+    Stale,
+}
+
+/// A fix that worked in two runs or more.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pattern {
+    pub pattern: String,
+    pub category: RootCauseCategory,
+    pub frequency: usize,
+    pub fix_template: String,
+    /// Offers that were followed and worked / offers that were followed; none where none was.
+    pub effectiveness: Option<f64>,
+    pub fingerprints: BTreeSet<Fingerprint>,
+    pub last_seen: Timestamp,
+}
+
+impl Card {
+    /// The card of a failure that is gone in `passed`, the attempt right after. None where the change shows no place to
+    /// look at: nothing could be verified later.
+    pub(super) fn of(failure: &Failure, failed: &MemoryLine, passed: &MemoryLine) -> Option<Self> {
+        let fix = passed.fix_applied.clone().filter(|fix| !fix.hunks.is_empty())?;
+        let fingerprint = fingerprint_of(failure);
+        let analysis = failure.analysis.as_ref();
+        let citation = |hunk: &Hunk| Citation {
+            path: hunk.path.clone(),
+            blob: hunk.blob,
+            lines: (hunk.line, hunk.line.saturating_add(hunk.length().saturating_sub(1))),
+        };
+        Some(Self {
+            id: fingerprint.into(),
+            fingerprints: [fingerprint].into(),
+            test: failure.test_name.clone(),
+            template: template(failure),
+            error_type: failure.error_type,
+            cause: analysis.map_or_else(String::new, |analysis| shortened(&analysis.root_cause, 400)),
+            category: analysis.map_or(RootCauseCategory::Other, |analysis| analysis.category),
+            citations: fix.hunks.iter().map(citation).collect(),
+            fix,
+            fix_pull_request: passed.pull_request,
+            fixed_at: passed.timestamp,
+            tried_and_failed: BTreeSet::new(),
+            mended_in: [passed.session_id.clone()].into(),
+            offered: 0,
+            followed: 0,
+            went_green: 0,
+            worked: 0,
+            stale: 0,
+            first_seen: failed.timestamp,
+            last_seen: failed.timestamp,
+        })
+    }
+
+    /// Takes in what another run taught of the same error: the newest fix stays, in whatever order they come.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.fingerprints.extend(other.fingerprints);
+        self.mended_in.extend(other.mended_in);
+        while self.mended_in.len() > MOST_RUNS {
+            self.mended_in.pop_first();
+        }
+        self.tried_and_failed.extend(other.tried_and_failed);
+        while self.tried_and_failed.len() > MOST_TRIED {
+            self.tried_and_failed.pop_last();
+        }
+        self.first_seen = self.first_seen.min(other.first_seen);
+        self.last_seen = self.last_seen.max(other.last_seen);
+        if (other.fixed_at, other.fix.commit) > (self.fixed_at, self.fix.commit) {
+            (self.fix, self.citations, self.stale) = (other.fix, other.citations, 0);
+            (self.fix_pull_request, self.fixed_at) = (other.fix_pull_request, other.fixed_at);
+            (self.cause, self.category) = (other.cause, other.category);
+            (self.test, self.template, self.error_type) = (other.test, other.template, other.error_type);
+        }
+    }
+
+    /// Counts what came of telling it, or of finding it stale.
+    pub(super) fn count(&mut self, found: &MemoryMatch) {
+        match found.outcome {
+            MatchOutcome::Stale => self.stale = self.stale.saturating_add(1),
+            MatchOutcome::Seen => {}
+            MatchOutcome::Withheld => self.stale = 0,
+            MatchOutcome::Shown => {
+                self.stale = 0;
+                let (followed, gone) = (found.followed == Some(true), found.went_green == Some(true));
+                // What was read may be any number.
+                let add = |count: &mut u32, one: bool| *count = count.saturating_add(u32::from(one));
+                add(&mut self.offered, true);
+                add(&mut self.followed, followed);
+                add(&mut self.went_green, gone);
+                add(&mut self.worked, followed && gone);
+            }
+        }
+    }
+
+    /// Whether it was found stale so often that it goes.
+    pub(super) const fn has_decayed(&self) -> bool {
+        self.stale >= STALE_TIMES
+    }
+
+    /// The surest first: what worked when it was told, then what worked most often, then the newest.
+    pub(super) fn rank(&self) -> (i64, usize, Timestamp, FailureId) {
+        let failed = self.followed.saturating_sub(self.worked);
+        let worth = i64::from(self.worked) - i64::from(failed) - i64::from(self.stale);
+        (worth, self.mended_in.len(), self.last_seen, self.id)
+    }
+
+    /// Offers that were followed and worked / offers that were followed; none where none was.
+    pub fn effectiveness(&self) -> Option<f64> {
+        (self.followed > 0).then(|| f64::from(self.worked) / f64::from(self.followed))
+    }
+
+    /// What it is as a pattern, once its fix worked in two runs.
+    pub fn pattern(&self) -> Option<Pattern> {
+        (self.mended_in.len() >= 2).then(|| Pattern {
+            pattern: self.template.clone(),
+            category: self.category,
+            frequency: self.mended_in.len(),
+            fix_template: self.fix.description.clone(),
+            effectiveness: self.effectiveness(),
+            fingerprints: self.fingerprints.clone(),
+            last_seen: self.last_seen,
+        })
+    }
+
+    /// Whether all places that it cites are still there: the blob is the same, or the lines around the change are found
+    /// again, as they were before it or after it. `file` gives a path's content at the head.
+    pub fn verify<'a>(&self, file: impl Fn(&str) -> Option<CitedFile<'a>>) -> Verification {
+        let holds = |(citation, hunk): (&Citation, &Hunk)| {
+            file(&citation.path).is_some_and(|found| {
+                let same = citation.blob.is_some() && citation.blob == found.blob;
+                let has = |side| is_found(&hunk.image(side).collect::<Vec<_>>(), found.text);
+                same || has('-') || has('+')
+            })
+        };
+        let places = self.citations.iter().zip(&self.fix.hunks);
+        let all = !self.citations.is_empty()
+            && self.citations.len() == self.fix.hunks.len()
+            && places.map(holds).all(|holds| holds);
+        if all { Verification::Verified } else { Verification::Stale }
+    }
+}
+
+/// Whether at least two thirds of the lines stand in the text, in their order. A single line proves nothing unless it is
+/// all there was.
+fn is_found(lines: &[&str], text: &str) -> bool {
+    let mut rest = text.lines().map(str::trim);
+    let mut found = 0;
+    for line in lines {
+        let mut ahead = rest.clone();
+        if ahead.any(|candidate| candidate == *line) {
+            rest = ahead;
+            found += 1;
+        }
+    }
+    !lines.is_empty() && found * 3 >= lines.len() * 2
+}

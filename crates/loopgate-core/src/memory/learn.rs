@@ -1,0 +1,249 @@
+//! What the lines of runs teach.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Card, LineStatus, MemoryLine, Retention, Rights, Trial, Week,
+    line::{fingerprint_of, shortened},
+};
+use crate::ids::{FailureId, Fingerprint, PrNumber, Timestamp};
+
+/// Cards that a memory holds at most, about 2 KB each; the least worth go first.
+const MOST_CARDS: usize = 1_000;
+/// Errors whose occurrences are counted; those not seen for longest go first.
+const MOST_RECURRING: usize = 5_000;
+/// Runs whose beginnings are known, for `memory.lookback`.
+const MOST_RECENT: usize = 1_000;
+
+/// What a repository remembers, without the lines: the cards, what recurs, and whether telling helps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Memory {
+    pub cards: BTreeMap<FailureId, Card>,
+    /// By fingerprint, and flaky tests by `flaky:` and their name.
+    pub recurring: BTreeMap<String, Recurring>,
+    pub trial: Trial,
+    /// Weeks whose lines there are.
+    pub weeks: BTreeSet<Week>,
+    /// When each of the newest runs was first heard of.
+    pub recent: BTreeSet<Timestamp>,
+}
+
+/// How often an error was seen, or a test was flaky.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recurring {
+    /// The test, else the first words of the message.
+    pub test: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
+    /// Attempts it was seen in.
+    pub occurrences: u32,
+    pub resolution: Resolution,
+    /// Times it failed and passed on one head.
+    pub flips: u32,
+    pub last_seen: Timestamp,
+    pub last_run: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_pull_request: Option<PrNumber>,
+}
+
+/// What became of a recurring failure when it was last seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resolution {
+    Pending,
+    Resolved,
+    Escalated,
+    /// A person said so, in what was imported.
+    WontFix,
+}
+
+impl Memory {
+    /// What all lines teach, in whatever order they come.
+    pub fn learn(lines: impl IntoIterator<Item = MemoryLine>) -> Self {
+        let mut runs: BTreeMap<String, Vec<MemoryLine>> = BTreeMap::new();
+        for line in super::union(lines) {
+            runs.entry(line.session_id.clone()).or_default().push(line);
+        }
+        let mut memory = Self::default();
+        for run in runs.values() {
+            memory.take_in(run, |_| true);
+        }
+        memory
+    }
+
+    /// Takes in a run: all its lines, of which `is_new` are told for the first time. Cards are the same however often a
+    /// run is taken in; what is counted is counted for new lines.
+    pub fn take_in(&mut self, run: &[MemoryLine], is_new: impl Fn(&MemoryLine) -> bool) {
+        let mut run: Vec<&MemoryLine> = run.iter().collect();
+        run.sort_by_key(|line| line.attempt);
+        // Merging is in the hands of those with write, so what they merged or pushed last speaks for the run.
+        if run.last().is_some_and(|line| line.rights == Rights::Write) {
+            for card in cards_of(&run) {
+                match self.cards.get_mut(&card.id) {
+                    Some(known) => known.merge(card),
+                    None => drop(self.cards.insert(card.id, card)),
+                }
+            }
+        }
+        if let Some(first) = run.first().filter(|line| is_new(line)) {
+            self.recent.insert(first.timestamp);
+        }
+        let mut before: Option<&MemoryLine> = None;
+        for line in &run {
+            if is_new(line) {
+                self.weeks.insert(Week::of(line.timestamp));
+                self.count(line, before);
+            }
+            before = Some(line);
+        }
+        self.bound();
+    }
+
+    /// Counts one line, after the attempt before it.
+    fn count(&mut self, line: &MemoryLine, before: Option<&MemoryLine>) {
+        for failure in &line.failures {
+            let fingerprint = fingerprint_of(failure);
+            let name = failure.test_name.as_deref().unwrap_or(&failure.error_message);
+            let resolution = match line.status {
+                LineStatus::Escalated => Resolution::Escalated,
+                LineStatus::Passed | LineStatus::Failed => Resolution::Pending,
+            };
+            let seen = self.sighting(fingerprint.to_string(), name, Some(fingerprint), line, resolution);
+            seen.occurrences = seen.occurrences.saturating_add(1);
+        }
+        for test in &line.flaky {
+            let seen = self.sighting(flaky_key(test), test, None, line, Resolution::Pending);
+            seen.flips = seen.flips.saturating_add(1);
+        }
+        let now: BTreeSet<Fingerprint> = line.failures.iter().map(fingerprint_of).collect();
+        let failures = before.into_iter().flat_map(|before| &before.failures);
+        for fingerprint in failures.map(fingerprint_of).collect::<BTreeSet<_>>() {
+            let gone = !now.contains(&fingerprint);
+            self.trial.all.count(gone);
+            if let (true, Some(known)) = (gone, self.recurring.get_mut(&fingerprint.to_string()))
+                && known.last_run == line.session_id
+            {
+                known.resolution = Resolution::Resolved;
+            }
+        }
+        for found in &line.memory_matches {
+            self.trial.count(found);
+            if let Some(card) = found.card.and_then(|id| self.cards.get_mut(&id)) {
+                card.count(found);
+                card.last_seen = card.last_seen.max(line.timestamp);
+            }
+        }
+    }
+
+    fn sighting(
+        &mut self,
+        key: String,
+        name: &str,
+        fingerprint: Option<Fingerprint>,
+        line: &MemoryLine,
+        resolution: Resolution,
+    ) -> &mut Recurring {
+        let known = self.recurring.entry(key).or_insert_with(|| Recurring {
+            test: String::new(),
+            fingerprint,
+            occurrences: 0,
+            resolution,
+            flips: 0,
+            last_seen: Timestamp::UNIX_EPOCH,
+            last_run: String::new(),
+            last_pull_request: None,
+        });
+        if (line.timestamp, &line.session_id) >= (known.last_seen, &known.last_run) {
+            known.test = shortened(name.lines().next().unwrap_or_default(), 200);
+            known.last_seen = line.timestamp;
+            known.last_run.clone_from(&line.session_id);
+            known.last_pull_request = line.pull_request;
+            if known.resolution != Resolution::WontFix {
+                known.resolution = resolution;
+            }
+        }
+        known
+    }
+
+    /// Drops what is too old, and cards that were found stale too often.
+    pub fn drop_old(&mut self, retention: Retention, now: Timestamp) {
+        let since = now - retention.of(super::Folder::Taught);
+        self.cards.retain(|_, card| !card.has_decayed() && card.last_seen.max(card.fixed_at) > since);
+        self.recurring.retain(|_, seen| seen.last_seen > since);
+    }
+
+    /// Forgets an error: its card and how often it was seen. Whether there was anything to forget.
+    pub fn forget(&mut self, id: FailureId) -> bool {
+        let is_it = |fingerprint: &Fingerprint| FailureId::from(*fingerprint) == id;
+        let before = (self.cards.len(), self.recurring.len());
+        self.cards.retain(|_, card| card.id != id && !card.fingerprints.iter().any(is_it));
+        self.recurring.retain(|_, seen| !seen.fingerprint.as_ref().is_some_and(is_it));
+        before != (self.cards.len(), self.recurring.len())
+    }
+
+    /// Whether an error was last seen in one of the newest `lookback` runs.
+    pub(super) fn is_recent(&self, lookback: u32) -> impl Fn(&Recurring) -> bool + use<> {
+        let nth = usize::try_from(lookback).unwrap_or(usize::MAX).checked_sub(1);
+        let since = nth.map(|nth| self.recent.iter().rev().nth(nth).copied().unwrap_or(Timestamp::UNIX_EPOCH));
+        move |seen| since.is_some_and(|since| seen.last_seen >= since)
+    }
+
+    fn bound(&mut self) {
+        while self.recent.len() > MOST_RECENT {
+            self.recent.pop_first();
+        }
+        // A tenth at once, here and below: looking for the least takes a pass over all.
+        if self.cards.len() > MOST_CARDS {
+            let mut worth: Vec<_> = self.cards.values().map(Card::rank).collect();
+            worth.sort_unstable();
+            if let Some(least) = worth.into_iter().nth(self.cards.len() - MOST_CARDS + MOST_CARDS / 10) {
+                self.cards.retain(|_, card| card.rank() >= least);
+            }
+        }
+        if self.recurring.len() > MOST_RECURRING {
+            let mut ages: Vec<Timestamp> = self.recurring.values().map(|seen| seen.last_seen).collect();
+            ages.sort_unstable();
+            let oldest = ages.get(MOST_RECURRING / 10).copied().unwrap_or_default();
+            self.recurring.retain(|_, seen| seen.last_seen > oldest);
+        }
+    }
+}
+
+impl Recurring {
+    /// Under what it is counted.
+    pub fn key(&self) -> String {
+        self.fingerprint.map_or_else(|| flaky_key(&self.test), |fingerprint| fingerprint.to_string())
+    }
+}
+
+fn flaky_key(test: &str) -> String {
+    format!("flaky:{}", shortened(test.lines().next().unwrap_or_default(), 200))
+}
+
+/// The cards of a run: each failure of a failing attempt that a passing one follows.
+fn cards_of(run: &[&MemoryLine]) -> Vec<Card> {
+    let mut cards = Vec::new();
+    for (at, pair) in run.windows(2).enumerate() {
+        let [failed, passed] = pair else { continue };
+        if failed.status == LineStatus::Passed || passed.status != LineStatus::Passed {
+            continue;
+        }
+        for failure in &failed.failures {
+            let Some(mut card) = Card::of(failure, failed, passed) else { continue };
+            let fingerprint = fingerprint_of(failure);
+            let has = |line: &MemoryLine| line.failures.iter().any(|failure| fingerprint_of(failure) == fingerprint);
+            let earlier = run.get(..=at).unwrap_or_default().windows(2).filter_map(|pair| match pair {
+                [before, after] if has(before) && has(after) => after.fix_applied.as_ref(),
+                _ => None,
+            });
+            card.tried_and_failed = earlier.map(|fix| format!("{} ({})", fix.description, fix.diff_summary)).collect();
+            if let Some(first) = run.iter().find(|line| has(line)) {
+                card.first_seen = first.timestamp;
+            }
+            cards.push(card);
+        }
+    }
+    cards
+}

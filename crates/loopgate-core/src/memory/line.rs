@@ -1,0 +1,307 @@
+//! One attempt as a memory keeps it: a line of JSON.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{MemoryMatch, redact_value};
+use crate::{
+    evidence::{CheckResults, Environment, Failure, RootCauseCategory},
+    failure,
+    ids::{Fingerprint, PrNumber, Sha, Timestamp},
+    observed::{ChangedFile, hunk_start},
+    source_files::is_test,
+};
+
+/// `schema` of a line.
+pub const MEMORY_SCHEMA: &str = "loopgate.memory/v1";
+/// Bytes of a line at most.
+const MOST_BYTES: usize = 16_000;
+/// Hunks of a fix that are kept, and lines and bytes of each.
+const MOST_HUNKS: usize = 3;
+const HUNK_LINES: usize = 40;
+const HUNK_BYTES: usize = 1_500;
+
+/// An attempt that was counted, passed or not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemoryLine {
+    pub schema: String,
+    /// The run's id. Texts in a line come from outside, all of them.
+    pub session_id: String,
+    #[serde(default)]
+    pub pull_request: Option<PrNumber>,
+    #[serde(default)]
+    pub file_path: Option<String>,
+    /// Counts from 1.
+    pub attempt: u32,
+    pub timestamp: Timestamp,
+    /// SHA-256 over the head's tree id, in hex.
+    pub code_hash: String,
+    pub head_sha: Sha,
+    #[serde(default)]
+    pub environment: Option<Environment>,
+    /// The sum over all checks.
+    #[serde(default)]
+    pub test_results: CheckResults,
+    /// The change's own failures, with their fingerprints; at most 20.
+    #[serde(default)]
+    pub failures: Vec<Failure>,
+    /// Of the first failure.
+    #[serde(default)]
+    pub analysis: Option<LineAnalysis>,
+    /// What changed since the attempt before.
+    #[serde(default)]
+    pub fix_applied: Option<AppliedFix>,
+    pub status: LineStatus,
+    /// Tests that failed and passed on this very head.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub flaky: BTreeSet<String>,
+    /// What was found in the memory for the attempt before, and what came of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory_matches: Vec<MemoryMatch>,
+    #[serde(default)]
+    pub rights: Rights,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LineStatus {
+    Passed,
+    Failed,
+    /// It failed, and a human was called.
+    Escalated,
+}
+
+/// Whether whoever pushed may write to the repository. What others push is remembered, and teaches nothing until it is
+/// merged: a card is advice, and anybody can open a pull request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rights {
+    Write,
+    #[default]
+    None,
+}
+
+/// What an attempt's first failure was found to come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LineAnalysis {
+    pub root_cause: String,
+    pub category: RootCauseCategory,
+    pub fix_strategy: String,
+    pub confidence: f64,
+    /// Built-in rules that recognise it.
+    #[serde(default)]
+    pub rules_matched: Vec<String>,
+    /// Cards of the memory.
+    #[serde(default)]
+    pub patterns_matched: Vec<String>,
+}
+
+/// The change between two attempts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppliedFix {
+    pub description: String,
+    /// `+5/-2`
+    pub diff_summary: String,
+    /// At most 50.
+    pub files_modified: Vec<String>,
+    /// The head it led to.
+    pub commit: Sha,
+    /// Its first hunks outside tests, those in files that the failures name first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hunks: Vec<Hunk>,
+}
+
+/// A place that a fix changed, and how.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Hunk {
+    pub path: String,
+    /// The file's blob after the fix.
+    pub blob: Option<Sha>,
+    /// The first line after the fix, from 1.
+    pub line: u32,
+    /// Lines as a unified diff has them, without the header.
+    pub text: String,
+}
+
+impl AppliedFix {
+    /// The change to `files` that led to `commit`. `failing` are the files that the failures before it name.
+    pub fn of(commit: Sha, description: &str, files: &[ChangedFile], failing: &BTreeSet<String>) -> Self {
+        let (added, removed) = files.iter().fold((0_u64, 0_u64), |(added, removed), file| {
+            (added + u64::from(file.additions), removed + u64::from(file.deletions))
+        });
+        let mut code: Vec<&ChangedFile> = files.iter().filter(|file| !is_test(&file.path)).collect();
+        code.sort_by_key(|file| !failing.contains(&file.path));
+        Self {
+            description: shortened(description, 300),
+            diff_summary: format!("+{added}/-{removed}"),
+            files_modified: files.iter().take(50).map(|file| shortened(&file.path, 300)).collect(),
+            commit,
+            hunks: code.into_iter().flat_map(hunks).take(MOST_HUNKS).collect(),
+        }
+    }
+
+    /// The same for records, which need no hunks.
+    #[must_use]
+    pub fn in_short(&self) -> Self {
+        Self { hunks: Vec::new(), ..self.clone() }
+    }
+}
+
+fn hunks(file: &ChangedFile) -> Vec<Hunk> {
+    let mut hunks: Vec<Hunk> = Vec::new();
+    for line in file.patch.as_deref().unwrap_or_default().lines() {
+        if let Some(header) = line.strip_prefix("@@ ") {
+            if hunks.len() == MOST_HUNKS {
+                break;
+            }
+            let line = hunk_start(header).unwrap_or(1);
+            hunks.push(Hunk { path: shortened(&file.path, 300), blob: file.blob, line, text: String::new() });
+        } else if let Some(hunk) = hunks.last_mut()
+            && hunk.text.len() + line.len() < HUNK_BYTES
+            && hunk.text.lines().count() < HUNK_LINES
+        {
+            let _ = writeln!(hunk.text, "{line}");
+        }
+    }
+    hunks
+}
+
+impl Hunk {
+    /// The lines it has before (`-`) or after (`+`) the change, without surrounding space; empty and bracket-only lines
+    /// tell no place from another.
+    pub(super) fn image(&self, side: char) -> impl Iterator<Item = &str> {
+        let lines = self.text.lines().filter(move |line| line.starts_with([' ', side]));
+        lines.map(|line| line.get(1..).unwrap_or_default().trim()).filter(|line| tells_a_place(line))
+    }
+
+    /// The lines it adds.
+    pub(super) fn added(&self) -> impl Iterator<Item = &str> {
+        let lines = self.text.lines().filter_map(|line| line.strip_prefix('+'));
+        lines.map(str::trim).filter(|line| tells_a_place(line))
+    }
+
+    /// The first line that differs, as a number after the change.
+    pub(super) fn first_change(&self) -> u32 {
+        let before = self.text.lines().take_while(|line| !line.starts_with(['+', '-'])).count();
+        self.line.saturating_add(u32::try_from(before).unwrap_or(u32::MAX))
+    }
+
+    /// How many lines it spans after the change.
+    pub(super) fn length(&self) -> u32 {
+        u32::try_from(self.text.lines().filter(|line| !line.starts_with('-')).count()).unwrap_or(u32::MAX)
+    }
+}
+
+pub(super) fn tells_a_place(line: &str) -> bool {
+    line.chars().any(char::is_alphanumeric)
+}
+
+impl MemoryLine {
+    /// Which attempt it is: a line with the same key is the same line.
+    pub fn key(&self) -> (&str, u32, &str) {
+        (&self.session_id, self.attempt, &self.code_hash)
+    }
+
+    /// Cut to what is kept, without what must not be written, as JSON without a line break.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        let mut text = String::new();
+        for (failures, characters) in [(20, 1_000), (10, 300), (3, 120), (0, 120)] {
+            let mut value = serde_json::to_value(self.cut(failures, characters))?;
+            redact_value(&mut value);
+            text = serde_json::to_string(&value)?;
+            if text.len() <= MOST_BYTES {
+                break;
+            }
+        }
+        Ok(text)
+    }
+
+    /// Reads the lines of a shard; what is no line of ours is left out.
+    pub fn read_all(shard: &str) -> Vec<Self> {
+        let lines = shard.lines().filter(|line| line.len() <= 2 * MOST_BYTES);
+        lines
+            .filter_map(|line| serde_json::from_str::<Self>(line).ok())
+            .filter(|line| line.schema == MEMORY_SCHEMA)
+            .collect()
+    }
+
+    fn cut(&self, failures: usize, characters: usize) -> Self {
+        let short = |names: &BTreeSet<String>| names.iter().take(20).map(|name| shortened(name, characters)).collect();
+        let analysis = self.analysis.clone().map(|analysis| LineAnalysis {
+            root_cause: shortened(&analysis.root_cause, characters),
+            fix_strategy: shortened(&analysis.fix_strategy, characters),
+            rules_matched: analysis.rules_matched.into_iter().take(10).collect(),
+            ..analysis
+        });
+        let fix = self.fix_applied.clone().map(|fix| AppliedFix {
+            files_modified: fix.files_modified.into_iter().take(failures.max(3)).collect(),
+            hunks: if failures > 0 { fix.hunks } else { Vec::new() },
+            ..fix
+        });
+        Self {
+            failures: self.failures.iter().take(failures).map(|failure| remembered(failure, characters)).collect(),
+            flaky: short(&self.flaky),
+            memory_matches: self.memory_matches.iter().take(20).map(MemoryMatch::outcome_only).collect(),
+            analysis,
+            fix_applied: fix,
+            ..self.clone()
+        }
+    }
+}
+
+fn remembered(failure: &Failure, characters: usize) -> Failure {
+    let cut = |text: &String| shortened(text, characters);
+    Failure {
+        test_name: failure.test_name.as_ref().map(|name| shortened(name, 300)),
+        test_file: failure.test_file.as_ref().map(|name| shortened(name, 300)),
+        error_message: cut(&failure.error_message),
+        stack_trace: failure.stack_trace.as_ref().map(cut),
+        expected: failure.expected.as_ref().map(cut),
+        actual: failure.actual.as_ref().map(cut),
+        fingerprint: Some(failure.fingerprint.unwrap_or_else(|| failure::fingerprint(failure))),
+        ..failure.clone()
+    }
+}
+
+/// The message as look-ups compare it: of the failure as it is remembered, so that both sides were cut alike.
+pub(super) fn template(failure: &Failure) -> String {
+    let mut kept = remembered(failure, 300);
+    kept.error_message = super::redact(&kept.error_message).into_owned();
+    kept.stack_trace = None;
+    shortened(&failure::template(&kept), 300)
+}
+
+pub(super) fn fingerprint_of(failure: &Failure) -> Fingerprint {
+    failure.fingerprint.unwrap_or_else(|| failure::fingerprint(failure))
+}
+
+pub(super) fn shortened(text: &str, characters: usize) -> String {
+    text.chars().take(characters).collect()
+}
+
+/// Two writers' lines as one list, in an order that does not depend on who wrote first. Of two lines of one attempt the
+/// later stays: its evidence was replaced.
+pub fn union(lines: impl IntoIterator<Item = MemoryLine>) -> Vec<MemoryLine> {
+    let mut kept: BTreeMap<(String, u32, String), (String, MemoryLine)> = BTreeMap::new();
+    for line in lines {
+        let (session, attempt, code) = line.key();
+        let key = (session.to_owned(), attempt, code.to_owned());
+        // Written texts decide between lines of one moment, so that the order of writers does not.
+        let text = line.to_json().unwrap_or_default();
+        match kept.get(&key) {
+            Some((known, old)) if (old.timestamp, known) >= (line.timestamp, &text) => {}
+            _ => drop(kept.insert(key, (text, line))),
+        }
+    }
+    let mut lines: Vec<MemoryLine> = kept.into_values().map(|(_, line)| line).collect();
+    lines.sort_by(|a, b| (a.timestamp, a.key()).cmp(&(b.timestamp, b.key())));
+    lines
+}

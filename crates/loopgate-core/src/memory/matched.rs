@@ -1,0 +1,106 @@
+//! What a look-up found for a failure of an attempt, as the state keeps it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Tier, line::shortened};
+use crate::ids::{FailureId, Fingerprint, PrNumber, Sha};
+
+/// What was found for one failure, and what came of it. Texts come from outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryMatch {
+    pub fingerprint: Fingerprint,
+    /// The card that fits; none where the error was only seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<FailureId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
+    pub outcome: MatchOutcome,
+    /// How often the error was seen before.
+    #[serde(default)]
+    pub seen: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_pull_request: Option<PrNumber>,
+    /// Whether the next change was made where the card says; none until there is one, or where it cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<bool>,
+    /// Whether the error was gone in the next counted attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub went_green: Option<bool>,
+    /// What is told of the card, as long as its attempt is the newest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<ToldFix>,
+}
+
+/// What was made of what was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MatchOutcome {
+    Shown,
+    /// Kept back, to compare with what is shown.
+    Withheld,
+    /// Its place is not there any more: said so, and no advice.
+    Stale,
+    /// The error was seen before, and nothing is known to have mended it.
+    Seen,
+}
+
+/// What is told of a card.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToldFix {
+    pub pull_request: Option<PrNumber>,
+    pub commit: Sha,
+    pub description: String,
+    pub diff_summary: String,
+    pub path: String,
+    pub line: u32,
+    /// At most 800 bytes.
+    pub hunk: String,
+    pub cause: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_before: Vec<String>,
+}
+
+impl MemoryMatch {
+    /// What statistics need: no texts.
+    #[must_use]
+    pub fn outcome_only(&self) -> Self {
+        Self { told: None, ..self.clone() }
+    }
+
+    /// Whether its card was found and verified, shown or not.
+    pub const fn is_verified(&self) -> bool {
+        matches!(self.outcome, MatchOutcome::Shown | MatchOutcome::Withheld)
+    }
+
+    /// What a fixer may be told: the same error, or the same test with the same message.
+    pub fn for_fixer(&self) -> Option<(&ToldFix, Tier, FailureId)> {
+        let (told, tier, card) = (self.told.as_ref()?, self.tier?, self.card?);
+        (tier <= Tier::SameTest && self.outcome == MatchOutcome::Shown).then_some((told, tier, card))
+    }
+}
+
+impl ToldFix {
+    /// What is told of a card that names a place.
+    pub fn of(card: &super::Card) -> Option<Self> {
+        let hunk = card.fix.hunks.first()?;
+        let mut text = String::new();
+        for line in hunk.text.lines().map(|line| shortened(line, 200)) {
+            if text.len() + line.len() >= 800 {
+                break;
+            }
+            text.push_str(&line);
+            text.push('\n');
+        }
+        Some(Self {
+            pull_request: card.fix_pull_request,
+            commit: card.fix.commit,
+            description: shortened(&card.fix.description, 200),
+            diff_summary: shortened(&card.fix.diff_summary, 40),
+            path: hunk.path.clone(),
+            line: hunk.first_change(),
+            hunk: text,
+            cause: shortened(&card.cause, 300),
+            failed_before: card.tried_and_failed.iter().take(3).map(|tried| shortened(tried, 200)).collect(),
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! Whether telling helps: what was followed, what was withheld, and what came of both.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::{Citation, Hunk, MatchOutcome, MemoryMatch, Tier, ToldFix};
+use crate::{
+    ids::Fingerprint,
+    observed::{ChangedFile, hunk_start},
+};
+
+/// Lines from a card's place within which a change follows it.
+const NEAR: u32 = 20;
+/// Retries a side below which nothing is said of the difference.
+const ENOUGH: u32 = 200;
+
+/// Whether a match is kept back: that share of all pairs of run and error, and the same pair everywhere.
+pub fn is_withheld(holdout: f64, run_id: &str, fingerprint: Fingerprint) -> bool {
+    let digest = Sha256::digest(format!("loopgate/holdout/1\0{run_id}\0{fingerprint}").as_bytes());
+    let [a, b, c, d, ..] = *digest else { return false };
+    f64::from(u32::from_be_bytes([a, b, c, d])) < holdout * f64::from(u32::MAX)
+}
+
+/// Whether a change was made where a card says: within 20 lines of its place, or by adding its hunk. None where a patch
+/// of that file is not known.
+pub fn followed(told: &ToldFix, files: &[ChangedFile]) -> Option<bool> {
+    let hunk = Hunk { path: told.path.clone(), blob: None, line: told.line, text: told.hunk.clone() };
+    let last = told.line.saturating_add(u32::try_from(hunk.added().count()).unwrap_or(u32::MAX)).saturating_sub(1);
+    let mut known = true;
+    for file in files.iter().filter(|file| file.paths().any(|path| path == told.path)) {
+        let Some(patch) = file.patch.as_deref() else {
+            known = false;
+            continue;
+        };
+        let near = |at: u32| at.saturating_add(NEAR) >= told.line && at <= last.saturating_add(NEAR);
+        if changed_lines(patch).into_iter().any(near) {
+            return Some(true);
+        }
+    }
+    let added: Vec<&str> = files
+        .iter()
+        .filter_map(|file| file.patch.as_deref())
+        .flat_map(|patch| patch.lines().filter_map(|line| line.strip_prefix('+')))
+        .map(str::trim)
+        .collect();
+    let mut wanted = hunk.added().peekable();
+    let adds = wanted.peek().is_some() && wanted.all(|line| added.contains(&line));
+    (known || adds).then_some(adds)
+}
+
+/// The lines a patch changes, as numbers after it.
+fn changed_lines(patch: &str) -> Vec<u32> {
+    let (mut line, mut changed) = (0_u32, Vec::new());
+    for text in patch.lines() {
+        match text.as_bytes().first() {
+            Some(b'@') => line = text.strip_prefix("@@ ").and_then(hunk_start).unwrap_or(line),
+            Some(b'+') => {
+                changed.push(line);
+                line = line.saturating_add(1);
+            }
+            Some(b'-') => changed.push(line),
+            _ => line = line.saturating_add(1),
+        }
+    }
+    changed
+}
+
+/// Retries for which a verified card of the first tier was found, told and withheld, and whether the error was gone in
+/// the next counted attempt; and all retries beside them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trial {
+    pub shown: Rate,
+    pub withheld: Rate,
+    /// Errors of all failing attempts that were followed by another attempt: the base rate.
+    pub all: Rate,
+}
+
+/// How often an error was gone in the next counted attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rate {
+    pub retries: u32,
+    pub gone: u32,
+}
+
+impl Rate {
+    pub(super) fn count(&mut self, gone: bool) {
+        self.retries = self.retries.saturating_add(1);
+        self.gone = self.gone.saturating_add(u32::from(gone));
+    }
+
+    /// The share, where there is any.
+    pub fn share(self) -> Option<f64> {
+        (self.retries > 0).then(|| f64::from(self.gone) / f64::from(self.retries))
+    }
+}
+
+/// What telling amounts to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Effect {
+    /// Fewer than 200 retries on a side.
+    TooFew,
+    /// The share gone when told less the share gone when withheld, with its 95 % interval.
+    Difference { points: f64, low: f64, high: f64 },
+}
+
+impl Trial {
+    pub(super) fn count(&mut self, found: &MemoryMatch) {
+        if let (Some(Tier::SameError), Some(gone)) = (found.tier, found.went_green) {
+            match found.outcome {
+                MatchOutcome::Shown => self.shown.count(gone),
+                MatchOutcome::Withheld => self.withheld.count(gone),
+                MatchOutcome::Stale | MatchOutcome::Seen => {}
+            }
+        }
+    }
+
+    /// The difference of the two shares, by the normal approximation.
+    pub fn effect(&self) -> Effect {
+        let (Some(shown), Some(withheld)) = (self.shown.share(), self.withheld.share()) else { return Effect::TooFew };
+        if self.shown.retries.min(self.withheld.retries) < ENOUGH {
+            return Effect::TooFew;
+        }
+        let variance = |share: f64, rate: Rate| share * (1.0 - share) / f64::from(rate.retries);
+        let error = 1.96 * (variance(shown, self.shown) + variance(withheld, self.withheld)).sqrt();
+        let points = shown - withheld;
+        Effect::Difference { points, low: points - error, high: points + error }
+    }
+}
+
+impl Citation {
+    /// `src/a.rs:3-9`
+    pub fn place(&self) -> String {
+        format!("{}:{}-{}", self.path, self.lines.0, self.lines.1)
+    }
+}

@@ -1,0 +1,115 @@
+//! How long what is remembered stays, and in which part of the memory it stands.
+
+use std::{fmt, str::FromStr};
+
+use chrono::{Datelike as _, NaiveDate, TimeDelta, Weekday};
+use serde::{Deserialize, Serialize, de};
+
+use crate::ids::{Malformed, Timestamp};
+
+/// An ISO week, written `2026-W47`: the lines of a week are one ref.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Week {
+    year: i32,
+    week: u32,
+}
+
+impl Week {
+    /// The week of a moment, in UTC.
+    pub fn of(at: Timestamp) -> Self {
+        let week = at.date_naive().iso_week();
+        Self { year: week.year(), week: week.week() }
+    }
+
+    /// The week before it.
+    pub fn before(self) -> Option<Self> {
+        Some(Self::of(self.ended_at()?.checked_sub_signed(TimeDelta::days(8))?))
+    }
+
+    /// The first moment after it.
+    pub fn ended_at(self) -> Option<Timestamp> {
+        let monday = NaiveDate::from_isoywd_opt(self.year, self.week, Weekday::Mon)?;
+        Some((monday.checked_add_signed(TimeDelta::weeks(1))?).and_hms_opt(0, 0, 0)?.and_utc())
+    }
+}
+
+impl fmt::Display for Week {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-W{:02}", self.year, self.week)
+    }
+}
+
+impl FromStr for Week {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let parts = || {
+            let (year, week) = text.split_once("-W").filter(|_| text.len() == 8)?;
+            let week = Self { year: year.parse().ok()?, week: week.parse().ok()? };
+            week.ended_at().map(|_| week)
+        };
+        parts().ok_or_else(|| Malformed::new(text, "an ISO week, such as 2026-W47"))
+    }
+}
+
+impl Serialize for Week {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Week {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+/// A folder of a week: what stands in it says how long it stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Folder {
+    Failures,
+    /// Runs that taught a card.
+    Taught,
+    /// Runs in which a human was called.
+    Escalated,
+}
+
+impl Folder {
+    pub const ALL: [Self; 3] = [Self::Failures, Self::Taught, Self::Escalated];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Failures => "failures",
+            Self::Taught => "taught",
+            Self::Escalated => "escalated",
+        }
+    }
+}
+
+/// How long lines stay, from the days of `memory.retention_days`: what taught twice as long, what was escalated three
+/// times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    pub days: u32,
+}
+
+impl Retention {
+    /// How long a line of a folder stays.
+    pub fn of(self, folder: Folder) -> TimeDelta {
+        let times = match folder {
+            Folder::Failures => 1,
+            Folder::Taught => 2,
+            Folder::Escalated => 3,
+        };
+        TimeDelta::days(i64::from(self.days) * times)
+    }
+
+    /// Whether all ordinary lines of a week are old enough to go, and the week's ref with them.
+    pub fn is_over(self, week: Week, now: Timestamp) -> bool {
+        week.ended_at().is_some_and(|ended| ended <= now - self.of(Folder::Failures))
+    }
+
+    /// Whether a line of a folder outlives its week.
+    pub fn keeps(self, folder: Folder, line_at: Timestamp, now: Timestamp) -> bool {
+        folder != Folder::Failures && line_at > now - self.of(folder)
+    }
+}

@@ -1,0 +1,300 @@
+//! `loopgate memory`: what failed before in a repository, and what mended it.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use chrono::{NaiveDate, Utc};
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::{
+    CliError, CommandResult, exit, local,
+    online::{self, Online},
+    output::{self, Format},
+    runtime,
+};
+use crate::{
+    github::GithubObjects,
+    refs::{ListObjects, LocalRepository, MemoryNotes, MemoryStore},
+    render,
+    runner::Checkout,
+};
+use loopgate_core::{
+    FailureId, RepoName,
+    memory::{Card, Effect, Index, Memory, MemoryLine, Pattern, Recurring, Retention},
+    policy::MemoryPolicy,
+};
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("\
+The memory is in refs/loopgate/memory/ of the repository itself. It comes home with:
+  git fetch origin 'refs/loopgate/memory/*:refs/loopgate/memory/*'
+or is asked for on GitHub with --repository.
+
+{}
+
+Examples:
+  loopgate memory query null check --file src/auth.rs
+  loopgate memory advise --format json | jq '.cards[].fix'
+  loopgate memory stats --repository acme/widgets", online::ENVIRONMENT))]
+pub struct Arguments {
+    /// The repository on GitHub, instead of the one here
+    #[arg(long, value_name = "OWNER/REPO", global = true)]
+    repository: Option<RepoName>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Failures that are known, and what mended them
+    Query(QueryArguments),
+    /// Fixes that worked in two runs or more
+    Patterns,
+    /// How much is remembered, and whether telling it helps
+    Stats,
+    /// What is known of the files that the working tree changes, or of those named
+    Advise {
+        /// Paths from the top of the repository; none: what differs from the base
+        #[arg(value_name = "FILE")]
+        files: Vec<String>,
+        /// What the working tree differs from, where no file is named
+        #[arg(long, value_name = "BASE")]
+        diff: Option<String>,
+    },
+    /// Forget an error in every line and card; the weeks that told of it are written anew, without their past
+    Forget {
+        /// The failure's id, 8 hexadecimal digits
+        #[arg(value_name = "ID")]
+        id: FailureId,
+    },
+    /// Archive everything to a file, ask, and remove it
+    Clear {
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+        /// The archive
+        #[arg(long, value_name = "FILE")]
+        archive: Option<PathBuf>,
+    },
+    /// Write every line as JSON, one a line, to a file or standard output
+    Export {
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// Add the lines of an export; what is there already is not counted twice
+    Import {
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+struct QueryArguments {
+    /// Words that must all occur in the test, message, cause, files or fix
+    #[arg(value_name = "WORDS")]
+    words: Vec<String>,
+    /// A file that the fix changed
+    #[arg(long, value_name = "PATH")]
+    file: Option<String>,
+    /// The type of the error, such as AssertionError
+    #[arg(long, value_name = "TYPE")]
+    error: Option<String>,
+    /// Part of the test's name
+    #[arg(long, value_name = "NAME")]
+    test: Option<String>,
+    /// Seen on this day or later, such as 2026-11-01
+    #[arg(long, value_name = "DATE")]
+    since: Option<NaiveDate>,
+}
+
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    let here = Checkout::around(Path::new(".")).ok();
+    let configured = here.as_ref().and_then(|checkout| local::policy(&checkout.root, None).ok());
+    let days = configured.map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory).retention_days;
+    let retention = Retention { days };
+    runtime()?.block_on(async {
+        match (&arguments.repository, here) {
+            (Some(repository), _) => {
+                let Online { github, installation } = online::connect(repository).await?;
+                let objects = GithubObjects::new(github.client(installation), repository.clone());
+                carry_out(&MemoryStore::new(&objects, retention), &arguments.command, format).await
+            }
+            (None, Some(checkout)) => {
+                let objects = LocalRepository::open(&checkout.root).await.map_err(CliError::unavailable)?;
+                carry_out(&MemoryStore::new(&objects, retention), &arguments.command, format).await
+            }
+            (None, None) => {
+                Err(CliError::bad_data("not inside a git repository: name one on GitHub with --repository"))
+            }
+        }
+    })
+}
+
+async fn carry_out<G: ListObjects>(store: &MemoryStore<'_, G>, command: &Command, format: Format) -> CommandResult {
+    let memory = store.load().await.map_err(CliError::unavailable)?;
+    match command {
+        Command::Query(query) => {
+            let index = Index::of(&memory);
+            let cards = index.search(&query.words.join(" ")).into_iter().filter(|card| query.fits(card));
+            show_cards(&cards.collect::<Vec<_>>(), &query.seen(&memory), format)?;
+        }
+        Command::Patterns => {
+            let patterns: Vec<(&Card, Pattern)> =
+                memory.cards.values().filter_map(|card| Some((card, card.pattern()?))).collect();
+            match format {
+                Format::Json => {
+                    let patterns: Vec<&Pattern> = patterns.iter().map(|(_, pattern)| pattern).collect();
+                    output::json(&json!({ "schema": "loopgate.memory-patterns/v1", "patterns": patterns }))?;
+                }
+                Format::Human => output::line(render::memory_cards(patterns.iter().map(|(card, _)| *card))),
+            }
+        }
+        Command::Stats => match format {
+            Format::Json => output::json(&stats(&memory))?,
+            Format::Human => output::line(render::memory_stats(&memory)),
+        },
+        Command::Advise { files, diff } => {
+            let files = if files.is_empty() { changed(diff.as_deref())? } else { files.clone() };
+            show_cards(&Index::of(&memory).of_files(&files), &[], format)?;
+        }
+        Command::Forget { id } => {
+            let lines = store.forget(*id).await.map_err(CliError::unavailable)?;
+            output::note_line(format!(
+                "forgotten in {lines} lines; GitHub may keep what nothing points at for a while"
+            ));
+        }
+        Command::Clear { yes, archive } => clear(store, *yes, archive.as_deref()).await?,
+        Command::Export { file } => {
+            let text = exported(store).await?;
+            match file {
+                Some(file) => write(file, &text)?,
+                None => output::text(text),
+            }
+        }
+        Command::Import { file } => {
+            let lines = MemoryLine::read_all(&output::read_text(file)?);
+            let count = lines.len();
+            let notes = MemoryNotes { lines, ..MemoryNotes::default() };
+            store.record(&notes, Utc::now()).await.map_err(CliError::unavailable)?;
+            output::note_line(format!("{count} lines taken in"));
+        }
+    }
+    Ok(exit::OK)
+}
+
+impl QueryArguments {
+    fn fits(&self, card: &Card) -> bool {
+        let is_file = |file: &String| card.fix.files_modified.contains(file);
+        let is_error = |error: &String| card.error_type.as_str().eq_ignore_ascii_case(error);
+        let is_test = |test: &String| card.test.as_ref().is_some_and(|name| name.contains(test.as_str()));
+        self.file.as_ref().is_none_or(is_file)
+            && self.error.as_ref().is_none_or(is_error)
+            && self.test.as_ref().is_none_or(is_test)
+            && self.since.is_none_or(|since| card.last_seen.date_naive() >= since)
+    }
+
+    /// Errors without a card that fit. Of their files and types nothing is kept.
+    fn seen<'m>(&self, memory: &'m Memory) -> Vec<&'m Recurring> {
+        if self.file.is_some() || self.error.is_some() {
+            return Vec::new();
+        }
+        let fits = |seen: &&Recurring| {
+            let has_card = seen.fingerprint.is_some_and(|error| memory.cards.contains_key(&error.into()));
+            let name = seen.test.to_lowercase();
+            !has_card
+                && self.words.iter().all(|word| name.contains(&word.to_lowercase()))
+                && self.test.as_ref().is_none_or(|test| seen.test.contains(test.as_str()))
+                && self.since.is_none_or(|since| seen.last_seen.date_naive() >= since)
+        };
+        memory.recurring.values().filter(fits).collect()
+    }
+}
+
+fn show_cards(cards: &[&Card], seen: &[&Recurring], format: Format) -> Result<(), CliError> {
+    match format {
+        Format::Json => {
+            output::json(&json!({ "schema": "loopgate.memory-query/v1", "cards": cards, "recurring": seen }))
+        }
+        Format::Human => {
+            output::line(render::memory_cards(cards.iter().copied()));
+            if !seen.is_empty() {
+                output::line(render::memory_recurring(seen.iter().copied()));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn stats(memory: &Memory) -> serde_json::Value {
+    let effect = match memory.trial.effect() {
+        Effect::TooFew => json!({ "known": false, "why": "fewer than 200 retries on a side" }),
+        Effect::Difference { points, low, high } => {
+            json!({ "known": true, "difference": points, "low": low, "high": high })
+        }
+    };
+    json!({
+        "schema": "loopgate.memory-stats/v1",
+        "cards": memory.cards.len(),
+        "patterns": memory.cards.values().filter(|card| card.pattern().is_some()).count(),
+        "recurring": memory.recurring.values().filter(|seen| seen.occurrences > 0).count(),
+        "flaky": memory.recurring.values().filter(|seen| seen.flips > 0).count(),
+        "weeks": memory.weeks,
+        "trial": memory.trial,
+        "effect": effect,
+    })
+}
+
+/// The paths that the working tree changes.
+fn changed(base: Option<&str>) -> Result<Vec<String>, CliError> {
+    let (_, changes) = local::changes(Path::new("."), base)?;
+    let changes =
+        changes.ok_or_else(|| CliError::bad_data("there is no base to compare with: name one with --diff"))?;
+    Ok(changes.files.known().iter().map(|file| file.path.clone()).collect())
+}
+
+async fn exported<G: ListObjects>(store: &MemoryStore<'_, G>) -> Result<String, CliError> {
+    let lines = store.lines().await.map_err(CliError::unavailable)?;
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&line.to_json().map_err(CliError::unavailable)?);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+async fn clear<G: ListObjects>(store: &MemoryStore<'_, G>, yes: bool, archive: Option<&Path>) -> Result<(), CliError> {
+    let named = || PathBuf::from(format!("loopgate-memory-{}.jsonl", Utc::now().format("%Y%m%d-%H%M%S")));
+    let archive = archive.map_or_else(named, Path::to_owned);
+    let text = exported(store).await?;
+    if !yes {
+        if !io::stdin().is_terminal() {
+            return Err(CliError::usage("nobody can be asked here: pass --yes"));
+        }
+        output::note_text(format!(
+            "{} lines go, after they are archived in {}. Type yes: ",
+            text.lines().count(),
+            archive.display()
+        ));
+        let mut answer = String::new();
+        let _ = io::stderr().flush();
+        io::stdin().read_line(&mut answer).map_err(CliError::unavailable)?;
+        if answer.trim() != "yes" {
+            return Err(CliError::usage("nothing was removed"));
+        }
+    }
+    write(&archive, &text)?;
+    store.clear().await.map_err(CliError::unavailable)?;
+    output::note_line(format!(
+        "cleared; {} has what was there, and `loopgate memory import` takes it in again",
+        archive.display()
+    ));
+    Ok(())
+}
+
+fn write(file: &Path, text: &str) -> Result<(), CliError> {
+    std::fs::write(file, text)
+        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", file.display())))
+}

@@ -1,0 +1,78 @@
+//! The debug memory of a local loop: asked about an attempt that failed, told of each that was counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::Utc;
+
+use super::drive::Session;
+use crate::refs::{GitObjects as _, MemoryNotes, MemoryStore};
+use loopgate_core::{
+    Sha,
+    deciding::{Decision, MemoryAnswers},
+    memory::{AppliedFix, CitedFile, Index, MemoryMatch, Retention},
+    observed::{ChangedFile, Snapshot},
+    policy::{Policy, Switch},
+    reflex::{self, LoopStanding},
+};
+
+/// Bytes of a file that a card cites.
+const CITED_BYTES: usize = 1 << 20;
+
+impl Session<'_> {
+    /// Asks the memory what a decision needs of it. Nothing depends on it: what cannot be read is not told.
+    pub(super) async fn recall(&self, decision: &mut Decision, snapshot: &Snapshot, policy: &Policy) {
+        let questions = decision.memory_questions(policy);
+        let change = questions.changed_since.and_then(|from| self.changed_since(from, decision));
+        // What an iteration of this run found out may be meant for the next run only.
+        let asks = self.state.attempts.is_empty() || policy.memory.cross_iteration_learning == Switch::On;
+        let matches = match questions.look_up && asks {
+            true => self.look_up(decision, snapshot, policy).await,
+            false => None,
+        };
+        decision.remember(MemoryAnswers { change, matches });
+    }
+
+    fn changed_since(&self, from: Sha, decision: &Decision) -> Option<(AppliedFix, Vec<ChangedFile>)> {
+        let worktree = &self.workspace.worktree;
+        let trees = (worktree.tree_of(from).ok()?, worktree.tree_of(decision.next.head_sha).ok()?);
+        let files = worktree.changes(trees.0, trees.1).ok()?;
+        let failing = self.state.attempts.last().map(|attempt| attempt.summary.clone()).unwrap_or_default();
+        let files = files.known().to_vec();
+        let failing: BTreeSet<String> =
+            files.iter().map(|file| file.path.clone()).filter(|path| failing.contains(path.as_str())).collect();
+        let said = self.reflex().fixes.last().map(|fix| fix.description.clone()).unwrap_or_default();
+        Some((AppliedFix::of(decision.next.head_sha, &said, &files, &failing), files))
+    }
+
+    async fn look_up(&self, decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Option<Vec<MemoryMatch>> {
+        let memory = self.memory(policy).load().await.ok()?;
+        let index = Index::of(&memory);
+        let recalled = decision.look_up(&index, snapshot, policy);
+        let mut files = BTreeMap::new();
+        for path in recalled.iter().flat_map(|found| found.cited()).collect::<BTreeSet<_>>() {
+            let read = self.workspace.repository.read_file(decision.next.head_sha, path, CITED_BYTES).await;
+            if let Ok(Some(bytes)) = read {
+                files.insert(path, String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+        let file = |path: &str| files.get(path).map(|text| CitedFile { blob: None, text });
+        let run = &decision.next.run_id;
+        Some(recalled.iter().flat_map(|found| found.matches(run, &policy.memory, |card| card.verify(file))).collect())
+    }
+
+    fn memory(&self, policy: &Policy) -> MemoryStore<'_, crate::refs::LocalRepository> {
+        MemoryStore::new(&self.workspace.repository, Retention { days: policy.memory.retention_days })
+    }
+
+    /// Writes what the attempts leave: after each, or at the end of the run where the policy says so.
+    pub(super) async fn record(&mut self, policy: &Policy) {
+        let goes_on = reflex::standing(&self.state) == LoopStanding::Going;
+        if self.to_remember.lines.is_empty() || (goes_on && policy.memory.persist_per_iteration == Switch::Off) {
+            return;
+        }
+        let notes: MemoryNotes = std::mem::take(&mut self.to_remember);
+        if let Err(error) = self.memory(policy).record(&notes, Utc::now()).await {
+            self.console.note(&format!("The debug memory could not be written: {error}."));
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The debug memory of a repository in hidden refs.
+//!
+//! `refs/loopgate/memory/2026-W47` holds the lines of a week, a run's in files of its own (`failures/RUN.jsonl`), and
+//! beside them those of runs that taught (`taught/`) or called a human (`escalated/`), which outlive the week.
+//! `refs/loopgate/memory/cards` holds what all lines amount to. A look-up reads the latter alone.
+//!
+//! Races: whoever finds a ref moved reads it again and adds to what is there, so that no writer loses another's line. The
+//! two refs are written one after the other: a writer that dies in between leaves lines that are counted by nobody, and
+//! cards are made of whole runs, so the next attempt of the run makes up for them. [`MemoryStore::forget`] replaces a ref
+//! by a commit without parents, which no compare-and-swap can do: a line that is written in that very moment is lost.
+
+mod documents;
+mod shards;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::documents::{CARDS_FILE, RECURRING_FILE};
+use super::{ListObjects, NewCommit, RefName, RefsError, store::unwritable};
+use loopgate_core::{
+    FailureId, Sha, Timestamp,
+    memory::{Folder, LineStatus, Memory, MemoryLine, Retention, Rights, Week},
+};
+
+/// Saves tried before a write is left for later.
+const MOST_SAVES: usize = 6;
+
+/// Reads and writes one repository's memory.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryStore<'g, G> {
+    objects: &'g G,
+    retention: Retention,
+}
+
+/// What is to be remembered.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryNotes {
+    pub lines: Vec<MemoryLine>,
+    /// Runs of others that somebody with write merged: what they did may teach from now on.
+    pub merged: BTreeSet<String>,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// How many cards each run has taught.
+    pub taught: BTreeMap<String, usize>,
+}
+
+/// All lines of a run, and which of them are new.
+struct Run {
+    lines: Vec<MemoryLine>,
+    new: BTreeSet<u32>,
+}
+
+impl<'g, G: ListObjects> MemoryStore<'g, G> {
+    pub const fn new(objects: &'g G, retention: Retention) -> Self {
+        Self { objects, retention }
+    }
+
+    /// What is remembered, without the lines; empty where nothing is, or what is there cannot be read.
+    ///
+    /// # Errors
+    /// When the git database does not answer.
+    pub async fn load(&self) -> Result<Memory, RefsError> {
+        Ok(self.cards().await?.1)
+    }
+
+    /// The same with the commit it was read from.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub async fn cards(&self) -> Result<(Option<Sha>, Memory), RefsError> {
+        let Some(tip) = self.objects.read_ref(&RefName::memory_cards()).await? else {
+            return Ok((None, Memory::default()));
+        };
+        let read = async |path| match self.objects.read_file(tip, path, documents::LIMIT).await {
+            Err(RefsError::TooLarge { .. }) => Ok(None),
+            read => read,
+        };
+        let (cards, recurring) = (read(CARDS_FILE).await?, read(RECURRING_FILE).await?);
+        Ok((Some(tip), documents::read(&cards.unwrap_or_default(), &recurring.unwrap_or_default())))
+    }
+
+    /// Adds to what is remembered, and lets go what is too old.
+    ///
+    /// # Errors
+    /// When the git database does not answer, or others write again and again meanwhile. What was written of it stays,
+    /// and writing it again adds nothing.
+    pub async fn record(&self, notes: &MemoryNotes, now: Timestamp) -> Result<Recorded, RefsError> {
+        let mut by_week: BTreeMap<Week, BTreeMap<&str, Vec<MemoryLine>>> = BTreeMap::new();
+        // As it will be read: cut, and without what must not be written.
+        let clean = |line: &MemoryLine| line.to_json().map(|text| MemoryLine::read_all(&text)).map_err(unwritable);
+        let lines: Vec<Vec<MemoryLine>> = notes.lines.iter().map(clean).collect::<Result<_, _>>()?;
+        for line in lines.iter().flatten() {
+            let runs = by_week.entry(Week::of(line.timestamp)).or_default();
+            runs.entry(&line.session_id).or_default().push(line.clone());
+        }
+        for run in &notes.merged {
+            by_week.entry(Week::of(now)).or_default().entry(run).or_default();
+        }
+        let mut runs: BTreeMap<String, Run> = BTreeMap::new();
+        for (week, of_week) in by_week {
+            for (name, run) in self.append(week, of_week, &notes.merged).await? {
+                let known = runs.entry(name).or_insert_with(|| Run { lines: Vec::new(), new: BTreeSet::new() });
+                known.lines.extend(run.lines);
+                known.new.extend(run.new);
+            }
+        }
+        self.take_in(&runs, now).await?;
+        let taught = runs.into_iter().map(|(name, run)| (name, Memory::learn(run.lines).cards.len()));
+        Ok(Recorded { taught: taught.collect() })
+    }
+
+    /// Adds lines to the ref of a week; the whole runs come back.
+    async fn append(
+        &self,
+        week: Week,
+        notes: BTreeMap<&str, Vec<MemoryLine>>,
+        merged: &BTreeSet<String>,
+    ) -> Result<BTreeMap<String, Run>, RefsError> {
+        let name = RefName::memory_week(week);
+        for _ in 0..MOST_SAVES {
+            let tip = self.objects.read_ref(&name).await?;
+            let (mut files, mut runs) = (Vec::new(), BTreeMap::new());
+            for (run, new) in &notes {
+                let before = shards::read_run(self.objects, tip, Folder::Failures, run).await?;
+                let mut lines = loopgate_core::memory::union(before.iter().chain(new).cloned());
+                let earliest = lines.iter().map(|line| line.attempt).min();
+                if earliest.is_none_or(|earliest| earliest > 1) {
+                    // It began in another week.
+                    lines = loopgate_core::memory::union(lines.into_iter().chain(self.last_week(week, run).await?));
+                }
+                if merged.contains(*run)
+                    && let Some(last) = lines.iter_mut().max_by_key(|line| line.attempt)
+                {
+                    last.rights = Rights::Write;
+                }
+                let of_week: Vec<&MemoryLine> = lines.iter().filter(|line| Week::of(line.timestamp) == week).collect();
+                let known: BTreeSet<_> = before.iter().map(MemoryLine::key).collect();
+                let is_new = |line: &&&MemoryLine| !known.contains(&line.key());
+                let new = of_week.iter().filter(is_new).map(|line| line.attempt).collect();
+                if before.iter().ne(of_week.iter().copied()) {
+                    files.extend(shards::files(Folder::Failures, run, &of_week)?);
+                    if !Memory::learn(lines.clone()).cards.is_empty() {
+                        files.extend(shards::files(Folder::Taught, run, &lines.iter().collect::<Vec<_>>())?);
+                    }
+                    if of_week.iter().any(|line| line.status == LineStatus::Escalated) {
+                        files.extend(shards::files(Folder::Escalated, run, &of_week)?);
+                    }
+                }
+                runs.insert((*run).to_owned(), Run { lines, new });
+            }
+            if files.is_empty() || self.commit(&name, tip, &files, "failures remembered").await? {
+                return Ok(runs);
+            }
+        }
+        Err(RefsError::RefMoved { name })
+    }
+
+    async fn last_week(&self, week: Week, run: &str) -> Result<Vec<MemoryLine>, RefsError> {
+        let Some(before) = week.before() else { return Ok(Vec::new()) };
+        let tip = self.objects.read_ref(&RefName::memory_week(before)).await?;
+        shards::read_run(self.objects, tip, Folder::Failures, run).await
+    }
+
+    /// Makes cards of whole runs, counts their new lines, and drops what is too old.
+    async fn take_in(&self, runs: &BTreeMap<String, Run>, now: Timestamp) -> Result<(), RefsError> {
+        for _ in 0..MOST_SAVES {
+            let (tip, before) = self.cards().await?;
+            let mut memory = before.clone();
+            for run in runs.values() {
+                memory.take_in(&run.lines, |line| run.new.contains(&line.attempt));
+            }
+            memory.drop_old(self.retention, now);
+            let over: Vec<Week> =
+                memory.weeks.iter().copied().filter(|week| self.retention.is_over(*week, now)).take(2).collect();
+            for week in over {
+                self.end_week(week, now).await?;
+                memory.weeks.remove(&week);
+                memory.weeks.insert(Week::of(now));
+            }
+            if memory == before || self.save(tip, &memory).await? {
+                return Ok(());
+            }
+        }
+        Err(RefsError::RefMoved { name: RefName::memory_cards() })
+    }
+
+    /// Removes the ref of a week, once what outlives it stands in this one.
+    async fn end_week(&self, week: Week, now: Timestamp) -> Result<(), RefsError> {
+        let (name, current) = (RefName::memory_week(week), RefName::memory_week(Week::of(now)));
+        let Some(ended) = self.objects.read_ref(&name).await? else { return Ok(()) };
+        for _ in 0..MOST_SAVES {
+            let tip = self.objects.read_ref(&current).await?;
+            let mut files = Vec::new();
+            for folder in [Folder::Taught, Folder::Escalated] {
+                for run in shards::runs(self.objects, ended, folder).await? {
+                    let old = shards::read_run(self.objects, Some(ended), folder, &run).await?;
+                    let kept = old.into_iter().filter(|line| self.retention.keeps(folder, line.timestamp, now));
+                    let there = shards::read_run(self.objects, tip, folder, &run).await?;
+                    let lines = loopgate_core::memory::union(kept.chain(there.iter().cloned()));
+                    if lines != there {
+                        files.extend(shards::files(folder, &run, &lines.iter().collect::<Vec<_>>())?);
+                    }
+                }
+            }
+            if files.is_empty() || self.commit(&current, tip, &files, "what outlives its week").await? {
+                return self.objects.delete_ref(&name).await;
+            }
+        }
+        Err(RefsError::RefMoved { name: current })
+    }
+
+    /// How many cards a run has taught, once the line of this attempt is there; it was written a week ago at most.
+    ///
+    /// # Errors
+    /// When the git database does not answer.
+    pub async fn taught(&self, run: &str, attempt: u32, now: Timestamp) -> Result<Option<usize>, RefsError> {
+        let week = Week::of(now);
+        let tip = self.objects.read_ref(&RefName::memory_week(week)).await?;
+        let mut lines = shards::read_run(self.objects, tip, Folder::Failures, run).await?;
+        if lines.iter().all(|line| line.attempt > 1) {
+            lines.extend(self.last_week(week, run).await?);
+        }
+        let is_there = lines.iter().any(|line| line.attempt == attempt);
+        Ok(is_there.then(|| Memory::learn(lines).cards.len()))
+    }
+
+    /// All lines of all weeks, each once.
+    ///
+    /// # Errors
+    /// When the git database does not answer.
+    pub async fn lines(&self) -> Result<Vec<MemoryLine>, RefsError> {
+        let mut lines = Vec::new();
+        for week in self.load().await?.weeks {
+            if let Some(tip) = self.objects.read_ref(&RefName::memory_week(week)).await? {
+                for folder in Folder::ALL {
+                    for run in shards::runs(self.objects, tip, folder).await? {
+                        lines.extend(shards::read_run(self.objects, Some(tip), folder, &run).await?);
+                    }
+                }
+            }
+        }
+        Ok(loopgate_core::memory::union(lines))
+    }
+
+    /// Forgets an error in every line and card, and the commits that told of it. How many lines told of it.
+    ///
+    /// # Errors
+    /// When the git database does not answer.
+    pub async fn forget(&self, id: FailureId) -> Result<usize, RefsError> {
+        let (tip, mut memory) = self.cards().await?;
+        let mut forgotten = 0;
+        for week in memory.weeks.clone() {
+            forgotten += self.forget_in(week, id).await?;
+        }
+        if memory.forget(id) && tip.is_some() {
+            self.objects.delete_ref(&RefName::memory_cards()).await?;
+            self.save(None, &memory).await?;
+        }
+        Ok(forgotten)
+    }
+
+    async fn forget_in(&self, week: Week, id: FailureId) -> Result<usize, RefsError> {
+        let name = RefName::memory_week(week);
+        let Some(tip) = self.objects.read_ref(&name).await? else { return Ok(0) };
+        let (mut files, mut told, mut forgotten) = (Vec::new(), false, 0);
+        for folder in Folder::ALL {
+            for run in shards::runs(self.objects, tip, folder).await? {
+                let mut lines = shards::read_run(self.objects, Some(tip), folder, &run).await?;
+                for line in &mut lines {
+                    let before = line.failures.len();
+                    line.failures.retain(|failure| failure.fingerprint.map(FailureId::from) != Some(id));
+                    if line.failures.len() < before {
+                        line.analysis = None;
+                        told = true;
+                        forgotten += usize::from(folder == Folder::Failures);
+                    }
+                }
+                files.extend(shards::files(folder, &run, &lines.iter().collect::<Vec<_>>())?);
+            }
+        }
+        if told {
+            let commit = NewCommit { parent: None, files: &files, subject: "an error forgotten" };
+            let commit = self.objects.write_commit(commit).await?;
+            self.objects.delete_ref(&name).await?;
+            self.objects.compare_and_swap(&name, None, commit).await?;
+        }
+        Ok(forgotten)
+    }
+
+    /// Removes all that is remembered.
+    ///
+    /// # Errors
+    /// When the git database does not answer.
+    pub async fn clear(&self) -> Result<(), RefsError> {
+        for week in self.load().await?.weeks {
+            self.objects.delete_ref(&RefName::memory_week(week)).await?;
+        }
+        self.objects.delete_ref(&RefName::memory_cards()).await
+    }
+
+    async fn save(&self, tip: Option<Sha>, memory: &Memory) -> Result<bool, RefsError> {
+        self.commit(&RefName::memory_cards(), tip, &documents::write(memory)?, "cards").await
+    }
+
+    /// Writes files on a tip; false when somebody was faster.
+    async fn commit(
+        &self,
+        name: &RefName,
+        parent: Option<Sha>,
+        files: &[(String, String)],
+        subject: &str,
+    ) -> Result<bool, RefsError> {
+        let commit = self.objects.write_commit(NewCommit { parent, files, subject }).await?;
+        match self.objects.compare_and_swap(name, parent, commit).await {
+            Ok(()) => Ok(true),
+            Err(RefsError::RefMoved { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

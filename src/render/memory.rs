@@ -1,0 +1,289 @@
+//! What is remembered of failures, in words. All of it was written by whoever could write the memory's refs: it is quoted,
+//! never believed.
+
+use serde::Serialize;
+
+use super::{
+    sanitize::{Markdown, clip, code, short_text},
+    words,
+};
+use loopgate_core::{
+    FailureId, PrNumber,
+    memory::{Card, Effect, MatchOutcome, Memory, MemoryMatch, Rate, Recurring, Tier, ToldFix, Trial},
+    verdict::FailureView,
+};
+
+/// One match as a fixer gets it.
+#[derive(Debug, Serialize)]
+pub struct Remembered {
+    pub card: FailureId,
+    pub tier: Tier,
+    pub pull_request: Option<PrNumber>,
+    pub commit: String,
+    pub place: String,
+    pub why: String,
+    pub hunk: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed_before: Vec<String>,
+}
+
+/// What a fixer is told of an error.
+pub(super) fn for_fixer(view: &FailureView) -> Vec<Remembered> {
+    let short = |text: &str, most| clip(text, most).into_owned();
+    let told = view.memory.iter().filter_map(MemoryMatch::for_fixer).map(|(told, tier, card)| Remembered {
+        card,
+        tier,
+        pull_request: told.pull_request,
+        commit: told.commit.short(),
+        place: short(&super::links::place(&told.path, Some(told.line)), 400),
+        why: short(&format!("{} ({}). {}", told.description, told.diff_summary, told.cause), 500),
+        hunk: short(&told.hunk, 800),
+        failed_before: told.failed_before.iter().map(|tried| short(tried, 200)).collect(),
+    });
+    told.collect()
+}
+
+/// One line for people; none where there is nothing to say.
+pub(super) fn line(view: &FailureView) -> Option<Markdown> {
+    let found = view.memory.iter().find(|found| found.told.is_some()).or_else(|| view.memory.first())?;
+    sentence(found)
+}
+
+/// "seen 3 times, last in #41; `abc1234` mended it: …"
+fn sentence(found: &MemoryMatch) -> Option<Markdown> {
+    let times = words::times(found.seen);
+    let last = found.last_pull_request.map(|number| format!(", last in #{number}")).unwrap_or_default();
+    let seen = if found.seen > 0 { format!("seen {times} before{last}") } else { String::new() };
+    let joined = |said: String| if seen.is_empty() { said } else { format!("{seen}; {said}") };
+    let said = match (found.outcome, &found.told) {
+        (MatchOutcome::Shown, Some(told)) => joined(match found.tier {
+            Some(Tier::SameError) | None => format!("{} mended it: {}", commit(told), change(told)),
+            Some(Tier::SameTest) => format!("{} mended this test when it failed alike: {}", commit(told), change(told)),
+            Some(Tier::SimilarEdit) => {
+                format!("{} mended an error of this type in a file that is edited here: {}", commit(told), change(told))
+            }
+        }),
+        (MatchOutcome::Stale, _) => {
+            joined("what mended it then is stale: its place has been rewritten since".to_owned())
+        }
+        (MatchOutcome::Seen, _) => joined("no change is known that mended it".to_owned()),
+        (MatchOutcome::Shown | MatchOutcome::Withheld, _) => return None,
+    };
+    Some(Markdown::ours(format!("{said}.")))
+}
+
+fn commit(told: &ToldFix) -> String {
+    let pull = told.pull_request.map(|number| format!(" (#{number})")).unwrap_or_default();
+    format!("{}{pull}", code(&told.commit.short()))
+}
+
+fn change(told: &ToldFix) -> String {
+    let place = super::links::place(&told.path, Some(told.line));
+    format!(
+        "“{}”, {} at {}",
+        short_text(&told.description, 150),
+        short_text(&told.diff_summary, 40),
+        code(&clip(&place, 200))
+    )
+}
+
+/// What an escalation says of the memory: a line for each error of which it says something.
+pub(super) fn summary<'a>(failures: impl Iterator<Item = &'a FailureView>) -> Markdown {
+    let lines = failures.filter_map(|view| Some(format!("- {}: {}", code(&view.cause.to_string()), line(view)?)));
+    Markdown::ours(lines.take(10).collect::<Vec<_>>().join("\n"))
+}
+
+/// The answer to `/loop memory words`.
+pub(super) fn answer(words: &str, found: Option<&[ToldFix]>) -> Markdown {
+    let asked = short_text(words, 100);
+    Markdown::ours(match found {
+        None => format!("The debug memory could not be read for “{asked}”; it is asked again at the next look."),
+        Some([]) => format!("Nothing is remembered that fits “{asked}”."),
+        Some(found) => {
+            let lines = found.iter().map(|told| format!("\n- {}: {}", commit(told), change(told)));
+            format!("What fits “{asked}”:\n{}", lines.collect::<String>())
+        }
+    })
+}
+
+/// What a memory amounts to, for a terminal.
+pub fn memory_stats(memory: &Memory) -> String {
+    let Trial { shown, withheld, all } = memory.trial;
+    let patterns = memory.cards.values().filter(|card| card.pattern().is_some()).count();
+    let flaky = memory.recurring.values().filter(|seen| seen.flips > 0).count();
+    let effect = match memory.trial.effect() {
+        Effect::TooFew => "too few to say (200 retries a side are needed)".to_owned(),
+        Effect::Difference { points, low, high } => {
+            let said =
+                format!("{:+.0} points, 95 % between {:+.0} and {:+.0}", points * 100.0, low * 100.0, high * 100.0);
+            let verdict = match (low > 0.0, high < 0.0) {
+                (true, _) => "it helps",
+                (_, true) => "it harms: switch `memory.apply_learnings` off",
+                _ => "no help is shown here",
+            };
+            format!("{said}: {verdict}")
+        }
+    };
+    format!(
+        "{}, {} of them patterns; {} known, {} flaky\n\nGone in the next attempt\n  told       {}\n  withheld   {}\n  \
+         all        {}\nEffect of telling: {effect}",
+        words::count(memory.cards.len(), "card"),
+        patterns,
+        words::count(memory.recurring.len(), "recurring failure"),
+        words::count(flaky, "test"),
+        rate(shown),
+        rate(withheld),
+        rate(all),
+    )
+}
+
+fn rate(rate: Rate) -> String {
+    let share = rate.share().map(|share| format!(" ({:.0} %)", share * 100.0)).unwrap_or_default();
+    format!("{} of {}{share}", rate.gone, rate.retries)
+}
+
+/// Cards that hold all words, for a terminal.
+pub fn memory_cards<'a>(cards: impl IntoIterator<Item = &'a Card>) -> String {
+    let card = |card: &Card| {
+        let line = |text: &str| super::sanitize::short_line(text, 160);
+        let name = card.test.as_deref().unwrap_or(&card.template);
+        let pull = card.fix_pull_request.map(|number| format!(" (#{number})")).unwrap_or_default();
+        let worked = match card.effectiveness() {
+            Some(share) => format!("; told and followed {} times, worked {:.0} %", card.followed, share * 100.0),
+            None => String::new(),
+        };
+        let tried = card.tried_and_failed.iter().map(|tried| format!("\n  did not help: {}", line(tried)));
+        format!(
+            "{} {}\n  {}\n  mended by {}{pull}: {} ({}) at {}\n  in {}{worked}{}",
+            card.id,
+            line(name),
+            line(&card.cause),
+            card.fix.commit.short(),
+            line(&card.fix.description),
+            line(&card.fix.diff_summary),
+            card.citations.first().map(|citation| line(&citation.place())).unwrap_or_default(),
+            words::count(card.mended_in.len(), "run"),
+            tried.collect::<String>(),
+        )
+    };
+    let cards: Vec<String> = cards.into_iter().map(card).collect();
+    if cards.is_empty() { "Nothing like it is remembered.".to_owned() } else { cards.join("\n\n") }
+}
+
+/// Errors that were seen and that nothing is known to have mended, for a terminal.
+pub fn memory_recurring<'a>(seen: impl IntoIterator<Item = &'a Recurring>) -> String {
+    let line = |seen: &Recurring| {
+        let last = seen.last_pull_request.map(|number| format!(", last in #{number}")).unwrap_or_default();
+        let flips = if seen.flips > 0 { format!(", flaky {}", words::times(seen.flips)) } else { String::new() };
+        let times =
+            if seen.occurrences > 0 { format!(" seen {}", words::times(seen.occurrences)) } else { String::new() };
+        format!("\n- {}:{times}{last}{flips}", super::sanitize::short_line(&seen.test, 160))
+    };
+    format!("Without a known fix:{}", seen.into_iter().map(line).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::fixtures;
+    use loopgate_core::Fingerprint;
+
+    fn found(outcome: MatchOutcome, tier: Option<Tier>, seen: u32) -> MemoryMatch {
+        let told = ToldFix {
+            pull_request: Some(PrNumber::new(41)),
+            commit: fixtures::sha(0xab),
+            description: "Check for null".to_owned(),
+            diff_summary: "+5/-2".to_owned(),
+            path: "src/auth.rs".to_owned(),
+            line: 12,
+            hunk: "-a\n+b\n".to_owned(),
+            cause: "`user` is null.".to_owned(),
+            failed_before: vec!["Catch it (+9/-0)".to_owned()],
+        };
+        MemoryMatch {
+            fingerprint: Fingerprint::from_bytes([1; 8]),
+            card: tier.map(|_| Fingerprint::from_bytes([1; 8]).into()),
+            tier,
+            outcome,
+            seen,
+            last_pull_request: (seen > 0).then(|| PrNumber::new(41)),
+            followed: None,
+            went_green: None,
+            told: (outcome == MatchOutcome::Shown).then_some(told),
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_one_line() {
+        let all = [
+            found(MatchOutcome::Shown, Some(Tier::SameError), 3),
+            found(MatchOutcome::Shown, Some(Tier::SameTest), 0),
+            found(MatchOutcome::Shown, Some(Tier::SimilarEdit), 1),
+            found(MatchOutcome::Stale, Some(Tier::SameError), 2),
+            found(MatchOutcome::Seen, None, 1),
+            found(MatchOutcome::Withheld, Some(Tier::SameError), 3),
+        ];
+        let said: Vec<String> = all.iter().map(|found| sentence(found).unwrap_or_default().into_string()).collect();
+        insta::assert_snapshot!(said.join("\n"), @r"
+        seen 3 times before, last in #41; `abababab` (#41) mended it: “Check for null”, \+5/-2 at `src/auth.rs:12`.
+        `abababab` (#41) mended this test when it failed alike: “Check for null”, \+5/-2 at `src/auth.rs:12`.
+        seen once before, last in #41; `abababab` (#41) mended an error of this type in a file that is edited here: “Check for null”, \+5/-2 at `src/auth.rs:12`.
+        seen twice before, last in #41; what mended it then is stale: its place has been rewritten since.
+        seen once before, last in #41; no change is known that mended it.
+        ");
+    }
+
+    #[test]
+    fn fixers_are_told_of_the_same_error_and_test_only() {
+        let mut view = fixtures::failure();
+        view.memory = vec![
+            found(MatchOutcome::Shown, Some(Tier::SameError), 3),
+            found(MatchOutcome::Shown, Some(Tier::SimilarEdit), 3),
+            found(MatchOutcome::Withheld, Some(Tier::SameError), 3),
+        ];
+        insta::assert_json_snapshot!(for_fixer(&view), @r#"
+        [
+          {
+            "card": "01010101",
+            "tier": 1,
+            "pull_request": 41,
+            "commit": "abababab",
+            "place": "src/auth.rs:12",
+            "why": "Check for null (+5/-2). `user` is null.",
+            "hunk": "-a\n+b\n",
+            "failed_before": [
+              "Catch it (+9/-0)"
+            ]
+          }
+        ]
+        "#);
+        let failures = [view, fixtures::failure()];
+        assert_eq!(summary(failures.iter()).as_str().lines().count(), 1, "nothing is said of what is not known");
+        assert_eq!(summary(failures[1..].iter()).as_str(), "");
+    }
+
+    #[test]
+    fn what_it_amounts_to_is_told_with_its_uncertainty() {
+        let rate = |retries, gone| Rate { retries, gone };
+        let told = |shown, withheld| {
+            let memory = Memory { trial: Trial { shown, withheld, all: rate(900, 400) }, ..Memory::default() };
+            memory_stats(&memory).lines().last().unwrap_or_default().to_owned()
+        };
+        let said =
+            [told(rate(9, 5), rate(9, 1)), told(rate(400, 300), rate(400, 200)), told(rate(400, 100), rate(400, 200))];
+        insta::assert_snapshot!(said.join("\n"), @r"
+        Effect of telling: too few to say (200 retries a side are needed)
+        Effect of telling: +25 points, 95 % between +19 and +31: it helps
+        Effect of telling: -25 points, 95 % between -31 and -19: it harms: switch `memory.apply_learnings` off
+        ");
+        insta::assert_snapshot!(memory_stats(&Memory::default()), @r"
+        0 cards, 0 of them patterns; 0 recurring failures known, 0 tests flaky
+
+        Gone in the next attempt
+          told       0 of 0
+          withheld   0 of 0
+          all        0 of 0
+        Effect of telling: too few to say (200 retries a side are needed)
+        ");
+    }
+}
