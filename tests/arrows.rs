@@ -24,6 +24,7 @@ const CORE: &[&str] = &[
     "stages",
     "deciding",
     "reflex",
+    "metrics",
 ];
 
 /// The rooms of `failure`, in the order in which a failure goes through them: each may enter those before it.

@@ -5,7 +5,8 @@
 //!
 //! Each room may use those before it: `ids`, `stage`, [`source_files`] → [`evidence`] → [`observed`] → [`policy`] →
 //! [`failure`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] → [`stages`] →
-//! [`deciding`] → [`reflex`].
+//! [`deciding`] → [`reflex`] →
+//! [`metrics`].
 
 pub mod attempts;
 pub mod commands;
@@ -17,6 +18,7 @@ pub mod failure;
 pub mod fixtures;
 pub mod gate;
 mod ids;
+pub mod metrics;
 pub mod observed;
 pub mod policy;
 pub mod reflex;

@@ -9,7 +9,7 @@ use crate::{
     ids::{CheckName, Fingerprint, RuleId, Timestamp},
     observed::Snapshot,
     policy::Severity,
-    state::{AttemptDigest, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
+    state::{AttemptDigest, CoverageMet, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
     verdict::{
         Evaluation, RuleOutcome,
         blame::CheckBlame,
@@ -97,6 +97,7 @@ pub fn digest(
         failing_tests: failing_tests(&failures),
         tests: comparison::test_outcomes(evidence),
         lacking,
+        coverage: coverage_met(evaluation),
         flaky: BTreeSet::new(),
         regressed: BTreeSet::new(),
         retry_class: own.iter().map(|blame| blame.class).max_by_key(|class| urgency(*class)),
@@ -107,6 +108,15 @@ pub fn digest(
 
 fn failing_tests(failures: &[&Failure]) -> BTreeMap<String, Option<TestId>> {
     failures.iter().filter_map(|failure| Some((failure.test_name.clone()?, failure.test_id))).collect()
+}
+
+fn coverage_met(evaluation: &Evaluation) -> Option<CoverageMet> {
+    let rule = evaluation.rules.iter().find(|rule| rule.id.as_str() == COVERAGE_RULE)?;
+    match rule.outcome {
+        RuleOutcome::Passed => Some(CoverageMet::Met),
+        RuleOutcome::Failed(_) => Some(CoverageMet::Short),
+        RuleOutcome::Unknown => None,
+    }
 }
 
 /// What a failing head lacks, if it is one thing.

@@ -161,6 +161,7 @@ mod tests {
             retry_class: None,
             rejections: Vec::new(),
             lacking: None,
+            coverage: None,
             flaky: BTreeSet::new(),
             summary: format!("unit: {errors}"),
         }

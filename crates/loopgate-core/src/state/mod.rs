@@ -24,10 +24,10 @@ use uuid::Uuid;
 
 pub use self::{
     attempts::{
-        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, FailureLog, FailureRecord, Lacking, LastVerification,
+        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, CoverageMet, FailureLog, FailureRecord, Lacking, LastVerification,
         Outage, RejectedIn, Rejection, RunHold, VerificationResult,
     },
-    description::{Agent, AgentKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
+    description::{Agent, AgentKind, AuthorKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
     gates::{ClosedPeriod, GateStatus, Objection, Revocation, Ticks, WordSource},
     local_loop::{
         Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, LoopCall, Major, ReflexState, Senior, Settings, Spent,
@@ -75,6 +75,9 @@ pub struct LoopState {
     #[serde(default)]
     pub first_seen_heads: Vec<HeadObservation>,
     pub agent: Option<Agent>,
+    /// None in states written before it was kept, and in local loops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<AuthorKind>,
     pub code_artifact: CodeArtifact,
     pub execution_config: ExecutionConfig,
     pub retry_policy: RetryPolicySummary,
