@@ -5,7 +5,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{
-    GitObjects, NewCommit, RefName, RefsError,
+    GitObjects, NewCommit, RecordedRun, RefName, RefsError,
     attempt::{self, AttemptFile},
     recover::{self, Damaged},
     seal::{self, SealOf},
@@ -210,6 +210,20 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             Err(RefsError::TooLarge { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The run as a commit holds it; none where its state cannot be read.
+    ///
+    /// # Errors
+    /// As [`history`](Self::history).
+    pub async fn recorded(&self, commit: Sha) -> Result<Option<RecordedRun>, RefsError> {
+        let Ok(state) = self.state_at(commit).await? else { return Ok(None) };
+        let history = self.history(commit).await?;
+        let mut checks = Vec::new();
+        for attempt in &state.attempts {
+            checks.extend(self.recorded_checks(commit, attempt.number).await?);
+        }
+        Ok(Some(RecordedRun { state, history, checks }))
     }
 
     /// Writes one commit on the loaded tip and moves the ref to it. Nothing is written, and `None` returned, when

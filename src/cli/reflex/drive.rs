@@ -15,12 +15,13 @@ use super::{
 };
 use crate::{
     cli::CliError,
-    refs::{AttemptFile, LoadedRun, LocalRepository, RefsError, Save, StateStore, loop_subject},
+    refs::{AttemptFile, LoadedRun, LocalRepository, RefsError, RunLines, Save, StateStore, loop_subject},
     render::{loop_breach, loop_critique, loop_plan},
     runner::{Extent, Head, Interrupt},
 };
 use loopgate_core::{
     CheckName, Sha,
+    metrics::RunLine,
     observed::ChangedFiles,
     policy::Policy,
     reflex::{self, Alias, Breach, FixRecord, LoopStanding, Produced, ReflexState, Turn},
@@ -264,8 +265,17 @@ impl<'g> Session<'g> {
         self.state = state;
         if reflex::standing(&self.state) == LoopStanding::Ended {
             self.workspace.repository.leave_task(&task_ref(&self.alias)).await.map_err(CliError::unavailable)?;
+            self.keep_line().await.map_err(CliError::unavailable)?;
         }
         Ok(Progress::On)
+    }
+
+    /// What is left of the loop for `loopgate metrics` when its state is cleaned away.
+    async fn keep_line(&self) -> Result<(), RefsError> {
+        let Some(tip) = self.loaded.tip else { return Ok(()) };
+        let Some(run) = self.store.recorded(tip).await? else { return Ok(()) };
+        let line = RunLine::of(&run.state, &run.history, &run.checks, Some(run.state.updated_at));
+        RunLines::of_local_loops(&self.workspace.repository).append(&line).await
     }
 
     pub(super) fn reflex(&self) -> &ReflexState {

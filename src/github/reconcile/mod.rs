@@ -12,6 +12,7 @@ mod concurrent_writer;
 mod look_again;
 mod one_commit;
 mod problems;
+mod run_line;
 
 use std::sync::Arc;
 
@@ -323,6 +324,10 @@ impl Reconcile {
             look_again::without_irrevocable(&mut effects);
         }
         let executed = Box::pin(self.executor.execute(&client, &observation.surface, &effects)).await?;
+        if !open {
+            let closed_at = observation.snapshot.pull_request.closed_at.unwrap_or(decision.next.updated_at);
+            Box::pin(run_line::keep(&client, &job.repository, &store, closed_at)).await?;
+        }
         let doubt = Doubt::of(&observation.snapshot, stays && !executed.problems.is_empty());
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
         let is_final = decision.next.attempt_of(head).is_some()
