@@ -17,11 +17,13 @@ mod init;
 mod inspect;
 mod inspect_state;
 mod local;
+mod metrics;
 mod online;
 mod operate;
 mod output;
 mod outputs;
 mod progress;
+mod recorded;
 mod reconcile;
 mod reflex;
 mod serve;
@@ -82,6 +84,8 @@ enum Command {
     CheckConfig(check_config::Arguments),
     /// Why is a pull request where it is, and who can open its gates?
     Explain(explain::Arguments),
+    /// What runs come to: attempts, escalations, coverage, time, against the targets
+    Metrics(metrics::Arguments),
     /// Write a recorded run in the shape of another tool's documents
     Export(export::Arguments),
     /// What does Loopgate understand by this?
@@ -155,6 +159,7 @@ fn run(cli: Cli) -> CommandResult {
         Command::Init(arguments) => init::run(&arguments, cli.format),
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
         Command::Explain(arguments) => explain::run(&arguments, cli.format),
+        Command::Metrics(arguments) => metrics::run(&arguments, cli.format),
         Command::Export(arguments) => export::run(&arguments, cli.format),
         Command::Inspect(command) => inspect::run(&command, cli.format),
         #[cfg(feature = "demo")]

@@ -32,7 +32,7 @@ pub use local::LocalRepository;
 pub use name::RefName;
 pub use objects::{GitObjects, NewCommit, RefsError, Retry};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};
-pub use run_lines::{GitListing, RecordedRun, RunLines};
+pub use run_lines::{GitListing, RunLines};
 pub use seal::{Seal, SealOf};
 pub use store::{LoadedRun, Remembered, Save, StateStore};
 pub use subject::{loop_subject, subject};

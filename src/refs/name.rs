@@ -32,6 +32,11 @@ impl RefName {
         }
     }
 
+    /// Whether the run in it ended a fortnight ago.
+    pub fn is_archived(&self) -> bool {
+        self.0.starts_with("loopgate/archive/")
+    }
+
     /// The lines of ended runs.
     pub fn metrics() -> Self {
         Self("loopgate/metrics".to_owned())

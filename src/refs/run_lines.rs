@@ -8,9 +8,7 @@ use std::future::Future;
 use super::{GitObjects, NewCommit, RefName, RefsError, Retry};
 use loopgate_core::{
     Sha, Timestamp,
-    evidence::CheckEvidence,
     metrics::{RunLine, Window},
-    state::{LoopState, history::HistoryLine},
 };
 
 /// Bytes of one day at most: some thousands of runs.
@@ -27,15 +25,6 @@ pub trait GitListing: GitObjects {
 
     /// The runs that are kept, with their commits; at most some thousands.
     fn runs(&self) -> impl Future<Output = Result<Vec<(RefName, Sha)>, RefsError>> + Send;
-}
-
-/// What is saved of one run.
-#[derive(Debug, Clone)]
-pub struct RecordedRun {
-    pub state: LoopState,
-    pub history: Vec<HistoryLine>,
-    /// The checks of its attempts.
-    pub checks: Vec<CheckEvidence>,
 }
 
 /// Where lines are kept.

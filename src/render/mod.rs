@@ -37,6 +37,8 @@ mod labels;
 mod links;
 mod machine;
 mod merge_group;
+mod metrics;
+mod metrics_chart;
 mod plain;
 #[cfg(test)]
 mod post_tests;
@@ -81,6 +83,8 @@ pub use job_summary::job_summary;
 pub use labels::label_description;
 pub use machine::FixTask;
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
+pub use metrics::{metrics, metrics_csv};
+pub use metrics_chart::metrics_svg;
 pub use plain::plain;
 pub use reflex::{
     FixMessage, loop_breach, loop_call, loop_call_of, loop_critique, loop_exhausted, loop_fewer_tests,

@@ -21,7 +21,6 @@ use crate::{
 };
 use loopgate_core::{
     CheckName, Sha,
-    metrics::RunLine,
     observed::ChangedFiles,
     policy::Policy,
     reflex::{self, Alias, Breach, FixRecord, LoopStanding, Produced, ReflexState, Turn},
@@ -273,9 +272,10 @@ impl<'g> Session<'g> {
     /// What is left of the loop for `loopgate metrics` when its state is cleaned away.
     async fn keep_line(&self) -> Result<(), RefsError> {
         let Some(tip) = self.loaded.tip else { return Ok(()) };
-        let Some(run) = self.store.recorded(tip).await? else { return Ok(()) };
-        let line = RunLine::of(&run.state, &run.history, &run.checks, Some(run.state.updated_at));
-        RunLines::of_local_loops(&self.workspace.repository).append(&line).await
+        match self.store.line(tip, self.state.updated_at).await? {
+            Some(line) => RunLines::of_local_loops(&self.workspace.repository).append(&line).await,
+            None => Ok(()),
+        }
     }
 
     pub(super) fn reflex(&self) -> &ReflexState {

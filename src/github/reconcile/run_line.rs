@@ -5,7 +5,7 @@ use crate::{
     github::{Client, GithubObjects, storage::Storage},
     refs::{RefsError, RunLines, StateStore},
 };
-use loopgate_core::{RepoName, Timestamp, metrics::RunLine};
+use loopgate_core::{RepoName, Timestamp};
 
 /// Writes the line of a run whose pull request was closed then, unless it is there. Each look at an ended pull request
 /// does so: a process may die between its save and this. A repository that lets no ref be written keeps no lines.
@@ -35,6 +35,8 @@ async fn append(
     if lines.holds(&state.run_id, closed_at).await? {
         return Ok(());
     }
-    let Some(run) = store.recorded(tip).await? else { return Ok(()) };
-    lines.append(&RunLine::of(&run.state, &run.history, &run.checks, Some(closed_at))).await
+    match store.line(tip, closed_at).await? {
+        Some(line) => lines.append(&line).await,
+        None => Ok(()),
+    }
 }

@@ -233,6 +233,17 @@ impl LoopState {
         Some(LostRecord { attempts: self.lost_attempts, trace })
     }
 
+    /// Whether it has ended with its pull request, or as a local loop.
+    pub fn has_ended(&self) -> bool {
+        match self.pull_request {
+            Some(_) => {
+                let closed = self.closed_periods.last().is_some_and(|period| period.to.is_none());
+                self.status == RunStatus::Completed || closed
+            }
+            None => !matches!(self.status, RunStatus::InProgress | RunStatus::Escalated),
+        }
+    }
+
     /// The digest of the last attempt, if it was made of this head. A head that comes back after another one was tried
     /// is a new attempt: going round in a circle costs attempts too.
     pub fn attempt_of(&self, head: Sha) -> Option<&AttemptDigest> {
