@@ -25,6 +25,7 @@ const CORE: &[&str] = &[
     "deciding",
     "reflex",
     "metrics",
+    "replay",
 ];
 
 /// The rooms of `failure`, in the order in which a failure goes through them: each may enter those before it.

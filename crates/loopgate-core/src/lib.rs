@@ -6,7 +6,7 @@
 //! Each room may use those before it: `ids`, `stage`, [`source_files`] → [`evidence`] → [`observed`] → [`policy`] →
 //! [`failure`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] → [`stages`] →
 //! [`deciding`] → [`reflex`] →
-//! [`metrics`].
+//! [`metrics`] → [`replay`].
 
 pub mod attempts;
 pub mod commands;
@@ -22,6 +22,7 @@ pub mod metrics;
 pub mod observed;
 pub mod policy;
 pub mod reflex;
+pub mod replay;
 pub mod source_files;
 pub mod stage;
 pub mod stages;

@@ -15,12 +15,14 @@ use crate::{
 };
 mod post;
 mod provenance;
+mod replay_basis;
 mod surface;
 mod view;
 
 pub use self::{
     post::Post,
     provenance::Provenance,
+    replay_basis::{CheckBasis, CheckEnd, ReplayBasis},
     surface::{CheckRunPlan, LabelMeaning, LabelWish, MergedBranch, StatusCommentWish, Surface},
     view::{CheckView, CommandReply, View, Warning},
 };
@@ -133,4 +135,6 @@ pub struct AttemptRecord {
     pub coverage: Option<ChangedCoverage>,
     pub compare: Compare,
     pub analysis: Vec<FailureView>,
+    /// For judging it under another configuration.
+    pub basis: ReplayBasis,
 }

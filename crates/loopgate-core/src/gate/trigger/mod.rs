@@ -6,11 +6,13 @@
 mod dependencies;
 mod fingerprint;
 mod lines;
+mod recorded;
 
 use std::collections::BTreeSet;
 
 use self::{
     dependencies::Added,
+    recorded::FromRecord,
     lines::{FileLines, split_words},
 };
 use super::report::{MatchReason, TriggerMatch};
@@ -22,6 +24,7 @@ use crate::{
 };
 
 pub(super) use self::fingerprint::fingerprint;
+pub use self::recorded::{Opening, RecordedDiff, RecordedFile, Said, Substance};
 
 /// Matches kept of one gate; the rest are counted.
 pub const MATCHES_KEPT: usize = 50;
@@ -104,11 +107,13 @@ pub(super) struct Scene<'a> {
     findings: &'a [Finding],
     /// In the order of the changed files; none for one whose patch is missing or cannot be read.
     lines: Vec<Option<FileLines<'a>>>,
+    /// Where the lines are gone.
+    record: Option<FromRecord<'a>>,
 }
 
 impl<'a> Scene<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
-        Self { snapshot, findings, lines: FileLines::of_all(snapshot.files.known()) }
+        Self { snapshot, findings, lines: FileLines::of_all(snapshot.files.known()), record: None }
     }
 
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
@@ -168,6 +173,9 @@ struct Look<'a> {
 impl Look<'_> {
     fn at(&self, trigger: &GateTrigger) -> Match {
         let pull_request = &self.scene.snapshot.pull_request;
+        if let (Some(record), Some(key)) = (&self.scene.record, recorded::key(trigger)) {
+            return record.answer(&key);
+        }
         match trigger {
             GateTrigger::Any(parts) => self.any(parts),
             GateTrigger::All(parts) => self.all(parts),
@@ -177,7 +185,7 @@ impl Look<'_> {
                 Match::CannotTell(found) => Match::CannotTell(found),
             },
             GateTrigger::Always => Match::Yes(Triggered::whole(MatchReason::Always)),
-            GateTrigger::Paths(paths) => self.in_files(|index, file| touched(file, self.lines(index), paths)),
+            GateTrigger::Paths(paths) => self.in_files(|index, file| touched(file, self.says_nothing(index), paths)),
             GateTrigger::AddedLines(wanted) => {
                 self.in_files(|index, file| changed(file, self.lines(index), wanted, Change::Adds))
             }
@@ -255,6 +263,14 @@ impl Look<'_> {
 
     fn lines(&self, index: usize) -> Option<&FileLines<'_>> {
         self.scene.lines.get(index).and_then(Option::as_ref)
+    }
+
+    /// Whether nothing but comments, blanks and places of lines changes in a file.
+    fn says_nothing(&self, index: usize) -> bool {
+        match &self.scene.record {
+            Some(record) => record.is_comments_only(index),
+            None => self.lines(index).is_some_and(|lines| !lines.change_code()),
+        }
     }
 
     /// Asks each file; a list that is not whole leaves it open whether another file would match.
@@ -360,7 +376,7 @@ enum InFile {
     Unreadable,
 }
 
-fn touched(file: &ChangedFile, lines: Option<&FileLines<'_>>, wanted: &PathCondition) -> InFile {
+fn touched(file: &ChangedFile, says_nothing: bool, wanted: &PathCondition) -> InFile {
     // Few paths match a gate's globs, so that its exceptions are seldom asked.
     let found = file.paths().find_map(|path| {
         let glob = wanted.globs.first(path);
@@ -369,7 +385,7 @@ fn touched(file: &ChangedFile, lines: Option<&FileLines<'_>>, wanted: &PathCondi
     });
     // A rename, a removal and a change of mode touch a file whatever its lines.
     let stays = matches!(file.status, FileStatus::Added | FileStatus::Modified);
-    let says_nothing = wanted.code_only && stays && lines.is_some_and(|lines| !lines.change_code());
+    let says_nothing = wanted.code_only && stays && says_nothing;
     match found {
         Some(glob) if !says_nothing => {
             InFile::Matches(vec![in_file(file, None, MatchReason::Path { name: wanted.name.clone(), glob })])
