@@ -37,7 +37,7 @@ const FILES: [(&str, &[&str]); 14] = [
 type Letters = &'static [(&'static str, &'static [&'static str])];
 
 /// Letters that mean something else in the rows of one section, and where its tests are without a letter.
-const OF_SECTIONS: [(char, Letters); 5] = [
+const OF_SECTIONS: [(char, Letters); 7] = [
     ('M', &[("", &["tests/github/names.rs", "tests/scenarios"])]),
     ('G', &[("", &["crates/loopgate-core/src/gate/assess/tests", "tests/scenarios", "tests/gates"])]),
     ('K', &[("", &["tests/github/storage.rs", "tests/action_only", "src/refs", "src/github/storage"])]),
@@ -50,6 +50,18 @@ const OF_SECTIONS: [(char, Letters); 5] = [
             ("Z", &["src/runner/schedule.rs"]),
         ],
     ),
+    (
+        'Q',
+        &[
+            ("T", &["crates/loopgate-core/src/metrics/tests.rs"]),
+            ("U", &["crates/loopgate-core/src/metrics/uplift.rs"]),
+            ("L", &["src/refs/run_lines.rs"]),
+            ("A", &["tests/online/metrics.rs"]),
+            ("K", &["tests/loops/recorded.rs"]),
+            ("S", &["src/render/metrics_tests.rs"]),
+        ],
+    ),
+    ('R', &[("T", &["crates/loopgate-core/src/replay/tests.rs"])]),
     ('N', &[("", &["tests/action_only", "src/cli/exit.rs", "src/cli/reconcile", "src/cli/reconcile.rs"])]),
 ];
 /// Files whose every test is about rows.

@@ -23,11 +23,12 @@ mod operate;
 mod output;
 mod outputs;
 mod progress;
-mod recorded;
 mod reconcile;
+mod recorded;
 mod reflex;
 mod serve;
 mod verify;
+mod what_if;
 
 use std::process::ExitCode;
 
@@ -86,6 +87,8 @@ enum Command {
     Explain(explain::Arguments),
     /// What runs come to: attempts, escalations, coverage, time, against the targets
     Metrics(metrics::Arguments),
+    /// What would have differed under another configuration?
+    WhatIf(what_if::Arguments),
     /// Write a recorded run in the shape of another tool's documents
     Export(export::Arguments),
     /// What does Loopgate understand by this?
@@ -160,6 +163,7 @@ fn run(cli: Cli) -> CommandResult {
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
         Command::Explain(arguments) => explain::run(&arguments, cli.format),
         Command::Metrics(arguments) => metrics::run(&arguments, cli.format),
+        Command::WhatIf(arguments) => what_if::run(&arguments, cli.format),
         Command::Export(arguments) => export::run(&arguments, cli.format),
         Command::Inspect(command) => inspect::run(&command, cli.format),
         #[cfg(feature = "demo")]

@@ -36,10 +36,13 @@ struct Detail {
     files: usize,
 }
 
-const DETAILS: [Detail; 4] = [
+/// Names of files go first: a failure tells more.
+const DETAILS: [Detail; 6] = [
     Detail { failures: 20, characters: 1_000, log: 1_000, files: 100 },
-    Detail { failures: 10, characters: 300, log: 300, files: 50 },
-    Detail { failures: 3, characters: 120, log: 0, files: 20 },
+    Detail { failures: 20, characters: 1_000, log: 1_000, files: 30 },
+    Detail { failures: 20, characters: 1_000, log: 1_000, files: 5 },
+    Detail { failures: 10, characters: 300, log: 300, files: 5 },
+    Detail { failures: 3, characters: 120, log: 0, files: 5 },
     Detail { failures: 0, characters: 0, log: 0, files: 0 },
 ];
 

@@ -32,7 +32,8 @@ fn report() -> Report {
     let mut lines = vec![run(0, 1), run(1, 1), run(4, 2), run(9, 1), run(13, 4), run(20, 1), run(40, 3)];
     lines[0].coverage = Some(CoverageMet::Met);
     lines[1].coverage = Some(CoverageMet::Short);
-    lines[1].gates = [("security".parse().unwrap(), GateUse { rounds: 2, rejections: 1, waited_seconds: 5_400 })].into();
+    lines[1].gates =
+        [("security".parse().unwrap(), GateUse { rounds: 2, rejections: 1, waited_seconds: 5_400 })].into();
     lines[2].author = AuthorKind::Agent;
     lines[2].agent = Some("=cmd()\u{1b}[31m \"claude\"".to_owned());
     lines[2].saved_by_flakes = 1;
@@ -81,13 +82,16 @@ fn the_table_says_what_is_met_and_what_is_missed() {
 fn numbers_are_rows_and_no_name_is_a_formula() {
     let csv = metrics_csv(&report());
     let first: Vec<&str> = csv.lines().take(5).collect();
-    assert_eq!(first, [
-        "section,name,measure,value",
-        "all,\"\",runs,6",
-        "all,\"\",open,1",
-        "all,\"\",first_attempt_pass_rate,0.6666666666666666",
-        "before,\"\",first_attempt_pass_rate,0",
-    ]);
+    assert_eq!(
+        first,
+        [
+            "section,name,measure,value",
+            "all,\"\",runs,6",
+            "all,\"\",open,1",
+            "all,\"\",first_attempt_pass_rate,0.6666666666666666",
+            "before,\"\",first_attempt_pass_rate,0",
+        ]
+    );
     assert!(csv.contains("agent,\"'=cmd() \"\"claude\"\"\",runs,1\n"), "{csv}");
     assert!(csv.contains("gate,\"security\",waited_seconds,5400\n"), "{csv}");
     let columns = csv.lines().filter(|line| !line.contains("claude"));

@@ -60,6 +60,7 @@ mod tests;
 mod traces;
 mod verdict;
 mod warning;
+mod what_if;
 mod words;
 mod workflow;
 
@@ -96,6 +97,7 @@ pub use status::STATUS_MARKER;
 pub use summary::{Iteration, IterationOutcome};
 pub use terminal::{Colour, notes, report as terminal_report};
 pub use traces::Traces;
+pub use what_if::what_if;
 pub use workflow::{annotation_commands, defused, silenced};
 
 /// Every text of one pull request.

@@ -12,5 +12,6 @@ mod interruptions;
 #[expect(dead_code, reason = "property names are asked for elsewhere")]
 mod json_schema;
 mod kit;
+mod recorded;
 mod setting_up;
 mod surroundings;

@@ -9,7 +9,9 @@ use super::{
     verification::{self, Verification},
 };
 use crate::{
-    deciding::{AttemptRecord, CheckView, CommandReply, DecisionWord, NextAction, Provenance, ReplayBasis, View, Warning},
+    deciding::{
+        AttemptRecord, CheckView, CommandReply, DecisionWord, NextAction, Provenance, ReplayBasis, View, Warning,
+    },
     escalation::{escalation_call, fix_request, senior_fixer},
     evidence::{CheckKind, Outcome},
     gate::{Assessment, GateReport, GateStanding, Holding, waiting},

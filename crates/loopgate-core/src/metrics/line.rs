@@ -142,9 +142,10 @@ impl RunLine {
                 .map(|first| timeline.first_recorded(first.number).unwrap_or_else(|| result(first.passes())))
                 .or(lost),
             first_pass: counted.iter().position(|it| it.passes()).map(number),
-            seconds_to_green: counted.iter().find(|it| it.passes()).map(|pass| {
-                seconds(state.created_at, timeline.passed_at(pass.number).unwrap_or(pass.at))
-            }),
+            seconds_to_green: counted
+                .iter()
+                .find(|it| it.passes())
+                .map(|pass| seconds(state.created_at, timeline.passed_at(pass.number).unwrap_or(pass.at))),
             coverage: counted.last().and_then(|last| last.coverage),
             memory: None,
             saved_by_flakes: count(saved),

@@ -194,9 +194,8 @@ impl Report {
     /// The report on a window that ends now. `lines` may tell of any time, and of each run once.
     pub fn of(lines: &[RunLine], window: Window) -> Self {
         // An open run belongs to now.
-        let within = |part: Window| {
-            move |line: &&RunLine| line.ended_at.map_or(part.to == window.to, |ended| part.holds(ended))
-        };
+        let within =
+            |part: Window| move |line: &&RunLine| line.ended_at.map_or(part.to == window.to, |ended| part.holds(ended));
         let runs: Vec<&RunLine> = lines.iter().filter(within(window)).collect();
         let before: Vec<&RunLine> = lines.iter().filter(within(window.before())).collect();
         let parts = window.parts();

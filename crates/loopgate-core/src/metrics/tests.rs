@@ -173,13 +173,16 @@ fn twelve_runs_come_to_what_was_counted_by_hand() {
     }
     let report = Report::of(&lines, window());
     let values: Vec<_> = report.metrics.iter().map(|it| (it.metric.as_str(), it.value, it.met)).collect();
-    assert_eq!(values, [
-        ("first_attempt_pass_rate", Some(7.0 / 11.0), Some(false)),
-        ("average_attempts", Some(1.6), Some(true)),
-        ("escalation_rate", Some(1.0 / 12.0), Some(true)),
-        ("debug_memory_reuse", None, None),
-        ("coverage_met_rate", Some(2.0 / 3.0), Some(false)),
-    ]);
+    assert_eq!(
+        values,
+        [
+            ("first_attempt_pass_rate", Some(7.0 / 11.0), Some(false)),
+            ("average_attempts", Some(1.6), Some(true)),
+            ("escalation_rate", Some(1.0 / 12.0), Some(true)),
+            ("debug_memory_reuse", None, None),
+            ("coverage_met_rate", Some(2.0 / 3.0), Some(false)),
+        ]
+    );
     assert_eq!((report.runs, report.open, report.saved_by_flakes), (12, 1, 1));
     assert_eq!(report.calls, BTreeMap::from([(Trigger::SameError, 1), (Trigger::ExternalDependencyDown, 1)]));
     let authors: Vec<_> = report.by_author.iter().map(|group| (group.name.as_str(), group.runs)).collect();

@@ -51,8 +51,7 @@ impl Timeline {
     /// `until` is when the run ended, or when it was last looked at.
     pub(super) fn of(state: &LoopState, history: &[HistoryLine], until: Timestamp) -> Self {
         let mut told = Self::default();
-        let mut sweep =
-            Sweep { at: state.created_at, waiting: Some(Waited::Ci), open: BTreeMap::new(), passed: false };
+        let mut sweep = Sweep { at: state.created_at, waiting: Some(Waited::Ci), open: BTreeMap::new(), passed: false };
         for line in history.iter().filter(|line| line.run_id == state.run_id) {
             told.pass_time(&mut sweep, line.ts);
             told.take(&mut sweep, &line.event, line.ts);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -11,14 +12,14 @@ use crate::{
     evidence::{ChangedCoverage, CheckEvidence, Finding, RetryClass},
     failure::Blame,
     gate::{self, Holding, Opening},
-    ids::{AppId, CheckName, GateName, RuleId, Sha, Timestamp, UserId},
+    ids::{AppId, CheckName, GateName, Login, RuleId, Sha, Timestamp, UserId},
     observed::{
         Account, AccountKind, AppIdentity, Authority, Base, CheckScope, Head, Lifecycle, PullRequest, Snapshot,
     },
     policy::{Baseline, CoverageTarget, Mode, PassingTests, Phase, Policy, RuleCheck, Trigger},
     state::{
         AnswerOutcome, AttemptDigest, CommandRefusal, LoopState, Resume,
-        history::{CommandRun, Event, HistoryLine, Resumed},
+        history::{Event, HistoryLine, Resumed},
     },
     verdict::{
         CheckStanding,
@@ -108,21 +109,23 @@ pub fn replay(run: &RecordedRun, policy: &Policy, held: &BTreeSet<GateName>) -> 
     told
 }
 
-/// Every time somebody said `/loop resume` and had the right to, also where there was nothing to resume then.
+/// Every time somebody said `/loop resume` and had the right to, also where there was nothing to resume then: such a word
+/// is known by its head, so it counts right after that head's attempt.
 fn resume_words(run: &RecordedRun) -> Vec<Resume> {
-    let word = |line: &HistoryLine| {
-        let by = match &line.event {
-            Event::Resumed(Resumed::PullRequest { by, .. } | Resumed::LocalLoop { by, .. }) => by,
-            Event::CommandRun(CommandRun::Written { by, answer, .. })
-                if *answer == AnswerOutcome::Refused(CommandRefusal::NothingToResume) =>
-            {
-                by
-            }
-            _ => return None,
-        };
-        Some(Resume { after_attempt: 0, by: by.clone(), by_id: UserId::new(0), at: line.ts })
-    };
-    run.history.iter().filter_map(word).collect()
+    let word = |by: &Login, at| Resume { after_attempt: 0, by: by.clone(), by_id: UserId::new(0), at };
+    let heeded = run.history.iter().filter_map(|line| match &line.event {
+        Event::Resumed(Resumed::PullRequest { by, .. } | Resumed::LocalLoop { by, .. }) => Some(word(by, line.ts)),
+        _ => None,
+    });
+    let answers = run.state.answered.iter().flat_map(|answered| &answered.answers);
+    let refused = answers.filter_map(|answer| {
+        let in_vain = answer.outcome == AnswerOutcome::Refused(CommandRefusal::NothingToResume);
+        let attempt = run.state.attempts.iter().rfind(|attempt| attempt.head_sha == answer.head_sha)?;
+        in_vain.then(|| word(&answer.by, attempt.at + TimeDelta::seconds(1)))
+    });
+    let mut words: Vec<Resume> = heeded.chain(refused).collect();
+    words.sort_by_key(|word| word.at);
+    words
 }
 
 /// A resume counts where somebody was called, or the run had given up (decisions.md, C3 and C4).
@@ -167,7 +170,8 @@ fn judge(
         evidence.excuse(blames.iter().filter(|blame| blame.blame == Blame::Base).map(|blame| &blame.check));
     }
     let rules = evaluate::rules(policy, basis.code_type);
-    unknown.extend(rules.iter().filter(|rule| !basis.line_rules.know(rule)).map(|it| Unreplayable::Rule(it.id.clone())));
+    unknown
+        .extend(rules.iter().filter(|rule| !basis.line_rules.know(rule)).map(|it| Unreplayable::Rule(it.id.clone())));
     if policy.coverage.target(basis.code_type) == CoverageTarget::MatchBase && basis.coverage_on_base.is_none() {
         let rule = rules.iter().find(|rule| matches!(rule.check, RuleCheck::CoverageKept));
         unknown.extend(rule.filter(|_| evidence.coverage.is_some()).map(|it| Unreplayable::Rule(it.id.clone())));
@@ -175,9 +179,8 @@ fn judge(
     let evaluation = evaluate::evaluate(&snapshot.files, evidence, policy, &rules, state.phase);
     state.phase = evaluation.phase;
     let result = attempt::result(evidence, &evaluation, &blames)?;
-    let prints = |blame: &CheckBlame| {
-        basis.checks.get(&blame.check).map(|check| check.fingerprints.clone()).unwrap_or_default()
-    };
+    let prints =
+        |blame: &CheckBlame| basis.checks.get(&blame.check).map(|check| check.fingerprints.clone()).unwrap_or_default();
     Some(attempt::judged_again(recorded, evidence, &evaluation, result, &blames, prints))
 }
 

@@ -69,29 +69,43 @@ fn others() -> Vec<(&'static str, Policy)> {
         ("errors may repeat", with(|policy| (policy.retry.same_error, policy.retry.max_attempts) = (5, 9))),
         ("nobody at the limit", with(|policy| policy.retry.on_max = OnMax::Fail)),
         ("no scan", with(|policy| policy.verify.checks.retain(|name, _| name.as_str() != "scan"))),
-        ("a scan that blocks", with(|policy| {
-            policy.verify.checks.get_mut(&"scan".parse::<crate::CheckName>().unwrap()).unwrap().kind = CheckKind::Lint;
-        })),
+        (
+            "a scan that blocks",
+            with(|policy| {
+                policy.verify.checks.get_mut(&"scan".parse::<crate::CheckName>().unwrap()).unwrap().kind =
+                    CheckKind::Lint;
+            }),
+        ),
         ("what the base fails is excused", with(|policy| policy.retry.baseline = Baseline::New)),
-        ("the same error is only flagged", with(|policy| {
-            let flagged = TriggerPolicy { action: EscalationAction::FlagAndContinue, to: Vec::new() };
-            policy.escalation.triggers.insert(Trigger::SameError, flagged);
-        })),
-        ("other gates", with(|policy| {
-            let gates = [
-                ("secrets", GateTrigger::Not(Box::new(GateTrigger::AddedLines(lines("password"))))),
-                ("billing", paths("src/billing/**")),
-                ("large", GateTrigger::Size { lines: Some(40), files: Some(2) }),
-                ("documents", paths("docs/**")),
-            ];
-            policy.gates = gates.map(|(name, trigger)| (gate_name(name), gate_with(trigger, &["bob"]))).into();
-        })),
-        ("small changes only", with(|policy| {
-            let check = RuleCheck::Size { max_lines: Some(4), max_files: None };
-            let (severity, phase) = (Severity::Fail, crate::policy::Phase::A);
-            let id = "small".parse().unwrap();
-            policy.evaluate.rules = vec![Rule { id, description: String::new(), severity, weight: 2.0, phase, check }];
-        })),
+        (
+            "the same error is only flagged",
+            with(|policy| {
+                let flagged = TriggerPolicy { action: EscalationAction::FlagAndContinue, to: Vec::new() };
+                policy.escalation.triggers.insert(Trigger::SameError, flagged);
+            }),
+        ),
+        (
+            "other gates",
+            with(|policy| {
+                let gates = [
+                    ("secrets", GateTrigger::Not(Box::new(GateTrigger::AddedLines(lines("password"))))),
+                    ("billing", paths("src/billing/**")),
+                    ("large", GateTrigger::Size { lines: Some(40), files: Some(2) }),
+                    ("documents", paths("docs/**")),
+                ];
+                policy.gates = gates.map(|(name, trigger)| (gate_name(name), gate_with(trigger, &["bob"]))).into();
+            }),
+        ),
+        (
+            "small changes only",
+            with(|policy| {
+                let check = RuleCheck::Size { max_lines: Some(4), max_files: None };
+                let (severity, phase) = (Severity::Fail, crate::policy::Phase::A);
+                let id = "small".parse().unwrap();
+                policy.evaluate.rules =
+                    vec![Rule { id, description: String::new(), severity, weight: 2.0, phase, check }];
+            }),
+        ),
     ]
 }
 
@@ -201,7 +215,8 @@ fn the_differences_name_the_runs() {
     let others = others();
     let other = |name: &str| &others.iter().find(|(change, _)| *change == name).unwrap().1;
     let gates = what_if(&runs, other("other gates")).gates;
-    let facts = |policy: &Policy| -> Vec<BTreeSet<GateName>> { (0..30).map(|it| facts_of(&play(it, policy)).0).collect() };
+    let facts =
+        |policy: &Policy| -> Vec<BTreeSet<GateName>> { (0..30).map(|it| facts_of(&play(it, policy)).0).collect() };
     let (was, would) = (facts(&recorded_under()), facts(other("other gates")));
     for gate in ["secrets", "billing", "large", "documents"].map(gate_name) {
         let expected = |more: &[BTreeSet<GateName>], than: &[BTreeSet<GateName>]| -> Vec<String> {
@@ -229,11 +244,14 @@ fn what_was_not_recorded_is_said_and_never_guessed() {
     policy.evaluate.rules = vec![Rule { id, description: String::new(), severity, weight: 1.0, phase, check }];
     let told = what_if(&runs, &policy);
     let unknown: Vec<_> = told.unknown.iter().map(|(what, runs)| (what.clone(), runs.len())).collect();
-    assert_eq!(unknown, [
-        (Unreplayable::Check("fuzz".parse().unwrap()), 30),
-        (Unreplayable::Gate(gate_name("secrets")), 30),
-        (Unreplayable::Rule("no_todo".parse().unwrap()), 30),
-    ]);
+    assert_eq!(
+        unknown,
+        [
+            (Unreplayable::Check("fuzz".parse().unwrap()), 30),
+            (Unreplayable::Gate(gate_name("secrets")), 30),
+            (Unreplayable::Rule("no_todo".parse().unwrap()), 30),
+        ]
+    );
     assert_eq!(told.gates.get(&gate_name("secrets")), None, "nothing is said of it either way");
     assert!(told.verdicts.is_empty(), "{:?}", told.verdicts);
     // What was written before there was a basis, and a diff too long to be kept.

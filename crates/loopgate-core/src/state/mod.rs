@@ -24,8 +24,8 @@ use uuid::Uuid;
 
 pub use self::{
     attempts::{
-        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, CoverageMet, FailureLog, FailureRecord, Lacking, LastVerification,
-        Outage, RejectedIn, Rejection, RunHold, VerificationResult,
+        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, CoverageMet, FailureLog, FailureRecord, Lacking,
+        LastVerification, Outage, RejectedIn, Rejection, RunHold, VerificationResult,
     },
     description::{Agent, AgentKind, AuthorKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
     gates::{ClosedPeriod, GateStatus, Objection, Revocation, Ticks, WordSource},

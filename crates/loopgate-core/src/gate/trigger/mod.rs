@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 
 use self::{
     dependencies::Added,
-    recorded::FromRecord,
     lines::{FileLines, split_words},
+    recorded::FromRecord,
 };
 use super::report::{MatchReason, TriggerMatch};
 use crate::{

@@ -47,15 +47,24 @@ pub struct RecordedFile {
     pub additions: u32,
     pub deletions: u32,
     /// Whether more than comments, blanks and places of lines changes.
+    #[serde(default, skip_serializing_if = "Substance::is_code")]
     pub code: Substance,
 }
 
 /// Whether a change counts where `code_only` is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Substance {
+    #[default]
     Code,
     CommentsOnly,
+}
+
+impl Substance {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+    fn is_code(&self) -> bool {
+        *self == Self::Code
+    }
 }
 
 /// What a condition said.
