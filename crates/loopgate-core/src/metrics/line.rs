@@ -163,14 +163,14 @@ impl RunLine {
     }
 }
 
-/// The line that counts of each run: the newest. A run that was opened again has a line for each of its ends, and an
+/// The line that counts of each run: the newest, and of equally new ones the last. A run that was opened again has a line for each of its ends, and an
 /// open one none that counts yet but its own.
 pub fn newest(lines: impl IntoIterator<Item = RunLine>) -> Vec<RunLine> {
     let mut runs: BTreeMap<String, RunLine> = BTreeMap::new();
     for line in lines {
         let rank = |line: &RunLine| line.ended_at.unwrap_or(Timestamp::MAX_UTC);
         match runs.get(&line.run_id) {
-            Some(known) if rank(known) >= rank(&line) => {}
+            Some(known) if rank(known) > rank(&line) => {}
             _ => {
                 runs.insert(line.run_id.clone(), line);
             }
