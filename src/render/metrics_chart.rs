@@ -47,9 +47,10 @@ fn row(svg: &mut String, it: &Measured, top: f64) {
     let name = metric.as_str().replace('_', " ");
     let met = format!("target {}: {}", target(it), verdict(it));
     let before = format!("before {}", value(metric, it.before));
+    let mut texts = String::new();
     let mut text = |x: f64, y: f64, style: &str, words: &str| {
         // Writing to a `String` cannot fail.
-        writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" {style}>{}</text>", escaped(words)).ok();
+        writeln!(texts, "<text x=\"{x:.1}\" y=\"{y:.1}\" {style}>{}</text>", escaped(words)).ok();
     };
     text(16.0, top + 26.0, "", &name);
     text(16.0, top + 54.0, "font-size=\"24\" font-weight=\"bold\"", &value(metric, it.value));
@@ -58,7 +59,7 @@ fn row(svg: &mut String, it: &Measured, top: f64) {
     let count = it.trend.iter().fold(0.0, |count, _| count + 1.0_f64).max(1.0);
     let step = CHART / count;
     let mut left = LEFT;
-    let (mut bars, small) = (String::new(), "font-size=\"11\" text-anchor=\"middle\"");
+    let (mut bars, small) = (String::new(), OVER_LINES);
     for point in &it.trend {
         let middle = left + step / 2.0;
         match point.value {
@@ -93,7 +94,12 @@ fn row(svg: &mut String, it: &Measured, top: f64) {
          <line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{right}\" y2=\"{y:.1}\" stroke=\"#1f2328\" stroke-dasharray=\"5 3\"/>\n"
     )
     .ok();
+    svg.push_str(&texts);
 }
+
+/// Numbers stand on a white edge, so that the line of the target does not cross them out.
+const OVER_LINES: &str =
+    "font-size=\"11\" text-anchor=\"middle\" stroke=\"#ffffff\" stroke-width=\"3\" paint-order=\"stroke\"";
 
 /// A value over its bar, without what the row says already.
 fn short(metric: Metric, value: f64) -> String {

@@ -193,9 +193,12 @@ pub struct GateTotals {
 impl Report {
     /// The report on a window that ends now. `lines` may tell of any time, and of each run once.
     pub fn of(lines: &[RunLine], window: Window) -> Self {
-        // An open run belongs to now.
-        let within =
-            |part: Window| move |line: &&RunLine| line.ended_at.map_or(part.to == window.to, |ended| part.holds(ended));
+        // An open run belongs to now, and so does one that ended later than now by another clock.
+        let within = |part: Window| {
+            let is_last = part.to == window.to;
+            let holds = move |ended| part.holds(ended) || is_last && ended >= part.to;
+            move |line: &&RunLine| line.ended_at.map_or(is_last, holds)
+        };
         let runs: Vec<&RunLine> = lines.iter().filter(within(window)).collect();
         let before: Vec<&RunLine> = lines.iter().filter(within(window.before())).collect();
         let parts = window.parts();
