@@ -78,10 +78,10 @@ async fn lines<G: GitListing>(objects: &G, window: Window) -> Result<Vec<RunLine
     let is_live = |name: &RefName| !name.is_archived();
     let (open, left_out) = recorded::each(objects, is_live, MOST_OPEN, async |name, tip| {
         let recorded = StateStore::new(objects, name).recorded(tip).await?;
-        Ok(recorded.and_then(|(state, history)| {
+        Ok(recorded.map(|(state, history)| {
             let ended = state.has_ended().then_some(state.updated_at);
             // What ended has its line already, unless it ended before lines were written.
-            Some(RunLine::of(&state, &history, &[], ended))
+            RunLine::of(&state, &history, &[], ended)
         }))
     })
     .await?;
