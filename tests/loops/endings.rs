@@ -34,7 +34,10 @@ fn a_fixer_that_repairs_in_two_steps_completes_the_loop() {
     let status = project.status();
     assert_eq!((&status["status"], &status["stop"]["reason"]), (&json!("completed"), &json!("threshold_reached")));
     assert_eq!((&status["spent"]["calls"], &status["spent"]["cost_usd"]), (&json!(2), &json!(0.5)));
-    assert_eq!(project.git(&["for-each-ref", "--format=%(refname)", "refs/loopgate"]), "refs/loopgate/task/calc");
+    assert_eq!(
+        project.git(&["for-each-ref", "--format=%(refname)", "refs/loopgate"]),
+        "refs/loopgate/local/metrics\nrefs/loopgate/task/calc"
+    );
     let kept = project.git(&["ls-tree", "-r", "--name-only", "refs/loopgate/task/calc"]);
     assert_eq!(
         kept,
