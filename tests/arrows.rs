@@ -25,6 +25,8 @@ const CORE: &[&str] = &[
     "stages",
     "deciding",
     "reflex",
+    "metrics",
+    "replay",
 ];
 
 /// The rooms of `failure`, in the order in which a failure goes through them: each may enter those before it.

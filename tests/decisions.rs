@@ -37,7 +37,7 @@ const FILES: [(&str, &[&str]); 14] = [
 type Letters = &'static [(&'static str, &'static [&'static str])];
 
 /// Letters that mean something else in the rows of one section, and where its tests are without a letter.
-const OF_SECTIONS: [(char, Letters); 6] = [
+const OF_SECTIONS: [(char, Letters); 8] = [
     ('D', &[("", &["crates/loopgate-core/src/memory", "src/refs/memory", "src/render", "tests/scenarios"])]),
     ('M', &[("", &["tests/github/names.rs", "tests/scenarios"])]),
     (
@@ -62,6 +62,18 @@ const OF_SECTIONS: [(char, Letters); 6] = [
             ("Z", &["src/runner/schedule.rs"]),
         ],
     ),
+    (
+        'Q',
+        &[
+            ("T", &["crates/loopgate-core/src/metrics/tests.rs"]),
+            ("U", &["crates/loopgate-core/src/metrics/uplift.rs"]),
+            ("L", &["src/refs/run_lines.rs"]),
+            ("A", &["tests/online/metrics.rs"]),
+            ("K", &["tests/loops/recorded.rs"]),
+            ("S", &["src/render/metrics_tests.rs"]),
+        ],
+    ),
+    ('R', &[("T", &["crates/loopgate-core/src/replay/tests.rs"])]),
     ('N', &[("", &["tests/action_only", "src/cli/exit.rs", "src/cli/reconcile", "src/cli/reconcile.rs"])]),
 ];
 /// Files whose every test is about rows.

@@ -18,15 +18,18 @@ mod inspect;
 mod inspect_state;
 mod local;
 mod memory;
+mod metrics;
 mod online;
 mod operate;
 mod output;
 mod outputs;
 mod progress;
 mod reconcile;
+mod recorded;
 mod reflex;
 mod serve;
 mod verify;
+mod what_if;
 
 use std::process::ExitCode;
 
@@ -83,6 +86,10 @@ enum Command {
     CheckConfig(check_config::Arguments),
     /// Why is a pull request where it is, and who can open its gates?
     Explain(explain::Arguments),
+    /// What runs come to: attempts, escalations, coverage, time, against the targets
+    Metrics(metrics::Arguments),
+    /// What would have differed under another configuration?
+    WhatIf(what_if::Arguments),
     /// Write a recorded run in the shape of another tool's documents
     Export(export::Arguments),
     /// What failed before in a repository, and what mended it
@@ -158,6 +165,8 @@ fn run(cli: Cli) -> CommandResult {
         Command::Init(arguments) => init::run(&arguments, cli.format),
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
         Command::Explain(arguments) => explain::run(&arguments, cli.format),
+        Command::Metrics(arguments) => metrics::run(&arguments, cli.format),
+        Command::WhatIf(arguments) => what_if::run(&arguments, cli.format),
         Command::Export(arguments) => export::run(&arguments, cli.format),
         Command::Memory(arguments) => memory::run(&arguments, cli.format),
         Command::Inspect(command) => inspect::run(&command, cli.format),

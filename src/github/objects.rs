@@ -13,8 +13,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Client, Error, ErrorKind, error::OrAbsent as _, path, retry::Repeat, transport::Accept};
-use crate::refs::{GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError};
+use crate::refs::{GitListing, GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError};
 use loopgate_core::{RepoName, Sha};
+
+/// Pages of run refs read at most, of 100 each.
+const MOST_PAGES_OF_RUNS: usize = 50;
 
 /// The git database of one repository on GitHub.
 #[derive(Clone)]
@@ -25,6 +28,8 @@ pub struct GithubObjects {
 
 #[derive(Deserialize)]
 struct Reference {
+    #[serde(rename = "ref")]
+    name: String,
     object: Object,
 }
 
@@ -187,6 +192,37 @@ impl ListObjects for GithubObjects {
         let root = tree(self.commit(commit).await?.tree.sha).await?.unwrap_or_default().tree;
         let Some(found) = root.into_iter().find(|entry| entry.path == folder) else { return Ok(Vec::new()) };
         Ok(tree(found.sha).await?.unwrap_or_default().tree.into_iter().map(|entry| entry.path).collect())
+    }
+}
+
+impl GitListing for GithubObjects {
+    async fn files(&self, commit: Sha) -> Result<Vec<String>, RefsError> {
+        #[derive(Deserialize)]
+        struct Tree {
+            tree: Vec<Entry>,
+        }
+        #[derive(Deserialize)]
+        struct Entry {
+            path: String,
+        }
+        let path = self.path(format_args!("trees/{}", self.commit(commit).await?.tree.sha));
+        let tree: Option<Tree> = self.client.get_immutable_json(&path).await.map_err(told)?;
+        Ok(tree.into_iter().flat_map(|tree| tree.tree).map(|entry| entry.path).collect())
+    }
+
+    async fn runs(&self) -> Result<Vec<(RefName, Sha)>, RefsError> {
+        let mut runs = Vec::new();
+        for folder in ["pr", "archive"] {
+            let path = self.path(format_args!("matching-refs/loopgate/{folder}/"));
+            let found = match self.client.list::<Vec<Reference>>(&path, MOST_PAGES_OF_RUNS).await {
+                Ok(found) => found.items,
+                // As in `read_ref`.
+                Err(Error::Rejected { status: 409, .. }) => Vec::new(),
+                Err(error) => return Err(told(error)),
+            };
+            runs.extend(found.into_iter().filter_map(|found| Some((RefName::of_run(&found.name)?, found.object.sha))));
+        }
+        Ok(runs)
     }
 }
 

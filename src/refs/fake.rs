@@ -5,10 +5,10 @@ use std::{
     sync::Mutex,
 };
 
-use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError};
+use super::{GitListing, GitObjects, ListObjects, NewCommit, RefName, RefsError};
 use loopgate_core::{
     Score, Sha,
-    deciding::{AttemptRecord, DecisionWord, Provenance},
+    deciding::{AttemptRecord, DecisionWord, Provenance, ReplayBasis},
     evidence::Compare,
     policy::Phase,
     state::{
@@ -25,6 +25,8 @@ pub(crate) struct FakeObjects(Mutex<World>);
 struct World {
     refs: HashMap<RefName, Sha>,
     commits: HashMap<Sha, Commit>,
+    /// Somebody else who is faster: how often, and the line they append to which file.
+    rival: Option<(u32, String, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -51,6 +53,45 @@ impl FakeObjects {
         let world = self.0.lock().unwrap();
         world.commits[world.refs.get(name)?].tree.get(path).cloned()
     }
+}
+
+impl FakeObjects {
+    /// So many of the next compare-and-swaps come too late: a line was appended to this file before.
+    pub(crate) fn move_before_swaps(&self, times: u32, path: &str, line: &str) {
+        self.0.lock().unwrap().rival = Some((times, path.to_owned(), line.to_owned()));
+    }
+
+    async fn outrun(&self, name: &RefName) {
+        let Some((path, line)) = ({
+            let mut world = self.0.lock().unwrap();
+            world.rival.as_mut().filter(|rival| rival.0 > 0).map(|(times, path, line)| {
+                *times -= 1;
+                (path.clone(), line.clone())
+            })
+        }) else {
+            return;
+        };
+        let parent = self.read_ref(name).await.unwrap();
+        let text = format!("{}{line}\n", self.file(name, &path).unwrap_or_default());
+        let files = [(path, text)];
+        let commit = self.write_commit(NewCommit { parent, files: &files, subject: "rival" }).await.unwrap();
+        self.0.lock().unwrap().refs.insert(name.clone(), commit);
+    }
+}
+
+impl GitListing for FakeObjects {
+    async fn files(&self, commit: Sha) -> Result<Vec<String>, RefsError> {
+        Ok(self.0.lock().unwrap().commits[&commit].tree.keys().cloned().collect())
+    }
+
+    async fn runs(&self) -> Result<Vec<(RefName, Sha)>, RefsError> {
+        let world = self.0.lock().unwrap();
+        Ok(world.refs.iter().map(|(name, sha)| (name.clone(), *sha)).filter(|(name, _)| is_run(name)).collect())
+    }
+}
+
+fn is_run(name: &RefName) -> bool {
+    RefName::of_run(&name.to_string()).is_some()
 }
 
 impl GitObjects for FakeObjects {
@@ -82,6 +123,7 @@ impl GitObjects for FakeObjects {
     }
 
     async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<(), RefsError> {
+        self.outrun(name).await;
         let mut world = self.0.lock().unwrap();
         if world.refs.get(name).copied() != old {
             return Err(RefsError::RefMoved { name: name.clone() });
@@ -126,6 +168,15 @@ pub(crate) fn judged() -> Event {
     Event::EvaluationDone { attempt: 1, head, score: Score::ZERO, passed: false, failed_rules }
 }
 
+/// Nothing was changed, and nothing asked.
+fn basis() -> ReplayBasis {
+    let basis = serde_json::json!({
+        "diff": { "files": [] }, "base_branch": "main", "author": "alice", "labels": [], "readiness": "ready",
+        "code_type": "bug_fix", "gates": [], "checks": {}, "line_rules": {},
+    });
+    serde_json::from_value(basis).unwrap()
+}
+
 /// An attempt's record with nothing in it but its number.
 pub(crate) fn record(number: u32) -> AttemptRecord {
     let digest = serde_json::json!({
@@ -150,5 +201,6 @@ pub(crate) fn record(number: u32) -> AttemptRecord {
         compare: Compare::default(),
         analysis: Vec::new(),
         fix_applied: None,
+        basis: basis(),
     }
 }

@@ -4,7 +4,8 @@
 //! and whose compare-and-swap is the only lock there is: any number of servers, workflow runs and terminals may work on
 //! one run. [`StateStore`] knows the documents; [`GitObjects`] is what it needs of a git database, implemented over
 //! GitHub's API by [`github`](crate::github) and over a local repository by [`LocalRepository`]. Where no ref may be
-//! written, [`PackedObjects`] keeps the same documents in a [`Slot`]: a place that holds one text.
+//! written, [`PackedObjects`] keeps the same documents in a [`Slot`]: a place that holds one text. [`RunLines`] has a line
+//! of each run that ended.
 //!
 //! Races: two writers that load the same tip both write a commit on it, and one of them moves the ref; the other gets
 //! [`RefsError::RefMoved`], loads again and decides again. A writer that dies between commit and ref leaves an
@@ -19,6 +20,7 @@ mod name;
 mod objects;
 mod packed;
 mod recover;
+mod run_lines;
 mod seal;
 mod store;
 mod subject;
@@ -32,6 +34,7 @@ pub use memory::{MemoryNotes, MemoryStore, Recorded};
 pub use name::RefName;
 pub use objects::{GitObjects, ListObjects, NewCommit, RefsError, Retry};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};
+pub use run_lines::{GitListing, RunLines};
 pub use seal::{Seal, SealOf};
 pub(crate) use store::HISTORY_FILE;
 pub use store::{LoadedRun, Remembered, Save, StateStore};

@@ -42,6 +42,30 @@ impl RefName {
         }
     }
 
+    /// Whether the run in it ended a fortnight ago.
+    pub fn is_archived(&self) -> bool {
+        self.0.starts_with("loopgate/archive/")
+    }
+
+    /// The lines of ended runs.
+    pub fn metrics() -> Self {
+        Self("loopgate/metrics".to_owned())
+    }
+
+    /// Those of local loops.
+    pub fn local_metrics() -> Self {
+        Self("loopgate/local/metrics".to_owned())
+    }
+
+    /// A run's ref by its whole name; none for any other ref.
+    pub fn of_run(name: &str) -> Option<Self> {
+        let below = name.strip_prefix("refs/loopgate/")?;
+        let number = |folder: &str| below.strip_prefix(folder)?.parse().ok().map(PrNumber::new);
+        (number("pr/").map(Self::pull_request))
+            .or_else(|| number("archive/").map(Self::archive))
+            .or_else(|| Self::task(below.strip_prefix("task/")?).ok())
+    }
+
     /// The pull request whose state it is.
     pub fn number(&self) -> Option<PrNumber> {
         let number = ["loopgate/pr/", "loopgate/archive/"].iter().find_map(|folder| self.0.strip_prefix(folder))?;
@@ -68,6 +92,10 @@ mod tests {
     fn names_are_whole_refs() {
         assert_eq!(RefName::pull_request(PrNumber::new(12)).to_string(), "refs/loopgate/pr/12");
         assert_eq!(RefName::archive(PrNumber::new(12)).number(), Some(PrNumber::new(12)));
+        for name in ["refs/loopgate/pr/12", "refs/loopgate/archive/12", "refs/loopgate/task/fix-login"] {
+            assert_eq!(RefName::of_run(name).unwrap().to_string(), name);
+        }
+        assert_eq!(RefName::of_run("refs/loopgate/metrics").or(RefName::of_run("refs/heads/pr/12")), None);
         assert_eq!(RefName::task("pr-12").unwrap().number(), None);
         assert_eq!(RefName::task("fix-login").unwrap().to_string(), "refs/loopgate/task/fix-login");
         for bad in ["ab", "Fix-login", "a b c", "a/b/c", "../../heads/main", "-abc", &"a".repeat(65)] {

@@ -11,8 +11,9 @@ use super::{
     seal::{self, SealOf},
 };
 use loopgate_core::{
-    Sha,
+    Sha, Timestamp,
     evidence::CheckEvidence,
+    metrics::RunLine,
     state::{
         LOOP_STATE_SCHEMA, LoopState,
         history::{Event, EventStatus, HistoryLine, LocalLoopStarted, Resumed},
@@ -210,6 +211,28 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             Err(RefsError::TooLarge { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The run as a commit holds it; none where its state cannot be read.
+    ///
+    /// # Errors
+    /// As [`history`](Self::history).
+    pub async fn recorded(&self, commit: Sha) -> Result<Option<(LoopState, Vec<HistoryLine>)>, RefsError> {
+        let Ok(state) = self.state_at(commit).await? else { return Ok(None) };
+        Ok(Some((state, self.history(commit).await?)))
+    }
+
+    /// The line of a run that ended then, as a commit holds it.
+    ///
+    /// # Errors
+    /// As [`history`](Self::history).
+    pub async fn line(&self, commit: Sha, ended_at: Timestamp) -> Result<Option<RunLine>, RefsError> {
+        let Some((state, history)) = self.recorded(commit).await? else { return Ok(None) };
+        let mut checks = Vec::new();
+        for attempt in &state.attempts {
+            checks.extend(self.recorded_checks(commit, attempt.number).await?);
+        }
+        Ok(Some(RunLine::of(&state, &history, &checks, Some(ended_at))))
     }
 
     /// Writes one commit on the loaded tip and moves the ref to it. Nothing is written, and `None` returned, when

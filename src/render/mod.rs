@@ -39,6 +39,8 @@ mod links;
 mod machine;
 mod memory;
 mod merge_group;
+mod metrics;
+mod metrics_chart;
 mod plain;
 #[cfg(test)]
 mod post_tests;
@@ -60,6 +62,7 @@ mod tests;
 mod traces;
 mod verdict;
 mod warning;
+mod what_if;
 mod words;
 mod workflow;
 
@@ -84,6 +87,8 @@ pub use labels::label_description;
 pub use machine::FixTask;
 pub use memory::{memory_cards, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
+pub use metrics::{metrics, metrics_csv};
+pub use metrics_chart::metrics_svg;
 pub use plain::plain;
 pub use reflex::{
     FixMessage, loop_breach, loop_call, loop_call_of, loop_critique, loop_exhausted, loop_fewer_tests,
@@ -95,6 +100,7 @@ pub use status::STATUS_MARKER;
 pub use summary::{Iteration, IterationOutcome};
 pub use terminal::{Colour, notes, report as terminal_report};
 pub use traces::Traces;
+pub use what_if::what_if;
 pub use workflow::{annotation_commands, defused, silenced};
 
 /// Every text of one pull request.

@@ -36,7 +36,7 @@ fn a_fixer_that_repairs_in_two_steps_completes_the_loop() {
     assert_eq!((&status["spent"]["calls"], &status["spent"]["cost_usd"]), (&json!(2), &json!(0.5)));
     let refs = project.git(&["for-each-ref", "--format=%(refname)", "refs/loopgate"]);
     let (memory, of_run): (Vec<&str>, _) = refs.lines().partition(|name| name.starts_with("refs/loopgate/memory/"));
-    assert_eq!((memory.len(), of_run), (2, vec!["refs/loopgate/task/calc"]));
+    assert_eq!((memory.len(), of_run), (2, vec!["refs/loopgate/local/metrics", "refs/loopgate/task/calc"]));
     let kept = project.git(&["ls-tree", "-r", "--name-only", "refs/loopgate/task/calc"]);
     assert_eq!(
         kept,

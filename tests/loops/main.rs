@@ -12,6 +12,7 @@ mod interruptions;
 #[expect(dead_code, reason = "property names are asked for elsewhere")]
 mod json_schema;
 mod kit;
+mod recorded;
 mod remembering;
 mod setting_up;
 mod surroundings;

@@ -5,6 +5,7 @@ mod explain;
 #[path = "../config/json_schema.rs"]
 #[expect(dead_code, reason = "property names are asked for elsewhere")]
 mod json_schema;
+mod metrics;
 
 use std::{path::Path, process::Command};
 

@@ -4,8 +4,8 @@
 //! and the time, and returns a decision. The App, the Action, the command line, the demo and every test call it.
 //!
 //! Each room may use those before it: `ids`, `stage`, [`source_files`] → [`evidence`] → [`observed`] → [`policy`] →
-//! [`failure`] → [`memory`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] → [`stages`] →
-//! [`deciding`] → [`reflex`].
+//! [`failure`] → [`memory`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] →
+//! [`stages`] → [`deciding`] → [`reflex`] → [`metrics`] → [`replay`].
 
 pub mod attempts;
 pub mod commands;
@@ -18,9 +18,11 @@ pub mod fixtures;
 pub mod gate;
 mod ids;
 pub mod memory;
+pub mod metrics;
 pub mod observed;
 pub mod policy;
 pub mod reflex;
+pub mod replay;
 pub mod source_files;
 pub mod stage;
 pub mod stages;

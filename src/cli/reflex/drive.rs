@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     cli::CliError,
-    refs::{AttemptFile, LoadedRun, LocalRepository, MemoryNotes, RefsError, Save, StateStore, loop_subject},
+    refs::{AttemptFile, LoadedRun, LocalRepository, MemoryNotes, RefsError, RunLines, Save, StateStore, loop_subject},
     render::{loop_breach, loop_critique, loop_plan},
     runner::{Extent, Head, Interrupt},
 };
@@ -267,8 +267,18 @@ impl<'g> Session<'g> {
         self.state = state;
         if reflex::standing(&self.state) == LoopStanding::Ended {
             self.workspace.repository.leave_task(&task_ref(&self.alias)).await.map_err(CliError::unavailable)?;
+            self.keep_line().await.map_err(CliError::unavailable)?;
         }
         Ok(Progress::On)
+    }
+
+    /// What is left of the loop for `loopgate metrics` when its state is cleaned away.
+    async fn keep_line(&self) -> Result<(), RefsError> {
+        let Some(tip) = self.loaded.tip else { return Ok(()) };
+        match self.store.line(tip, self.state.updated_at).await? {
+            Some(line) => RunLines::of_local_loops(&self.workspace.repository).append(&line).await,
+            None => Ok(()),
+        }
     }
 
     pub(super) fn reflex(&self) -> &ReflexState {

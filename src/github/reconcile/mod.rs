@@ -12,6 +12,7 @@ mod concurrent_writer;
 mod look_again;
 mod one_commit;
 mod problems;
+mod run_line;
 
 use std::sync::Arc;
 
@@ -342,6 +343,10 @@ impl Reconcile {
         let unanswered = observation.snapshot.authority.unknown().is_some();
         let days = observation.policy.memory.retention_days;
         let memory_at = Box::pin(self.debug_memory.write(&client, &job.repository, days, now)).await;
+        if !open {
+            let closed_at = observation.snapshot.pull_request.closed_at.unwrap_or(decision.next.updated_at);
+            Box::pin(run_line::keep(&client, &job.repository, &store, closed_at)).await?;
+        }
         let archive_at = (!open && storage.is_ref()).then(|| decision.next.updated_at + KEPT_AFTER_THE_END);
         let is_final = decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && is_all_shown;
         let seen = match updated_at {

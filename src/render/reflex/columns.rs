@@ -123,7 +123,7 @@ fn listed<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
 }
 
 /// Columns as wide as their widest cell; the last one is not padded.
-fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+pub(in crate::render) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let head: Vec<String> = head.iter().map(ToString::to_string).collect();
     let wide = |column: usize| {
         std::iter::once(&head).chain(rows).filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()

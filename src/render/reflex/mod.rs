@@ -10,6 +10,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 
+pub(super) use self::columns::table;
 pub use self::{
     call::{loop_breach, loop_call, loop_call_of, loop_exhausted, loop_fewer_tests, loop_refusal},
     columns::{loop_history, loop_list, loop_status},

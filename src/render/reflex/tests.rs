@@ -53,6 +53,7 @@ fn blocked() -> LoopState {
         tests: None,
         flaky: Default::default(),
         lacking: Default::default(),
+        coverage: None,
         rejections: Default::default(),
         memory_matches: None,
         recorded: None,

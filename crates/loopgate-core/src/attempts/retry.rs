@@ -163,6 +163,7 @@ mod tests {
             memory_matches: None,
             recorded: None,
             lacking: None,
+            coverage: None,
             flaky: BTreeSet::new(),
             disputed: false,
             summary: format!("unit: {errors}"),

@@ -8,7 +8,7 @@ use crate::{
     observed::{AccountKind, PullRequest, Snapshot},
     policy::{GateRole, Policy},
     source_files::{SourceLanguage, is_test},
-    state::{Agent, AgentKind, CodeArtifact, Language},
+    state::{Agent, AgentKind, AuthorKind, CodeArtifact, Language},
     verdict::coverage,
 };
 
@@ -69,6 +69,18 @@ pub fn agent(pull_request: &PullRequest) -> Option<Agent> {
         let name = login.trim_end_matches("[bot]").to_owned();
         Agent { kind: kind_of(&name), name, version: None }
     })
+}
+
+/// Who opened the pull request.
+pub fn author(pull_request: &PullRequest, policy: &Policy) -> AuthorKind {
+    let named = pull_request.body.lines().any(|line| line.trim().starts_with("Agent:"));
+    if named || policy.coding_agents.contains(&pull_request.author.login) {
+        AuthorKind::Agent
+    } else if pull_request.author.kind == AccountKind::Bot {
+        AuthorKind::Bot
+    } else {
+        AuthorKind::Person
+    }
 }
 
 fn name_and_version(line: &str) -> (String, Option<String>) {

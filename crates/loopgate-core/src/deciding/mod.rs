@@ -24,8 +24,9 @@ mod viewing;
 pub use self::{
     decide::decide,
     decision::{
-        AttemptRecord, CheckRunPlan, CheckView, CommandReply, Decision, DecisionWord, LabelMeaning, LabelWish,
-        MergedBranch, NextAction, Post, Provenance, StatusCommentWish, Surface, View, Warning,
+        AttemptRecord, CheckBasis, CheckEnd, CheckRunPlan, CheckView, CommandReply, Decision, DecisionWord,
+        LabelMeaning, LabelWish, MergedBranch, NextAction, Post, Provenance, ReplayBasis, StatusCommentWish, Surface,
+        View, Warning,
     },
     remembering::{MemoryAnswers, MemoryQuestions},
 };

@@ -47,6 +47,7 @@ impl LoopState {
             hold: None,
             above: None,
             agent: describe::agent(pull_request),
+            author: None,
             code_artifact: describe::artifact(snapshot, policy),
             execution_config: execution_config(policy),
             retry_policy: retry_policy(policy),

@@ -74,6 +74,7 @@ pub(super) fn open(given: &Given<'_>, assessment: &Assessment) -> LoopState {
     next.prerequisites = describe::prerequisites(given.policy);
     next.linked_issues = describe::linked_issues(&pull_request.body);
     next.agent = describe::agent(pull_request);
+    next.author = next.pull_request.map(|_| describe::author(pull_request, given.policy));
     next.code_artifact = describe::artifact(given.snapshot, given.policy);
     next.capabilities = capability::read(&pull_request.body);
     next.execution_config = new_run::execution_config(given.policy);

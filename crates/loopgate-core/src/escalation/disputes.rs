@@ -1,5 +1,5 @@
 //! Disputes: whoever repairs says that a failure is not theirs to mend, one person is called, and one word settles it
-//! (decisions.md, Q).
+//! (decisions.md, Z).
 //!
 //! A dispute never makes anything pass. While one is open the run is blocked by it, and a head that fails by disputed
 //! failures alone spends no attempt.

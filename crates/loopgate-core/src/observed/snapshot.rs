@@ -200,7 +200,8 @@ pub enum Lifecycle {
 }
 
 /// Whether the author calls it ready.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Readiness {
     Draft,
     Ready,

@@ -124,6 +124,9 @@ pub struct AttemptDigest {
     /// Set where only one thing is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacking: Option<Lacking>,
+    /// Whether its coverage was what its type of change needs; none where that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<CoverageMet>,
     /// Tests that failed and passed on this very head, in runs of the same checks.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub flaky: BTreeSet<String>,
@@ -151,6 +154,14 @@ pub enum Lacking {
     Coverage,
     /// What failed does not say how.
     Explanation,
+}
+
+/// What the rule on coverage came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CoverageMet {
+    Met,
+    Short,
 }
 
 /// A person's no to a head.

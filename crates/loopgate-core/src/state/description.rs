@@ -13,6 +13,17 @@ pub struct Agent {
     pub version: Option<String>,
 }
 
+/// Who opened a pull request, or works on a task here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthorKind {
+    Person,
+    /// A coding agent: its account is one of `coding_agents`, or the description has an `Agent:` line.
+    Agent,
+    /// Another bot, such as one that updates dependencies.
+    Bot,
+}
+
 /// What a coding agent is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -25,10 +25,10 @@ use uuid::Uuid;
 
 pub use self::{
     attempts::{
-        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, FailureLog, FailureRecord, Lacking, LastVerification,
-        Outage, RejectedIn, Rejection, RunHold, VerificationResult,
+        AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, CoverageMet, FailureLog, FailureRecord, Lacking,
+        LastVerification, Outage, RejectedIn, Rejection, RunHold, VerificationResult,
     },
-    description::{Agent, AgentKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
+    description::{Agent, AgentKind, AuthorKind, CodeArtifact, ExecutionConfig, Language, RetryPolicySummary, Task},
     disputes::{Dispute, DisputeEnd, DisputeKind, DisputeSource, Settlement},
     gates::{ClosedPeriod, GateStatus, Objection, Revocation, Ticks, WordSource},
     local_loop::{
@@ -77,6 +77,9 @@ pub struct LoopState {
     #[serde(default)]
     pub first_seen_heads: Vec<HeadObservation>,
     pub agent: Option<Agent>,
+    /// None in states written before it was kept, and in local loops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<AuthorKind>,
     pub code_artifact: CodeArtifact,
     pub execution_config: ExecutionConfig,
     pub retry_policy: RetryPolicySummary,
@@ -233,6 +236,17 @@ impl LoopState {
         // States of before traces were kept knew of one by the status comment only.
         let trace = self.lost_trace.or((self.lost_attempts > 0).then_some(Trace::StatusComment))?;
         Some(LostRecord { attempts: self.lost_attempts, trace })
+    }
+
+    /// Whether it has ended with its pull request, or as a local loop.
+    pub fn has_ended(&self) -> bool {
+        match self.pull_request {
+            Some(_) => {
+                let closed = self.closed_periods.last().is_some_and(|period| period.to.is_none());
+                self.status == RunStatus::Completed || closed
+            }
+            None => !matches!(self.status, RunStatus::InProgress | RunStatus::Escalated),
+        }
     }
 
     /// The digest of the last attempt, if it was made of this head. A head that comes back after another one was tried

@@ -1,4 +1,4 @@
-//! Q: a failure that is not theirs to mend.
+//! Z: a failure that is not theirs to mend.
 
 use super::*;
 use crate::{
@@ -35,7 +35,7 @@ fn end(story: &Story) -> Option<&DisputeEnd> {
 }
 
 #[test]
-fn q1_q3_q5_a_dispute_waits_for_one_word_and_spends_no_attempt() {
+fn z1_z3_z5_a_dispute_waits_for_one_word_and_spends_no_attempt() {
     let (mut story, id) = failing();
     assert_eq!(story.state.failures.count, 1);
     let decision = story.comment("alice", &format!("/loop dispute {id} it rounds down, as agreed"));
@@ -65,7 +65,7 @@ fn q1_q3_q5_a_dispute_waits_for_one_word_and_spends_no_attempt() {
 }
 
 #[test]
-fn q2_q6_who_disputes_and_who_settles() {
+fn z2_z6_who_disputes_and_who_settles() {
     let (mut story, id) = failing();
     for (who, refusal) in
         [("carol", CommandRefusal::NeedsAuthorOrWrite), ("bob", CommandRefusal::NoSuchFailure { failure: other() })]
@@ -106,7 +106,7 @@ fn other() -> FailureId {
 }
 
 #[test]
-fn q4_a_push_ends_it_only_if_the_failure_is_gone_and_the_test_is_as_it_was() {
+fn z4_a_push_ends_it_only_if_the_failure_is_gone_and_the_test_is_as_it_was() {
     let (mut story, id) = failing();
     story.comment("alice", &format!("/loop dispute {id} it is wrong"));
     // The failure is gone because the test was edited: that is for a person to judge.
@@ -121,7 +121,7 @@ fn q4_a_push_ends_it_only_if_the_failure_is_gone_and_the_test_is_as_it_was() {
 }
 
 #[test]
-fn q7_what_the_change_does_to_a_test_is_meant_as_it_was_settled() {
+fn z7_what_the_change_does_to_a_test_is_meant_as_it_was_settled() {
     let (mut story, id) = failing();
     let weaken = |story: &mut Story, lines: &str| {
         let ChangedFiles::Complete(files) = &mut story.snapshot.files else { panic!("complete") };
@@ -144,7 +144,7 @@ fn q7_what_the_change_does_to_a_test_is_meant_as_it_was_settled() {
 }
 
 #[test]
-fn q8_three_disputes_of_a_run_call_a_person_for_that() {
+fn z8_three_disputes_of_a_run_call_a_person_for_that() {
     let (mut story, _) = failing();
     for (head, test) in (2..).zip(["adds", "sinks", "floats"]) {
         let id = push(&mut story, head, &[test], &[]).view.failures[0].cause;
@@ -161,7 +161,7 @@ fn q8_three_disputes_of_a_run_call_a_person_for_that() {
 }
 
 #[test]
-fn q9_a_commit_may_say_so() {
+fn z9_a_commit_may_say_so() {
     let (mut story, id) = failing();
     story.set_head(2);
     let author = story.snapshot.pull_request.author.clone();

@@ -7,6 +7,7 @@ mod dependencies;
 mod fingerprint;
 mod lines;
 mod own_names;
+mod recorded;
 
 use std::collections::BTreeSet;
 
@@ -14,6 +15,7 @@ use self::{
     dependencies::Added,
     lines::{FileLines, split_words},
     own_names::{OwnNames, without_owner},
+    recorded::FromRecord,
 };
 use super::report::{MatchReason, TriggerMatch};
 use crate::{
@@ -24,6 +26,7 @@ use crate::{
 };
 
 pub(super) use self::fingerprint::fingerprint;
+pub use self::recorded::{Opening, RecordedDiff, RecordedFile, Said, Substance};
 
 /// Matches kept of one gate; the rest are counted.
 pub const MATCHES_KEPT: usize = 50;
@@ -107,12 +110,14 @@ pub(super) struct Scene<'a> {
     /// In the order of the changed files; none for one whose patch is missing or cannot be read.
     lines: Vec<Option<FileLines<'a>>>,
     own: OwnNames,
+    /// Where the lines are gone.
+    record: Option<FromRecord<'a>>,
 }
 
 impl<'a> Scene<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
         let own = OwnNames::of(&snapshot.repository);
-        Self { snapshot, findings, lines: FileLines::of_all(snapshot.files.known()), own }
+        Self { snapshot, findings, lines: FileLines::of_all(snapshot.files.known()), own, record: None }
     }
 
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
@@ -174,6 +179,9 @@ struct Look<'a> {
 impl Look<'_> {
     fn at(&self, trigger: &GateTrigger) -> Match {
         let pull_request = &self.scene.snapshot.pull_request;
+        if let (Some(record), Some(key)) = (&self.scene.record, recorded::key(trigger)) {
+            return record.answer(&key);
+        }
         match trigger {
             GateTrigger::Any(parts) => self.any(parts),
             GateTrigger::All(parts) => self.all(parts),
@@ -185,7 +193,7 @@ impl Look<'_> {
             },
             GateTrigger::Always => Match::Yes(Triggered::whole(MatchReason::Always)),
             GateTrigger::Paths(paths) => {
-                self.in_files(|index, file| touched(file, self.lines(index), paths, &self.scene.own))
+                self.in_files(|index, file| touched(file, self.says_nothing(index), paths, &self.scene.own))
             }
             GateTrigger::AddedLines(wanted) => {
                 self.in_files(|index, file| changed(file, self.lines(index), wanted, (Change::Adds, &self.scene.own)))
@@ -285,6 +293,14 @@ impl Look<'_> {
 
     fn lines(&self, index: usize) -> Option<&FileLines<'_>> {
         self.scene.lines.get(index).and_then(Option::as_ref)
+    }
+
+    /// Whether nothing but comments, blanks and places of lines changes in a file.
+    fn says_nothing(&self, index: usize) -> bool {
+        match &self.scene.record {
+            Some(record) => record.is_comments_only(index),
+            None => self.lines(index).is_some_and(|lines| !lines.change_code()),
+        }
     }
 
     /// Asks each file; a list that is not whole leaves it open whether another file would match.
@@ -395,7 +411,7 @@ enum InFile {
     Unreadable,
 }
 
-fn touched(file: &ChangedFile, lines: Option<&FileLines<'_>>, wanted: &PathCondition, own: &OwnNames) -> InFile {
+fn touched(file: &ChangedFile, says_nothing: bool, wanted: &PathCondition, own: &OwnNames) -> InFile {
     // Few paths match a gate's globs, so that its exceptions are seldom asked.
     let found = file.paths().find_map(|path| {
         let glob = wanted.globs.first(path);
@@ -405,7 +421,7 @@ fn touched(file: &ChangedFile, lines: Option<&FileLines<'_>>, wanted: &PathCondi
     });
     // A rename, a removal and a change of mode touch a file whatever its lines.
     let stays = matches!(file.status, FileStatus::Added | FileStatus::Modified);
-    let says_nothing = wanted.code_only && stays && lines.is_some_and(|lines| !lines.change_code());
+    let says_nothing = wanted.code_only && stays && says_nothing;
     match found {
         Some(glob) if !says_nothing => {
             InFile::Matches(vec![in_file(file, None, MatchReason::Path { name: wanted.name.clone(), glob })])

@@ -16,6 +16,12 @@ pub enum TestStanding {
     Missing(MissingTests),
 }
 
+impl TestStanding {
+    pub const fn is_there(&self) -> bool {
+        matches!(self, Self::There)
+    }
+}
+
 /// What is missing of a required sort of tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MissingTests {

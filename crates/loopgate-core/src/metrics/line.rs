@@ -1,0 +1,204 @@
+//! The line of one run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::timeline::{Timeline, Waited};
+use crate::{
+    evidence::CheckEvidence,
+    ids::{CheckName, GateName, PrNumber, Timestamp},
+    policy::Trigger,
+    state::{AttemptDigest, AuthorKind, LoopState, VerificationResult, history::HistoryLine},
+};
+
+/// `schema` of a run's line.
+pub const RUN_SCHEMA: &str = "loopgate.run/v1";
+/// Names of checks, and of gates, that a line has at most.
+const MOST_NAMES: usize = 50;
+
+/// What is kept of a run. A few kilobytes at most.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunLine {
+    pub schema: String,
+    pub run_id: String,
+    /// None for a local loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<PrNumber>,
+    pub author: AuthorKind,
+    /// The agent's name, where one wrote the change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    pub started_at: Timestamp,
+    /// None while the run is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// Attempts, those blamed on the base left out.
+    pub attempts: u32,
+    /// Attempts after one that failed.
+    pub retries: u32,
+    /// How the first attempt stands: a re-run of its head replaces it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_result: Option<VerificationResult>,
+    /// How it was recorded first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_recorded: Option<VerificationResult>,
+    /// The number of the first attempt that passes, counted as `attempts` are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_pass: Option<u32>,
+    /// From the beginning of the run until an attempt passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds_to_green: Option<u64>,
+    /// Calls for a human, by their cause.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub calls: BTreeMap<Trigger, u32>,
+    /// Whether the last attempt met its coverage, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<CoverageMet>,
+    /// None where nothing is known of the debug memory's part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryUse>,
+    /// Attempts that pass because a test that failed and passed on one head was recognised.
+    #[serde(default)]
+    pub saved_by_flakes: u32,
+    /// Seconds for which each was waited for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub waited: BTreeMap<Waited, u64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub gates: BTreeMap<GateName, GateUse>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub checks: BTreeMap<CheckName, CheckUse>,
+}
+
+pub use crate::state::CoverageMet;
+
+/// What the debug memory had to do with the retries of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryUse {
+    /// Retries whose feedback carried a verified card.
+    pub carried: u32,
+    /// Retries from which a card that was found was withheld.
+    pub withheld: u32,
+    /// One for each failure for which a verified card of the first tier was found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<MemoryTrial>,
+}
+
+/// A card was found for a failure: whether it was shown, and whether the failure was gone in the next attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "card", content = "gone", rename_all = "snake_case")]
+pub enum MemoryTrial {
+    Shown(bool),
+    Withheld(bool),
+}
+
+/// What a gate cost a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateUse {
+    /// How often it was asked for.
+    pub rounds: u32,
+    pub rejections: u32,
+    pub waited_seconds: u64,
+}
+
+/// What a check did in the attempts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckUse {
+    pub runs: u32,
+    pub failed: u32,
+    pub total_ms: u64,
+    pub longest_ms: u64,
+}
+
+impl RunLine {
+    /// The line of a run as it stands. `checks` are those that its attempts recorded; `ended_at` is none while it is
+    /// open.
+    pub fn of(
+        state: &LoopState,
+        history: &[HistoryLine],
+        checks: &[CheckEvidence],
+        ended_at: Option<Timestamp>,
+    ) -> Self {
+        let timeline = Timeline::of(state, history, ended_at.unwrap_or(state.updated_at));
+        let counted: Vec<&AttemptDigest> = state.attempts.iter().filter(|it| it.spent() || it.passes()).collect();
+        // What was lost counts as failed (decisions.md, J9a).
+        let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX).saturating_add(state.lost_attempts);
+        let result = |passes| if passes { VerificationResult::Pass } else { VerificationResult::Fail };
+        let first = counted.first().filter(|_| state.lost_attempts == 0);
+        let lost = (state.lost_attempts > 0).then_some(VerificationResult::Fail);
+        let saved = counted.iter().filter(|it| it.passes() && timeline.was_a_flake(it)).count();
+        Self {
+            schema: RUN_SCHEMA.to_owned(),
+            run_id: state.run_id.clone(),
+            pull_request: state.pull_request,
+            author: state.author.unwrap_or(if state.agent.is_some() { AuthorKind::Agent } else { AuthorKind::Person }),
+            agent: state.agent.as_ref().map(|agent| agent.name.clone()),
+            started_at: state.created_at,
+            ended_at,
+            attempts: number(counted.len()) - 1,
+            retries: count(counted.windows(2).filter(|pair| !pair[0].passes()).count()),
+            first_result: first.map(|first| result(first.passes())).or(lost),
+            first_recorded: first
+                .map(|first| timeline.first_recorded(first.number).unwrap_or_else(|| result(first.passes())))
+                .or(lost),
+            first_pass: counted.iter().position(|it| it.passes()).map(number),
+            seconds_to_green: counted
+                .iter()
+                .find(|it| it.passes())
+                .map(|pass| seconds(state.created_at, timeline.passed_at(pass.number).unwrap_or(pass.at))),
+            coverage: counted.last().and_then(|last| last.coverage),
+            memory: None,
+            saved_by_flakes: count(saved),
+            calls: timeline.calls,
+            waited: timeline.waited,
+            gates: timeline.gates.into_iter().take(MOST_NAMES).collect(),
+            checks: check_uses(checks),
+        }
+    }
+
+    /// Whether a person was called for what the attempts came to. Gates that waited too long and services that were
+    /// down call, too, and are counted apart.
+    pub fn escalated(&self) -> bool {
+        self.calls.keys().any(|trigger| !matches!(trigger, Trigger::GateTimeout | Trigger::ExternalDependencyDown))
+    }
+}
+
+/// The line that counts of each run: the newest, and of equally new ones the last. A run that was opened again has a line for each of its ends, and an
+/// open one none that counts yet but its own.
+pub fn newest(lines: impl IntoIterator<Item = RunLine>) -> Vec<RunLine> {
+    let mut runs: BTreeMap<String, RunLine> = BTreeMap::new();
+    for line in lines {
+        let rank = |line: &RunLine| line.ended_at.unwrap_or(Timestamp::MAX_UTC);
+        match runs.get(&line.run_id) {
+            Some(known) if rank(known) > rank(&line) => {}
+            _ => {
+                runs.insert(line.run_id.clone(), line);
+            }
+        }
+    }
+    runs.into_values().collect()
+}
+
+fn check_uses(checks: &[CheckEvidence]) -> BTreeMap<CheckName, CheckUse> {
+    let mut uses: BTreeMap<CheckName, CheckUse> = BTreeMap::new();
+    for check in checks {
+        if uses.len() >= MOST_NAMES && !uses.contains_key(&check.name) {
+            continue;
+        }
+        let known = uses.entry(check.name.clone()).or_default();
+        known.runs = known.runs.saturating_add(1);
+        known.failed = known.failed.saturating_add(u32::from(check.outcome.is_failure()));
+        known.total_ms = known.total_ms.saturating_add(check.duration_ms);
+        known.longest_ms = known.longest_ms.max(check.duration_ms);
+    }
+    uses
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Whole seconds from one moment to a later one; 0 where it is not later.
+pub(super) fn seconds(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from((to - from).num_seconds()).unwrap_or(0)
+}

@@ -1,0 +1,19 @@
+//! What runs amount to in numbers (decisions.md, Q): one line for each run, and what lines of a window come to.
+//!
+//! Everything is computed from the state of a run and its history. A line of an ended run is kept by itself, so that
+//! archiving and cleaning states loses nothing.
+
+mod line;
+mod report;
+mod timeline;
+mod uplift;
+
+pub use self::{
+    line::{CheckUse, CoverageMet, GateUse, MemoryTrial, MemoryUse, RUN_SCHEMA, RunLine, newest},
+    report::{Group, Measured, Metric, Point, Report, Target, Window},
+    timeline::Waited,
+    uplift::{Side, Uplift},
+};
+
+#[cfg(test)]
+mod tests;

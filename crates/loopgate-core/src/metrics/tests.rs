@@ -1,0 +1,271 @@
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+
+use super::*;
+use crate::{
+    evidence::{ChangedCoverage, Outcome},
+    fixtures::{Story, evidence, person, sha, start},
+    observed::{BaseEvidence, Lifecycle, ReceivedEvidence},
+    policy::Trigger,
+    state::VerificationResult,
+};
+
+/// Merged, a minute after the last look.
+fn merge(story: &mut Story) {
+    story.snapshot.pull_request.lifecycle = Lifecycle::Merged { by: None, at: Some(story.now) };
+    story.decide();
+}
+
+fn line(story: &Story) -> RunLine {
+    let ended = (story.snapshot.pull_request.lifecycle != Lifecycle::Open).then_some(story.now);
+    let checks: Vec<_> = story.attempts.values().flat_map(|attempt| attempt.checks.clone()).collect();
+    RunLine::of(&story.state, &story.history, &checks, ended)
+}
+
+/// A run that ends with its merge.
+fn merged(play: impl FnOnce(&mut Story)) -> RunLine {
+    let mut story = Story::opened();
+    play(&mut story);
+    merge(&mut story);
+    line(&story)
+}
+
+fn with_coverage(story: &mut Story, changed_covered: u64) {
+    for received in &mut story.snapshot.evidence {
+        if let ReceivedEvidence::Accepted(evidence) = received {
+            let uncovered = if changed_covered == 0 { vec!["src/lib.rs:1".to_owned()] } else { Vec::new() };
+            let (lines_covered, lines_total, changed_total) = (8 + changed_covered, 10, 1);
+            let files = Default::default();
+            evidence.coverage = Some(ChangedCoverage {
+                lines_covered,
+                lines_total,
+                changed_covered,
+                changed_total,
+                uncovered,
+                uncovered_not_listed: 0,
+                files,
+                unmeasured: Vec::new(),
+            });
+        }
+    }
+}
+
+/// Twelve runs, counted by hand. `a`, `b` are failing tests, `.` is a pass; `counted` are attempts that count.
+///
+/// ```text
+///  #  author  heads            first   counted  first pass  called          coverage
+///  1  person  .                pass    1        1           –               met
+///  2  person  .                pass    1        1           –               short
+///  3  person  a .              fail    2        2           –               –
+///  4  person  a b .            fail    3        3           –               –
+///  5  agent   a a a .          fail    4        4           same_error      –
+///  6  agent   .                pass    1        1           –               met
+///  7  person  a, the same: .   pass*   1        1           –               –         *recorded fail first
+///  8  person  base's, .        pass    1        1           –               –
+///  9  person  closed unseen    –       0        –           –               –
+/// 10  person  a, still open    fail    1        –           –               –
+/// 11  person  ., gate          pass    1        1           –               –         gate open 31 min
+/// 12  bot     lost 1 h, .      pass    1        1           dependency      –
+/// ```
+///
+/// First attempt: 7 of the 11 with one. Attempts: 1 + 1 + 2 + 3 + 4 + 1 + 1 + 1 + 1 + 1 = 16 over 10. Called: #5 of 12.
+/// Coverage: 2 of 3. Nothing is known of the memory.
+fn twelve_runs() -> Vec<RunLine> {
+    let mut lines: Vec<RunLine> = [1, 0]
+        .map(|covered| {
+            merged(|story| {
+                story.set_head(1);
+                story.decide();
+                story.snapshot.evidence = vec![evidence(sha(1), &[], &["a", "b"])];
+                with_coverage(story, covered);
+                story.decide();
+            })
+        })
+        .into();
+    let heads = |story: &mut Story, heads: &[&[&str]]| {
+        for (number, failing) in (1..).zip(heads) {
+            story.push(number, failing, &["z"]);
+        }
+    };
+    lines.push(merged(|story| heads(story, &[&["a"], &[]])));
+    lines.push(merged(|story| heads(story, &[&["a"], &["b"], &[]])));
+    let agents = |story: &mut Story| "Agent: claude-code 2.1".clone_into(&mut story.snapshot.pull_request.body);
+    lines.push(merged(|story| {
+        agents(story);
+        heads(story, &[&["a"], &["a"], &["a"], &[]]);
+    }));
+    lines.push(merged(|story| {
+        agents(story);
+        story.set_head(1);
+        story.snapshot.evidence = vec![evidence(sha(1), &[], &["a"])];
+        with_coverage(story, 1);
+        story.decide();
+    }));
+    lines.push(merged(|story| {
+        story.push(1, &["a"], &[]);
+        story.snapshot.evidence = vec![evidence(sha(1), &[], &["a"])];
+        story.decide();
+    }));
+    lines.push(merged(|story| {
+        let ReceivedEvidence::Accepted(base) = evidence(sha(0xba), &["a"], &[]) else { unreachable!() };
+        let checks = base.checks.into_iter().map(|check| (check.name.clone(), check)).collect();
+        story.snapshot.base_evidence = Some(BaseEvidence { sha: sha(0xba), checks, coverage: None });
+        heads(story, &[&["a"], &[]]);
+    }));
+    let mut closed = Story::opened();
+    closed.decide();
+    closed.snapshot.pull_request.lifecycle = Lifecycle::Closed;
+    closed.decide();
+    lines.push(line(&closed));
+    let mut open = Story::opened();
+    open.push(1, &["a"], &[]);
+    lines.push(line(&open));
+    lines.push(merged(|story| {
+        story.gate("security", "bob");
+        story.push(1, &[], &["a"]);
+        story.now += TimeDelta::minutes(28);
+        story.comment("bob", "security approved");
+    }));
+    lines.push(merged(|story| {
+        story.snapshot.pull_request.author = person(1, "updates-bot");
+        story.snapshot.pull_request.author.kind = crate::observed::AccountKind::Bot;
+        story.set_head(1);
+        let ReceivedEvidence::Accepted(mut lost) = evidence(sha(1), &[], &[]) else { unreachable!() };
+        lost.checks[1].outcome = Outcome::Cancelled;
+        story.snapshot.evidence = vec![ReceivedEvidence::Accepted(lost)];
+        story.decide();
+        story.now += TimeDelta::minutes(61);
+        story.decide();
+        story.snapshot.evidence = vec![evidence(sha(1), &[], &["a"])];
+        story.decide();
+    }));
+    for (number, line) in (1..).zip(&mut lines) {
+        line.run_id = format!("pr-{number}");
+    }
+    lines
+}
+
+fn window() -> Window {
+    Window::back(start() + TimeDelta::days(1), TimeDelta::days(30))
+}
+
+#[test]
+fn twelve_runs_come_to_what_was_counted_by_hand() {
+    let lines = twelve_runs();
+    let (pass, fail) = (Some(VerificationResult::Pass), Some(VerificationResult::Fail));
+    let table = [
+        (pass, 1, Some(1), Some(CoverageMet::Met)),
+        (pass, 1, Some(1), Some(CoverageMet::Short)),
+        (fail, 2, Some(2), None),
+        (fail, 3, Some(3), None),
+        (fail, 4, Some(4), None),
+        (pass, 1, Some(1), Some(CoverageMet::Met)),
+        (pass, 1, Some(1), None),
+        (pass, 1, Some(1), None),
+        (None, 0, None, None),
+        (fail, 1, None, None),
+        (pass, 1, Some(1), None),
+        (pass, 1, Some(1), None),
+    ];
+    for (line, expected) in lines.iter().zip(table) {
+        assert_eq!((line.first_result, line.attempts, line.first_pass, line.coverage), expected, "{}", line.run_id);
+    }
+    let report = Report::of(&lines, window());
+    let values: Vec<_> = report.metrics.iter().map(|it| (it.metric.as_str(), it.value, it.met)).collect();
+    assert_eq!(
+        values,
+        [
+            ("first_attempt_pass_rate", Some(7.0 / 11.0), Some(false)),
+            ("average_attempts", Some(1.6), Some(true)),
+            ("escalation_rate", Some(1.0 / 12.0), Some(true)),
+            ("debug_memory_reuse", None, None),
+            ("coverage_met_rate", Some(2.0 / 3.0), Some(false)),
+        ]
+    );
+    assert_eq!((report.runs, report.open, report.saved_by_flakes), (12, 1, 1));
+    assert_eq!(report.calls, BTreeMap::from([(Trigger::SameError, 1), (Trigger::ExternalDependencyDown, 1)]));
+    let authors: Vec<_> = report.by_author.iter().map(|group| (group.name.as_str(), group.runs)).collect();
+    assert_eq!(authors, [("agent", 2), ("bot", 1), ("person", 9)]);
+    assert_eq!(report.by_author[0].values[1], Some(2.5), "the agent's runs passed at their fourth and first attempt");
+    assert_eq!(report.by_agent[0].name, "claude-code");
+}
+
+#[test]
+fn who_was_waited_for_is_told_in_seconds() {
+    let lines = twelve_runs();
+    // #3: head 1 seen at minute 1 and judged at 2, head 2 seen at 3 and judged at 4, merged at 5.
+    let minutes = |line: &RunLine| line.waited.iter().map(|(who, seconds)| (*who, seconds / 60)).collect::<Vec<_>>();
+    assert_eq!(minutes(&lines[2]), [(Waited::Ci, 3), (Waited::Author, 1)]);
+    assert_eq!(lines[2].seconds_to_green, Some(4 * 60));
+    // #11: asked for at minute 1, judged at 2, approved at 32.
+    let gate = lines[10].gates.values().next().unwrap();
+    assert_eq!((gate.rounds, gate.rejections, gate.waited_seconds), (1, 0, 31 * 60));
+    assert_eq!(minutes(&lines[10]), [(Waited::Ci, 2), (Waited::Approver, 30)]);
+    assert_eq!(lines[4].checks["unit".parse::<crate::CheckName>().as_ref().unwrap()].failed, 3);
+}
+
+#[test]
+fn a_run_counts_by_its_newest_line_and_an_open_one_by_its_state() {
+    let first = merged(|story| {
+        story.push(1, &[], &["z"]);
+    });
+    let again = RunLine { ended_at: Some(start() + TimeDelta::hours(5)), attempts: 2, ..first.clone() };
+    let open = RunLine { ended_at: None, attempts: 3, ..first.clone() };
+    let attempts = |lines: &[&RunLine]| {
+        let newest = newest(lines.iter().map(|line| (*line).clone()));
+        newest.iter().map(|line| line.attempts).collect::<Vec<_>>()
+    };
+    assert_eq!(attempts(&[&first, &again]), [2]);
+    assert_eq!(attempts(&[&again, &first]), [2]);
+    assert_eq!(attempts(&[&open, &again, &first]), [3]);
+}
+
+#[test]
+fn a_trend_has_the_window_in_equal_parts_and_the_time_before_it() {
+    let line = merged(|story| {
+        story.push(1, &["a"], &[]);
+        story.push(2, &[], &["z"]);
+    });
+    let at = |days: i64, attempts| RunLine {
+        run_id: format!("{days}"),
+        ended_at: Some(start() - TimeDelta::days(days)),
+        first_pass: Some(attempts),
+        ..line.clone()
+    };
+    let lines = [at(0, 1), at(3, 2), at(4, 4), at(29, 3), at(31, 7), at(61, 9)];
+    let to = start() + TimeDelta::hours(1);
+    let report = Report::of(&lines, Window::back(to, TimeDelta::days(30)));
+    let average = &report.metrics[1];
+    assert_eq!((report.runs, average.value, average.before), (4, Some(2.5), Some(7.0)));
+    let points: Vec<Option<f64>> = average.trend.iter().map(|point| point.value).collect();
+    assert_eq!(points, [Some(3.0), None, None, None, None, None, None, None, Some(3.0), Some(1.0)]);
+    // A week has days, not parts of days.
+    assert_eq!(Report::of(&lines, Window::back(to, TimeDelta::days(7))).metrics[0].trend.len(), 7);
+}
+
+#[test]
+fn a_line_is_read_as_it_was_written_and_by_older_versions_without_what_they_do_not_know() {
+    for line in twelve_runs() {
+        let text = serde_json::to_string(&line).unwrap();
+        assert!(text.len() < 1_500, "{text}");
+        assert_eq!(serde_json::from_str::<RunLine>(&text).unwrap(), line);
+        let newer = text.replacen('{', "{\"something_new\":[1],", 1);
+        assert_eq!(serde_json::from_str::<RunLine>(&newer).unwrap(), line);
+    }
+}
+
+#[test]
+fn retries_with_a_card_are_counted_where_the_memory_tells() {
+    let line = merged(|story| {
+        story.push(1, &["a"], &[]);
+        story.push(2, &["b"], &[]);
+        story.push(3, &[], &["z"]);
+    });
+    assert_eq!((line.retries, line.memory.clone()), (2, None));
+    let memory = Some(MemoryUse { carried: 1, withheld: 1, trials: vec![MemoryTrial::Shown(true)] });
+    let lines = [RunLine { memory, ..line.clone() }, RunLine { run_id: "other".to_owned(), ..line }];
+    // Of two retries one was withheld; the run that says nothing of the memory is on neither side.
+    assert_eq!(Metric::DebugMemoryReuse.value(&lines), (Some(1.0), 1, 1));
+    assert!(matches!(Uplift::of(&lines), Uplift::TooFewToSay { shown: Side { retries: 1, gone: 1 }, .. }));
+}

@@ -1,0 +1,95 @@
+//! `loopgate metrics`: what the runs of a repository come to, against the targets.
+
+use clap::Args;
+
+use super::{
+    CliError, CommandResult, exit, online,
+    output::{self, Format},
+    recorded::{self, Place, Since},
+    runtime,
+};
+use crate::{
+    github::{Clock as _, SystemClock},
+    refs::{GitListing, RefName, RunLines, StateStore},
+    render,
+};
+use loopgate_core::{
+    RepoName,
+    metrics::{Report, RunLine, Window, newest},
+};
+
+/// Open runs that are read at most.
+const MOST_OPEN: usize = 200;
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("{}\n\nWithout a repository the one here is read: its local loops, and the pull requests \
+    that were fetched with\n  git fetch origin 'refs/loopgate/*:refs/loopgate/*'\n\nExamples:\n  \
+    loopgate metrics acme/widgets\n  loopgate metrics acme/widgets --since 90d --svg > metrics.svg\n  \
+    loopgate metrics --json | jq .metrics", online::ENVIRONMENT))]
+pub struct Arguments {
+    /// The repository on GitHub [default: the one here]
+    #[arg(value_name = "OWNER/REPO")]
+    repository: Option<RepoName>,
+    /// How far back; the time as long before is compared with
+    #[arg(long, default_value = "30d", value_name = "TIME")]
+    since: Since,
+    /// A document for programs, as with `--format json`
+    #[arg(long, group = "shape")]
+    json: bool,
+    /// A row for each number
+    #[arg(long, group = "shape")]
+    csv: bool,
+    /// A picture
+    #[arg(long, group = "shape")]
+    svg: bool,
+}
+
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    let window = Window::back(SystemClock.now(), arguments.since.0);
+    let lines = runtime()?.block_on(async {
+        match Place::open(arguments.repository.as_ref()).await? {
+            Place::OnGithub(objects) => lines(&objects, window).await,
+            Place::Here(objects) => {
+                let mut all = lines(&objects, window).await?;
+                let whole = Window { from: window.before().from, to: window.to };
+                all.extend(RunLines::of_local_loops(&objects).read(whole).await.map_err(CliError::unavailable)?);
+                Ok(all)
+            }
+        }
+    })?;
+    let report = Report::of(&newest(lines), window);
+    let of = arguments.repository.as_ref().map_or_else(|| "This repository".to_owned(), ToString::to_string);
+    match format {
+        _ if arguments.svg => output::text(render::metrics_svg(&of, &report)),
+        _ if arguments.csv => output::text(render::metrics_csv(&report)),
+        Format::Human if !arguments.json => {
+            let colour = if output::colours_on(&std::io::stdout()) { render::Colour::On } else { render::Colour::Off };
+            output::text(render::metrics(&of, &report, colour));
+        }
+        Format::Human | Format::Json => output::json(&report)?,
+    }
+    Ok(exit::OK)
+}
+
+/// The lines of runs that ended in the window or in the time before it, and those of the open runs.
+async fn lines<G: GitListing>(objects: &G, window: Window) -> Result<Vec<RunLine>, CliError> {
+    let whole = Window { from: window.before().from, to: window.to };
+    let mut lines = RunLines::of_pull_requests(objects).read(whole).await.map_err(CliError::unavailable)?;
+    let is_live = |name: &RefName| !name.is_archived();
+    let (open, left_out) = recorded::each(objects, is_live, MOST_OPEN, async |name, tip| {
+        let recorded = StateStore::new(objects, name).recorded(tip).await?;
+        Ok(recorded.map(|(state, history)| {
+            let ended = state.has_ended().then_some(state.updated_at);
+            // What ended has its line already, unless it ended before lines were written.
+            RunLine::of(&state, &history, &[], ended)
+        }))
+    })
+    .await?;
+    if left_out > 0 {
+        output::note_line(format_args!("note: {left_out} older runs that may be open were not read"));
+    }
+    let known = |run: &RunLine| run.ended_at.is_some() && lines.iter().any(|line| line.run_id == run.run_id);
+    let open: Vec<RunLine> = open.into_iter().filter(|run| !known(run)).collect();
+    lines.extend(open);
+    Ok(lines)
+}

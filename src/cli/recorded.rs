@@ -1,0 +1,90 @@
+//! Reading recorded runs, from GitHub or from the repository here, and how far back.
+
+use std::str::FromStr;
+
+use chrono::TimeDelta;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+
+use super::{
+    CliError,
+    online::{self, Online},
+};
+use crate::{
+    github::GithubObjects,
+    refs::{GitListing, LocalRepository, RefName, RefsError},
+};
+use loopgate_core::{RepoName, Sha};
+
+/// Runs read at the same time.
+const AT_ONCE: usize = 8;
+/// Longest time one can ask for, in days.
+const MOST_DAYS: u32 = 366;
+
+/// A time up to now: `30d`, `2w`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Since(pub TimeDelta);
+
+impl FromStr for Since {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let malformed = || format!("write a number of days or weeks, such as 30d or 2w, {MOST_DAYS}d at most");
+        let (number, each) = match (text.strip_suffix('d'), text.strip_suffix('w')) {
+            (Some(days), _) => (days, 1),
+            (_, Some(weeks)) => (weeks, 7),
+            _ => return Err(malformed()),
+        };
+        let days = number.parse::<u32>().ok().and_then(|number| number.checked_mul(each)).ok_or_else(malformed)?;
+        if (1..=MOST_DAYS).contains(&days) { Ok(Self(TimeDelta::days(days.into()))) } else { Err(malformed()) }
+    }
+}
+
+/// Where recorded runs are.
+pub(super) enum Place {
+    OnGithub(GithubObjects),
+    Here(LocalRepository),
+}
+
+impl Place {
+    /// The repository on GitHub, or else the one around the current directory.
+    pub(super) async fn open(repository: Option<&RepoName>) -> Result<Self, CliError> {
+        if let Some(repository) = repository {
+            let Online { github, installation } = online::connect(repository).await?;
+            return Ok(Self::OnGithub(GithubObjects::new(github.client(installation), repository.clone())));
+        }
+        let here = std::env::current_dir().map_err(CliError::unavailable)?;
+        LocalRepository::open(&here).await.map(Self::Here).map_err(CliError::bad_data)
+    }
+}
+
+/// What `read` makes of these runs, several at a time, at most `most` of them: those with the highest numbers.
+///
+/// Returns how many were left out beside it.
+pub(super) async fn each<G: GitListing, T>(
+    objects: &G,
+    wanted: impl Fn(&RefName) -> bool,
+    most: usize,
+    read: impl AsyncFn(RefName, Sha) -> Result<Option<T>, RefsError>,
+) -> Result<(Vec<T>, usize), CliError> {
+    let mut runs = objects.runs().await.map_err(CliError::unavailable)?;
+    runs.retain(|(name, _)| wanted(name));
+    runs.sort_by_key(|(name, _)| std::cmp::Reverse(name.number()));
+    let left_out = runs.len().saturating_sub(most);
+    runs.truncate(most);
+    let read = stream::iter(runs).map(|(name, tip)| read(name, tip)).buffered(AT_ONCE).try_collect::<Vec<_>>().await;
+    Ok((read.map_err(CliError::unavailable)?.into_iter().flatten().collect(), left_out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_written_in_days_or_weeks() {
+        let days = |text: &str| text.parse::<Since>().map(|since| since.0.num_days()).ok();
+        assert_eq!([days("30d"), days("2w"), days("366d")], [Some(30), Some(14), Some(366)]);
+        for wrong in ["", "30", "d", "0d", "367d", "-3d", "99999999999w", "1h"] {
+            assert_eq!(days(wrong), None, "{wrong}");
+        }
+    }
+}

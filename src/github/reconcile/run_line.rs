@@ -1,0 +1,42 @@
+//! The line of a run that has ended, for its repository's metrics.
+
+use super::Failed;
+use crate::{
+    github::{Client, GithubObjects, storage::Storage},
+    refs::{RefsError, RunLines, StateStore},
+};
+use loopgate_core::{RepoName, Timestamp};
+
+/// Writes the line of a run whose pull request was closed then, unless it is there. Each look at an ended pull request
+/// does so: a process may die between its save and this. A repository that lets no ref be written keeps no lines.
+pub(super) async fn keep(
+    client: &Client,
+    repository: &RepoName,
+    store: &StateStore<'_, Storage>,
+    closed_at: Timestamp,
+) -> Result<(), Failed> {
+    let objects = GithubObjects::new(client.clone(), repository.clone());
+    match append(&RunLines::of_pull_requests(&objects), store, closed_at).await {
+        Err(RefsError::Refused(reason) | RefsError::Fault { message: reason, retry: crate::refs::Retry::Later }) => {
+            tracing::warn!(%repository, reason, "the line of a run was not written");
+            Ok(())
+        }
+        written => Ok(written?),
+    }
+}
+
+async fn append(
+    lines: &RunLines<'_, GithubObjects>,
+    store: &StateStore<'_, Storage>,
+    closed_at: Timestamp,
+) -> Result<(), RefsError> {
+    let loaded = store.load().await?;
+    let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else { return Ok(()) };
+    if lines.holds(&state.run_id, closed_at).await? {
+        return Ok(());
+    }
+    match store.line(tip, closed_at).await? {
+        Some(line) => lines.append(&line).await,
+        None => Ok(()),
+    }
+}

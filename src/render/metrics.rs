@@ -1,0 +1,233 @@
+//! What runs came to, for a terminal and as CSV. The chart is in [`chart`](super::metrics_chart).
+
+use std::fmt::Write as _;
+
+use super::{
+    reflex::table,
+    sanitize::line,
+    terminal::{Colour, Paint},
+    words,
+};
+use loopgate_core::metrics::{Group, Measured, Metric, Report, Target, Uplift, Waited};
+
+/// The report on a window: the five metrics against their targets first.
+pub fn metrics(of: &str, report: &Report, colour: Colour) -> String {
+    let mut text = format!("{}: {}\n\n", line(of), span(report));
+    let rows: Vec<_> = report.metrics.iter().map(measured).collect();
+    // What was missed is a word; colour only repeats it.
+    let missed = |told: String| told.replace("missed", &colour.paint(Paint::Red, "missed"));
+    text.push_str(&missed(table(&["Metric", "Value", "Target", "", "Before", "Trend", "Of"], &rows)));
+    text.push('\n');
+    for (name, value) in beside(report) {
+        // Writing to a `String` cannot fail.
+        writeln!(text, "{name:21}{value}").ok();
+    }
+    for (title, groups) in [("Author", &report.by_author), ("Agent", &report.by_agent)] {
+        section(&mut text, &[title, "Runs", "First", "Attempts", "Escalated", "Memory", "Coverage", "Green after"], {
+            groups.iter().map(group).collect()
+        });
+    }
+    let gates = report.gates.iter().map(|(name, gate)| {
+        let (runs, used) = (gate.runs, gate.used);
+        let waited = seconds(used.waited_seconds.checked_div(runs).unwrap_or(0));
+        vec![name.to_string(), runs.to_string(), used.rounds.to_string(), used.rejections.to_string(), waited]
+    });
+    section(&mut text, &["Gate", "Runs", "Requests", "Rejections", "Waited, mean"], gates.collect());
+    let checks = report.checks.iter().map(|(name, check)| {
+        let mean = words::duration(check.total_ms.checked_div(check.runs.into()).unwrap_or(0));
+        let longest = words::duration(check.longest_ms);
+        vec![line(name.as_str()), check.runs.to_string(), check.failed.to_string(), mean, longest]
+    });
+    section(&mut text, &["Check", "Runs", "Failed", "Mean", "Longest"], checks.collect());
+    text
+}
+
+/// `21 Oct to 21 Nov 2026, 42 runs, 3 of them open`.
+pub(super) fn span(report: &Report) -> String {
+    let day = |at: loopgate_core::Timestamp| at.format("%-d %b %Y").to_string();
+    let open = if report.open > 0 { format!(", {} of them open", report.open) } else { String::new() };
+    format!("{} to {}, {}{open}", day(report.window.from), day(report.window.to), words::count(report.runs, "run"))
+}
+
+fn measured(it: &Measured) -> Vec<String> {
+    let trend: String = it.trend.iter().map(|point| bar(it.metric, point.value)).collect();
+    let of = match it.metric {
+        Metric::AverageAttempts => words::count(it.of, "run") + " that passed",
+        Metric::DebugMemoryReuse => format!("{} of {}", it.counted, words::plural(clamped(it.of), "retry", "retries")),
+        _ => format!("{} of {}", it.counted, words::count(it.of, "run")),
+    };
+    vec![
+        it.metric.as_str().to_owned(),
+        value(it.metric, it.value),
+        target(it),
+        verdict(it).to_owned(),
+        value(it.metric, it.before),
+        trend,
+        of,
+    ]
+}
+
+fn clamped(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+/// `> 70 %`
+pub(super) fn target(it: &Measured) -> String {
+    match it.target {
+        Target::Above(least) => format!("> {}", rounded(it.metric, least)),
+        Target::Below(most) => format!("< {}", rounded(it.metric, most)),
+    }
+}
+
+pub(super) const fn verdict(it: &Measured) -> &'static str {
+    match it.met {
+        Some(true) => "met",
+        Some(false) => "missed",
+        None => "unknown",
+    }
+}
+
+/// `63.6 %`, `1.60`; a dash where nothing is known.
+pub(super) fn value(metric: Metric, value: Option<f64>) -> String {
+    match (metric, value) {
+        (_, None) => "–".to_owned(),
+        (Metric::AverageAttempts, Some(value)) => format!("{value:.2}"),
+        (_, Some(value)) => format!("{:.1} %", value * 100.0),
+    }
+}
+
+fn rounded(metric: Metric, value: f64) -> String {
+    if metric == Metric::AverageAttempts { format!("{value:.1}") } else { format!("{:.0} %", value * 100.0) }
+}
+
+/// The height of a value among eight, of what [`ceiling`] says; a dot where nothing is known.
+fn bar(metric: Metric, value: Option<f64>) -> char {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let Some(value) = value else { return '·' };
+    let share = value / ceiling(metric);
+    let above = (1..8_u8).filter(|step| share * 8.0 >= f64::from(*step)).count();
+    BARS[above]
+}
+
+/// The value that fills a chart.
+pub(super) const fn ceiling(metric: Metric) -> f64 {
+    match metric {
+        Metric::AverageAttempts => 4.0,
+        _ => 1.0,
+    }
+}
+
+fn beside(report: &Report) -> Vec<(&'static str, String)> {
+    let who = |waited: &Waited| match waited {
+        Waited::Ci => "checks",
+        Waited::Author => "authors",
+        Waited::Approver => "approvers",
+        Waited::Human => "people who were called",
+    };
+    let listed = |items: Vec<String>| if items.is_empty() { "–".to_owned() } else { items.join(", ") };
+    let waited = report.waited.iter().map(|(waited, spent)| format!("{} {}", who(waited), seconds(*spent)));
+    let calls = report.calls.iter().map(|(trigger, calls)| format!("{} {calls}", trigger.as_str()));
+    vec![
+        ("Green after, median", report.median_seconds_to_green.map_or_else(|| "–".to_owned(), seconds)),
+        ("Waited for", listed(waited.collect())),
+        ("Calls for a human", listed(calls.collect())),
+        ("Saved as flaky", words::count(report.saved_by_flakes, "attempt")),
+        ("Memory", uplift(&report.uplift)),
+    ]
+}
+
+/// What showing what mended an error before changes.
+pub(super) fn uplift(uplift: &Uplift) -> String {
+    match uplift {
+        Uplift::TooFewToSay { shown, withheld } => format!(
+            "too few to say whether it helps: shown in {}, withheld from {}; 200 of each are needed",
+            words::plural(clamped(shown.retries), "retry", "retries"),
+            withheld.retries
+        ),
+        Uplift::Measured { difference, low, high, .. } => {
+            let [difference, low, high] = [difference, low, high].map(|share| share * 100.0);
+            let helps = if low > 0.0 {
+                "helps"
+            } else if high < 0.0 {
+                "makes it worse"
+            } else {
+                "not shown to help"
+            };
+            format!("{helps}: {difference:+.1} points of errors gone (95 % interval {low:+.1} to {high:+.1})")
+        }
+    }
+}
+
+fn group(it: &Group) -> Vec<String> {
+    let values = Metric::ALL.iter().zip(it.values).map(|(metric, known)| value(*metric, known));
+    let green = it.median_seconds_to_green.map_or_else(|| "–".to_owned(), seconds);
+    [line(&it.name), it.runs.to_string()].into_iter().chain(values).chain([green]).collect()
+}
+
+fn section(text: &mut String, head: &[&str], rows: Vec<Vec<String>>) {
+    if !rows.is_empty() {
+        text.push('\n');
+        text.push_str(&table(head, &rows));
+    }
+}
+
+fn seconds(seconds: u64) -> String {
+    words::duration(seconds.saturating_mul(1_000))
+}
+
+/// One row for each number: `section,name,measure,value`.
+pub fn metrics_csv(report: &Report) -> String {
+    let mut rows = vec!["section,name,measure,value".to_owned()];
+    let mut row = |section: &str, name: &str, measure: &str, value: String| {
+        rows.push(format!("{section},{},{measure},{value}", cell(name)));
+    };
+    let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+    row("all", "", "runs", report.runs.to_string());
+    row("all", "", "open", report.open.to_string());
+    for it in &report.metrics {
+        let name = it.metric.as_str();
+        row("all", "", name, number(it.value));
+        row("before", "", name, number(it.before));
+        it.trend.iter().for_each(|point| row("trend", &point.from.to_rfc3339(), name, number(point.value)));
+    }
+    for (section, groups) in [("author", &report.by_author), ("agent", &report.by_agent)] {
+        for it in groups {
+            row(section, &it.name, "runs", it.runs.to_string());
+            Metric::ALL.iter().zip(it.values).for_each(|(metric, value)| {
+                row(section, &it.name, metric.as_str(), number(value));
+            });
+        }
+    }
+    for (name, gate) in &report.gates {
+        for (measure, value) in [
+            ("runs", gate.runs),
+            ("rounds", gate.used.rounds.into()),
+            ("rejections", gate.used.rejections.into()),
+            ("waited_seconds", gate.used.waited_seconds),
+        ] {
+            row("gate", name.as_str(), measure, value.to_string());
+        }
+    }
+    for (name, check) in &report.checks {
+        for (measure, value) in [
+            ("runs", check.runs.into()),
+            ("failed", check.failed.into()),
+            ("total_ms", check.total_ms),
+            ("longest_ms", check.longest_ms),
+        ] {
+            row("check", name.as_str(), measure, value.to_string());
+        }
+    }
+    rows.join("\n") + "\n"
+}
+
+/// A name from outside: quoted, and never the beginning of a formula, which spreadsheets would execute.
+fn cell(raw: &str) -> String {
+    let text = line(raw).replace('"', "\"\"");
+    let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };
+    format!("\"{text}\"")
+}
+
+#[cfg(test)]
+#[path = "metrics_tests.rs"]
+mod tests;

@@ -1,0 +1,131 @@
+use super::{super::metrics_svg, *};
+use chrono::TimeDelta;
+use loopgate_core::{
+    Timestamp,
+    metrics::{CheckUse, CoverageMet, GateUse, RunLine, Side, Window},
+    policy::Trigger,
+    state::{AuthorKind, VerificationResult},
+};
+
+fn now() -> Timestamp {
+    "2026-11-21T10:00:00Z".parse().unwrap()
+}
+
+/// A run that ended so many days ago, and passed at this attempt.
+fn run(days: i64, first_pass: u32) -> RunLine {
+    let ended_at = now() - TimeDelta::days(days);
+    let first = if first_pass == 1 { VerificationResult::Pass } else { VerificationResult::Fail };
+    let line = serde_json::json!({
+        "schema": "loopgate.run/v1", "run_id": format!("pr-{days}-{first_pass}"), "author": "person",
+        "started_at": ended_at - TimeDelta::hours(3), "attempts": first_pass, "retries": first_pass - 1,
+    });
+    RunLine {
+        ended_at: Some(ended_at),
+        first_result: Some(first),
+        first_pass: Some(first_pass),
+        seconds_to_green: Some(u64::from(first_pass) * 600),
+        ..serde_json::from_value(line).unwrap()
+    }
+}
+
+fn report() -> Report {
+    let mut lines = vec![run(0, 1), run(1, 1), run(4, 2), run(9, 1), run(13, 4), run(20, 1), run(40, 3)];
+    lines[0].coverage = Some(CoverageMet::Met);
+    lines[1].coverage = Some(CoverageMet::Short);
+    lines[1].gates =
+        [("security".parse().unwrap(), GateUse { rounds: 2, rejections: 1, waited_seconds: 5_400 })].into();
+    lines[2].author = AuthorKind::Agent;
+    lines[2].agent = Some("=cmd()\u{1b}[31m \"claude\"".to_owned());
+    lines[2].saved_by_flakes = 1;
+    lines[2].checks =
+        [("unit".parse().unwrap(), CheckUse { runs: 2, failed: 1, total_ms: 90_500, longest_ms: 61_000 })].into();
+    lines[4].calls = [(Trigger::SameError, 1), (Trigger::GateTimeout, 2)].into();
+    lines[4].waited = [(Waited::Ci, 900), (Waited::Author, 7_200)].into();
+    lines[5].ended_at = None;
+    Report::of(&lines, Window::back(now() + TimeDelta::minutes(1), TimeDelta::days(30)))
+}
+
+#[test]
+fn the_table_says_what_is_met_and_what_is_missed() {
+    insta::assert_snapshot!(metrics("acme/widgets", &report(), Colour::Off), @r#"
+    acme/widgets: 22 Oct 2026 to 21 Nov 2026, 6 runs, 1 of them open
+
+    Metric                   Value   Target           Before  Trend       Of
+    first_attempt_pass_rate  66.7 %  > 70 %  missed   0.0 %   ·····▁█·▁█  4 of 6 runs
+    average_attempts         1.67    < 2.0   met      3.00    ·····█▃·▅▃  6 runs that passed
+    escalation_rate          16.7 %  < 10 %  missed   0.0 %   ·····█▁·▁▁  1 of 6 runs
+    debug_memory_reuse       –       > 30 %  unknown  –       ··········  0 of 0 retries
+    coverage_met_rate        50.0 %  > 90 %  missed   –       ·········▅  1 of 2 runs
+
+    Green after, median  10 min
+    Waited for           checks 15 min, authors 2 h
+    Calls for a human    same_error 1, gate_timeout 2
+    Saved as flaky       1 attempt
+    Memory               too few to say whether it helps: shown in 0 retries, withheld from 0; 200 of each are needed
+
+    Author  Runs  First   Attempts  Escalated  Memory  Coverage  Green after
+    agent   1     0.0 %   2.00      0.0 %      –       –         20 min
+    person  5     80.0 %  1.60      20.0 %     –       50.0 %    10 min
+
+    Agent            Runs  First  Attempts  Escalated  Memory  Coverage  Green after
+    =cmd() "claude"  1     0.0 %  2.00      0.0 %      –       –         20 min
+
+    Gate      Runs  Requests  Rejections  Waited, mean
+    security  1     2         1           1 h 30 min
+
+    Check  Runs  Failed  Mean    Longest
+    unit   2     1       45.2 s  1 min 1 s
+    "#);
+}
+
+#[test]
+fn numbers_are_rows_and_no_name_is_a_formula() {
+    let csv = metrics_csv(&report());
+    let first: Vec<&str> = csv.lines().take(5).collect();
+    assert_eq!(
+        first,
+        [
+            "section,name,measure,value",
+            "all,\"\",runs,6",
+            "all,\"\",open,1",
+            "all,\"\",first_attempt_pass_rate,0.6666666666666666",
+            "before,\"\",first_attempt_pass_rate,0",
+        ]
+    );
+    assert!(csv.contains("agent,\"'=cmd() \"\"claude\"\"\",runs,1\n"), "{csv}");
+    assert!(csv.contains("gate,\"security\",waited_seconds,5400\n"), "{csv}");
+    let columns = csv.lines().filter(|line| !line.contains("claude"));
+    assert!(columns.into_iter().all(|line| line.matches(',').count() == 3), "{csv}");
+}
+
+#[test]
+fn the_picture_is_xml_with_every_number_as_text() {
+    let svg = metrics_svg("acme/widgets <script>", &report());
+    assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
+    assert!(!svg.contains("<script") && svg.contains("acme/widgets &lt;script&gt;"), "{svg}");
+    for text in [">66.7 %<", "target &gt; 70 %: missed", "target &lt; 2.0: met", ">1.67<", "before 3.00", "unknown"] {
+        assert!(svg.contains(text), "{text}: {svg}");
+    }
+    assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    let empty = Report::of(&[], Window::back(now(), TimeDelta::days(7)));
+    assert!(!metrics_svg("acme/widgets", &empty).contains("NaN"));
+}
+
+#[test]
+fn whether_the_memory_helps_is_said_plainly() {
+    let side = |retries, gone| Side { retries, gone };
+    let said = |shown, withheld| uplift(&Uplift::between(shown, withheld));
+    assert_eq!(
+        said(side(700, 560), side(800, 480)),
+        "helps: +20.0 points of errors gone (95 % interval +15.4 to +24.4)"
+    );
+    assert_eq!(
+        said(side(400, 200), side(400, 200)),
+        "not shown to help: +0.0 points of errors gone (95 % interval -6.9 to +6.9)"
+    );
+    assert_eq!(
+        said(side(1, 1), side(0, 0)),
+        "too few to say whether it helps: shown in 1 retry, withheld from 0; 200 of each are needed"
+    );
+}

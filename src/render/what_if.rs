@@ -1,0 +1,127 @@
+//! What recorded runs would have come to under another configuration, for a terminal.
+
+use std::fmt::Write as _;
+
+use super::{sanitize::line, words};
+use loopgate_core::{
+    replay::{Changes, Mean, Unreplayable, WhatIf},
+    state::VerificationResult,
+};
+
+/// Runs that are named; of more, how many there are is enough.
+const NAMED: usize = 8;
+
+/// The differences, and what is not known.
+pub fn what_if(told: &WhatIf) -> String {
+    let mut text = format!("{} under this configuration:\n\n", words::count(told.runs, "recorded run"));
+    // Writing to a `String` cannot fail.
+    let mut say = |words: String| writeln!(text, "{words}").ok();
+    for (gate, changes) in &told.gates {
+        say(format!("Gate {gate}: {}", changed(changes)));
+    }
+    for (trigger, changes) in &told.calls {
+        say(format!("Calls for a human, {}: {}", trigger.as_str(), changed(changes)));
+    }
+    if told.gates.is_empty() && told.calls.is_empty() {
+        say("The same gates open, and the same people are called.".to_owned());
+    }
+    let means = [
+        ("First attempt that passes", told.attempts_was, told.attempts_would),
+        ("Score of an attempt", told.scores_was, told.scores_would),
+    ];
+    for (what, was, would) in means {
+        say(format!("{what}, mean: {} → {}", mean(was), mean(would)));
+    }
+    for change in &told.verdicts {
+        let end = |result| if result == VerificationResult::Pass { "passes" } else { "fails" };
+        let (run, attempt) = (line(&change.run), change.attempt);
+        let (was, would) = (change.was_score, change.would_score);
+        say(format!("{run}, attempt {attempt}: {} → {} (score {was} → {would})", end(change.was), end(change.would)));
+    }
+    if told.verdicts_not_listed > 0 {
+        say(format!("… and {} that end otherwise", words::count(told.verdicts_not_listed, "more attempt")));
+    }
+    for (check, dropped) in &told.dropped_checks {
+        let name = line(check.as_str());
+        let spent = words::duration(dropped.total_ms);
+        say(format!(
+            "Check {name} is gone: it ran {}, failed {}, {spent} in all",
+            times(dropped.runs),
+            times(dropped.failed)
+        ));
+    }
+    say(String::new());
+    for (what, runs) in &told.unknown {
+        say(format!("Not known: {} ({})", unknown(what), named(runs)));
+    }
+    say("Not replayed: approvals and reviews, services that were down, gates that waited, budgets of fixers."
+        .to_owned());
+    text
+}
+
+fn times(count: u32) -> String {
+    if count == 0 { "never".to_owned() } else { words::times(count) }
+}
+
+/// `12 more (#41, #44, …), 3 fewer (#7)`
+fn changed(changes: &Changes) -> String {
+    let side =
+        |runs: &[String], word: &str| (!runs.is_empty()).then(|| format!("{} {word} ({})", runs.len(), named(runs)));
+    let sides = [side(&changes.more, "more"), side(&changes.fewer, "fewer")];
+    sides.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn named(runs: &[String]) -> String {
+    let mut names: Vec<String> = runs.iter().take(NAMED).map(|run| line(run)).collect();
+    if runs.len() > NAMED {
+        names.push(format!("and {} more", runs.len() - NAMED));
+    }
+    names.join(", ")
+}
+
+fn mean(mean: Mean) -> String {
+    mean.value().map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"))
+}
+
+fn unknown(what: &Unreplayable) -> String {
+    match what {
+        Unreplayable::OldRecord => "attempts recorded before they kept what this needs".to_owned(),
+        Unreplayable::Check(check) => format!("the check {}, of which there is no evidence", line(check.as_str())),
+        Unreplayable::Gate(gate) => {
+            format!("whether the gate {gate} opens: it asks for lines, or for files, that were not kept")
+        }
+        Unreplayable::Rule(rule) => format!("the rule {}: nobody asked for it then", line(rule.as_str())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loopgate_core::{policy::Trigger, replay::DroppedCheck};
+
+    #[test]
+    fn the_differences_come_first_and_what_is_not_known_is_said() {
+        let runs = |numbers: std::ops::Range<u32>| numbers.map(|number| format!("#{number}")).collect::<Vec<_>>();
+        let told = WhatIf {
+            runs: 30,
+            gates: [("security".parse().unwrap(), Changes { more: runs(41..53), fewer: vec!["#7".into()] })].into(),
+            calls: [(Trigger::SameError, Changes { more: Vec::new(), fewer: runs(3..6) })].into(),
+            dropped_checks: [("scan".parse().unwrap(), DroppedCheck { runs: 12, failed: 0, total_ms: 90_000 })].into(),
+            unknown: [(Unreplayable::Check("fuzz".parse().unwrap()), runs(1..31))].into(),
+            ..WhatIf::default()
+        };
+        insta::assert_snapshot!(what_if(&told), @r"
+        30 recorded runs under this configuration:
+
+        Gate security: 12 more (#41, #42, #43, #44, #45, #46, #47, #48, and 4 more), 1 fewer (#7)
+        Calls for a human, same_error: 3 fewer (#3, #4, #5)
+        First attempt that passes, mean: – → –
+        Score of an attempt, mean: – → –
+        Check scan is gone: it ran 12 times, failed never, 1 min 30 s in all
+
+        Not known: the check fuzz, of which there is no evidence (#1, #2, #3, #4, #5, #6, #7, #8, and 22 more)
+        Not replayed: approvals and reviews, services that were down, gates that waited, budgets of fixers.
+        ");
+        assert!(what_if(&WhatIf::default()).contains("The same gates open"));
+    }
+}
