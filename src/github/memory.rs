@@ -24,7 +24,9 @@ use loopgate_core::{
 
 /// Between two writes of a repository.
 const PAUSE: TimeDelta = TimeDelta::minutes(1);
-/// After a write that GitHub refused: the permission is missing, and mostly stays so.
+/// After a write that failed: what is in trouble mostly is for seconds.
+const AGAIN: TimeDelta = TimeDelta::seconds(15);
+/// After a write that GitHub refused twice in a row: the permission is missing, and mostly stays so.
 const AFTER_A_REFUSAL: TimeDelta = TimeDelta::hours(1);
 /// Lines that wait for one repository at most.
 const MOST_WAITING: usize = 200;
@@ -49,6 +51,8 @@ pub(super) struct DebugMemory(Mutex<BTreeMap<RepoName, OfRepository>>);
 struct OfRepository {
     waiting: MemoryNotes,
     not_before: Option<Timestamp>,
+    /// The last write was refused.
+    is_doubtful: bool,
     /// Until then nothing is kept: it may not be written.
     refused_until: Option<Timestamp>,
     /// Cards that each run has taught, for the looks after its pass was written.
@@ -146,6 +150,7 @@ impl DebugMemory {
         let written = MemoryStore::new(&objects, Retention { days }).record(&notes, now).await;
         self.with(repository, |of| match written {
             Ok(recorded) => {
+                of.is_doubtful = false;
                 let mended =
                     |line: &&loopgate_core::memory::MemoryLine| line.status == LineStatus::Passed && line.attempt > 1;
                 for line in notes.lines.iter().filter(mended) {
@@ -158,16 +163,19 @@ impl DebugMemory {
                 }
                 None
             }
-            Err(RefsError::Refused(reason)) => {
+            Err(RefsError::Refused(reason)) if of.is_doubtful => {
                 tracing::info!(reason, "the debug memory may not be written");
+                of.is_doubtful = false;
                 of.refused_until = Some(now + AFTER_A_REFUSAL);
                 None
             }
             Err(error) => {
+                of.is_doubtful = matches!(error, RefsError::Refused(_));
                 tracing::warn!(%error, "the debug memory could not be written; it is tried again");
                 let newer = std::mem::replace(&mut of.waiting, notes);
                 of.waiting.lines.extend(newer.lines);
                 of.waiting.merged.extend(newer.merged);
+                of.not_before = Some(now + AGAIN);
                 of.not_before
             }
         })

@@ -49,8 +49,10 @@ macro_rules! the_same_wherever_the_state_is {
         let app = App::new(&ordinary).await;
         let mut in_refs = Telling::new(&ordinary, &repo, &app, "loopgate[bot]");
         $story(&mut in_refs).await;
-        // A run, the debug memory of this week, and what it amounts to.
-        assert_eq!(hidden_refs(&ordinary, &repo).len(), 3);
+        // A run, the debug memory of this week, and what it amounts to; a run that ended leaves its line, too.
+        let (lines, others): (Vec<String>, Vec<String>) =
+            hidden_refs(&ordinary, &repo).into_iter().partition(|name| name == "refs/loopgate/metrics");
+        assert!(others.len() == 3 && lines.len() <= 1, "{others:?} {lines:?}");
 
         let served = github().await;
         let repo = repository(&served);

@@ -128,7 +128,7 @@ async fn from_a_failing_test_to_the_merge_is_the_same_for_both() {
     let chat = actions.runs.lock().unwrap().iter().find(|(_, told)| told["irrelevant"] == "chat").cloned();
     assert_eq!(chat.unwrap().1["api_requests"]["total"], 0, "chat costs nothing");
     let most = requests.iter().map(|(_, requests)| *requests).max().unwrap();
-    assert!(most <= 50, "twenty of the dearest events an hour stay within 1,000 requests: {requests:?}");
+    assert!(most <= 55, "eighteen of the dearest events an hour stay within 1,000 requests: {requests:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
