@@ -66,6 +66,22 @@ impl LookAgain {
         young.map(|(_, (hint, since))| tell(hint, *since)).collect()
     }
 
+    /// When to look again at what reads as open, though an event told a short while ago that it was closed. Its base may
+    /// have what was merged already, and against that it would change nothing.
+    pub fn awaits_end(&self, job: &ReconcileRequest, now: Timestamp) -> Option<Timestamp> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.get(&key(job)).map(|waiting| waiting.told.as_slice()).unwrap_or_default();
+        let since = known.iter().find(|told| told.hint == Hint::Closed).map(|told| told.since);
+        let is_news = job.hints.contains(&Hint::Closed);
+        let is_open = known.iter().map(|told| &told.hint).chain(&job.hints).any(|hint| *hint == Hint::Reopened);
+        let since = since.or(is_news.then_some(now)).filter(|_| !is_open)?;
+        let at = next(since, now)?;
+        let news = job.hints.iter().filter(|hint| known.iter().all(|told| told.hint != **hint));
+        let news: Vec<_> = news.map(|hint| Told { hint: hint.clone(), since: now, is_shown: false }).collect();
+        all.entry(key(job)).or_default().told.extend(news);
+        Some(at)
+    }
+
     /// When to look again, if there is a reason.
     pub fn after(
         &self,

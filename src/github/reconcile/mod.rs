@@ -311,6 +311,13 @@ impl Reconcile {
             store.move_to(&RefName::archive(job.number), tip).await?;
             return Ok(Some(nothing(Settled::Archived)));
         }
+        if open
+            && stays
+            && let Some(again) = self.look_again.awaits_end(job, now)
+        {
+            let waits = ReconcileOutcome { revisit_at: Some(again), ..nothing(Settled::Nothing) };
+            return Ok(Some(ReconcileOutcome { seen: Seen::Nothing, ..waits }));
+        }
         let (updated_at, head) = (facts.updated_at(), facts.pull_request().head.sha);
         let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
         let told = problems
