@@ -15,6 +15,7 @@
 //! entry's `newest`; any other row that arrives while its class is not wholly in memory marks the pass as having missed
 //! something, and a pass that missed something is followed by another from the start.
 
+mod lane;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use chrono::TimeDelta;
 
+use self::lane::{CLASSES, Lane, Line, Pass, Rest, State};
 use super::storage::{Arrival, Cursor, Key, Page, Pending, Seq};
 use crate::github::{WorkClass, webhook::Target};
 use loopgate_core::{InstallationId, Timestamp};
@@ -29,14 +31,8 @@ use loopgate_core::{InstallationId, Timestamp};
 /// After a page could not be read.
 const PAGE_RETRY: TimeDelta = TimeDelta::seconds(5);
 
-/// Jobs at once, beyond the limit of an installation, for what people wait for.
-const FOR_PEOPLE: usize = 2;
-
-/// The same beyond the limit of the process.
+/// Jobs at once, beyond the limit of the process, for what people wait for.
 const FOR_ALL_PEOPLE: usize = 8;
-
-/// One turn of so many is the oldest entry's.
-const TURNS: u32 = 8;
 
 /// How much may run and be kept in memory at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,62 +69,6 @@ enum Alarm {
     Retry(Key),
     Resume(InstallationId),
     Page(InstallationId, WorkClass),
-}
-
-#[derive(Debug, Default)]
-struct Lane {
-    entries: HashMap<Target, Entry>,
-    /// Places in line by class, each with its number. Those that an entry has left are passed over.
-    queues: [VecDeque<(u64, Target)>; CLASSES],
-    queued: [usize; CLASSES],
-    running: [usize; CLASSES],
-    /// Until when nothing of a class starts.
-    paused_until: [Option<Timestamp>; CLASSES],
-    /// Places given out.
-    places: u64,
-    /// Turns taken by what no person waits for.
-    turns: u32,
-    /// Entries in memory, by the class they came with.
-    held: [usize; CLASSES],
-    rest: [Rest; CLASSES],
-    has_turn: [bool; 2],
-    asks_for_page: [bool; CLASSES],
-}
-
-const CLASSES: usize = WorkClass::ALL.len();
-
-#[derive(Debug)]
-struct Entry {
-    newest: Seq,
-    /// The best of what has arrived since it last started.
-    class: WorkClass,
-    came_with: WorkClass,
-    state: State,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum State {
-    /// At this place in the line of its class.
-    Queued(u64),
-    Running(WorkClass),
-    Waiting(Timestamp),
-}
-
-/// Where the rest of a lane's backlog of a class is.
-#[derive(Debug, Default)]
-enum Rest {
-    #[default]
-    InMemory,
-    OnDisk(Pass),
-    Loading(Pass),
-}
-
-/// A walk over a lane's targets of a class on disk.
-#[derive(Debug, Default)]
-struct Pass {
-    after: Option<Cursor>,
-    /// Something arrived that this walk may not meet.
-    missed: bool,
 }
 
 /// A target whose turn has come.
@@ -389,96 +329,6 @@ impl DirtySet {
         let Some(lane) = self.lanes.get(&installation) else { return };
         if lane.entries.is_empty() && lane.is_in_memory() && lane.paused_until == [None; CLASSES] {
             self.lanes.remove(&installation);
-        }
-    }
-}
-
-/// What takes turns apart from each other.
-#[derive(Debug, Clone, Copy)]
-enum Line {
-    People,
-    Others,
-}
-
-impl Line {
-    const fn classes(self) -> &'static [WorkClass] {
-        match self {
-            Self::People => &[WorkClass::Person],
-            Self::Others => &[WorkClass::Author, WorkClass::Progress, WorkClass::Spread],
-        }
-    }
-}
-
-impl Lane {
-    /// Whether there is something of a class, and a place for it among the running.
-    fn may_start(&self, class: WorkClass, limits: Limits) -> bool {
-        let all = self.running.iter().sum::<usize>();
-        let others = all - self.running[WorkClass::Person as usize];
-        let has_place = match class {
-            WorkClass::Person => all < limits.per_installation + FOR_PEOPLE,
-            WorkClass::Author | WorkClass::Progress => others < limits.per_installation,
-            WorkClass::Spread => {
-                others < limits.per_installation && self.running[class as usize] < limits.per_installation.div_ceil(2)
-            }
-        };
-        has_place && self.queued[class as usize] > 0 && self.paused_until[class as usize].is_none()
-    }
-
-    /// Takes the next queued target of a line and marks it as running.
-    fn take(&mut self, line: Line, limits: Limits) -> Option<(Target, Seq, WorkClass)> {
-        let may_start: Vec<WorkClass> =
-            line.classes().iter().copied().filter(|class| self.may_start(*class, limits)).collect();
-        for class in &may_start {
-            let is_left = |(place, target): &mut (u64, Target)| {
-                self.entries.get(target).is_none_or(|entry| entry.state != State::Queued(*place))
-            };
-            while self.queues[*class as usize].pop_front_if(is_left).is_some() {}
-        }
-        let is_the_oldests = matches!(line, Line::Others) && self.turns % TURNS == TURNS - 1;
-        let class = if is_the_oldests {
-            let place = |class: &WorkClass| self.queues[*class as usize].front().map(|(place, _)| *place);
-            may_start.into_iter().min_by_key(place)?
-        } else {
-            *may_start.first()?
-        };
-        if matches!(line, Line::Others) {
-            self.turns = self.turns.wrapping_add(1);
-        }
-        let (_, target) = self.queues[class as usize].pop_front()?;
-        let entry = self.entries.get_mut(&target)?;
-        entry.state = State::Running(class);
-        entry.class = WorkClass::Spread;
-        self.queued[class as usize] -= 1;
-        self.running[class as usize] += 1;
-        Some((target, entry.newest, class))
-    }
-
-    fn is_in_memory(&self) -> bool {
-        self.rest.iter().all(|rest| matches!(rest, Rest::InMemory))
-    }
-
-    /// A target that was not in memory.
-    fn admit(&mut self, target: Target, newest: Seq, class: WorkClass) {
-        self.held[class as usize] += 1;
-        self.entries.insert(target.clone(), Entry { newest, class, came_with: class, state: State::Queued(0) });
-        self.enqueue(target);
-    }
-
-    /// Puts an entry at the end of the line of its class.
-    fn enqueue(&mut self, target: Target) {
-        self.places += 1;
-        if let Some(entry) = self.entries.get_mut(&target) {
-            entry.state = State::Queued(self.places);
-            self.queued[entry.class as usize] += 1;
-            self.queues[entry.class as usize].push_back((self.places, target));
-        }
-    }
-
-    /// Takes an entry that is queued out of its line until then.
-    fn wait(&mut self, target: &Target, until: Timestamp) {
-        if let Some(entry) = self.entries.get_mut(target) {
-            entry.state = State::Waiting(until);
-            self.queued[entry.class as usize] -= 1;
         }
     }
 }

@@ -1,0 +1,157 @@
+//! One installation's part of the dirty set: what is queued there, and what of it may start.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::{Cursor, Limits, Seq, Target, Timestamp, WorkClass};
+
+/// Jobs at once, beyond the limit of an installation, for what people wait for.
+const FOR_PEOPLE: usize = 2;
+
+/// One turn of so many is the oldest entry's.
+const TURNS: u32 = 8;
+
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    pub entries: HashMap<Target, Entry>,
+    /// Places in line by class, each with its number. Those that an entry has left are passed over.
+    pub queues: [VecDeque<(u64, Target)>; CLASSES],
+    pub queued: [usize; CLASSES],
+    pub running: [usize; CLASSES],
+    /// Until when nothing of a class starts.
+    pub paused_until: [Option<Timestamp>; CLASSES],
+    /// Places given out.
+    pub places: u64,
+    /// Turns taken by what no person waits for.
+    pub turns: u32,
+    /// Entries in memory, by the class they came with.
+    pub held: [usize; CLASSES],
+    pub rest: [Rest; CLASSES],
+    pub has_turn: [bool; 2],
+    pub asks_for_page: [bool; CLASSES],
+}
+
+pub(super) const CLASSES: usize = WorkClass::ALL.len();
+
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub newest: Seq,
+    /// The best of what has arrived since it last started.
+    pub class: WorkClass,
+    pub came_with: WorkClass,
+    pub state: State,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// At this place in the line of its class.
+    Queued(u64),
+    Running(WorkClass),
+    Waiting(Timestamp),
+}
+
+/// Where the rest of a lane's backlog of a class is.
+#[derive(Debug, Default)]
+pub(super) enum Rest {
+    #[default]
+    InMemory,
+    OnDisk(Pass),
+    Loading(Pass),
+}
+
+/// A walk over a lane's targets of a class on disk.
+#[derive(Debug, Default)]
+pub(super) struct Pass {
+    pub after: Option<Cursor>,
+    /// Something arrived that this walk may not meet.
+    pub missed: bool,
+}
+
+/// What takes turns apart from each other.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Line {
+    People,
+    Others,
+}
+
+impl Line {
+    pub const fn classes(self) -> &'static [WorkClass] {
+        match self {
+            Self::People => &[WorkClass::Person],
+            Self::Others => &[WorkClass::Author, WorkClass::Progress, WorkClass::Spread],
+        }
+    }
+}
+
+impl Lane {
+    /// Whether there is something of a class, and a place for it among the running.
+    pub fn may_start(&self, class: WorkClass, limits: Limits) -> bool {
+        let all = self.running.iter().sum::<usize>();
+        let others = all - self.running[WorkClass::Person as usize];
+        let has_place = match class {
+            WorkClass::Person => all < limits.per_installation + FOR_PEOPLE,
+            WorkClass::Author | WorkClass::Progress => others < limits.per_installation,
+            WorkClass::Spread => {
+                others < limits.per_installation && self.running[class as usize] < limits.per_installation.div_ceil(2)
+            }
+        };
+        has_place && self.queued[class as usize] > 0 && self.paused_until[class as usize].is_none()
+    }
+
+    /// Takes the next queued target of a line and marks it as running.
+    pub fn take(&mut self, line: Line, limits: Limits) -> Option<(Target, Seq, WorkClass)> {
+        let may_start: Vec<WorkClass> =
+            line.classes().iter().copied().filter(|class| self.may_start(*class, limits)).collect();
+        for class in &may_start {
+            let is_left = |(place, target): &mut (u64, Target)| {
+                self.entries.get(target).is_none_or(|entry| entry.state != State::Queued(*place))
+            };
+            while self.queues[*class as usize].pop_front_if(is_left).is_some() {}
+        }
+        let is_the_oldests = matches!(line, Line::Others) && self.turns % TURNS == TURNS - 1;
+        let class = if is_the_oldests {
+            let place = |class: &WorkClass| self.queues[*class as usize].front().map(|(place, _)| *place);
+            may_start.into_iter().min_by_key(place)?
+        } else {
+            *may_start.first()?
+        };
+        if matches!(line, Line::Others) {
+            self.turns = self.turns.wrapping_add(1);
+        }
+        let (_, target) = self.queues[class as usize].pop_front()?;
+        let entry = self.entries.get_mut(&target)?;
+        entry.state = State::Running(class);
+        entry.class = WorkClass::Spread;
+        self.queued[class as usize] -= 1;
+        self.running[class as usize] += 1;
+        Some((target, entry.newest, class))
+    }
+
+    pub fn is_in_memory(&self) -> bool {
+        self.rest.iter().all(|rest| matches!(rest, Rest::InMemory))
+    }
+
+    /// A target that was not in memory.
+    pub fn admit(&mut self, target: Target, newest: Seq, class: WorkClass) {
+        self.held[class as usize] += 1;
+        self.entries.insert(target.clone(), Entry { newest, class, came_with: class, state: State::Queued(0) });
+        self.enqueue(target);
+    }
+
+    /// Puts an entry at the end of the line of its class.
+    pub fn enqueue(&mut self, target: Target) {
+        self.places += 1;
+        if let Some(entry) = self.entries.get_mut(&target) {
+            entry.state = State::Queued(self.places);
+            self.queued[entry.class as usize] += 1;
+            self.queues[entry.class as usize].push_back((self.places, target));
+        }
+    }
+
+    /// Takes an entry that is queued out of its line until then.
+    pub fn wait(&mut self, target: &Target, until: Timestamp) {
+        if let Some(entry) = self.entries.get_mut(target) {
+            entry.state = State::Waiting(until);
+            self.queued[entry.class as usize] -= 1;
+        }
+    }
+}
