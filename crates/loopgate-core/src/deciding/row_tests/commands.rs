@@ -57,10 +57,12 @@ fn c1_questions_change_nothing() {
     let mut story = Story::opened();
     story.push(1, &["rounds"], &[]);
     let before = (story.state.attempts.clone(), story.state.status, story.last.as_ref().unwrap().action.clone());
-    for question in ["help", "status", "history", "explain", "memory rounding", "lint-config"] {
+    for question in ["help", "status", "history", "explain", "lint-config"] {
         story.comment("carol", &format!("/loop {question}"));
         assert_eq!(answer(&story), &AnswerOutcome::Shown, "{question}");
     }
+    story.comment("carol", "/loop memory rounding");
+    assert_eq!(answer(&story), &AnswerOutcome::Searched { words: "rounding".into(), found: None });
     assert_eq!((story.state.attempts.clone(), story.state.status, story.last.unwrap().action), before);
 }
 
