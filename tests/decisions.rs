@@ -37,7 +37,7 @@ const FILES: [(&str, &[&str]); 14] = [
 type Letters = &'static [(&'static str, &'static [&'static str])];
 
 /// Letters that mean something else in the rows of one section, and where its tests are without a letter.
-const OF_SECTIONS: [(char, Letters); 5] = [
+const OF_SECTIONS: [(char, Letters); 6] = [
     ('M', &[("", &["tests/github/names.rs", "tests/scenarios"])]),
     ('G', &[("", &["crates/loopgate-core/src/gate/assess/tests", "tests/scenarios", "tests/gates"])]),
     ('K', &[("", &["tests/github/storage.rs", "tests/action_only", "src/refs", "src/github/storage"])]),
@@ -50,6 +50,7 @@ const OF_SECTIONS: [(char, Letters); 5] = [
             ("Z", &["src/runner/schedule.rs"]),
         ],
     ),
+    ('Q', &[("", &["tests/online", "src/cli/feedback"])]),
     ('N', &[("", &["tests/action_only", "src/cli/exit.rs", "src/cli/reconcile", "src/cli/reconcile.rs"])]),
 ];
 /// Files whose every test is about rows.

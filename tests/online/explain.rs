@@ -22,7 +22,7 @@ gates:
 ";
 
 /// A pull request by alice that adds a password check; bob and olga are the security team, mallory is nobody.
-async fn world() -> (Simulator, RepoName, Pr) {
+pub async fn world() -> (Simulator, RepoName, Pr) {
     configured("").await
 }
 
@@ -65,7 +65,7 @@ async fn a_run_is_exported_as_the_executable_feedback_schema_has_it() {
 }
 
 /// The server's turn.
-async fn look(github: &Simulator, pr: &Pr) {
+pub async fn look(github: &Simulator, pr: &Pr) {
     let key = Secret::new(github.app_key().private_pem());
     let credentials = Credentials::App(AppCredentials::new(github.app_id(), &key).unwrap());
     let client = Github::new(ApiUrl::parse(&github.url()).unwrap(), credentials, Setup::default()).unwrap();
