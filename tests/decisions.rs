@@ -37,7 +37,7 @@ const FILES: [(&str, &[&str]); 14] = [
 type Letters = &'static [(&'static str, &'static [&'static str])];
 
 /// Letters that mean something else in the rows of one section, and where its tests are without a letter.
-const OF_SECTIONS: [(char, Letters); 8] = [
+const OF_SECTIONS: [(char, Letters); 9] = [
     ('D', &[("", &["crates/loopgate-core/src/memory", "src/refs/memory", "src/render", "tests/scenarios"])]),
     ('M', &[("", &["tests/github/names.rs", "tests/scenarios"])]),
     (
@@ -74,6 +74,7 @@ const OF_SECTIONS: [(char, Letters); 8] = [
         ],
     ),
     ('R', &[("T", &["crates/loopgate-core/src/replay/tests.rs"])]),
+    ('T', &[("", &["tests/online", "src/cli/feedback"])]),
     ('N', &[("", &["tests/action_only", "src/cli/exit.rs", "src/cli/reconcile", "src/cli/reconcile.rs"])]),
 ];
 /// Files whose every test is about rows.

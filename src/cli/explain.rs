@@ -9,7 +9,7 @@ use super::{
     runtime,
 };
 use crate::{
-    github::{Clock as _, Reconcile, ReconcileRequest, SystemClock},
+    github::{Clock as _, Looked, Reconcile, ReconcileRequest, SystemClock},
     render,
 };
 use loopgate_core::{policy::StateBackend, state::history::Event};
@@ -24,19 +24,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let PullRequest { repository, number } = arguments.pull_request.clone();
-    let looked = runtime()?.block_on(async {
-        let Online { github, installation } = online::connect(&repository).await?;
-        let job = ReconcileRequest { installation, repository: repository.clone(), number, hints: Vec::new() };
-        let looked = Reconcile::new(github).peek(&job, SystemClock.now()).await;
-        looked.map_err(CliError::unavailable)
-    })?;
-    let Some(looked) = looked else {
-        return Err(CliError::bad_data(format!(
-            "there is no {repository}#{number} that Loopgate looks after: the repository has no .github/loopgate.yml, or \
-             no such pull request is shown to these credentials"
-        )));
-    };
+    let looked = runtime()?.block_on(look(&arguments.pull_request))?;
     let (decision, snapshot, policy) = (&looked.decision, &looked.snapshot, &looked.policy);
     let is_unknown = decision.events.iter().any(|line| matches!(line.event, Event::RunStarted(_)));
     if policy.state == StateBackend::Artifact && is_unknown {
@@ -46,8 +34,26 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         );
     }
     match format {
-        Format::Json => output::json(&render::explanation(decision, snapshot, policy))?,
+        Format::Json => output::json(&document(&looked))?,
         Format::Human => output::line(render::plain(&render::explain(decision, snapshot, policy))),
     }
     Ok(exit::of(decision.word()))
+}
+
+/// What would be decided of a pull request now.
+pub(super) async fn look(PullRequest { repository, number }: &PullRequest) -> Result<Looked, CliError> {
+    let Online { github, installation } = online::connect(repository).await?;
+    let job = ReconcileRequest { installation, repository: repository.clone(), number: *number, hints: Vec::new() };
+    let looked = Reconcile::new(github).peek(&job, SystemClock.now()).await.map_err(CliError::unavailable)?;
+    looked.ok_or_else(|| {
+        CliError::bad_data(format!(
+            "there is no {repository}#{number} that Loopgate looks after: the repository has no .github/loopgate.yml, or \
+             no such pull request is shown to these credentials"
+        ))
+    })
+}
+
+/// Why, for programs.
+pub(super) fn document(looked: &Looked) -> render::Explanation {
+    render::explanation(&looked.decision, &looked.snapshot, &looked.policy)
 }

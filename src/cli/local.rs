@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 use super::{CliError, output};
 use crate::{
     config,
-    runner::{self, Changes, Checkout, Detected, Purpose},
+    runner::{self, Changes, Checkout, Detected, Extent, Purpose, Worktree},
 };
 use loopgate_core::{
     AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
@@ -19,6 +19,16 @@ use loopgate_core::{
 
 /// Where the configuration is looked for, relative to the top of the repository.
 pub(super) const CONFIGURATION: &str = ".github/loopgate.yml";
+
+/// Where `verify` leaves its files unless told otherwise, relative to the top of the repository.
+pub(super) const EVIDENCE: &str = "loopgate-evidence";
+
+/// The working tree, as git names what it holds now; none where git cannot say. New files count, but where evidence goes
+/// to a folder of one's own: that would be one.
+pub(super) fn working_tree(root: &Path, evidence: &Path) -> Option<Sha> {
+    let extent = if evidence == Path::new(EVIDENCE) { Extent::Everything } else { Extent::Tracked };
+    Worktree::at(root).and_then(|worktree| worktree.tree(extent)).ok()
+}
 
 /// The configuration in force here: `own` if one is named, else the repository's, else the presets. Where it has no
 /// checks, it is given those that a project like this usually has, which come back beside it to be told.

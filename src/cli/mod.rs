@@ -13,10 +13,12 @@ mod demo;
 pub mod exit;
 mod explain;
 mod export;
+mod feedback;
 mod init;
 mod inspect;
 mod inspect_state;
 mod local;
+mod mcp;
 mod memory;
 mod metrics;
 mod online;
@@ -84,6 +86,10 @@ enum Command {
     Init(init::Arguments),
     /// Check a configuration file and say where it is wrong
     CheckConfig(check_config::Arguments),
+    /// What stands between a pull request, or the working tree, and ready; for whoever mends it
+    Feedback(feedback::Arguments),
+    /// Answer programs that speak the Model Context Protocol, on standard input and output
+    Mcp(mcp::Arguments),
     /// Why is a pull request where it is, and who can open its gates?
     Explain(explain::Arguments),
     /// What runs come to: attempts, escalations, coverage, time, against the targets
@@ -121,6 +127,11 @@ impl CliError {
 
     fn usage(message: impl ToString) -> Self {
         Self { code: exit::USAGE, message: message.to_string() }
+    }
+
+    /// What was waited for has not come.
+    fn waiting(message: impl ToString) -> Self {
+        Self { code: exit::WAITING, message: message.to_string() }
     }
 
     fn unavailable(message: impl ToString) -> Self {
@@ -164,6 +175,8 @@ fn run(cli: Cli) -> CommandResult {
         Command::Resync(arguments) => operate::resync(&arguments, cli.format),
         Command::Init(arguments) => init::run(&arguments, cli.format),
         Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format),
+        Command::Feedback(arguments) => feedback::run(&arguments, cli.format),
+        Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments, cli.format),
         Command::Metrics(arguments) => metrics::run(&arguments, cli.format),
         Command::WhatIf(arguments) => what_if::run(&arguments, cli.format),

@@ -1,11 +1,11 @@
 //! GitHub, with the credentials that the environment has: for subcommands that only read.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use serde::Deserialize;
 
 use super::CliError;
-use crate::github::{ApiUrl, AppCredentials, AppName, AppSlug, Credentials, Github, Secret, Setup};
+use crate::github::{ApiUrl, AppCredentials, AppName, AppSlug, Credentials, FeedbackReader, Github, Secret, Setup};
 use loopgate_core::{InstallationId, PrNumber, RepoName};
 
 /// What `--help` says about the environment.
@@ -17,10 +17,17 @@ The environment, one of these:
 and LOOPGATE_GITHUB_API_URL (or GITHUB_API_URL), https://api.github.com unless set.";
 
 /// `owner/name#12`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct PullRequest {
     pub repository: RepoName,
     pub number: PrNumber,
+}
+
+impl fmt::Display for PullRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.repository, self.number)
+    }
 }
 
 impl FromStr for PullRequest {
@@ -34,6 +41,14 @@ impl FromStr for PullRequest {
     }
 }
 
+impl TryFrom<String> for PullRequest {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
 /// A GitHub and the installation that sees a repository, if we are an App.
 pub struct Online {
     pub github: Github,
@@ -42,31 +57,81 @@ pub struct Online {
 
 /// Connects as the environment says. Must be called within a runtime.
 pub async fn connect(repository: &RepoName) -> Result<Online, CliError> {
-    let url = variable("LOOPGATE_GITHUB_API_URL").or_else(|| variable("GITHUB_API_URL"));
-    let api = ApiUrl::parse(url.as_deref().unwrap_or("https://api.github.com")).map_err(CliError::bad_data)?;
-    let credentials = credentials()?;
+    let credentials = credentials()?.ok_or_else(|| {
+        CliError::bad_data("neither GITHUB_TOKEN nor LOOPGATE_APP_ID is set, so GitHub cannot be asked; see --help")
+    })?;
     let is_app = matches!(credentials, Credentials::App(_));
-    let github = Github::new(api, credentials, Setup::default()).map_err(CliError::unavailable)?;
+    let github = github(credentials)?;
     let installation = if is_app { Some(installation(&github, repository).await?) } else { None };
     Ok(Online { github, installation })
 }
 
-fn credentials() -> Result<Credentials, CliError> {
+/// A GitHub that is only read, and what whoever reads it may do.
+pub struct Reader {
+    github: Github,
+    pub rights: Rights,
+}
+
+/// Who reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rights {
+    App,
+    Token,
+    /// What everybody may read.
+    Nobodys,
+}
+
+impl Reader {
+    /// As the environment says, which may name no credentials at all. Must be called within a runtime.
+    pub fn from_environment() -> Result<Self, CliError> {
+        let credentials = credentials()?.unwrap_or(Credentials::Nobody);
+        let rights = match credentials {
+            Credentials::App(_) => Rights::App,
+            Credentials::Token(_) | Credentials::Job { .. } => Rights::Token,
+            Credentials::Nobody => Rights::Nobodys,
+        };
+        Ok(Self { github: github(credentials)?, rights })
+    }
+
+    /// Reads what was said of a pull request.
+    pub async fn of(&self, PullRequest { repository, number }: PullRequest) -> Result<FeedbackReader, CliError> {
+        let named = variable("LOOPGATE_APP_SLUG").map(|slug| slug.parse::<AppSlug>()).transpose();
+        let named = named.map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?;
+        let bot =
+            named.map(|slug| format!("{}[bot]", slug.as_str()).parse()).transpose().map_err(CliError::bad_data)?;
+        let (installation, bot) = match (self.rights, bot) {
+            (Rights::App, named) => {
+                let installation = installation(&self.github, &repository).await?;
+                let us = self.github.identity(&self.github.client(Some(installation))).await;
+                (Some(installation), Some(named.unwrap_or(us.map_err(CliError::unavailable)?.bot)))
+            }
+            (Rights::Token | Rights::Nobodys, named) => (None, named),
+        };
+        Ok(FeedbackReader::new(self.github.client(installation), repository, number, bot))
+    }
+}
+
+fn github(credentials: Credentials) -> Result<Github, CliError> {
+    let url = variable("LOOPGATE_GITHUB_API_URL").or_else(|| variable("GITHUB_API_URL"));
+    let api = ApiUrl::parse(url.as_deref().unwrap_or("https://api.github.com")).map_err(CliError::bad_data)?;
+    Github::new(api, credentials, Setup::default()).map_err(CliError::unavailable)
+}
+
+/// What the environment names, if anything.
+fn credentials() -> Result<Option<Credentials>, CliError> {
     if let Some(id) = variable("LOOPGATE_APP_ID") {
         let id: AppName = id.trim().parse().map_err(|why| CliError::bad_data(format!("LOOPGATE_APP_ID {why}")))?;
         let key = secret("LOOPGATE_PRIVATE_KEY")?
             .ok_or_else(|| CliError::bad_data("LOOPGATE_APP_ID is set, and LOOPGATE_PRIVATE_KEY is not"))?;
-        return AppCredentials::new(id, &key).map(Credentials::App).map_err(CliError::bad_data);
+        return AppCredentials::new(id, &key).map(|app| Some(Credentials::App(app))).map_err(CliError::bad_data);
     }
-    let token = variable("GITHUB_TOKEN").or_else(|| variable("GH_TOKEN")).ok_or_else(|| {
-        CliError::bad_data("neither GITHUB_TOKEN nor LOOPGATE_APP_ID is set, so GitHub cannot be asked; see --help")
-    })?;
+    let Some(token) = variable("GITHUB_TOKEN").or_else(|| variable("GH_TOKEN")) else { return Ok(None) };
     let app = match (variable("LOOPGATE_APP_SLUG"), variable("GITHUB_ACTIONS")) {
         (Some(slug), _) => slug.parse().map_err(|error| CliError::bad_data(format!("LOOPGATE_APP_SLUG: {error}")))?,
         (None, Some(_)) => AppSlug::actions(),
         (None, None) => "loopgate".parse().map_err(CliError::bad_data)?,
     };
-    Ok(Credentials::Job { token: Secret::new(token.trim()), app })
+    Ok(Some(Credentials::Job { token: Secret::new(token.trim()), app }))
 }
 
 async fn installation(github: &Github, repository: &RepoName) -> Result<InstallationId, CliError> {

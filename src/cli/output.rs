@@ -68,10 +68,14 @@ pub fn all_written() -> Result<(), CliError> {
 
 /// Prints a document for programs.
 pub fn json(document: &impl Serialize) -> Result<(), CliError> {
-    let text = serde_json::to_string_pretty(document).map_err(CliError::bad_data)?;
-    // The same document, in which the runner of GitHub Actions finds no command: it looks for these marks everywhere.
-    line(text.replace("##[", "\\u0023#["));
+    self::document(&serde_json::to_string_pretty(document).map_err(CliError::bad_data)?);
     Ok(())
+}
+
+/// Prints a document for programs that is written already.
+pub fn document(json: &str) {
+    // The same document, in which the runner of GitHub Actions finds no command: it looks for these marks everywhere.
+    line(json.replace("##[", "\\u0023#["));
 }
 
 /// Whether colours may be used on a stream: only on a terminal, and never against `NO_COLOR` (no-color.org).

@@ -18,6 +18,7 @@ use super::{
     actions::{self, ActionsRun},
     exit,
     exit::FailOn,
+    feedback,
     local::{self, CONFIGURATION, Shown},
     output,
     output::Format,
@@ -25,7 +26,7 @@ use super::{
     progress, runtime,
 };
 use crate::{
-    render,
+    render::{self, Told},
     runner::{self, Changes, Checkout, Cleanliness, Interrupt, Interrupter, Plan, Ran, Selection, Trial},
 };
 use loopgate_core::{
@@ -68,14 +69,49 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     base_evidence: Option<PathBuf>,
     /// Where evidence.json is written
-    #[arg(long, default_value = "loopgate-evidence", value_name = "DIRECTORY")]
+    #[arg(long, default_value = local::EVIDENCE, value_name = "DIRECTORY")]
     evidence: PathBuf,
     /// Which decisions end with an exit code other than 0 [default: all but proceed; in the Action: failure]
     #[arg(long, env = "LOOPGATE_FAIL_ON", value_enum, value_name = "WHICH")]
     fail_on: Option<FailOn>,
 }
 
+impl Arguments {
+    /// These checks alone, or all if there are none, against this base.
+    pub(super) fn of(checks: Vec<CheckName>, base: Option<String>) -> Self {
+        let evidence = PathBuf::from(local::EVIDENCE);
+        Self { checks, config: None, base, jobs: None, base_evidence: None, evidence, fail_on: None }
+    }
+}
+
+/// A verification that went to its end.
+pub(super) struct Verified {
+    local: Local,
+    decision: Decision,
+    /// Where the evidence is.
+    path: PathBuf,
+    pub told: Told,
+}
+
 pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    let Some(Verified { local, decision, path, .. }) = verify(arguments, runner::asked_to_stop())? else {
+        output::note_line("interrupted: what was running has been ended");
+        return Ok(exit::INTERRUPTED);
+    };
+    report(&local, &decision, &path, format)?;
+    if actions::is_here() {
+        // Beside the results, not among them: a program may be reading those.
+        output::note_text(render::annotation_commands(&decision.view));
+    }
+    let code = code(&decision, &local.evidence);
+    Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code)))
+}
+
+/// Runs the checks, decides, and writes everything down; none where it was stopped.
+pub(super) fn verify(
+    arguments: &Arguments,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<Option<Verified>, CliError> {
     let here = std::env::current_dir().map_err(CliError::unavailable)?;
     // People wait for both before the first check begins.
     let (checkout, changes) = thread::scope(|scope| {
@@ -114,7 +150,9 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let unfinished = document(&checkout, not_ended(&plan), Environment::default(), changes.as_ref(), started);
     let path = write(&Evidence { extent: EvidenceExtent::Interrupted, ..unfinished }, &directory)?;
     outputs::tell_evidence(&path);
-    let (Executed { ran, environment, proof }, ending) = execute(&plan, trial.as_ref(), advice.as_ref())?;
+    // Nor like its verdict.
+    let _ = std::fs::remove_file(directory.join(feedback::FILE));
+    let (Executed { ran, environment, proof }, ending) = execute(&plan, trial.as_ref(), advice.as_ref(), stop)?;
     let extent = match ending {
         Ending::Finished => EvidenceExtent::Whole,
         Ending::Interrupted => EvidenceExtent::Interrupted,
@@ -123,22 +161,19 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let evidence = Evidence { regression_proof: proof, extent, ..told };
     write(&evidence, &directory)?;
     if ending == Ending::Interrupted {
-        output::note_line("interrupted: what was running has been ended");
-        return Ok(exit::INTERRUPTED);
+        return Ok(None);
     }
     let mut local = Local::new(&checkout, base, changes, policy, evidence);
     local.snapshot.base_evidence = base_evidence;
     let decision = local.decide(Utc::now());
-    report(&local, &decision, &path, format)?;
-    if actions::is_here() {
-        // Beside the results, not among them: a program may be reading those.
-        output::note_text(render::annotation_commands(&decision.view));
-    }
     let summary = render::job_summary(&decision, &local.snapshot, &local.policy);
     append_job_summary(&summary);
     tell_outputs(&decision, &path, &summary)?;
-    let code = code(&decision, &local.evidence);
-    Ok(arguments.fail_on.map_or(code, |fail_on| fail_on.leaves(code)))
+    let told = render::feedback_document(&decision, &local.snapshot, &local.policy);
+    let tree = if actions::is_here() { None } else { local::working_tree(&checkout.root, &arguments.evidence) };
+    let told = tree.into_iter().fold(told, Told::of_tree);
+    write_file(&directory.join(feedback::FILE), &told.written())?;
+    Ok(Some(Verified { local, decision, path, told }))
 }
 
 /// The configuration in force here: gates aside, and only the checks that can be run here.
@@ -215,6 +250,7 @@ fn execute(
     plan: &Plan,
     trial: Option<&Trial<'_>>,
     advice: Option<&Advice<'_>>,
+    stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(Executed, Ending), CliError> {
     let observer: Arc<dyn runner::Observer> = if actions::is_here() {
         Arc::new(progress::Groups)
@@ -227,7 +263,7 @@ fn execute(
     runtime()?.block_on(async {
         let pressed = interrupt.clone();
         let listening = tokio::spawn(async move {
-            runner::asked_to_stop().await;
+            stop.await;
             interrupter.interrupt();
             // Kept, so that the runner does not take us for gone.
             std::future::pending::<()>().await;
@@ -405,8 +441,7 @@ fn append_job_summary(text: &str) {
 /// The outputs of the step, and the report that one of them points at, beside the evidence.
 fn tell_outputs(decision: &Decision, evidence: &Path, summary: &str) -> Result<(), CliError> {
     let report = evidence.with_file_name("report.md");
-    std::fs::write(&report, summary)
-        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", report.display())))?;
+    write_file(&report, summary)?;
     let evaluation = &decision.view.evaluation;
     let outputs = Outputs {
         decision: decision.word(),
@@ -419,6 +454,11 @@ fn tell_outputs(decision: &Decision, evidence: &Path, summary: &str) -> Result<(
     };
     outputs.tell();
     Ok(())
+}
+
+fn write_file(path: &Path, text: &str) -> Result<(), CliError> {
+    std::fs::write(path, text)
+        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))
 }
 
 /// 4 tells "nothing was tested" from "something failed".

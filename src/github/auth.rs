@@ -27,6 +27,9 @@ pub enum Credentials {
         token: Secret,
         app: AppSlug,
     },
+    /// None: what everybody may read, 60 times an hour
+    /// (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>).
+    Nobody,
 }
 
 /// The name of an App in addresses, `github-actions`.

@@ -120,7 +120,7 @@ impl Github {
     pub fn client(&self, installation: Option<InstallationId>) -> Client {
         let installation = match self.hub.credentials {
             Credentials::App(_) => installation,
-            Credentials::Token(_) | Credentials::Job { .. } => None,
+            Credentials::Token(_) | Credentials::Job { .. } | Credentials::Nobody => None,
         };
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.entry(installation).or_insert_with(|| Client::new(self.hub.clone(), installation)).clone()
@@ -650,7 +650,7 @@ impl Client {
                 fence::check(path).await?;
             }
             self.count(request);
-            let outcome = hub.transport.send(&address, request, &token).await;
+            let outcome = hub.transport.send(&address, request, token.as_ref()).await;
             if let Ok(answer) = &outcome {
                 self.shared.budget().told(&answer.headers);
             }
@@ -668,7 +668,7 @@ impl Client {
                 Ok(answer) => match self.judge(path, &answer) {
                     RetryDecision::Success | RetryDecision::NotModified => return Ok(answer),
                     RetryDecision::RenewToken(_) if refused.is_none() && self.renews() => {
-                        refused = Some(token);
+                        refused = token;
                         continue;
                     }
                     RetryDecision::RenewToken(_) if self.turns_key(&mut keys_refused) => continue,
@@ -739,11 +739,12 @@ impl Client {
             (Credentials::App(app), None) if app.turn() > *refused)
     }
 
-    async fn token(&self, refused: Option<&Secret>) -> Result<Secret, Error> {
+    async fn token(&self, refused: Option<&Secret>) -> Result<Option<Secret>, Error> {
         let now = self.now();
         let app = match (&self.shared.hub.credentials, self.shared.installation) {
-            (Credentials::Token(token) | Credentials::Job { token, .. }, _) => return Ok(token.clone()),
-            (Credentials::App(app), None) => return app.jwt(now),
+            (Credentials::Nobody, _) => return Ok(None),
+            (Credentials::Token(token) | Credentials::Job { token, .. }, _) => return Ok(Some(token.clone())),
+            (Credentials::App(app), None) => return app.jwt(now).map(Some),
             (Credentials::App(app), Some(_)) => app,
         };
         let renew = async || {
@@ -755,7 +756,7 @@ impl Client {
                 }
             }
         };
-        self.shared.token.current(now, refused, renew).await
+        self.shared.token.current(now, refused, renew).await.map(Some)
     }
 
     async fn ask_for_token(&self, jwt: &Secret) -> Result<super::auth::InstallationToken, Error> {
@@ -774,7 +775,7 @@ impl Client {
         loop {
             // A second token does no harm, so this may be repeated whatever happened to the first request.
             hub.meter.read();
-            let failed = match hub.transport.send(&address, &request, jwt).await {
+            let failed = match hub.transport.send(&address, &request, Some(jwt)).await {
                 Ok(answer) => match self.judge(&path, &answer) {
                     RetryDecision::Success => {
                         hub.health.signed(Ok(()));

@@ -86,10 +86,9 @@ impl DebugMemory {
             // Where no ref may be written there is none to read, and a comment has no room for more.
             (true, StateBackend::Comment | StateBackend::Artifact) => Ok(Some(Vec::new())),
         };
-        for error in [change.as_ref().err().map(ToString::to_string), matches.as_ref().err().map(ToString::to_string)] {
-            if let Some(error) = error {
-                tracing::info!(error, "the debug memory could not be asked");
-            }
+        let errors = [change.as_ref().err().map(ToString::to_string), matches.as_ref().err().map(ToString::to_string)];
+        for error in errors.into_iter().flatten() {
+            tracing::info!(error, "the debug memory could not be asked");
         }
         decision.remember(MemoryAnswers { change: change.unwrap_or_default(), matches: matches.unwrap_or_default() });
         let Some(attempt) = decision.unrecorded() else { return };

@@ -165,13 +165,20 @@ impl Transport {
         }
     }
 
-    pub(crate) async fn send(&self, address: &str, request: &Outgoing<'_>, token: &Secret) -> Result<Incoming, Broken> {
+    pub(crate) async fn send(
+        &self,
+        address: &str,
+        request: &Outgoing<'_>,
+        token: Option<&Secret>,
+    ) -> Result<Incoming, Broken> {
         let mut builder = Request::builder()
             .method(request.method.clone())
             .uri(address)
-            .header(header::AUTHORIZATION, format!("Bearer {}", token.expose()))
             .header(header::ACCEPT, request.accept.as_str())
             .header("x-github-api-version", API_VERSION);
+        if let Some(token) = token {
+            builder = builder.header(header::AUTHORIZATION, format!("Bearer {}", token.expose()));
+        }
         if let Some(etag) = request.etag {
             builder = builder.header(header::IF_NONE_MATCH, etag);
         }

@@ -59,6 +59,7 @@ mod templates;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod told;
 mod traces;
 mod verdict;
 mod warning;
@@ -84,7 +85,7 @@ pub use fit::LIMIT;
 pub use fix_request::Dispatch;
 pub use job_summary::job_summary;
 pub use labels::label_description;
-pub use machine::FixTask;
+pub use machine::{Currency, FixTask, ReadFrom, Reading, Told, json_text};
 pub use memory::{memory_cards, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use metrics::{metrics, metrics_csv};
@@ -99,6 +100,7 @@ pub use sanitize::{block as plain_block, line as plain_line};
 pub use status::STATUS_MARKER;
 pub use summary::{Iteration, IterationOutcome};
 pub use terminal::{Colour, notes, report as terminal_report};
+pub use told::{told, told_held_up, told_waiting};
 pub use traces::Traces;
 pub use what_if::what_if;
 pub use workflow::{annotation_commands, defused, silenced};
@@ -168,6 +170,11 @@ pub fn explain(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Str
 /// The same as a document for programs.
 pub fn explanation(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Explanation {
     explain::document(&verdict::Subject { decision, snapshot, policy })
+}
+
+/// What stands between a head and ready, for whoever mends it: `loopgate.feedback/v1`.
+pub fn feedback_document(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Told {
+    machine::Status::of(&verdict::Subject { decision, snapshot, policy }).told()
 }
 
 /// What a local loop's fixer gets on its standard input: `loopgate.feedback/v1` with the task beside it, as JSON.

@@ -22,7 +22,7 @@ gates:
 ";
 
 /// A pull request by alice that adds a password check; bob and olga are the security team, mallory is nobody.
-async fn world() -> (Simulator, RepoName, Pr) {
+pub async fn world() -> (Simulator, RepoName, Pr) {
     configured("").await
 }
 

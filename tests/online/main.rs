@@ -2,9 +2,12 @@
 
 mod check_config;
 mod explain;
+mod feedback;
 #[path = "../config/json_schema.rs"]
 #[expect(dead_code, reason = "property names are asked for elsewhere")]
 mod json_schema;
+#[cfg(unix)]
+mod mcp;
 mod metrics;
 
 use std::{path::Path, process::Command};
@@ -24,6 +27,8 @@ enum As<'a> {
     App,
     /// A token, such as a workflow's.
     Token(&'a str),
+    /// No credentials.
+    Nobody,
 }
 
 async fn github() -> Simulator {
@@ -42,6 +47,7 @@ fn run(github: &Simulator, who: &As<'_>, directory: &Path, arguments: &[&str]) -
             command.env("LOOPGATE_APP_ID", github.app_id().to_string()).env("LOOPGATE_PRIVATE_KEY", key)
         }
         As::Token(token) => command.env("GITHUB_TOKEN", token).env("GITHUB_ACTIONS", "true"),
+        As::Nobody => &mut command,
     };
     let output = command.output().expect("the program that was built for this test");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -2,6 +2,8 @@
 //!
 //! The budgets: reading what a server reads (the cards and what recurs) below 3 s, a look-up below 1 ms, 500 MB.
 
+#![expect(clippy::disallowed_methods, reason = "a bench measures time and memory")]
+
 use std::{
     collections::BTreeSet,
     hint::black_box,

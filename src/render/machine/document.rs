@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::render::{fit::Shown, memory::Remembered};
 use loopgate_core::{
-    CheckName, FailureId, GateName, Login, PrNumber, RepoName, RuleId, Score, Sha,
+    CheckName, FailureId, GateName, Login, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
     deciding::DecisionWord,
     evidence::{CheckKind, RootCauseCategory},
     failure::{Blame, Excerpt, FeedbackLine},
@@ -77,9 +77,13 @@ impl<T> FromIterator<T> for List<T> {
 
 #[derive(Debug, Serialize)]
 pub struct Actor {
+    /// `person`, `bot` or `agent` where the account is known; else the part that somebody plays.
     pub kind: &'static str,
     pub login: Option<Login>,
     pub action: &'static str,
+    /// Since when it is their turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
 }
 
 #[derive(Debug, Serialize)]

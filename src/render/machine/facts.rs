@@ -18,7 +18,8 @@ use loopgate_core::{
     deciding::{CheckView, NextAction},
     failure::{Blame, FeedbackLine},
     gate::{EligibleApprovers, GateReport, GateStanding, Holding},
-    policy::ApproveBy,
+    observed::{Account, AccountKind},
+    policy::{ApproveBy, Policy},
     state::{AttemptDigest, CapabilityProgress, LoopState},
     verdict::{CheckStanding, EvaluationVerdict},
 };
@@ -138,13 +139,18 @@ fn who(eligible: &EligibleApprovers) -> Vec<String> {
 
 /// Who acts next, and how.
 pub fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
-    let author = || Some(subject.snapshot.pull_request.author.login.clone());
+    let account = &subject.snapshot.pull_request.author;
+    let state = &subject.decision.next;
+    // Nobody has opened what is verified in a working tree.
+    let is_open = state.pull_request.is_some();
+    let author = || is_open.then(|| account.login.clone());
+    let kind = || if is_open { kind_of(account, subject.policy) } else { "author" };
     let (kind, login, action) = match &subject.decision.action {
         NextAction::Complete | NextAction::Stopped => return None,
         NextAction::Retry { .. } if subject.decision.view.fixing.is_some() => ("fixer", None, "push a fix"),
-        NextAction::Retry { .. } => ("author", author(), "push a fix"),
-        NextAction::WaitForPush { .. } => ("author", author(), "push the next capability"),
-        NextAction::WaitForReady => ("author", author(), "mark it ready for review"),
+        NextAction::Retry { .. } => (kind(), author(), "push a fix"),
+        NextAction::WaitForPush { .. } => (kind(), author(), "push the next capability"),
+        NextAction::WaitForReady => (kind(), author(), "mark it ready for review"),
         NextAction::WaitForHuman { .. } | NextAction::Escalate { .. } => ("human", None, "decide"),
         NextAction::WaitForApproval { .. } => ("approver", None, "decide the gate"),
         NextAction::WaitForEvidence { .. } => ("ci", None, "report the checks"),
@@ -155,7 +161,22 @@ pub fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
         NextAction::WaitForReview => ("reviewer", None, "review"),
         NextAction::WaitForMerge => ("maintainer", None, "merge"),
     };
-    Some(Actor { kind, login, action })
+    let since = match &subject.decision.action {
+        NextAction::Retry { .. } => state.attempts.last().map(|attempt| attempt.at),
+        NextAction::WaitForHuman { .. } | NextAction::Escalate { .. } => state.blocked.as_ref().map(|call| call.since),
+        NextAction::WaitForApproval { gate } => state.gates.get(gate).and_then(|gate| gate.waiting_since),
+        _ => None,
+    };
+    Some(Actor { kind, login, action, since })
+}
+
+/// What an account is, by its login first: agents act as people, too.
+fn kind_of(account: &Account, policy: &Policy) -> &'static str {
+    match account.kind {
+        _ if policy.coding_agents.contains(&account.login) => "agent",
+        AccountKind::Bot => "bot",
+        AccountKind::User | AccountKind::Organization | AccountKind::Other => "person",
+    }
 }
 
 pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>) -> Failure {

@@ -3,12 +3,15 @@
 
 mod document;
 mod facts;
+mod told;
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use self::document::List;
 pub use self::document::Status;
 use self::document::{Actor, Links};
+pub use self::told::{Currency, ReadFrom, Reading, Told};
+pub(super) use self::told::{Page, ToldFailure, ToldGate};
 use serde::Serialize;
 
 use super::{
@@ -25,6 +28,8 @@ const FEEDBACK_SCHEMA: &str = "loopgate.feedback/v1";
 
 /// Bytes of the document at most.
 const PACKET: usize = 16 * 1024;
+/// Bytes of it that are left for what a reader adds: where it was read, and whether it still holds.
+const FOR_READERS: usize = 256;
 
 /// Lines of a failure's trace, from the most generous document to the tightest.
 const TRACE_LINES: [usize; 4] = [40, 20, 10, 4];
@@ -40,7 +45,7 @@ const RULES: [&str; 2] = [
 /// nothing better is left: who may write can edit the comment.
 pub(super) fn attempts_before(status_comment: &str, head: Sha) -> u32 {
     #[derive(serde::Deserialize)]
-    struct Told {
+    struct Attempts {
         head_sha: Sha,
         attempt: u32,
         attempts: Vec<Counted>,
@@ -49,10 +54,19 @@ pub(super) fn attempts_before(status_comment: &str, head: Sha) -> u32 {
     struct Counted {
         attempt: u32,
     }
-    let document = status_comment.rsplit_once("```json\n").and_then(|(_, rest)| rest.split_once("\n```"));
-    let Some(told) = document.and_then(|(document, _)| serde_json::from_str::<Told>(document).ok()) else { return 0 };
+    let document = folded(status_comment);
+    let Some(told) = document.and_then(|document| serde_json::from_str::<Attempts>(&document).ok()) else { return 0 };
     let was_counted = told.attempts.last().is_some_and(|last| last.attempt == told.attempt);
     if was_counted && told.head_sha != head { told.attempt } else { told.attempt.saturating_sub(1) }
+}
+
+/// The JSON of the last fenced block of a text of ours. Whoever edits a comment on a page gives it other line ends.
+fn folded(markdown: &str) -> Option<Cow<'_, str>> {
+    if markdown.contains('\r') {
+        return folded(&markdown.replace("\r\n", "\n")).map(|json| Cow::Owned(json.into_owned()));
+    }
+    let (_, rest) = markdown.rsplit_once("```json\n")?;
+    rest.split_once("\n```").map(|(document, _)| Cow::Borrowed(document))
 }
 
 /// The document with what only a local loop has.
@@ -111,15 +125,21 @@ impl Status {
             omitted: BTreeMap::new(),
         };
         status.count_omitted();
-        while status.fenced().as_str().len() > PACKET && status.shorten() == Shortened::Yes {}
+        while status.fenced().as_str().len() > PACKET - FOR_READERS && status.shorten() == Shortened::Yes {}
         status
+    }
+
+    /// The document as whoever reads it gets it.
+    pub fn told(&self) -> Told {
+        Told::of_status(self)
     }
 
     /// The document as a fixer gets it: the failures with their traces, as long as they fit, beside the task.
     pub fn for_fixer(subject: &Subject<'_>, task: &FixTask<'_>) -> String {
         let mut status = Self::of(subject);
         status.links.report = Some(task.report.clone());
-        status.who_acts = Some(Actor { kind: "fixer", login: None, action: "mend it in the working tree" });
+        status.who_acts =
+            Some(Actor { kind: "fixer", login: None, action: "mend it in the working tree", since: None });
         let causes = causes(&subject.decision.view.failures);
         let written = |status: &Self| {
             let Task { prompt, ideal_result } = task.task;
@@ -178,14 +198,27 @@ impl Status {
 
 /// Only strings can hold these characters, so a JSON escape is right wherever they stand.
 fn escape(json: &str) -> String {
-    let hides = |c: char| match c {
-        '`' | '<' | '>' => true,
-        '\n' | ' '..='~' => false,
-        _ => !c.is_alphanumeric(),
-    };
+    escape_where(json, |c| matches!(c, '`' | '<' | '>') || is_hidden(c))
+}
+
+/// A document on one line, in which nothing is hidden.
+pub fn json_text(document: &serde_json::Value) -> String {
+    escape_invisible(&document.to_string())
+}
+
+/// The same where no Markdown is read.
+fn escape_invisible(json: &str) -> String {
+    escape_where(json, is_hidden)
+}
+
+fn is_hidden(c: char) -> bool {
+    !matches!(c, '\n' | ' '..='~') && !c.is_alphanumeric()
+}
+
+fn escape_where(json: &str, hides: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(json.len());
-    for piece in json.split_inclusive(hides) {
-        let plain = piece.trim_end_matches(hides);
+    for piece in json.split_inclusive(&hides) {
+        let plain = piece.trim_end_matches(&hides);
         out.push_str(plain);
         for unit in piece[plain.len()..].encode_utf16() {
             out.push_str(&format!("\\u{unit:04x}"));

@@ -209,10 +209,8 @@ impl Card {
                 same || has('-') || has('+')
             })
         };
-        let places = self.citations.iter().zip(&self.fix.hunks);
-        let all = !self.citations.is_empty()
-            && self.citations.len() == self.fix.hunks.len()
-            && places.map(holds).all(|holds| holds);
+        let mut places = self.citations.iter().zip(&self.fix.hunks);
+        let all = !self.citations.is_empty() && self.citations.len() == self.fix.hunks.len() && places.all(holds);
         if all { Verification::Verified } else { Verification::Stale }
     }
 }

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""The official MCP inspector, as a client of `loopgate mcp`: it lists the tools and calls each of them.
+
+    .ci/mcp.py LOOPGATE INSPECTOR
+
+LOOPGATE is the program, INSPECTOR the command of npm's @modelcontextprotocol/inspector.
+"""
+import http.server
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+HEAD = "1" * 40
+DOCUMENT = {
+    "schema": "loopgate.feedback/v1", "repository": "acme/widgets", "pull_request": 12, "head_sha": HEAD,
+    "final": True, "decision": "retry", "failures": [{"id": "3fa9c01b", "do": "Hash it."}],
+}
+COMMENT = f"<!-- loopgate:status -->\n```json\n{json.dumps(DOCUMENT)}\n```\n"
+ANSWERS = {
+    "/repos/acme/widgets/pulls/12": {"state": "open", "head": {"sha": HEAD}},
+    f"/repos/acme/widgets/commits/{HEAD}/check-runs": {"check_runs": []},
+    "/repos/acme/widgets/issues/12/comments": [
+        {"id": 1, "body": COMMENT.replace("retry", "proceed"), "user": {"login": "mallory", "type": "User"}},
+        {"id": 2, "body": COMMENT, "user": {"login": "loopgate[bot]", "type": "Bot"}},
+    ],
+}
+
+
+class GitHub(http.server.BaseHTTPRequestHandler):
+    """As much of it as a public pull request takes."""
+
+    def do_GET(self):
+        answer = ANSWERS.get(self.path.split("?")[0])
+        body = json.dumps(answer if answer is not None else {"message": "Not Found"}).encode()
+        self.send_response(200 if answer is not None else 404)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def main(loopgate, inspector):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), GitHub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with tempfile.TemporaryDirectory() as folder:
+        project(Path(folder))
+
+        def ask(method, *more):
+            command = [inspector, "--cli", "-e", f"LOOPGATE_GITHUB_API_URL=http://127.0.0.1:{server.server_port}",
+                       str(Path(loopgate).resolve()), "mcp", "--method", method, *more]
+            asked = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+            if asked.returncode != 0:
+                raise RuntimeError(f"{asked.stdout}{asked.stderr}")
+            return json.loads(asked.stdout)
+
+        def call(tool, *arguments):
+            given = [part for argument in arguments for part in ("--tool-arg", argument)]
+            return ask("tools/call", "--tool-name", tool, *given)
+
+        names = [tool["name"] for tool in ask("tools/list")["tools"]]
+        assert names == ["verify", "feedback", "wait", "explain"], names
+        verified = call("verify")
+        document = verified["structuredContent"]
+        assert document["failures"][0]["check"] == "lint" and document["decision"] == "retry", verified
+        assert json.loads(verified["content"][0]["text"]) == document, verified
+        assert call("feedback")["structuredContent"] == document
+        for tool in "feedback", "wait":
+            told = call(tool, "pull_request=acme/widgets#12")["structuredContent"]
+            assert told["decision"] == "retry" and told["read_from"] == "status_comment", told
+        refused = call("explain", "pull_request=acme/widgets#12")
+        assert refused["isError"] and "GITHUB_TOKEN" in refused["content"][0]["text"], refused
+        wrong = call("wait", "pull_request=acme")
+        assert wrong["isError"] and "OWNER/REPO#N" in wrong["content"][0]["text"], wrong
+        try:
+            call("merge")
+        except RuntimeError as error:
+            assert "Unknown tool" in str(error), error
+        else:
+            raise AssertionError("a tool that there is not was called")
+    print(f"the inspector listed and called {', '.join(names)}")
+
+
+def project(folder):
+    (folder / ".github").mkdir()
+    (folder / ".github/loopgate.yml").write_text(
+        "version: 1\nverify:\n  checks:\n    lint: { kind: lint, run: cat checked }\n")
+    who = ["-c", "user.name=alice", "-c", "user.email=alice@example.com"]
+    for arguments in ["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "A project"]:
+        subprocess.run(["git", *arguments], cwd=folder, check=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

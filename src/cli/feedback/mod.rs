@@ -1,0 +1,160 @@
+//! `loopgate feedback`: what stands between a pull request, or the working tree here, and ready.
+
+mod wait;
+
+use std::path::{Path, PathBuf};
+
+use chrono::TimeDelta;
+use clap::Args;
+
+pub(super) use self::wait::{Pacing, Waited, until_final};
+use super::{
+    CliError, CommandResult, exit, local,
+    online::{self, PullRequest, Reader},
+    output::{self, Format},
+    runtime,
+};
+use crate::{
+    github::{Error, FeedbackSeen, SystemClock},
+    render::{self, Currency, ReadFrom, Reading, Told},
+    runner::Checkout,
+};
+use loopgate_core::Sha;
+
+/// What `verify` leaves beside its evidence, and this command reads.
+pub(super) const FILE: &str = "feedback.json";
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("{}\nWithout any of these a public repository is read, 60 times an hour.\n\n\
+    The exit code is that of the decision: 3 while the verdict on the head is not final.\n\n\
+    Examples:\n  loopgate feedback\n  loopgate feedback acme/widgets#12 --format json\n  \
+    git push && loopgate feedback acme/widgets#12 --wait --since $(git rev-parse @{{push}}@{{1}})", online::ENVIRONMENT))]
+pub struct Arguments {
+    /// The pull request [default: the last `loopgate verify` here]
+    #[arg(value_name = "OWNER/REPO#N")]
+    pull_request: Option<PullRequest>,
+    /// Return once the verdict on the head is final
+    #[arg(long, requires = "pull_request")]
+    wait: bool,
+    /// How long at most, such as 90s, 30m or 1h
+    #[arg(long, default_value = "30m", value_parser = time, value_name = "TIME")]
+    timeout: TimeDelta,
+    /// Only a verdict on another head than this one counts: the head before your push
+    #[arg(long, requires = "pull_request", value_name = "HEAD")]
+    since: Option<Sha>,
+    /// Where `loopgate verify` left its files
+    #[arg(long, default_value = local::EVIDENCE, value_name = "DIRECTORY")]
+    evidence: PathBuf,
+}
+
+/// A number and its unit: s, m or h; a day at most.
+fn time(text: &str) -> Result<TimeDelta, String> {
+    let told = || "write a number with its unit, s, m or h, at most 24h: 30m".to_owned();
+    let unit = text.char_indices().next_back().ok_or_else(told)?;
+    let number: u32 = text[..unit.0].parse().map_err(|_| told())?;
+    let seconds = match unit.1 {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        _ => return Err(told()),
+    };
+    let time = TimeDelta::seconds(i64::from(number) * seconds);
+    if time <= TimeDelta::days(1) { Ok(time) } else { Err(told()) }
+}
+
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    let reading = match &arguments.pull_request {
+        None => here(&std::env::current_dir().map_err(CliError::unavailable)?, &arguments.evidence)?,
+        Some(of) => runtime()?.block_on(async {
+            let reader = Reader::from_environment()?;
+            if arguments.wait {
+                wait(&reader, of, arguments.since, arguments.timeout).await
+            } else {
+                look(&reader, of, arguments.since).await
+            }
+        })?,
+    };
+    match format {
+        Format::Json => output::document(&reading.json()),
+        Format::Human => output::line(render::told(&reading)),
+    }
+    Ok(exit::of(reading.decision()))
+}
+
+/// What was said of a pull request by now.
+pub(super) async fn look(reader: &Reader, of: &PullRequest, since: Option<Sha>) -> Result<Reading, CliError> {
+    let seen = reader.of(of.clone()).await?.look().await;
+    seen.map(|seen| reading(seen, since)).map_err(|error| told(of, error))
+}
+
+/// What was said once the verdict on the head is final, or by the end of the time.
+pub(super) async fn wait(
+    reader: &Reader,
+    of: &PullRequest,
+    since: Option<Sha>,
+    time: TimeDelta,
+) -> Result<Reading, CliError> {
+    let feedback = &reader.of(of.clone()).await?;
+    let look = || async move {
+        let seen = feedback.look().await?;
+        let is_open = seen.is_open;
+        Ok((reading(seen, since), is_open))
+    };
+    let sleep = |time: TimeDelta| tokio::time::sleep(time.to_std().unwrap_or_default());
+    let say = |words: &str| output::note_line(words);
+    let waited = until_final(look, Pacing::of(reader.rights), time, &SystemClock, sleep, say).await;
+    match waited.map_err(|error| told(of, error))? {
+        Waited::Ended(reading) => Ok(reading),
+        Waited::TimedOut(Some(reading)) => {
+            output::note_line("the verdict was not final in time");
+            Ok(reading)
+        }
+        Waited::TimedOut(None) => Err(CliError::waiting(format!("GitHub did not tell of {of} in time"))),
+    }
+}
+
+fn reading(seen: FeedbackSeen, since: Option<Sha>) -> Reading {
+    Reading::of_head(seen.told, seen.from, seen.head, since)
+}
+
+fn told(of: &PullRequest, error: Error) -> CliError {
+    match error {
+        Error::NotFound { .. } => {
+            CliError::bad_data(format!("there is no pull request {of}, or it is not shown to these credentials"))
+        }
+        error => CliError::unavailable(error),
+    }
+}
+
+/// What the last verification around a directory came to.
+pub(super) fn here(directory: &Path, evidence: &Path) -> Result<Reading, CliError> {
+    let checkout = Checkout::around(directory).map_err(CliError::bad_data)?;
+    let path = checkout.root.join(evidence).join(FILE);
+    if !path.is_file() {
+        return Err(CliError::bad_data(format!(
+            "there is no {}: run `loopgate verify` first, or name a pull request",
+            path.display()
+        )));
+    }
+    let told = Told::parse(&output::read_text(&path)?)
+        .ok_or_else(|| CliError::bad_data(format!("{} is no feedback of Loopgate", path.display())))?;
+    let is_same = match told.working_tree() {
+        Some(tree) => local::working_tree(&checkout.root, evidence) == Some(tree),
+        None => told.head() == checkout.head,
+    };
+    let currency = if is_same { Currency::Current } else { Currency::TreeChanged };
+    Ok(Reading { told, from: ReadFrom::Verification, currency })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_unit_and_an_end() {
+        assert_eq!(["0s", "90s", "30m", "24h"].map(|text| time(text).unwrap().num_seconds()), [0, 90, 1_800, 86_400]);
+        for wrong in ["", "30", "m", "-1m", "25h", "1d", "3é", "99999999999h"] {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
+    }
+}

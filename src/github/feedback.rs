@@ -1,0 +1,197 @@
+//! What Loopgate said of a pull request, read again by whoever mends it, with the rights they have.
+//!
+//! It stands in three places, of which the first that may be read counts: the check run, the status comment, the state
+//! ref. Anybody can write a comment that looks like ours, so only a bot's is believed; and a workflow can make check
+//! runs with our names, so what comes from GitHub Actions counts only where no other App speaks.
+
+use serde::Deserialize;
+
+use super::{Client, Error, GithubObjects, error::OrAbsent as _, marker::Marker, paging::wrapped_pages, path};
+use crate::{
+    refs::{RefName, RefsError, Retry, StateStore},
+    render::{ReadFrom, Told},
+};
+use loopgate_core::{CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, observed::OwnCheck};
+
+/// Pages of check runs and of comments that are read at most. The status comment is among the first comments.
+const MOST_PAGES: usize = 3;
+/// The bot that every workflow acts as.
+const ACTIONS: &str = "github-actions[bot]";
+
+/// Reads what Loopgate said of one pull request.
+pub struct FeedbackReader {
+    client: Client,
+    repository: RepoName,
+    number: PrNumber,
+    /// Whose word counts, where that is known.
+    bot: Option<Login>,
+}
+
+/// A pull request, and what was said of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeedbackSeen {
+    pub head: Sha,
+    /// Whether anything can still change.
+    pub is_open: bool,
+    pub told: Told,
+    pub from: ReadFrom,
+}
+
+#[derive(Deserialize)]
+struct Pull {
+    state: String,
+    head: Head,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    sha: Sha,
+}
+
+#[derive(Deserialize)]
+struct Run {
+    id: CheckRunId,
+    name: String,
+    app: Option<App>,
+    output: Option<Output>,
+}
+
+#[derive(Deserialize)]
+struct App {
+    slug: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Output {
+    summary: Option<String>,
+    text: Option<String>,
+}
+
+wrapped_pages! { Runs.check_runs of Run; }
+
+#[derive(Deserialize)]
+struct Comment {
+    id: CommentId,
+    body: Option<String>,
+    user: Option<User>,
+}
+
+#[derive(Deserialize)]
+struct User {
+    login: String,
+    r#type: String,
+}
+
+impl Run {
+    fn bot(&self) -> Option<String> {
+        Some(format!("{}[bot]", self.app.as_ref()?.slug.as_ref()?))
+    }
+}
+
+impl FeedbackReader {
+    /// `bot`: the account of the App whose word alone counts; else that of the App whose check runs carry our names.
+    pub const fn new(client: Client, repository: RepoName, number: PrNumber, bot: Option<Login>) -> Self {
+        Self { client, repository, number, bot }
+    }
+
+    /// Looks once. What was read before is asked for conditionally.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] where these credentials are shown no such pull request; faults, outages and limits.
+    pub async fn look(&self) -> Result<FeedbackSeen, Error> {
+        let repo = path::repo(&self.repository);
+        let pull: Pull = self.client.get(&format!("{repo}/pulls/{}", self.number)).await?;
+        let (head, is_open) = (pull.head.sha, pull.state == "open");
+        let seen = |(from, told)| FeedbackSeen { head, is_open, told, from };
+        let runs = format!("{repo}/commits/{head}/check-runs");
+        let runs = permitted(self.client.list::<Runs>(&runs, MOST_PAGES).await.map(|runs| runs.items))?;
+        let ours = |run: &Run| OwnCheck::named(&run.name).is_some() && run.bot().is_some_and(|bot| self.may_be(&bot));
+        let runs: Option<Vec<Run>> = runs.map(|runs| runs.into_iter().filter(ours).collect());
+        let speakers: Vec<String> = runs.iter().flatten().filter_map(Run::bot).collect();
+        if let Some(told) = runs.as_ref().and_then(|runs| self.in_runs(runs)) {
+            return Ok(seen((ReadFrom::CheckRun, told)));
+        }
+        let comments = format!("{repo}/issues/{}/comments", self.number);
+        let comments = permitted(self.client.list::<Vec<Comment>>(&comments, MOST_PAGES).await.map(|list| list.items))?;
+        if let Some(told) = comments.as_ref().and_then(|comments| self.in_comments(comments, &speakers)) {
+            return Ok(seen((ReadFrom::StatusComment, told)));
+        }
+        // Where both could be read, nothing was said.
+        if (runs.is_none() || comments.is_none())
+            && let Some(told) = self.in_state().await?
+        {
+            return Ok(seen((ReadFrom::StateRef, told)));
+        }
+        Ok(seen((ReadFrom::Nowhere, Told::nothing(&self.repository, self.number, head))))
+    }
+
+    fn may_be(&self, bot: &str) -> bool {
+        self.bot.as_ref().is_none_or(|ours| ours.as_str().eq_ignore_ascii_case(bot))
+    }
+
+    /// The document, where it is of this pull request: others may share the head.
+    fn of_this(&self, told: Option<Told>) -> Option<Told> {
+        told.filter(|told| told.pull_request() == Some(self.number))
+    }
+
+    /// The newest check run's of an App other than GitHub Actions, if there is one.
+    fn in_runs(&self, runs: &[Run]) -> Option<Told> {
+        let document = |run: &Run| {
+            let output = run.output.as_ref()?;
+            let texts = [output.text.as_deref(), output.summary.as_deref()];
+            self.of_this(texts.into_iter().flatten().find_map(Told::within))
+        };
+        let told = runs.iter().filter_map(|run| Some((run.bot()? != ACTIONS, run.id, document(run)?)));
+        told.max_by_key(|(is_elsewhere, id, _)| (*is_elsewhere, *id)).map(|(.., told)| told)
+    }
+
+    /// That of a bot whose check runs carry our names, if there are such; of several the oldest, which is the one that
+    /// is edited in place.
+    fn in_comments(&self, comments: &[Comment], speakers: &[String]) -> Option<Told> {
+        let told = comments.iter().filter_map(|comment| {
+            let (user, body) = (comment.user.as_ref()?, comment.body.as_deref()?);
+            let is_ours = user.r#type == "Bot" && self.may_be(&user.login) && Marker::of(body) == Some(Marker::Status);
+            let told = is_ours.then(|| self.of_this(Told::within(body)))??;
+            Some((!speakers.contains(&user.login), user.login == ACTIONS, comment.id, told))
+        });
+        told.min_by_key(|(is_silent, is_actions, id, _)| (*is_silent, *is_actions, *id)).map(|(.., told)| told)
+    }
+
+    async fn in_state(&self) -> Result<Option<Told>, Error> {
+        let objects = GithubObjects::new(self.client.clone(), self.repository.clone());
+        match self.state_of(&objects).await {
+            Ok(told) => Ok(told),
+            // As with the other two: not to be read.
+            Err(RefsError::Refused(_)) => Ok(None),
+            Err(error) => {
+                let retry_at = match error {
+                    RefsError::Fault { retry: Retry::At(at), .. } => Some(at),
+                    _ => None,
+                };
+                Err(Error::Unavailable { path: "the state ref".to_owned(), message: error.to_string(), retry_at })
+            }
+        }
+    }
+
+    async fn state_of(&self, objects: &GithubObjects) -> Result<Option<Told>, RefsError> {
+        for name in [RefName::pull_request(self.number), RefName::archive(self.number)] {
+            let store = StateStore::new(objects, name);
+            let run = store.load().await?;
+            let (Some(tip), Some(state)) = (run.tip, run.intact()) else { continue };
+            let attempt = match state.attempts.last() {
+                Some(last) => store.recorded_attempt(tip, last.number).await?,
+                None => None,
+            };
+            return Ok(Some(Told::of_state(state, attempt.as_ref())));
+        }
+        Ok(None)
+    }
+}
+
+/// What may be read; none where GitHub says no.
+fn permitted<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
+    match answer.or_absent() {
+        Ok(found) => Ok(found),
+        Err(error) => error.refusal().map(|_| None),
+    }
+}

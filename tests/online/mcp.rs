@@ -1,0 +1,128 @@
+//! `loopgate mcp`: the protocol with the real process, line by line.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::feedback::failing;
+
+struct Client {
+    process: Child,
+    to: Option<ChildStdin>,
+    from: BufReader<ChildStdout>,
+    asked: u64,
+}
+
+impl Client {
+    /// A client that has said hello.
+    fn of(directory: &Path, github: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loopgate"));
+        command.arg("mcp").current_dir(directory).env_clear().env("LOOPGATE_GITHUB_API_URL", github);
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = command.spawn().unwrap();
+        let (to, from) = (process.stdin.take(), BufReader::new(process.stdout.take().unwrap()));
+        let mut client = Self { process, to, from, asked: 0 };
+        let us = json!({ "name": "a test", "version": "1" });
+        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": us });
+        let answer = client.ask("initialize", &hello);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "loopgate", "{answer}");
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.to.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    /// The answer. Every line of standard output is one of the protocol.
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.asked += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params }));
+        let mut line = String::new();
+        self.from.read_line(&mut line).unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &json!(self.asked)), "{answer}");
+        answer
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }))
+    }
+
+    /// The document of a call that succeeded, which the text repeats.
+    fn document(&mut self, tool: &str, arguments: &Value) -> Value {
+        let answer = self.call(tool, arguments);
+        let result = &answer["result"];
+        assert_eq!(result["isError"], false, "{answer}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), result["structuredContent"]);
+        result["structuredContent"].clone()
+    }
+
+    /// How it ends when its client leaves.
+    fn leave(mut self) -> Option<i32> {
+        drop(self.to.take());
+        self.process.wait().unwrap().code()
+    }
+}
+
+fn git(directory: &Path, arguments: &[&str]) {
+    let who = ["-c", "user.name=alice", "-c", "user.email=alice@example.com"];
+    let done = Command::new("git").current_dir(directory).args(who).args(arguments).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_lists_and_calls_each_tool() {
+    let (github, _, pr) = failing().await;
+    let here = tempfile::tempdir().unwrap();
+    git(here.path(), &["init", "-q"]);
+    let configuration = "version: 1\nverify:\n  checks:\n    lint: { kind: lint, run: cat checked }\n";
+    std::fs::create_dir(here.path().join(".github")).unwrap();
+    std::fs::write(here.path().join(".github/loopgate.yml"), configuration).unwrap();
+    git(here.path(), &["add", "-A"]);
+    git(here.path(), &["commit", "-qm", "A project"]);
+    let mut client = Client::of(here.path(), &github.url());
+
+    let listed = client.ask("tools/list", &json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["verify", "feedback", "wait", "explain"]);
+    assert!(tools.iter().all(|tool| tool["inputSchema"]["type"] == "object"), "{listed:#}");
+
+    let of = json!({ "pull_request": format!("{}#{}", pr.repo, pr.number) });
+    let read = client.document("feedback", &of);
+    assert_eq!((&read["schema"], &read["decision"]), (&json!("loopgate.feedback/v1"), &json!("retry")));
+    assert_eq!(client.document("wait", &of), read);
+
+    let verified = client.document("verify", &json!({}));
+    assert_eq!((&verified["final"], &verified["failures"][0]["check"]), (&json!(true), &json!("lint")), "{verified:#}");
+    assert_eq!(client.document("feedback", &json!({})), verified, "the last verification here");
+    std::fs::write(here.path().join("checked"), "").unwrap();
+    let outdated = client.document("feedback", &json!({}));
+    assert_eq!((&outdated["final"], &outdated["outdated"]["reason"]), (&json!(false), &json!("tree_changed")));
+    let mended = client.document("verify", &json!({ "checks": ["lint"] }));
+    assert_eq!(mended["failures"], json!([]), "{mended:#}");
+
+    // What a tool cannot do is its answer; a tool that there is not is an error of the protocol.
+    for (tool, arguments, why) in [
+        ("feedback", json!({ "pull_request": "acme" }), "OWNER/REPO#N"),
+        ("wait", json!({}), "pull_request"),
+        ("wait", json!({ "pull_request": "acme/widgets#1", "timeout_seconds": 9_999 }), "at most 1800"),
+        ("verify", json!({ "check": "lint" }), "unknown field"),
+        ("verify", json!({ "checks": ["nothing"] }), "nothing"),
+        ("explain", of.clone(), "GITHUB_TOKEN"),
+    ] {
+        let answer = client.call(tool, &arguments);
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(answer["result"]["isError"] == true && text.contains(why), "{tool} {arguments}: {answer}");
+    }
+    assert_eq!(client.call("merge", &json!({}))["error"]["code"], -32_602);
+    assert_eq!(client.ask("resources/read", &json!({ "uri": "x" }))["error"]["code"], -32_601);
+    assert_eq!(client.leave(), Some(0));
+}
