@@ -137,8 +137,10 @@ impl<'a> Index<'a> {
         let words: Vec<String> = words.split_whitespace().take(10).map(str::to_lowercase).collect();
         let holds = |card: &&Card| {
             let files = card.fix.files_modified.join(" ");
+            let hunks: String = card.fix.hunks.iter().map(|hunk| hunk.text.as_str()).collect();
             let texts = [card.test.as_deref().unwrap_or_default(), &card.template, &card.cause, &card.fix.description];
-            let text = format!("{} {} {files} {}", texts.join(" "), card.id, card.error_type.as_str()).to_lowercase();
+            let text =
+                format!("{} {} {files} {} {hunks}", texts.join(" "), card.id, card.error_type.as_str()).to_lowercase();
             words.iter().all(|word| text.contains(word))
         };
         let mut found: Vec<&Card> = self.memory.cards.values().filter(holds).collect();
