@@ -74,6 +74,36 @@ impl GithubObjects {
         self.path(format_args!("replaced/{}/{old}", name.short()))
     }
 
+    /// Writes a commit on its parent, whose tree is `base` with the files put in.
+    async fn write_on(&self, base: Option<Sha>, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
+        let entries: Vec<Value> = commit
+            .files
+            .iter()
+            .map(|(path, content)| json!({ "path": path, "mode": "100644", "type": "blob", "content": content }))
+            .collect();
+        let mut body = json!({ "tree": entries });
+        if let Some(base) = base {
+            body["base_tree"] = json!(base);
+        }
+        let send = async |below: &str, body: &Value| -> Result<Sha, RefsError> {
+            // Named by their content: a second one is the same, or harmless.
+            let object: Object =
+                self.client.write(Method::POST, &self.path(below), body, Repeat::Safe).await.map_err(told)?;
+            Ok(object.sha)
+        };
+        let tree = send("trees", &body).await?;
+        let parents: Vec<Sha> = commit.parent.into_iter().collect();
+        let sha = send("commits", &json!({ "message": commit.subject, "tree": tree, "parents": parents })).await?;
+        // What we have just written need not be read back at the next reconcile.
+        let parents: Vec<_> = parents.iter().map(|parent| json!({ "sha": parent })).collect();
+        let known = json!({ "tree": { "sha": tree }, "parents": parents }).to_string();
+        self.client.remember(&self.path(format_args!("commits/{sha}")), Accept::Json, known.into());
+        for (path, content) in commit.files {
+            self.client.remember(&self.file_path(sha, path), Accept::Raw, Bytes::from(content.clone()));
+        }
+        Ok(sha)
+    }
+
     async fn commit(&self, sha: Sha) -> Result<Commit, RefsError> {
         let path = self.path(format_args!("commits/{sha}"));
         let commit = self.client.get_immutable_json(&path).await.map_err(told)?;
@@ -110,40 +140,11 @@ impl GitObjects for GithubObjects {
     }
 
     async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
-        let entries: Vec<Value> = commit
-            .files
-            .iter()
-            .map(|(path, content)| json!({ "path": path, "mode": "100644", "type": "blob", "content": content }))
-            .collect();
-        let mut body = json!({ "tree": entries });
-        if let Some(parent) = commit.parent {
-            body["base_tree"] = json!(self.commit(parent).await?.tree.sha);
-        }
-        let send = async |below: &str, body: &Value| -> Result<Sha, RefsError> {
-            // Named by their content: a second one is the same, or harmless.
-            let object: Object =
-                self.client.write(Method::POST, &self.path(below), body, Repeat::Safe).await.map_err(told)?;
-            Ok(object.sha)
+        let base = match commit.parent {
+            Some(parent) => Some(self.commit(parent).await?.tree.sha),
+            None => None,
         };
-        let tree = send("trees", &body).await?;
-        let parents: Vec<Sha> = commit.parent.into_iter().collect();
-        let sha = send("commits", &json!({ "message": commit.subject, "tree": tree, "parents": parents })).await?;
-        // What we have just written need not be read back at the next reconcile.
-        let parents: Vec<_> = parents.iter().map(|parent| json!({ "sha": parent })).collect();
-        let known = json!({ "tree": { "sha": tree }, "parents": parents }).to_string();
-        self.client.remember(&self.path(format_args!("commits/{sha}")), Accept::Json, known.into());
-        for (path, content) in commit.files {
-            self.client.remember(&self.file_path(sha, path), Accept::Raw, Bytes::from(content.clone()));
-        }
-        // Nor does what the commit leaves as it was: a server that lags would say that there is no history, and a new one
-        // would take its place.
-        if commit.files.iter().all(|(path, _)| path != HISTORY_FILE)
-            && let Some(parent) = commit.parent
-            && let Some(history) = self.client.recall(&self.file_path(parent, HISTORY_FILE), Accept::Raw)
-        {
-            self.client.remember(&self.file_path(sha, HISTORY_FILE), Accept::Raw, history);
-        }
-        Ok(sha)
+        self.write_on(base, commit).await
     }
 
     async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<(), RefsError> {
@@ -192,6 +193,10 @@ impl ListObjects for GithubObjects {
         let root = tree(self.commit(commit).await?.tree.sha).await?.unwrap_or_default().tree;
         let Some(found) = root.into_iter().find(|entry| entry.path == folder) else { return Ok(Vec::new()) };
         Ok(tree(found.sha).await?.unwrap_or_default().tree.into_iter().map(|entry| entry.path).collect())
+    }
+
+    async fn write_whole(&self, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
+        self.write_on(None, commit).await
     }
 }
 

@@ -47,6 +47,11 @@ pub trait GitObjects: Sync {
 pub trait ListObjects: GitObjects {
     /// The names in a folder at the top of a commit's tree; none where there is no such folder.
     fn list_folder(&self, commit: Sha, folder: &str) -> impl Future<Output = Result<Vec<String>, RefsError>> + Send;
+
+    /// Writes a commit whose files are all that its tree need hold: what the parent's tree holds may be left out.
+    fn write_whole(&self, commit: NewCommit<'_>) -> impl Future<Output = Result<Sha, RefsError>> + Send {
+        self.write_commit(commit)
+    }
 }
 
 /// A commit to write.

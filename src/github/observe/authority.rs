@@ -100,6 +100,10 @@ impl Registry {
         let doubts = client.doubts();
         let account = match client.get::<User>(&format!("/users/{}", path::escape(login.as_str()))).await.or_absent() {
             Ok(Some(user)) => NamedAccount::Known(user.into()),
+            // Nobody's word is turned down for an absence in doubt.
+            Ok(None) if client.doubts() > doubts => {
+                return Ok(NamedAccount::Unknown("GitHub shows no such account for the moment".to_owned()));
+            }
             Ok(None) => NamedAccount::Missing,
             Err(error) => return Ok(NamedAccount::Unknown(reason(error)?)),
         };

@@ -1,4 +1,4 @@
-//! `cards.json` and `recurring.json`.
+//! `cards.json`, which is all that is read, and `recurring.json`, which repeats what recurs for whoever wants that alone.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use loopgate_core::{
 };
 
 pub(super) const CARDS_FILE: &str = "cards.json";
-pub(super) const RECURRING_FILE: &str = "recurring.json";
+const RECURRING_FILE: &str = "recurring.json";
 /// Bytes read at most; what is larger was not written by us.
 pub(super) const LIMIT: usize = 16 << 20;
 
@@ -24,16 +24,16 @@ const SCHEMA: &str = "loopgate.memory-cards/v1";
 struct Cards {
     schema: String,
     cards: Vec<Value>,
+    recurring: Vec<Value>,
     trial: Trial,
     weeks: BTreeSet<Week>,
     recent: BTreeSet<Timestamp>,
 }
 
-pub(super) fn read(cards: &[u8], recurring: &[u8]) -> Memory {
+pub(super) fn read(cards: &[u8]) -> Memory {
     let document: Cards = serde_json::from_slice(cards).unwrap_or_default();
     let cards = document.cards.into_iter().filter_map(|card| serde_json::from_value::<Card>(card).ok());
-    let seen: Vec<Value> = serde_json::from_slice(recurring).unwrap_or_default();
-    let seen = seen.into_iter().filter_map(|seen| serde_json::from_value::<Recurring>(seen).ok());
+    let seen = document.recurring.into_iter().filter_map(|seen| serde_json::from_value::<Recurring>(seen).ok());
     Memory {
         cards: cards.map(|card| (card.id, card)).collect(),
         recurring: seen.map(|seen| (seen.key(), seen)).collect(),
@@ -46,8 +46,10 @@ pub(super) fn read(cards: &[u8], recurring: &[u8]) -> Memory {
 pub(super) fn write(memory: &Memory) -> Result<Vec<(String, String)>, RefsError> {
     let cards = memory.cards.values().map(serde_json::to_value).collect::<Result<_, _>>().map_err(unwritable)?;
     let (weeks, recent) = (memory.weeks.clone(), memory.recent.clone());
-    let cards = Cards { schema: SCHEMA.to_owned(), cards, trial: memory.trial, weeks, recent };
-    let recurring: Vec<&Recurring> = memory.recurring.values().collect();
+    let recurring =
+        memory.recurring.values().map(serde_json::to_value).collect::<Result<Vec<_>, _>>().map_err(unwritable)?;
+    let trial = memory.trial;
+    let cards = Cards { schema: SCHEMA.to_owned(), cards, recurring: recurring.clone(), trial, weeks, recent };
     let documents = [(CARDS_FILE, serde_json::to_value(cards)), (RECURRING_FILE, serde_json::to_value(recurring))];
     let written = documents.into_iter().map(|(path, value)| {
         let mut value = value?;

@@ -14,7 +14,7 @@ mod shards;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::documents::{CARDS_FILE, RECURRING_FILE};
+use self::documents::CARDS_FILE;
 use super::{ListObjects, NewCommit, RefName, RefsError, store::unwritable};
 use loopgate_core::{
     FailureId, Sha, Timestamp,
@@ -73,12 +73,11 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         let Some(tip) = self.objects.read_ref(&RefName::memory_cards()).await? else {
             return Ok((None, Memory::default()));
         };
-        let read = async |path| match self.objects.read_file(tip, path, documents::LIMIT).await {
-            Err(RefsError::TooLarge { .. }) => Ok(None),
-            read => read,
+        let cards = match self.objects.read_file(tip, CARDS_FILE, documents::LIMIT).await {
+            Err(RefsError::TooLarge { .. }) => None,
+            read => read?,
         };
-        let (cards, recurring) = (read(CARDS_FILE).await?, read(RECURRING_FILE).await?);
-        Ok((Some(tip), documents::read(&cards.unwrap_or_default(), &recurring.unwrap_or_default())))
+        Ok((Some(tip), documents::read(&cards.unwrap_or_default())))
     }
 
     /// Adds to what is remembered, and lets go what is too old.
@@ -301,7 +300,11 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     async fn save(&self, tip: Option<Sha>, memory: &Memory) -> Result<bool, RefsError> {
-        self.commit(&RefName::memory_cards(), tip, &documents::write(memory)?, "cards").await
+        let (name, files) = (RefName::memory_cards(), documents::write(memory)?);
+        let commit = NewCommit { parent: tip, files: &files, subject: "cards" };
+        // Both files are written, so nothing of the tree before is needed.
+        let commit = self.objects.write_whole(commit).await?;
+        self.move_to(&name, tip, commit).await
     }
 
     /// Writes files on a tip; false when somebody was faster.
@@ -313,7 +316,11 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         subject: &str,
     ) -> Result<bool, RefsError> {
         let commit = self.objects.write_commit(NewCommit { parent, files, subject }).await?;
-        match self.objects.compare_and_swap(name, parent, commit).await {
+        self.move_to(name, parent, commit).await
+    }
+
+    async fn move_to(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<bool, RefsError> {
+        match self.objects.compare_and_swap(name, old, new).await {
             Ok(()) => Ok(true),
             Err(RefsError::RefMoved { .. }) => Ok(false),
             Err(error) => Err(error),
