@@ -12,12 +12,12 @@ use std::{
 use chrono::TimeDelta;
 use futures::future::join_all;
 
-use super::{Client, Error, GithubObjects, Observation, client::blob_id, observe::pushed_between, path};
-use crate::refs::{MemoryNotes, MemoryStore, RefsError};
+use super::{Client, Error, GithubObjects, Observation, client::blob_id, objects::told, observe::pushed_between, path};
+use crate::refs::{MemoryNotes, MemoryStore, RefsError, Retry};
 use loopgate_core::{
     RepoName, Sha, Timestamp,
-    deciding::{Decision, MemoryAnswers},
-    memory::{AppliedFix, CitedFile, Index, LineStatus, MemoryMatch, Retention},
+    deciding::{Decision, MemoryAnswers, NextAction},
+    memory::{AppliedFix, CitedFile, Index, LineStatus, MemoryLine, MemoryMatch, Retention},
     observed::{ChangedFile, Snapshot},
     policy::{Policy, StateBackend},
 };
@@ -32,6 +32,8 @@ const AFTER_A_REFUSAL: TimeDelta = TimeDelta::hours(1);
 const MOST_WAITING: usize = 200;
 /// Repositories, and runs of one, that are known at most.
 const MOST_KNOWN: usize = 4_096;
+/// How long it is asked again what a line's fix changed. Then the line is written without.
+const ASKED_FOR: TimeDelta = TimeDelta::hours(1);
 /// Files that are read to see whether cards still hold, and bytes of each.
 const MOST_CITED: usize = 8;
 const CITED_BYTES: usize = 1 << 20;
@@ -49,7 +51,11 @@ pub(super) struct DebugMemory(Mutex<BTreeMap<RepoName, OfRepository>>);
 
 #[derive(Debug, Default)]
 struct OfRepository {
+    /// What runs leave to be remembered as soon as their states tell of it. The answer to a save may be lost.
+    unsaved: BTreeMap<String, Unsaved>,
     waiting: MemoryNotes,
+    /// What lines that wait, or will, have still to be told of, by their runs.
+    unanswered: BTreeMap<String, PushedSince>,
     not_before: Option<Timestamp>,
     /// The last write was refused.
     is_doubtful: bool,
@@ -61,11 +67,37 @@ struct OfRepository {
     untold: BTreeSet<String>,
 }
 
+/// Of no more runs than are known at most.
+fn put<T>(of_runs: &mut BTreeMap<String, T>, run: &str, value: T) {
+    if of_runs.len() >= MOST_KNOWN {
+        of_runs.pop_first();
+    }
+    of_runs.insert(run.to_owned(), value);
+}
+
+#[derive(Debug)]
+struct Unsaved {
+    line: Option<MemoryLine>,
+    is_merged: bool,
+}
+
+/// The question what a run pushed after an attempt that failed.
+#[derive(Debug, Clone)]
+struct PushedSince {
+    from: Sha,
+    to: Sha,
+    /// The files of the pull request. What came with a merge of the base mended nothing here, or did it for everybody.
+    own: BTreeSet<String>,
+    /// What the failing attempt was told as: it names files.
+    failing: String,
+    asked_until: Timestamp,
+}
+
 impl DebugMemory {
     fn with<T>(&self, repository: &RepoName, change: impl FnOnce(&mut OfRepository) -> T) -> T {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_KNOWN {
-            known.retain(|_, of| !of.waiting.lines.is_empty());
+            known.retain(|_, of| !of.waiting.lines.is_empty() || !of.unsaved.is_empty());
         }
         change(known.entry(repository.clone()).or_default())
     }
@@ -76,10 +108,14 @@ impl DebugMemory {
     pub async fn recall(&self, client: &Client, observation: &Observation, decision: &mut Decision, writers: Writers) {
         let Observation { snapshot, policy, .. } = observation;
         let questions = decision.memory_questions(policy);
-        let change = match questions.changed_since {
-            Some(from) => change(client, snapshot, decision, from).await,
-            None => Ok(None),
+        let since = questions.changed_since.map(|from| PushedSince::of(from, snapshot, decision, client.now()));
+        let change = match &since {
+            Some(since) => since.ask(client, &snapshot.repository).await,
+            None => Ok(Answer::Known(None)),
         };
+        if let (Some(since), Err(_) | Ok(Answer::InDoubt)) = (since, &change) {
+            self.with(&snapshot.repository, |of| put(&mut of.unanswered, &decision.next.run_id, since));
+        }
         let matches = match (questions.look_up, policy.state) {
             (false, _) => Ok(None),
             (true, StateBackend::Ref) => look_up(client, snapshot, policy, decision).await.map(Some),
@@ -90,7 +126,10 @@ impl DebugMemory {
         for error in errors.into_iter().flatten() {
             tracing::info!(error, "the debug memory could not be asked");
         }
-        decision.remember(MemoryAnswers { change: change.unwrap_or_default(), matches: matches.unwrap_or_default() });
+        decision.remember(MemoryAnswers {
+            change: change.ok().and_then(Answer::known),
+            matches: matches.unwrap_or_default(),
+        });
         let Some(attempt) = decision.unrecorded() else { return };
         let run = decision.next.run_id.clone();
         let taught = match self.with(&snapshot.repository, |of| of.taught.get(&run).copied()) {
@@ -111,23 +150,34 @@ impl DebugMemory {
         }
     }
 
-    /// Notes what a decision that was saved leaves to be remembered.
-    pub fn note(&self, snapshot: &Snapshot, decision: &Decision) {
-        let merged = decision.merges_from_outside(snapshot).then(|| decision.next.run_id.clone());
-        let line = decision.memory_line(snapshot);
-        if line.is_some() || merged.is_some() {
-            self.with(&snapshot.repository, |of| {
-                of.waiting.lines.extend(line.filter(|_| of.waiting.lines.len() < MOST_WAITING));
-                of.waiting.merged.extend(merged);
-            });
+    /// Keeps what a decision that is about to be saved leaves to be remembered.
+    pub fn expect(&self, snapshot: &Snapshot, decision: &Decision) {
+        let unsaved =
+            Unsaved { line: decision.memory_line(snapshot), is_merged: decision.merges_from_outside(snapshot) };
+        if unsaved.line.is_some() || unsaved.is_merged {
+            self.with(&snapshot.repository, |of| put(&mut of.unsaved, &decision.next.run_id, unsaved));
         }
+    }
+
+    /// Notes what was kept of a run, now that its state is known: that of a save whose answer was lost tells of it too.
+    pub fn note(&self, repository: &RepoName, decision: &Decision) {
+        let run = &decision.next.run_id;
+        let tells_of = |line: &MemoryLine| {
+            decision.next.attempt_of(line.head_sha).is_some_and(|attempt| attempt.number == line.attempt)
+        };
+        self.with(repository, |of| {
+            let Some(Unsaved { line, is_merged }) = of.unsaved.remove(run) else { return };
+            let has_room = of.waiting.lines.len() < MOST_WAITING;
+            of.waiting.lines.extend(line.filter(|line| has_room && tells_of(line)));
+            of.waiting.merged.extend((is_merged && decision.action == NextAction::Complete).then(|| run.clone()));
+        });
     }
 
     /// Writes what waits for a repository, if it is time; else when it will be.
     pub async fn write(&self, client: &Client, repository: &RepoName, days: u32, now: Timestamp) -> Option<Timestamp> {
         let due = self.with(repository, |of| {
             if of.refused_until.is_some_and(|until| until > now) {
-                of.waiting = MemoryNotes::default();
+                (of.waiting, of.unanswered) = Default::default();
             }
             if of.waiting.lines.is_empty() && of.waiting.merged.is_empty() {
                 return Ok(None);
@@ -140,24 +190,23 @@ impl DebugMemory {
                 }
             }
         });
-        let notes = match due {
+        let mut notes = match due {
             Ok(None) => return None,
             Ok(Some(notes)) => notes,
             Err(at) => return Some(at),
         };
         let objects = GithubObjects::new(client.clone(), repository.clone());
-        let written = MemoryStore::new(&objects, Retention { days }).record(&notes, now).await;
+        let written = match self.ask_again(client, repository, &mut notes, now).await {
+            Ok(()) => MemoryStore::new(&objects, Retention { days }).record(&notes, now).await,
+            Err(error) => Err(error),
+        };
         self.with(repository, |of| match written {
             Ok(recorded) => {
                 of.is_doubtful = false;
-                let mended =
-                    |line: &&loopgate_core::memory::MemoryLine| line.status == LineStatus::Passed && line.attempt > 1;
+                let mended = |line: &&MemoryLine| line.status == LineStatus::Passed && line.attempt > 1;
                 for line in notes.lines.iter().filter(mended) {
-                    if of.taught.len() >= MOST_KNOWN {
-                        of.taught.pop_first();
-                    }
                     let taught = recorded.taught.get(&line.session_id).copied().unwrap_or_default();
-                    of.taught.insert(line.session_id.clone(), u32::try_from(taught).unwrap_or(u32::MAX));
+                    put(&mut of.taught, &line.session_id, u32::try_from(taught).unwrap_or(u32::MAX));
                     of.untold.insert(line.session_id.clone());
                 }
                 None
@@ -180,32 +229,76 @@ impl DebugMemory {
         })
     }
 
+    /// Asks what could not be told when the lines were made.
+    async fn ask_again(
+        &self,
+        client: &Client,
+        repository: &RepoName,
+        notes: &mut MemoryNotes,
+        now: Timestamp,
+    ) -> Result<(), RefsError> {
+        for line in &mut notes.lines {
+            let since = self.with(repository, |of| of.unanswered.get(&line.session_id).cloned());
+            let Some(since) = since.filter(|since| since.to == line.head_sha) else { continue };
+            match since.ask(client, repository).await {
+                Ok(Answer::Known(change)) => line.fix_applied = change.map(|(fix, _)| fix),
+                Ok(Answer::InDoubt) if now < since.asked_until => {
+                    let message = "GitHub shows no comparison for the moment".to_owned();
+                    return Err(RefsError::Fault { message, retry: Retry::WhenAnswered });
+                }
+                Err(error) if now < since.asked_until => return Err(told(error)),
+                Ok(Answer::InDoubt) | Err(_) => {}
+            }
+            self.with(repository, |of| of.unanswered.remove(&line.session_id));
+        }
+        Ok(())
+    }
+
     /// Whether a run's pass was written since it was last asked: its status says so at the next look.
     pub fn has_news(&self, repository: &RepoName, run_id: &str) -> bool {
         self.with(repository, |of| of.untold.remove(run_id))
     }
 }
 
-/// What was pushed since an attempt that failed, as far as it is the pull request's own.
-async fn change(
-    client: &Client,
-    snapshot: &Snapshot,
-    decision: &Decision,
-    from: Sha,
-) -> Result<Option<(AppliedFix, Vec<ChangedFile>)>, Error> {
-    let to = snapshot.pull_request.head.sha;
-    let Some((files, subjects)) = pushed_between(client, &snapshot.repository, from, to).await? else {
-        return Ok(None);
-    };
-    // What came with a merge of the base mended nothing here, or did it for everybody.
-    let own: BTreeSet<&str> = snapshot.files.known().iter().map(|file| file.path.as_str()).collect();
-    let files: Vec<ChangedFile> = files.into_iter().filter(|file| own.contains(file.path.as_str())).collect();
-    let failing = decision.next.attempts.iter().rev().find(|attempt| attempt.head_sha == from);
-    let failing = failing.map(|attempt| attempt.summary.clone()).unwrap_or_default();
-    let failing: BTreeSet<String> =
-        files.iter().filter(|file| failing.contains(&file.path)).map(|file| file.path.clone()).collect();
-    let described = subjects.iter().rev().take(3).rev().map(String::as_str).collect::<Vec<_>>().join("; ");
-    Ok(Some((AppliedFix::of(to, &described, &files, &failing), files)))
+impl PushedSince {
+    fn of(from: Sha, snapshot: &Snapshot, decision: &Decision, now: Timestamp) -> Self {
+        let failing = decision.next.attempts.iter().rev().find(|attempt| attempt.head_sha == from);
+        Self {
+            from,
+            to: snapshot.pull_request.head.sha,
+            own: snapshot.files.known().iter().map(|file| file.path.clone()).collect(),
+            failing: failing.map(|attempt| attempt.summary.clone()).unwrap_or_default(),
+            asked_until: now + ASKED_FOR,
+        }
+    }
+
+    async fn ask(&self, client: &Client, repository: &RepoName) -> Result<Answer, Error> {
+        let doubts = client.doubts();
+        let Some((mut files, subjects)) = pushed_between(client, repository, self.from, self.to).await? else {
+            return Ok(if client.doubts() > doubts { Answer::InDoubt } else { Answer::Known(None) });
+        };
+        files.retain(|file| self.own.contains(&file.path));
+        let is_failing = |file: &&ChangedFile| self.failing.contains(&file.path);
+        let failing: BTreeSet<String> = files.iter().filter(is_failing).map(|file| file.path.clone()).collect();
+        let described = subjects.iter().rev().take(3).rev().map(String::as_str).collect::<Vec<_>>().join("; ");
+        Ok(Answer::Known(Some((AppliedFix::of(self.to, &described, &files, &failing), files))))
+    }
+}
+
+/// What was pushed, as far as it is the pull request's own; none where GitHub does not show it.
+enum Answer {
+    Known(Option<(AppliedFix, Vec<ChangedFile>)>),
+    /// A refusal that was heard for the first time.
+    InDoubt,
+}
+
+impl Answer {
+    fn known(self) -> Option<(AppliedFix, Vec<ChangedFile>)> {
+        match self {
+            Self::Known(change) => change,
+            Self::InDoubt => None,
+        }
+    }
 }
 
 /// What the memory says of the head's errors and of what people search for. The cards are named by their commit, so an

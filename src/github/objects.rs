@@ -101,6 +101,15 @@ impl GithubObjects {
         for (path, content) in commit.files {
             self.client.remember(&self.file_path(sha, path), Accept::Raw, Bytes::from(content.clone()));
         }
+        // Nor does what the commit leaves as it was: a server that lags would say that there is no history, and a new one
+        // would take its place.
+        if base.is_some()
+            && commit.files.iter().all(|(path, _)| path != HISTORY_FILE)
+            && let Some(parent) = commit.parent
+            && let Some(history) = self.client.recall(&self.file_path(parent, HISTORY_FILE), Accept::Raw)
+        {
+            self.client.remember(&self.file_path(sha, HISTORY_FILE), Accept::Raw, history);
+        }
         Ok(sha)
     }
 

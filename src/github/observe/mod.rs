@@ -93,6 +93,7 @@ pub struct PullRequestFacts {
     checks: Checks,
     runs: Vec<HeadRun>,
     layers: Option<Layers>,
+    is_merge_followed: bool,
     problems: Vec<ObservationProblem>,
 }
 
@@ -190,7 +191,8 @@ impl Observer {
         pull.pull_request.base.scope = base.scope.scope;
         pull.pull_request.base.open_pattern = base.scope.open_pattern;
         let mut problems = head.problems;
-        problems.extend(base.problem);
+        let is_merge_followed = base.not_followed.is_none();
+        problems.extend(base.problem.into_iter().chain(base.not_followed));
         problems.extend(base.layers.as_ref().and_then(|layers| layers.problem.clone()));
         let (comments, reviews) = talk;
         for (what, completeness) in [("comments", comments.listing.completeness), ("reviews", reviews.completeness)] {
@@ -213,6 +215,7 @@ impl Observer {
             checks: head.checks,
             runs: head.runs,
             layers: base.layers,
+            is_merge_followed,
             problems,
         }))
     }
@@ -244,8 +247,7 @@ impl Observer {
             );
             Some(ObservationProblem { what: format!("the organisation's {}", defaults.file()), reason })
         });
-        let problem = problem.or(not_followed);
-        Ok(BaseSide { branch, tip, policy, scope, layers, problem })
+        Ok(BaseSide { branch, tip, policy, scope, layers, problem, not_followed })
     }
 
     /// A pull request as it would be observed with this commit for its head: with the commit's own checks and evidence.
@@ -361,6 +363,7 @@ impl Observer {
             mut checks,
             runs,
             layers,
+            is_merge_followed: _,
             problems,
         } = facts;
         let head = pull.pull_request.head.sha;
@@ -519,6 +522,11 @@ impl PullRequestFacts {
         self.pull.updated_at
     }
 
+    /// Whether the base is the one that the pull request was merged into, or that which it has now.
+    pub const fn is_merge_followed(&self) -> bool {
+        self.is_merge_followed
+    }
+
     /// Our status comments, the oldest first.
     pub fn status_comments(&self) -> Vec<OwnComment> {
         surface::own_comments(&self.comments.listing.items, &self.us).0
@@ -548,6 +556,8 @@ struct BaseSide {
     layers: Option<Layers>,
     /// What is wrong with the organisation's defaults.
     problem: Option<ObservationProblem>,
+    /// That the commits of a merge are not shown.
+    not_followed: Option<ObservationProblem>,
 }
 
 /// What the head commit determines, and what is said about it.

@@ -318,6 +318,11 @@ impl Reconcile {
             let waits = ReconcileOutcome { revisit_at: Some(again), ..nothing(Settled::Nothing) };
             return Ok(Some(ReconcileOutcome { seen: Seen::Nothing, ..waits }));
         }
+        if stays && !facts.is_merge_followed() && client.doubts() > doubts {
+            // Judged by what was the base when it was opened, words would be answered anew.
+            let reason = "GitHub does not show what it was merged as yet".to_owned();
+            return Err(Failed { reason, retry: Retry::WhenAnswered });
+        }
         let (updated_at, head) = (facts.updated_at(), facts.pull_request().head.sha);
         let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
         let told = problems
@@ -332,7 +337,7 @@ impl Reconcile {
         let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
         let Some(Decided { mut decision, mut texts, saved, refused, outrun }) = decided else { return Ok(None) };
         if storage.is_ref() {
-            self.debug_memory.note(&observation.snapshot, &decision);
+            self.debug_memory.note(&job.repository, &decision);
         }
         Box::pin(self.share(job, &observation, &mut decision.surface, &mut texts, now)).await?;
         Box::pin(self.keep_judged_elsewhere(job, &mut observation.surface, now)).await?;
@@ -533,6 +538,9 @@ impl Reconcile {
             let report = store.objects().report(decision.surface.status_comment, &texts);
             let lines = render::history_lines(&decision);
             let save = Save { state: &decision.next, lines: &lines, attempt, artifact: &report, subject: &subject };
+            if store.objects().is_ref() {
+                self.debug_memory.expect(&observation.snapshot, &decision);
+            }
             let doubts = client.doubts();
             let (saved, refused) = match store.save(&loaded, &save).await {
                 Ok(saved) => (saved, None),
