@@ -73,7 +73,7 @@ const OF_SECTIONS: [(char, Letters); 9] = [
             ("S", &["src/render/metrics_tests.rs"]),
         ],
     ),
-    ('R', &[("T", &["crates/loopgate-core/src/replay/tests.rs"])]),
+    ('R', &[("T", &["crates/loopgate-core/src/replay/tests.rs"]), ("", &["tests/online"])]),
     ('T', &[("", &["tests/online", "src/cli/feedback"])]),
     ('N', &[("", &["tests/action_only", "src/cli/exit.rs", "src/cli/reconcile", "src/cli/reconcile.rs"])]),
 ];

@@ -30,6 +30,7 @@ mod reconcile;
 mod recorded;
 mod reflex;
 mod serve;
+mod try_history;
 mod verify;
 mod what_if;
 
@@ -94,6 +95,8 @@ enum Command {
     Explain(explain::Arguments),
     /// What runs come to: attempts, escalations, coverage, time, against the targets
     Metrics(metrics::Arguments),
+    /// Tell what Loopgate would have done on a repository's last pull requests; nothing is written there
+    Try(try_history::Arguments),
     /// What would have differed under another configuration?
     WhatIf(what_if::Arguments),
     /// Write a recorded run in the shape of another tool's documents
@@ -179,6 +182,7 @@ fn run(cli: Cli) -> CommandResult {
         Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments, cli.format),
         Command::Metrics(arguments) => metrics::run(&arguments, cli.format),
+        Command::Try(arguments) => try_history::run(&arguments, cli.format),
         Command::WhatIf(arguments) => what_if::run(&arguments, cli.format),
         Command::Export(arguments) => export::run(&arguments, cli.format),
         Command::Memory(arguments) => memory::run(&arguments, cli.format),

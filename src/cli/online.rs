@@ -60,6 +60,29 @@ pub async fn connect(repository: &RepoName) -> Result<Online, CliError> {
     let credentials = credentials()?.ok_or_else(|| {
         CliError::bad_data("neither GITHUB_TOKEN nor LOOPGATE_APP_ID is set, so GitHub cannot be asked; see --help")
     })?;
+    connect_with(credentials, repository).await
+}
+
+/// Connects with whatever there is: else with the token of `gh`, else as anybody may. Must be called within a runtime.
+pub async fn connect_as_anybody(repository: &RepoName) -> Result<Online, CliError> {
+    let credentials = match credentials()? {
+        Some(credentials) => credentials,
+        None => match token_of_gh() {
+            Some(token) => Credentials::Token(token),
+            None => Credentials::Nobody,
+        },
+    };
+    connect_with(credentials, repository).await
+}
+
+/// <https://cli.github.com/manual/gh_auth_token>
+fn token_of_gh() -> Option<Secret> {
+    let said = std::process::Command::new("gh").args(["auth", "token"]).output().ok()?;
+    let token = String::from_utf8(said.stdout).ok().filter(|_| said.status.success())?;
+    Some(Secret::new(token.trim())).filter(|_| !token.trim().is_empty())
+}
+
+async fn connect_with(credentials: Credentials, repository: &RepoName) -> Result<Online, CliError> {
     let is_app = matches!(credentials, Credentials::App(_));
     let github = github(credentials)?;
     let installation = if is_app { Some(installation(&github, repository).await?) } else { None };

@@ -12,7 +12,13 @@ use std::{
 use chrono::TimeDelta;
 use futures::future::join_all;
 
-use super::{Client, Error, GithubObjects, Observation, client::blob_id, objects::told, observe::pushed_between, path};
+use super::{
+    Client, Error, GithubObjects, Observation,
+    client::{REFUSAL_IS_CONFIRMED_AFTER, blob_id},
+    objects::told,
+    observe::pushed_between,
+    path,
+};
 use crate::refs::{MemoryNotes, MemoryStore, RefsError, Retry};
 use loopgate_core::{
     RepoName, Sha, Timestamp,
@@ -26,7 +32,7 @@ use loopgate_core::{
 const PAUSE: TimeDelta = TimeDelta::minutes(1);
 /// After a write that failed: what is in trouble mostly is for seconds.
 const AGAIN: TimeDelta = TimeDelta::seconds(15);
-/// After a write that GitHub refused twice in a row: the permission is missing, and mostly stays so.
+/// After writes that GitHub went on refusing: the permission is missing, and mostly stays so.
 const AFTER_A_REFUSAL: TimeDelta = TimeDelta::hours(1);
 /// Lines that wait for one repository at most.
 const MOST_WAITING: usize = 200;
@@ -57,8 +63,8 @@ struct OfRepository {
     /// What lines that wait, or will, have still to be told of, by their runs.
     unanswered: BTreeMap<String, PushedSince>,
     not_before: Option<Timestamp>,
-    /// The last write was refused.
-    is_doubtful: bool,
+    /// Since when writes are refused.
+    refused_since: Option<Timestamp>,
     /// Until then nothing is kept: it may not be written.
     refused_until: Option<Timestamp>,
     /// Cards that each run has taught, for the looks after its pass was written.
@@ -202,7 +208,7 @@ impl DebugMemory {
         };
         self.with(repository, |of| match written {
             Ok(recorded) => {
-                of.is_doubtful = false;
+                of.refused_since = None;
                 let mended = |line: &&MemoryLine| line.status == LineStatus::Passed && line.attempt > 1;
                 for line in notes.lines.iter().filter(mended) {
                     let taught = recorded.taught.get(&line.session_id).copied().unwrap_or_default();
@@ -211,14 +217,17 @@ impl DebugMemory {
                 }
                 None
             }
-            Err(RefsError::Refused(reason)) if of.is_doubtful => {
+            Err(RefsError::Refused(reason))
+                if of.refused_since.is_some_and(|since| now - since >= REFUSAL_IS_CONFIRMED_AFTER) =>
+            {
                 tracing::info!(reason, "the debug memory may not be written");
-                of.is_doubtful = false;
+                of.refused_since = None;
                 of.refused_until = Some(now + AFTER_A_REFUSAL);
                 None
             }
             Err(error) => {
-                of.is_doubtful = matches!(error, RefsError::Refused(_));
+                let is_refused = matches!(error, RefsError::Refused(_));
+                of.refused_since = is_refused.then(|| of.refused_since.unwrap_or(now));
                 tracing::warn!(%error, "the debug memory could not be written; it is tried again");
                 let newer = std::mem::replace(&mut of.waiting, notes);
                 of.waiting.lines.extend(newer.lines);

@@ -53,7 +53,8 @@ pub use group::{GroupAnswer, MergeGroup};
 pub use marker::state_apart;
 pub use objects::GithubObjects;
 pub use observe::{
-    Governing, LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment, PullRequestFacts, Target,
+    Governing, LeftCheckRun, ListedPast, Observation, ObservedSurface, Observer, OwnCheckRun, OwnComment,
+    PullRequestFacts, Target,
 };
 pub use reconcile::{Failed, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary};
 pub use resolve::ListedPull;

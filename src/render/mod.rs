@@ -61,6 +61,7 @@ mod terminal;
 mod tests;
 mod told;
 mod traces;
+mod tried;
 mod verdict;
 mod warning;
 mod what_if;
@@ -102,6 +103,7 @@ pub use summary::{Iteration, IterationOutcome};
 pub use terminal::{Colour, notes, report as terminal_report};
 pub use told::{told, told_held_up, told_waiting};
 pub use traces::Traces;
+pub use tried::{Trial, Tried, trial, trial_page, tried};
 pub use what_if::what_if;
 pub use workflow::{annotation_commands, defused, silenced};
 

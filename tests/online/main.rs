@@ -9,6 +9,7 @@ mod json_schema;
 #[cfg(unix)]
 mod mcp;
 mod metrics;
+mod try_history;
 
 use std::{path::Path, process::Command};
 
@@ -39,6 +40,7 @@ async fn github() -> Simulator {
 fn run(github: &Simulator, who: &As<'_>, directory: &Path, arguments: &[&str]) -> Said {
     let mut command = Command::new(env!("CARGO_BIN_EXE_loopgate"));
     command.args(arguments).current_dir(directory).env_clear().env("LOOPGATE_GITHUB_API_URL", github.url());
+    command.env("HOME", directory);
     // git is asked for the repository's name.
     command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
     match who {

@@ -101,7 +101,7 @@ pub(super) async fn evidence(
         Err(error) => return error.refusal().map(|_| None),
     };
     // Two failures are told apart by what they say.
-    on_base.annotate(client, repository, &policy.verify).await?;
+    on_base.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
     let mut evidence = BTreeMap::new();
     for (name, check) in &policy.verify.checks {
         if let CheckSource::External(source) = &check.source

@@ -18,7 +18,7 @@ use loopgate_core::{
 /// Pages of check runs and of statuses read at most.
 const MOST_PAGES: usize = 10;
 /// Failing checks whose annotations are read, and pages of each.
-const MOST_ANNOTATED: usize = 10;
+pub(super) const MOST_ANNOTATED: usize = 10;
 const ANNOTATION_PAGES: usize = 2;
 
 wrapped_pages! {
@@ -217,10 +217,11 @@ impl Checks {
         client: &Client,
         repository: &RepoName,
         verify: &VerifyPolicy,
+        most: usize,
     ) -> Result<(), Error> {
         let wanted = |check: &ExternalCheck| has_failed(check) && is_mapped(check, verify);
         let places = self.annotated.iter().filter(|(place, _)| self.external.get(*place).is_some_and(wanted));
-        let reads = places.take(MOST_ANNOTATED).filter_map(|(place, count)| {
+        let reads = places.take(most).filter_map(|(place, count)| {
             let check = self.external.get(*place)?;
             Some(async move { Ok::<_, Error>((*place, annotations(client, repository, check, *count).await?)) })
         });

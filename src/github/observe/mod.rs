@@ -24,6 +24,7 @@ mod edits;
 mod events;
 mod evidence;
 mod organisation;
+mod past;
 mod pull;
 mod scope;
 mod sighting;
@@ -44,6 +45,7 @@ use self::{
 };
 pub(super) use self::{config::escalation_template, pull::pushed_between, surface::status_comments};
 pub use self::{
+    past::ListedPast,
     surface::{LeftCheckRun, ObservedSurface, OwnCheckRun, OwnComment},
     survey::Governing,
 };
@@ -276,7 +278,7 @@ impl Observer {
         if listed.is_empty() && !checks.has_mapped(&policy.verify) {
             return Ok(None);
         }
-        checks.annotate(client, repository, &policy.verify).await?;
+        checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
         let mut on_commit = snapshot.clone();
         on_commit.pull_request.head.sha = commit;
         on_commit.evidence = evidence::read(client, repository, commit, &listed).await?;
@@ -396,7 +398,7 @@ impl Observer {
         // A head that nobody of us has looked at is decided nowhere else.
         let may_be_shared = previous.is_some() || !checks.own.is_empty();
         let checks_in_detail = async {
-            checks.annotate(client, repository, &policy.verify).await?;
+            checks.annotate(client, repository, &policy.verify, checks::MOST_ANNOTATED).await?;
             base::evidence(client, repository, pull.compared_base, &us, &checks, &policy).await
         };
         let (

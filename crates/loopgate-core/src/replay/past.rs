@@ -1,0 +1,165 @@
+//! A pull request of before Loopgate was there, judged as if it had been (decisions.md, R7).
+
+use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    deciding::{Decision, decide},
+    evidence::CheckKind,
+    ids::{CheckName, Sha, Timestamp},
+    observed::{CheckProgress, ExternalCheck, Lifecycle, Snapshot},
+    policy::{CheckPolicy, CheckPresence, CheckSource, ExternalSource, NameGlob, Policy},
+    state::LoopState,
+};
+
+/// A pull request as its history shows it.
+#[derive(Clone, Debug)]
+pub struct PastPullRequest {
+    /// As it ended: everything that was said, and what its last head changes.
+    pub last: Snapshot,
+    /// The heads whose checks are known, the oldest first.
+    pub heads: Vec<PastHead>,
+}
+
+/// One head, and what others' checks said of it.
+#[derive(Clone, Debug)]
+pub struct PastHead {
+    pub sha: Sha,
+    pub checks: Vec<ExternalCheck>,
+}
+
+impl PastHead {
+    /// When the first of its checks began.
+    pub fn began(&self) -> Option<Timestamp> {
+        self.checks.iter().filter_map(|check| check.started_at).min()
+    }
+
+    /// When the last of its checks ended.
+    pub fn ended(&self) -> Option<Timestamp> {
+        let ended = self.checks.iter().filter_map(|check| match check.progress {
+            CheckProgress::Completed { at, .. } => at,
+            CheckProgress::Queued | CheckProgress::InProgress => None,
+        });
+        ended.max()
+    }
+}
+
+/// How long a pull request waited, and for whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waited {
+    /// For checks, in seconds.
+    pub ci: i64,
+    /// For the next push after checks that failed.
+    pub author: i64,
+    /// For whoever merged or closed it, after the last checks.
+    pub people: i64,
+}
+
+/// A head, judged when its checks had ended and when it was left.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    pub snapshot: Snapshot,
+    pub policy: Policy,
+    pub decision: Decision,
+}
+
+impl PastPullRequest {
+    /// Decides over each head in turn. `policy` is the one in force at a head.
+    pub fn judge(&self, policy: impl Fn(&PastHead) -> Policy) -> Vec<Judged> {
+        let mut judged: Vec<Judged> = Vec::new();
+        let opened = self.last.pull_request.created_at;
+        for (nth, head) in self.heads.iter().enumerate() {
+            let policy = policy(head);
+            let done = head.ended().unwrap_or(opened);
+            for now in [done, self.left(nth).max(done)] {
+                let snapshot = self.at(head, now);
+                let before = judged.last().map(|judged| judged.decision.next.clone());
+                let before = before.unwrap_or_else(|| LoopState::begin(&snapshot, &policy, opened));
+                let decision = decide(&snapshot, &before, &policy, now);
+                judged.push(Judged { snapshot, policy: policy.clone(), decision });
+            }
+        }
+        judged
+    }
+
+    /// When a head was replaced, or the pull request ended.
+    fn left(&self, nth: usize) -> Timestamp {
+        let next = self.heads.get(nth + 1).and_then(PastHead::began);
+        next.or(self.last.pull_request.closed_at).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+
+    /// What was to be seen of a head at a time. Its files are those of the last head: history shows no others.
+    fn at(&self, head: &PastHead, now: Timestamp) -> Snapshot {
+        let mut seen = self.last.clone();
+        seen.pull_request.lifecycle = Lifecycle::Open;
+        seen.pull_request.closed_at = None;
+        seen.pull_request.head.sha = head.sha;
+        seen.pull_request.head.tree = head.sha;
+        seen.checks.clone_from(&head.checks);
+        if let Some(last) = seen.commits.items.iter().position(|commit| commit.sha == head.sha) {
+            seen.commits.items.truncate(last + 1);
+        }
+        seen.comments.items.retain(|comment| comment.created_at <= now);
+        seen.inline.items.retain(|comment| comment.created_at <= now);
+        seen.reviews.items.retain(|review| review.submitted_at <= now);
+        seen
+    }
+
+    /// For whom it waited, of what the times of its checks tell.
+    pub fn waited(&self) -> Waited {
+        let seconds = |from: Option<Timestamp>, to: Option<Timestamp>| {
+            let time = to.zip(from).map(|(to, from)| to - from);
+            time.map_or(0, |time| time.max(TimeDelta::zero()).num_seconds())
+        };
+        let ci = self.heads.iter().map(|head| seconds(head.began(), head.ended())).sum();
+        let author = self.heads.windows(2).map(|pair| seconds(pair[0].ended(), pair[1].began())).sum();
+        let last = self.heads.last().and_then(PastHead::ended);
+        Waited { ci, author, people: seconds(last, self.last.pull_request.closed_at) }
+    }
+}
+
+impl Policy {
+    /// The same, with a head's own checks in the place of configured ones: where nothing is configured, whatever ran is
+    /// what counts.
+    pub fn with_checks_of(mut self, checks: &[ExternalCheck]) -> Self {
+        self.verify.checks.clear();
+        for check in checks {
+            let Some(name) = check_name(&check.name) else { continue };
+            let Ok(glob) = NameGlob::parse(&globset::escape(&check.name)) else { continue };
+            let source = CheckSource::External(ExternalSource { name: glob, app: check.app.clone() });
+            let policy = CheckPolicy { kind: kind(&check.name), source, presence: CheckPresence::Detected };
+            self.verify.checks.insert(name, policy);
+        }
+        self
+    }
+}
+
+/// A name of the configuration's form: `Test (ubuntu, 3.12)` is `test-ubuntu-3-12`.
+fn check_name(name: &str) -> Option<CheckName> {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let name = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
+    let name: String = name.chars().take(40).collect();
+    name.trim_end_matches('-').parse().ok()
+}
+
+/// What a check is for, by a word in its name; the first that is found counts.
+fn kind(name: &str) -> CheckKind {
+    const WORDS: [(&str, CheckKind); 14] = [
+        ("test", CheckKind::Test),
+        ("spec", CheckKind::Test),
+        ("cov", CheckKind::Coverage),
+        ("codeql", CheckKind::Security),
+        ("audit", CheckKind::Security),
+        ("lint", CheckKind::Lint),
+        ("clippy", CheckKind::Lint),
+        ("fmt", CheckKind::Lint),
+        ("format", CheckKind::Lint),
+        ("types", CheckKind::Types),
+        ("mypy", CheckKind::Types),
+        ("doc", CheckKind::Docs),
+        ("build", CheckKind::Build),
+        ("compile", CheckKind::Build),
+    ];
+    let name = name.to_ascii_lowercase();
+    WORDS.iter().find(|(word, _)| name.contains(word)).map_or(CheckKind::Custom, |(_, kind)| *kind)
+}

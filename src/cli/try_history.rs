@@ -1,0 +1,161 @@
+//! `loopgate try OWNER/REPO`: what Loopgate would have done on pull requests that ended without it. Only reads.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    CliError, CommandResult, exit,
+    online::{self, Online},
+    output::{self, Format},
+    runtime,
+};
+use crate::{
+    config,
+    github::{Error, ListedPast, Observer},
+    render::{self, Trial, Tried},
+};
+use loopgate_core::{RepoName, observed::ExternalCheck, policy::Policy};
+
+/// Changes with what is kept, so that nothing of another version is read.
+const FORM: &str = "1";
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("{}\nWithout any of them 60 requests an hour are allowed: enough for three or four pull requests.\n\n\
+    At most 15 requests are made for each pull request, and those for the rights of people. What was read is kept below\n\
+    the user's cache folder, so that a second run asks only for what is new.\n\nExample:\n  \
+    loopgate try acme/widgets --last 30 --html widgets.html", online::ENVIRONMENT))]
+pub struct Arguments {
+    /// The repository on GitHub
+    #[arg(value_name = "OWNER/REPO")]
+    repository: RepoName,
+    /// How many pull requests, the most lately changed that are merged or closed
+    #[arg(long, default_value_t = 30, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
+    last: u8,
+    /// A configuration to judge by [default: the presets, with the checks that ran]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Write a page with charts
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+    let (name, text) = match &arguments.config {
+        Some(file) => (output::shown(file), output::read_text(file)?),
+        None => ("presets".to_owned(), "version: 1\n".to_owned()),
+    };
+    let policy = config::parse(&name, &text).map_err(CliError::bad_data)?;
+    let kept = Kept::of(&arguments.repository, &text);
+    let by_own_checks = arguments.config.is_none();
+    let policy = |checks: &[ExternalCheck]| match by_own_checks {
+        true => policy.clone().with_checks_of(checks),
+        false => policy.clone(),
+    };
+    let (tried, stopped) = runtime()?.block_on(read(arguments, policy, &kept))?;
+    let trial = Trial::new(arguments.repository.to_string(), tried);
+    if let Some(file) = &arguments.html {
+        fs::write(file, render::trial_page(&trial))
+            .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", output::shown(file))))?;
+    }
+    match format {
+        Format::Json => output::json(&trial)?,
+        Format::Human => output::text(render::trial(&trial)),
+    }
+    if let Some(error) = stopped {
+        let read = trial.pull_requests.len();
+        return Err(CliError::unavailable(format!(
+            "only {read} of {} pull requests were read: {error}; run it again to go on from there",
+            arguments.last
+        )));
+    }
+    Ok(exit::OK)
+}
+
+/// What was tried, and why it ended early.
+async fn read(
+    arguments: &Arguments,
+    policy: impl Fn(&[ExternalCheck]) -> Policy,
+    kept: &Kept,
+) -> Result<(Vec<Tried>, Option<Error>), CliError> {
+    let repository = &arguments.repository;
+    let Online { github, installation } = online::connect_as_anybody(repository).await?;
+    let client = github.client(installation);
+    let observer = Observer::new(github);
+    let listed =
+        observer.last_ended(&client, repository, arguments.last.into()).await.map_err(CliError::unavailable)?;
+    let bar = ProgressBar::new(listed.len() as u64).with_style(
+        ProgressStyle::with_template("{bar:30} {pos} of {len} pull requests {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    let mut tried = Vec::with_capacity(listed.len());
+    for one in listed {
+        bar.set_message(format!("#{}", one.number));
+        let known = kept.read(&one);
+        let told = match known {
+            Some(known) => known,
+            None => match observer.past(&client, repository, one.number, &policy).await {
+                Ok(past) => {
+                    let told = render::tried(&past, &past.judge(|head| policy(&head.checks)));
+                    kept.write(&one, &told);
+                    told
+                }
+                Err(error) => {
+                    bar.finish_and_clear();
+                    return Ok((tried, Some(error)));
+                }
+            },
+        };
+        tried.push(told);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok((tried, None))
+}
+
+/// What earlier runs made of pull requests, in a folder of the user's cache; nowhere without one.
+struct Kept(Option<PathBuf>);
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    updated_at: String,
+    tried: Tried,
+}
+
+impl Kept {
+    /// For a repository under a configuration.
+    fn of(repository: &RepoName, configuration: &str) -> Self {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let cache = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
+        let digest = Sha256::digest(format!("{FORM}\n{}\n{configuration}", env!("CARGO_PKG_VERSION")));
+        let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Self(
+            cache.map(|cache| cache.join("loopgate/try").join(repository.owner()).join(repository.name()).join(digest)),
+        )
+    }
+
+    fn file(folder: &Path, one: &ListedPast) -> PathBuf {
+        folder.join(format!("{}.json", one.number))
+    }
+
+    fn read(&self, one: &ListedPast) -> Option<Tried> {
+        let text = fs::read_to_string(Self::file(self.0.as_deref()?, one)).ok()?;
+        let entry: Entry = serde_json::from_str(&text).ok()?;
+        (entry.updated_at == one.updated_at).then_some(entry.tried)
+    }
+
+    /// What cannot be kept is asked for again.
+    fn write(&self, one: &ListedPast, tried: &Tried) {
+        let Some(folder) = self.0.as_deref() else { return };
+        let entry = Entry { updated_at: one.updated_at.clone(), tried: tried.clone() };
+        if let Ok(text) = serde_json::to_string(&entry) {
+            let _ = fs::create_dir_all(folder).and_then(|()| fs::write(Self::file(folder, one), text));
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! What Loopgate would have done on pull requests that ended without it: for a terminal, and as a page.
+
+use std::collections::BTreeMap;
+
+use loopgate_core::{
+    PrNumber,
+    observed::Lifecycle,
+    replay::{Judged, PastPullRequest, Waited},
+    state::{AttemptDigest, AuthorKind, VerificationResult},
+};
+use minijinja::{Environment, UndefinedBehavior, value::Serde};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    escalation::EscalationCard,
+    gate_card::GateCard,
+    links::Links,
+    plain::plain,
+    sanitize::{clip, line},
+    verdict::Subject,
+    words,
+};
+
+/// Reasons and words shown of one gate.
+const MOST_REASONS: usize = 2;
+
+/// What would have been done on one pull request.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Tried {
+    pub number: PrNumber,
+    pub title: String,
+    pub url: String,
+    pub author: String,
+    pub author_kind: AuthorKind,
+    pub merged: bool,
+    /// What each head came to.
+    pub attempts: Vec<TriedAttempt>,
+    /// Heads in a row that failed with the same error, beyond the first.
+    pub same_error: usize,
+    pub gates: Vec<TriedGate>,
+    pub calls: Vec<TriedCall>,
+    pub waited: Waited,
+    /// What history does not show.
+    pub unknown: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TriedAttempt {
+    pub passes: bool,
+    pub summary: String,
+}
+
+/// A gate that would have opened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TriedGate {
+    pub name: String,
+    pub why: Vec<String>,
+    /// How it stood at the end.
+    pub state: String,
+    /// It would have been in the way of what happened.
+    pub closed: bool,
+    /// Words that would not have counted, and why.
+    pub refused: Vec<String>,
+}
+
+/// A call for a human.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TriedCall {
+    pub attempt: u32,
+    pub question: String,
+}
+
+/// In words, what was judged of one pull request.
+pub fn tried(past: &PastPullRequest, judged: &[Judged]) -> Tried {
+    let pull = &past.last.pull_request;
+    let author_kind = judged.last().and_then(|last| last.decision.next.author).unwrap_or(AuthorKind::Person);
+    // Where nothing ran, nothing was attempted.
+    let has_checks = |sha| past.heads.iter().any(|head| head.sha == sha && !head.checks.is_empty());
+    let attempts = judged.last().map(|last| last.decision.next.attempts.as_slice()).unwrap_or_default();
+    let attempts: Vec<&AttemptDigest> = attempts.iter().filter(|attempt| has_checks(attempt.head_sha)).collect();
+    let same =
+        |(before, after): &(&&AttemptDigest, &&AttemptDigest)| !before.fingerprints.is_disjoint(&after.fingerprints);
+    Tried {
+        number: pull.number,
+        title: line(&clip(&pull.title, 120)),
+        url: pull.url.clone(),
+        author: pull.author.login.to_string(),
+        author_kind,
+        merged: matches!(pull.lifecycle, Lifecycle::Merged { .. }),
+        attempts: attempts
+            .iter()
+            .map(|attempt| TriedAttempt {
+                passes: attempt.result == VerificationResult::Pass,
+                summary: line(&clip(&attempt.summary, 160)),
+            })
+            .collect(),
+        same_error: attempts.iter().zip(attempts.iter().skip(1)).filter(same).count(),
+        gates: judged.last().map(gates).unwrap_or_default(),
+        calls: calls(judged),
+        waited: past.waited(),
+        unknown: past.last.problems.iter().map(|it| line(&format!("{}: {}", it.what, it.reason))).collect(),
+    }
+}
+
+fn gates(last: &Judged) -> Vec<TriedGate> {
+    let subject = Subject { decision: &last.decision, snapshot: &last.snapshot, policy: &last.policy };
+    let links = Links::of(&last.snapshot);
+    let applies = last.decision.view.gates.iter().filter(|gate| !gate.matches.is_empty());
+    let told = applies.map(|report| {
+        let card = GateCard::new(report, &subject, &links);
+        let few = |all: Vec<String>| all.into_iter().take(MOST_REASONS).collect();
+        TriedGate {
+            name: card.name,
+            why: few(card.why.items.iter().map(|why| plain(why.as_str())).collect()),
+            state: plain(card.state.as_str()),
+            closed: report.is_closed(),
+            refused: few(card.refused.items.iter().map(|word| plain(word.as_str())).collect()),
+        }
+    });
+    told.collect()
+}
+
+fn calls(judged: &[Judged]) -> Vec<TriedCall> {
+    let mut calls: Vec<TriedCall> = Vec::new();
+    for escalation in judged.iter().filter_map(|judged| judged.decision.view.escalation.as_ref()) {
+        let question = plain(EscalationCard::of(escalation).question.as_str());
+        let call = TriedCall { attempt: escalation.attempt, question };
+        if !calls.contains(&call) {
+            calls.push(call);
+        }
+    }
+    calls
+}
+
+/// All of them.
+#[derive(Debug, Serialize)]
+pub struct Trial {
+    pub schema: &'static str,
+    pub repository: String,
+    pub pull_requests: Vec<Tried>,
+    pub gates: BTreeMap<String, usize>,
+    pub would_have_waited: usize,
+    pub called: usize,
+    pub repeated: usize,
+    pub agents: usize,
+    pub waited: Waited,
+}
+
+impl Trial {
+    pub fn new(repository: String, pull_requests: Vec<Tried>) -> Self {
+        let mut gates = BTreeMap::new();
+        let mut waited = Waited::default();
+        for one in &pull_requests {
+            one.gates.iter().for_each(|gate| *gates.entry(gate.name.clone()).or_default() += 1);
+            waited.ci += one.waited.ci;
+            waited.author += one.waited.author;
+            waited.people += one.waited.people;
+        }
+        let count = |wanted: fn(&&Tried) -> bool| pull_requests.iter().filter(wanted).count();
+        Self {
+            schema: "loopgate.try/v1",
+            repository,
+            gates,
+            waited,
+            would_have_waited: count(|one| one.merged && one.gates.iter().any(|gate| gate.closed)),
+            called: count(|one| !one.calls.is_empty()),
+            repeated: count(|one| one.same_error > 0),
+            agents: count(|one| one.author_kind != AuthorKind::Person),
+            pull_requests,
+        }
+    }
+
+    /// What stands above everything.
+    fn summary(&self) -> Vec<String> {
+        let all = self.pull_requests.len();
+        let opened = self.gates.iter().map(|(gate, times)| format!("{gate} {times}")).collect::<Vec<_>>();
+        let mut said = vec![match opened.as_slice() {
+            [] => "No gate would have opened.".to_owned(),
+            opened => format!("Gates that would have opened: {}.", opened.join(", ")),
+        }];
+        if self.would_have_waited > 0 {
+            said.push(format!(
+                "{} of {all} were merged without an approval that a gate asks for.",
+                self.would_have_waited
+            ));
+        }
+        if self.repeated > 0 {
+            said.push(format!("{} failed again with the same error.", words::count(self.repeated, "pull request")));
+        }
+        if self.called > 0 {
+            said.push(format!("On {} a human would have been called.", words::count(self.called, "pull request")));
+        }
+        if self.agents > 0 {
+            said.push(format!("{} of {all} were opened by agents and bots.", self.agents));
+        }
+        let waited = self.waits(&self.waited);
+        said.push(format!("They waited {waited}."));
+        said
+    }
+
+    fn waits(&self, waited: &Waited) -> String {
+        let parts = [("for checks", waited.ci), ("for their authors", waited.author), ("for people", waited.people)];
+        let parts = parts.map(|(whom, seconds)| format!("{} {whom}", long(seconds)));
+        words::and(&parts)
+    }
+
+    /// What must be known to read it.
+    const LIMITS: [&'static str; 3] = [
+        "Gates are judged by what the last head changes, and by the rights that people have now.",
+        "Of failing tests history keeps what checks annotated; without annotations only the check's name is known.",
+        "Heads that were overwritten by a forced push are not shown by GitHub.",
+    ];
+}
+
+/// For a terminal.
+pub fn trial(trial: &Trial) -> String {
+    let mut text = format!(
+        "The last {} of {}, as Loopgate would have seen them:\n\n",
+        words::count(trial.pull_requests.len(), "pull request"),
+        line(&trial.repository)
+    );
+    for said in trial.summary() {
+        text.push_str(&format!("  {said}\n"));
+    }
+    for one in &trial.pull_requests {
+        let passed = one.attempts.iter().filter(|attempt| attempt.passes).count();
+        let attempts = match one.attempts.len() {
+            0 => "no checks".to_owned(),
+            all => format!("{}, {} failed", words::count(all, "attempt"), all - passed),
+        };
+        let merged = if one.merged { "merged" } else { "closed" };
+        text.push_str(&format!("\n#{} {} ({}, {merged}, {attempts})\n", one.number, one.title, line(&one.author)));
+        for gate in &one.gates {
+            text.push_str(&format!("  {} gate: {}\n", gate.name, gate.why.join("; ")));
+            gate.refused.iter().for_each(|word| text.push_str(&format!("    not counted: {word}\n")));
+        }
+        if one.same_error > 0 {
+            text.push_str(&format!(
+                "  the same error came back {}\n",
+                words::times(one.same_error.try_into().unwrap_or(u32::MAX))
+            ));
+        }
+        for call in &one.calls {
+            text.push_str(&format!(
+                "  a human would have been called at attempt {}: {}\n",
+                call.attempt, call.question
+            ));
+        }
+    }
+    text.push('\n');
+    for limit in Trial::LIMITS {
+        text.push_str(&format!("{limit}\n"));
+    }
+    text
+}
+
+/// As a page that needs nothing else: no script, no picture from elsewhere.
+pub fn trial_page(trial: &Trial) -> String {
+    #[derive(Serialize)]
+    struct Bar {
+        number: PrNumber,
+        url: String,
+        /// Where each of the three begins and how wide it is, in thousandths of the longest; and in words.
+        parts: [(i64, i64); 3],
+        words: String,
+    }
+    #[derive(Serialize)]
+    struct Page<'a> {
+        trial: &'a Trial,
+        summary: Vec<String>,
+        limits: [&'static str; 3],
+        bars: Vec<Bar>,
+    }
+    let total = |waited: &Waited| waited.ci + waited.author + waited.people;
+    let longest = trial.pull_requests.iter().map(|one| total(&one.waited)).max().unwrap_or(0).max(1);
+    let bar = |one: &Tried| {
+        let Waited { ci, author, people } = one.waited;
+        let wide = |seconds: i64| seconds.saturating_mul(1000) / longest;
+        let starts = [0, wide(ci), wide(ci) + wide(author)];
+        let widths = [wide(ci), wide(author), wide(people)];
+        let parts = std::array::from_fn(|nth| (starts[nth], widths[nth]));
+        Bar { number: one.number, url: one.url.clone(), parts, words: trial.waits(&one.waited) }
+    };
+    let bars = trial.pull_requests.iter().map(bar).collect();
+    let page = Page { trial, summary: trial.summary(), limits: Trial::LIMITS, bars };
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    // Its name ends in `.html`, so everything printed is escaped.
+    let written =
+        environment.render_named_str("try.html", include_str!("../../config/templates/try.html"), Serde(&page));
+    written.unwrap_or_else(|error| format!("Loopgate could not write this page: {error}\n"))
+}
+
+/// Seconds, in the two largest units.
+fn long(seconds: i64) -> String {
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    match (days, hours) {
+        (0, 0) => format!("{minutes} min"),
+        (0, _) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}

@@ -1,0 +1,104 @@
+//! `loopgate try`: pull requests that ended without Loopgate.
+
+use loopgate_core::RepoName;
+use loopgate_simulator::{CheckSpec, Conclusion, Pr, PullSpec, Simulator};
+use serde_json::{Value, json};
+
+use crate::{As, assert_nothing_written, github, run};
+
+/// A repository that knows nothing of Loopgate, and its last pull requests.
+async fn world() -> (Simulator, RepoName) {
+    let github = github().await;
+    let repo =
+        github.create_repo("acme/widgets", &[("README.md", "# Widgets\n"), ("src/lib.rs", "// Widgets.\n")]).unwrap();
+    let sign_in = opened(&github, &repo, "feat: sign in", "src/auth/login.rs");
+    for (version, end) in
+        [(None, Conclusion::Failure), (Some("2"), Conclusion::Failure), (Some("3"), Conclusion::Success)]
+    {
+        if let Some(version) = version {
+            let text = format!("pub fn login() {{ let version = {version}; }}\n");
+            github.user("alice").push(&sign_in, &[("src/auth/login.rs", &text)], "Mend it").unwrap();
+        }
+        let check = CheckSpec::concluded("Unit tests (3.12)", end);
+        let check = if end == Conclusion::Failure {
+            check.annotation("src/auth/login.rs", 1, "expected 3600, got 60")
+        } else {
+            check
+        };
+        github.ci("other-ci").check_run(&repo, github.head(&sign_in).unwrap(), check).unwrap();
+    }
+    github.user("mallory").comment(&sign_in, "security approved").unwrap();
+    github.user("olga").merge(&sign_in).unwrap();
+    let words = opened(&github, &repo, "docs: how long a widget lasts", "docs/widgets.md");
+    github.user("olga").merge(&words).unwrap();
+    opened(&github, &repo, "feat: never merged", "src/open.rs");
+    (github, repo)
+}
+
+fn opened(github: &Simulator, repo: &RepoName, title: &str, file: &str) -> Pr {
+    let spec = PullSpec::new(title).file(file, "pub fn login() {}\n");
+    github.user("alice").open_pull_request(repo, spec).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn history_tells_what_would_have_been_done() {
+    let (github, repo) = world().await;
+    let here = tempfile::tempdir().unwrap();
+    let page = here.path().join("widgets.html");
+    let arguments = ["try", "acme/widgets", "--format", "json", "--html", page.to_str().unwrap()];
+    let said = run(&github, &As::App, here.path(), &arguments);
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let told: Value = serde_json::from_str(&said.out).unwrap();
+    assert_nothing_written(&github, &repo);
+    let facts = |one: &Value| {
+        let names: Vec<_> = one["gates"].as_array().unwrap().iter().map(|gate| &gate["name"]).collect();
+        let passes: Vec<_> = one["attempts"].as_array().unwrap().iter().map(|it| &it["passes"]).collect();
+        json!([one["number"], one["merged"], names, passes, one["same_error"]])
+    };
+    let all: Vec<_> = told["pull_requests"].as_array().unwrap().iter().map(facts).collect();
+    assert_eq!(
+        json!(all),
+        json!([
+            [2, true, ["architecture", "deploy"], [], 0],
+            [1, true, ["deploy", "security"], [false, false, true], 1]
+        ])
+    );
+    let page = std::fs::read_to_string(page).unwrap();
+    for said in ["feat: sign in", "The gate <strong>security</strong> would have opened", "The same error came back"] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    assert!(!page.contains("<script") && !page.contains("never merged"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_read_is_not_asked_for_again() {
+    let (github, _) = world().await;
+    let here = tempfile::tempdir().unwrap();
+    let asked = || github.requests().len();
+    let before = asked();
+    let first = run(&github, &As::App, here.path(), &["try", "acme/widgets"]);
+    assert_eq!(first.code, Some(0), "{}", first.err);
+    let (cost, before) = (asked() - before, asked());
+    let again = run(&github, &As::App, here.path(), &["try", "acme/widgets"]);
+    assert_eq!(again.out, first.out);
+    // Beside the list: the App's token and its installation.
+    assert!(asked() - before <= 3, "{} requests", asked() - before);
+    assert!(cost <= 2 * 15 + 5, "{cost} requests for two pull requests");
+    insta::assert_snapshot!(first.out);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_could_not_be_read_is_told_and_gone_on_from() {
+    let (github, _) = world().await;
+    let here = tempfile::tempdir().unwrap();
+    let fault = loopgate_simulator::RequestFault::on(
+        "/pulls/1$",
+        loopgate_simulator::Harm::status(http::StatusCode::BAD_GATEWAY),
+    );
+    github.add_fault(fault.unwrap());
+    let said = run(&github, &As::App, here.path(), &["try", "acme/widgets"]);
+    assert_eq!(said.code, Some(69), "{}{}", said.out, said.err);
+    assert!(said.err.contains("only 1 of") && said.out.contains("#2"), "{}{}", said.out, said.err);
+    github.heal();
+    assert_eq!(run(&github, &As::App, here.path(), &["try", "acme/widgets"]).code, Some(0));
+}
