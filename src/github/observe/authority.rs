@@ -231,17 +231,13 @@ struct RightsOfUser {
 }
 
 /// The `permissions` of an account or of a collaborator.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Flags {
-    #[serde(default)]
     admin: bool,
-    #[serde(default)]
     maintain: bool,
-    #[serde(default)]
     push: bool,
-    #[serde(default)]
     triage: bool,
-    #[serde(default)]
     pull: bool,
 }
 

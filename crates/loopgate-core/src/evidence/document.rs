@@ -441,14 +441,13 @@ impl ErrorType {
 ///
 /// Everything but the enums is text from outside; `render` makes it safe to show.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Failure {
     pub test_name: Option<String>,
     pub test_file: Option<String>,
-    #[serde(default)]
     pub error_type: ErrorType,
     /// The tool's own word for it: `panic`, `AssertionError`, `E0308`.
     pub error_class: Option<String>,
-    #[serde(default)]
     pub error_message: String,
     pub stack_trace: Option<String>,
     /// The line of the failing assertion in `test_file`, from 1.
@@ -459,16 +458,16 @@ pub struct Failure {
     pub source: Option<SourceLocation>,
     /// The directory, from the top of the repository, in which the test's tool ran it, where that is another one than the
     /// check's: a package of a workspace, a module.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// Absent until [`failure::fingerprint`](crate::failure) has been computed.
     pub fingerprint: Option<Fingerprint>,
     /// Finds the test in the [`TestOutcomes`](crate::evidence::TestOutcomes) of another attempt; none for what is not a
     /// test.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub test_id: Option<TestId>,
     /// What an analyzer command made of it: advice, which decides nothing about blame, retries or gates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Analysis>,
 }
 
