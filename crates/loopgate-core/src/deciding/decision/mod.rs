@@ -115,24 +115,14 @@ impl NextAction {
     }
 }
 
-/// The four words every action folds into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DecisionWord {
-    Proceed,
-    Retry,
-    Escalate,
-    Wait,
-}
-
-impl DecisionWord {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Proceed => "proceed",
-            Self::Retry => "retry",
-            Self::Escalate => "escalate",
-            Self::Wait => "wait",
-        }
+words! {
+    /// The four words every action folds into.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum DecisionWord {
+        Proceed = "proceed",
+        Retry = "retry",
+        Escalate = "escalate",
+        Wait = "wait",
     }
 }
 
