@@ -10,14 +10,13 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
-    CliError, CommandResult, exit, local,
-    online::{self, Online},
+    CliError, CommandResult, exit, local, online,
     output::{self, Format},
+    recorded::Place,
     runtime,
 };
 use crate::{
-    github::GithubObjects,
-    refs::{ListObjects, LocalRepository, MemoryNotes, MemoryStore},
+    refs::{ListObjects, MemoryNotes, MemoryStore},
     render,
     runner::Checkout,
 };
@@ -116,19 +115,14 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let days = configured.map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory).retention_days;
     let retention = Retention { days };
     runtime()?.block_on(async {
-        match (&arguments.repository, here) {
-            (Some(repository), _) => {
-                let Online { github, installation } = online::connect(repository).await?;
-                let objects = GithubObjects::new(github.client(installation), repository.clone());
+        if arguments.repository.is_none() && here.is_none() {
+            return Err(CliError::bad_data("not inside a git repository: name one on GitHub with --repository"));
+        }
+        match Place::open(arguments.repository.as_ref()).await? {
+            Place::OnGithub(objects) => {
                 carry_out(&MemoryStore::new(&objects, retention), &arguments.command, format).await
             }
-            (None, Some(checkout)) => {
-                let objects = LocalRepository::open(&checkout.root).await.map_err(CliError::unavailable)?;
-                carry_out(&MemoryStore::new(&objects, retention), &arguments.command, format).await
-            }
-            (None, None) => {
-                Err(CliError::bad_data("not inside a git repository: name one on GitHub with --repository"))
-            }
+            Place::Here(objects) => carry_out(&MemoryStore::new(&objects, retention), &arguments.command, format).await,
         }
     })
 }

@@ -1,10 +1,11 @@
 //! Enumerations whose variants are known by a word.
 
 /// Makes an enumeration that serde and people know by the same words: each stands beside its variant, once.
+#[macro_export]
 macro_rules! words {
-    ($(#[$about:meta])* pub enum $name:ident { $($(#[$about_variant:meta])* $variant:ident = $word:literal,)* }) => {
+    ($(#[$about:meta])* $seen:vis enum $name:ident { $($(#[$about_variant:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$about])*
-        pub enum $name {
+        $seen enum $name {
             $($(#[$about_variant])* #[serde(rename = $word)] $variant,)*
         }
 
@@ -17,6 +18,11 @@ macro_rules! words {
                 match self {
                     $(Self::$variant => $word,)*
                 }
+            }
+
+            /// What this word stands for.
+            pub fn of_word(word: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|one| one.as_str() == word)
             }
         }
     };

@@ -105,10 +105,11 @@ async fn or_stopped(answer: impl Future<Output = Result<Value, CliError>>, stop:
 }
 
 /// Which checks to run.
-#[derive(Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Verify {
     /// Only these checks, by name, and what they need.
+    #[serde(default)]
     #[schemars(with = "Vec<String>")]
     checks: Vec<CheckName>,
     /// The branch that the change is measured against.

@@ -101,7 +101,7 @@ impl Written for Transition {
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
         let Unexpected::Str(text) = found else { return None };
-        let stage = |word: &str| Stage::ALL.into_iter().find(|stage| stage.as_str() == word.trim());
+        let stage = |word: &str| Stage::of_word(word.trim());
         let to = match text.split_once("->").or_else(|| text.split_once('→')) {
             Some((from, to)) => stage(from)?.next().filter(|next| Some(*next) == stage(to))?,
             None => stage(text)?,

@@ -2,7 +2,7 @@
 //! written what they liked, so its size is bounded, fields that are not known are left as they are, and whatever is
 //! shown is made plain first.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{FEEDBACK_SCHEMA, FOR_READERS, PACKET, RULES, Status, escape_invisible};
@@ -112,27 +112,17 @@ pub(in crate::render) struct ToldLinks {
     pub report: Option<String>,
 }
 
-/// Where a document was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReadFrom {
-    CheckRun,
-    StatusComment,
-    StateRef,
-    /// The files of the last `loopgate verify` here.
-    Verification,
-    /// Loopgate has said nothing yet.
-    Nowhere,
-}
-
-impl ReadFrom {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::CheckRun => "check_run",
-            Self::StatusComment => "status_comment",
-            Self::StateRef => "state_ref",
-            Self::Verification => "verification",
-            Self::Nowhere => "nowhere",
-        }
+loopgate_core::words! {
+    /// Where a document was read.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    pub enum ReadFrom {
+        CheckRun = "check_run",
+        StatusComment = "status_comment",
+        StateRef = "state_ref",
+        /// The files of the last `loopgate verify` here.
+        Verification = "verification",
+        /// Loopgate has said nothing yet.
+        Nowhere = "nowhere",
     }
 }
 

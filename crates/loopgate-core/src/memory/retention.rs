@@ -63,25 +63,15 @@ impl<'de> Deserialize<'de> for Week {
     }
 }
 
-/// A folder of a week: what stands in it says how long it stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Folder {
-    Failures,
-    /// Runs that taught a card.
-    Taught,
-    /// Runs in which a human was called.
-    Escalated,
-}
-
-impl Folder {
-    pub const ALL: [Self; 3] = [Self::Failures, Self::Taught, Self::Escalated];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Failures => "failures",
-            Self::Taught => "taught",
-            Self::Escalated => "escalated",
-        }
+words! {
+    /// A folder of a week: what stands in it says how long it stays.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    pub enum Folder {
+        Failures = "failures",
+        /// Runs that taught a card.
+        Taught = "taught",
+        /// Runs in which a human was called.
+        Escalated = "escalated",
     }
 }
 

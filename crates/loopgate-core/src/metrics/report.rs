@@ -9,7 +9,7 @@ use super::{CheckUse, CoverageMet, GateUse, RunLine, Uplift, Waited};
 use crate::{
     ids::{CheckName, GateName, Timestamp},
     policy::Trigger,
-    state::{AuthorKind, VerificationResult},
+    state::VerificationResult,
 };
 
 /// `schema` of a report.
@@ -217,14 +217,7 @@ impl Report {
             calls,
             saved_by_flakes: runs.iter().map(|line| u64::from(line.saved_by_flakes)).sum(),
             uplift: Uplift::of(runs.iter().copied()),
-            by_author: groups(&runs, |line| {
-                let kind = match line.author {
-                    AuthorKind::Person => "person",
-                    AuthorKind::Agent => "agent",
-                    AuthorKind::Bot => "bot",
-                };
-                Some(kind.to_owned())
-            }),
+            by_author: groups(&runs, |line| Some(line.author.as_str().to_owned())),
             by_agent: groups(&runs, |line| line.agent.clone()),
             gates,
             checks,

@@ -47,7 +47,8 @@ pub struct Decision {
 }
 
 /// What happens next, and who acts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
 pub enum NextAction {
     /// Merged.
     Complete,
