@@ -164,7 +164,7 @@ async fn carry_out<G: ListObjects>(store: &MemoryStore<'_, G>, command: &Command
         Command::Export { file } => {
             let text = exported(store).await?;
             match file {
-                Some(file) => write(file, &text)?,
+                Some(file) => output::write(file, &text)?,
                 None => output::text(text),
             }
         }
@@ -279,16 +279,11 @@ async fn clear<G: ListObjects>(store: &MemoryStore<'_, G>, yes: bool, archive: O
             return Err(CliError::usage("nothing was removed"));
         }
     }
-    write(&archive, &text)?;
+    output::write(&archive, &text)?;
     store.clear().await.map_err(CliError::unavailable)?;
     output::note_line(format!(
         "cleared; {} has what was there, and `loopgate memory import` takes it in again",
         archive.display()
     ));
     Ok(())
-}
-
-fn write(file: &Path, text: &str) -> Result<(), CliError> {
-    std::fs::write(file, text)
-        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", file.display())))
 }

@@ -1,4 +1,4 @@
-//! Enumerations whose variants are known by a word.
+//! Types that documents know by a text: enumerations whose variants each have a word, and newtypes.
 
 /// Makes an enumeration that serde and people know by the same words: each stands beside its variant, once.
 #[macro_export]
@@ -23,6 +23,23 @@ macro_rules! words {
             /// What this word stands for.
             pub fn of_word(word: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|one| one.as_str() == word)
+            }
+        }
+    };
+}
+
+/// serde's traits for a type that is written as its `Display` says and read by its `FromStr`.
+macro_rules! serde_as_text {
+    ($name:ident) => {
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
             }
         }
     };

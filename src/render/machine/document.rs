@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::render::{fit::Shown, memory::Remembered};
 use loopgate_core::{
@@ -189,14 +189,14 @@ pub enum TriedOutcome {
 }
 
 /// Where more stands.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Links {
     pub status: Option<String>,
     /// The newest record: a page, or the command that shows it.
     pub report: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     pub file: String,
     pub line: Option<u32>,

@@ -5,7 +5,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{FEEDBACK_SCHEMA, FOR_READERS, PACKET, RULES, Status, escape_invisible};
+use super::{
+    FEEDBACK_SCHEMA, FOR_READERS, PACKET, RULES, Status,
+    document::{Links, Place},
+    escape_invisible,
+};
 use loopgate_core::{
     PrNumber, RepoName, Sha,
     deciding::DecisionWord,
@@ -49,7 +53,7 @@ pub(in crate::render) struct Page {
     #[serde(default)]
     pub rules: Vec<String>,
     #[serde(default)]
-    pub links: ToldLinks,
+    pub links: Links,
     /// The working tree that a local verification left.
     pub working_tree: Option<Sha>,
 }
@@ -72,7 +76,7 @@ pub(in crate::render) struct ToldFailure {
     pub regression: bool,
     #[serde(default)]
     pub also: u64,
-    pub place: Option<ToldPlace>,
+    pub place: Option<Place>,
     pub message: Option<String>,
     pub expected: Option<String>,
     pub actual: Option<String>,
@@ -82,12 +86,6 @@ pub(in crate::render) struct ToldFailure {
     pub reproduce: Option<String>,
     #[serde(default)]
     pub tried: Vec<ToldTried>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(in crate::render) struct ToldPlace {
-    pub file: String,
-    pub line: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -104,12 +102,6 @@ pub(in crate::render) struct ToldGate {
     #[serde(default)]
     pub who: Vec<String>,
     pub write: Option<String>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-pub(in crate::render) struct ToldLinks {
-    pub status: Option<String>,
-    pub report: Option<String>,
 }
 
 loopgate_core::words! {

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use chrono::{Datelike as _, NaiveDate, TimeDelta, Weekday};
-use serde::{Deserialize, Serialize, de};
+use serde::Serialize;
 
 use crate::ids::{Malformed, Timestamp};
 
@@ -51,17 +51,7 @@ impl FromStr for Week {
     }
 }
 
-impl Serialize for Week {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Week {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
+serde_as_text!(Week);
 
 words! {
     /// A folder of a week: what stands in it says how long it stays.
